@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A room's own frames to the NIC, put together to super-frames */
+/* Coalesces a room's frames to the NIC into super-frames */
 #include "qemu/osdep.h"
 
 #include "net/packet/coalesce.h"
@@ -11,14 +11,16 @@ struct NetStageGather {
     NetStage *stage;
     void (*refused)(void *opaque);
     void *opaque;
-    QEMUBH *flush;              /* at the end of a batch */
+    QEMUBH *flush;              /* runs at the end of a batch */
     bool paused;
-    unsigned takes;             /* PACKET_COALESCE_..., of what is held */
-    unsigned queue;             /* of what is held */
+    unsigned takes; /* PACKET_COALESCE_..., for the packets that are held */
+    unsigned queue;             /* of the packets that are held */
     PacketCoalesce coalesce;
 };
 
-/* The kinds of packets to put together for the NIC; none without a header. */
+/*
+ * Returns: what may be coalesced; nothing for a NIC without virtio-net header
+ */
 static unsigned gather_takes(const NetStageGather *g)
 {
     static const struct {
@@ -56,7 +58,9 @@ static void gather_put(NetStageGather *g, const struct iovec *iov, int iovcnt,
                                          iov, iovcnt, offload));
 }
 
-/* A super-frame of a kind that the NIC does not take, or no more. */
+/*
+ * Sends a super-frame in segments: the NIC does not accept it, or not any more.
+ */
 static void gather_put_pieces(NetStageGather *g, const struct iovec *iov,
                               int iovcnt, const PacketOffload *offload)
 {
@@ -76,7 +80,7 @@ static void gather_put_pieces(NetStageGather *g, const struct iovec *iov,
     }
 }
 
-/* Is the frame none of those? */
+/* Returns: true if the NIC accepts the frame as it is */
 static bool gather_may_pass(const NetStageGather *g,
                             const PacketOffload *offload)
 {
@@ -90,7 +94,9 @@ static bool gather_may_pass(const NetStageGather *g,
     return !(needs[offload->gso] & ~net_stage_offloads(g->stage));
 }
 
-/* In one part, with its virtio-net header: the NIC copies it once. */
+/*
+ * Sends one part that includes the virtio-net header: the NIC copies it once.
+ */
 static void gather_coalesced(void *opaque, uint8_t *packet, size_t len,
                              const PacketOffload *offload)
 {

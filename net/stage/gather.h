@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A room's own frames to the NIC, put together to super-frames
+ * Coalesces a room's frames to the NIC into super-frames
  *
- * What a tunnel's end takes out as TCP segments, or datagrams, goes to a NIC
- * that takes super-frames as such (net/packet/coalesce.h). What comes at once
- * is a batch: a bottom half ends it, so nothing waits longer than the main loop
- * takes for what is there now. Frames of one flow stay in order, also those
- * that are not held; a room that passes frames to the NIC calls
- * net_stage_gather_flush() before.
+ * A tunnel endpoint decapsulates TCP segments or datagrams.  If the NIC accepts
+ * super-frames, the segments are coalesced (net/packet/coalesce.h).  The
+ * packets of one main loop iteration are a batch, and a bottom half ends it: so
+ * a packet waits at most until the main loop has handled the events that are
+ * pending.  Frames of one flow stay in order, also frames that are not
+ * coalesced.  A room must call net_stage_gather_flush() before it passes a
+ * frame to the NIC.
  */
 #ifndef VMMNET_NET_STAGE_GATHER_H
 #define VMMNET_NET_STAGE_GATHER_H
@@ -18,42 +19,42 @@
 typedef struct NetStageGather NetStageGather;
 
 /**
- * net_stage_gather_new: begin with nothing
- * @refused: net_stage_send() has refused a frame; may be NULL
+ * net_stage_gather_new: create an empty one
+ * @refused: called when net_stage_send() refuses a frame; may be NULL
  */
 NetStageGather *net_stage_gather_new(NetStage *stage,
                                      void (*refused)(void *opaque),
                                      void *opaque);
 
-/** net_stage_gather_free: what is held is lost; NULL is welcome */
+/** net_stage_gather_free: drop what is held; @g may be NULL */
 void net_stage_gather_free(NetStageGather *g);
 
 /**
- * net_stage_gather_send: a frame for the NIC
- * @queue: as net_stage_send() has it.  What is held for another one is sent
- *         before, also while that is paused: a room that pauses uses one queue
+ * net_stage_gather_send: send a frame to the NIC
+ * @queue: see net_stage_send().  Packets held for another queue are sent first,
+ *         also while paused: a room that pauses must use one queue only
  * @iov: the frame without virtio-net header
- * @offload: of no tunnel; a super-frame of a kind that the NIC does not take is
- *           cut
- * @join: it may be held, and be put together with others
+ * @offload: without a tunnel; a super-frame that the NIC does not accept is
+ *           segmented
+ * @join: the frame may be held and coalesced
  */
 void net_stage_gather_send(NetStageGather *g, unsigned queue,
                            const struct iovec *iov, int iovcnt,
                            const PacketOffload *offload, bool join);
 
-/** net_stage_gather_flush: send what is held, unless that is paused */
+/** net_stage_gather_flush: send what is held, unless paused */
 void net_stage_gather_flush(NetStageGather *g);
 
-/** net_stage_gather_pause: keep what is held; when it goes on, that is sent */
+/** net_stage_gather_pause: hold packets until @paused is false */
 void net_stage_gather_pause(NetStageGather *g, bool paused);
 
-/** net_stage_gather_discard: Returns: how many packets were held */
+/** net_stage_gather_discard: drop what is held. Returns: number of packets */
 unsigned net_stage_gather_discard(NetStageGather *g);
 
-/** net_stage_gather_is_empty: is nothing held? */
+/** net_stage_gather_is_empty: Returns: true if nothing is held */
 bool net_stage_gather_is_empty(const NetStageGather *g);
 
-/** net_stage_gather_packets: how many have gone together with others */
+/** net_stage_gather_packets: Returns: packets that were coalesced */
 uint64_t net_stage_gather_packets(const NetStageGather *g);
 
 #endif /* VMMNET_NET_STAGE_GATHER_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* virtio-net's header of a frame, in the words of net/packet */
+/* Converts between virtio-net headers of frames and PacketOffload */
 #include "qemu/osdep.h"
 
 #include "net/stage/offload.h"

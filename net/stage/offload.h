@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* virtio-net's header of a frame, in the words of net/packet */
+/* Converts between virtio-net headers of frames and PacketOffload */
 #ifndef VMMNET_NET_STAGE_OFFLOAD_H
 #define VMMNET_NET_STAGE_OFFLOAD_H
 
@@ -11,16 +11,16 @@
 #define NET_STAGE_VNET_MAX   NET_STAGE_VNET_TUNNEL
 
 /**
- * net_stage_read_offload: net_stage_vnet_read(), of a copy
+ * net_stage_read_offload: read the header of a frame (net_stage_vnet_read())
  *
- * The guest may change its header at any time.
+ * It reads a copy, because the guest may change its header at any time.
  */
 PacketOffload net_stage_read_offload(const NetStageFrame *frame);
 
 /**
- * net_stage_send_packet: send a frame of the room's own
- * @queue: as net_stage_send() has it
- * @iov: without virtio-net header, NET_STAGE_PARTS_MAX + 8 parts at most
+ * net_stage_send_packet: net_stage_send() with a header made from @offload
+ * @queue: see net_stage_send()
+ * @iov: without virtio-net header, at most NET_STAGE_PARTS_MAX + 8 parts
  *
  * Returns: as net_stage_send()
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -netdev stage: a stage that passes everything
+ * -netdev stage: a stage that passes every frame
  *
- * It shows what a stage costs, and that it changes nothing.
+ * It is for measuring the cost of a stage, and for tests that a stage changes
+ * nothing.
  */
 #include "qemu/osdep.h"
 #include "net/clients.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tunnels of a tap */
+/* Tunnel offloads of a tap */
 #include "qemu/osdep.h"
 
 #include "net/stage/stage.h"
@@ -14,12 +14,12 @@
 
 #include "net/tap-linux.h"
 
-/* linux/if_tun.h has them since 6.17. */
+/* In linux/if_tun.h since Linux 6.17. */
 #define TUN_F_UDP_TUNNEL_GSO            0x080
 #define TUN_F_UDP_TUNNEL_GSO_CSUM       0x100
 #define TUN_F_TUNNELS   (TUN_F_UDP_TUNNEL_GSO | TUN_F_UDP_TUNNEL_GSO_CSUM)
 
-/* The file of a tap, or -1. */
+/* Returns: the tap's file descriptor, or -1 */
 static int tap_of(NetClientState *nc)
 {
     return nc->info->type == NET_CLIENT_DRIVER_TAP ? tap_get_fd(nc) : -1;
@@ -30,7 +30,7 @@ static bool set_offload(int fd, unsigned long offload)
     return ioctl(fd, TUNSETOFFLOAD, offload) == 0;
 }
 
-/* An older kernel refuses bits that it does not know. */
+/* A kernel before 6.17 refuses unknown bits. */
 static bool tap_probe_has_tunnel(int fd)
 {
     return set_offload(fd, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TUNNELS) &&
@@ -67,13 +67,13 @@ void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads)
     for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
         tun |= offloads & map[i].offload ? map[i].tun : 0;
     }
-    /* Refused, those without tunnels stay, which QEMU has set. */
+    /* If this fails, the offloads that QEMU has set stay in effect. */
     set_offload(tap_of(nc), tun);
 }
 
-/* --- what it is a port of ------------------------------------------------- */
+/* --- is the tap a port? --------------------------------------------------- */
 
-/* Room for what rtnetlink(7) says about a link. */
+/* Large enough for an RTM_NEWLINK message (rtnetlink(7)). */
 #define ANSWER_MAX      16384
 
 typedef struct Link {
@@ -81,7 +81,7 @@ typedef struct Link {
     uint8_t mac[6];
 } Link;
 
-/* The file knows its interface in whatever namespace that is. */
+/* Works on the file descriptor, so also in another network namespace. */
 static bool link_of(int fd, Link *link)
 {
     struct ifreq ifr = { 0 };
@@ -97,7 +97,7 @@ static bool link_of(int fd, Link *link)
     return true;
 }
 
-/* Returns: octets of the answer about the link of that name, or -1 */
+/* Returns: length of the answer to RTM_GETLINK for @name, or -1 */
 static ssize_t ask_link(const char *name, void *answer, size_t size)
 {
     struct {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tunnels of a tap
+ * Tunnel offloads of a tap
  *
- * Linux' tun takes a super-frame that is in a UDP tunnel (since 6.17), which
- * QEMU 10.0 does not know: virtio-net's header has its longest form
- * (net/stage/vnet.h) for that.  What may be written needs the header alone;
- * what is read is of the kinds that were asked for, and cut to segments else.
- * The kernel cuts for everybody who takes none, but for packet sockets.
+ * Linux' tun accepts super-frames in UDP tunnels since Linux 6.17.  QEMU 10.0
+ * does not know this; it needs the longest form of the virtio-net header
+ * (net/stage/vnet.h).  To write such frames, the header is enough.  The kernel
+ * delivers such frames only if TUNSETOFFLOAD asked for them, and segments them
+ * otherwise.  The kernel also segments them for every other receiver that does
+ * not accept them, except for packet sockets.
  */
 #ifndef VMMNET_NET_STAGE_TAP_H
 #define VMMNET_NET_STAGE_TAP_H
@@ -14,29 +15,31 @@
 #include "net/net.h"
 
 /**
- * net_stage_tap_has_tunnels: can a netdev take super-frames of tunnels?
+ * net_stage_tap_has_tunnels: Returns: true if a netdev accepts super-frames in
+ * tunnels
  *
- * The offloads that its NIC has asked for are lost: there must be none yet.
+ * The test resets the tap's offloads: call it before the NIC sets any.
  */
 bool net_stage_tap_has_tunnels(NetClientState *nc);
 
 /**
- * net_stage_tap_take_tunnels: let the kernel send super-frames of tunnels
- * @nc: net_stage_tap_has_tunnels()
- * @offloads: bits of NetStageOffload, which the NIC takes; none of tunnels
- *            without NET_STAGE_CSUM and one of TSO
+ * net_stage_tap_take_tunnels: let the kernel send super-frames in tunnels
+ * @nc: a netdev for which net_stage_tap_has_tunnels() returned true
+ * @offloads: bits of NetStageOffload that the NIC accepts; without
+ *            NET_STAGE_CSUM and one of the TSO bits, tunnels stay off
  */
 void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads);
 
 /**
- * net_stage_tap_is_port: is a tap a port of something in the kernel?
+ * net_stage_tap_is_port: Returns: true if the tap has a master in the kernel
  *
- * A bridge, Open vSwitch's datapath, a bond: what has such a master is
- * forwarded there, and cut for who takes no super-frames. Else nobody knows
- * who takes it; it may be a packet socket, of a virtual switch in user space.
+ * The master is a bridge, Open vSwitch's datapath or a bond.  The kernel
+ * forwards frames of such a tap, and segments super-frames for receivers that
+ * do not accept them.  Without a master the receiver is unknown: it may be a
+ * virtual switch in user space that uses a packet socket.
  *
- * Returns: false also if the kernel does not say, or the interface is in
- * another network namespace
+ * The result is also false if the kernel does not answer, or the interface is
+ * in another network namespace.
  */
 bool net_stage_tap_is_port(NetClientState *nc);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* virtio-net's header, in the words of net/packet */
+/* Converts between the virtio-net header and PacketOffload */
 #include <string.h>
 
 #include "net/packet/eth.h"
@@ -8,7 +8,7 @@
 #include "net/packet/udp.h"
 #include "net/stage/vnet.h"
 
-/* Offsets, by the names of struct virtio_net_hdr_v1_hash_tunnel. */
+/* Offsets of the fields of struct virtio_net_hdr_v1_hash_tunnel. */
 enum {
     FLAGS = 0,
     GSO_TYPE = 1,
@@ -67,7 +67,7 @@ static size_t ip_len(bool is_ip6)
     return is_ip6 ? PACKET_IP6_LEN : PACKET_IP4_LEN;
 }
 
-/* Headers follow each other; which IP datagrams are in, nobody has said. */
+/* The headers must follow each other.  UDP GSO may be in IPv4 or IPv6. */
 static bool tunnel_can_be(const PacketOffload *o)
 {
     return o->gso != PACKET_GSO_NONE && o->needs_csum &&

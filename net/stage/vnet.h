@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-net's header, in the words of net/packet
+ * Converts between the virtio-net header and PacketOffload
  *
- * The layouts are those of virtio 1.4, section 5.1.6; what it calls
- * struct virtio_net_hdr_v1_hash_tunnel is the longest. QEMU 10.0 has the
- * shorter ones only. Numbers are little-endian, but for guests of before virtio
- * 1.0 on big-endian machines.
+ * The layouts are those of virtio 1.4, section 5.1.6.  The longest one is
+ * called struct virtio_net_hdr_v1_hash_tunnel there; QEMU 10.0 has only the
+ * shorter ones.  Numbers are little-endian, except for guests on big-endian
+ * machines that use the legacy interface (before virtio 1.0).
  */
 #ifndef VMMNET_NET_STAGE_VNET_H
 #define VMMNET_NET_STAGE_VNET_H
 
 #include "net/packet/segment.h"
 
-/* The shortest header; that which can say a tunnel, which is the longest. */
+/* The shortest header, and the longest: the only one with tunnel fields. */
 #define NET_STAGE_VNET_MIN      10u
 #define NET_STAGE_VNET_TUNNEL   24u
 
 /**
- * net_stage_vnet_read: what a header asks for
- * @len: octets of it; 0: there is none, and it asks for nothing. That of
- *       NET_STAGE_VNET_TUNNEL octets alone can say a tunnel.
+ * net_stage_vnet_read: convert a header
+ * @len: octets of @header; 0: the NIC uses no header.  Tunnel fields are read
+ *       only if @len is at least NET_STAGE_VNET_TUNNEL.
  *
- * Whether the frame is such a one is not looked at. A tunnel that cannot be has
- * the offsets 0.
+ * The function does not check the header against the frame.  If the tunnel
+ * fields are inconsistent, the result has a tunnel with all offsets 0.
  */
 PacketOffload net_stage_vnet_read(const uint8_t *header, size_t len);
 
 /**
- * net_stage_vnet_write: ask for it
- * @header: @len octets of zeros, at least NET_STAGE_VNET_MIN, and
- *          NET_STAGE_VNET_TUNNEL for a tunnel
+ * net_stage_vnet_write: write a header for @offload
+ * @header: @len octets of zeros; @len is at least NET_STAGE_VNET_MIN, and at
+ *          least NET_STAGE_VNET_TUNNEL for a tunnel
  */
 void net_stage_vnet_write(uint8_t *header, size_t len,
                           const PacketOffload *offload);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command in a QEMU that has no virtio-net-cvsw */
+/* query-cvsw for a QEMU without virtio-net-cvsw */
 #include "qemu/osdep.h"
 
 #include "qapi/error.h"

@@ -12,7 +12,7 @@
 
 #define MS_PER_S        1000u
 
-/* Those of @num counters that are not 0, from @first on. */
+/* The counters from @first to @num that are not 0. */
 static CvswCountList *count_list(const uint64_t *counts, unsigned first,
                                  unsigned num, const char *(*name)(unsigned i))
 {
@@ -128,7 +128,7 @@ static void add_flow(const CvswEntry *entry, void *data)
     QAPI_LIST_APPEND(*tail, g_string_free(text, false));
 }
 
-/* Their lines, as they grow. */
+/* The output lines so far. */
 typedef struct GroupLines {
     const CvswTable *table;
     strList **groups, **stats;
@@ -186,7 +186,7 @@ static CvswInfo *nic_info(CvswNic *nic, bool flows)
 }
 
 typedef struct Search {
-    const char *id;             /* NULL: all */
+    const char *id;             /* NULL: all devices */
     bool flows;
     CvswInfoList **tail;
 } Search;
@@ -214,7 +214,7 @@ CvswInfoList *qmp_query_cvsw(const char *id, bool has_flows, bool flows,
     return list;
 }
 
-/* --- for people ----------------------------------------------------------- */
+/* --- HMP ------------------------------------------------------------------ */
 
 static void print_counts(Monitor *mon, const char *title,
                          const CvswCountList *list)

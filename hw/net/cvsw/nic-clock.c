@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The clock of a NIC's table and session */
+/* The clock of a NIC's flow table and session */
 #include "qemu/osdep.h"
 
 #include "hw/net/cvsw/nic-internal.h"

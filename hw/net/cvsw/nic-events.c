@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The switch in a NIC: what it tells its controller, and trace events */
+/* The switch in a NIC: messages to the controller, and trace events */
 #include "qemu/osdep.h"
 
 #include "hw/net/cvsw/nic-internal.h"

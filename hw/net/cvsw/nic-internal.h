@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The inside of a NIC's switch: for nic*.c and monitor.c */
+/* Internals of a NIC's switch, for nic*.c and monitor.c only */
 #ifndef CVSW_NIC_INTERNAL_H
 #define CVSW_NIC_INTERNAL_H
 
@@ -13,105 +13,108 @@
 #include "system/runstate.h"
 
 /*
- * The clock begins here, ms.  A flow that comes from another host may be older
- * than this one is up, and was made after 0 all the same.
+ * The clock starts at this value, in ms.  A flow that migrates to this host may
+ * be older than the uptime of the host; its creation time is then still above
+ * 0.
  */
 #define CVSW_CLOCK_BEGIN        (UINT64_C(1) << 48)
 
 struct CvswNic {
-    char *name;                 /* the device's, for messages */
+    char *name;                 /* the device's name, for messages */
     NetStage *stage;
     CvswSession *session;
     CvswCommanded commanded;
     CvswRun *run;
-    NetStageGather *gather;     /* for the guest */
+    NetStageGather *gather;     /* for frames to the guest */
     QEMUTimer *timer;
     CvswTellMtu *tell_mtu;
     void *device;
     uint32_t denied;            /* CVSW_OFFLOAD_... */
     MACAddr mac;
     bool was_up;
-    unsigned queue;             /* of the frame that is being switched */
+    unsigned queue;             /* queue of the current frame */
     uint32_t flows_max, masks_max;
-    uint64_t control_of_guest;  /* control frames that the guest has sent */
-    /* Tunnels that the kernel cuts. */
+    uint64_t control_of_guest;  /* control frames sent by the guest */
+    /* Tunnel offloads. */
     OnOffAuto tunnel_gso;
-    uint64_t port_ms;           /* when @is_port was looked at */
-    bool is_port;               /* the tap is one, in the kernel */
-    /* For the controller. */
+    uint64_t port_ms;           /* when @is_port was last read */
+    bool is_port;               /* the tap is a port in the kernel */
+    /* Messages to the controller. */
     CvswBucket bucket;
     uint64_t packet_ins, packet_ins_lost;
     uint64_t removals, removals_lost;
-    uint64_t group_changes;     /* that were traced */
-    /* Migration, and snapshots. */
-    uint32_t epoch_min;         /* of associations; real time in s, or more */
+    uint64_t group_changes;     /* number of group changes traced */
+    /* Migration and snapshots. */
+    uint32_t epoch_min;         /* minimum epoch of new SAs; real time in s */
     VMChangeStateEntry *vm_state;
     NotifierWithReturn migrates;
-    bool has_arrived;           /* its state has come, and it has not run yet */
-    bool has_told;              /* its state, associations and all */
-    bool has_left;              /* it runs on another host */
+    bool has_arrived;           /* state loaded, VM not started yet */
+    bool has_told;              /* state saved, including SAs */
+    bool has_left;              /* the VM runs on another host */
 };
 
-/** cvsw_nic_foreach: all NICs that have a switch */
+/** cvsw_nic_foreach: call @func for all NICs that have a switch */
 void cvsw_nic_foreach(void (*func)(CvswNic *nic, void *data), void *data);
 
 /* --- nic-clock.c ---------------------------------------------------------- */
 
-/** cvsw_nic_now: ms on the clock of table and session; see CVSW_CLOCK_BEGIN */
+/** cvsw_nic_now: ms on the clock of flow table and session */
 uint64_t cvsw_nic_now(void);
 
 /* --- nic-parts.c ---------------------------------------------------------- */
 
-/** cvsw_nic_tick: do what is due, and have the clock call again */
+/** cvsw_nic_tick: timer function: do what is due, and set the timer */
 void cvsw_nic_tick(void *opaque);
 
-/** cvsw_nic_set_mtu: of the guest's packets; 0: as if nobody had set one */
+/** cvsw_nic_set_mtu: set the MTU of the guest's packets; 0: not set */
 void cvsw_nic_set_mtu(CvswNic *nic, uint16_t mtu);
 
-/** cvsw_nic_new_table: an empty one */
+/** cvsw_nic_new_table: create an empty flow table */
 CvswTable *cvsw_nic_new_table(CvswNic *nic);
 
 /* --- nic-tunnel.c --------------------------------------------------------- */
 
 /**
- * cvsw_nic_use_tunnels: leave super-frames in tunnels to a tap that takes them
- * @mode: with ON_OFF_AUTO_ON one that does not is an error
+ * cvsw_nic_use_tunnels: use tunnel offloads if the tap has them
+ * @mode: with ON_OFF_AUTO_ON, a tap without them is an error
  */
 bool cvsw_nic_use_tunnels(CvswNic *nic, OnOffAuto mode, Error **errp);
 
-/** cvsw_nic_wire_cuts: does it take them now?  Of CvswRun */
+/** cvsw_nic_wire_cuts: CvswRun.wire_cuts: are tunnel offloads usable now? */
 bool cvsw_nic_wire_cuts(void *opaque);
 
 /* --- nic-events.c --------------------------------------------------------- */
 
-/** cvsw_nic_punt: CvswPunt: a frame for the controller */
+/** cvsw_nic_punt: CvswPunt: send a frame to the controller */
 void cvsw_nic_punt(void *opaque, const CvswFrame *frame, uint32_t in_port,
                    uint16_t max_len, const CvswEntry *entry);
 
-/** cvsw_nic_removed: CvswRemoved: a flow that the controller asks after */
+/** cvsw_nic_removed: CvswRemoved: report the end of a flow to the controller */
 void cvsw_nic_removed(void *opaque, const CvswEntry *entry,
                       CvswRemovedWhy why);
 
-/** cvsw_nic_drop: count a frame from @in_port that ends outside of run/ */
+/**
+ * cvsw_nic_drop: count a frame from @in_port that was dropped outside of run/
+ */
 void cvsw_nic_drop(CvswNic *nic, uint32_t in_port, CvswDrop why);
 
-/** cvsw_nic_told_drop: trace a frame that was dropped */
+/** cvsw_nic_told_drop: trace a dropped frame */
 void cvsw_nic_told_drop(void *opaque, uint32_t in_port, CvswDrop why);
 
-/** cvsw_nic_trace_command: trace a command, its answer, what groups are */
+/** cvsw_nic_trace_command: trace a command, its answer and group changes */
 void cvsw_nic_trace_command(CvswNic *nic, const CvswMessage *command,
                             const CvswAnswer *answer);
 
-/** cvsw_nic_trace_session: trace what is another since @before */
+/** cvsw_nic_trace_session: trace the changes since @before */
 void cvsw_nic_trace_session(const CvswNic *nic,
                             const CvswSessionStats *before);
 
 /* --- nic-state.c ---------------------------------------------------------- */
 
-/** cvsw_nic_watch: follow runs, stops and migrations of the VM */
+/** cvsw_nic_watch: follow start, stop and migration of the VM */
 void cvsw_nic_watch(CvswNic *nic);
 
-/** cvsw_nic_unwatch: the end of that */
+/** cvsw_nic_unwatch: stop following */
 void cvsw_nic_unwatch(CvswNic *nic);
 
 #endif /* CVSW_NIC_INTERNAL_H */

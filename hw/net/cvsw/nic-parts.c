@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of a NIC's switch that the device and its migration use */
+/* Parts of a NIC's switch that both the device and its migration use */
 #include "qemu/osdep.h"
 
 #include "hw/net/cvsw/nic-internal.h"
@@ -24,7 +24,7 @@ void cvsw_nic_tick(void *opaque)
     }
 }
 
-/* Guests that do not listen are answered by what run/fit.h has. */
+/* Guests that ignore the MTU get ICMP errors instead (run/fit.h). */
 void cvsw_nic_set_mtu(CvswNic *nic, uint16_t mtu)
 {
     nic->run->mtu = mtu;

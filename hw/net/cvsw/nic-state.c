@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The switch in a NIC: runs, stops and migrations of its VM
+ * The switch in a NIC: start, stop and migration of the VM
  *
  * Theory of operation
  * ===================
  *
- * A switch works while its VM runs.  When that stops, no frame comes, no flow
- * ends and nothing registers, so that what is told to another host is all.
+ * A switch works only while its VM runs.  While the VM is stopped, no frame
+ * arrives, no flow expires and no registration is sent.  So a saved state stays
+ * complete.
  *
- * Telling its state (state/state.h) gives away the numbers of its associations:
- * the source seals nothing any more.  If the migration fails the VM goes on
- * here, with numbers behind those that the other host may have used.  A VM that
- * was left behind and is let run again by hand goes on without ESP.
+ * Saving the state (state/state.h) also gives away the sequence numbers of the
+ * security associations: the source seals no more packets.  If the migration
+ * fails, the VM continues on the source, with sequence numbers after those that
+ * the destination may have used.  If a user continues the VM on the source by
+ * hand after a successful migration, it has no ESP.
  *
- * A snapshot can be started more than once, from the same numbers, so that it
- * has no associations.  What the controller sets behind one has IVs of its own,
- * should it use a key again that the NIC had before (esp.c: IVs).
+ * A snapshot contains no security associations, because it can be loaded more
+ * than once, and each time the same sequence numbers would be used.  If the
+ * controller sets a key again that the NIC had before the snapshot, the new
+ * association has different IVs (esp.c: IVs).
  *
- * At its new host a NIC registers again at once: sessions do not travel.
+ * On the destination, a NIC registers again at once: sessions do not migrate.
  */
 #include "qemu/osdep.h"
 
@@ -45,7 +48,7 @@ static CvswState state_of(const CvswNic *nic)
     return state;
 }
 
-/* --- a state leaves ------------------------------------------------------- */
+/* --- saving --------------------------------------------------------------- */
 
 static void put_record(void *opaque, const void *record, size_t len)
 {
@@ -64,15 +67,15 @@ static int put_state(QEMUFile *f, void *pv, size_t size,
 
     cvsw_state_save(&state, !is_snapshot, cvsw_nic_now(), put_record, f);
     nic->has_told |= !is_snapshot;
-    qemu_put_be16(f, 0);        /* no more */
+    qemu_put_be16(f, 0);        /* no more records */
     trace_cvsw_save(nic->name, cvsw_table_stats(state.table).entries,
                     cvsw_sas_count(state.sas));
     return 0;
 }
 
-/* --- a state comes -------------------------------------------------------- */
+/* --- loading -------------------------------------------------------------- */
 
-/* Returns: as cvsw_state_take() */
+/* Returns: NULL, or the fault; see cvsw_state_take() */
 static char *read_records(CvswStateReader *reader, QEMUFile *f)
 {
     uint8_t record[CVSW_STATE_RECORD_MAX];
@@ -100,7 +103,7 @@ static void forbid_epoch(uint32_t number, const EspSaConfig *config, EspSa *sa,
     nic->epoch_min = MAX(nic->epoch_min, config->epoch + 1);
 }
 
-/* The arriving state replaces all that there is. */
+/* The loaded state replaces all that the NIC has. */
 static void begin_with(CvswNic *nic, CvswState *state)
 {
     CvswTable *old_table = nic->run->table;
@@ -152,8 +155,8 @@ static const VMStateInfo cvsw_state_info = {
 };
 
 /*
- * A section of its own, as virtio's loader takes a subsection of virtio-net for
- * one of its own.
+ * This is a separate section, because virtio's loader would read a subsection
+ * of virtio-net as one of its own.
  */
 const VMStateDescription cvsw_nic_vmstate = {
     .name = "virtio-net-cvsw",
@@ -169,7 +172,7 @@ const VMStateDescription cvsw_nic_vmstate = {
     },
 };
 
-/* --- runs and stops ------------------------------------------------------- */
+/* --- start and stop ------------------------------------------------------- */
 
 static void take_back(CvswNic *nic)
 {
@@ -180,7 +183,7 @@ static void take_back(CvswNic *nic)
     }
 }
 
-/* The device has been loaded behind its switch: now it can be told. */
+/* The virtio device is loaded after its switch: only now it can be notified. */
 static void arrive(CvswNic *nic)
 {
     nic->has_arrived = false;
@@ -202,7 +205,7 @@ static void vm_state(void *opaque, bool running, RunState state)
     cvsw_nic_tick(nic);
 }
 
-/* At the source; when all is done the VM does not come back. */
+/* On the source; after MIG_EVENT_PRECOPY_DONE the VM does not continue here. */
 static int migrates(NotifierWithReturn *notifier, MigrationEvent *event,
                     Error **errp)
 {

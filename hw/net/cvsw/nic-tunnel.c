@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The switch in a NIC: tunnels that the kernel cuts
+ * The switch in a NIC: tunnel offloads of the kernel
  *
  * Theory of operation
  * ===================
  *
- * A tap may be able to take a super-frame in a tunnel, and to give one
- * (net/stage/tap.h).  The kernel forwards it as it is, to another VM on this
- * host at best, and cuts it for who takes none, but not for a packet socket: a
- * virtual switch in user space that has the tap by one would lose such frames.
- * So tunnel-gso=auto leaves the cutting to the kernel only while the tap is a
- * port there.  A tap may become one, or be one no more, at any time; that is
- * looked at again when it was asked long ago.
+ * A tap may be able to send and receive super-frames in tunnels
+ * (net/stage/tap.h).  The kernel forwards such a frame as it is, in the best
+ * case to another VM on this host, and segments it for a receiver that does not
+ * accept it.  But it does not segment it for a packet socket: a virtual switch
+ * in user space that reads the tap through a packet socket would lose these
+ * frames.  So tunnel-gso=auto uses the offload only while the tap is a port of
+ * a bridge or switch in the kernel.  This can change at any time, so the answer
+ * is refreshed when it is older than PORT_MS.
  *
- * Super-frames that come are for us, whatever forwards them.  The tap is told
- * that we take them when the first frame has come out of a tunnel: a NIC
- * without tunnels leaves the cutting to the kernel.
+ * In the other direction, super-frames in tunnels always reach the guest's NIC.
+ * The offload is requested when the first frame was decapsulated: for a NIC
+ * without tunnels, the kernel keeps segmenting.
  */
 #include "qemu/osdep.h"
 
@@ -24,7 +25,7 @@
 #include "net/stage/vnet.h"
 #include "qapi/error.h"
 
-/* The last answer about the tap holds for so long, ms. */
+/* The answer about the tap is valid for this time, in ms. */
 #define PORT_MS         1000
 
 bool cvsw_nic_use_tunnels(CvswNic *nic, OnOffAuto mode, Error **errp)

@@ -7,26 +7,27 @@
  *
  *     virtio-net  <->  switch (a net/stage room)  <->  netdev  <->  the wire
  *
- * The device makes a stage before the netdev that it was given, and takes that
- * as its peer.  A frame is looked up in the flow table (run/), and the result
- * leaves by the stage's two sides, which are OpenFlow's ports 1 (the guest) and
- * 2 (the wire).  What no flow is for goes on as it is, unless misses are to be
- * dropped.
+ * The device creates a stage in front of its netdev, and uses the stage as its
+ * peer.  Each frame is looked up in the flow table (run/), and the resulting
+ * frames leave through the two sides of the stage, which are the OpenFlow ports
+ * 1 (the guest) and 2 (the wire).  A frame without a matching flow is passed on
+ * unchanged, or is dropped with miss=drop.
  *
- * Control frames come from the wire and end here.  From the guest's side they
- * end here, too, and are counted: a guest must not speak for its NIC.  Nor must
- * it keep others from that: the NIC hears them also while the guest takes no
- * frames, and while its link is down.  Frames for the guest wait then, up to
- * the stage's bound, and more are dropped and counted.
+ * Control frames from the wire end here.  Control frames from the guest end
+ * here, too, and are counted: a guest must not speak for its NIC.  A guest must
+ * not block control frames either: the NIC receives them also while the guest
+ * takes no frames and while its link is down.  Frames for the guest are then
+ * queued up to the limit of the stage; further frames are dropped and counted.
  *
- * A frame leaves in the queue that it has come in, which is in use on both
- * sides; so who takes no more in one queue stops those who send there.
+ * A frame leaves through the queue number that it came from; that queue is in
+ * use on both sides.  So a receiver that is full in one queue stops only the
+ * senders of that queue.
  *
- * While the VM is stopped no frame comes in, as everywhere in QEMU, and nothing
- * is sent: another host may be about to speak for it.
+ * While the VM is stopped, no frame is received, as everywhere in QEMU, and
+ * nothing is sent: the VM may be about to run on another host.
  *
- * All runs under the BQL, in this VM's own process: what a flow costs is paid
- * by the VM that has it.
+ * Everything runs under the BQL, in the process of this VM: the VM pays for its
+ * own flows.
  */
 #include "qemu/osdep.h"
 
@@ -65,7 +66,7 @@ static void cvsw_emit(void *opaque, uint32_t port, const struct iovec *iov,
     }
 }
 
-/* A frame without a flow, for a guest that takes nothing, waits like others. */
+/* The guest takes no frames: queues a frame that has no flow. */
 static NetStageVerdict cvsw_queue_for_guest(CvswNic *nic,
                                             const struct iovec *iov, int parts,
                                             const PacketOffload *offload)
@@ -95,7 +96,7 @@ static NetStageVerdict cvsw_take(CvswNic *nic, uint32_t in_port,
         return NET_STAGE_DROP;
     }
     if (in_port == CVSW_PORT_WIRE) {
-        net_stage_gather_flush(nic->gather);    /* which it must not overtake */
+        net_stage_gather_flush(nic->gather);    /* keep the order of frames */
     }
     return frame->nic_is_stuck ?
            cvsw_queue_for_guest(nic, iov, parts, &offload) : NET_STAGE_PASS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The switch in a NIC: its stage, its controller's session, its clock */
+/* The switch in a NIC: stage, controller session, clock */
 #ifndef CVSW_NIC_H
 #define CVSW_NIC_H
 
@@ -7,16 +7,16 @@
 #include "net/net.h"
 #include "qapi/qapi-types-common.h"
 
-/* Tell the guest's driver which packets its network takes; 0: as at first. */
+/* Tell the guest's driver the MTU; 0: the device's initial value. */
 typedef void CvswTellMtu(void *device, uint16_t mtu);
 
-/* As the device's properties say. */
+/* The values of the device's properties. */
 typedef struct CvswNicConfig {
     const char *secret;         /* ID of an -object secret */
     bool drop_misses;
     uint32_t flows_max, masks_max;
-    uint16_t link_mtu;          /* of the wire's packets; 0: unknown */
-    OnOffAuto tunnel_gso;       /* the kernel cuts what is in clear tunnels */
+    uint16_t link_mtu;          /* MTU of the wire; 0: unknown */
+    OnOffAuto tunnel_gso;       /* use the kernel's tunnel offloads */
     MACAddr mac;
     CvswTellMtu *tell_mtu;
     void *device;
@@ -25,17 +25,17 @@ typedef struct CvswNicConfig {
 typedef struct CvswNic CvswNic;
 
 /**
- * cvsw_nic_new: put a switch before a netdev
- * @name: of the device, for messages
- * @peers: of the NIC; they become the switch's
+ * cvsw_nic_new: put a switch in front of a netdev
+ * @name: the device's name, for messages
+ * @peers: the NIC's peers; the switch's ends replace them
  */
 CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
                       NICPeers *peers, Error **errp);
 
-/* Of a CvswNic, for vmstate_register(). */
+/* Describes a CvswNic for vmstate_register(). */
 extern const VMStateDescription cvsw_nic_vmstate;
 
-/** cvsw_nic_free: after the NIC has gone; NULL is welcome */
+/** cvsw_nic_free: call after the NIC was deleted; @nic may be NULL */
 void cvsw_nic_free(CvswNic *nic);
 
 #endif /* CVSW_NIC_H */

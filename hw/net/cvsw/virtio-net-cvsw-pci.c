@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* virtio-net-cvsw on PCI: to the guest, virtio-net-pci */
+/* virtio-net-cvsw on PCI; the guest sees virtio-net-pci */
 #include "qemu/osdep.h"
 
 #include "hw/net/cvsw/virtio-net-cvsw.h"
@@ -28,7 +28,7 @@ static void cvsw_pci_realize(VirtIOPCIProxy *proxy, Error **errp)
     VirtIONet *net = VIRTIO_NET(&dev->vdev);
 
     if (proxy->nvectors == DEV_NVECTORS_UNSPECIFIED) {
-        /* Also one of configuration, and one of the control queue. */
+        /* One more for configuration changes, one for the control queue. */
         proxy->nvectors = 2 * MAX(net->nic_conf.peers.queues, 1) + 2;
     }
     virtio_net_set_netclient_name(net, DEVICE(proxy)->id,

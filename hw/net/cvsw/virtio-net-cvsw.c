@@ -2,9 +2,9 @@
 /*
  * virtio-net with a switch in it
  *
- * A subclass of virtio-net: the guest sees that device, with all of its
- * properties and features.  Without control-secret nobody can program the
- * switch, and there is none.
+ * It is a subclass of virtio-net with all of its properties and features; the
+ * guest sees a virtio-net.  Without control-secret the switch could not be
+ * programmed, so the device has no switch then.
  */
 #include "qemu/osdep.h"
 
@@ -13,10 +13,10 @@
 #include "hw/virtio/virtio.h"
 #include "qapi/error.h"
 
-/* Bounds of memory, and of the time of a look-up. */
+/* Limits for memory, and for the time of a look-up. */
 #define FLOWS_MAX       65536
 #define MASKS_MAX       256
-/* Below, no IPv6 is on a wire (RFC 8200 section 5). */
+/* Minimum MTU of IPv6 (RFC 8200 section 5). */
 #define LINK_MTU_MIN    1280
 
 static bool cvsw_check_number(const char *name, const char *property,
@@ -48,10 +48,11 @@ static bool cvsw_check(VirtIONetCvsw *c, const char *name, Error **errp)
 }
 
 /*
- * virtio 1.2 section 5.1.4.1 has a device not change the number while a driver
- * is at work, so most read it once: Linux does when it takes the device, and at
- * a later interrupt looks at the link only. The next driver reads the new one;
- * a driver that listens can have it now.
+ * According to virtio 1.2 section 5.1.4.1, a device must not change the MTU
+ * while a driver uses it.  So most drivers read it only once: Linux reads it
+ * when it binds to the device, and checks only the link state at later
+ * interrupts.  The next driver reads the new value, and a driver that checks
+ * for changes gets it at once.
  */
 static void cvsw_tell_mtu(void *device, uint16_t mtu)
 {
@@ -69,7 +70,7 @@ static void cvsw_tell_mtu(void *device, uint16_t mtu)
     }
 }
 
-/* The switch, if somebody can program it. */
+/* Creates the switch, if a controller can program it. */
 static bool cvsw_make_nic(VirtIONetCvsw *c, const char *name, Error **errp)
 {
     VirtIONet *n = VIRTIO_NET(c);

@@ -17,12 +17,12 @@ struct VirtIONetCvswClass {
 
 struct VirtIONetCvsw {
     VirtIONet parent_obj;
-    CvswNic *nic;               /* NULL: no controller, or no netdev */
+    CvswNic *nic;               /* NULL: no control-secret, or no netdev */
     char *control_secret;
     char *miss;                 /* "normal", "drop" */
     uint32_t flows_max, masks_max;
     uint32_t link_mtu;          /* 0: unknown */
-    uint16_t host_mtu;          /* virtio-net's, before a controller set one */
+    uint16_t host_mtu;          /* virtio-net's, before a controller sets one */
     OnOffAuto tunnel_gso;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands of a controller, carried out at a switch */
+/* Executes a controller's commands on a switch */
 #include <glib.h>
 #include <openssl/crypto.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define MTU_MIN         68u             /* RFC 791 */
 
-/* A command on its way. */
+/* A command and its answer. */
 typedef struct Order {
     CvswCommanded *to;
     const CvswMessage *command;
@@ -60,7 +60,7 @@ static void refuse(Order *o, enum cvsw_status status)
     refuse_after(o, status, 0);
 }
 
-/* The payload, if it is as long as it has to be. */
+/* Copies the payload if it has the length @len. */
 static bool take(Order *o, void *payload, size_t len)
 {
     if (o->command->len != len) {
@@ -121,8 +121,8 @@ static CvswOfFault change_flows(Order *o, const void *msg, size_t len)
 }
 
 /*
- * One message after the other; the first that is wrong ends it, and those
- * before it stay.
+ * Applies the messages in order.  The first faulty message ends the command;
+ * the changes of the messages before it stay.
  */
 static void do_changes(Order *o)
 {
@@ -149,7 +149,7 @@ static void do_changes(Order *o)
     answer_done(o, done, cvsw_table_stats(o->to->table).entries);
 }
 
-/* A part of what a table has, as many messages as fit into one answer. */
+/* A section of a table's contents: as many messages as fit into one answer. */
 typedef struct Listing {
     GByteArray *messages;
     uint32_t skip, taken;
@@ -157,7 +157,7 @@ typedef struct Listing {
     bool is_full;
 } Listing;
 
-/* Returns: is the next one to be told? */
+/* Returns: true if the next message belongs to the section */
 static bool is_due(Listing *l)
 {
     if (l->skip) {
@@ -167,7 +167,9 @@ static bool is_due(Listing *l)
     return !l->is_full;
 }
 
-/* One more message is there, behind @before octets: it may be too much. */
+/*
+ * A message was appended after @before octets; removes it if it does not fit.
+ */
 static void keep_if_fits(Listing *l, guint before)
 {
     if (l->messages->len > CVSW_PAYLOAD_MAX - sizeof(struct cvsw_ack)) {
@@ -200,7 +202,7 @@ static void list_group(const CvswGroup *group, void *data)
     }
 }
 
-/* Returns: how many there are */
+/* Returns: the number of messages in the table */
 static unsigned list_all(Order *o, Listing *l)
 {
     CvswGroups *groups = cvsw_table_groups(o->to->table);
@@ -233,7 +235,7 @@ static void do_list(Order *o)
     l.skip = packet_get32(&list.from);
     total = list_all(o, &l);
     if (l.is_full && !l.taken) {
-        refuse(o, CVSW_STATUS_UNABLE);  /* this one never fits */
+        refuse(o, CVSW_STATUS_UNABLE);  /* does not fit into any answer */
         return;
     }
     answer_done(o, l.taken, total);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SET_OFFLOAD: what the guest takes, less what the controller denies it */
+/* SET_OFFLOAD: the guest's offloads minus those that the controller denies */
 #include <stddef.h>
 
 #include "hw/net/cvsw/control/offload.h"
@@ -9,7 +9,7 @@
 #define ALL     (CVSW_OFFLOAD_CSUM | TSO | CVSW_OFFLOAD_ECN | \
                  CVSW_OFFLOAD_UFO | CVSW_OFFLOAD_USO4 | CVSW_OFFLOAD_USO6)
 
-/* A super-frame has no checksum yet, and CWR is of super-frames of TCP. */
+/* All offloads need CSUM; ECN needs a TSO. */
 static uint32_t that_work(uint32_t offloads)
 {
     if (!(offloads & CVSW_OFFLOAD_CSUM)) {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A NIC's side of the talk with its controller
+ * The NIC's side of the control protocol
  *
  * Theory of operation
  * ===================
  *
- * There are two states that do not depend on each other: whether a
- * registration waits for its ACCEPT (@wanted), and whether a session is open
- * (@stats.open). A controller that starts again says HELLO; the NIC registers,
- * and the old session goes on until the ACCEPT has come. So a HELLO that
- * anybody can forge costs no more than one frame a second.
+ * Two states are independent of each other: whether a registration waits for
+ * its ACCEPT (@wanted), and whether a session is open (@stats.open).  A
+ * controller that restarts sends HELLO.  The NIC then registers, and the old
+ * session stays open until the ACCEPT arrives.  So a forged HELLO costs at most
+ * one frame a second.
  *
- * A command is carried out if its number is the one after the last. The answers
- * to the last CVSW_WINDOW commands are kept: if one of those comes again, its
- * answer was lost. Older ones are answered by nothing: the controller has seen
- * their answers, or it would not have gone on. An ERROR does not stop the
- * commands behind it.
+ * The NIC executes a command if its sequence number follows the last one.  It
+ * keeps the answers to the last CVSW_WINDOW commands: if one of these commands
+ * arrives again, its answer was lost, and the NIC repeats it.  Older commands
+ * get no answer: the controller has received their answers, or it would not
+ * have sent later commands.  An ERROR does not stop the commands after it.
  */
 #include <glib.h>
 #include <string.h>
@@ -32,13 +32,14 @@ struct CvswSession {
     uint8_t mac[6];
     CvswSecret base, base_out;  /* @base_out signs registrations */
     bool wanted;                /* a registration waits for its ACCEPT */
-    uint8_t nonce[CVSW_NONCE_LEN];      /* of that */
-    uint64_t next_ms;           /* when to register again */
-    uint64_t hello_ms;          /* HELLOs before do nothing */
+    uint8_t nonce[CVSW_NONCE_LEN];      /* of the pending registration */
+    uint64_t next_ms;           /* time of the next registration */
+    uint64_t hello_ms;          /* ignore HELLOs before this time */
     uint64_t wait_ms;
-    CvswSecret in, out, secrets;        /* of the session */
-    uint64_t sequence;          /* of the last command that was carried out */
-    CvswAnswer answers[CVSW_WINDOW];    /* to the last ones, by number */
+    CvswSecret in, out, secrets;        /* keys of the session */
+    uint64_t sequence;          /* of the last command that was executed */
+    /* to the last commands, by sequence number */
+    CvswAnswer answers[CVSW_WINDOW];
     CvswSessionStats stats;
 };
 
@@ -98,7 +99,7 @@ static void drop(CvswSession *s, CvswControlDrop why)
     s->stats.drops[why]++;
 }
 
-/* Returns: false if libcrypto failed, and nothing was sent. */
+/* Returns: false, and nothing was sent, if libcrypto failed */
 static bool send_message(CvswSession *s, const CvswMessage *message,
                          const CvswSecret *secret)
 {
@@ -174,7 +175,7 @@ static void take_hello(CvswSession *s, uint64_t now_ms)
     register_now(s, now_ms);
 }
 
-/* The keys of a session between the nonces of both. */
+/* Derives the keys of a session from the nonces of both sides. */
 static bool derive_session(const CvswSession *s, const uint8_t *theirs,
                            CvswSecret *in, CvswSecret *out,
                            CvswSecret *secrets)
@@ -207,7 +208,10 @@ static void open_session(CvswSession *s, const CvswSecret *in,
     s->stats.sessions++;
 }
 
-/* An acknowledgement of number 0 says that the session is open. */
+/*
+ * An acknowledgement with number 0 tells the controller that the session is
+ * open.
+ */
 static void answer_accept(CvswSession *s)
 {
     CvswMessage message = { .type = CVSW_ACK };
@@ -239,7 +243,7 @@ static void take_accept(CvswSession *s, const void *frame,
         s->stats.heard_ms = now_ms;
         answer_accept(s);
     } else if (s->sequence == 0) {
-        answer_accept(s);       /* the first one was lost */
+        answer_accept(s);       /* the first acknowledgement was lost */
     }
     cvsw_secret_wipe(&in);
     cvsw_secret_wipe(&out);

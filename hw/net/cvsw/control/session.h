@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A NIC's side of the talk with its controller (vmmnet/cvsw.h)
+ * The NIC's side of the control protocol (vmmnet/cvsw.h)
  *
- * It proves who speaks, sees that each command is carried out once and in
- * order, and registers again when that is due. What commands do is the
- * caller's. Time is in ms, on any clock that only goes forward.
+ * A session authenticates messages, executes each command exactly once and in
+ * order, and repeats the registration when necessary.  The caller implements
+ * the commands.  Times are in ms, of any monotonic clock.
  */
 #ifndef CVSW_CONTROL_SESSION_H
 #define CVSW_CONTROL_SESSION_H
 
 #include "hw/net/cvsw/control/message.h"
 
-/* Between two registrations that nobody accepts, ms: it doubles up to these. */
+/*
+ * Delay between registrations without an ACCEPT, ms; doubles from FIRST to MAX.
+ */
 #define CVSW_REGISTER_FIRST_MS  250u
 #define CVSW_REGISTER_LAST_MS   30000u
-/* HELLOs that come sooner after a registration change nothing, ms. */
+/* HELLOs sooner than this after a registration are ignored, ms. */
 #define CVSW_HELLO_MS           1000u
 
-/* The reasons for which frames end here; each is counted. */
+/* Reasons to drop a control frame; one counter each. */
 typedef enum CvswControlDrop {
-    CVSW_CONTROL_MALFORMED,     /* no control frame of this version */
-    CVSW_CONTROL_NOT_OURS,      /* for another NIC */
-    CVSW_CONTROL_FORGED,        /* the tag is wrong */
-    CVSW_CONTROL_NO_SESSION,    /* a command, and nobody was accepted yet */
-    CVSW_CONTROL_EARLY,         /* commands before it have not come */
-    CVSW_CONTROL_STALE,         /* answers a registration of old */
-    CVSW_CONTROL_TOO_MANY,      /* HELLOs within CVSW_HELLO_MS */
+    CVSW_CONTROL_MALFORMED,     /* not a control frame of this version */
+    CVSW_CONTROL_NOT_OURS,      /* MAC address of another NIC */
+    CVSW_CONTROL_FORGED,        /* wrong tag */
+    CVSW_CONTROL_NO_SESSION,    /* a command without an open session */
+    CVSW_CONTROL_EARLY,         /* commands before it are missing */
+    CVSW_CONTROL_STALE,         /* answer to an old registration */
+    CVSW_CONTROL_TOO_MANY,      /* a HELLO within CVSW_HELLO_MS */
     CVSW_CONTROL_DROPS,
 } CvswControlDrop;
 
-/** cvsw_control_drop_name: for people, and for QMP: "no-session" */
+/** cvsw_control_drop_name: name for messages and QMP, e.g. "no-session" */
 const char *cvsw_control_drop_name(CvswControlDrop drop);
 
 typedef struct CvswAnswer {
@@ -39,15 +41,18 @@ typedef struct CvswAnswer {
 } CvswAnswer;
 
 typedef struct CvswSessionOps {
-    /* A frame for the wire. */
+    /* Send a frame to the wire. */
     void (*send)(void *opaque, const void *frame, size_t len);
-    /* @len octets that nobody can guess. Returns: false if there are none */
+    /* Fill in @len unpredictable octets. Returns: false on failure */
     bool (*random)(void *opaque, void *buf, size_t len);
-    /* All but the nonce of a registration, in host order. */
+    /*
+     * Fill in all fields of a registration except the nonce, in host byte
+     * order.
+     */
     void (*describe)(void *opaque, struct cvsw_register *about);
     /*
-     * Carry out a command; @answer is of zeros. @secrets is the session's key
-     * of SET_SA.
+     * Execute a command. @answer is zeroed. @secrets is the key of this session
+     * for SET_SA.
      */
     void (*command)(void *opaque, const CvswMessage *command,
                     const CvswSecret *secrets, CvswAnswer *answer);
@@ -56,9 +61,9 @@ typedef struct CvswSessionOps {
 typedef struct CvswSession CvswSession;
 
 /**
- * cvsw_session_new: a NIC that nobody has accepted yet
- * @key: CVSW_KEY_LEN_MIN octets or more; not kept
- * @mac: the NIC's, as configured
+ * cvsw_session_new: create the state of a NIC without a session
+ * @key: CVSW_KEY_LEN_MIN octets or more; the session keeps no copy
+ * @mac: the NIC's configured address
  *
  * Returns: NULL if libcrypto fails
  */
@@ -66,26 +71,26 @@ CvswSession *cvsw_session_new(const CvswSessionOps *ops, void *opaque,
                               const void *key, size_t key_len,
                               const uint8_t mac[6]);
 
-/** cvsw_session_free: keys are overwritten; NULL is welcome */
+/** cvsw_session_free: free and overwrite the keys; @session may be NULL */
 void cvsw_session_free(CvswSession *session);
 
-/** cvsw_session_begin: register soon: a link came up, the host is another */
+/** cvsw_session_begin: register soon, after link up or migration */
 void cvsw_session_begin(CvswSession *session, uint64_t now_ms);
 
-/** cvsw_session_input: a control frame came from the wire */
+/** cvsw_session_input: process a control frame from the wire */
 void cvsw_session_input(CvswSession *session, const void *frame, size_t len,
                         uint64_t now_ms);
 
 /**
- * cvsw_session_tick: do what is due
+ * cvsw_session_tick: do what is due at @now_ms
  *
- * Returns: when to call again; UINT64_MAX: not before something comes
+ * Returns: time of the next call; UINT64_MAX: not before the next input
  */
 uint64_t cvsw_session_tick(CvswSession *session, uint64_t now_ms);
 
 /**
- * cvsw_session_event: tell the controller something
- * @openflow: an OpenFlow message of @len octets, cut at CVSW_PAYLOAD_MAX
+ * cvsw_session_event: send a message to the controller
+ * @openflow: an OpenFlow message of @len octets, truncated to CVSW_PAYLOAD_MAX
  *
  * Returns: false if no session is open
  */
@@ -94,12 +99,12 @@ bool cvsw_session_event(CvswSession *session, const void *openflow,
 
 typedef struct CvswSessionStats {
     bool open;                  /* a controller has accepted the NIC */
-    uint64_t heard_ms;          /* of its last message that was believed */
+    uint64_t heard_ms;          /* time of the last authentic message */
     uint64_t sessions, commands, repeated, errors, registrations, events;
     uint64_t drops[CVSW_CONTROL_DROPS];
 } CvswSessionStats;
 
-/** cvsw_session_stats: what was counted since the NIC is there */
+/** cvsw_session_stats: the counters since cvsw_session_new() */
 const CvswSessionStats *cvsw_session_stats(const CvswSession *session);
 
 #endif /* CVSW_CONTROL_SESSION_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames for the controller */
+/* Frames to the controller */
 #include <glib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define MAX_LEN_ALL     0xffffu
 #define ROOM_MIN        64u
 
-/* OXM_OF_IN_PORT, OXM_OF_TUNNEL_ID, with their lengths. */
+/* OXM_OF_IN_PORT and OXM_OF_TUNNEL_ID, with their lengths. */
 #define OXM_IN_PORT     0x80000004u
 #define OXM_TUNNEL_ID   0x80004c08u
 
@@ -31,13 +31,13 @@ bool cvsw_bucket_take(CvswBucket *bucket, uint64_t now_ms)
     return true;
 }
 
-/* OpenFlow 1.3.5 section 5.4: the flow that all meet, and the last. */
+/* OpenFlow 1.3.5 section 5.4: no match fields, and the lowest priority. */
 static bool is_table_miss(const CvswEntry *entry)
 {
     return entry->priority == 0 && entry->match.fields == 0;
 }
 
-/* Returns: octets before the data */
+/* Returns: octets before the frame's data */
 static size_t put_head10(uint8_t *buf, const CvswFrame *frame,
                          uint32_t in_port)
 {
@@ -50,7 +50,7 @@ static size_t put_head10(uint8_t *buf, const CvswFrame *frame,
     return OPI10_DATA;
 }
 
-/* The same; two octets of padding end it. */
+/* As put_head10(); ends with two octets of padding. */
 static size_t put_head13(uint8_t *buf, const CvswFrame *frame,
                          uint32_t in_port, const CvswEntry *entry)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames for the controller: OFPT_PACKET_IN, of OpenFlow 1.0 and 1.3
+ * Frames to the controller: OFPT_PACKET_IN of OpenFlow 1.0 and 1.3
  *
- * A guest decides how many there are, so that only some of them leave: a bucket
- * of CVSW_PACKET_IN_BURST tokens, which fills at CVSW_PACKET_IN_RATE.
+ * A guest can cause any number of them, so a token bucket limits them: it holds
+ * CVSW_PACKET_IN_BURST tokens and is refilled at CVSW_PACKET_IN_RATE.
  */
 #ifndef CVSW_EVENT_PACKET_IN_H
 #define CVSW_EVENT_PACKET_IN_H
@@ -11,26 +11,27 @@
 #include "hw/net/cvsw/flow/table.h"
 #include "hw/net/cvsw/frame/frame.h"
 
-/* In a second; at once. */
+/* Tokens per second; size of the bucket. */
 #define CVSW_PACKET_IN_RATE     100u
 #define CVSW_PACKET_IN_BURST    50u
 
-/* A bucket; of zeros, it is full after the clock's first second. */
+/* A token bucket.  Zeroed, it is full one second after the clock's start. */
 typedef struct CvswBucket {
-    uint64_t empty_ms;          /* when it was, or would have been, empty */
+    uint64_t empty_ms; /* when the bucket was, or would have been, empty */
 } CvswBucket;
 
-/** cvsw_bucket_take: take a token; false: there is none */
+/** cvsw_bucket_take: take a token. Returns: false if there is none */
 bool cvsw_bucket_take(CvswBucket *bucket, uint64_t now_ms);
 
 /**
- * cvsw_packet_in_build: write the message
- * @buf: @room octets, 64 or more; what does not fit is cut off
- * @frame: a checksum that it leaves to the NIC is made, if it is among what is
- *         told; large segments are told as they are
+ * cvsw_packet_in_build: build the message
+ * @buf: @room octets, at least 64; a longer message is truncated
+ * @frame: a checksum that the sender has left to the NIC is computed if it is
+ *         in the octets that are sent; super-frames are sent as they are
  * @in_port: CVSW_PORT_...
- * @max_len: octets of the frame to be told; 0xffff: all
- * @entry: the flow that says so; in its version of OpenFlow
+ * @max_len: octets of the frame to send; 0xffff: all
+ * @entry: the flow with the output to the controller; its OpenFlow version is
+ *         used
  *
  * Returns: octets written
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What fields there are: OpenFlow 1.3.5 table 12, and section 7.2.5 */
+/* Properties of fields: OpenFlow 1.3.5 table 12 and section 7.2.5 */
 #include <assert.h>
 
 #include "hw/net/cvsw/flow/field.h"
 
 enum {
-    MASKS = 1 << 0,             /* a match may leave bits open */
-    SETS = 1 << 1,              /* an action may set it */
+    MASKS = 1 << 0,             /* a match may have a mask */
+    SETS = 1 << 1,              /* SET_FIELD may set it */
 };
 
 typedef struct FieldType {
@@ -16,8 +16,9 @@ typedef struct FieldType {
 } FieldType;
 
 /*
- * OpenFlow lets all be set but the port.  Beyond that, those are not which say
- * what headers a frame has: such a frame would no longer be what it says.
+ * OpenFlow allows SET_FIELD for all fields except the port.  Fields that
+ * determine which headers a frame has cannot be set here: the frame would
+ * contradict its own headers.
  */
 static const FieldType types[CVSW_FIELDS] = {
     [CVSW_IN_PORT] = { "in_port", 32, 0 },
@@ -72,7 +73,7 @@ unsigned cvsw_field_bits(CvswField field)
     return type_of(field)->bits;
 }
 
-/* OXM rounds up, but IPV6_FLABEL's 20 bits have four octets. */
+/* OXM rounds up to whole octets; IPV6_FLABEL with 20 bits has four. */
 size_t cvsw_field_octets(CvswField field)
 {
     return field == CVSW_IPV6_FLABEL ? 4 : (type_of(field)->bits + 7) / 8;

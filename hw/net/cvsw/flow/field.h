@@ -2,10 +2,10 @@
 /*
  * The fields of a frame that a flow can match and set
  *
- * They are OpenFlow 1.3's basic OXM fields (section 7.2.3.7), of which
- * OpenFlow 1.0 has a part, without those that a NIC's frame does not have
- * (physical port, metadata, MPLS, PBB).  A value is in the order of the wire,
- * in whole octets, padded with zero bits on the left, as OXM has it.
+ * These are the basic OXM fields of OpenFlow 1.3 (section 7.2.3.7), which
+ * include those of OpenFlow 1.0, except for fields that do not exist in a NIC
+ * (physical port, metadata, MPLS, PBB).  A value is in network byte order, in
+ * whole octets, padded with zero bits on the left, as in OXM.
  */
 #ifndef CVSW_FLOW_FIELD_H
 #define CVSW_FLOW_FIELD_H
@@ -47,45 +47,46 @@ typedef enum CvswField {
     CVSW_IPV6_ND_TARGET,
     CVSW_IPV6_ND_SLL,
     CVSW_IPV6_ND_TLL,
-    CVSW_TUNNEL_ID,             /* 64 bits: of VXLAN, the VNI */
+    CVSW_TUNNEL_ID,             /* 64 bits: the VNI of VXLAN */
     CVSW_IPV6_EXTHDR,
     CVSW_FIELDS,
 } CvswField;
 
-/* The most octets that a value has. */
+/* Maximum length of a value, in octets. */
 #define CVSW_VALUE_MAX          16u
 
-/* A NIC's two ports, of OpenFlow's numbers. */
+/* The two ports of a NIC, as OpenFlow port numbers. */
 enum {
     CVSW_PORT_GUEST = 1,
     CVSW_PORT_WIRE = 2,
 };
 
-/* In a value of CVSW_VLAN_VID: the frame has a tag (OFPVID_PRESENT). */
+/* Bit in values of CVSW_VLAN_VID: the frame has a tag (OFPVID_PRESENT). */
 #define CVSW_VID_PRESENT        0x1000u
 
-/* A field's value in the order of the wire, at the beginning of @octets. */
+/* A field's value in network byte order, from the first octet on. */
 typedef struct CvswValue {
     uint8_t octets[CVSW_VALUE_MAX];
 } CvswValue;
 
-/** cvsw_field_name: as OXM calls it, in small letters: "eth_dst", ... */
+/** cvsw_field_name: the OXM name in lower case: "eth_dst", ... */
 const char *cvsw_field_name(CvswField field);
 
-/** cvsw_field_bits: how many bits its values have, 1..128 */
+/** cvsw_field_bits: number of bits in a value, 1..128 */
 unsigned cvsw_field_bits(CvswField field);
 
-/** cvsw_field_octets: how many octets its values have, 1..CVSW_VALUE_MAX */
+/** cvsw_field_octets: number of octets in a value, 1..CVSW_VALUE_MAX */
 size_t cvsw_field_octets(CvswField field);
 
-/** cvsw_field_maskable: may a match leave bits of it open (OXM's HASMASK)? */
+/** cvsw_field_maskable: Returns: true if a match may have a mask (HASMASK) */
 bool cvsw_field_maskable(CvswField field);
 
 /**
- * cvsw_field_settable: may an action set it (OpenFlow 1.3.5 section 7.2.5)?
+ * cvsw_field_settable: Returns: true if SET_FIELD may set it (1.3.5 section
+ * 7.2.5)
  *
- * What says which headers a frame has may not be set, as in Open vSwitch:
- * ETH_TYPE, IP_PROTO and IPV6_EXTHDR.
+ * Fields that determine which headers a frame has (ETH_TYPE, IP_PROTO,
+ * IPV6_EXTHDR) cannot be set; Open vSwitch has the same rule.
  */
 bool cvsw_field_settable(CvswField field);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups, by number */
+/* The groups of a flow table, by number */
 #include "hw/net/cvsw/flow/group.h"
 
 struct CvswGroups {
-    GHashTable *by_id;          /* of CvswGroup */
+    GHashTable *by_id;          /* CvswGroup by number */
     CvswGroupsStats stats;
 };
 
@@ -92,7 +92,7 @@ unsigned cvsw_groups_naming(const CvswGroups *groups, uint32_t id)
     return count;
 }
 
-/* May a bucket of group @id have these actions? */
+/* Checks the actions of a bucket of group @id. */
 static CvswGroupFault check_bucket(const CvswGroups *groups, uint32_t id,
                                    const CvswGroupBucket *bucket)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groups: what several flows do with their frames (OpenFlow 1.3.5 section 5.6)
+ * Groups: actions that several flows share (OpenFlow 1.3.5 section 5.6)
  *
  * Theory of operation
  * ===================
  *
- * A group has buckets, and each of them acts on a copy of the frame: of ALL
- * there are any number, of INDIRECT there is one.  A bucket that goes on to
- * another group does nothing else, and that group has no such buckets: so the
- * way of a copy ends after two groups, and no loop can be made.
+ * A group has buckets, and each bucket acts on its own copy of the frame.  A
+ * group of type ALL has any number of buckets, a group of type INDIRECT has
+ * one.  A bucket that forwards to another group has no other action, and the
+ * buckets of that second group must not forward to a group.  So a copy passes
+ * at most two groups, and loops cannot occur.
  *
- * Groups and buckets are bounded.  Memory is taken when a group is made, never
- * when a frame comes.  A table (table.h) has the groups that its flows name,
- * and carries out all commands about them.
+ * The number of groups and buckets is limited.  Memory is allocated when a
+ * group is added, never when a frame is processed.  A flow table (table.h) owns
+ * the groups that its flows refer to and executes all commands about them.
  */
 #ifndef CVSW_FLOW_GROUP_H
 #define CVSW_FLOW_GROUP_H
@@ -21,11 +22,11 @@
 
 #include "hw/net/cvsw/flow/action.h"
 
-/* Of one table, buckets of all groups together. */
+/* Limits for one table; buckets are counted over all groups. */
 #define CVSW_GROUPS_MAX         64u
 #define CVSW_BUCKETS_MAX        1024u
 
-/* The last number of a group; all of them, to be deleted; any one (OFPG_). */
+/* The last group number; all groups (DELETE only); any group (OFPG_...). */
 #define CVSW_GROUP_LAST         0xffffff00u
 #define CVSW_ALL_GROUPS         0xfffffffcu
 #define CVSW_ANY_GROUP          0xffffffffu
@@ -37,14 +38,14 @@ typedef enum CvswGroupType {
 
 typedef struct CvswGroupBucket {
     unsigned actions_len;
-    CvswAction *actions;        /* its own */
+    CvswAction *actions;        /* owned by the bucket */
     uint64_t packets, octets;
 } CvswGroupBucket;
 
 typedef struct CvswGroup {
     uint32_t id;
     CvswGroupType type;
-    uint64_t made_ms;           /* the table's clock */
+    uint64_t made_ms;           /* on the table's clock */
     uint64_t packets, octets;
     unsigned buckets_len;
     CvswGroupBucket *buckets;
@@ -60,24 +61,24 @@ typedef enum CvswGroupCommand {
 typedef struct CvswGroupMod {
     CvswGroupCommand command;
     CvswGroupType type;
-    uint32_t id;                /* up to CVSW_GROUP_LAST; of DELETE also all */
+    uint32_t id;                /* up to CVSW_GROUP_LAST; DELETE: also ALL */
     unsigned buckets_len;
-    CvswGroupBucket *buckets;   /* its own; of DELETE none */
+    CvswGroupBucket *buckets;   /* owned by the GROUP_MOD; DELETE has none */
 } CvswGroupMod;
 
 typedef enum CvswGroupFault {
     CVSW_GROUP_OK,
     CVSW_GROUP_EXISTS,
-    CVSW_GROUP_UNKNOWN,         /* to be modified */
+    CVSW_GROUP_UNKNOWN,         /* MODIFY of a group that does not exist */
     CVSW_GROUP_OUT_OF_GROUPS,
     CVSW_GROUP_OUT_OF_BUCKETS,
-    CVSW_GROUP_CHAINING,        /* over more than two, or with other actions */
+    CVSW_GROUP_CHAINING,        /* more than two groups, or other actions */
     CVSW_GROUP_LOOP,
-    CVSW_GROUP_CHAINED,         /* to be deleted, and a bucket goes there */
-    CVSW_GROUP_NOWHERE,         /* a bucket goes to one that is not there */
+    CVSW_GROUP_CHAINED,         /* DELETE of a group that a bucket refers to */
+    CVSW_GROUP_NOWHERE,         /* a bucket's group does not exist */
 } CvswGroupFault;
 
-/** cvsw_group_mod_clear: free what a GROUP_MOD has */
+/** cvsw_group_mod_clear: free the members of a GROUP_MOD */
 void cvsw_group_mod_clear(CvswGroupMod *mod);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CvswGroupMod, cvsw_group_mod_clear)
@@ -87,33 +88,34 @@ typedef struct CvswGroups CvswGroups;
 CvswGroups *cvsw_groups_new(void);
 void cvsw_groups_free(CvswGroups *groups);
 
-/** cvsw_groups_find: that of a number, or NULL; does not allocate */
+/** cvsw_groups_find: find a group, or NULL; allocates nothing */
 CvswGroup *cvsw_groups_find(const CvswGroups *groups, uint32_t id);
 
 /**
- * cvsw_groups_set: ADD or MODIFY (section 6.5)
- * @mod: its buckets become the group's where it is carried out
+ * cvsw_groups_set: execute an ADD or MODIFY (section 6.5)
+ * @mod: on success the group takes its buckets over
  *
- * A MODIFY leaves duration and counters of the group as they are; those of its
- * buckets begin at 0.
+ * MODIFY keeps the group's duration and counters; the counters of the buckets
+ * start at 0.
  */
 CvswGroupFault cvsw_groups_set(CvswGroups *groups, CvswGroupMod *mod,
                                uint64_t now_ms);
 
 /**
- * cvsw_groups_delete: one, or CVSW_ALL_GROUPS; one that is not there is no
- * fault
+ * cvsw_groups_delete: delete a group, or all (CVSW_ALL_GROUPS); deleting a
+ * group that does not exist succeeds
  */
 CvswGroupFault cvsw_groups_delete(CvswGroups *groups, uint32_t id);
 
-/** cvsw_groups_naming: how many buckets go to a group */
+/** cvsw_groups_naming: number of buckets that forward to a group */
 unsigned cvsw_groups_naming(const CvswGroups *groups, uint32_t id);
 
 /**
- * cvsw_groups_foreach: all of them, by number, but for those that go on to
- * others, which come behind those
+ * cvsw_groups_foreach: call @func for all groups, ordered by number, except
+ * that groups which forward to another group come after it
  *
- * They can be added in that order.  @func must not add or delete any.
+ * Adding the groups in this order succeeds.  @func must not add or delete
+ * groups.
  */
 void cvsw_groups_foreach(const CvswGroups *groups,
                          void (*func)(const CvswGroup *group, void *data),
@@ -121,12 +123,14 @@ void cvsw_groups_foreach(const CvswGroups *groups,
 
 typedef struct CvswGroupsStats {
     unsigned groups, buckets;
-    uint64_t changes;           /* commands that were carried out */
+    uint64_t changes;           /* number of commands executed */
 } CvswGroupsStats;
 
 CvswGroupsStats cvsw_groups_stats(const CvswGroups *groups);
 
-/** cvsw_actions_name_group: does a list have GROUP to @id, or to any (ALL)? */
+/**
+ * cvsw_actions_name_group: does a list have GROUP @id, or any if @id is ALL?
+ */
 bool cvsw_actions_name_group(const CvswAction *actions, unsigned len,
                              uint32_t id);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tuples of entries, by mask, and their hash tables */
+/* Tuples of entries with the same mask, and their hash tables */
 #include "hw/net/cvsw/flow/index.h"
 
 #define BUCKETS_MIN     8u
@@ -9,26 +9,26 @@ typedef struct Bucket {
     CvswNode *first;
 } Bucket;
 
-/* A word of the key that a mask touches, and what the hash makes of it. */
+/* A word of the key with mask bits, and its hash factors. */
 typedef struct Touched {
     uint64_t mask;
-    uint64_t low, high;         /* factors of its halves */
+    uint64_t low, high;         /* factors of its two 32-bit halves */
     size_t at;
 } Touched;
 
-/* What a look-up reads comes first, in few cache lines. */
+/* The members that a look-up reads come first, to touch few cache lines. */
 struct CvswTuple {
     Bucket *buckets;
-    uint32_t last_bucket;       /* a power of two, less one */
-    uint16_t top;               /* the greatest priority */
-    uint8_t words;              /* touched */
+    uint32_t last_bucket;       /* 2^n - 1; the tuple has 2^n buckets */
+    uint16_t top;               /* the highest priority in the tuple */
+    uint8_t words;              /* number of words with mask bits */
     Touched touched[CVSW_KEY_WORDS];
     CvswKey mask;
     unsigned keys;
-    GSequence *ranks;           /* of nodes, the greatest priority first */
+    GSequence *ranks;           /* nodes, highest priority first */
 };
 
-/* SplitMix64: numbers that have nothing in common, of one (Steele, 2014). */
+/* SplitMix64, a pseudo-random generator (Steele, 2014). */
 static uint64_t next_number(uint64_t *seed)
 {
     uint64_t z = *seed += 0x9e3779b97f4a7c15ull;
@@ -67,7 +67,7 @@ static inline Bucket *bucket_of(const CvswTuple *tuple, uint32_t hash)
     return &tuple->buckets[hash & tuple->last_bucket];
 }
 
-/* The highest bits: those of the bucket are the lowest. */
+/* Uses the highest bits; the bucket number uses the lowest. */
 static inline uint64_t filter_of(uint32_t hash)
 {
     return UINT64_C(1) << (hash >> 26);
@@ -87,7 +87,7 @@ static inline bool is_key(const CvswTuple *tuple, const CvswNode *node,
     return differ == 0;
 }
 
-/* The node of the greatest priority that @key meets in a tuple. */
+/* Returns: the node of the highest priority in a tuple that matches @key */
 static inline CvswNode *first_of(const CvswIndex *index,
                                  const CvswTuple *tuple, const CvswKey *key)
 {
@@ -175,7 +175,7 @@ void cvsw_index_clear(CvswIndex *index, GFunc end)
     g_ptr_array_free(index->tuples, true);
 }
 
-/* By the tuple's greatest priority, the greatest first. */
+/* Orders tuples by their highest priority, descending. */
 static int compare_tuples(const void *a, const void *b)
 {
     const CvswTuple *one = *(CvswTuple *const *)a;
@@ -184,7 +184,9 @@ static int compare_tuples(const void *a, const void *b)
     return (int)other->top - one->top;
 }
 
-/* The tuple's nodes, or the greatest priority of them, have changed. */
+/*
+ * Updates a tuple's position after its nodes or its highest priority changed.
+ */
 static void settle(CvswIndex *index, CvswTuple *tuple)
 {
     CvswNode *first;
@@ -228,7 +230,7 @@ static void grow(CvswTuple *tuple)
     g_free(old);
 }
 
-/* Where a bucket holds @node, which is the first of its key. */
+/* Returns: the bucket's pointer to @node, which is the first of its key */
 static CvswNode **link_to(Bucket *bucket, const CvswNode *node)
 {
     CvswNode **link = &bucket->first;
@@ -239,7 +241,7 @@ static CvswNode **link_to(Bucket *bucket, const CvswNode *node)
     return link;
 }
 
-/* @node takes the place of @old, as the first of their key. */
+/* @node replaces @old as the first of their key. */
 static void replace_first(CvswTuple *tuple, CvswNode *old, CvswNode *node)
 {
     *link_to(bucket_of(tuple, old->hash), old) = node;
@@ -259,7 +261,7 @@ static void unlink_first(CvswTuple *tuple, CvswNode *node)
     tuple->keys--;
 }
 
-/* @first is that of the node's key. */
+/* @first is the first node with the key of @node. */
 static void hang_behind(CvswTuple *tuple, CvswNode *first, CvswNode *node)
 {
     CvswNode *upper = NULL, *lower = first;
@@ -361,7 +363,7 @@ static bool tuple_overlaps(const CvswTuple *tuple, const CvswMatch *match,
     GSequenceIter *iter = g_sequence_search(tuple->ranks, &probe,
                                             compare_ranks, NULL);
 
-    /* The place behind the last one of this priority. */
+    /* Find the position after the last node of this priority. */
     while (!g_sequence_iter_is_begin(iter)) {
         const CvswNode *node;
 
@@ -400,7 +402,7 @@ static bool outputs_to(const CvswEntry *entry, uint32_t port)
     return false;
 }
 
-/* All but that a strict filter has an entry of its own. */
+/* Does an entry match the filter?  @strict is not tested here. */
 static bool takes(const CvswFilter *filter, const CvswEntry *entry)
 {
     return cvsw_match_within(&entry->match, &filter->match) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys of frames, and matches over them */
+/* Keys of frames, and matches on keys */
 #include <assert.h>
 #include <endian.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 
 /* The words of a key. */
 enum {
-    WORD_HEAD,                  /* what headers there are, tag, protocol */
-    WORD_PORTS,                 /* the NIC's port, those of the transport */
-    WORD_IP4,                   /* IPv4, ARP: addresses; IPv6: label, headers */
+    WORD_HEAD,                  /* header bits, tag, protocol */
+    WORD_PORTS,                 /* switch port, transport ports */
+    WORD_IP4,                   /* IPv4 or ARP addresses; IPv6 label, exthdr */
     WORD_ETH_DST,
     WORD_ETH_SRC,
     WORD_IP6_SRC,               /* two words; ARP: sender's MAC address */
@@ -23,12 +23,12 @@ enum {
     WORDS,
 };
 
-/* Bits of WORD_HEAD: the header is there, and whole. */
+/* Bits of WORD_HEAD: the frame has the complete header. */
 #define HAS_L3          (UINT64_C(1) << 63)     /* IPv4, IPv6, ARP */
 #define HAS_L4          (UINT64_C(1) << 62)     /* TCP, UDP, SCTP, ICMP */
 #define HAS_ND          (UINT64_C(1) << 61)
 
-/* Where in WORD_HEAD a field begins. */
+/* Positions of fields in WORD_HEAD. */
 enum {
     AT_ETH_TYPE = 0,
     AT_VLAN_VID = 16,
@@ -38,22 +38,22 @@ enum {
     AT_IP_ECN = 46,
 };
 
-/* Where in WORD_PORTS. */
+/* Positions in WORD_PORTS. */
 enum {
     AT_TP_DST = 0,              /* ICMP: code */
     AT_TP_SRC = 16,             /* ICMP: type; ARP: operation */
     AT_IN_PORT = 32,
 };
 
-/* Where in WORD_IP4. */
+/* Positions in WORD_IP4. */
 enum {
-    AT_IP4_DST = 0,             /* ARP: target */
-    AT_IP4_SRC = 32,            /* ARP: sender */
+    AT_IP4_DST = 0,             /* ARP: target address */
+    AT_IP4_SRC = 32,            /* ARP: sender address */
     AT_FLABEL = 0,
     AT_EXTHDR = 32,
 };
 
-/* Which other field a field stands on (OpenFlow 1.3.5 table 12). */
+/* The prerequisites of fields (OpenFlow 1.3.5 table 12). */
 typedef enum Basis {
     ALONE,
     ON_TAG,
@@ -71,9 +71,9 @@ typedef enum Basis {
     ON_ND_NA,
 } Basis;
 
-/* One of @values is that of the field @on; @values[1] may be 0: only one. */
+/* The field @on must have one of @values; @values[1] may be 0: only one. */
 static const struct {
-    uint64_t has;               /* the header that the field is a part of */
+    uint64_t has;               /* the header that contains the field */
     CvswField on;
     uint16_t values[2];
 } bases[] = {
@@ -91,7 +91,7 @@ static const struct {
     [ON_ND_NA] = { HAS_ND, CVSW_ICMPV6_TYPE, { PACKET_ND_NA } },
 };
 
-/* Where a key has a field. */
+/* Position of a field in the key. */
 typedef struct Place {
     uint8_t word, shift;
     Basis basis;
@@ -134,9 +134,9 @@ static const Place places[CVSW_FIELDS] = {
     [CVSW_IPV6_EXTHDR] = { WORD_IP4, AT_EXTHDR, ON_IP6 },
 };
 
-static_assert(WORDS == CVSW_KEY_WORDS, "the header says how many");
+static_assert(WORDS == CVSW_KEY_WORDS, "match.h has another number of words");
 
-/* A field's value or mask: of 128 bits, both words; else the first. */
+/* A value or mask: two words for 128 bits; else only the first word. */
 typedef struct Bits {
     uint64_t word[2];
 } Bits;
@@ -246,7 +246,7 @@ static uint64_t has_of(const PacketFlow *flow)
            (flow->has & PACKET_FLOW_ND ? HAS_ND : 0);
 }
 
-/* Of several tags, the outer one. */
+/* Uses the outer tag if there are several. */
 static uint64_t tag_of(const PacketEth *eth)
 {
     uint64_t tci = eth->tci[0];
@@ -265,7 +265,7 @@ static uint64_t head_of(const PacketFlow *flow)
            (uint64_t)(flow->tos & 3) << AT_IP_ECN;
 }
 
-/* Of those that share bits, all but one are 0. */
+/* Only one of the fields that share these bits is not 0. */
 static uint64_t ports_of(const PacketFlow *flow, uint32_t in_port)
 {
     uint16_t src = flow->src_port | flow->icmp_type | flow->arp_operation;
@@ -307,7 +307,7 @@ void cvsw_key_of(CvswKey *key, const PacketFlow *flow, uint32_t in_port,
     word[WORD_TUNNEL] = tunnel_id;
 }
 
-/* OpenFlow 1.3.5 section 7.2.3.7: VIDs are those of tags. */
+/* OpenFlow 1.3.5 section 7.2.3.7: only a frame with a tag has a VID. */
 static bool is_bad_vid(CvswField field, uint64_t value, uint64_t mask)
 {
     return field == CVSW_VLAN_VID && value && mask & CVSW_VID_PRESENT &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A flow table's commands and timeouts (theory of operation: table.h) */
+/* Commands and timeouts of a flow table (theory of operation: table.h) */
 #include "hw/net/cvsw/flow/index.h"
 
 #define MS_PER_S        1000u
@@ -7,7 +7,7 @@
 struct CvswTable {
     CvswIndex index;
     CvswGroups *groups;
-    GSequence *deadlines;       /* of nodes, the first to come first */
+    GSequence *deadlines;       /* of nodes, earliest deadline first */
     CvswTableStats stats;
     CvswRemoved *removed;
     void *opaque;
@@ -78,7 +78,7 @@ static void unschedule(CvswNode *node)
     }
 }
 
-/* Its timeouts, or the times that they count from, have changed. */
+/* Updates the deadline after the timeouts or their start times changed. */
 static void schedule(CvswTable *table, CvswNode *node)
 {
     unschedule(node);
@@ -115,7 +115,7 @@ static void set_actions(CvswEntry *entry, const CvswFlowMod *mod)
                                mod->actions_len * sizeof(*mod->actions));
 }
 
-/* All but its match, its priority and its counters. */
+/* Initializes an entry, except for match, priority and counters. */
 static void begin(CvswTable *table, CvswNode *node, const CvswFlowMod *mod,
                   uint64_t now_ms)
 {
@@ -140,7 +140,7 @@ static void replace(CvswTable *table, CvswNode *node, const CvswFlowMod *mod,
     begin(table, node, mod, now_ms);
 }
 
-/* Returns: NULL if it would be one too many, or of one mask too many */
+/* Returns: NULL if there are too many entries or masks */
 static CvswNode *insert(CvswTable *table, const CvswFlowMod *mod,
                         uint64_t now_ms)
 {
@@ -178,7 +178,7 @@ static CvswFlowFault add(CvswTable *table, const CvswFlowMod *mod,
     return insert(table, mod, now_ms) ? CVSW_FLOW_OK : CVSW_FLOW_TABLE_FULL;
 }
 
-/* @out_port, @out_group: or CVSW_ANY_... */
+/* @out_port, @out_group: a number, or CVSW_ANY_... */
 static GPtrArray *select_by(CvswTable *table, const CvswFlowMod *mod,
                             bool strict, uint32_t out_port,
                             uint32_t out_group)
@@ -344,7 +344,7 @@ void cvsw_entry_hit(CvswEntry *entry, size_t octets, uint64_t now_ms)
     entry->used_ms = now_ms;
 }
 
-/* The deadline of @node has come; that of its entry may have moved. */
+/* A node's deadline has come; the entry's real deadline may be later. */
 static void end_if_over(CvswTable *table, CvswNode *node, uint64_t now_ms)
 {
     uint64_t hard = hard_end(&node->entry), idle = idle_end(&node->entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A question becomes its answer */
+/* Turns a question into its answer, in place */
 #include <string.h>
 
 #include "hw/net/cvsw/frame/answer.h"
@@ -7,14 +7,14 @@
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 
-/* An 802.3 length would be another one behind this: EtherTypes alone. */
+/* The rest of the code expects an EtherType, not an 802.3 length. */
 static bool is_plain(const CvswFrame *f, uint16_t what)
 {
     return f->flow.has & what && f->flow.l3 == f->flow.eth.len &&
            f->offload.gso == PACKET_GSO_NONE;
 }
 
-/* The answer may be longer by an option than the question. */
+/* The answer may be one option longer than the question. */
 static bool has_room(const CvswFrame *f)
 {
     size_t before = f->head + f->flow.l3 - f->room;
@@ -35,7 +35,7 @@ static void turn_round(CvswFrame *f, const struct in6_addr *asked_by,
     memcpy(src, mac, PACKET_ETH_ADDR_LEN);
 }
 
-/* The answer is in the head, and all of it; what was behind it is no more. */
+/* The answer is @len octets in the head; discards all that follows. */
 static void finish(CvswFrame *f, size_t len)
 {
     f->head_len = len;

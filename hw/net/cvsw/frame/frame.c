@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A frame on its way through the switch in a NIC */
+/* A frame that the switch in a NIC processes */
 #include <string.h>
 
 #include "hw/net/cvsw/frame/frame.h"
@@ -42,7 +42,7 @@ void cvsw_frame_copy(CvswFrame *to, const CvswFrame *from)
     memcpy(to->rest, from->rest, from->parts * sizeof(*from->rest));
 }
 
-/* Headers moved by @by octets: all offsets behind them do, too. */
+/* Headers moved by @by octets; adjusts all offsets after them. */
 static void move_offload(PacketOffload *offload, int by)
 {
     if (offload->needs_csum) {

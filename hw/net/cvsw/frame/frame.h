@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A frame on its way through the switch in a NIC
+ * A frame that the switch in a NIC processes
  *
- * Its first octets are a copy, which actions change in place; what is behind
- * them is the sender's memory and is passed on by reference.
+ * Its first octets (the head) are a copy, which actions change in place.  The
+ * rest stays in the sender's memory and is referred to.
  */
 #ifndef CVSW_FRAME_FRAME_H
 #define CVSW_FRAME_FRAME_H
@@ -11,61 +11,63 @@
 #include "net/packet/flow.h"
 #include "net/packet/segment.h"
 
-/* Room before the first octet: tags, and a tunnel's headers. */
+/* Free space before the first octet, for tags and tunnel headers. */
 #define CVSW_HEADROOM           128u
-/* Parts of what is behind the head. */
+/* Maximum number of parts after the head. */
 #define CVSW_PARTS_MAX          64
 
 typedef struct CvswFrame {
-    uint8_t *head;              /* the first octet, in @room */
-    size_t head_len;            /* octets there */
+    uint8_t *head;              /* the first octet, inside @room */
+    size_t head_len;            /* octets in the head */
     size_t size;                /* octets of the whole frame */
     struct iovec rest[CVSW_PARTS_MAX];
     int parts;
-    PacketOffload offload;      /* counts from @head */
-    PacketFlow flow;            /* of @head; kept right by cvsw_frame_... */
-    uint64_t tunnel_id;         /* 0: it did not come out of a tunnel */
+    PacketOffload offload;      /* offsets count from @head */
+    PacketFlow flow;            /* of @head; cvsw_frame_...() update it */
+    uint64_t tunnel_id;         /* 0: the frame was not in a tunnel */
     uint8_t room[CVSW_HEADROOM + PACKET_FLOW_LOOK];
 } CvswFrame;
 
 /**
- * cvsw_frame_take: begin with a frame
- * @iov: from the destination address on; referred to until the frame is done
- * @offload: what is left to do to it
+ * cvsw_frame_take: initialize a frame
+ * @iov: from the destination address on; referred to as long as the frame is
+ *       used
+ * @offload: what the sender has left to the NIC
  *
- * Headers that are cut or are none leave @frame->flow with what is before them.
+ * If a header is truncated or invalid, @frame->flow has only the headers before
+ * it.
  *
- * Returns: false if it is no frame, or has more than CVSW_PARTS_MAX parts
+ * Returns: false if it is not a frame, or has more than CVSW_PARTS_MAX parts
  */
 bool cvsw_frame_take(CvswFrame *frame, const struct iovec *iov, int iovcnt,
                      const PacketOffload *offload);
 
 /**
- * cvsw_frame_copy: the same frame once more
- * @to: another one; what is behind the head is referred to by both
+ * cvsw_frame_copy: copy a frame
+ * @to: a different frame; both refer to the same octets after the head
  */
 void cvsw_frame_copy(CvswFrame *to, const CvswFrame *from);
 
-/** cvsw_frame_look: read the head again, after it was changed */
+/** cvsw_frame_look: parse the head again after a change */
 void cvsw_frame_look(CvswFrame *frame);
 
 /**
- * cvsw_frame_push: make room before a place in the head
+ * cvsw_frame_push: insert octets into the head
  * @at: offset, at most @frame->head_len
- * @len: octets; what they hold is left open
+ * @len: number of octets; their contents are undefined
  *
- * Returns: where they are, or NULL if there is no room for them
+ * Returns: the inserted octets, or NULL if there is no space
  */
 uint8_t *cvsw_frame_push(CvswFrame *frame, size_t at, size_t len);
 
-/** cvsw_frame_pull: take @len octets out of the head, from @at on */
+/** cvsw_frame_pull: remove @len octets from the head, at offset @at */
 void cvsw_frame_pull(CvswFrame *frame, size_t at, size_t len);
 
 /**
  * cvsw_frame_iov: the whole frame
- * @iov: room for CVSW_PARTS_MAX + 1 parts
+ * @iov: space for CVSW_PARTS_MAX + 1 parts
  *
- * Returns: how many there are
+ * Returns: number of parts
  */
 int cvsw_frame_iov(const CvswFrame *frame, struct iovec *iov);
 

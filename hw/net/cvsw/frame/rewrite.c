@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Change a frame's headers, and keep its checksums right */
+/* Changes a frame's headers and updates its checksums */
 #include <string.h>
 
 #include "hw/net/cvsw/frame/rewrite.h"
@@ -11,7 +11,7 @@
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
 
-/* Offsets in headers. */
+/* Offsets of fields in headers. */
 enum {
     IP4_TOS = 1, IP4_TTL = 8, IP4_SUM = 10, IP4_SRC = 12, IP4_DST = 16,
     IP6_HOPS = 7, IP6_SRC = 8, IP6_DST = 24,
@@ -20,7 +20,7 @@ enum {
     ICMP_SUM = 2, ND_TARGET = 8, ND_OPTIONS = 24, SCTP_SUM = 8,
 };
 
-/* The checksums that cover a field. */
+/* The checksums that include a field. */
 enum {
     IN_IP4 = 1 << 0,            /* IPv4's checksum */
     IN_PSEUDO = 1 << 1,         /* the pseudo header */
@@ -29,7 +29,7 @@ enum {
 
 /* --- checksums ------------------------------------------------------------ */
 
-/* Of 16-bit words at @old and @new: what a sum changes by. */
+/* The difference of two sums of 16-bit words, @old and @new. */
 static uint32_t difference(const uint8_t *old, const uint8_t *new, size_t len)
 {
     uint32_t sum = 0;
@@ -50,7 +50,7 @@ static void change_sum(uint8_t *where, uint32_t by)
     packet_put16(where, ~fold((uint16_t)~packet_get16(where) + by));
 }
 
-/* The transport's checksum, or NULL: none is there or none counts. */
+/* The transport's checksum, or NULL: absent, or 0 (unused). */
 static uint8_t *l4_sum(CvswFrame *f)
 {
     uint8_t *l4 = f->head + f->flow.l4;
@@ -96,7 +96,7 @@ static bool has_sctp_sum(const CvswFrame *f, unsigned in)
            !(f->flow.has & PACKET_FLOW_FRAGMENT);
 }
 
-/* Octets beyond the end of @iov are left out. */
+/* Stops at the end of @iov. */
 static uint32_t crc32c_iov(const struct iovec *iov, int iovcnt, size_t offset,
                            size_t len)
 {
@@ -115,8 +115,8 @@ static uint32_t crc32c_iov(const struct iovec *iov, int iovcnt, size_t offset,
 }
 
 /*
- * SCTP's checksum covers its packet and nothing else (RFC 9260 section 6.8).
- * It is a CRC, so that what is wrong in it is so in what it is changed to.
+ * The checksum of SCTP covers only its packet (RFC 9260 section 6.8).  It is a
+ * CRC: the same bits are wrong after the update as before.
  */
 static uint32_t sctp_sum(const CvswFrame *f)
 {
@@ -138,8 +138,8 @@ static void change_sctp_sum(CvswFrame *f, uint32_t by)
 }
 
 /*
- * Write @len octets, an even number at an even distance from the header's
- * first octet.
+ * Overwrites @len octets, an even number, at an even offset from the start of
+ * the header.
  */
 static void put(CvswFrame *f, size_t at, const void *new, size_t len,
                 unsigned in)
@@ -163,7 +163,7 @@ static void put(CvswFrame *f, size_t at, const void *new, size_t len,
     }
 }
 
-/* The bits of @mask in the 16-bit word at @at. */
+/* Overwrites the bits of @mask in the 16-bit word at @at. */
 static void put_bits(CvswFrame *f, size_t at, uint16_t bits, uint16_t mask,
                      unsigned in)
 {
@@ -180,7 +180,7 @@ static bool has(const CvswFrame *f, unsigned what)
     return f->flow.has & what;
 }
 
-/* Octets of an address or a number, those of @mask. */
+/* Sets those bits of an address or number that are in @mask. */
 static void set_octets(CvswFrame *f, size_t at, const CvswAction *a,
                        size_t len, unsigned in)
 {
@@ -416,7 +416,7 @@ static CvswRewrite push_tag(CvswFrame *f, uint16_t tpid, uint16_t tci)
     return CVSW_REWRITE_DONE;
 }
 
-/* OpenFlow 1.3.5 section 5.12: the new tag has the old one's TCI. */
+/* OpenFlow 1.3.5 section 5.12: the new tag copies the TCI of the old one. */
 static CvswRewrite push_vlan(CvswFrame *f, uint16_t tpid)
 {
     return push_tag(f, tpid, f->flow.eth.tags ? f->flow.eth.tci[0] : 0);

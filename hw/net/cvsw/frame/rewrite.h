@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Change a frame's headers, and keep its checksums right
+ * Changes a frame's headers and updates its checksums
  *
- * A checksum that is there is changed by the difference (RFC 1624), so a packet
- * that was damaged stays so. One that is left to the receiver (partial) covers
- * the pseudo header only, and is changed by what of that changes.
+ * A complete checksum is updated incrementally (RFC 1624), so a damaged packet
+ * stays detectably damaged.  A partial checksum, which the receiver completes,
+ * covers only the pseudo header; it is updated when the pseudo header changes.
  */
 #ifndef CVSW_FRAME_REWRITE_H
 #define CVSW_FRAME_REWRITE_H
@@ -13,12 +13,12 @@
 #include "hw/net/cvsw/frame/frame.h"
 
 typedef enum CvswRewrite {
-    CVSW_REWRITE_DONE,          /* also where the frame has no such field */
-    CVSW_REWRITE_TTL,           /* the TTL has ended */
-    CVSW_REWRITE_ROOM,          /* no room for one more tag */
+    CVSW_REWRITE_DONE,          /* also if the frame has no such field */
+    CVSW_REWRITE_TTL,           /* the TTL is exceeded */
+    CVSW_REWRITE_ROOM,          /* no space for another tag */
 } CvswRewrite;
 
-/** cvsw_rewrite: carry out an action other than OUTPUT, tunnels', ESP's */
+/** cvsw_rewrite: execute an action, except OUTPUT, tunnels and ESP */
 CvswRewrite cvsw_rewrite(CvswFrame *frame, const CvswAction *action);
 
 #endif /* CVSW_FRAME_REWRITE_H */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The order of a set's actions */
+/* The execution order of an action set */
 #include "hw/net/cvsw/openflow/action-set.h"
 
 /*
- * Section 5.10.  It leaves open where actions of an experimenter go: a tunnel
- * is opened in front of all others, and closed behind all but the output.
+ * OpenFlow 1.3.5 section 5.10.  The order of experimenter actions is not
+ * specified: decapsulation comes before all other actions, encapsulation after
+ * all but the output.
  */
 static unsigned rank_of(CvswActionType type)
 {
@@ -28,13 +29,13 @@ static unsigned rank_of(CvswActionType type)
     case CVSW_ACTION_OUTPUT:
         return 9;
     default:
-        return 5;               /* set */
+        return 5;               /* SET_FIELD and the like */
     }
 }
 
 #define RANKS           10u
 
-/* Does @b, behind @a, take its place in a set? */
+/* Does @b, written after @a, replace @a in the set? */
 static bool replaces(const CvswAction *b, const CvswAction *a)
 {
     return a->type == b->type && (a->type != CVSW_ACTION_SET_FIELD ||
@@ -51,7 +52,7 @@ static bool has_group(const CvswOfSteps *set)
     return false;
 }
 
-/* Is it carried out, of all that there is in the set? */
+/* Is action @i executed, given the other actions in the set? */
 static bool counts(const CvswOfSteps *steps, unsigned i)
 {
     if (steps->step[i].action.type == CVSW_ACTION_OUTPUT && has_group(steps)) {

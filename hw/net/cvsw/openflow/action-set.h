@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A set of actions, in the order in which it is carried out */
+/* Converts an action set into a list in execution order */
 #ifndef CVSW_OPENFLOW_ACTION_SET_H
 #define CVSW_OPENFLOW_ACTION_SET_H
 
@@ -7,10 +7,10 @@
 
 /**
  * cvsw_of_action_set_add: append a set's actions (OpenFlow 1.3.5 section 5.10)
- * @set: as it was written; of actions that take each other's place the last
- *       counts, and OUTPUT does not where there is GROUP
+ * @set: the actions as they were written; of actions of the same kind only the
+ *       last one is used, and OUTPUT is ignored if there is a GROUP
  *
- * Returns: false if there are too many then
+ * Returns: false if the list gets too long
  */
 bool cvsw_of_action_set_add(CvswOfSteps *to, const CvswOfSteps *set);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists of OpenFlow 1.0's actions: type, length, argument */
+/* Action lists of OpenFlow 1.0: type, length, argument */
 #include "hw/net/cvsw/openflow/actions10.h"
 #include "hw/net/cvsw/openflow/octets.h"
 #include "hw/net/cvsw/openflow/own.h"
 #include "hw/net/cvsw/openflow/port.h"
 #include "hw/net/cvsw/openflow/set10.h"
 
-#define SHORT_LEN       8u      /* of all but those that set MAC addresses */
+#define SHORT_LEN       8u      /* all actions except SET_DL_SRC, SET_DL_DST */
 #define SET_DL_LEN      16u
 #define ARGUMENT_AT     4u
 #define MAX_LEN_AT      6u
@@ -105,7 +105,7 @@ static void head(GByteArray *out, uint16_t type, uint16_t len)
     cvsw_of_put16(out, len);
 }
 
-/* 1.0's action for a field that it has one for. */
+/* Builds 1.0's action for a field, if 1.0 has one. */
 static bool build_field(GByteArray *out, const CvswAction *action)
 {
     size_t from = out->len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists of OpenFlow 1.3's actions */
+/* Action lists of OpenFlow 1.3 */
 #include "hw/net/cvsw/openflow/actions13.h"
 #include "hw/net/cvsw/openflow/known.h"
 #include "hw/net/cvsw/openflow/octets.h"
@@ -43,7 +43,7 @@ static CvswOfFault parse_set_ttl(CvswAction *action, const CvswOfItem *item)
     return CVSW_OF_OK;
 }
 
-/* Those of one length. */
+/* Parses the actions of fixed length. */
 static CvswOfFault parse_short(CvswAction *action, const CvswOfItem *item)
 {
     if (item->len != SHORT_LEN) {
@@ -63,7 +63,7 @@ static CvswOfFault parse_short(CvswAction *action, const CvswOfItem *item)
     }
 }
 
-/* Whether there is such a group, the flow table knows. */
+/* The flow table checks that the group exists. */
 static CvswOfFault parse_group(CvswAction *action, const CvswOfItem *item)
 {
     if (item->len != SHORT_LEN) {
@@ -141,7 +141,7 @@ static void build_set_field(GByteArray *out, const CvswAction *action)
     cvsw_of_put_at(out, from + 2, out->len - from);
 }
 
-/* Returns: false if 1.3 itself has no such action */
+/* Returns: false if standard 1.3 has no such action */
 static bool build_action(GByteArray *out, const CvswAction *action)
 {
     size_t from = out->len;
@@ -180,7 +180,7 @@ static bool build_action(GByteArray *out, const CvswAction *action)
     return true;
 }
 
-/* Those that only 1.0 has, and those that ask less of a frame there */
+/* Builds actions that only 1.0 has, or that have fewer prerequisites in 1.0. */
 static bool build_as10(GByteArray *out, const CvswAction *action)
 {
     uint32_t value;

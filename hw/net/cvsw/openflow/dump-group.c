@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of groups */
+/* Prints groups */
 #include <inttypes.h>
 
 #include "hw/net/cvsw/openflow/dump.h"

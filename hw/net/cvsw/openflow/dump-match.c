@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Matches, in the order and with the names of Open vSwitch's dump */
+/* Prints matches, with the order and the names of Open vSwitch's dump */
 #include <netinet/in.h>
 
 #include "hw/net/cvsw/openflow/dump.h"
@@ -11,7 +11,10 @@
 #define VID_BITS                0xfffu
 #define PCP_BITS                0xe000u
 
-/* Behind the tag; in_port and what is in front of it are apart. */
+/*
+ * Fields after the tag; in_port and the fields before it are printed
+ * separately.
+ */
 static const struct {
     CvswField field;
     const char *name;
@@ -48,7 +51,7 @@ static const struct {
     { CVSW_IPV6_EXTHDR, "ipv6_exthdr" },
 };
 
-/* One word for an EtherType and a protocol; a protocol of -1 is any. */
+/* A keyword for an EtherType and a protocol; protocol -1 is any. */
 static const struct {
     int eth_type, protocol;
     const char *word;
@@ -77,7 +80,7 @@ static int number_of(const CvswMatch *match, CvswField field)
            (int)cvsw_of_text_number(field, &value) : -1;
 }
 
-/* Returns: the fields that the word says, as bits */
+/* Returns: the fields that the keyword covers, as bits */
 static uint64_t dump_word(GString *out, const CvswMatch *match)
 {
     int eth_type = number_of(match, CVSW_ETH_TYPE);
@@ -161,7 +164,7 @@ void cvsw_of_dump_match(GString *out, const CvswMatch *match,
             dump_field(out, match, names[i].field, names[i].name);
         }
     }
-    /* The comma behind the last one. */
+    /* Remove the last comma. */
     if (out->len > from) {
         g_string_truncate(out, out->len - 1);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of flows, and their actions */
+/* Prints flows and their actions */
 #include <inttypes.h>
 
 #include "hw/net/cvsw/openflow/dump.h"
@@ -7,7 +7,7 @@
 
 #define TTL_DEFAULT     64
 
-/* Open vSwitch's names for fields where they are not OXM's. */
+/* Open vSwitch's field names where they differ from OXM's. */
 static const char *name_of(CvswField field)
 {
     switch (field) {
@@ -73,7 +73,7 @@ static void dump_tunnel(GString *out, const CvswTunnel *t)
                            t->ttl ? t->ttl : TTL_DEFAULT);
 }
 
-/* Those with a number. */
+/* Prints the actions that have a number. */
 static void dump_number(GString *out, const CvswAction *action)
 {
     static const char *const forms[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words that each version of OpenFlow has for a refusal */
+/* The error codes of each OpenFlow version */
 #include "hw/net/cvsw/openflow/fault.h"
 
 #include <glib.h>
@@ -38,7 +38,7 @@ static const struct {
     [CVSW_OF_BAD_TABLE_ID] = FLOW_MOD(NO_WORD10, BAD_TABLE_ID),
     [CVSW_OF_BAD_COMMAND] = FLOW_MOD(FAILED10(BAD_COMMAND), BAD_COMMAND),
     [CVSW_OF_BAD_FLAGS] = FLOW_MOD(NO_WORD10, BAD_FLAGS),
-    /* A table of no entries is full. */
+    /* The emergency table of 1.0 has space for 0 entries. */
     [CVSW_OF_EMERG] = FLOW_MOD(FAILED10(ALL_TABLES_FULL), BAD_FLAGS),
     [CVSW_OF_EMERG_TIMEOUT] = FLOW_MOD(FAILED10(BAD_EMERG_TIMEOUT), BAD_FLAGS),
     [CVSW_OF_MATCH_BAD_TYPE] = MATCH(BAD_TYPE),

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Why a FLOW_MOD or a GROUP_MOD is refused, and how each version of OpenFlow
- * says so
+ * The reasons to refuse a FLOW_MOD or GROUP_MOD, and their OpenFlow error codes
  *
- * OpenFlow 1.0 has no codes for matches: what 1.3 calls a bad match is
- * OFPFMFC_EPERM there.
+ * OpenFlow 1.0 has no error codes for matches: a bad match in terms of 1.3 is
+ * OFPFMFC_EPERM in 1.0.
  */
 #ifndef CVSW_OPENFLOW_FAULT_H
 #define CVSW_OPENFLOW_FAULT_H
@@ -17,16 +16,16 @@ typedef enum CvswOfFault {
     CVSW_OF_OK,
     /* the message */
     CVSW_OF_BAD_VERSION,        /* neither 1.0 nor 1.3 */
-    CVSW_OF_BAD_TYPE,           /* no FLOW_MOD, no GROUP_MOD */
+    CVSW_OF_BAD_TYPE,           /* neither FLOW_MOD nor GROUP_MOD */
     CVSW_OF_BAD_LEN,
-    CVSW_OF_BUFFER_UNKNOWN,     /* a NIC buffers no packets */
+    CVSW_OF_BUFFER_UNKNOWN,     /* a NIC does not buffer packets */
     /* the table */
     CVSW_OF_TABLE_FULL,
     CVSW_OF_OVERLAP,
-    CVSW_OF_BAD_TABLE_ID,       /* there is table 0 alone */
+    CVSW_OF_BAD_TABLE_ID,       /* only table 0 exists */
     CVSW_OF_BAD_COMMAND,
     CVSW_OF_BAD_FLAGS,
-    CVSW_OF_EMERG,              /* 1.0: there is no emergency flow table */
+    CVSW_OF_EMERG,              /* 1.0: no emergency flow table */
     CVSW_OF_EMERG_TIMEOUT,      /* 1.0: and its flows have no timeouts */
     /* the match */
     CVSW_OF_MATCH_BAD_TYPE,
@@ -39,7 +38,7 @@ typedef enum CvswOfFault {
     CVSW_OF_MATCH_BAD_PREREQ,
     /* 1.3: instructions */
     CVSW_OF_INST_UNKNOWN,
-    CVSW_OF_INST_UNSUP,         /* or a second one of its type */
+    CVSW_OF_INST_UNSUP,         /* or two of the same type */
     CVSW_OF_INST_BAD_TABLE_ID,
     CVSW_OF_INST_BAD_EXPERIMENTER,
     CVSW_OF_INST_BAD_LEN,
@@ -59,11 +58,11 @@ typedef enum CvswOfFault {
     CVSW_OF_ACT_BAD_SET_ARGUMENT,
     /* 1.3: groups */
     CVSW_OF_GROUP_EXISTS,
-    CVSW_OF_GROUP_INVALID,      /* its number, its buckets' number or weight */
+    CVSW_OF_GROUP_INVALID,      /* bad group number, weight or bucket count */
     CVSW_OF_GROUP_OUT_OF_GROUPS,
     CVSW_OF_GROUP_OUT_OF_BUCKETS,
     CVSW_OF_GROUP_CHAINING,
-    CVSW_OF_GROUP_WATCH,        /* nobody sees whether a port is alive */
+    CVSW_OF_GROUP_WATCH,        /* liveness of ports is not monitored */
     CVSW_OF_GROUP_LOOP,
     CVSW_OF_GROUP_UNKNOWN,
     CVSW_OF_GROUP_CHAINED,
@@ -73,26 +72,29 @@ typedef enum CvswOfFault {
     CVSW_OF_FAULTS,
 } CvswOfFault;
 
-/* How a version says it: ofp_error_msg's type and code, and the code's name */
+/*
+ * The error in a protocol version: ofp_error_msg's type and code, and their
+ * name.
+ */
 typedef struct CvswOfError {
     uint16_t type, code;
-    const char *name;           /* as the specification has it */
+    const char *name;           /* as in the specification */
 } CvswOfError;
 
 /**
- * cvsw_of_error: a fault in a version's words
- * @version: ofp_header.version; any but 1.3's gets 1.0's words
+ * cvsw_of_error: the error codes for a fault
+ * @version: ofp_header.version; versions other than 1.3 get codes of 1.0
  * @fault: not CVSW_OF_OK
  */
 const CvswOfError *cvsw_of_error(uint8_t version, CvswOfFault fault);
 
-/** cvsw_of_table_fault: what a flow table refused, as a fault */
+/** cvsw_of_table_fault: convert a flow table's fault */
 CvswOfFault cvsw_of_table_fault(CvswFlowFault fault);
 
-/** cvsw_of_group_fault: what a table's groups refused, as a fault */
+/** cvsw_of_group_fault: convert a fault of the groups */
 CvswOfFault cvsw_of_group_fault(CvswGroupFault fault);
 
-/** cvsw_of_match_fault: what a match refused, as a fault */
+/** cvsw_of_match_fault: convert a match's fault */
 CvswOfFault cvsw_of_match_fault(CvswMatchFault fault);
 
 #endif /* CVSW_OPENFLOW_FAULT_H */

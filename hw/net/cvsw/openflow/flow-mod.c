@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads FLOW_MODs of both versions */
+/* Parses FLOW_MODs of both versions */
 #include <string.h>
 
 #include "hw/net/cvsw/openflow/actions10.h"
@@ -32,7 +32,7 @@ static CvswOfFault set_command(CvswFlowMod *mod, unsigned command)
     return CVSW_OF_OK;
 }
 
-/* What a flow that is deleted would have been does not matter. */
+/* DELETE ignores actions and timeouts. */
 static void forget_unused(CvswFlowMod *mod)
 {
     if (is_delete(mod)) {
@@ -57,7 +57,7 @@ static CvswOfFault set_flags10(CvswFlowMod *mod, unsigned flags)
     if (flags & ~(OFPFF_SEND_FLOW_REM | OFPFF_CHECK_OVERLAP)) {
         return CVSW_OF_BAD_FLAGS;
     }
-    /* Section 4.6: what is added again counts from 0. */
+    /* Section 4.6: the counters of a replaced flow start at 0. */
     mod->flags = mod->command == CVSW_ADD ? CVSW_FLOW_RESET_COUNTS :
                  CVSW_FLOW_MODIFY_ADDS | CVSW_FLOW_MODIFY_COOKIE;
     mod->flags |= CVSW_FLOW_OPENFLOW10;
@@ -82,7 +82,7 @@ static CvswOfFault parse_head10(CvswFlowMod *mod, const uint8_t *msg)
                     CVSW_ANY_PORT :
                     cvsw_of_port_of10(packet_get16(msg + OFM10_OUT_PORT));
     mod->out_group = CVSW_ANY_GROUP;
-    /* Section 3.4: a match that leaves nothing open comes first. */
+    /* Section 3.4: a match without wildcards has the highest priority. */
     if (!(packet_get32(match + OFM10_WILDCARDS) & OFPFW_ALL)) {
         mod->priority = UINT16_MAX;
     }
@@ -118,7 +118,7 @@ static CvswOfFault parse10(CvswFlowMod *mod, const uint8_t *msg, size_t len)
 
 /* --- OpenFlow 1.3 -------------------------------------------------------- */
 
-/* Counters are kept also where nobody needs them. */
+/* Counters are always kept, so the NO_..._COUNTS flags change nothing. */
 static CvswOfFault set_flags13(CvswFlowMod *mod, unsigned flags)
 {
     const unsigned known = OFPFF_SEND_FLOW_REM | OFPFF_CHECK_OVERLAP |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads GROUP_MODs */
+/* Parses GROUP_MODs */
 #include <string.h>
 
 #include "hw/net/cvsw/openflow/action-set.h"
@@ -9,7 +9,9 @@
 
 /* --- a bucket ------------------------------------------------------------- */
 
-/* A frame out of a tunnel is looked up, and a bucket's copy is not. */
+/*
+ * A decapsulated frame needs another look-up, which a bucket's copy never gets.
+ */
 static bool opens_tunnel(const CvswOfSteps *steps)
 {
     for (unsigned i = 0; i < steps->len; i++) {
@@ -34,7 +36,8 @@ static CvswOfFault parse_actions(CvswGroupBucket *bucket, const uint8_t *buf,
     if (opens_tunnel(&set)) {
         return CVSW_OF_ACT_BAD_TYPE;
     }
-    cvsw_of_action_set_add(&steps, &set);       /* not more than there were */
+    /* Cannot fail: there are not more actions than before. */
+    cvsw_of_action_set_add(&steps, &set);
     bucket->actions_len = steps.len;
     bucket->actions = g_new0(CvswAction, steps.len);
     for (unsigned i = 0; i < steps.len; i++) {
@@ -56,7 +59,7 @@ static CvswOfFault parse_bucket(CvswGroupBucket *bucket, const uint8_t *buf,
     return parse_actions(bucket, buf + OBU13_ACTIONS, len - OBU13_ACTIONS);
 }
 
-/* Returns: 0 if there is no whole bucket */
+/* Returns: 0 if there is no complete bucket */
 static size_t bucket_len(const uint8_t *buf, size_t left)
 {
     size_t len = left >= OBU13_ACTIONS ? packet_get16(buf + OBU13_LEN) : 0;
@@ -115,7 +118,7 @@ static CvswOfFault set_type(CvswGroupMod *mod, uint8_t type)
            CVSW_OF_OK : CVSW_OF_GROUP_BAD_TYPE;
 }
 
-/* The buckets of a group that is deleted do not matter. */
+/* DELETE ignores buckets. */
 static CvswOfFault parse(CvswGroupMod *mod, const uint8_t *msg, size_t len)
 {
     CvswOfFault fault = set_command(mod, packet_get16(msg + OGM13_COMMAND));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instructions: apply a list of actions, or put actions into a frame's set */
+/* Instructions: apply actions, or write actions into the action set */
 #include "hw/net/cvsw/openflow/action-set.h"
 #include "hw/net/cvsw/openflow/actions13.h"
 #include "hw/net/cvsw/openflow/instructions.h"
@@ -8,7 +8,7 @@
 #include "hw/net/cvsw/openflow/wire.h"
 
 typedef struct Instructions {
-    unsigned seen;              /* bits of their types */
+    unsigned seen;              /* bits of the instruction types so far */
     CvswOfSteps apply, write;
 } Instructions;
 
@@ -66,7 +66,7 @@ static CvswOfFault parse_all(Instructions *all, const uint8_t *buf, size_t len)
     return CVSW_OF_OK;
 }
 
-/* Take over the actions, if each frame can have all of them done to it. */
+/* Copies the actions if every matching frame has the fields that they set. */
 static CvswOfFault take(CvswFlowMod *mod, const CvswOfSteps *steps)
 {
     CvswOfKnown known;

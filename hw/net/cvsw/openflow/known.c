@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields that are there for sure (OpenFlow 1.3.5 table 12) */
+/* Fields that every matching frame has (OpenFlow 1.3.5 table 12) */
 #include "hw/net/cvsw/openflow/known.h"
 #include "net/packet/nd.h"
 
@@ -11,7 +11,7 @@ static int number(CvswField field, const CvswValue *value)
            value->octets[0] << 8 | value->octets[1];
 }
 
-/* None of the fields that are asked for has more than 16 bits or a mask. */
+/* The fields that callers ask for have at most 16 bits and no mask. */
 static int named(const CvswMatch *match, CvswField field)
 {
     CvswValue value, mask;
@@ -24,7 +24,7 @@ void cvsw_of_known_init(CvswOfKnown *known, const CvswMatch *match)
 {
     CvswValue value, mask;
 
-    /* The mark of a tag is outside no mask that its value is in. */
+    /* OFPVID_PRESENT in the value implies that it is in the mask, too. */
     known->tags = cvsw_match_get(match, CVSW_VLAN_VID, &value, &mask) &&
                   number(CVSW_VLAN_VID, &value) & CVSW_VID_PRESENT;
     known->eth_type = named(match, CVSW_ETH_TYPE);

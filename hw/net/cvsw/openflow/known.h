@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames as a flow's actions find them: what is known of all of them
+ * What is known about all frames that match a flow
  *
- * OpenFlow 1.3 refuses an action that sets a field which the match, and the
- * actions in front, do not make sure to be there (1.3.5 section 6.4).
+ * OpenFlow 1.3 refuses an action that sets a field, unless the match or the
+ * actions before it guarantee that the frame has the field (1.3.5 section 6.4).
  */
 #ifndef CVSW_OPENFLOW_KNOWN_H
 #define CVSW_OPENFLOW_KNOWN_H
@@ -11,23 +11,24 @@
 #include "hw/net/cvsw/flow/action.h"
 #include "hw/net/cvsw/flow/match.h"
 
-/* Numbers are -1 where frames differ. */
+/* Numbers are -1 if they are not the same in all frames. */
 typedef struct CvswOfKnown {
-    unsigned tags;              /* that each frame has, at least */
+    unsigned tags;              /* minimum number of tags */
     int eth_type, protocol, icmp6_type;
 } CvswOfKnown;
 
-/** cvsw_of_known_init: what is known of the frames that meet @match */
+/** cvsw_of_known_init: what is known about the frames that match @match */
 void cvsw_of_known_init(CvswOfKnown *known, const CvswMatch *match);
 
 /**
- * cvsw_of_known_allows: can each frame have this done to it?
+ * cvsw_of_known_allows: can @action be executed on each frame?
  *
- * CVSW's own actions and those of OpenFlow 1.0 alone can be done to any.
+ * CVSW's own actions and the actions that only OpenFlow 1.0 has are always
+ * allowed.
  */
 bool cvsw_of_known_allows(const CvswOfKnown *known, const CvswAction *action);
 
-/** cvsw_of_known_after: what is known of the frames behind @action */
+/** cvsw_of_known_after: update @known for the effect of @action */
 void cvsw_of_known_after(CvswOfKnown *known, const CvswAction *action);
 
 #endif /* CVSW_OPENFLOW_KNOWN_H */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OpenFlow 1.0's match: twelve fields at fixed places, and what is open */
+/* OpenFlow 1.0's match: twelve fields at fixed offsets, and wildcards */
 #include <string.h>
 
 #include "hw/net/cvsw/openflow/match10.h"
 #include "hw/net/cvsw/openflow/port.h"
 #include "net/packet/octets.h"
 
-#define VALUE_LEN       4u      /* of all but MAC addresses */
+#define VALUE_LEN       4u      /* all values except MAC addresses */
 
-/* Which field of ours tp_src, tp_dst are, by the protocol. */
+/* The fields for tp_src and tp_dst, by protocol. */
 typedef struct Transport {
     bool is_ip6, is_any_ip;
     uint8_t protocol;
@@ -30,7 +30,7 @@ static const Transport transports[] = {
 
 /* --- parse --------------------------------------------------------------- */
 
-/* An ofp_match as it is read; the first fault stays. */
+/* A parser of an ofp_match; keeps the first fault. */
 typedef struct Reader {
     const uint8_t *buf;
     uint32_t wildcards;
@@ -54,7 +54,7 @@ static CvswValue value_of(CvswField field, uint32_t number)
     return value;
 }
 
-/* A number with more bits than the field has is no value of it. */
+/* A number with bits outside of the field is a bad value. */
 static void add_masked(Reader *r, CvswField field, uint32_t number,
                        uint32_t mask)
 {
@@ -127,7 +127,7 @@ static void read_tag(Reader *r)
     }
 }
 
-/* @shift: where in the wildcards the number of open bits is */
+/* @shift: position of the prefix wildcard bits */
 static void read_address(Reader *r, CvswField field, size_t at, unsigned shift)
 {
     unsigned open = r->wildcards >> shift & OFPFW_NW_BITS;
@@ -217,7 +217,7 @@ CvswOfFault cvsw_of_match10_parse(CvswMatch *match,
 
 /* --- build --------------------------------------------------------------- */
 
-/* Returns: false if @match does not name @field; else its value as a number */
+/* Returns: false if @match does not have @field; else its value as a number */
 static bool number_of(const CvswMatch *match, CvswField field,
                       uint32_t *number, uint32_t *mask)
 {
@@ -268,7 +268,7 @@ static void write_mac(uint8_t *buf, const CvswMatch *match, CvswField field,
     }
 }
 
-/* A PCP without a VID has a VID of which only the mark of a tag is named. */
+/* A match on PCP but not on VID has only OFPVID_PRESENT of the VID. */
 static void write_tag(uint8_t *buf, const CvswMatch *match, uint32_t *open)
 {
     uint32_t number, mask;

@@ -7,21 +7,20 @@
 #include "hw/net/cvsw/openflow/wire.h"
 
 /**
- * cvsw_of_match10_parse: read an ofp_match
- * @match: of zeros; undefined where it fails
+ * cvsw_of_match10_parse: parse an ofp_match
+ * @match: zeroed; undefined on failure
  *
- * A field that stands on one that is open, or another's, is ignored, as the
- * specification says.  Those that it has for IPv4 alone and that IPv6 has, too
- * (nw_tos, nw_proto, tp_src, tp_dst), are matched there as well, as Open
- * vSwitch does it.
+ * As the specification requires, a field is ignored if its prerequisite is a
+ * wildcard or has another value.  The specification has nw_tos, nw_proto,
+ * tp_src and tp_dst for IPv4 only; they match IPv6 as well, as in Open vSwitch.
  */
 CvswOfFault cvsw_of_match10_parse(CvswMatch *match,
                                   const uint8_t buf[OFM10_MATCH_LEN]);
 
 /**
- * cvsw_of_match10_build: write an ofp_match of those fields that it has
+ * cvsw_of_match10_build: write an ofp_match with those fields that 1.0 has
  *
- * Whether it has all, a caller sees by reading it back.
+ * To find out if all fields were written, parse the result and compare.
  */
 void cvsw_of_match10_build(uint8_t buf[OFM10_MATCH_LEN],
                            const CvswMatch *match);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Octets of a message as it grows */
+/* Appends to a message under construction */
 #ifndef CVSW_OPENFLOW_OCTETS_H
 #define CVSW_OPENFLOW_OCTETS_H
 
@@ -41,7 +41,7 @@ static inline void cvsw_of_put64(GByteArray *out, uint64_t value)
     cvsw_of_put(out, buf, sizeof(buf));
 }
 
-/** cvsw_of_pad: octets of 0 until there is a multiple of 8 behind @from */
+/** cvsw_of_pad: append zeros up to a multiple of 8 octets after @from */
 static inline void cvsw_of_pad(GByteArray *out, size_t from)
 {
     while ((out->len - from) % 8) {
@@ -49,7 +49,7 @@ static inline void cvsw_of_pad(GByteArray *out, size_t from)
     }
 }
 
-/** cvsw_of_put_at: write a 16-bit number over what is at @at */
+/** cvsw_of_put_at: overwrite a 16-bit number at offset @at */
 static inline void cvsw_of_put_at(GByteArray *out, size_t at, uint16_t value)
 {
     packet_put16(out->data + at, value);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tunnels, encryption, answers, and OpenFlow 1.0's actions inside of 1.3 */
+/*
+ * Our actions: tunnels, encryption, answers, and OpenFlow 1.0's actions in 1.3
+ */
 #include <assert.h>
 #include <string.h>
 
@@ -84,7 +86,7 @@ static bool is_group(bool is_ip6, const uint8_t *addr)
     return is_ip6 ? addr[0] == 0xff : addr[0] >> 4 == 0xe;
 }
 
-/* One station speaks to one, or to the members of a group. */
+/* The source must be unicast; the target's MAC and IP address must agree. */
 static bool tunnel_is_good(const CvswTunnel *t)
 {
     size_t len = t->is_ip6 ? 16 : 4;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields of OpenFlow 1.3: class, field, mask bit, length; value and mask */
+/* OXM fields of OpenFlow 1.3: class, field, mask bit, length; value and mask */
 #include <string.h>
 
 #include "hw/net/cvsw/openflow/octets.h"
@@ -44,11 +44,11 @@ static const uint8_t numbers[CVSW_FIELDS] = {
     [CVSW_IPV6_EXTHDR] = 39,
 };
 
-/* A field as it is on the wire; @field of CVSW_FIELDS is none of ours. */
+/* A parsed field; @field is CVSW_FIELDS if the field is not supported. */
 typedef struct Oxm {
     CvswField field;
     bool has_mask;
-    uint8_t len;                /* of @payload */
+    uint8_t len;                /* length of @payload */
     const uint8_t *payload;
 } Oxm;
 
@@ -62,7 +62,7 @@ static CvswField field_of(uint16_t class, uint8_t number)
     return class == OFPXMC_OPENFLOW_BASIC ? field : CVSW_FIELDS;
 }
 
-/* Returns: false if it does not fit into @len */
+/* Returns: false if it is longer than @len */
 static bool parse(Oxm *oxm, const uint8_t *buf, size_t len)
 {
     if (len < OXM_HEADER_LEN || OXM_HEADER_LEN + buf[3] > len) {
@@ -164,7 +164,7 @@ static bool is_whole(CvswField field, const CvswValue *mask)
     return !memcmp(all.octets, mask->octets, octets);
 }
 
-/* What a field stands on has a lower number than the field itself. */
+/* A prerequisite has a lower number than the field, so this order is valid. */
 void cvsw_of_oxm_build(GByteArray *out, const CvswMatch *match)
 {
     size_t from = out->len;
@@ -195,7 +195,7 @@ CvswOfFault cvsw_of_oxm_parse_set(CvswAction *action, const uint8_t *buf,
         !cvsw_field_settable(oxm.field)) {
         return CVSW_OF_ACT_BAD_SET_TYPE;
     }
-    /* Padding takes less than 8 octets. */
+    /* The padding has less than 8 octets. */
     if (oxm.len != cvsw_field_octets(oxm.field) ||
         len - OXM_HEADER_LEN - oxm.len > 7) {
         return CVSW_OF_ACT_BAD_SET_LEN;
@@ -204,7 +204,7 @@ CvswOfFault cvsw_of_oxm_parse_set(CvswAction *action, const uint8_t *buf,
     if (cvsw_match_add(&probe, oxm.field, &value, NULL) != CVSW_MATCH_OK) {
         return CVSW_OF_ACT_BAD_SET_ARGUMENT;
     }
-    /* POP_VLAN is what takes a tag away. */
+    /* Only POP_VLAN may remove a tag. */
     if (oxm.field == CVSW_VLAN_VID &&
         !(packet_get16(value.octets) & CVSW_VID_PRESENT)) {
         return CVSW_OF_ACT_BAD_SET_ARGUMENT;

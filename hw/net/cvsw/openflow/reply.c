@@ -24,13 +24,13 @@ static void begin(GByteArray *out, uint8_t version, uint8_t type,
     cvsw_of_put32(out, xid);
 }
 
-/* @from: where the message began */
+/* @from: offset of the message in @out */
 static void end(GByteArray *out, size_t from)
 {
     cvsw_of_put_at(out, from + OFP_HEADER_LENGTH, out->len - from);
 }
 
-/* The other flags say how a flow is added, not what it is. */
+/* The other flags are about how to add a flow, not about the flow. */
 static unsigned flags_of(const CvswEntry *entry)
 {
     return entry->flags & CVSW_FLOW_SEND_REMOVED ? OFPFF_SEND_FLOW_REM : 0;
@@ -38,7 +38,7 @@ static unsigned flags_of(const CvswEntry *entry)
 
 /* --- OpenFlow 1.0 -------------------------------------------------------- */
 
-/* Returns: false if the actions are not all 1.0's */
+/* Returns: false if 1.0 cannot express all actions */
 static bool flow_mod10(GByteArray *out, uint32_t xid, const CvswEntry *entry)
 {
     uint8_t match[OFM10_MATCH_LEN];
@@ -62,7 +62,7 @@ static bool flow_mod10(GByteArray *out, uint32_t xid, const CvswEntry *entry)
     return true;
 }
 
-/* What 1.0 cannot tell comes back as something else. */
+/* A flow that 1.0 cannot express differs when it is parsed again. */
 static bool fits10(const CvswEntry *entry)
 {
     g_autoptr(GByteArray) told = g_byte_array_new();
@@ -177,7 +177,7 @@ void cvsw_of_group_mod_build(GByteArray *out, uint32_t xid,
     end(out, from);
 }
 
-/* --- what happens --------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
 void cvsw_of_error_build(GByteArray *out, CvswOfFault fault,
                          const void *request, size_t len)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages about flows and groups, as they go out
+ * Builds messages about flows and groups
  *
- * Whoever asks names a version, 1 or 4.  A flow that OpenFlow 1.0 cannot tell
- * whole is told in 1.3 (see flow-mod.h).
+ * The caller asks for a version, 1 or 4.  A flow that OpenFlow 1.0 cannot
+ * express completely is sent in 1.3 (see flow-mod.h).
  */
 #ifndef CVSW_OPENFLOW_REPLY_H
 #define CVSW_OPENFLOW_REPLY_H
@@ -15,8 +15,8 @@
 /**
  * cvsw_of_flow_mod_build: append the OFPT_FLOW_MOD that would add a flow
  *
- * Its length is a few octets to about 3 KiB, by the number of fields and
- * actions.
+ * The length is between a few octets and about 3 KiB, depending on the number
+ * of fields and actions.
  */
 void cvsw_of_flow_mod_build(GByteArray *out, uint8_t version, uint32_t xid,
                             const CvswEntry *entry);
@@ -25,7 +25,7 @@ void cvsw_of_flow_mod_build(GByteArray *out, uint8_t version, uint32_t xid,
  * cvsw_of_group_mod_build: append the OFPT_GROUP_MOD of 1.3 that would add a
  * group
  *
- * It is not longer than the one that has made it.
+ * It is not longer than the GROUP_MOD that has added the group.
  */
 void cvsw_of_group_mod_build(GByteArray *out, uint32_t xid,
                              const CvswGroup *group);
@@ -33,7 +33,7 @@ void cvsw_of_group_mod_build(GByteArray *out, uint32_t xid,
 /**
  * cvsw_of_error_build: append the OFPT_ERROR that refuses a request
  * @fault: not CVSW_OF_OK
- * @request: its first 64 octets are quoted, and its xid and version taken;
+ * @request: the error quotes its first 64 octets and has its xid and version;
  *           @len may be less than a header
  */
 void cvsw_of_error_build(GByteArray *out, CvswOfFault fault,

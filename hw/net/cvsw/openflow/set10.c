@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each of 1.0's setting actions is in a flow's list (section 5.2.4) */
+/* 1.0's SET actions as actions of a flow (1.0.1 section 5.2.4) */
 #include <stddef.h>
 
 #include "hw/net/cvsw/openflow/set10.h"
 #include "hw/net/cvsw/openflow/wire.h"
 
-#define TOS_ECN         3u      /* not a switch's to set */
+#define TOS_ECN         3u      /* a switch must not change ECN */
 
 static const struct {
     uint16_t type;

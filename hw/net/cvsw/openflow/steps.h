@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A list of actions as it is read, and the walk along what it is read from */
+/* A list of actions during parsing, and iteration over its encoding */
 #ifndef CVSW_OPENFLOW_STEPS_H
 #define CVSW_OPENFLOW_STEPS_H
 
@@ -9,7 +9,7 @@
 #include "hw/net/cvsw/openflow/fault.h"
 #include "net/packet/octets.h"
 
-/* An action, and whether it asks nothing of the match, as 1.0's do not. */
+/* An action; is it valid without prerequisites, as 1.0's actions are? */
 typedef struct CvswOfStep {
     CvswAction action;
     bool is_free;
@@ -20,7 +20,7 @@ typedef struct CvswOfSteps {
     CvswOfStep step[CVSW_ACTIONS_MAX];
 } CvswOfSteps;
 
-/** cvsw_of_steps_add: one more, of zeros; NULL: there are too many */
+/** cvsw_of_steps_add: append a zeroed action; NULL: too many */
 static inline CvswOfStep *cvsw_of_steps_add(CvswOfSteps *steps)
 {
     CvswOfStep *step;
@@ -33,18 +33,18 @@ static inline CvswOfStep *cvsw_of_steps_add(CvswOfSteps *steps)
     return step;
 }
 
-/* An action or an instruction: type, length, and what it likes. */
+/* An action or an instruction: type, length, and a body. */
 #define CVSW_OF_ITEM_LEN_MIN    8u
 
 typedef struct CvswOfItem {
     uint16_t type, len;
-    const uint8_t *octets;      /* @len, type and length included */
+    const uint8_t *octets;      /* @len octets, including type and length */
 } CvswOfItem;
 
 /**
- * cvsw_of_item: the item at the beginning of @len octets
+ * cvsw_of_item: the item at the start of @len octets
  *
- * Returns: false if its length is none that OpenFlow allows, or too much
+ * Returns: false if its length is invalid or more than @len
  */
 static inline bool cvsw_of_item(CvswOfItem *item, const uint8_t *buf,
                                 size_t len)

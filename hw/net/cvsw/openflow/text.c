@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers and addresses in the forms of Open vSwitch */
+/* Numbers and addresses in the formats of Open vSwitch */
 #include <arpa/inet.h>
 #include <inttypes.h>
 
@@ -31,7 +31,7 @@ void cvsw_of_text_ip(GString *out, bool is_ip6, const uint8_t *addr)
                                    sizeof(text)));
 }
 
-/* Returns: -1 if @mask is no prefix's */
+/* Returns: the prefix length; -1 if @mask is not a prefix */
 static int prefix_of(const uint8_t *mask, int bits)
 {
     int len = 0;
@@ -72,7 +72,7 @@ static void text_mac(GString *out, const CvswValue *value,
     }
 }
 
-/* @digits: at least */
+/* @digits: minimum number of digits */
 static void text_hex(GString *out, CvswField field, const CvswValue *value,
                      const CvswValue *mask, int digits)
 {
@@ -114,7 +114,7 @@ void cvsw_of_text(GString *out, CvswField field, const CvswValue *value,
         text_hex(out, field, value, mask, 4);
         break;
     case CVSW_IPV6_FLABEL:
-        /* It has five digits where it is matched, not where it is set. */
+        /* A match prints five digits, SET_FIELD only as many as needed. */
         text_hex(out, field, value, mask, mask ? 5 : 1);
         break;
     case CVSW_TUNNEL_ID:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * OpenFlow's numbers, as far as a NIC needs them
+ * The numbers of OpenFlow that a NIC needs
  *
- * Names are those of the specifications, 1.0.1 (wire version 1) and 1.3.5
- * (wire version 4); where the two give one name two numbers, or only one has
- * it, the version is in its prefix: OFPAT10_, OFPAT13_.  What stands at which
- * octet of a message are numbers here too, called after the structure's and
- * the member's name.  All are in the order of the network.
+ * Names are those of the specifications 1.0.1 (wire version 1) and 1.3.5 (wire
+ * version 4).  If a name has different values in the two, or exists in only
+ * one, its prefix has the version: OFPAT10_, OFPAT13_.  Offsets in messages are
+ * constants too, named after the structure and the member.  All fields are in
+ * network byte order.
  */
 #ifndef CVSW_OPENFLOW_WIRE_H
 #define CVSW_OPENFLOW_WIRE_H
@@ -17,13 +17,13 @@ enum {
     OFP13_VERSION = 4,
 };
 
-/* ofp_header.type: of both */
+/* ofp_header.type, in both versions */
 enum {
     OFPT_ERROR = 1,
     OFPT_PACKET_IN = 10,
     OFPT_FLOW_REMOVED = 11,
     OFPT_FLOW_MOD = 14,
-    OFPT_GROUP_MOD = 15,        /* of 1.3 */
+    OFPT_GROUP_MOD = 15,        /* 1.3 only */
 };
 
 /* ofp_header */
@@ -35,12 +35,12 @@ enum {
     OFP_HEADER_LEN = 8,
 };
 
-/* ofp_error_msg: octets of the request that it quotes, at least */
+/* ofp_error_msg: minimum length of the quoted request */
 #define OFP_ERROR_QUOTE         64u
 
 #define OFP_NO_BUFFER           0xffffffffu
 
-/* ofp_flow_mod.command: of both */
+/* ofp_flow_mod.command, in both versions */
 enum {
     OFPFC_ADD,
     OFPFC_MODIFY,
@@ -59,7 +59,7 @@ enum {
     OFPFF13_NO_BYT_COUNTS = 1 << 4,
 };
 
-/* ofp_flow_removed.reason: of both */
+/* ofp_flow_removed.reason, in both versions */
 enum {
     OFPRR_IDLE_TIMEOUT,
     OFPRR_HARD_TIMEOUT,
@@ -67,7 +67,7 @@ enum {
     OFPRR13_GROUP_DELETE,
 };
 
-/* ofp_packet_in.reason: of both */
+/* ofp_packet_in.reason, in both versions */
 enum {
     OFPR_NO_MATCH,
     OFPR_ACTION,
@@ -128,7 +128,7 @@ enum {
     OFPFW_TP_DST = 1 << 7,
     OFPFW_NW_SRC_SHIFT = 8,
     OFPFW_NW_DST_SHIFT = 14,
-    OFPFW_NW_BITS = 0x3f,       /* bits of the address left open; 32: all */
+    OFPFW_NW_BITS = 0x3f,       /* number of wildcard bits; 32: all */
     OFPFW_DL_VLAN_PCP = 1 << 20,
     OFPFW_NW_TOS = 1 << 21,
     OFPFW_ALL = (1 << 22) - 1,
@@ -227,7 +227,7 @@ enum {
     OFPGC_DELETE,
 };
 
-/* ofp_group_type, those that are required; SELECT and FF are not */
+/* ofp_group_type: the required ones, without SELECT and FF */
 enum {
     OFPGT_ALL = 0,
     OFPGT_INDIRECT = 2,
@@ -242,7 +242,7 @@ enum {
     OBU13_ACTIONS = 16,
 };
 
-/* ofp_packet_in, of which the match is what the data is behind */
+/* ofp_packet_in; the data follows the match */
 enum {
     OPI13_BUFFER_ID = 8,
     OPI13_TOTAL_LEN = 12,
@@ -252,11 +252,11 @@ enum {
     OPI13_MATCH = 24,
 };
 
-/* ofp_match.type, and what is in front of its fields */
+/* ofp_match.type, and the offset of its fields */
 #define OFPMT_OXM               1u
 #define OFP13_MATCH_HEAD_LEN    4u
 
-/* An OXM field's header. */
+/* Header of an OXM field. */
 #define OFPXMC_OPENFLOW_BASIC   0x8000u
 #define OXM_HEADER_LEN          4u
 
@@ -278,7 +278,7 @@ enum {
     OFPIT_EXPERIMENTER = 0xffff,
 };
 
-/* ofp_instruction_actions: what is in front of the actions */
+/* ofp_instruction_actions: length before the actions */
 #define OFP13_INSTRUCTION_HEAD_LEN 8u
 
 /* ofp_action_type */

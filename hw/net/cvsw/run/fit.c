@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sizes that fit, and what a guest is told that does not know them */
+/* Packet sizes that fit, and ICMP errors for packets that do not */
 #include <string.h>
 
 #include "hw/net/cvsw/run/fit.h"
@@ -11,7 +11,9 @@
 #define ETH_MAX         (PACKET_ETH_LEN + \
                          PACKET_ETH_TAGS_MAX * PACKET_ETH_TAG_LEN)
 
-/* The wire's room for a frame in a tunnel, behind that frame's Ethernet. */
+/*
+ * Space for a tunneled frame on the wire, without the frame's Ethernet header.
+ */
 static size_t room_in_tunnel(size_t link_mtu, const CvswTunnel *tunnel,
                              const EspSa *sa, const CvswFrame *frame)
 {
@@ -46,9 +48,11 @@ void cvsw_clamp(CvswFrame *frame, size_t room)
     }
 }
 
-/* --- telling -------------------------------------------------------------- */
+/*
+ * --- ICMP errors -----------------------------------------------------------
+ */
 
-/* RFC 4443 section 2.4 (f): a token bucket. */
+/* RFC 4443 section 2.4 (f): a token bucket limits ICMP errors. */
 static bool may_tell(CvswRun *run, uint64_t now_ms)
 {
     uint64_t more = (now_ms - run->told_ms) / CVSW_TOLD_EVERY_MS;

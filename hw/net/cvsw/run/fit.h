@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sizes that fit, and what a guest is told that does not know them
+ * Packet sizes that fit, and ICMP errors for packets that do not
  *
- * Two numbers bound what leaves by the wire: the MTU that the controller has
- * set, of the guest's packets; and the MTU of the wire, if it is known, less
- * what the flow that a frame takes puts before it.
+ * Two numbers limit packets to the wire: the MTU that the controller has set,
+ * which applies to the guest's packets; and the MTU of the wire, if it is
+ * known, minus the outer headers that the flow adds.
  */
 #ifndef CVSW_RUN_FIT_H
 #define CVSW_RUN_FIT_H
@@ -12,41 +12,41 @@
 #include "hw/net/cvsw/run/run.h"
 #include "net/packet/tcp.h"
 
-/* Errors for the guest at once, and the time in which one more may follow. */
+/* ICMP errors to the guest: size of the burst, and interval of further ones. */
 #define CVSW_TOLD_AT_ONCE       50u
 #define CVSW_TOLD_EVERY_MS      10u
 
 /**
- * cvsw_room: octets that a frame may have behind its Ethernet header
- * @tunnel: the one that it goes into, or NULL
+ * cvsw_room: maximum length of a frame after its Ethernet header
+ * @tunnel: the tunnel that encapsulates it, or NULL
  * @sa: the association that seals it, or NULL
  *
- * Returns: SIZE_MAX if nobody has said anything
+ * Returns: SIZE_MAX if there is no limit
  */
 size_t cvsw_room(const CvswRun *run, const CvswTunnel *tunnel, const EspSa *sa,
                  const CvswFrame *frame);
 
-/** cvsw_fits: is a frame that is one packet short enough? */
+/** cvsw_fits: is a frame with a single packet short enough? */
 static inline bool cvsw_fits(const CvswFrame *frame, size_t room)
 {
     return room == SIZE_MAX || frame->size <= frame->flow.l3 + room;
 }
 
-/** cvsw_is_syn: does a frame say which segments its sender takes? */
+/** cvsw_is_syn: does a frame announce its sender's MSS? */
 static inline bool cvsw_is_syn(const CvswFrame *frame)
 {
     return frame->flow.tcp_flags & PACKET_TCP_SYN;
 }
 
-/** cvsw_clamp: make a TCP connection announce what fits (packet_mtu_clamp()) */
+/** cvsw_clamp: clamp the MSS of a TCP SYN to @room (packet_mtu_clamp()) */
 void cvsw_clamp(CvswFrame *frame, size_t room);
 
 /**
- * cvsw_tell: the guest's frame was too big for the wire
- * @iov: the frame as the guest has sent it
- * @room: octets of a packet that would have fitted
+ * cvsw_tell: send the guest an ICMP error about a packet that is too big
+ * @iov: the frame that the guest has sent
+ * @room: length of a packet that would fit
  *
- * An ICMP error for the guest, unless there were too many of them.
+ * The rate of errors is limited.
  */
 void cvsw_tell(CvswRun *run, const struct iovec *iov, int iovcnt, size_t room,
                uint64_t now_ms);

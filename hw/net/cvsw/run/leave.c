@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A frame leaves */
+/* Sends a frame out of a port */
 #include <string.h>
 
 #include "hw/net/cvsw/run/fit.h"
@@ -11,17 +11,17 @@
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
 
-/* Outer headers, and the parts of an inner frame behind them. */
+/* Outer headers, and the parts of an inner frame. */
 #define PARTS_MAX       (CVSW_PARTS_MAX + 3)
 
-/* A frame's way out. */
+/* How a frame leaves. */
 typedef struct Way {
     CvswRun *run;
-    const CvswTunnel *tunnel;   /* NULL: none */
-    EspSa *sa;                  /* NULL: in clear */
+    const CvswTunnel *tunnel;   /* NULL: no tunnel */
+    EspSa *sa;                  /* NULL: in cleartext */
     uint32_t port;
-    uint16_t source;            /* of the tunnel's UDP */
-    size_t room;                /* behind the Ethernet header; SIZE_MAX */
+    uint16_t source;            /* UDP source port of the tunnel */
+    size_t room;                /* after the Ethernet header; or SIZE_MAX */
 } Way;
 
 static bool emit_clear(const Way *w, const struct iovec *inner, int parts,
@@ -46,7 +46,7 @@ static bool emit_clear(const Way *w, const struct iovec *inner, int parts,
     return true;
 }
 
-/* ESP in transport mode: what it covers is the UDP datagram. */
+/* ESP in transport mode: its payload is the UDP datagram. */
 static bool emit_sealed(const Way *w, const struct iovec *inner, int parts,
                         size_t len, CvswDrop *why)
 {
@@ -80,7 +80,7 @@ static bool emit_sealed(const Way *w, const struct iovec *inner, int parts,
     return true;
 }
 
-/* A frame that leaves nothing to be done. */
+/* Sends a single packet that needs no offload. */
 static bool emit_piece(const Way *w, const struct iovec *iov, int parts,
                        size_t len, CvswDrop *why)
 {
@@ -96,9 +96,10 @@ static bool emit_piece(const Way *w, const struct iovec *iov, int parts,
 }
 
 /*
- * As one, if who is behind the wire cuts it; nobody there has our keys.
+ * Sends a super-frame whole if the kernel behind the wire segments it.  ESP is
+ * excluded: the kernel does not have our keys.
  *
- * Returns: false if it has to be cut here
+ * Returns: false if it must be segmented here
  */
 static bool emit_whole(const Way *w, const PacketSegments *s)
 {
@@ -157,7 +158,7 @@ static bool emit_segments(const Way *w, const CvswFrame *frame, CvswDrop *why)
     return s.done == s.payload;
 }
 
-/* In a tunnel nobody makes the checksum that the guest has left out. */
+/* Completes the checksum: nothing completes it for a frame inside a tunnel. */
 static bool make_checksum(CvswFrame *f)
 {
     struct iovec iov[CVSW_PARTS_MAX + 1];
@@ -180,9 +181,11 @@ static bool make_checksum(CvswFrame *f)
     return true;
 }
 
-/* --- what does not fit ---------------------------------------------------- */
+/*
+ * --- frames that are too big -----------------------------------------------
+ */
 
-/* RFC 791 allows fragments of what does not forbid them. */
+/* RFC 791 allows fragmentation unless DF is set. */
 static bool emit_fragments(const Way *w, CvswFrame *frame, CvswDrop *why)
 {
     struct iovec iov[CVSW_PARTS_MAX + 1], piece[CVSW_PARTS_MAX + 1];
@@ -212,7 +215,10 @@ static bool emit_fragments(const Way *w, CvswFrame *frame, CvswDrop *why)
     return cut.done == cut.payload;
 }
 
-/* The wire's side cuts it; what is no super-frame to us is its matter, too. */
+/*
+ * Sends a super-frame that the wire side segments.  A frame that
+ * packet_segments_begin() does not accept is left to the wire side, too.
+ */
 static bool emit_super(const Way *w, const CvswFrame *frame, CvswDrop *why)
 {
     struct iovec iov[CVSW_PARTS_MAX + 1];
@@ -264,7 +270,7 @@ static bool leave_plainly(const Way *w, CvswFrame *frame, CvswDrop *why)
     return true;
 }
 
-/* Copies to the wire are bounded; the guest takes as many as it can. */
+/* Limits copies to the wire only; the guest receives what it can. */
 static size_t room_by(uint32_t port, size_t room)
 {
     return port == CVSW_PORT_WIRE ? room : SIZE_MAX;
@@ -282,7 +288,10 @@ bool cvsw_leave(CvswRun *run, const CvswLeave *leave, CvswFrame *frame,
 
     lost->why = CVSW_DROP_NO_SA;
     if (leave->sealed) {
-        /* Without a tunnel there is nothing to seal; not in clear. */
+        /*
+         * SA without a tunnel cannot seal; the frame is dropped, never sent in
+         * clear.
+         */
         way.sa = leave->tunnel ? cvsw_sas_outbound(run->sas, leave->sa) : NULL;
         if (!way.sa) {
             return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The way of a frame through the switch */
+/* Processes a frame in the switch */
 #include <string.h>
 
 #include "hw/net/cvsw/frame/answer.h"
@@ -13,21 +13,21 @@
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 
-/* A frame and its list, half done. */
+/* A frame while its actions are executed. */
 typedef struct Course {
     CvswRun *run;
     CvswFrame *frame;
     const CvswEntry *entry;
     uint32_t in_port;
-    const struct iovec *iov;    /* as it came */
+    const struct iovec *iov;    /* the frame as received */
     int iovcnt;
     uint64_t now_ms;
-    CvswLeave leave;            /* how it goes out */
-    bool left;                  /* something went out, or to the controller */
-    bool inside;                /* it came out of a tunnel */
-    bool opened;                /* the run's buffer is in use */
-    bool told;                  /* the guest, that the frame is too big */
-    unsigned copies;            /* for buckets */
+    CvswLeave leave;            /* how outputs send it */
+    bool left;                  /* sent to a port or the controller */
+    bool inside;                /* it was decapsulated */
+    bool opened;                /* the run's buffer for ESP is in use */
+    bool told;                  /* the guest got an ICMP error for the frame */
+    unsigned copies;            /* made for buckets so far */
 } Course;
 
 const char *cvsw_drop_name(CvswDrop drop)
@@ -77,7 +77,7 @@ static uint32_t other_port(uint32_t port)
     return port == CVSW_PORT_GUEST ? CVSW_PORT_WIRE : CVSW_PORT_GUEST;
 }
 
-/* OpenFlow: a frame goes back to where it came from only by IN_PORT. */
+/* OpenFlow: only IN_PORT sends a frame back to the port that it came from. */
 static uint32_t port_of(const Course *c, uint32_t out)
 {
     switch (out) {
@@ -146,7 +146,7 @@ static bool decap(Course *c, const CvswAction *a)
     }
 }
 
-/* The IP header of an opened packet: it has another length and protocol. */
+/* Sets length and protocol of a decrypted packet's IP header. */
 static void mend_ip(CvswFrame *f, uint8_t *l3, uint8_t protocol, size_t len)
 {
     size_t header = f->flow.l4 - f->flow.l3;
@@ -171,7 +171,9 @@ static bool is_esp(const CvswFrame *f)
            !(f->flow.has & PACKET_FLOW_FRAGMENT);
 }
 
-/* The octets behind IP's header that are the packet's, and no padding. */
+/*
+ * Returns: length of the packet after the IP header, without Ethernet padding
+ */
 static size_t packet_left(const CvswFrame *f)
 {
     const uint8_t *l3 = f->head + f->flow.l3;
@@ -240,7 +242,7 @@ static bool change(Course *c, const CvswAction *a)
 
 static bool go_to_group(Course *c, uint32_t id);
 
-/* Returns: false at the list's end. */
+/* Returns: false if the list must stop here */
 static bool carry_out(Course *c, const CvswAction *a)
 {
     switch (a->type) {
@@ -291,8 +293,8 @@ static bool may_copy(Course *c)
 }
 
 /*
- * A bucket that goes on to another group comes here once more, with the frame
- * as it is in @run->copy: it has no other action.
+ * A bucket that forwards to another group gets here a second time.  Its frame
+ * is still equal to @run->copy, because the bucket has no other action.
  */
 static bool go_to_group(Course *c, uint32_t id)
 {
@@ -317,7 +319,7 @@ static bool go_to_group(Course *c, uint32_t id)
     return true;
 }
 
-/* Returns: false if no flow is for the frame. */
+/* Returns: false if no flow matches */
 static bool look_up(Course *c)
 {
     CvswEntry *entry;
@@ -341,7 +343,7 @@ static bool ends_in_decap(const CvswEntry *entry)
            CVSW_ACTION_TUNNEL_DECAP;
 }
 
-/* A frame that has come out of a tunnel and has not left is looked up, too. */
+/* Looks up a decapsulated frame a second time, unless it was sent already. */
 static void look_inside(Course *c)
 {
     if (c->left || !c->inside || !ends_in_decap(c->entry)) {
@@ -353,7 +355,7 @@ static void look_inside(Course *c)
     }
 }
 
-/* Returns: false if the frame, for which no flow is, goes on as it is. */
+/* Returns: false if the frame has no flow and must be passed on unchanged */
 static bool miss(Course *c)
 {
     uint32_t port = other_port(c->in_port);
@@ -368,7 +370,7 @@ static bool miss(Course *c)
     return true;
 }
 
-/* Super-frames in tunnels that their flows do not open at once. */
+/* Is it a super-frame in a tunnel that its flow does not decapsulate first? */
 static bool comes_in_pieces(CvswRun *run, uint32_t in_port)
 {
     const CvswEntry *entry;
@@ -394,7 +396,7 @@ static void run_piece(CvswRun *run, uint32_t in_port, const struct iovec *iov,
     }
 }
 
-/* As if who is behind the wire had cut it. */
+/* Processes the segments that the sender's kernel would have made. */
 static void run_in_pieces(CvswRun *run, uint32_t in_port,
                           const struct iovec *iov, int iovcnt,
                           uint64_t now_ms)

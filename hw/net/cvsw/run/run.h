@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way of a frame: it is looked up, and its flow's actions are carried out
+ * Processes frames: look-up, and execution of the flow's actions
  *
  * Theory of operation
  * ===================
  *
- * A frame is looked up once; one that comes out of a tunnel as the last action
- * of its list is looked up once more, by its inner headers and tunnel id.  That
- * is the bound: two look-ups, and as many actions as two lists have.
+ * A frame is looked up once.  If the last action of its flow decapsulates it,
+ * the inner frame is looked up a second time, by its inner headers and tunnel
+ * ID.  So the work for a frame is at most two look-ups and the actions of two
+ * lists.
  *
- * TUNNEL_ENCAP and ENCRYPT do nothing by themselves.  They say how the outputs
- * behind them leave: a super-frame is cut there, and each piece gets its outer
- * headers, and its seal.  So a guest keeps its large segments, and no outer
- * packet is a fragment.  A frame that is to be sealed and cannot be (no such
- * association, no number left) is dropped: nothing leaves in clear that a flow
- * says to encrypt.
+ * TUNNEL_ENCAP and ENCRYPT do nothing by themselves.  They set how later
+ * outputs of the list send the frame: there a super-frame is segmented, each
+ * segment gets its outer headers and is sealed.  So a guest can send large
+ * segments, and outer packets are never fragments.  A frame that cannot be
+ * sealed (the association does not exist, or its sequence numbers are used up)
+ * is dropped: a frame that a flow wants encrypted never leaves in cleartext.
  *
- * A packet that is too big for where it goes (fit.h) is not sent in an outer
- * packet that the wire does not take.  A super-frame of TCP is cut to smaller
- * pieces than its sender has asked for, which left the size to its NIC.  An
- * IPv4 packet is cut into fragments, inside the tunnel, unless it forbids that.
- * Any other ends here, and the guest is told as a router would.  TCP learns of
- * the size before: what a SYN announces is lowered, in both directions.
+ * A packet that is too big (fit.h) is not sent in an outer packet larger than
+ * the wire allows.  A TCP super-frame is cut into smaller segments than its
+ * sender asked for; this is allowed because the sender leaves segmentation to
+ * its NIC.  An IPv4 packet without DF is fragmented inside the tunnel.  Any
+ * other packet is dropped, and the guest gets the ICMP error that a router
+ * would send.  TCP learns the size in advance: the MSS in a SYN is clamped, in
+ * both directions.
  *
- * The kernel behind the wire may be able to cut in a tunnel in clear;
- * then a super-frame of TCP goes there as one.  Such a one that comes from
- * there is taken out of its tunnel whole if that is the first that its flow
- * does, and else comes as the pieces that it stands for.
+ * If the kernel behind the wire can segment super-frames in cleartext tunnels,
+ * a TCP super-frame is sent there whole.  A super-frame in a tunnel that
+ * arrives from the kernel is decapsulated whole if TUNNEL_DECAP is the first
+ * action of its flow; otherwise it is segmented first.
  *
- * A group's buckets (flow/group.h) act on copies: each begins with the frame as
- * its flow has it there, and with the tunnel that the outputs behind it would
- * leave by, and what it does is gone behind it.  A bucket that fails ends its
- * own copy, and the next one goes on.  Of one frame CVSW_COPIES_MAX are made at
- * most, whatever its groups are, and its sender's VM pays for them.
+ * The buckets of a group (flow/group.h) act on copies.  Each copy starts with
+ * the frame and the tunnel settings at the GROUP action, and changes by a
+ * bucket have no effect after it.  If a bucket fails, its copy ends and the
+ * next bucket continues.  At most CVSW_COPIES_MAX copies are made of one frame,
+ * whatever its groups are, in the process of the VM that sends it.
  *
  * Nothing is allocated for a frame.  The two buffers that ESP needs belong to
  * the run.
@@ -44,42 +46,42 @@
 #include "hw/net/cvsw/frame/frame.h"
 #include "hw/net/cvsw/tunnel/sas.h"
 
-/* Copies of a frame that its groups' buckets may take. */
+/* Maximum number of copies of a frame for the buckets of its groups. */
 #define CVSW_COPIES_MAX         1024u
 
-/* Why frames end; each is counted. */
+/* Reasons to drop a frame; one counter each. */
 typedef enum CvswDrop {
     CVSW_DROP_FLOW,             /* the flow's actions have no output */
-    CVSW_DROP_MISS,             /* no flow, and misses are dropped */
-    CVSW_DROP_MALFORMED,        /* no Ethernet frame, or of too many parts */
+    CVSW_DROP_MISS,             /* no flow matches, and miss=drop */
+    CVSW_DROP_MALFORMED,        /* no Ethernet frame, or too many parts */
     CVSW_DROP_TTL,
     CVSW_DROP_ROOM,             /* too many tags */
-    CVSW_DROP_NOT_TUNNEL,       /* TUNNEL_DECAP of what is no VXLAN for it */
+    CVSW_DROP_NOT_TUNNEL,       /* TUNNEL_DECAP of a frame that is not VXLAN */
     CVSW_DROP_TUNNEL_CHECKSUM,
-    CVSW_DROP_NOT_ND,           /* ANSWER_ND of what is no solicitation */
-    CVSW_DROP_NOT_ARP,          /* ANSWER_ARP of what is no request */
-    CVSW_DROP_NO_SA,            /* ENCRYPT or DECRYPT without an association */
-    CVSW_DROP_NOT_SEALED,       /* DECRYPT of what is no ESP */
-    CVSW_DROP_ESP,              /* what esp.h counts by reason */
-    CVSW_DROP_SEGMENT,          /* a super-frame that is none */
+    CVSW_DROP_NOT_ND,           /* ANSWER_ND of another frame */
+    CVSW_DROP_NOT_ARP,          /* ANSWER_ARP of another frame */
+    CVSW_DROP_NO_SA,            /* ENCRYPT or DECRYPT without association */
+    CVSW_DROP_NOT_SEALED,       /* DECRYPT of a frame that is not ESP */
+    CVSW_DROP_ESP,              /* ESP failed; see esp.h for the reasons */
+    CVSW_DROP_SEGMENT,          /* invalid super-frame */
     CVSW_DROP_TOO_BIG,          /* for the wire, the tunnel, or for IP */
-    CVSW_DROP_CONTROLLER,       /* for the controller, and none listens */
-    CVSW_DROP_QUEUE,            /* too many wait for who is to take it */
-    CVSW_DROP_COPIES,           /* of one frame were made enough */
+    CVSW_DROP_CONTROLLER,       /* output to the controller; no session */
+    CVSW_DROP_QUEUE,            /* the receiver's queue is full */
+    CVSW_DROP_COPIES,           /* more than CVSW_COPIES_MAX copies */
     CVSW_DROPS,
 } CvswDrop;
 
-/** cvsw_drop_name: for people, and for QMP: "no-sa" */
+/** cvsw_drop_name: name for messages and QMP, e.g. "no-sa" */
 const char *cvsw_drop_name(CvswDrop drop);
 
 /*
- * A frame leaves by a port.  What it refers to may be used again after the
- * call.
+ * Send a frame out of a port.  The memory that it refers to may be reused after
+ * the call.
  */
 typedef void CvswEmit(void *opaque, uint32_t port, const struct iovec *iov,
                       int parts, const PacketOffload *offload);
 
-/* A frame for the controller: its first @max_len octets, of @frame->size. */
+/* Send the first @max_len octets of a frame to the controller. */
 typedef void CvswPunt(void *opaque, const CvswFrame *frame, uint32_t in_port,
                       uint16_t max_len, const CvswEntry *entry);
 
@@ -88,34 +90,34 @@ typedef struct CvswRun {
     CvswSas *sas;
     CvswEmit *emit;
     CvswPunt *punt;
-    /* Does the wire take super-frames in tunnels, now?  NULL: never. */
+    /* Does the wire accept super-frames in tunnels now?  NULL: never. */
     bool (*wire_cuts)(void *opaque);
-    /* Told of each frame that is dropped, which is counted; or NULL. */
+    /* Called for each dropped frame, after it was counted; or NULL. */
     void (*told_drop)(void *opaque, uint32_t in_port, CvswDrop why);
     void *opaque;
     bool drop_misses;
-    uint16_t mtu;               /* of the guest's packets; 0: nobody set one */
-    uint16_t link_mtu;          /* of packets on the wire; 0: unknown */
-    /* Of what is being emitted: it was in a tunnel. */
+    uint16_t mtu;               /* of the guest's packets; 0: not set */
+    uint16_t link_mtu;          /* of the wire; 0: unknown */
+    /* The frame that is being emitted was decapsulated. */
     bool out_of_tunnel;
-    uint64_t whole;             /* super-frames that left so in a tunnel */
-    uint64_t told;              /* ICMP errors for the guest */
-    uint64_t told_ms;           /* when @told_now was looked at */
-    unsigned told_now;          /* of late */
+    uint64_t whole;             /* super-frames sent whole in a tunnel */
+    uint64_t told;              /* ICMP errors to the guest */
+    uint64_t told_ms;           /* time of the last update of @told_now */
+    unsigned told_now;          /* recent ICMP errors, for the rate limit */
     uint64_t dropped[2][CVSW_DROPS];    /* [0]: from the guest */
-    uint64_t esp[ESP_RESULTS];  /* of CVSW_DROP_ESP */
+    uint64_t esp[ESP_RESULTS];  /* reasons for CVSW_DROP_ESP */
     CvswFrame frame, inner;
-    CvswFrame copy;             /* what the buckets of a group begin with */
+    CvswFrame copy;             /* the frame at a GROUP action */
     uint8_t opened[ESP_PACKET_MAX], sealed[ESP_PACKET_MAX];
 } CvswRun;
 
 /**
- * cvsw_run: a frame came in
+ * cvsw_run: process a received frame
  * @in_port: CVSW_PORT_...
- * @iov: from the destination address on
+ * @iov: the frame from the destination address on
  *
- * Returns: false if there is no flow for it and it is to go on to the other
- * port as it is; else all is done
+ * Returns: false if no flow matches and the caller must pass the frame on to
+ * the other port unchanged; else processing is complete
  */
 bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
               int iovcnt, const PacketOffload *offload, uint64_t now_ms);

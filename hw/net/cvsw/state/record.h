@@ -3,7 +3,7 @@
 #ifndef CVSW_STATE_RECORD_H
 #define CVSW_STATE_RECORD_H
 
-/* The first octet of a record. */
+/* The type, in the first octet of a record. */
 enum {
     RECORD_NIC = 1,
     RECORD_FLOW = 2,
@@ -30,10 +30,10 @@ enum {
     GROUP_AGE = 1,              /* 64 bits, ms */
     GROUP_PACKETS = 9,          /* 64 bits */
     GROUP_OCTETS = 17,          /* 64 bits */
-    GROUP_MOD = 25,             /* OFPT_GROUP_MOD; its buckets' counters */
+    GROUP_MOD = 25,             /* OFPT_GROUP_MOD, then counters of buckets */
 };
 
-/* Of a bucket's counters: packets, octets. */
+/* Counters of a bucket: packets, octets. */
 #define BUCKET_LEN              16u
 
 /* RECORD_FLOW */
@@ -43,7 +43,7 @@ enum {
     FLOW_IDLE = 10,             /* 64 bits, ms */
     FLOW_PACKETS = 18,          /* 64 bits */
     FLOW_OCTETS = 26,           /* 64 bits */
-    FLOW_MOD = 34,              /* OFPT_FLOW_MOD, to the record's end */
+    FLOW_MOD = 34,              /* OFPT_FLOW_MOD, up to the record's end */
 };
 
 enum {
@@ -58,18 +58,18 @@ enum {
     SA_DIRECTION = 9,           /* 1: outbound, 2: inbound */
     SA_ESN = 10,                /* 0, 1 */
     SA_WINDOW = 11,             /* 16 bits */
-    SA_ALGORITHM = 13,          /* SA_ALGORITHM_LEN octets, padded by 0 */
+    SA_ALGORITHM = 13,          /* SA_ALGORITHM_LEN octets, padded with 0 */
     SA_EPOCH = 37,              /* 32 bits */
-    SA_NEXT = 41,               /* 64 bits: outbound, the next number */
-    SA_TOP = 49,                /* 64 bits: inbound, the highest number */
+    SA_NEXT = 41,               /* 64 bits: outbound, next sequence number */
+    SA_TOP = 49,                /* 64 bits: inbound, highest number seen */
     SA_SEEN = 57,               /* ESP_REPLAY_WORDS times 64 bits */
-    SA_KEY = 185,               /* to the record's end */
+    SA_KEY = 185,               /* up to the record's end */
 };
 
 #define SA_ALGORITHM_LEN        24u
 #define SA_LEN_MAX              (SA_KEY + ESP_KEY_MAX)
 
-/* Ages are less than this, ms: 4,000 years. */
+/* Upper bound of ages, in ms: about 4,000 years. */
 #define AGE_MAX                 (UINT64_C(1) << 47)
 
 #endif /* CVSW_STATE_RECORD_H */

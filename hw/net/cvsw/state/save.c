@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A switch tells its state */
+/* Saves the state of a switch */
 #include <openssl/crypto.h>
 #include <string.h>
 
@@ -84,7 +84,7 @@ static void put_sa(uint32_t number, const EspSaConfig *config, EspSa *sa,
     uint8_t record[SA_LEN_MAX] = { RECORD_SA };
     EspSaState state;
 
-    /* None is kept: what is sealed here from now on has no number. */
+    /* 0: keeps no sequence number here, so nothing can be sealed any more. */
     esp_sa_hand_over(sa, 0, &state);
     packet_put32(record + SA_NUMBER, number);
     packet_put32(record + SA_SPI, config->spi);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A switch takes over a state
+ * Loads the state of a switch
  *
- * Nothing in it is believed: whoever can write to a migration's stream could
- * else make a VMM write where it must not.
+ * Everything in the state is checked: an attacker who can write to a migration
+ * stream must not be able to make a VMM write outside of its data.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "net/packet/octets.h"
 #include "vmmnet/cvsw.h"
 
-/* All of CVSW_OFFLOAD_.... */
+/* All bits of CVSW_OFFLOAD_.... */
 #define OFFLOADS        (2u * CVSW_OFFLOAD_USO6 - 1)
 
 /* --- the NIC -------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static unsigned num_groups(const CvswStateReader *r)
     return cvsw_groups_stats(cvsw_table_groups(r->to->table)).groups;
 }
 
-/* Returns: what is wrong with it, as the end of a sentence; or NULL */
+/* Returns: the fault, as the end of a sentence; or NULL */
 static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
                               size_t len)
 {
@@ -126,7 +126,7 @@ static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
            "has an age that cannot be" : NULL;
 }
 
-/* @p: its buckets' counters */
+/* @p: the counters of the buckets */
 static void go_on(CvswGroup *group, const uint8_t *record, const uint8_t *p,
                   uint64_t now_ms)
 {
@@ -168,7 +168,7 @@ static char *take_group(CvswStateReader *r, const uint8_t *record, size_t len)
 
 /* --- flows ---------------------------------------------------------------- */
 
-/* Returns: what is wrong with it, as the end of a sentence; or NULL */
+/* Returns: the fault, as the end of a sentence; or NULL */
 static const char *read_flow(CvswFlowMod *mod, CvswPast *past,
                              const uint8_t *record, size_t len)
 {
@@ -277,7 +277,7 @@ static EspSa *find_sa(CvswSas *sas, uint32_t number, const EspSaConfig *config)
            cvsw_sas_inbound(sas, config->spi, number);
 }
 
-/* It goes on where the other host has stopped, with IVs of its own. */
+/* Continues after the sequence numbers of the source, with IVs of its own. */
 static const char *add_sa(CvswStateReader *r, uint32_t number,
                           EspSaConfig *config, const uint8_t *record)
 {

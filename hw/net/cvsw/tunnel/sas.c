@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A NIC's security associations */
+/* The security associations of a NIC */
 #include <glib.h>
 #include <openssl/crypto.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 
 typedef struct Association {
     uint32_t number;
-    EspSaConfig config;         /* whose @key is the one below */
+    EspSaConfig config;         /* its @key points to the array below */
     uint8_t key[ESP_KEY_MAX];
     EspSa *sa;
 } Association;
 
 struct CvswSas {
-    GHashTable *by_number;      /* owns */
-    GHashTable *by_spi;         /* inbound ones */
+    GHashTable *by_number;      /* owns the associations */
+    GHashTable *by_spi;         /* inbound ones only */
 };
 
 static void association_free(gpointer data)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Super-frames in a tunnel: one outer packet stands for several */
+/* Super-frames in a tunnel: an outer packet that must be segmented */
 #include <string.h>
 
 #include "hw/net/cvsw/tunnel/super.h"
@@ -15,7 +15,7 @@ bool cvsw_super_is_few(const PacketSegments *s)
     return s->payload <= CVSW_PIECES_MAX * s->size;
 }
 
-/* --- out of a tunnel ------------------------------------------------------ */
+/* --- decapsulation -------------------------------------------------------- */
 
 PacketOffload cvsw_super_inner(const CvswFrame *outer, size_t at)
 {
@@ -56,7 +56,7 @@ bool cvsw_super_is_outer(const CvswFrame *frame)
            offload->csum_start >= offload->inner_l3;
 }
 
-/* --- cut ------------------------------------------------------------------ */
+/* --- segmentation --------------------------------------------------------- */
 
 static void copy_outer(CvswPieces *p, const CvswFrame *frame)
 {
@@ -81,7 +81,7 @@ bool cvsw_pieces_begin(CvswPieces *p, const CvswFrame *frame,
         return false;
     }
     copy_outer(p, frame);
-    /* What is before the inner packet need be no Ethernet: say that it is. */
+    /* The inner packet may have no Ethernet header: add a dummy one. */
     at = p->outer_len - PACKET_ETH_LEN;
     is_ip4 = frame->head[p->outer_len] >> 4 == 4;
     packet_eth_build(p->head + at, frame->flow.eth.dst, frame->flow.eth.src,
@@ -139,7 +139,7 @@ int cvsw_pieces_next(CvswPieces *p, struct iovec *iov)
     if (parts < 0) {
         return -1;
     }
-    /* Over the Ethernet that is none. */
+    /* Overwrite the dummy Ethernet header. */
     memcpy(p->head, p->outer, p->outer_len);
     iov[0].iov_base = p->head;
     iov[0].iov_len = p->outer_len - PACKET_ETH_LEN + head_len;

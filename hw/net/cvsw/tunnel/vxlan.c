@@ -131,7 +131,7 @@ size_t cvsw_vxlan_super(uint8_t *head, const CvswTunnel *tunnel,
     return at + s->head_len;
 }
 
-/* FNV-1a: nobody gains by flows that meet but who sends them. */
+/* FNV-1a: a sender that provokes collisions harms only its own flows. */
 static uint32_t mix(uint32_t hash, const void *data, size_t len)
 {
     const uint8_t *p = data;
@@ -156,7 +156,7 @@ uint16_t cvsw_vxlan_source(const PacketFlow *inner)
         hash = mix(hash, inner->eth.src, sizeof(inner->eth.src));
         hash = mix(hash, inner->eth.dst, sizeof(inner->eth.dst));
     }
-    /* Fragments go where their packet goes: none of them counts its ports. */
+    /* Fragments without ports must use the same path as the first fragment. */
     if (!(inner->has & PACKET_FLOW_FRAGMENT)) {
         hash = mix(hash, &inner->protocol, sizeof(inner->protocol));
         hash = mix(hash, &inner->src_port, sizeof(inner->src_port));
@@ -181,8 +181,8 @@ static bool checksum_is_good(const CvswFrame *outer, const struct iovec *iov,
 }
 
 /*
- * The sender may be a kernel on this host, which leaves to its NIC the checksum
- * of what is in the tunnel, and the cutting, too.
+ * The sender may be a kernel on this host, which leaves checksum and
+ * segmentation of the inner frame to its NIC.
  */
 static PacketOffload inner_offload(const CvswFrame *outer, size_t at)
 {
@@ -199,7 +199,7 @@ static PacketOffload inner_offload(const CvswFrame *outer, size_t at)
     return offload;
 }
 
-/* May something be in it: no fragment, and no super-frame but in a tunnel? */
+/* Is it a whole UDP datagram?  A super-frame must be one in a tunnel. */
 static bool is_datagram(const CvswFrame *outer)
 {
     return outer->flow.has & PACKET_FLOW_UDP &&
@@ -208,7 +208,7 @@ static bool is_datagram(const CvswFrame *outer)
             cvsw_super_is_outer(outer));
 }
 
-/* The outer frame's offload must be true of the inner one. */
+/* Checks that the outer frame's offload is true of the inner frame. */
 static bool is_as_said(const CvswFrame *outer, size_t at, size_t len,
                        const CvswFrame *inner)
 {

@@ -2,74 +2,77 @@
 /*
  * The LNID table of a host: which MAC address belongs to which tenants.
  *
- * This header is the whole format, versions 2 and 3. It is compiled into QEMU
- * (net/hostvlan), into the eBPF twin and into tests; control/vmmnet writes
- * the same in Python.
+ * This header defines the complete format, versions 2 and 3. It is compiled
+ * into QEMU (net/hostvlan), into the eBPF twin and into tests; control/vmmnet
+ * implements the same format in Python.
  *
  * Theory of operation
  * ===================
  *
- * One file a host. One writer at a time changes it (the command line or the
- * agent; flock on "TABLE.lock" beside it); every QEMU of the host maps it
- * shared and read-only and reads it without locks. Numbers are little-endian,
- * as all hosts that we run on are, and naturally aligned.
+ * Each host has one file. Only one writer at a time changes it (the command
+ * line or the agent; flock on "TABLE.lock" in the same folder). Every QEMU on
+ * the host maps it shared and read-only, and reads it without locks. Numbers
+ * are little-endian, as all supported hosts are, and naturally aligned.
  *
  *   octets 0 .. 4095       struct hostvlan_header
  *   then                   buckets * struct hostvlan_bucket
  *   then                   words * uint32_t, the record area
  *
- * and nothing after that: file_size says the same as the three together.
+ * The file ends there: file_size is the sum of the three.
  *
- * A MAC address is a number: its six octets, the first in the highest place
- * (00:11:22:33:44:55 is 0x001122334455). Only unicast addresses, and not
- * zero, are in the table. An LNID is 32 bits; 0 is the global one, the others
- * are tenants'.
+ * A MAC address is stored as a number of its six octets, the first octet in the
+ * most significant place (00:11:22:33:44:55 is 0x001122334455). Only unicast
+ * addresses other than zero are in the table. An LNID has 32 bits; 0 is the
+ * global LNID, the others belong to tenants.
  *
- * Where a MAC address is: in the bucket that hostvlan_first_bucket() says, or
- * in one of the HOSTVLAN_PROBE_MAX - 1 after it (the first follows the last),
- * in the first of their slots that was free when it came. A key of 0 ends a
- * search: nothing was ever put there or behind. With six slots in ten filled,
- * a million addresses need no more than 20 buckets, and one on the average; a
- * writer makes a bigger file before two in three are.
+ * The slot of a MAC address is in the bucket hostvlan_first_bucket(), or in one
+ * of the HOSTVLAN_PROBE_MAX - 1 buckets after it (bucket 0 follows the last
+ * one): the first slot that was free when the address was added. A key of 0
+ * ends a search, because slots are filled in this order. With 60 % of the slots
+ * in use, a search among a million addresses reads at most 20 buckets, and one
+ * on average; a writer creates a larger file before two thirds are in use.
  *
- * Versions. Version 3 is version 2 and two things more that a record can say:
- * what its MAC address may offer, and with which others its port may send. A
- * writer makes a file of version 3 if a record says such a thing, and else one
- * of version 2, which older readers know. They refuse the other one, and what
- * they have read stays in force; to them a head that says more is damaged.
+ * Versions. Version 3 adds two things to the records of version 2: the services
+ * that a MAC address may offer, and the other MAC addresses that its port may
+ * send with. A writer creates a file of version 3 only if a record needs it,
+ * and otherwise one of version 2, which older readers accept. Older readers
+ * refuse a file of version 3 and continue to use the last file that they
+ * accepted; a record of version 3 in a file of version 2 counts as damaged.
  *
- * Damage. Of the octets that a frame is judged by, any single bit that is wrong
- * is found by who uses them, whatever the others are: hostvlan_key(),
- * hostvlan_value(), HOSTVLAN_RECORD_HEAD and hostvlan_sum() say why. Other
- * damage is missed once in 2^30. What is damaged counts as not in the table.
- * A reader compares keys as he searches. One that differs from the key that is
- * looked for in a single bit is nobody's: it is that key, damaged.
+ * Damage. A reader detects every single wrong bit in the octets that decide
+ * about a frame, whatever the other octets are: hostvlan_key(),
+ * hostvlan_value(), HOSTVLAN_RECORD_HEAD and hostvlan_sum() explain why. Other
+ * damage is missed with a probability of 2^-30. A damaged entry is treated as
+ * absent. During a search a reader compares keys: a key that differs in a
+ * single bit from the key in question cannot be another address's key, so it is
+ * this key, damaged.
  *
- * What a reader sees. In one file a slot's key goes from 0 to a MAC address
- * once and never changes again, so that the value beside it is that address's,
- * whenever it is read. A change is one aligned 64-bit store of the value. What
- * a value points to, its record, is written before the value and never again.
- * So a reader that loads key and value with acquire semantics has the old or
- * the new LNIDs and never a mixture. The writer's order is: record, value,
- * key (of a new slot), generation. A MAC address that is taken out keeps its
- * key, with a value that says so, and gets the same slot when it comes back.
+ * Consistency. Within one file, the key of a slot changes only once, from 0 to
+ * a MAC address. So the value in a slot always belongs to that address. A
+ * change is one aligned 64-bit store of a value. A record is written before the
+ * value that points to it, and never changes. So a reader that loads key and
+ * value with acquire semantics gets the old or the new LNIDs and never a
+ * mixture. The writer's order is: record, value, key (of a new slot),
+ * generation. A MAC address that is removed keeps its key, with the value
+ * "none", and gets the same slot when it is added again.
  *
- * Growth. A file that is full of dead keys or old records, and a change of
- * several MAC addresses at once, is a new file: built beside, synced, renamed
- * over the path; then "superseded" is set to 1 in the old one. A reader that
- * sees that opens the path again. The old file stays in force until the new
- * one has been checked as a whole, and for good if it is wrong. The writer
- * never shortens a file.
+ * Growth. If a file is full of removed keys or old records, or several MAC
+ * addresses change at once, the writer creates a new file: in the same folder,
+ * synced, and renamed to the path. Then it sets "superseded" to 1 in the old
+ * file. A reader that sees this opens the path again. It uses the old file
+ * until it has checked all of the new one, and keeps the old file if the new
+ * one is invalid. The writer never truncates a file.
  *
- * The header's checksum covers what never changes in a file, "counted" what
- * the writer counts; readers need not look at that. A reader checks all slots
- * and records when it opens the file, and those that it uses again at each use.
+ * The header's checksum covers the members that never change in a file.
+ * "counted" covers the writer's counters; readers need not check it. A reader
+ * checks all slots and records when it opens a file, and checks those that it
+ * uses at each use.
  */
 #ifndef VMMNET_HOSTVLAN_H
 #define VMMNET_HOSTVLAN_H
 
 #if defined(__bpf__)
-/* The C library's headers do not know this target. */
+/* Clang's BPF target has no C library headers. */
 typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
@@ -78,52 +81,52 @@ typedef __UINT64_TYPE__ uint64_t;
 #endif
 
 #define HOSTVLAN_MAGIC          "VMMNLNID"      /* eight octets, no NUL */
-#define HOSTVLAN_VERSION        3u              /* the newest */
-#define HOSTVLAN_VERSION_OLD    2u              /* the oldest that is read */
+#define HOSTVLAN_VERSION        3u              /* the newest version */
+#define HOSTVLAN_VERSION_OLD    2u              /* oldest supported version */
 #define HOSTVLAN_HEADER_SIZE    4096u
 #define HOSTVLAN_CHECKED_SIZE   32u     /* octets that the checksum covers */
 
 #define HOSTVLAN_BUCKETS_MAX    (1u << 22)      /* 1 .. */
 #define HOSTVLAN_WORDS_MAX      (1u << 28)      /* 0 .. */
 #define HOSTVLAN_SLOTS          4u      /* a bucket: one cache line */
-#define HOSTVLAN_PROBE_MAX      32u     /* buckets that one search looks at */
+#define HOSTVLAN_PROBE_MAX      32u     /* buckets read by a search, at most */
 
 #define HOSTVLAN_LNID_GLOBAL    0u
-#define HOSTVLAN_LNIDS_MAX      64u     /* of one MAC address; at least 1 */
+#define HOSTVLAN_LNIDS_MAX      64u     /* for one MAC address; at least 1 */
 #define HOSTVLAN_IP4_MAX        16u
 #define HOSTVLAN_IP6_MAX        16u
-#define HOSTVLAN_ALSO_MAX       31u     /* MAC addresses beside its own */
+#define HOSTVLAN_ALSO_MAX       31u     /* MAC addresses besides its own */
 
-/* Rights of a MAC address: services that it may offer to others. */
+/* Rights of a MAC address: services that it may offer to other ports. */
 #define HOSTVLAN_OFFER_ROUTER   1u      /* router advertisements (RFC 4861) */
 #define HOSTVLAN_OFFER_DHCP     2u      /* messages of a DHCP server */
 
 /*
- * What happens to a frame, and why: the paper's section 3.5. The first that
- * applies, in this order, so that two data paths agree on the reason as well:
+ * The result for a frame, and the reason: section 3.5 of the paper. The tests
+ * are made in this order, and the first that applies is the result, so two data
+ * paths always agree on the reason.
  *
- *   send (what the guest sends)        receive (what goes to the guest)
- *   MALFORMED  shorter than 14 octets  MALFORMED       the same
- *   NO_TABLE   none in force           NO_TABLE        the same
- *   NO_PORT    the port has no MAC     NO_PORT         the same, or the table
- *              address                                 has no LNIDs for it
- *   SPOOFED    the source is not the   UNKNOWN_SOURCE  zero, multicast or not
- *              port's MAC address, nor                 in the table
- *              one of the others that
- *              the table has for it
- *   L2_CONTROL to a switch, where that is              but no IGMP or MLD
- *              not allowed (group.h)                   query (group.h)
- *   QUERY      an IGMP or MLD query,   DAMAGED         what the table has
- *   MALFORMED  or what could be one,                   for the port or the
- *              and the port has not                    source is damaged
- *              the global LNID         OTHER_TENANT    neither has the global
- *   DAMAGED    where offers are                        LNID, and they have
- *              guarded or senders                      none in common
- *              checked: what the
- *              table has for them is
- *              damaged
+ *   send (frames of the guest)         receive (frames for the guest)
+ *   MALFORMED  shorter than 14 octets  MALFORMED       as for send
+ *   NO_TABLE   no table in force       NO_TABLE        as for send
+ *   NO_PORT    the port has no MAC     NO_PORT         as for send, or the
+ *              address                                 table has no LNID for it
+ *   SPOOFED    the source is neither   UNKNOWN_SOURCE  the source is zero,
+ *              the port's MAC address                  multicast or not in the
+ *              nor one of the others                   table, and the frame is
+ *              that the table has for                  not an IGMP or MLD query
+ *              the port                                (group.h)
+ *   L2_CONTROL to a switch, where this DAMAGED         the entry of the port or
+ *              is forbidden (group.h)                  of the source is damaged
+ *   QUERY      an IGMP or MLD query,   OTHER_TENANT    neither has the global
+ *   MALFORMED  or possibly one, and                    LNID, and they have no
+ *              the port does not have                  LNID in common
+ *              the global LNID
+ *   DAMAGED    where offers or senders
+ *              are checked: their entry
+ *              is damaged
  *   RA_GUARD, DHCP_GUARD, MALFORMED
- *              where they are guarded
+ *              where offers are checked
  *              (offers.h)
  *   FORGED_ADDRESS, MALFORMED
  *              where senders are
@@ -148,28 +151,28 @@ enum hostvlan_reason {
 };
 
 struct hostvlan_header {
-    /* Never changes in one file. */
+    /* These members never change in a file. */
     uint8_t magic[8];           /* HOSTVLAN_MAGIC */
     uint32_t version;           /* HOSTVLAN_VERSION_OLD .. _VERSION */
     uint32_t header_size;       /* HOSTVLAN_HEADER_SIZE */
     uint64_t file_size;         /* octets */
     uint32_t buckets;           /* 1 .. HOSTVLAN_BUCKETS_MAX, any number */
     uint32_t words;             /* 0 .. HOSTVLAN_WORDS_MAX */
-    uint32_t checksum;          /* CRC-32 (zlib's) of what is above */
+    uint32_t checksum;          /* CRC-32 (as in zlib) of the above */
     uint8_t zero[28];
 
-    /* A cache line of its own: what changes. */
-    uint32_t superseded;        /* 1: a newer file is at the path; once */
-    uint32_t macs;              /* with a value; for information */
-    uint64_t generation;        /* + 1 at the end of each change */
-    uint32_t words_used;        /* of the record area; for the writer */
+    /* A separate cache line, for the members that change. */
+    uint32_t superseded;        /* 1: the path has a newer file; never reset */
+    uint32_t macs;              /* MAC addresses with a value; informative */
+    uint64_t generation;        /* incremented at the end of each change */
+    uint32_t words_used;        /* in the record area; for the writer */
     uint32_t keys_used;         /* slots with a key; for the writer */
-    uint32_t counted;           /* CRC-32 of macs to keys_used; the writer's */
+    uint32_t counted;           /* CRC-32 of macs to keys_used */
     uint8_t rest[HOSTVLAN_HEADER_SIZE - 92];    /* 0 */
 };
 
 struct hostvlan_slot {
-    uint64_t key;               /* hostvlan_key(); 0: never used */
+    uint64_t key;               /* hostvlan_key(); 0: unused so far */
     uint64_t value;             /* hostvlan_value() */
 };
 
@@ -178,31 +181,34 @@ struct hostvlan_bucket {
 };
 
 /*
- * A value: the kind in bits 62 and 63, a check in bits 32 to 61, a number in
- * bits 0 to 31.
+ * A value: the kind in bits 62 and 63, a check in bits 32 to 61, and a number
+ * in bits 0 to 31.
  */
-#define HOSTVLAN_VALUE_NONE     0u      /* the MAC address was taken out; 0 */
-#define HOSTVLAN_VALUE_ONE      1u      /* number: its only LNID */
-#define HOSTVLAN_VALUE_RECORD   2u      /* number: word offset of a record */
-#define HOSTVLAN_VALUE_DAMAGED  3u      /* in no file: what a reader found */
+#define HOSTVLAN_VALUE_NONE     0u      /* the address was removed; number 0 */
+#define HOSTVLAN_VALUE_ONE      1u      /* number: the only LNID */
+#define HOSTVLAN_VALUE_RECORD   2u      /* number: word offset of the record */
+#define HOSTVLAN_VALUE_DAMAGED  3u      /* never in a file: a reader's result */
 
 /*
  * A record, in words: the head, then the LNIDs (1 .. HOSTVLAN_LNIDS_MAX,
- * ascending, each once), then the check of all that. If there are IP addresses,
- * they follow: the IPv4 addresses (192.0.2.1 is 0xc0000201), the IPv6
- * addresses, four words each, the first the highest, then their check. If its
- * port may send with other MAC addresses, these follow (1 .. HOSTVLAN_ALSO_MAX,
- * ascending, each once), two words each, the first the highest, then their
- * check. So a verdict reads no addresses.
+ * ascending, without duplicates), then a check of all that. IP addresses
+ * follow, if there are any: first the IPv4 addresses (192.0.2.1 is 0xc0000201),
+ * then the IPv6 addresses, four words each, most significant word first, then
+ * their check. Other MAC addresses that the port may send with follow, if there
+ * are any (1 .. HOSTVLAN_ALSO_MAX, ascending, without duplicates): two words
+ * each, most significant word first, then their check. So a verdict never reads
+ * IP addresses.
  *
- * A check is the upper half of the hostvlan_sum() of the value that leads to
- * the record, of the head, of the LNIDs, and then of what it is the check of.
+ * A check is the upper half of hostvlan_sum() over the value that points to the
+ * record, the head, the LNIDs, and the words that the check covers.
  *
- * The head has three octets, and in the highest their exclusive or: heads
- * differ in two bits at least, and from 0. From bit 0 on: the number of LNIDs
- * (7 bits), HOSTVLAN_OFFER_ROUTER (1); that of IPv4 addresses (5),
+ * The head has three octets, and their exclusive or in the most significant
+ * octet: two heads differ in at least two bits, and a head also differs in at
+ * least two bits from 0. From bit 0 on, it contains: the number of LNIDs (7
+ * bits), HOSTVLAN_OFFER_ROUTER (1); the number of IPv4 addresses (5),
  * HOSTVLAN_OFFER_DHCP (1), the lower bits of the number of other MAC addresses
- * (2); the number of IPv6 addresses (5), the upper bits of that one (3).
+ * (2); the number of IPv6 addresses (5), the upper bits of the number of other
+ * MAC addresses (3).
  */
 #define HOSTVLAN_RECORD_LNIDS(head)     ((head) & 0x7fu)
 #define HOSTVLAN_RECORD_IP4(head)       ((head) >> 8 & 0x1fu)
@@ -219,13 +225,13 @@ struct hostvlan_bucket {
      1u + 2u * HOSTVLAN_ALSO_MAX + 1u)
 
 /**
- * hostvlan_sum: one number more in a check sum
- * @sum: 0, or of the numbers before
+ * hostvlan_sum: add a number to a checksum
+ * @sum: 0, or the sum of the numbers before
  *
- * A bit of a number that is wrong changes the sum by 2^bit times a power of the
- * factor, whatever the numbers are. None of these, up to the power
- * HOSTVLAN_RECORD_WORDS_MAX + 1, is nearer to 0 than 2^34, modulo 2^64, so that
- * the upper 30 bits of the sum change (tests/unit/test-hostvlan-damage.c).
+ * A wrong bit in a number changes the sum by 2^bit times a power of the factor,
+ * whatever the numbers are. None of these products, up to the power
+ * HOSTVLAN_RECORD_WORDS_MAX + 1, is closer to 0 than 2^34, modulo 2^64, so the
+ * upper 30 bits of the sum change (tests/unit/test-hostvlan-damage.c).
  */
 static inline uint64_t hostvlan_sum(uint64_t sum, uint64_t number)
 {
@@ -233,26 +239,27 @@ static inline uint64_t hostvlan_sum(uint64_t sum, uint64_t number)
 }
 
 /**
- * hostvlan_key: what a slot has as key of a MAC address of 48 bits
+ * hostvlan_key: the key in a slot for a MAC address of 48 bits
  *
- * Above the address is the exclusive or of its three parts of 16 bits: a bit of
- * the address is in one bit of that. So keys differ in two bits at least, and
- * from 0.
+ * The upper 16 bits are the exclusive or of the three 16-bit parts of the
+ * address, so each bit of the address changes one of these bits. So two keys
+ * differ in at least two bits, and a key also differs in at least two bits from
+ * 0.
  */
 static inline uint64_t hostvlan_key(uint64_t mac)
 {
     return mac | (mac ^ mac >> 16 ^ mac >> 32) << 48;
 }
 
-/** hostvlan_key_mac: the MAC address of a key. */
+/** hostvlan_key_mac: the MAC address in a key. */
 static inline uint64_t hostvlan_key_mac(uint64_t key)
 {
     return key & 0xffffffffffffull;
 }
 
 /**
- * hostvlan_differ_in_one: do two keys that are not the same differ in one bit?
- * @differs: one exclusive or the other
+ * hostvlan_differ_in_one: Returns: 1 if two different keys differ in one bit
+ * @differs: the exclusive or of the two keys
  */
 static inline int hostvlan_differ_in_one(uint64_t differs)
 {
@@ -260,12 +267,12 @@ static inline int hostvlan_differ_in_one(uint64_t differs)
 }
 
 /**
- * hostvlan_value: a value out of its parts
- * @key: of the same slot
+ * hostvlan_value: build a value
+ * @key: the key in the same slot
  * @kind: HOSTVLAN_VALUE_NONE, _ONE or _RECORD
- * @number: the LNID or the offset in words
+ * @number: the LNID, or the offset in words
  *
- * The check is the upper 30 bits of the sum of the others.
+ * The check is the upper 30 bits of the hostvlan_sum() of these three.
  */
 static inline uint64_t hostvlan_value(uint64_t key, uint32_t kind,
                                       uint32_t number)
@@ -288,7 +295,7 @@ static inline uint32_t hostvlan_value_number(uint64_t value)
     return (uint32_t)value;
 }
 
-/** hostvlan_value_valid: is it one of this key? Says nothing about a record. */
+/** hostvlan_value_valid: does the check fit @key? A record is not checked. */
 static inline int hostvlan_value_valid(uint64_t key, uint64_t value)
 {
     uint64_t kind_and_number = (value >> 30 & 3ull << 32) | (uint32_t)value;
@@ -303,10 +310,10 @@ static inline int hostvlan_value_valid(uint64_t key, uint64_t value)
 }
 
 /**
- * hostvlan_record_head: the head of a record
+ * hostvlan_record_head: build the head of a record
  * @offers: HOSTVLAN_OFFER_...
  *
- * The numbers are in their ranges.
+ * The numbers must be in their ranges.
  */
 static inline uint32_t hostvlan_record_head(uint32_t lnids, uint32_t ip4,
                                             uint32_t ip6, uint32_t offers,
@@ -317,7 +324,7 @@ static inline uint32_t hostvlan_record_head(uint32_t lnids, uint32_t ip4,
                                 ip6 | also >> 2 << 5);
 }
 
-/** hostvlan_address_words: words of IP addresses and their check; 0: none. */
+/** hostvlan_address_words: words of the IP addresses and their check; or 0 */
 static inline uint32_t hostvlan_address_words(uint32_t head)
 {
     uint32_t words = HOSTVLAN_RECORD_IP4(head) + 4 * HOSTVLAN_RECORD_IP6(head);
@@ -325,7 +332,7 @@ static inline uint32_t hostvlan_address_words(uint32_t head)
     return words ? words + 1 : 0;
 }
 
-/** hostvlan_record_words: length with the head; 0: no record starts so. */
+/** hostvlan_record_words: length including the head; 0: the head is invalid */
 static inline uint32_t hostvlan_record_words(uint32_t head)
 {
     uint32_t lnids = HOSTVLAN_RECORD_LNIDS(head);
@@ -342,7 +349,7 @@ static inline uint32_t hostvlan_record_words(uint32_t head)
            (also ? 2 * also + 1 : 0);
 }
 
-/** hostvlan_mac: the number of six octets as they are in a frame. */
+/** hostvlan_mac: convert six octets in wire order to a number */
 static inline uint64_t hostvlan_mac(const uint8_t octets[6])
 {
     return (uint64_t)octets[0] << 40 | (uint64_t)octets[1] << 32 |
@@ -350,16 +357,16 @@ static inline uint64_t hostvlan_mac(const uint8_t octets[6])
            (uint64_t)octets[4] << 8 | octets[5];
 }
 
-/** hostvlan_mac_valid: can the table have it? Not zero, unicast, 48 bits. */
+/** hostvlan_mac_valid: may it be in the table? Not 0, unicast, 48 bits */
 static inline int hostvlan_mac_valid(uint64_t mac)
 {
     return mac != 0 && mac >> 48 == 0 && (mac >> 40 & 1) == 0;
 }
 
-/** hostvlan_first_bucket: where the search for @mac begins. */
+/** hostvlan_first_bucket: the bucket in which the search for @mac starts */
 static inline uint32_t hostvlan_first_bucket(uint64_t mac, uint32_t buckets)
 {
-    /* MurmurHash3's finalizer: every bit of @mac is in every bit of x. */
+    /* The finalizer of MurmurHash3: each bit of @mac affects all bits of x. */
     uint64_t x = mac;
 
     x ^= x >> 33;

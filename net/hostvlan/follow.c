@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table in force: what is at a path, as long as it is good
+ * The table in force: the last valid file at a path
  *
  * Theory of operation
  *
- * Who follows a table looks at its path when there is a reason: a watch on the
- * folder, the "superseded" of the table in force, or time that has passed. A
- * look asks stat() first:
+ * The user of a HostvlanFollow looks at the path when there is a reason: an
+ * event of a watch on the folder, the mark "superseded" in the table in force,
+ * or a timer. A look calls stat() first:
  *
- *   the file in force, whole      nothing to do
- *   looked at before, and wrong   nothing to do: it is as wrong as it was
- *   anything else                 open it and check all of it
+ *   the file in force, intact       nothing to do
+ *   checked before, and invalid     nothing to do: it is still invalid
+ *   anything else                   open the file and check all of it
  *
- * What passes the checks comes into force, and only then is the table before
- * it closed. What does not changes nothing, with one exception: when the file
- * in force itself was shortened or overwritten, there is nothing left of it to
- * keep, and no table is in force.
+ * A file that passes the checks comes into force, and only then the previous
+ * table is closed. A file that fails the checks changes nothing, with one
+ * exception: if the file in force itself was truncated or overwritten, nothing
+ * of it can be kept, and no table is in force.
  *
- * A file may be superseded although nothing newer is at the path: somebody has
- * put an old copy back. It stays in force, and is not looked at again for that.
- * Only a mark that was there before the look counts for that: one that was set
- * later may be about a file that has come to the path since.
+ * A file may be marked as superseded although the path has no newer file, for
+ * example after a restore of an old copy. It stays in force, and the mark
+ * causes no further looks. This applies only to a mark that was set before the
+ * look: a mark that was set later may be about a file that has been put at the
+ * path since.
  */
 #include <errno.h>
 #include <string.h>
@@ -66,7 +67,7 @@ void hostvlan_follow_destroy(HostvlanFollow *f)
     *f = (HostvlanFollow) { 0 };
 }
 
-/* The file in force is at the path, and good. */
+/* The file in force is at the path, and valid. */
 static HostvlanFollowNews in_force(HostvlanFollow *f)
 {
     bool news = f->error != NULL;
@@ -76,7 +77,10 @@ static HostvlanFollowNews in_force(HostvlanFollow *f)
     return news ? HOSTVLAN_FOLLOW_TAKEN : HOSTVLAN_FOLLOW_NOTHING;
 }
 
-/* The table in force, if there is anything left of it. */
+/*
+ * The file at the path was refused; keeps the table in force, unless it is
+ * lost.
+ */
 static HostvlanFollowNews refused(HostvlanFollow *f)
 {
     if (f->table && hostvlan_table_lost(f->table)) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table in force: what is at a path, as long as it is good
+ * The table in force: the last valid file at a path
  *
- * One thread uses a HostvlanFollow, or a lock does.
+ * A HostvlanFollow may be used by one thread only, or under a lock.
  */
 #ifndef NET_HOSTVLAN_FOLLOW_H
 #define NET_HOSTVLAN_FOLLOW_H
 
 #include "net/hostvlan/table.h"
 
-/* A file as it was looked at last, so as not to check it twice. */
+/* The state of the path at the last look, to avoid a second check. */
 typedef struct HostvlanStamp {
     int error;                  /* errno of stat(); 0: the rest is valid */
     dev_t dev;
@@ -21,65 +21,67 @@ typedef struct HostvlanStamp {
 typedef struct HostvlanFollow {
     char *path;
     HostvlanTable *table;       /* in force; NULL: none, nothing passes */
-    /* Why what is at the path is not in force; NULL: it is. */
+    /* Why the file at the path is not in force; NULL: it is in force. */
     GError *error;
-    bool looked;                /* at the path, ever */
-    bool was_superseded;        /* @table, before the look began */
-    bool stays;                 /* @table is superseded and nothing newer */
-    HostvlanStamp stamp;        /* if @looked */
+    bool looked;                /* there was a look at the path */
+    bool was_superseded;        /* @table had the mark before the look */
+    bool stays;                 /* @table has the mark, no newer file exists */
+    HostvlanStamp stamp;        /* valid if @looked */
 } HostvlanFollow;
 
-/* What a look at the path has changed; for those who tell people. */
+/* The result of a look, for messages. */
 typedef enum HostvlanFollowNews {
     HOSTVLAN_FOLLOW_NOTHING,
-    HOSTVLAN_FOLLOW_TAKEN,      /* a table has come into force */
-    HOSTVLAN_FOLLOW_KEPT,       /* @error; the table read last stays */
-    HOSTVLAN_FOLLOW_NONE,       /* @error; none is in force */
+    HOSTVLAN_FOLLOW_TAKEN,      /* a new table is in force */
+    HOSTVLAN_FOLLOW_KEPT,       /* @error; the previous table stays */
+    HOSTVLAN_FOLLOW_NONE,       /* @error; no table is in force */
 } HostvlanFollowNews;
 
 /**
- * hostvlan_follow_init: follow a path; does not look at it yet
- * @path: made absolute, as the program may leave its folder
+ * hostvlan_follow_init: follow a path, without a look at it
+ * @path: converted to an absolute path, because the program may change its
+ *        working folder
  */
 void hostvlan_follow_init(HostvlanFollow *f, const char *path);
 
-/** hostvlan_follow_destroy: nobody reads the table any more. */
+/** hostvlan_follow_destroy: no thread may read the table any more. */
 void hostvlan_follow_destroy(HostvlanFollow *f);
 
 /**
- * hostvlan_follow_look: look at the path and take what is good into force
+ * hostvlan_follow_look: look at the path and put a valid file into force
  *
- * Costs a stat() if nothing has changed, and the checks of the whole file
- * (hostvlan_table_open()) if something has. The table that was in force before
- * is closed when another takes its place.
+ * It costs a stat() if nothing has changed, and the checks of the whole file
+ * (hostvlan_table_open()) otherwise. The previous table is closed when a new
+ * one comes into force.
  */
 HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f);
 
 /**
  * hostvlan_follow_begin: the first half of a look, which costs a stat()
- * @news: of the look, if that was all of it
+ * @news: the result, if the look is complete
  *
- * Returns: whether there is a file to be checked. If so, another thread may do
- * hostvlan_table_open(@f->path), and what it returns is for
- * hostvlan_follow_end(). Until then the table before it stays in force, and
- * there is no other look.
+ * Returns: true if a file must be checked. Another thread may then call
+ * hostvlan_table_open(@f->path), and the result must be passed to
+ * hostvlan_follow_end(). Until then the previous table stays in force, and no
+ * other look may begin.
  */
 bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowNews *news);
 
 /**
- * hostvlan_follow_end: the second half, which costs nothing
- * @table: checked, comes into force; NULL: refused, with @error
+ * hostvlan_follow_end: the second half of a look, which never blocks
+ * @table: a checked table, comes into force; NULL: refused, with @error
  *
- * Takes over both.
+ * The function takes ownership of both.
  */
 HostvlanFollowNews hostvlan_follow_end(HostvlanFollow *f, HostvlanTable *table,
                                        GError *error);
 
 /**
- * hostvlan_follow_is_due: does the table itself say that it is to be looked?
+ * hostvlan_follow_is_due: does the table in force ask for a look?
  *
- * It has been superseded or lost. For data paths: a few loads, no call of the
- * system. True once for each reason, until the next hostvlan_follow_look().
+ * That is: it is superseded or lost. The function is for data paths: a few
+ * loads, no system call. It is true once for each reason, until the next
+ * hostvlan_follow_look().
  */
 static inline bool hostvlan_follow_is_due(const HostvlanFollow *f)
 {
@@ -88,10 +90,10 @@ static inline bool hostvlan_follow_is_due(const HostvlanFollow *f)
 }
 
 /**
- * hostvlan_follow_is_settled: is there nothing to wait for?
+ * hostvlan_follow_is_settled: is the file at the path in force?
  *
- * The table at the path is in force. If not, look again now and then: what
- * mends it may be where no watch sees it.
+ * If not, look again from time to time: the watch may miss the event that
+ * repairs it.
  */
 static inline bool hostvlan_follow_is_settled(const HostvlanFollow *f)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a frame speak for its sender only?
+ * Does a frame use only its sender's addresses?
  *
  * Theory of operation
  *
- * Three things say who a sender is, beside the source MAC address:
+ * Three things identify a sender, besides the source MAC address:
  *
  *   ARP and RARP   sender hardware and protocol address (RFC 826, 903)
  *   ND             source and target link-layer address options, the target of
@@ -12,42 +12,42 @@
  *   IP             the source address of any packet
  *
  * The link-layer addresses must be the port's MAC address. The IP addresses
- * must be among those that the table has for it; if it has none at all, they
- * are not checked. A list counts for both families: with IPv4 addresses only,
- * a guest has no IPv6 address but those that are always its own.
+ * must be among those in the port's table entry; if the entry has no IP
+ * addresses, they are not checked. The entry applies to both families: if it
+ * has only IPv4 addresses, the guest may use no IPv6 addresses except for the
+ * ones below.
  *
- * Always its own are
+ * A guest may always use
  *
  *   0.0.0.0 and ::     no address yet: DHCP, ARP probes, duplicate address
- *                      detection, MLD and IGMP reports. They speak for nobody.
- *                      But a probe is a claim (RFC 5227, RFC 4862): who sees
- *                      one for the address that he is probing himself gives it
- *                      up. So what is probed must be the guest's own as well.
+ *                      detection, MLD and IGMP reports. They identify nobody.
+ *                      But a probe is a claim (RFC 5227, RFC 4862): a host that
+ *                      receives a probe for the address that it probes itself
+ *                      gives the address up. So the probed address must also be
+ *                      the guest's own.
  *   fe80::/64 with the interface identifier made from the MAC address
- *                      (modified EUI-64, RFC 4291 appendix A). Others under
- *                      fe80::/10, as RFC 7217 makes them, are nobody's in
- *                      particular and must be in the table.
+ *                      (modified EUI-64, RFC 4291 appendix A). Other addresses
+ *                      in fe80::/10, such as those of RFC 7217, cannot be
+ *                      derived from the MAC address and must be in the table.
  *
- * Redirects and router advertisements are checked for their sender, not for
- * what they advertise: whether a guest may be a router is another question
- * (offers.h).
+ * For redirects and router advertisements only the sender is checked here, not
+ * the contents: offers.h decides if a guest may be a router.
  *
- * A frame that a receiver might read and this file cannot is malformed. Up to
- * two VLAN tags, 802.1Q or 802.1ad, and an LLC/SNAP header are looked through;
- * more tags are too many, and so are more than eight IPv6 extension headers
- * (headers.h).
+ * A frame that a receiver could parse and this file cannot is malformed. Up to
+ * two VLAN tags (802.1Q or 802.1ad) and an LLC/SNAP header are skipped; more
+ * tags, or more than eight IPv6 extension headers, are malformed (headers.h).
  * ND in fragments is forbidden (RFC 6980), and a first fragment must have all
- * headers (RFC 7112); where both hold, later fragments cannot become ND, and
- * their source address is enough.
+ * headers (RFC 7112). With both rules, later fragments cannot be part of an ND
+ * message, so a check of their source address is enough.
  *
- * Both data paths include this file (see headers.h). The table's addresses are
- * with the one that does: before, it brings a struct hostvlan_own and
+ * Both data paths include this file (see headers.h). The including file must
+ * first define a struct hostvlan_own with the table's addresses, and
  *
  *   bool hostvlan_own_ip4(const struct hostvlan_own *own, uint32_t ip4);
  *   bool hostvlan_own_ip6(const struct hostvlan_own *own,
  *                         const uint32_t ip6[4]);
  *
- * All reads go through hostvlan_read(), which knows where the frame ends.
+ * All reads use hostvlan_read(), which knows where the frame ends.
  */
 #ifndef NET_HOSTVLAN_FORGED_H
 #define NET_HOSTVLAN_FORGED_H
@@ -64,17 +64,17 @@ enum {
     HOSTVLAN_ND_OPTION_TARGET = 2,
 };
 
-/* More options of 8 octets are not in what is looked at. */
+/* More options, of 8 octets at least, do not fit into HOSTVLAN_LOOK_LEN. */
 #define HOSTVLAN_ND_OPTIONS_MAX (HOSTVLAN_LOOK_LEN / 8)
 
 struct hostvlan_sender {
-    struct hostvlan_frame f;    /* its size becomes that of the packet in it */
-    uint64_t mac;               /* the frame's source, which is the port's */
-    const struct hostvlan_own *own;     /* NULL: not checked */
-    uint32_t fixed;             /* octets that no checksum may be written to */
+    struct hostvlan_frame f;    /* size is reduced to that of the packet */
+    uint64_t mac;               /* source of the frame; the port's address */
+    const struct hostvlan_own *own;     /* NULL: IP addresses are not checked */
+    uint32_t fixed;             /* octets that no checksum may overwrite */
 };
 
-/* --- whose address ------------------------------------------------------ */
+/* --- the sender's addresses ---------------------------------------------- */
 
 static inline enum hostvlan_reason
 hostvlan_forged_mac(const struct hostvlan_sender *s, const uint8_t *mac)
@@ -90,7 +90,7 @@ hostvlan_forged_ip4(const struct hostvlan_sender *s, uint32_t ip4)
                                                       HOSTVLAN_FORGED_ADDRESS;
 }
 
-/* fe80::/64 and the interface identifier of the MAC address. */
+/* Is it in fe80::/64, with the interface identifier of the MAC address? */
 static inline bool hostvlan_is_eui64(const struct hostvlan_sender *s,
                                      const uint32_t ip6[4])
 {
@@ -122,7 +122,7 @@ hostvlan_forged_arp(struct hostvlan_sender *s, uint32_t offset)
     uint8_t p[28];
     enum hostvlan_reason reason;
 
-    /* Ethernet and IPv4. */
+    /* The only supported address types are Ethernet and IPv4. */
     if (!hostvlan_read(&s->f, offset, p, sizeof(p)) ||
         hostvlan_get32(p) != 0x00010800 || hostvlan_get16(p + 4) != 0x0604) {
         return HOSTVLAN_MALFORMED;
@@ -135,7 +135,9 @@ hostvlan_forged_arp(struct hostvlan_sender *s, uint32_t offset)
     if (hostvlan_get32(p + 14)) {
         return hostvlan_forged_ip4(s, hostvlan_get32(p + 14));
     }
-    /* A sender without an address asks for one (RARP), or probes its own. */
+    /*
+     * A sender address of 0: it asks for an address (RARP), or it is a probe.
+     */
     return hostvlan_get32(p + 24) ?
            hostvlan_forged_ip4(s, hostvlan_get32(p + 24)) : HOSTVLAN_PASSED;
 }
@@ -163,7 +165,7 @@ static inline bool hostvlan_is_nd(uint8_t type)
     return type >= HOSTVLAN_ND_ROUTER_SOLICIT && type <= HOSTVLAN_ND_REDIRECT;
 }
 
-/* Octets before the options; the largest is the redirect's. */
+/* Octets before the options; a redirect has the most. */
 static inline uint32_t hostvlan_nd_header_len(uint8_t type)
 {
     return type == HOSTVLAN_ND_ROUTER_SOLICIT ? 8 :
@@ -172,8 +174,8 @@ static inline uint32_t hostvlan_nd_header_len(uint8_t type)
 }
 
 /*
- * Both options say the sender's address, but in a redirect, where the second
- * one says that of the better router.
+ * Both options contain the sender's address, except in a redirect: there, the
+ * target link-layer address belongs to the better router.
  */
 static inline bool hostvlan_is_own_option(uint8_t type, uint8_t option)
 {
@@ -182,7 +184,7 @@ static inline bool hostvlan_is_own_option(uint8_t type, uint8_t option)
             type != HOSTVLAN_ND_REDIRECT);
 }
 
-/* Are so many octets, 1 at least, in the frame and in what is looked at? */
+/* Are @num octets, at least 1, in the frame and in HOSTVLAN_LOOK_LEN? */
 static inline bool hostvlan_is_there(const struct hostvlan_frame *f,
                                      uint32_t offset, uint32_t num)
 {
@@ -190,16 +192,16 @@ static inline bool hostvlan_is_there(const struct hostvlan_frame *f,
            offset <= HOSTVLAN_LOOK_LEN - num && offset + num <= f->size;
 }
 
-/* The options of an ND message, of which one is looked at after the other. */
+/* Iterates over the options of an ND message. */
 struct hostvlan_options {
     struct hostvlan_frame f;
     uint64_t mac;
-    uint32_t offset;            /* of the next one */
-    uint8_t type;               /* of the message */
+    uint32_t offset;            /* of the next option */
+    uint8_t type;               /* of the ND message */
     enum hostvlan_reason reason;
 };
 
-/* False: the reason is known. @f: that of the options. */
+/* Returns: false if the verdict is known. @f: the frame of the options. */
 static inline bool hostvlan_next_option(struct hostvlan_options *o,
                                         const struct hostvlan_frame *f)
 {
@@ -228,8 +230,8 @@ static inline bool hostvlan_next_option(struct hostvlan_options *o,
 }
 
 /*
- * hostvlan_next_option() until it is false, or HOSTVLAN_ND_OPTIONS_MAX times,
- * as there are no more. In eBPF a helper does it.
+ * Calls hostvlan_next_option() until it returns false, at most
+ * HOSTVLAN_ND_OPTIONS_MAX times. In eBPF a helper function does it.
  */
 static inline void hostvlan_all_options(struct hostvlan_options *o)
 #ifdef __bpf__
@@ -289,7 +291,7 @@ hostvlan_forged_icmp6(struct hostvlan_sender *s,
     uint8_t type;
 
     if (!hostvlan_read(&s->f, upper->offset, &type, 1)) {
-        /* No type: nothing a receiver could act on, unless in fragments. */
+        /* No type: no receiver can use it, except when reassembled. */
         return HOSTVLAN_MALFORMED;
     }
     if (!hostvlan_is_nd(type)) {
@@ -318,7 +320,10 @@ hostvlan_forged_packet6(struct hostvlan_sender *s, uint32_t offset)
     if (reason != HOSTVLAN_PASSED) {
         return reason;
     }
-    /* Padding is no option. A length of 0 is a jumbogram's or a segment's. */
+    /*
+     * Octets after the payload are padding, not options. Length 0: jumbogram,
+     * TSO.
+     */
     payload = hostvlan_get16(p + 4);
     if (payload && payload < s->f.size - upper.offset) {
         s->f.size = upper.offset + payload;
@@ -334,12 +339,12 @@ hostvlan_forged_packet6(struct hostvlan_sender *s, uint32_t offset)
 /* --- Ethernet ----------------------------------------------------------- */
 
 /**
- * hostvlan_forged: may this leave, as far as addresses are concerned?
- * @s: the frame, with at least HOSTVLAN_LOOK_LEN octets of it or all; @fixed is
- *     filled in when it passes: its first octets that were looked at
+ * hostvlan_forged: check a frame's sender addresses
+ * @s: the frame, with all of its octets or at least HOSTVLAN_LOOK_LEN; if it
+ *     passes, @fixed is set to the number of octets that the verdict depends on
  *
- * Returns: HOSTVLAN_PASSED, HOSTVLAN_FORGED_ADDRESS, or HOSTVLAN_MALFORMED for
- * what cannot be read as far as is needed.
+ * Returns: HOSTVLAN_PASSED, HOSTVLAN_FORGED_ADDRESS, or HOSTVLAN_MALFORMED if
+ * the frame cannot be parsed far enough.
  */
 static inline enum hostvlan_reason hostvlan_forged(struct hostvlan_sender *s)
 {

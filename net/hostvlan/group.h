@@ -4,28 +4,30 @@
  *
  * Theory of operation
  *
- * A switch believes two kinds of frames to a group. Both act on all tenants
- * that share it.
+ * A switch acts on two kinds of multicast frames. Both affect all tenants that
+ * share the switch.
  *
- * Layer 2 control protocols (STP, LACP, LLDP, MVRP, CDP, ...) have destination
- * addresses of their own, and the address is what is looked at.
+ * Layer 2 control protocols (STP, LACP, LLDP, MVRP, CDP, ...) use reserved
+ * destination addresses, so only the address is checked.
  *
- * A switch that snoops IGMP and MLD (RFC 4541) passes a group on to the ports
- * that report it, as long as it sees queries; a port whose guest does not hear
- * the queries gets nothing. So two questions are asked:
+ * A switch with IGMP and MLD snooping (RFC 4541) forwards a group to the ports
+ * that report it, as long as it sees queries; a port whose guest does not
+ * receive the queries gets nothing. So there are two different checks:
  *
- *   hostvlan_query_sent()      Could any switch take this for a query? It must
- *                              not leave a tenant's port. Linux's bridge takes
- *                              IGMP in fragments, and an MLD query behind any
- *                              number of extension headers, in a first
- *                              fragment too; it does not look into later ones.
- *                              A checksum, a TTL or a length that is wrong is
- *                              no excuse: another switch may be content.
- *   hostvlan_query_received()  Is this a query, and nothing else? It passes to
- *                              a guest whoever sent it, so it must be as the
- *                              RFCs demand it, octet by octet as far as they
- *                              leave no choice. What can be said with one is a
- *                              group and HOSTVLAN_QUERY_SOURCES_MAX sources.
+ *   hostvlan_query_sent()      Could any switch take this frame for a query?
+ *                              Then it must not leave a tenant's port. A Linux
+ *                              bridge accepts IGMP in fragments, and an MLD
+ *                              query after any number of extension headers,
+ *                              also in a first fragment; it does not parse
+ *                              later fragments. A wrong checksum, TTL or
+ *                              length does not make a frame harmless: another
+ *                              switch may not check it.
+ *   hostvlan_query_received()  Is this frame a query, and nothing else? It
+ *                              passes to a guest from any source, so every
+ *                              octet must be as the RFCs require, where they
+ *                              leave no choice. So it can carry no other
+ *                              information than a group and
+ *                              HOSTVLAN_QUERY_SOURCES_MAX sources.
  *
  * Both data paths include this file (see headers.h).
  */
@@ -34,16 +36,16 @@
 
 #include "net/hostvlan/headers.h"
 
-/* A Linux bridge knows no more sources of a group (PG_SRC_ENT_LIMIT). */
+/* The maximum of sources for a group in a Linux bridge (PG_SRC_ENT_LIMIT). */
 #define HOSTVLAN_QUERY_SOURCES_MAX      32
 
-/* 224.0.0.1. */
+/* The all-hosts group, 224.0.0.1. */
 #define HOSTVLAN_ALL_HOSTS              0xe0000001u
 
 /* Octets of a frame that hostvlan_query_received() reads. */
 #define HOSTVLAN_QUERY_LEN              98u
 
-/* Ethernet pads a frame to this, with two tags. */
+/* Minimum length of an Ethernet frame with two tags, without FCS. */
 #define HOSTVLAN_PADDED_MAX             68u
 
 enum {
@@ -51,7 +53,7 @@ enum {
     HOSTVLAN_MLD_QUERY = 130,
 };
 
-/** hostvlan_is_group: is this destination more than one station? */
+/** hostvlan_is_group: is the destination a multicast address? */
 static inline bool hostvlan_is_group(const uint8_t *frame)
 {
     return frame[0] & 1;
@@ -60,9 +62,9 @@ static inline bool hostvlan_is_group(const uint8_t *frame)
 /**
  * hostvlan_is_l2_control: do switches themselves listen to this destination?
  *
- * The bridge block (IEEE 802.1Q, table 8-1) and the MRP block (table 10-1),
- * which together make a layer 2 control protocol frame (MEF 45), and Cisco's
- * two: CDP, VTP, DTP, PAgP, UDLD; PVST+.
+ * These are the bridge block (IEEE 802.1Q, table 8-1) and the MRP block (table
+ * 10-1), which together are layer 2 control protocol frames (MEF 45), and two
+ * addresses of Cisco: CDP, VTP, DTP, PAgP, UDLD; PVST+.
  */
 static inline bool hostvlan_is_l2_control(uint64_t dest)
 {
@@ -72,7 +74,7 @@ static inline bool hostvlan_is_l2_control(uint64_t dest)
            dest == 0x01000cccccccull || dest == 0x01000ccccccdull;
 }
 
-/* --- out of a port ------------------------------------------------------ */
+/* --- sent by a port ----------------------------------------------------- */
 
 static inline enum hostvlan_reason
 hostvlan_igmp_sent(const struct hostvlan_frame *f, uint32_t offset,
@@ -119,12 +121,12 @@ hostvlan_mld_sent(const struct hostvlan_frame *f, uint32_t offset,
 }
 
 /**
- * hostvlan_query_sent: could a switch take this frame to a group for a query?
- * @fixed: filled in when it passes: its first octets that were looked at, and
- *         that no checksum offload may write to
+ * hostvlan_query_sent: could a switch take this multicast frame for a query?
+ * @fixed: if the frame passes, set to the number of octets that the verdict
+ *         depends on; no checksum offload may write to them
  *
  * Returns: HOSTVLAN_PASSED if not, HOSTVLAN_QUERY if so, HOSTVLAN_MALFORMED if
- * that cannot be found out
+ * the frame cannot be parsed far enough
  */
 static inline enum hostvlan_reason
 hostvlan_query_sent(const struct hostvlan_frame *f, uint32_t *fixed)
@@ -134,7 +136,9 @@ hostvlan_query_sent(const struct hostvlan_frame *f, uint32_t *fixed)
     if (!hostvlan_find_packet(f, &p)) {
         return HOSTVLAN_MALFORMED;
     }
-    /* Behind a length, what would be LLC/SNAP. */
+    /*
+     * After a length field, include the octets of a possible LLC/SNAP header.
+     */
     *fixed = p.type < HOSTVLAN_TYPE_MIN ? p.offset + 8 : p.offset;
     if (p.type == HOSTVLAN_TYPE_IP4) {
         return hostvlan_igmp_sent(f, p.offset, fixed);
@@ -143,11 +147,11 @@ hostvlan_query_sent(const struct hostvlan_frame *f, uint32_t *fixed)
                                          HOSTVLAN_PASSED;
 }
 
-/* --- in to a port ------------------------------------------------------- */
+/* --- received by a port -------------------------------------------------- */
 
 /*
- * The length of an IGMPv3 or MLDv2 query: @num is its number of sources. One
- * to all groups names none (RFC 3376, 4.1.9; RFC 3810, 5.1.10).
+ * Checks the length of an IGMPv3 or MLDv2 query with @num sources. A general
+ * query has no sources (RFC 3376, 4.1.9; RFC 3810, 5.1.10).
  */
 static inline bool hostvlan_sources_fit(uint32_t num, bool general,
                                         uint32_t octets, uint32_t each)
@@ -156,7 +160,7 @@ static inline bool hostvlan_sources_fit(uint32_t num, bool general,
            octets == num * each;
 }
 
-/* RFC 1112, 2236 and 3376; the IP header is at @offset. */
+/* RFC 1112, 2236 and 3376; @offset is that of the IP header. */
 static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
                                           uint32_t offset, uint64_t dest)
 {
@@ -170,13 +174,13 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
     header = (ip[0] & 0xf) * 4;
     total = hostvlan_get16(ip + 2);
     to = hostvlan_get32(ip + 16);
-    /* In one piece, TTL 1, from one station or none. */
+    /* Not fragmented, TTL 1, from a unicast address or 0.0.0.0. */
     if (total < header + sizeof(igmp) || hostvlan_get16(ip + 6) & 0xbfff ||
         ip[8] != 1 || ip[9] != HOSTVLAN_PROTO_IGMP || ip[12] >= 0xe0 ||
         to >> 28 != 0xe || dest != (0x01005e000000ull | (to & 0x7fffff))) {
         return false;
     }
-    /* Router Alert (RFC 2113), of IGMPv2 on. */
+    /* IGMPv2 and later require Router Alert (RFC 2113). */
     if (header > sizeof(ip) &&
         (!hostvlan_read(f, offset + sizeof(ip), option, sizeof(option)) ||
          hostvlan_get32(option) != 0x94040000)) {
@@ -186,9 +190,12 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
         igmp[0] != HOSTVLAN_IGMP_QUERY) {
         return false;
     }
-    /* About a group: to that, or to all hosts, as Linux's bridge does it. */
+    /*
+     * The destination is the group, or, as a Linux bridge sends it, all hosts.
+     */
     group = hostvlan_get32(igmp + 4);
-    if (group && (group >> 28 != 0xe || (to != group && to != HOSTVLAN_ALL_HOSTS))) {
+    if (group && (group >> 28 != 0xe ||
+                  (to != group && to != HOSTVLAN_ALL_HOSTS))) {
         return false;
     }
     if (!group && to != HOSTVLAN_ALL_HOSTS) {
@@ -196,7 +203,7 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
     }
     length = total - header;
     if (header == sizeof(ip)) {
-        /* IGMPv1, which asks about all groups. */
+        /* IGMPv1 has only general queries. */
         return length == sizeof(igmp) && igmp[1] == 0 && group == 0;
     }
     return length == sizeof(igmp) ||
@@ -206,15 +213,15 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
                                  4));
 }
 
-/* Two times Pad1, or PadN. */
+/* Is it Pad1 twice, or PadN? */
 static inline bool hostvlan_is_padding(const uint8_t *p)
 {
     return p[0] <= 1 && p[1] == 0;
 }
 
 /*
- * A hop-by-hop header with Router Alert of MLD (RFC 2711) and padding. The
- * alignment of the option is 2n: it comes first or last.
+ * A hop-by-hop header with the Router Alert option of MLD (RFC 2711) and
+ * padding. The option has alignment 2n, so it is the first or the last.
  */
 static inline bool hostvlan_is_mld_alert(const uint8_t *p)
 {
@@ -225,7 +232,7 @@ static inline bool hostvlan_is_mld_alert(const uint8_t *p)
             (hostvlan_get32(p + 4) == alert && hostvlan_is_padding(p + 2)));
 }
 
-/* RFC 2710 and 3810; the IPv6 header is at @offset. */
+/* RFC 2710 and 3810; @offset is that of the IPv6 header. */
 static inline bool hostvlan_mld_received(const struct hostvlan_frame *f,
                                          uint32_t offset, uint64_t dest)
 {
@@ -238,7 +245,7 @@ static inline bool hostvlan_mld_received(const struct hostvlan_frame *f,
         return false;
     }
     payload = hostvlan_get16(ip + 4);
-    /* Hop limit 1, from a link-local address, to a group. */
+    /* Hop limit 1, from a link-local address to a multicast address. */
     if (ip[0] >> 4 != 6 || ip[6] != HOSTVLAN_PROTO_HOP_BY_HOP || ip[7] != 1 ||
         ip[8] != 0xfe || (ip[9] & 0xc0) != 0x80 || ip[24] != 0xff ||
         dest != (0x333300000000ull | hostvlan_get32(ip + 36)) ||
@@ -264,7 +271,7 @@ static inline bool hostvlan_mld_received(const struct hostvlan_frame *f,
                                  length - 28, 16));
 }
 
-/* @packet: octets of the packet at @offset, behind which is padding at most */
+/* @packet: length of the packet at @offset; only padding may follow it */
 static inline bool hostvlan_fits(uint32_t size, uint32_t offset,
                                  uint32_t packet)
 {
@@ -273,9 +280,10 @@ static inline bool hostvlan_fits(uint32_t size, uint32_t offset,
 }
 
 /**
- * hostvlan_query_received: is this frame an IGMP or MLD query, and no more?
- * @f: at least HOSTVLAN_QUERY_LEN octets of it, or all
- * @size: octets of the whole frame
+ * hostvlan_query_received: is this frame an IGMP or MLD query, and nothing
+ * else?
+ * @f: at least HOSTVLAN_QUERY_LEN octets of the frame, or all
+ * @size: length of the whole frame
  * @dest: its destination address
  */
 static inline bool hostvlan_query_received(const struct hostvlan_frame *f,

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mapped files that may be shortened by others while they are read
+ * Mapped files that other processes may truncate while they are read
  *
  * Theory of operation
  *
- * The ranges are a fixed array, so that the signal handler needs no lock and
- * no memory. Each has a sequence number, odd while the range is being changed:
- * a handler that meets a range in change passes over it, as a range that
- * anybody reads does not change.
+ * The ranges are in a fixed array, so the signal handler needs no lock and no
+ * memory allocation. Each range has a sequence number, which is odd while the
+ * range is being changed. A handler skips a range with an odd number: it cannot
+ * be the range of the faulting access, because a range in use does not change.
  *
- * The handler replaces the whole range by zeros, not only the page that is
- * missing: what is half there would be half a table. The reader repeats its
- * access and finds zeros, which say "not in the table" wherever they are read
- * (table.c), and "lost" tells the owner to open the file anew.
+ * The handler replaces the whole range by zeros, not only the missing page: a
+ * partial table would be inconsistent. The reader repeats its access and reads
+ * zeros, which everywhere mean "not in the table" (table.c). "lost" tells the
+ * owner to open the file again.
  *
- * Who else wants SIGBUS? The kernel reports broken memory by it: to QEMU's
- * main thread ahead of time (BUS_MCEERR_AO), which reads it off a signalfd
- * and for that blocks it, and to a vCPU that touched it (BUS_MCEERR_AR).
- * A thread that reads tables must not block SIGBUS. So for a thread from
- * which hostvlan_guard_arm() has taken the block, the handler does what the
- * block would have done: a signal from outside is queued again and blocked,
- * and waits for the signalfd; one of the thread's own doing ends the process.
- * Everything else goes to the handler that was there before.
+ * Other users of SIGBUS. The kernel reports memory errors with it: to QEMU's
+ * main thread in advance (BUS_MCEERR_AO), which blocks the signal and reads it
+ * from a signalfd, and to a vCPU thread that accessed the memory
+ * (BUS_MCEERR_AR). A thread that reads tables must not block SIGBUS. For a
+ * thread in which hostvlan_guard_arm() has unblocked it, the handler therefore
+ * does what blocking would have done: a signal from another source is queued
+ * again and blocked, so the signalfd gets it; a signal that the thread itself
+ * has caused ends the process. All other signals are passed to the previous
+ * handler.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -35,21 +36,21 @@
 #include "net/hostvlan/guard.h"
 
 typedef struct Range {
-    unsigned seq;               /* odd: in change */
+    unsigned seq;               /* odd: being changed */
     unsigned lost;
-    uintptr_t base, size;       /* base 0: free */
+    uintptr_t base, size;       /* base 0: unused */
 } Range;
 
 static Range ranges[HOSTVLAN_GUARD_RANGES];
 static pthread_mutex_t ranges_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool installed;          /* under ranges_lock */
-static struct sigaction before; /* constant once installed */
+static bool installed;          /* protected by ranges_lock */
+static struct sigaction before; /* never changes once installed */
 
 __thread bool hostvlan_guard_is_armed;
-/* SIGBUS was blocked in this thread until hostvlan_guard_arm(). */
+/* hostvlan_guard_arm() has unblocked SIGBUS in this thread. */
 static __thread bool was_blocked;
 
-/* --- in the handler: no locks, no memory, no library -------------------- */
+/* --- in the signal handler: no locks, no allocation, no library ---------- */
 
 static bool lose(Range *r)
 {
@@ -80,7 +81,7 @@ static Range *range_of(uintptr_t addr)
     return NULL;
 }
 
-/* The process ends when the access is repeated. */
+/* The repeated access then ends the process. */
 static void end_process(void)
 {
     struct sigaction action = { .sa_handler = SIG_DFL };
@@ -88,7 +89,7 @@ static void end_process(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* As if this thread still blocked the signal: it waits, for a signalfd. */
+/* Queues and blocks the signal again in this thread, for a signalfd. */
 static void put_back(siginfo_t *info, ucontext_t *context)
 {
     sigaddset(&context->uc_sigmask, SIGBUS);
@@ -97,7 +98,7 @@ static void put_back(siginfo_t *info, ucontext_t *context)
             info);
 }
 
-/* Of the thread, by an access. Signals that are sent have codes up to 0. */
+/* Was it caused by an access of this thread? Sent signals have codes <= 0. */
 static bool is_own_doing(const siginfo_t *info)
 {
     return info->si_code > 0 && info->si_code != BUS_MCEERR_AO;
@@ -135,7 +136,7 @@ static void on_sigbus(int signal, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
-/* --- outside ------------------------------------------------------------ */
+/* --- outside of the signal handler -------------------------------------- */
 
 /* Caller holds ranges_lock. */
 static bool install(void)
@@ -146,7 +147,7 @@ static bool install(void)
     };
 
     if (!installed) {
-        /* Before the new one can run, it knows the old one. */
+        /* Set @before first: the new handler may run at once. */
         installed = sigaction(SIGBUS, NULL, &before) == 0 &&
                     sigaction(SIGBUS, &action, NULL) == 0;
     }
@@ -201,7 +202,7 @@ void hostvlan_guard_arm_thread(void)
 {
     sigset_t bus, old;
 
-    /* Before the signal can come, which may wait already. */
+    /* Set this first: a pending signal arrives when it is unblocked. */
     hostvlan_guard_is_armed = true;
     pthread_sigmask(SIG_SETMASK, NULL, &old);
     if (sigismember(&old, SIGBUS)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mapped files that may be shortened by others while they are read
+ * Mapped files that other processes may truncate while they are read
  *
- * Reading a mapping behind the end of its file is a SIGBUS. A range that is
- * guarded here becomes a range of zeros instead, all of it, and is lost.
+ * Reading a mapping after the end of its file causes SIGBUS. A range that is
+ * guarded by these functions is replaced by zeros instead, and is then lost.
  */
 #ifndef NET_HOSTVLAN_GUARD_H
 #define NET_HOSTVLAN_GUARD_H
@@ -11,16 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* At a time, in one process. */
+/* Maximum number of ranges in a process at the same time. */
 #define HOSTVLAN_GUARD_RANGES   512
 
 /**
  * hostvlan_guard_add: guard a mapping
- * @base: beginning of a page
+ * @base: start of a page
  * @size: octets
  *
- * The first call takes over the process's handler of SIGBUS; signals about
- * anything else go where they would have gone.
+ * The first call replaces the process's handler of SIGBUS; signals about other
+ * memory are passed on to the previous handler.
  *
  * Returns: the range's number for the functions below; -1 if all
  * HOSTVLAN_GUARD_RANGES are in use or the handler cannot be installed.
@@ -28,16 +28,16 @@
 int hostvlan_guard_add(void *base, size_t size);
 
 /**
- * hostvlan_guard_remove: before the mapping is taken away
+ * hostvlan_guard_remove: call before the mapping is unmapped
  *
- * No thread may read it any more.
+ * No thread may read the range any more.
  */
 void hostvlan_guard_remove(int range);
 
-/** hostvlan_guard_lost: has it become zeros? From any thread. */
+/** hostvlan_guard_lost: was it replaced by zeros? Any thread may call this. */
 bool hostvlan_guard_lost(int range);
 
-/** hostvlan_guard_lose: make it zeros now, whatever the file is. */
+/** hostvlan_guard_lose: replace it by zeros now. */
 void hostvlan_guard_lose(int range);
 
 extern __thread bool hostvlan_guard_is_armed;
@@ -45,11 +45,11 @@ extern __thread bool hostvlan_guard_is_armed;
 void hostvlan_guard_arm_thread(void);
 
 /**
- * hostvlan_guard_arm: before this thread reads a guarded range
+ * hostvlan_guard_arm: call in a thread before it reads a guarded range
  *
- * A SIGBUS that a thread blocks kills the process when it is the thread's own
- * doing. QEMU's threads block it, so that it is taken off for good here, once
- * a thread.
+ * If a thread blocks SIGBUS and causes it by an access, the kernel kills the
+ * process. QEMU's threads block it, so this function unblocks it permanently;
+ * it does so once in each thread.
  */
 static inline void hostvlan_guard_arm(void)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The headers of a frame: VLAN tags, LLC/SNAP, IPv6 extension headers
+ * Parsing a frame's headers: VLAN tags, LLC/SNAP, IPv6 extension headers
  *
- * One code for both data paths, so that they see the same in a frame: QEMU's
- * port includes it, and bpf/hostvlan.bpf.c, which brings a struct
- * hostvlan_frame, with a size as well, a hostvlan_read() and loops of its own.
+ * Both data paths use this code, so they see the same headers in a frame:
+ * QEMU's port includes it, and bpf/hostvlan.bpf.c includes it with its own
+ * struct hostvlan_frame (which also has a size), its own hostvlan_read() and
+ * its own loops.
  *
- * All reads go through hostvlan_read(), which knows where the frame ends, and
- * which has only the first HOSTVLAN_LOOK_LEN octets of it.
+ * All reads use hostvlan_read(), which knows where the frame ends. It may have
+ * only the first HOSTVLAN_LOOK_LEN octets of the frame.
  */
 #ifndef NET_HOSTVLAN_HEADERS_H
 #define NET_HOSTVLAN_HEADERS_H
@@ -17,8 +18,9 @@
 #include "vmmnet/hostvlan.h"
 
 /*
- * Octets of a frame's beginning that a check may want. What lies behind is
- * data; a frame that hides something to be checked there does not pass.
+ * The number of octets at the start of a frame that a check may read. The
+ * octets after these are payload; a frame with relevant headers there does not
+ * pass.
  */
 #define HOSTVLAN_LOOK_LEN       1536u
 
@@ -27,8 +29,8 @@
 #define HOSTVLAN_EXTENSIONS_MAX 8
 
 /*
- * A type in SNAP has the OUI 00:00:00 (RFC 1042), or 00:00:f8 where a bridge
- * has translated the frame (IEEE 802.1H).
+ * A type in SNAP has the OUI 00:00:00 (RFC 1042), or 00:00:f8 if a bridge has
+ * converted the frame (IEEE 802.1H).
  */
 #define HOSTVLAN_OUI_BRIDGE     0x00f8u
 
@@ -40,17 +42,17 @@ typedef __UINT16_TYPE__ uint16_t;
 
 struct hostvlan_frame {
     const uint8_t *data;        /* from the destination address on */
-    size_t len;                 /* octets at data */
-    size_t size;                /* of the whole frame */
+    size_t len;                 /* number of octets at data */
+    size_t size;                /* length of the whole frame */
 };
 
 /**
  * hostvlan_read: copy octets of a frame
- * @offset: of the first one
+ * @offset: of the first octet
  * @to: filled in
- * @num: how many, at most HOSTVLAN_LOOK_LEN
+ * @num: number of octets, at most HOSTVLAN_LOOK_LEN
  *
- * Returns: false if they are not all there
+ * Returns: false if the frame does not have all of them
  */
 static inline bool hostvlan_read(const struct hostvlan_frame *f,
                                  uint32_t offset, void *to, uint32_t num)
@@ -71,7 +73,7 @@ enum {
     HOSTVLAN_TYPE_IP6 = 0x86dd,
     HOSTVLAN_TYPE_QINQ = 0x88a8,        /* 802.1ad */
     HOSTVLAN_TYPE_QINQ_OLD = 0x9100,    /* before 802.1ad */
-    HOSTVLAN_TYPE_MIN = 0x0600,         /* below: a length, and LLC follows */
+    HOSTVLAN_TYPE_MIN = 0x0600,         /* lower: a length; LLC follows */
 };
 
 enum {
@@ -88,7 +90,7 @@ enum {
     HOSTVLAN_PROTO_SHIM6 = 140,
 };
 
-/* Types of ICMPv6, of neighbour discovery (RFC 4861). */
+/* ICMPv6 types of neighbour discovery (RFC 4861). */
 enum {
     HOSTVLAN_ND_ROUTER_SOLICIT = 133,
     HOSTVLAN_ND_ROUTER_ADVERT = 134,
@@ -97,19 +99,19 @@ enum {
     HOSTVLAN_ND_REDIRECT = 137,
 };
 
-/* The contents of a frame. */
+/* The network-layer packet in a frame. */
 struct hostvlan_packet {
     uint32_t offset;
     uint16_t type;
-    bool snap;                  /* behind LLC/SNAP */
+    bool snap;                  /* it follows LLC/SNAP */
 };
 
-/* The contents of an IPv6 packet. */
+/* The upper-layer header in an IPv6 packet. */
 struct hostvlan_upper {
     uint32_t offset;
     uint8_t proto;
     bool fragment;
-    bool later_fragment;        /* what is at the offset is no header */
+    bool later_fragment;        /* there is no header at the offset */
 };
 
 static inline uint16_t hostvlan_get16(const uint8_t *p)
@@ -129,10 +131,10 @@ static inline bool hostvlan_is_tag(uint16_t type)
 }
 
 /**
- * hostvlan_find_packet: look through VLAN tags and LLC/SNAP
+ * hostvlan_find_packet: skip VLAN tags and LLC/SNAP
  *
  * Returns: false if there are more than HOSTVLAN_TAGS_MAX tags, or the frame
- * ends in one
+ * ends within one
  */
 static inline bool hostvlan_find_packet(const struct hostvlan_frame *f,
                                         struct hostvlan_packet *p)
@@ -186,14 +188,16 @@ static inline uint32_t hostvlan_extension_len(uint8_t proto, const uint8_t *p)
     return proto == HOSTVLAN_PROTO_AUTH ? (p[1] + 2) * 4 : (p[1] + 1) * 8;
 }
 
-/* Extension headers, of which one is looked at after the other. */
+/* Iterates over extension headers. */
 struct hostvlan_extensions {
     struct hostvlan_frame f;
     struct hostvlan_upper upper;
-    bool breaks_off;            /* the frame ends in one */
+    bool breaks_off;            /* the frame ends in a header */
 };
 
-/* False: there are no more. @f: that of the extension headers. */
+/*
+ * Returns: false after the last one. @f: the frame with the extension headers.
+ */
 static inline bool hostvlan_next_extension(struct hostvlan_extensions *e,
                                            const struct hostvlan_frame *f)
 {
@@ -217,9 +221,9 @@ static inline bool hostvlan_next_extension(struct hostvlan_extensions *e,
 }
 
 /*
- * hostvlan_next_extension() until it is false, or HOSTVLAN_EXTENSIONS_MAX
- * times. In eBPF a helper does it: the verifier would follow each of the ways
- * through all of them.
+ * Calls hostvlan_next_extension() until it returns false, at most
+ * HOSTVLAN_EXTENSIONS_MAX times. In eBPF a helper function does it: the
+ * verifier would check every path through the loop.
  */
 static inline void hostvlan_all_extensions(struct hostvlan_extensions *e)
 #ifdef __bpf__
@@ -235,14 +239,15 @@ static inline void hostvlan_all_extensions(struct hostvlan_extensions *e)
 #endif
 
 /**
- * hostvlan_find_upper: look through IPv6 extension headers
- * @upper: offset and protocol of the first header behind the fixed one; those
- *         of what follows the extension headers are filled in
+ * hostvlan_find_upper: skip IPv6 extension headers
+ * @upper: contains offset and protocol of the first header after the fixed
+ *         header; updated to those of the header after the extension headers
  *
- * Stops at a fragment other than the first: RFC 7112 has all headers there.
+ * It stops at a fragment other than the first: RFC 7112 requires all headers in
+ * the first fragment.
  *
  * Returns: false if there are more than HOSTVLAN_EXTENSIONS_MAX, or the frame
- * ends in one
+ * ends within one
  */
 static inline bool hostvlan_find_upper(const struct hostvlan_frame *f,
                                        struct hostvlan_upper *upper)

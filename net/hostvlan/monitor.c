@@ -12,7 +12,7 @@
 #include "qapi/qapi-commands-hostvlan.h"
 #include "qobject/qdict.h"
 
-/* A counter for each reason and nothing else. */
+/* The struct has a counter for each reason and nothing else. */
 QEMU_BUILD_BUG_ON(sizeof(HostvlanCounterInfo) !=
                   HOSTVLAN_REASONS * sizeof(uint64_t));
 
@@ -64,7 +64,7 @@ static void add_table(HostvlanInfo *info, const HostvlanTable *table,
     }
 }
 
-/* Of the tap or macvtap behind it; NULL: another backend, or none. */
+/* Returns: the name of the tap or macvtap; NULL: another or no backend */
 static char *interface_name(HostvlanPort *p)
 {
     NetClientState *nc = net_stage_backend(p->stage);
@@ -98,7 +98,7 @@ static HostvlanInfo *port_info(HostvlanPort *p)
 }
 
 typedef struct Search {
-    const char *id;             /* NULL: all */
+    const char *id;             /* NULL: all ports */
     HostvlanInfoList **tail;
 } Search;
 
@@ -124,7 +124,7 @@ HostvlanInfoList *qmp_query_hostvlan(const char *id, Error **errp)
     return list;
 }
 
-/* --- for people ----------------------------------------------------------- */
+/* --- HMP ------------------------------------------------------------------ */
 
 static void print_lnids(Monitor *mon, const HostvlanInfo *info)
 {

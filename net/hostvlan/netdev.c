@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -netdev hostvlan: keeps tenants apart, between a NIC and its backend
+ * -netdev hostvlan: separates tenants, between a NIC and its backend
  *
  * Theory of operation
  *
- * A room on net/stage. What the guest sends and what comes for it is judged
- * frame by frame (verdict.c, sender.c) by the table in force (follow.c), and
- * passed on or dropped and counted.
+ * This is a room on net/stage. Each frame from and to the guest is judged
+ * (verdict.c, sender.c) with the table in force (follow.c), and is passed on,
+ * or dropped and counted.
  *
- * Frames of the guest are the guest's memory, which it may change between our
- * look and the backend's. So the octets that were looked at are copied, and it
- * is the copy that goes on, with the rest of the frame behind it as it is. The
- * virtio-net header is copied with them: it can order a checksum to be written
- * into what was looked at, and must not.
+ * A frame from the guest is in guest memory, which the guest may change between
+ * our check and the backend's read. So the octets that a check reads are copied
+ * first, and the copy is passed on, followed by the rest of the frame in guest
+ * memory. The virtio-net header is copied with them: its checksum offload must
+ * not write into the checked octets.
  *
- * The port's MAC address is that of the option, or the one that the NIC was
- * configured with. Which one the guest has given its NIC makes no difference.
- * With others it may send if the table has them for that one.
+ * The port's MAC address is that of the option mac, or the one that the NIC was
+ * configured with. An address that the guest sets itself has no effect. The
+ * port may also send with other MAC addresses if the table has them in its
+ * entry.
  *
- * When the table says that it is superseded, frames wait (NET_STAGE_HOLD) until
- * the newer one has been looked at: once a writer has set that mark, no frame
- * is judged by the old table. If the newer one is wrong, they go on by the old
- * one. A watch on the path tells of tables that come where none was; and while
- * there is something to wait for, or the path cannot be watched, the timer
- * looks once a second.
+ * If the table in force is marked as superseded, frames are held
+ * (NET_STAGE_HOLD) until the newer file was checked: once a writer has set the
+ * mark, no frame is judged by the old table. If the newer file is invalid, the
+ * held frames are judged by the old table. A watch on the path reports new
+ * files. While the file at the path is not in force, or the path cannot be
+ * watched, a timer looks once a second.
  *
- * A look is a bottom half. If it finds a file, that is opened and checked on a
- * thread of QEMU's pool, which touches nothing of the port: the rest of QEMU,
- * the guest's other I/O with it, goes on meanwhile. What comes up during that
- * is looked at after it. Only the first look of a port is all in one, so that
- * its table is in force when there is a port.
+ * A look is a bottom half. If it finds a file to check, the file is opened and
+ * checked on a thread of QEMU's pool, which accesses nothing of the port. The
+ * rest of QEMU, including the guest's other I/O, continues in the meantime. If
+ * another look becomes due, it follows this one. Only the first look of a port
+ * is synchronous, so that its table is in force when the port exists.
  */
 #include "qemu/osdep.h"
 
@@ -56,7 +57,7 @@ uint64_t hostvlan_port_mac(HostvlanPort *p)
     return net_stage_nic_mac(p->stage, mac) ? hostvlan_mac(mac) : 0;
 }
 
-/* True if the frame has to wait for a newer table. */
+/* Returns: true if the frame must wait for a newer table. */
 static bool hostvlan_waits(HostvlanPort *p)
 {
     if (likely(!hostvlan_follow_is_due(&p->follow))) {
@@ -89,7 +90,7 @@ static enum hostvlan_reason hostvlan_check_sender(HostvlanPort *p,
                                                   size_t *fixed)
 {
     const HostvlanTable *table = p->follow.table;
-    /* The port's own, or another one that it may send with. */
+    /* The port's own address, or another one that it may send with. */
     uint64_t mac = hostvlan_mac(eth + 6);
     HostvlanAddresses own;
 
@@ -100,7 +101,7 @@ static enum hostvlan_reason hostvlan_check_sender(HostvlanPort *p,
     return hostvlan_sender_check(eth, len, size, mac, &own, fixed);
 }
 
-/* @len octets at @eth, of @size; the virtio-net header is before them. */
+/* @len octets at @eth, of @size; the virtio-net header precedes them. */
 static enum hostvlan_reason hostvlan_judge_sent(HostvlanPort *p,
                                                 const NetStageFrame *frame,
                                                 const uint8_t *eth, size_t len,
@@ -129,7 +130,7 @@ static enum hostvlan_reason hostvlan_judge_sent(HostvlanPort *p,
     return reason;
 }
 
-/* The frame with its first @len octets replaced; false if it has no room. */
+/* Replaces the first @len octets of the frame; false: too many parts. */
 static bool hostvlan_replace_head(HostvlanPort *p, NetStageFrame *frame,
                                   size_t len, size_t size)
 {
@@ -146,14 +147,14 @@ static bool hostvlan_replace_head(HostvlanPort *p, NetStageFrame *frame,
     return iov_size(p->iov, num) == size;
 }
 
-/* Copies what will be looked at; returns its octets. */
+/* Copies the octets that will be checked. Returns: how many */
 static size_t hostvlan_copy_head(HostvlanPort *p, const NetStageFrame *frame)
 {
     const uint8_t *eth = p->head + frame->vnet_len;
     size_t want = frame->vnet_len + HOSTVLAN_ETH_LEN;
     size_t len = iov_to_buf(frame->iov, frame->iovcnt, 0, p->head, want);
 
-    /* The guest may change it meanwhile: what was copied stays as it is. */
+    /* From here on only the copy is used: the guest may change its memory. */
     if (len == want &&
         (p->check_sender || p->guards || hostvlan_is_group(eth))) {
         len += iov_to_buf(frame->iov, frame->iovcnt, len, p->head + len,
@@ -235,7 +236,7 @@ static void hostvlan_tell(HostvlanPort *p, HostvlanFollowNews news,
     }
 }
 
-/* A look has come to its end; @trouble: there was an error before it. */
+/* A look is complete; @trouble: there was an error before it. */
 static void hostvlan_looked(HostvlanPort *p, HostvlanFollowNews news,
                             bool trouble)
 {
@@ -250,15 +251,15 @@ static void hostvlan_looked(HostvlanPort *p, HostvlanFollowNews news,
     net_stage_release(p->stage);
 }
 
-/* A file that is being checked. */
+/* A check of a file on another thread. */
 typedef struct HostvlanCheck {
-    HostvlanPort *port;         /* NULL: it has gone meanwhile */
+    HostvlanPort *port;         /* NULL: the port was deleted meanwhile */
     char *path;
     HostvlanTable *table;
     GError *error;
 } HostvlanCheck;
 
-/* On a thread of the pool. */
+/* Runs on a thread of the pool. */
 static int hostvlan_check_run(void *opaque)
 {
     HostvlanCheck *c = opaque;
@@ -299,7 +300,7 @@ static void hostvlan_look(void *opaque)
     if (p->check) {
         return;
     }
-    /* Before the look, so that nothing happens between them. */
+    /* Set the watch before the look, so that no change is missed. */
     path_watch_set(&p->watch);
     if (!hostvlan_follow_begin(&p->follow, &news)) {
         hostvlan_looked(p, news, trouble);
@@ -321,7 +322,7 @@ static void hostvlan_watch_news(void *opaque)
     }
 }
 
-/* --- making and ending ---------------------------------------------------- */
+/* --- creation and deletion ------------------------------------------------ */
 
 static void hostvlan_free(void *opaque)
 {
@@ -353,7 +354,7 @@ static bool hostvlan_parse_mac(const char *id, const char *text, uint64_t *mac,
 {
     uint8_t octets[6];
 
-    /* QEMU takes a number as the end of an address of its own. */
+    /* net_parse_macaddr() accepts a single number as the end of an address. */
     if (!strchr(text, ':') || net_parse_macaddr(octets, text) < 0 ||
         !hostvlan_mac_valid(hostvlan_mac(octets))) {
         error_setg(errp, "hostvlan '%s': mac=%s is not the MAC address of one "
@@ -416,7 +417,7 @@ int net_init_hostvlan(const Netdev *netdev, const char *name,
     p = hostvlan_port_new(o, mac);
     stage = net_stage_new(&hostvlan_room, name, o->netdev, peer, p, errp);
     if (!stage) {
-        return -1;              /* and has freed p */
+        return -1;              /* net_stage_new() has freed p */
     }
     p->stage = stage;
     path_watch_set(&p->watch);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a frame offer what only some may: routes, IP addresses?
+ * Does a frame offer a service that needs a right: routes, IP addresses?
  *
  * Theory of operation
  *
- * Who sends router advertisements is the router of all who hear them, and who
- * answers as a DHCP server gives them addresses, routers and name servers. The
- * frames that do so are (RFC 6105, RFC 7610)
+ * A sender of router advertisements becomes the router of all hosts that
+ * receive them, and a sender of DHCP replies gives clients addresses, routers
+ * and name servers. Such frames are (RFC 6105, RFC 7610)
  *
- *   ICMPv6 of type 134     a router advertisement, whatever its source
- *   UDP to port 68         to a client of DHCPv4
- *   UDP to port 546        to a client of DHCPv6
+ *   ICMPv6 of type 134     a router advertisement, from any source
+ *   UDP to port 68         to a DHCPv4 client
+ *   UDP to port 546        to a DHCPv6 client
  *
- * Messages to servers and relay agents, ports 67 and 547, are no offers.
+ * Messages to servers and relay agents, ports 67 and 547, are not offers.
  *
- * A receiver looks through extension headers, and puts fragments together. So
- * does this file, as RFC 7113 wants it: the whole chain of headers must be in
- * the frame, of a first fragment too, and within the length that the packet
- * says; what is not so is malformed. Later fragments have no headers, and are
- * of no use without the first. VLAN tags and LLC/SNAP are looked through.
+ * A receiver skips extension headers and reassembles fragments. This file does
+ * the same, as RFC 7113 requires: the whole header chain must be in the frame,
+ * also in a first fragment, and within the packet's own length; otherwise the
+ * frame is malformed. Later fragments have no headers, and are useless without
+ * the first. VLAN tags and LLC/SNAP are skipped.
  *
  * Both data paths include this file (see headers.h).
  */
@@ -32,10 +32,10 @@ enum {
     HOSTVLAN_PORT_DHCP6 = 546,
 };
 
-/* The source and the destination port of UDP. */
+/* The source and destination ports of UDP. */
 #define HOSTVLAN_PORTS_LEN      4
 
-/* The packet ends where it says, not where the frame does; 0: it does not. */
+/* Limits the frame to the packet's own length; 0: unlimited. */
 static inline void hostvlan_end_at(struct hostvlan_frame *f, uint32_t offset,
                                    uint32_t length)
 {
@@ -44,7 +44,7 @@ static inline void hostvlan_end_at(struct hostvlan_frame *f, uint32_t offset,
     }
 }
 
-/* UDP at @offset, of which @client is the port that offers go to. */
+/* UDP at @offset; @client is the port of the clients. */
 static inline enum hostvlan_reason
 hostvlan_offered_udp(const struct hostvlan_frame *f, uint32_t offset,
                      uint16_t client, uint32_t *fixed)
@@ -120,15 +120,15 @@ hostvlan_offered6(struct hostvlan_frame *f, uint32_t offset, uint32_t guards,
 }
 
 /**
- * hostvlan_offered: does a frame offer what is guarded?
- * @f: at least HOSTVLAN_LOOK_LEN octets of it, or all; its size becomes that of
- *     the packet in it
- * @guards: HOSTVLAN_OFFER_..., one at least
- * @fixed: filled in when it passes: its first octets that were looked at, and
- *         that no checksum offload may write to
+ * hostvlan_offered: does a frame offer a guarded service?
+ * @f: at least HOSTVLAN_LOOK_LEN octets of it, or all; its size is reduced to
+ *     that of the packet
+ * @guards: HOSTVLAN_OFFER_..., at least one
+ * @fixed: if the frame passes, set to the number of octets that the verdict
+ *         depends on; no checksum offload may write to them
  *
  * Returns: HOSTVLAN_PASSED if not, HOSTVLAN_RA_GUARD or HOSTVLAN_DHCP_GUARD if
- * so, HOSTVLAN_MALFORMED if that cannot be found out
+ * so, HOSTVLAN_MALFORMED if the frame cannot be parsed far enough
  */
 static inline enum hostvlan_reason
 hostvlan_offered(struct hostvlan_frame *f, uint32_t guards, uint32_t *fixed)
@@ -138,7 +138,9 @@ hostvlan_offered(struct hostvlan_frame *f, uint32_t guards, uint32_t *fixed)
     if (!hostvlan_find_packet(f, &p)) {
         return HOSTVLAN_MALFORMED;
     }
-    /* Behind a length, what would be LLC/SNAP. */
+    /*
+     * After a length field, include the octets of a possible LLC/SNAP header.
+     */
     *fixed = p.type < HOSTVLAN_TYPE_MIN ? p.offset + 8 : p.offset;
     if (p.type == HOSTVLAN_TYPE_IP4 && guards & HOSTVLAN_OFFER_DHCP) {
         return hostvlan_offered4(f, p.offset, fixed);
@@ -148,11 +150,11 @@ hostvlan_offered(struct hostvlan_frame *f, uint32_t guards, uint32_t *fixed)
 }
 
 /**
- * hostvlan_offer_needed: what a port must be allowed to, to send a frame
- * @reason: of hostvlan_offered(), that with the same @guards was not
+ * hostvlan_offer_needed: the right that a port needs to send a frame
+ * @reason: result of hostvlan_offered() with the same @guards, other than
  *          HOSTVLAN_PASSED
  *
- * Returns: HOSTVLAN_OFFER_...; of what cannot be read, all that is guarded
+ * Returns: HOSTVLAN_OFFER_...; all of @guards if the frame is malformed
  */
 static inline uint32_t hostvlan_offer_needed(enum hostvlan_reason reason,
                                              uint32_t guards)

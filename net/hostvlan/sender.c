@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a frame speak for its sender only?
+ * Does a frame use only its sender's addresses?
  *
- * forged.h says it, for both data paths; here are the addresses of the table,
- * as QEMU has copied them.
+ * forged.h has the check, for both data paths. This file provides the table's
+ * addresses, as QEMU has copied them.
  */
 #include "net/hostvlan/sender.h"
 
@@ -60,8 +60,8 @@ bool hostvlan_sender_offload(const uint8_t *vnet, size_t fixed)
     unsigned big = hostvlan_get16(start) + hostvlan_get16(offset);
 
     /*
-     * Only a guest without VIRTIO_F_VERSION_1 may be big-endian, but no frame
-     * that anybody means has an offset that is so small in the other order.
+     * Only a guest without VIRTIO_F_VERSION_1 can be big-endian.  Both orders
+     * are checked: no valid frame has such a small offset in the wrong order.
      */
     return !(vnet[0] & 1) ||    /* VIRTIO_NET_HDR_F_NEEDS_CSUM */
            (little >= fixed && big >= fixed);

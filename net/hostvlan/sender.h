@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a frame speak for its sender only? ARP, neighbour discovery, IP sources
+ * Does a frame use only its sender's addresses? ARP, neighbour discovery, IP
  *
- * Beyond the paper: a MAC address of its own does not keep a guest from saying
- * that another's IP address is its own.
+ * This goes beyond the paper: a check of the MAC address does not keep a guest
+ * from using the IP address of another guest.
  */
 #ifndef NET_HOSTVLAN_SENDER_H
 #define NET_HOSTVLAN_SENDER_H
@@ -12,18 +12,18 @@
 #include "net/hostvlan/table.h"
 
 /**
- * hostvlan_sender_check: may this leave, as far as addresses are concerned?
- * @frame: from its destination address on, and not changed by anybody else
+ * hostvlan_sender_check: check a frame's sender addresses
+ * @frame: from its destination address on; nothing else may change it
  * @len: octets at @frame: all, or at least HOSTVLAN_LOOK_LEN of them
- * @size: octets of the whole frame, at least @len
- * @mac: the port's; the frame's source was found to be the same
- * @own: the addresses that @mac may send from; NULL or without any: only
- *       link-layer addresses are checked
- * @fixed: filled in when the frame passes: its first octets that were looked
- *         at, and that no checksum offload may write to
+ * @size: length of the whole frame, at least @len
+ * @mac: the port's address, which is also the frame's source
+ * @own: the addresses that @mac may send from; NULL or empty: only link-layer
+ *       addresses are checked
+ * @fixed: if the frame passes, set to the number of octets that the verdict
+ *         depends on; no checksum offload may write to them
  *
- * Returns: HOSTVLAN_PASSED, HOSTVLAN_FORGED_ADDRESS, or HOSTVLAN_MALFORMED for
- * what cannot be read as far as is needed.
+ * Returns: HOSTVLAN_PASSED, HOSTVLAN_FORGED_ADDRESS, or HOSTVLAN_MALFORMED if
+ * the frame cannot be parsed far enough.
  */
 enum hostvlan_reason hostvlan_sender_check(const uint8_t *frame, size_t len,
                                            size_t size, uint64_t mac,
@@ -31,16 +31,15 @@ enum hostvlan_reason hostvlan_sender_check(const uint8_t *frame, size_t len,
                                            size_t *fixed);
 
 /**
- * hostvlan_sender_offload: does the checksum go where it does no harm?
- * @vnet: a virtio-net header of 10 octets or more, its numbers in either order
- *        of octets
- * @fixed: octets of the frame that must stay as they are, at least those that
- *         hostvlan_verdict_send() was about
+ * hostvlan_sender_offload: does checksum offload spare the checked octets?
+ * @vnet: a virtio-net header of 10 octets or more, in either byte order
+ * @fixed: octets of the frame that must not change, at least those that
+ *         hostvlan_verdict_send() has read
  *
- * Who sends the frame on writes a checksum to where this header says, also
- * into a source address.
+ * The backend writes a checksum to the position in this header; that could also
+ * be inside a source address.
  *
- * Returns: false if it would write there.
+ * Returns: false if the position is within @fixed.
  */
 bool hostvlan_sender_offload(const uint8_t *vnet, size_t fixed);
 

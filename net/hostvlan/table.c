@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The LNID table, as its readers see it
+ * The LNID table, for readers
  *
  * Theory of operation
  *
- * The file is mapped shared and read-only. include/vmmnet/hostvlan.h says what
- * a writer may do to it and why a reader without locks sees the old or the new
- * value. This file adds what a reader owes itself, as the writer is another
- * program, which may be wrong, killed or replaced by "cp":
+ * The file is mapped shared and read-only. include/vmmnet/hostvlan.h explains
+ * what a writer may do to it and why a reader without locks gets the old or the
+ * new value. This file adds the checks of a reader, because the writer is
+ * another program, which may have bugs, be killed, or be replaced by "cp":
  *
- * - The numbers of the header are copied when the file is opened; what the
- *   mapping says later is not asked.
- * - Everything is checked then: header, every slot, every record. What cannot
- *   be the work of our writers is refused as a whole. A change meanwhile does
- *   no harm: keys only appear, behind others that were there before, and a
- *   value is complete before it is visible.
+ * - The header's numbers are copied when the file is opened; later reads never
+ *   use the header in the mapping.
+ * - At that time everything is checked: the header, every slot, every record. A
+ *   file that our writers cannot have created is refused completely. A
+ *   concurrent change does no harm: keys are only added, after existing ones,
+ *   and a value is complete before it is visible.
  * - Memory and disks flip bits, also in a file that has been checked. So key
- *   and value are checked again at each use. A record is copied out, with its
- *   bounds, order and check. What is damaged stands for no LNIDs and no
- *   addresses, and is told from what is not there.
- * - The mapping is guarded (guard.h): of a file that was shortened under us
- *   nothing is found any more. Nothing passes then, which is not what "the
- *   last good table stays in force" promises, but what was good is gone.
+ *   and value are checked again at each use, and a record is copied and checked
+ *   for bounds, order and check word. A damaged entry has no LNIDs and no
+ *   addresses, and is distinguished from an absent one.
+ * - The mapping is guarded (guard.h): if the file is truncated, all look-ups
+ *   fail. Then nothing passes. This differs from "the last valid table stays in
+ *   force", but the last valid table does not exist any more.
  *
- * Speed: a bucket is a cache line and holds four addresses, so that a search
- * costs one miss, and with six slots in ten filled one search in ten goes on
- * to the next bucket. What a stranger's address costs is bounded by
- * HOSTVLAN_PROBE_MAX.
+ * Speed: a bucket is a cache line with four addresses, so a search costs one
+ * cache miss; with 60 % of the slots in use, one search in ten reads a second
+ * bucket. The cost of an unknown address is limited by HOSTVLAN_PROBE_MAX.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,14 +44,14 @@ G_STATIC_ASSERT(offsetof(struct hostvlan_header, superseded) == 64);
 G_STATIC_ASSERT(offsetof(struct hostvlan_header, counted) == 88);
 
 struct HostvlanTable {
-    /* What a search needs: constant, and together. */
+    /* The members that a search needs: constant, and next to each other. */
     const struct hostvlan_bucket *bucket;
     const uint32_t *word;
     uint32_t buckets, words;
-    int range;                  /* of the guard; -1: none yet */
+    int range;                  /* number of the guard; -1: none yet */
     const struct hostvlan_header *header;       /* the mapping; NULL: none */
     uint64_t size;              /* of the mapping and of the file */
-    struct hostvlan_header copy;        /* as it was when opened */
+    struct hostvlan_header copy;        /* the header at opening */
     dev_t dev;
     ino_t ino;
 };
@@ -72,8 +71,8 @@ static inline uint32_t load32(const uint32_t *p)
 }
 
 /*
- * The slot of @key; NULL if there is none. @damaged becomes true if there is
- * one that differs in a single bit.
+ * Finds the slot of @key; NULL: none. @damaged is set to true if a key differs
+ * from it in a single bit.
  */
 static inline const struct hostvlan_slot *find(const HostvlanTable *t,
                                                uint64_t key, bool *damaged)
@@ -112,7 +111,7 @@ uint64_t hostvlan_table_lookup(const HostvlanTable *t, uint64_t mac)
     bool near = false;
 
     hostvlan_guard_arm();
-    /* The key 0 is none, whatever stands beside it. */
+    /* The key 0 means an empty slot, so it must not be searched. */
     if (mac == 0 || mac >> 48) {
         return 0;
     }
@@ -129,8 +128,8 @@ uint64_t hostvlan_table_lookup(const HostvlanTable *t, uint64_t mac)
 }
 
 /*
- * Where the record begins that has @head, if all of it is inside the file;
- * NULL otherwise.
+ * Finds the record of @value, which has @head; NULL if it is not completely
+ * inside the file.
  */
 static const uint32_t *record(const HostvlanTable *t, uint64_t value,
                               uint32_t *head)
@@ -147,7 +146,7 @@ static const uint32_t *record(const HostvlanTable *t, uint64_t value,
     return length && length <= t->words - at ? &t->word[at] : NULL;
 }
 
-/* Copies @num words, of which @sum becomes the sum. */
+/* Copies @num words and adds them to @sum. */
 static void copy(uint32_t *to, const uint32_t *from, unsigned num,
                  uint64_t *sum)
 {
@@ -168,8 +167,8 @@ static bool ascend(const HostvlanLnids *lnids)
 }
 
 /*
- * Copies the LNIDs of a record with @head at @at; @sum becomes that of what is
- * before the check. False: they are damaged.
+ * Copies the LNIDs of a record with @head at @at; @sum is set to the sum of the
+ * words before the check. Returns: false if they are damaged.
  */
 static bool copy_lnids(const uint32_t *at, uint32_t head, uint64_t value,
                        HostvlanLnids *lnids, uint64_t *sum)
@@ -199,7 +198,7 @@ unsigned hostvlan_table_lnids(const HostvlanTable *t, uint64_t value,
     return lnids->num;
 }
 
-/* Behind the LNIDs, and the check of them; of which @sum is. */
+/* Copies the addresses after the LNIDs' check; @sum: of the LNIDs. */
 static bool copy_addresses(const uint32_t *at, uint32_t head, uint64_t sum,
                            HostvlanAddresses *addresses)
 {
@@ -235,7 +234,7 @@ bool hostvlan_table_addresses(const HostvlanTable *t, uint64_t value,
            copy_addresses(at + 1 + lnids.num + 1, head, sum, addresses);
 }
 
-/* @at: behind the checks of LNIDs and addresses; @sum: of the LNIDs */
+/* @at: after the checks of LNIDs and addresses; @sum: of the LNIDs */
 static bool copy_also(const uint32_t *at, uint32_t head, uint64_t sum,
                       HostvlanRights *rights)
 {
@@ -319,7 +318,7 @@ bool hostvlan_table_is_current(HostvlanTable *t, const struct stat *st)
 
 /* --- opening ------------------------------------------------------------ */
 
-/* zlib's CRC-32, a bit at a time: it is for a few octets, once a file. */
+/* zlib's CRC-32, bit by bit: it covers a few octets, once for each file. */
 static uint32_t crc32_of(const void *data, size_t size)
 {
     const uint8_t *p = data;
@@ -337,7 +336,7 @@ static uint32_t crc32_of(const void *data, size_t size)
 static bool refuse(GError **errp, HostvlanTableError code, const char *format,
                    ...) G_GNUC_PRINTF(3, 4);
 
-/* Returns false, for the caller to return. */
+/* Always returns false, for the caller's return statement. */
 static bool refuse(GError **errp, HostvlanTableError code, const char *format,
                    ...)
 {
@@ -418,7 +417,7 @@ static bool check_header(const struct hostvlan_header *h, uint64_t size,
     return true;
 }
 
-/* MAC addresses of ports, in their order, and none the port's own. */
+/* Are they valid, ascending MAC addresses without the port's own? */
 static bool are_others(const HostvlanRights *rights, uint64_t mac)
 {
     for (unsigned i = 0; i < rights->num_also; i++) {
@@ -558,7 +557,7 @@ static bool load(HostvlanTable *t, int fd, GError **errp)
 
 static int open_file(const char *path, GError **errp)
 {
-    /* What is no file shall not be waited for. */
+    /* Do not block on a FIFO or device. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
     if (fd < 0) {
@@ -583,7 +582,7 @@ HostvlanTable *hostvlan_table_open(const char *path, GError **errp)
         close(fd);
     }
     if (t && t->range >= 0 && hostvlan_table_lost(t)) {
-        /* What was found wrong in the zeros is not what is wrong. */
+        /* The file was truncated; the faults found in zeros are misleading. */
         g_clear_error(&err);
         good = refuse(&err, HOSTVLAN_TABLE_ERROR_SIZE,
                       "it was shortened while it was being read");

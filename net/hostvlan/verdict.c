@@ -4,23 +4,22 @@
  *
  * Theory of operation
  *
- * The paper's filter stands at the port, not in the switch: a frame that the
- * switch has brought to the port of a VM is delivered if its source and the
- * port have an LNID in common, or one of them has the global one. So what the
- * destination address says does not matter, and multicasts need no rule. The
- * source can be believed, as each port lets out frames with its own MAC
- * address only.
+ * The paper's filter is at the port, not in the switch: a frame that the switch
+ * has forwarded to a VM's port is delivered if its source and the port have a
+ * common LNID, or one of them has the global LNID. So the destination address
+ * is irrelevant, and multicast needs no special rule. The source address can be
+ * trusted, because each port sends frames only with its own MAC address.
  *
- * Beyond the paper are the switches themselves, which all tenants share: what
- * they listen to leaves a port by leave only, and the queries by which they
- * find out who wants a group reach every guest (group.h). Frames to one
- * station cost a look at one bit for that, and those that pass to the guest
- * nothing.
+ * The switches themselves are beyond the paper; all tenants share them. A guest
+ * may send frames that switches act on only with permission, and the queries
+ * that switches need to learn group members reach every guest (group.h). For
+ * unicast frames this costs the test of one bit when sent, and nothing when
+ * received.
  *
- * The port's LNIDs are those that the table has for its MAC address, asked
- * anew for each frame, as the table may have changed; they are in the cache.
- * Most MAC addresses have one LNID, which the value itself says. Otherwise two
- * lists in ascending order are merged, of HOSTVLAN_LNIDS_MAX at most.
+ * The port's LNIDs are looked up for each frame, because the table may have
+ * changed; they are in the cache. Most MAC addresses have one LNID, which is in
+ * the value itself. Otherwise two ascending lists are compared, each with at
+ * most HOSTVLAN_LNIDS_MAX elements.
  */
 #include "net/hostvlan/verdict.h"
 
@@ -46,7 +45,7 @@ const char *hostvlan_reason_name(enum hostvlan_reason reason)
     return names[reason];
 }
 
-/* Ascending: the global LNID, 0, is the first. */
+/* The list is ascending: the global LNID, 0, is the first. */
 static bool has_global(const HostvlanLnids *lnids)
 {
     return lnids->lnid[0] == HOSTVLAN_LNID_GLOBAL;
@@ -96,7 +95,7 @@ static enum hostvlan_reason compare(const HostvlanTable *table, uint64_t port,
            HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
 }
 
-/* A frame of the port's own to a group. */
+/* A frame from the port's own MAC address to a multicast address. */
 static enum hostvlan_reason send_group(const HostvlanTable *table,
                                        uint64_t port, bool l2_control,
                                        const uint8_t *frame, size_t len,
@@ -120,7 +119,7 @@ static enum hostvlan_reason send_group(const HostvlanTable *table,
     return reason;
 }
 
-/* Has the table @mac among the others that @port may send with? */
+/* Is @mac one of the other MAC addresses that @port may send with? */
 static bool sends_as(const HostvlanTable *table, uint64_t port, uint64_t mac)
 {
     HostvlanRights rights;
@@ -222,6 +221,8 @@ enum hostvlan_reason hostvlan_verdict_receive(const HostvlanTable *table,
     } else {
         reason = compare(table, own, source);
     }
-    /* Of a table that was lost meanwhile, nothing that was read counts. */
+    /*
+     * If the table was lost meanwhile, the values that were read are invalid.
+     */
     return hostvlan_table_lost(table) ? HOSTVLAN_NO_TABLE : reason;
 }

@@ -2,7 +2,7 @@
 /*
  * ARP for IPv4 on Ethernet (RFC 826)
  *
- * A message begins behind the Ethernet header.
+ * A message starts after the Ethernet header.
  */
 #ifndef NET_PACKET_ARP_H
 #define NET_PACKET_ARP_H
@@ -23,39 +23,39 @@ enum {
 };
 
 typedef struct PacketArp {
-    uint16_t operation;         /* host order; others than the two exist */
+    uint16_t operation;         /* host byte order; may be another one */
     uint8_t sender_mac[PACKET_ETH_ADDR_LEN];
-    uint8_t target_mac[PACKET_ETH_ADDR_LEN];    /* of a request: not said */
-    struct in_addr sender, target;              /* network order */
+    uint8_t target_mac[PACKET_ETH_ADDR_LEN];    /* unspecified in a request */
+    struct in_addr sender, target;              /* network byte order */
 } PacketArp;
 
 /**
- * packet_arp_parse: read a message
- * @len: octets at @buf; what is behind the message is padding
+ * packet_arp_parse: parse a message
+ * @len: octets at @buf; octets after the message are padding
  *
- * Returns: false if it is too short, or of another hardware or protocol
+ * Returns: false if it is too short, or has other hardware or protocol types
  */
 bool packet_arp_parse(PacketArp *arp, const void *buf, size_t len);
 
 /**
  * packet_arp_build: write a message
- * @buf: room for PACKET_ARP_LEN octets
+ * @buf: space for PACKET_ARP_LEN octets
  *
  * Returns: PACKET_ARP_LEN
  */
 size_t packet_arp_build(void *buf, const PacketArp *arp);
 
 /**
- * packet_arp_is_probe: does it ask whether an address is free (RFC 5227)?
+ * packet_arp_is_probe: is it a probe for a free address (RFC 5227)?
  *
- * Its sender has no address yet: nobody may learn one from it.
+ * The sender of a probe has no address yet, so nothing can be learned from it.
  */
 static inline bool packet_arp_is_probe(const PacketArp *arp)
 {
     return arp->operation == PACKET_ARP_REQUEST && arp->sender.s_addr == 0;
 }
 
-/** packet_arp_is_announcement: does the sender say its own address to all? */
+/** packet_arp_is_announcement: does the sender announce its own address? */
 static inline bool packet_arp_is_announcement(const PacketArp *arp)
 {
     return arp->sender.s_addr && arp->sender.s_addr == arp->target.s_addr;

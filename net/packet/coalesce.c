@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Make super-frames of frames that come one after the other (GRO)
+ * Coalesces consecutive frames into super-frames (GRO)
  *
  * Theory of operation
  * ===================
  *
- * A packet may be held if it is plain: Ethernet with up to two tags, IPv4
- * without options or IPv6 without extension headers, TCP or UDP, whole, with
- * payload and a checksum that is right or left to the NIC. The first packet of
- * a flow is copied with its headers. One that follows it is only payload if all
- * that is in its headers follows from those of the first, so that cutting the
- * super-frame gives back the same packets. The rules are those of Linux's
- * tcp_gro_receive() and udp_gro_receive_segment():
+ * A packet may be held if it is simple: Ethernet with up to two tags, IPv4
+ * without options or IPv6 without extension headers, TCP or UDP, not a
+ * fragment, with payload, and with a checksum that is correct or left to the
+ * NIC. The first packet of a flow is copied with its headers. Of a following
+ * packet only the payload is copied, if its headers are exactly those that
+ * segmentation of the super-frame will make again. The rules are those of
+ * Linux's tcp_gro_receive() and udp_gro_receive_segment():
  *
- *   - TCP: the next sequence number; the same acknowledgement, window and
- *     options, the timestamps among them. PSH and FIN are kept and end the
- *     super-frame, as a packet that is shorter does. CWR may be on the first
- *     only. With any other flag but ACK and ECE, a packet is not held.
- *   - UDP: packets of one length; a shorter one is the last. Without a checksum
- *     they are not held.
- *   - IP: the same class, TTL and flow label. IPv4's identification counts on,
- *     unless fragments are forbidden: then it means nothing (RFC 6864).
+ *   - TCP: the next sequence number, and the same acknowledgement, window and
+ *     options, including timestamps. PSH and FIN are kept and end the
+ *     super-frame; so does a shorter packet. Only the first packet may have
+ *     CWR. A packet with other flags than these, ACK and ECE is not held.
+ *   - UDP: packets of the same length; a shorter one is the last. Packets
+ *     without a checksum are not held.
+ *   - IP: the same traffic class, TTL and flow label. IPv4's identification
+ *     must increase by one, unless DF is set: then it has no meaning (RFC
+ *     6864).
  *
- * A packet that cannot be held first has all emitted that is of its flow. One
- * that is not plain might be of any flow. So order is kept within each.
+ * Before a packet that cannot be held, everything held of its flow is emitted.
+ * If the packet is not simple, it could be of any flow, so everything is
+ * emitted. This keeps the order within each flow.
  *
- * A packet that remains alone is emitted as it came.
+ * A packet that was held alone is emitted unchanged.
  */
 #include <string.h>
 
@@ -43,15 +45,15 @@
 #define IP6_NEXT_AT             6u
 #define IP6_ADDRESSES_AT        8u
 #define PORTS_LEN               4u
-/* The longest headers of a plain packet. */
+/* The maximum header length of a simple packet. */
 #define PLAIN_HEAD_MAX          (PACKET_ETH_LEN + PACKET_ETH_TAGS_MAX * \
                                  PACKET_ETH_TAG_LEN + PACKET_IP6_LEN + 60u)
 
-/* A plain packet. */
+/* A simple packet. */
 typedef struct Plain {
     uint8_t head[PLAIN_HEAD_MAX];
     size_t l3, l4, head_len;
-    size_t payload, end;        /* octets; of the packet in the frame */
+    size_t payload, end;        /* length; offset of the packet's end */
     bool is_ip4, is_tcp;
     PacketIp4 ip4;
     PacketTcp tcp;
@@ -64,7 +66,7 @@ void packet_coalesce_init(PacketCoalesce *c, PacketCoalesced *emit,
     c->opaque = opaque;
 }
 
-/* --- emitting ------------------------------------------------------------- */
+/* --- output --------------------------------------------------------------- */
 
 static uint8_t *frame_of(PacketHeld *h)
 {
@@ -76,7 +78,9 @@ static size_t sum_at(const PacketHeld *h)
     return h->is_tcp ? PACKET_TCP_CHECKSUM : PACKET_UDP_CHECKSUM;
 }
 
-/* The headers of several packets, whose checksum is the receiver's matter. */
+/*
+ * Writes lengths for several packets; their checksum is left to the receiver.
+ */
 static void put_lengths(PacketHeld *h)
 {
     uint8_t *ip = frame_of(h) + h->l3, *l4 = frame_of(h) + h->l4;
@@ -158,14 +162,14 @@ unsigned packet_coalesce_discard(PacketCoalesce *c)
     return packets;
 }
 
-/* --- looking at a packet -------------------------------------------------- */
+/* --- parsing -------------------------------------------------------------- */
 
 static bool find_ip4(Plain *p, size_t have, size_t frame_len,
                      uint8_t *protocol)
 {
     const uint8_t *ip = p->head + p->l3;
 
-    /* Of the packet only its head is there: that it is cut says nothing. */
+    /* Only the start of the packet is here, so "truncated" is no error. */
     if (have < p->l3 + PACKET_IP4_LEN || ip[0] != 0x45) {
         return false;
     }
@@ -248,7 +252,7 @@ static bool may_be_held_udp(const Plain *p, const PacketOffload *offload)
            (offload->needs_csum || packet_get16(udp + PACKET_UDP_CHECKSUM));
 }
 
-/* A checksum that is partial has to be the transport's own. */
+/* A partial checksum must be that of the transport header. */
 static bool may_be_held(const Plain *p, unsigned takes, size_t frame_len,
                         const PacketOffload *offload)
 {
@@ -328,7 +332,9 @@ static bool follows(PacketHeld *h, const Plain *p)
            (!p->is_tcp || tcp_follows(h, held + h->l4, p));
 }
 
-/* The payload is copied to where it belongs first, and then believed. */
+/*
+ * Copies the payload to its final place first, and then verifies its checksum.
+ */
 static bool copy_payload(const Plain *p, uint8_t *to, const struct iovec *iov,
                          int iovcnt, const PacketOffload *offload)
 {
@@ -348,7 +354,7 @@ static bool copy_payload(const Plain *p, uint8_t *to, const struct iovec *iov,
     return packet_sum_fold(packet_sum_iov(pseudo, part, 2, 0, len)) == 0;
 }
 
-/* An entry that is free; the oldest flow makes room. */
+/* Returns: a free entry; if there is none, the oldest flow is emitted. */
 static PacketHeld *make_room(PacketCoalesce *c)
 {
     if (c->held == PACKET_COALESCE_FLOWS) {
@@ -367,7 +373,7 @@ static bool begin(PacketCoalesce *c, const Plain *p, const struct iovec *iov,
 {
     PacketHeld *h;
 
-    /* Nothing may follow it. */
+    /* This packet must be the last of the super-frame. */
     if (p->is_tcp && (p->tcp.flags & (PACKET_TCP_PSH | PACKET_TCP_FIN))) {
         return false;
     }

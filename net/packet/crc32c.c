@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CRC32C, by the processor where it can */
+/* CRC32C, with the processor's instruction if it has one */
 #include <string.h>
 
 #include "net/packet/crc32c.h"
 
-/* The polynomial 0x82f63b78 (lowest bit first), four bits at a time. */
+/* The reflected polynomial 0x82f63b78, four bits at a time. */
 static uint32_t add_portable(uint32_t crc, const uint8_t *p, size_t len)
 {
     static const uint32_t table[16] = {

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /**
- * packet_crc32c: the CRC32C of what was added before and of @len octets more
- * @crc: the result of the call before, or 0 to begin
+ * packet_crc32c: add @len octets to a CRC32C
+ * @crc: the result of the previous call; 0 at the start
  *
- * In SCTP's packets the lowest octet of the result goes first.
+ * In SCTP packets the result is stored in little-endian order.
  */
 uint32_t packet_crc32c(uint32_t crc, const void *data, size_t len);
 

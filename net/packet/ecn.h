@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Explicit congestion notification: the field of an IPv6 header's traffic
- * class (RFC 3168 section 5), and what becomes of it in tunnels (RFC 6040)
+ * Explicit congestion notification: the field in an IPv6 traffic class (RFC
+ * 3168 section 5), and its handling in tunnels (RFC 6040)
  */
 #ifndef NET_PACKET_ECN_H
 #define NET_PACKET_ECN_H
@@ -10,23 +10,23 @@
 #include <stdint.h>
 
 enum {
-    PACKET_ECN_NOT_ECT,         /* the transport does not know it */
+    PACKET_ECN_NOT_ECT,         /* the transport does not support ECN */
     PACKET_ECN_ECT_1,
     PACKET_ECN_ECT_0,
-    PACKET_ECN_CE,              /* a router has seen congestion */
+    PACKET_ECN_CE,              /* a router has marked congestion */
 };
-#define PACKET_ECN_MASK         3u      /* of a traffic class */
-#define PACKET_ECN_SHIFT6       4u      /* the field in an IPv6 header's ... */
+#define PACKET_ECN_MASK         3u      /* the field in a traffic class */
+#define PACKET_ECN_SHIFT6       4u      /* its bits in an IPv6 header's ... */
 #define PACKET_ECN_AT6          1u      /* ... second octet */
 
 /**
- * packet_ecn_decapsulate: the field of a packet that leaves a tunnel
- * @outer, @inner: traffic classes of both headers
- * @field: set to the inner header's new one, 0..PACKET_ECN_MASK; it is the
- *         tunnel's entry that has made @outer, a copy (RFC 6040 section 4.1)
+ * packet_ecn_decapsulate: the field of a decapsulated packet
+ * @outer, @inner: traffic classes of both headers; the tunnel's entry has
+ *                 copied the field to @outer (RFC 6040 section 4.1)
+ * @field: set to the inner header's new field, 0..PACKET_ECN_MASK
  *
- * Returns: false if the packet has to be dropped: there was congestion, and its
- * transport would not understand it otherwise (section 4.2)
+ * Returns: false if the packet must be dropped: a router has marked it, and its
+ * transport does not support ECN (section 4.2)
  */
 static inline bool packet_ecn_decapsulate(uint8_t outer, uint8_t inner,
                                           uint8_t *field)
@@ -51,8 +51,8 @@ static inline uint8_t packet_ecn_get6(const uint8_t *header)
 }
 
 /**
- * packet_ecn_set6: change the field of the IPv6 header at @header, which no
- * checksum covers
+ * packet_ecn_set6: set the field of the IPv6 header at @header; no checksum
+ * includes it
  */
 static inline void packet_ecn_set6(uint8_t *header, uint8_t field)
 {

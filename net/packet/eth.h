@@ -25,48 +25,48 @@ enum {
 typedef struct PacketEth {
     uint8_t dst[PACKET_ETH_ADDR_LEN];
     uint8_t src[PACKET_ETH_ADDR_LEN];
-    uint16_t type;              /* behind the tags, host order */
+    uint16_t type;              /* after the tags, host byte order */
     uint8_t tags;               /* 0..PACKET_ETH_TAGS_MAX */
-    uint16_t tpid[PACKET_ETH_TAGS_MAX]; /* the outer tag first, host order */
+    uint16_t tpid[PACKET_ETH_TAGS_MAX]; /* outer tag first, host byte order */
     uint16_t tci[PACKET_ETH_TAGS_MAX];
-    size_t len;                 /* octets, the tags included */
+    size_t len;                 /* octets, including tags */
 } PacketEth;
 
 /**
- * packet_eth_parse: read an Ethernet header
+ * packet_eth_parse: parse an Ethernet header
  * @buf: from the destination address on
- * @len: octets at @buf; more than the header is welcome
+ * @len: octets at @buf; may be more than the header
  *
- * A third tag is not looked through: @eth->type is its TPID then.
+ * A third tag is not parsed: @eth->type is its TPID then.
  *
- * Returns: false if the header, or a tag, does not fit into @len
+ * Returns: false if the header or a tag is truncated
  */
 bool packet_eth_parse(PacketEth *eth, const void *buf, size_t len);
 
 /**
  * packet_eth_build: write an untagged Ethernet header
- * @buf: room for PACKET_ETH_LEN octets
- * @type: EtherType, host order
+ * @buf: space for PACKET_ETH_LEN octets
+ * @type: EtherType, host byte order
  *
  * Returns: PACKET_ETH_LEN
  */
 size_t packet_eth_build(void *buf, const uint8_t dst[PACKET_ETH_ADDR_LEN],
                         const uint8_t src[PACKET_ETH_ADDR_LEN], uint16_t type);
 
-/** packet_eth_is_group: is it a multicast address, or broadcast? */
+/** packet_eth_is_group: is it a multicast or the broadcast address? */
 static inline bool packet_eth_is_group(const uint8_t mac[PACKET_ETH_ADDR_LEN])
 {
     return mac[0] & 1;
 }
 
 /**
- * packet_eth_is_station: can it be the address of one station?
+ * packet_eth_is_station: is it a valid address of a single station?
  *
- * Not a group, and not 00:00:00:00:00:00.
+ * That is: unicast, and not 00:00:00:00:00:00.
  */
 bool packet_eth_is_station(const uint8_t mac[PACKET_ETH_ADDR_LEN]);
 
-/** packet_eth_group6: where an IPv6 multicast packet goes (RFC 2464 sec. 7) */
+/** packet_eth_group6: address for an IPv6 multicast packet (RFC 2464 sec. 7) */
 void packet_eth_group6(uint8_t mac[PACKET_ETH_ADDR_LEN],
                        const struct in6_addr *group);
 

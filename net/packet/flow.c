@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A frame's fields, as a switch matches them */
+/* Parses a frame into the fields that a switch matches */
 #include <string.h>
 
 #include "net/packet/arp.h"
@@ -11,19 +11,19 @@
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
 
-#define ETH_TYPE_MIN    0x0600          /* below: a length */
+#define ETH_TYPE_MIN    0x0600          /* lower values are lengths */
 #define SNAP_LEN        8u
-#define SNAP_LLC        0xaaaa0300u     /* LLC, and the first octet of an OUI */
+#define SNAP_LLC        0xaaaa0300u     /* LLC, and first octet of the OUI */
 #define SCTP_LEN        12u
 #define ICMP_LEN        4u
-#define ND_LEN          24u             /* of both messages, without options */
+#define ND_LEN          24u             /* fixed part of NS and NA */
 
 enum {
     PROTO_ICMP4 = 1,
     PROTO_SCTP = 132,
 };
 
-/* The octets to look at: from @p on, @left of them. */
+/* The @left octets at @p that have not been parsed yet. */
 typedef struct View {
     const uint8_t *p;
     size_t left;
@@ -114,8 +114,8 @@ static bool take_l4(PacketFlow *flow, const View *l4)
 }
 
 /*
- * The packet of @size octets has its transport at @offset. What is behind the
- * packet is padding, and no header.
+ * A packet of @size octets with its transport header at @offset. Octets after
+ * the packet are padding, not headers.
  */
 static bool take_packet(PacketFlow *flow, const View *l3, size_t offset,
                         size_t size)
@@ -196,7 +196,7 @@ static bool take_arp(PacketFlow *flow, const View *l3)
     return true;
 }
 
-/* IEEE 802.2: a protocol that SNAP names is that one; others have no type. */
+/* IEEE 802.2: uses the type in SNAP; frames without SNAP have no type. */
 static void look_through_snap(PacketFlow *flow, View *l3)
 {
     if (flow->eth.type >= ETH_TYPE_MIN) {

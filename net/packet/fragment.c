@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Put IPv6 fragments together (RFC 8200 section 4.5) */
+/* Reassembles IPv6 fragments (RFC 8200 section 4.5) */
 #include <string.h>
 
 #include "net/packet/ecn.h"
@@ -17,7 +17,7 @@ static void give_up(PacketReassembly *r, PacketFragments *f)
     f->until = 0;
 }
 
-/* The packet's entry, or a new one, for which the oldest makes room. */
+/* Finds the packet's entry, or makes one, replacing the oldest if necessary. */
 static PacketFragments *find(PacketReassembly *r, int64_t now,
                              const uint8_t *packet, uint32_t id)
 {
@@ -51,7 +51,7 @@ static PacketFragments *find(PacketReassembly *r, int64_t now,
     return room;
 }
 
-/* Returns: false if some of these octets are there already */
+/* Returns: false if some of these octets were received before */
 static bool mark(PacketFragments *f, size_t offset, size_t len)
 {
     for (size_t i = offset / UNIT; i < (offset + len + UNIT - 1) / UNIT; i++) {
@@ -82,14 +82,14 @@ static bool add(PacketFragments *f, const PacketIp6Ext *ext,
         f->total = end;
     }
     if (ext->fragment_offset == 0) {
-        /* The first one's headers are those of the packet. */
+        /* The packet gets the headers of its first fragment. */
         memcpy(f->packet, packet, PACKET_IP6_LEN);
         f->packet[6] = packet[ext->fragment];
     }
     return true;
 }
 
-/* RFC 3168 section 5.3. Returns false if the packet must not be delivered. */
+/* RFC 3168 section 5.3. Returns: false if the packet must be dropped. */
 static bool combine_ecn(PacketFragments *f)
 {
     if (!(f->ecn & 1u << PACKET_ECN_CE)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cut IPv4 packets into fragments (RFC 791 section 3.2) */
+/* Fragments IPv4 packets (RFC 791 section 3.2) */
 #include <string.h>
 
 #include "net/packet/eth.h"
@@ -25,7 +25,7 @@ bool packet_cut4_begin(PacketCut4 *c, const struct iovec *iov, int iovcnt,
         have - eth.len < PACKET_IP4_LEN || c->head[eth.len] >> 4 != 4) {
         return false;
     }
-    /* Of the packet only its head is there: that it is cut says nothing. */
+    /* Only the start of the packet is here, so "truncated" is no error. */
     packet_ip4_parse(&ip, c->head + eth.len, have - eth.len);
     left = packet_iov_len(iov, iovcnt) - eth.len;
     if (ip.dont_fragment || ip.len < PACKET_IP4_LEN ||
@@ -47,7 +47,7 @@ bool packet_cut4_begin(PacketCut4 *c, const struct iovec *iov, int iovcnt,
     return true;
 }
 
-/* Options that only the first fragment has. */
+/* Removes the options that only the first fragment has. */
 static void forget_options(PacketCut4 *c)
 {
     uint8_t *ip = c->head + c->l3;

@@ -89,7 +89,7 @@ bool packet_ip4_option_next(const void *header, size_t len, size_t *pos,
         ++*pos;
     }
     if (*pos >= len || p[*pos] == OPTION_END) {
-        *pos = len;             /* padding follows the end */
+        *pos = len;             /* octets after the end are padding */
         return false;
     }
     if (len - *pos < 2 || p[*pos + 1] < 2 || p[*pos + 1] > len - *pos) {

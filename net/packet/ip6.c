@@ -78,7 +78,7 @@ static bool is_extension(uint8_t number)
     }
 }
 
-/* Note where the header is. Returns false if it must not be there. */
+/* Notes the position of a header. Returns: false if it is not allowed there. */
 static bool note_header(PacketIp6Ext *ext, const uint8_t *p)
 {
     switch (ext->next) {
@@ -105,8 +105,8 @@ static bool note_header(PacketIp6Ext *ext, const uint8_t *p)
 }
 
 /*
- * The order of RFC 8200 section 4.1. Destination options may stand before a
- * routing header, and again at the end.
+ * Checks the order of RFC 8200 section 4.1. Destination options may come before
+ * a routing header, and again at the end.
  */
 static void note_order(PacketIp6Ext *ext, uint8_t number)
 {
@@ -180,7 +180,7 @@ bool packet_ip6_option_next(const void *header, size_t len, size_t *pos,
     const uint8_t *p = header;
 
     if (*pos < 2) {
-        *pos = 2;               /* the next header's number and the length */
+        *pos = 2;               /* skip "next header" and "length" */
     }
     while (*pos < len) {
         if (p[*pos] == OPTION_PAD1) {

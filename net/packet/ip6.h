@@ -2,7 +2,7 @@
 /*
  * IPv6 headers, extension headers and their options (RFC 8200)
  *
- * A packet begins with its IPv6 header.  Offsets count from there.
+ * A packet starts with its IPv6 header.  Offsets count from there.
  */
 #ifndef NET_PACKET_IP6_H
 #define NET_PACKET_IP6_H
@@ -15,7 +15,7 @@
 #define PACKET_IP6_LEN          40u
 #define PACKET_IP6_FRAGMENT_LEN 8u
 #define PACKET_IP6_MTU_MIN      1280u
-/* Extension headers that one walk looks through. */
+/* Maximum number of extension headers that are parsed. */
 #define PACKET_IP6_EXT_MAX      8u
 
 /* Protocol numbers. */
@@ -35,27 +35,27 @@ enum {
     PACKET_PROTO_MH = 135,
 };
 
-/* A header; numbers in host order. */
+/* A header; numbers in host byte order. */
 typedef struct PacketIp6 {
     struct in6_addr src, dst;
-    uint32_t flow;              /* label, 20 bits */
+    uint32_t flow;              /* flow label, 20 bits */
     uint8_t tclass;
-    uint8_t next;               /* number of the next header */
+    uint8_t next;               /* "next header" */
     uint8_t hops;               /* hop limit */
-    uint16_t payload;           /* octets behind this header */
+    uint16_t payload;           /* length after this header */
 } PacketIp6;
 
 /**
- * packet_ip6_parse: read a header
- * @len: octets at @packet; what is behind the payload is padding
+ * packet_ip6_parse: parse a header
+ * @len: octets at @packet; octets after the payload are padding
  *
- * Returns: false if it is too short, no IPv6, or the payload is cut
+ * Returns: false if it is too short, is not IPv6, or the payload is truncated
  */
 bool packet_ip6_parse(PacketIp6 *ip, const void *packet, size_t len);
 
 /**
  * packet_ip6_build: write a header
- * @buf: room for PACKET_IP6_LEN octets
+ * @buf: space for PACKET_IP6_LEN octets
  *
  * Returns: PACKET_IP6_LEN
  */
@@ -73,58 +73,58 @@ enum {
     PACKET_IP6_HAS_FRAGMENT = 1 << 4,
     PACKET_IP6_HAS_ROUTING = 1 << 5,
     PACKET_IP6_HAS_HOPOPTS = 1 << 6,
-    PACKET_IP6_REPEATED = 1 << 7,       /* more often than RFC 8200 says */
-    PACKET_IP6_UNORDERED = 1 << 8,      /* not in RFC 8200's order */
+    PACKET_IP6_REPEATED = 1 << 7,       /* more often than RFC 8200 allows */
+    PACKET_IP6_UNORDERED = 1 << 8,      /* not in the order of RFC 8200 */
 };
 
 /*
- * The chain of extension headers.  An offset of 0 says that there is no such
- * header; of destination options, those before a routing header are @dst1,
- * or, without one, @dst2.
+ * The chain of extension headers.  An offset of 0 means that the packet has no
+ * such header.  Destination options before a routing header are @dst1; other
+ * destination options are @dst2.
  */
 typedef struct PacketIp6Ext {
-    uint8_t next;               /* the number of what ends the chain */
-    size_t offset;              /* of that */
+    uint8_t next;               /* protocol number after the chain */
+    size_t offset;              /* offset after the chain */
     size_t hopopts, dst1, routing, dst2;
     size_t fragment;            /* of the fragment header */
     uint32_t fragment_id;
     uint16_t fragment_offset;   /* octets */
-    bool more;                  /* fragments follow */
+    bool more;                  /* M: more fragments follow */
     uint16_t has;               /* PACKET_IP6_HAS_... */
-    uint8_t last_rank;          /* private: of the last one in the order */
+    uint8_t last_rank;          /* private: last header's place in the order */
 } PacketIp6Ext;
 
 /**
  * packet_ip6_walk: find the upper-layer header
  * @len: octets at @packet
  *
- * ESP and "no next header" end the chain, as the upper layers do.  So does a
- * fragment header of a fragment that is not the first: @ext->offset is that of
- * its data.
+ * ESP and "no next header" end the chain, like upper-layer headers.  A fragment
+ * header of a later fragment also ends it: @ext->offset is then the offset of
+ * the fragment's data.
  *
- * Returns: false if a header is cut or misplaced (hop-by-hop options that are
- * not the first), or there are more than PACKET_IP6_EXT_MAX
+ * Returns: false if a header is truncated or misplaced (hop-by-hop options that
+ * are not first), or there are more than PACKET_IP6_EXT_MAX
  */
 bool packet_ip6_walk(PacketIp6Ext *ext, const void *packet, size_t len);
 
-/** packet_ip6_ext_len: octets of the extension header at @header; AH's, too. */
+/** packet_ip6_ext_len: length of an extension header, AH included */
 size_t packet_ip6_ext_len(uint8_t number, const void *header);
 
 /* An option of a hop-by-hop or destination options header. */
 typedef struct PacketIp6Option {
     uint8_t type;
-    uint8_t len;                /* octets of @data */
+    uint8_t len;                /* length of @data */
     const uint8_t *data;
 } PacketIp6Option;
 
 /**
- * packet_ip6_option_next: take the next option; padding is passed over
- * @header: a hop-by-hop or destination options header, whole
- * @len: its octets
- * @pos: where to look; 0 for the first
+ * packet_ip6_option_next: get the next option; padding is skipped
+ * @header: a complete hop-by-hop or destination options header
+ * @len: length of @header
+ * @pos: position of the option; 0 for the first
  *
- * Returns: false at the end, where @pos is @len; or if an option is cut, where
- * @pos is less
+ * Returns: false at the end, where @pos is @len; also if an option is
+ * truncated, where @pos is less than @len
  */
 bool packet_ip6_option_next(const void *header, size_t len, size_t *pos,
                             PacketIp6Option *option);
@@ -137,7 +137,7 @@ static inline bool packet_ip6_equal(const struct in6_addr *a,
     return IN6_ARE_ADDR_EQUAL(a, b);
 }
 
-/** packet_ip6_in_prefix: do the first @len bits (0..128) agree? */
+/** packet_ip6_in_prefix: are the first @len bits (0..128) equal? */
 bool packet_ip6_in_prefix(const struct in6_addr *addr,
                           const struct in6_addr *prefix, unsigned len);
 
@@ -145,13 +145,14 @@ bool packet_ip6_in_prefix(const struct in6_addr *addr,
 struct in6_addr packet_ip6_solicited(const struct in6_addr *addr);
 
 /**
- * packet_ip6_from_mac: a prefix of 64 bits and a modified EUI-64 identifier
+ * packet_ip6_from_mac: an address from a 64-bit prefix and a modified EUI-64
+ * interface identifier
  * @prefix: its first 64 bits are used
  */
 struct in6_addr packet_ip6_from_mac(const struct in6_addr *prefix,
                                     const uint8_t mac[6]);
 
-/** packet_ip6_link_local: fe80::/64 with the identifier of @mac */
+/** packet_ip6_link_local: fe80::/64 with the interface identifier of @mac */
 struct in6_addr packet_ip6_link_local(const uint8_t mac[6]);
 
 extern const struct in6_addr packet_ip6_all_nodes;      /* ff02::1 */

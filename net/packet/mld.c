@@ -2,8 +2,8 @@
 /*
  * Multicast listener discovery
  *
- * Every message is an ICMPv6 message behind a hop-by-hop options header with
- * the Router Alert option (RFC 2711), which is the first and only one.
+ * Every message is an ICMPv6 message after a hop-by-hop options header with the
+ * Router Alert option (RFC 2711), which is the first and only extension header.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 #define ALERT_TYPE      5       /* RFC 2711 section 2.1 */
 #define ALERT_LEN       2
-#define V1_LEN          24u     /* of a message of RFC 2710 */
+#define V1_LEN          24u     /* length of a message of RFC 2710 */
 #define V2_QUERY_LEN    28u
 #define V2_HEAD_LEN     8u
 #define RECORD_LEN      20u
@@ -36,7 +36,7 @@ bool packet_mld_forwards(const struct in6_addr *group)
     return IN6_IS_ADDR_MULTICAST(group) && (group->s6_addr[1] & 0xf) > 2;
 }
 
-/* Offset of the message; 0: not behind hop-by-hop options, or not there. */
+/* Returns: offset of the message; 0: no hop-by-hop options, or truncated */
 static size_t message(const uint8_t *p, size_t len)
 {
     PacketIp6Ext ext;
@@ -74,7 +74,7 @@ static bool is_right(const PacketIp6 *ip, const uint8_t *icmp, size_t len)
     return packet_sum_fold(packet_sum_add(sum, icmp, len)) == 0;
 }
 
-/* Returns: whether the record at @p, which is whole, says something. */
+/* Returns: false if the complete record at @p has no effect */
 static bool read_record(PacketMldRecord *record, const uint8_t *p)
 {
     bool sources = packet_get16(p + 2) > 0;
@@ -97,7 +97,7 @@ static bool read_record(PacketMldRecord *record, const uint8_t *p)
     }
 }
 
-/* Returns: whether all records are whole; those that are not are not read. */
+/* Returns: false if a record is truncated; it is not read then */
 static bool read_records(PacketMld *mld, const uint8_t *icmp, size_t len)
 {
     unsigned count = len < V2_HEAD_LEN ? 0 : packet_get16(icmp + 6);
@@ -209,8 +209,8 @@ size_t packet_mld_build_query(void *buf, const struct in6_addr *src,
     memset(icmp, 0, V2_QUERY_LEN);
     icmp[0] = PACKET_MLD_QUERY;
     packet_put16(icmp + 4, delay);
-    icmp[24] = 2;               /* robustness */
-    icmp[25] = 125;             /* s between queries */
+    icmp[24] = 2;               /* robustness variable */
+    icmp[25] = 125;             /* query interval, s */
     sum = packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_ICMP6,
                              V2_QUERY_LEN);
     packet_put16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp,

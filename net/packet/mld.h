@@ -2,7 +2,7 @@
 /*
  * Multicast listener discovery (RFC 2710, RFC 3810)
  *
- * Packets are whole: from the IPv6 header on.
+ * Packets are complete, from the IPv6 header on.
  */
 #ifndef NET_PACKET_MLD_H
 #define NET_PACKET_MLD_H
@@ -20,51 +20,51 @@ enum {
     PACKET_MLD2_REPORT = 143,
 };
 
-/* Records of one report that are read; one of 1500 octets has at most 72. */
+/* Maximum number of records in a report; 1500 octets have at most 72. */
 #define PACKET_MLD_RECORDS_MAX  72u
 
 typedef struct PacketMldRecord {
     struct in6_addr group;
-    bool listens;               /* else it does not any more */
+    bool listens;               /* false: it stops to listen */
 } PacketMldRecord;
 
 typedef struct PacketMld {
     uint8_t type;               /* PACKET_MLD_... */
     struct in6_addr src, dst;
-    unsigned records;           /* of a report, or the one of "done" */
+    unsigned records;           /* in a report; 1 in "done" */
     PacketMldRecord record[PACKET_MLD_RECORDS_MAX];
 } PacketMld;
 
 /**
- * packet_mld_parse: read and check a message
+ * packet_mld_parse: parse and check a message
  * @len: octets at @packet
  *
- * It must have what RFC 3810 section 5 asks for: hop limit 1, a link-local or
- * unspecified source, the Router Alert option, a right checksum. Sources of a
- * record are not kept: to listen to some is to listen. A record that only
- * blocks sources says nothing.
+ * A valid message has, as in RFC 3810 section 5: hop limit 1, a link-local or
+ * unspecified source, the Router Alert option, a correct checksum. The sources
+ * in a record are ignored: listening to some sources counts as listening. A
+ * record that only blocks sources has no effect.
  *
- * Returns: false if it is no message of MLD or not valid
+ * Returns: false if it is not a valid MLD message
  */
 bool packet_mld_parse(PacketMld *mld, const void *packet, size_t len);
 
 /**
- * packet_mld_is_beyond_link: a report about a group that routers forward?
- * @len: octets at @packet, which may be cut: then of the records that are there
+ * packet_mld_is_beyond_link: is it a report about a group that routers forward?
+ * @len: octets at @packet; if it is truncated, only its complete records count
  */
 bool packet_mld_is_beyond_link(const void *packet, size_t len);
 
-/** packet_mld_is_query: could it be a query? @len octets may be cut. */
+/** packet_mld_is_query: can it be a query? It may be truncated to @len. */
 bool packet_mld_is_query(const void *packet, size_t len);
 
-/** packet_mld_forwards: has @group a scope beyond that of a link? */
+/** packet_mld_forwards: is the scope of @group larger than link-local? */
 bool packet_mld_forwards(const struct in6_addr *group);
 
 /**
  * packet_mld_build_query: write a general query of version 2
- * @buf: room for PACKET_MLD_QUERY_LEN octets
+ * @buf: space for PACKET_MLD_QUERY_LEN octets
  * @src: a link-local address
- * @delay: ms in which listeners answer, at most 32767
+ * @delay: maximum response delay in ms, at most 32767
  *
  * Returns: PACKET_MLD_QUERY_LEN
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a router does for a link on which less fits than senders believe */
+/* MTU handling of a router: MSS clamping and ICMP errors */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static unsigned version_of(const uint8_t *packet, size_t len)
     return len ? packet[0] >> 4 : 0;
 }
 
-/* The headers, of a packet whose end may be cut. */
+/* Reads the headers of a packet that may be truncated. */
 static bool read_ip4(PacketIp4 *ip, const uint8_t *packet, size_t len)
 {
     if (len < PACKET_IP4_LEN || version_of(packet, len) != 4) {
@@ -44,7 +44,7 @@ static bool read_ip4(PacketIp4 *ip, const uint8_t *packet, size_t len)
 
 /* --- TCP ------------------------------------------------------------------ */
 
-/* Returns: where TCP's header is, or 0 if the packet has none. */
+/* Returns: offset of the TCP header, or 0 if the packet has none */
 static size_t find_tcp(const uint8_t *packet, size_t len, size_t *head)
 {
     PacketIp6Ext ext;

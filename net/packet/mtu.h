@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a router does for a link on which less fits than senders believe
+ * MTU handling of a router: MSS clamping and ICMP errors
  *
- * A packet begins with its IPv4 or IPv6 header.
+ * A packet starts with its IPv4 or IPv6 header.
  */
 #ifndef NET_PACKET_MTU_H
 #define NET_PACKET_MTU_H
@@ -10,39 +10,40 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room that packet_mtu_error() needs. */
+/* Space that packet_mtu_error() needs. */
 #define PACKET_MTU_ERROR_MAX    1280u
 
 /**
- * packet_mtu_clamp: make a TCP connection announce what fits
+ * packet_mtu_clamp: clamp the MSS in a TCP SYN
  * @packet: its headers, @len octets of it
- * @mtu: octets of a packet, IP header included
- * @partial: TCP's checksum is still that of the pseudo header alone
+ * @mtu: maximum length of a packet, including the IP header
+ * @partial: TCP's checksum covers only the pseudo header
  *
- * The segment size of a SYN becomes that of packets without options and
- * extension headers, as RFC 9293 section 3.7.1 counts it.
+ * The new MSS is that of packets without options and extension headers,
+ * calculated as in RFC 9293 section 3.7.1.
  *
- * Returns: true if @packet announced more; option and checksum are changed then
+ * Returns: true if the MSS in @packet was larger; option and checksum were
+ * changed then
  */
 bool packet_mtu_clamp(void *packet, size_t len, size_t mtu, bool partial);
 
 /**
- * packet_mtu_error: tell a sender that its packet did not fit
- * @buf: room for PACKET_MTU_ERROR_MAX octets: gets the error, from its IP
+ * packet_mtu_error: build the ICMP error for a packet that is too big
+ * @buf: space for PACKET_MTU_ERROR_MAX octets; gets the error from its IP
  *       header on
- * @mtu: octets of a packet that would have fitted
- * @cause: the packet; its headers and what fits into an error are enough
+ * @mtu: maximum length of a packet
+ * @cause: the packet; the headers, and the octets that the error quotes, are
+ *         enough
  *
- * IPv6: "packet too big" (RFC 4443 section 3.2); a smaller MTU than 1280 is not
- * said, and a packet that is not longer than that gets no error (RFC 8201
- * section 4). IPv4: "fragmentation needed" (RFC 1191 section 4), if fragments
- * are forbidden.
+ * IPv6: "packet too big" (RFC 4443 section 3.2).  The MTU in it is at least
+ * 1280, and a packet of up to 1280 octets causes no error (RFC 8201 section 4).
+ * IPv4: "fragmentation needed" (RFC 1191 section 4), if DF is set.
  *
- * The error comes from the address that the packet was for, as Linux has it
- * for the ends of its own tunnels: who cuts a packet here has no address.
+ * The source of the error is the packet's destination address, as Linux does it
+ * at the ends of its own tunnels: the switch itself has no address.
  *
- * Returns: octets at @buf, or 0 if nothing may be said: to what has no single
- * sender or receiver, about an error, or a fragment that is not the first
+ * Returns: octets at @buf, or 0 if no error may be sent: the packet has no
+ * unicast source or destination, is an error itself, or is a later fragment
  * (RFC 4443 section 2.4, RFC 1812 section 4.3.2.7)
  */
 size_t packet_mtu_error(void *buf, size_t mtu, const void *cause,

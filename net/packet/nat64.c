@@ -4,11 +4,11 @@
  *
  * Theory of operation
  *
- * A network that offers NAT64 gives every IPv4 address an IPv6 one: prefix,
- * the four bytes, zeroes. The prefix has one of six lengths, and the bytes
- * step over byte 8 of the address (bits 64 to 71, "u"), which stays zero so
- * that the address looks like any other with a 64-bit interface identifier.
- * Of a /96 that byte is the network's own, in the prefix:
+ * A network with NAT64 maps every IPv4 address to an IPv6 address: prefix, the
+ * four bytes, zeros. The prefix has one of six lengths. The four bytes leave
+ * out byte 8 of the address (bits 64 to 71, "u"), which is zero, so that the
+ * address has a valid 64-bit interface identifier. With a /96 this byte is part
+ * of the network's prefix:
  *
  *     /32  PPPPPPPP 44444444 u 000000 ...
  *     /40  PPPPPPPPPP 444444 u 44 ...
@@ -30,7 +30,7 @@ GQuark nat64_error_quark(void)
     return g_quark_from_static_string("nat64-error");
 }
 
-/* Where byte @i of the IPv4 address lies. */
+/* Position of byte @i of the IPv4 address. */
 static unsigned place_of(const Nat64Prefix *prefix, unsigned i)
 {
     unsigned place = prefix->len / 8 + i;

@@ -2,7 +2,7 @@
 /*
  * IPv4 addresses inside IPv6 addresses (RFC 6052)
  *
- * Addresses are in network byte order, as in the structs that hold them.
+ * Addresses are in network byte order.
  */
 #ifndef NET_PACKET_NAT64_H
 #define NET_PACKET_NAT64_H
@@ -17,13 +17,13 @@ GQuark nat64_error_quark(void);
 
 typedef enum Nat64Error {
     NAT64_ERROR_SYNTAX,         /* not ADDR/LEN */
-    NAT64_ERROR_LENGTH,         /* not one of RFC 6052's six lengths */
+    NAT64_ERROR_LENGTH,         /* not a length of RFC 6052 */
     NAT64_ERROR_BITS,           /* bits that must be zero are not */
 } Nat64Error;
 
 /*
- * A translation prefix. Build it with nat64_prefix_init() or
- * nat64_prefix_parse(), so that what is in it is valid.
+ * A translation prefix. nat64_prefix_init() and nat64_prefix_parse() make only
+ * valid ones.
  */
 typedef struct Nat64Prefix {
     struct in6_addr addr;
@@ -31,45 +31,44 @@ typedef struct Nat64Prefix {
 } Nat64Prefix;
 
 /**
- * nat64_prefix_init: a prefix from its parts, as router advertisements
- * (RFC 8781) and address synthesis (RFC 7050) give them
+ * nat64_prefix_init: make a prefix from its parts, for example those in router
+ * advertisements (RFC 8781) or from address synthesis (RFC 7050)
  * @errp: may be NULL
  *
  * Bits 64 to 71 of a 96-bit prefix should be zero (RFC 6052 section 2.2), but
- * are taken as they are: networks that put something there do work.
+ * other values are accepted: networks that use them do work.
  *
- * Returns: false if @len is none of that section, or a bit after the prefix is
- * set.
+ * Returns: false if @len is not a length of that section, or a bit after the
+ * prefix is set.
  */
 bool nat64_prefix_init(Nat64Prefix *prefix, const struct in6_addr *addr,
                        unsigned len, GError **errp);
 
 /**
- * nat64_prefix_parse: a prefix from its text, "64:ff9b::/96"
+ * nat64_prefix_parse: make a prefix from text such as "64:ff9b::/96"
  *
- * Returns: false on bad syntax and where nat64_prefix_init() does.
+ * Returns: false for bad syntax, and in the cases of nat64_prefix_init().
  */
 bool nat64_prefix_parse(const char *text, Nat64Prefix *prefix,
                         GError **errp);
 
-/** nat64_prefix_equal: are they the same? */
+/** nat64_prefix_equal: are both equal? */
 bool nat64_prefix_equal(const Nat64Prefix *a, const Nat64Prefix *b);
 
-/**
- * nat64_embed: the IPv6 address that stands for @addr4 (RFC 6052, 2.3)
- */
+/** nat64_embed: the IPv6 address for @addr4 (RFC 6052, 2.3) */
 void nat64_embed(const Nat64Prefix *prefix, struct in_addr addr4,
                  struct in6_addr *addr6);
 
 /**
- * nat64_extract: the IPv4 address that @addr6 stands for (RFC 6052, 2.3)
+ * nat64_extract: the IPv4 address in @addr6 (RFC 6052, 2.3)
  *
- * The suffix is ignored, as section 2.2 asks, and so are bits 64 to 71 behind
- * the prefix: a translator removes them as section 2.3 has it, whatever they
- * are, and who judges where a packet goes must not know less than it does.
- * That @addr6 is what nat64_embed() makes is for the caller to ask.
+ * The suffix is ignored, as section 2.2 requires, and so are bits 64 to 71
+ * after the prefix: a translator skips them whatever they are (section 2.3),
+ * and a policy check of the destination must see the same IPv4 address as the
+ * translator. A caller that needs exactly the result of nat64_embed() must
+ * compare.
  *
- * Returns: false, and @addr4 untouched, if @addr6 is not of this prefix.
+ * Returns: false, with @addr4 unchanged, if @addr6 does not have this prefix.
  */
 bool nat64_extract(const Nat64Prefix *prefix, const struct in6_addr *addr6,
                    struct in_addr *addr4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Neighbour discovery (RFC 4861), with what RFC 6275 section 7 adds to router
- * advertisements, and ICMPv6 errors (RFC 4443)
+ * Neighbour discovery (RFC 4861), with the additions to router advertisements
+ * of RFC 6275 section 7, and ICMPv6 errors (RFC 4443)
  */
 #include <string.h>
 
@@ -30,9 +30,9 @@ enum {
 #define ICMP6_LEN       8u
 #define CHECKSUM_AT     (PACKET_IP6_LEN + 2)
 
-/* --- reading -------------------------------------------------------------- */
+/* --- parsing -------------------------------------------------------------- */
 
-/* Octets before the options, by type; 0: no message of ND. */
+/* Length before the options, by type; 0: not a message of ND. */
 static size_t fixed_len(uint8_t type)
 {
     switch (type) {
@@ -185,7 +185,7 @@ static bool is_none(const struct in6_addr *addr)
     return IN6_IS_ADDR_UNSPECIFIED(addr);
 }
 
-/* Section 7.1.1: what a solicitation from "::" must be. */
+/* Section 7.1.1: requirements for a solicitation from "::". */
 static bool ns_is_valid(const PacketNd *nd)
 {
     struct in6_addr group = packet_ip6_solicited(&nd->target);
@@ -242,7 +242,7 @@ bool packet_nd_parse(PacketNd *nd, const void *packet, size_t len)
     return read_options(nd, icmp + fixed, ip.payload - fixed) && is_valid(nd);
 }
 
-/* --- writing -------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------- */
 
 void packet_icmp6_seal(void *packet, size_t len)
 {
@@ -259,7 +259,9 @@ void packet_icmp6_seal(void *packet, size_t len)
     packet_put16(p + CHECKSUM_AT, packet_sum_fold(sum));
 }
 
-/* The IPv6 header and the first four octets behind it; the payload is 0. */
+/*
+ * Writes the IPv6 header and the first four octets after it; zeroes the rest.
+ */
 static void begin(uint8_t *p, const struct in6_addr *src,
                   const struct in6_addr *dst, uint8_t hops, uint8_t type,
                   uint8_t code)
@@ -276,7 +278,7 @@ static void begin(uint8_t *p, const struct in6_addr *src,
     p[PACKET_IP6_LEN + 1] = code;
 }
 
-/* The length and the checksum. Returns @len. */
+/* Writes length and checksum. Returns: @len */
 static size_t end(uint8_t *p, size_t len)
 {
     packet_put16(p + 4, len - PACKET_IP6_LEN);
@@ -295,7 +297,7 @@ static size_t put_mac(uint8_t *p, uint8_t option, const uint8_t *mac)
     return 8;
 }
 
-/* NS and NA. */
+/* Builds NS and NA. */
 static size_t build_neighbour(uint8_t *p, const struct in6_addr *src,
                               const struct in6_addr *dst, uint8_t type,
                               uint32_t flags, const struct in6_addr *target,
@@ -418,7 +420,7 @@ size_t packet_nd_build_ra(void *buf, size_t room, const struct in6_addr *src,
 
 /* --- errors --------------------------------------------------------------- */
 
-/* RFC 4443 section 2.4 (e). */
+/* RFC 4443 section 2.4 (e): when no error may be sent. */
 static bool may_answer(const PacketIp6 *ip, uint8_t type, uint8_t code,
                        const void *cause, size_t len)
 {
@@ -454,7 +456,9 @@ size_t packet_icmp6_error(void *buf, size_t room, const struct in6_addr *src,
         ((const uint8_t *)cause)[0] >> 4 != 6) {
         return 0;
     }
-    /* It may be cut already; what there is of it says whom to tell. */
+    /*
+     * @cause may be truncated; its header has the address that gets the error.
+     */
     packet_ip6_parse(&ip, cause, cause_len);
     if (!may_answer(&ip, type, code, cause, cause_len)) {
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers of the network, in any alignment: the highest octet comes first */
+/* Big-endian numbers at any alignment */
 #ifndef NET_PACKET_OCTETS_H
 #define NET_PACKET_OCTETS_H
 

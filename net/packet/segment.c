@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cut super-frames: TCP and UDP packets that stand for several (GSO)
+ * Segments super-frames of TCP and UDP (GSO)
  *
- * The headers are copied once and checked; the pieces' headers are made from
- * the copy, so that a guest that changes its memory meanwhile spoils its
- * payload only. The payload is never copied. Checksums are made in full, since
- * a piece has no virtio-net header of its own in a tunnel.
+ * The headers are copied once and checked. The headers of all segments are made
+ * from this copy: if a guest changes its memory in the meantime, it can damage
+ * only its payload. The payload is never copied. Checksums are computed
+ * completely, because a segment in a tunnel has no virtio-net header of its
+ * own.
  *
- * TCP as RFC 9293 and Linux have it: sequence numbers count on, FIN and PSH go
- * with the last piece, CWR with the first (RFC 3168 section 6.1.2). IPv4's
- * identification counts on.
+ * TCP follows RFC 9293 and Linux: sequence numbers increase, the last segment
+ * gets FIN and PSH, and the first gets CWR (RFC 3168 section 6.1.2). IPv4's
+ * identification increases by one.
  */
 #include <string.h>
 
@@ -79,7 +80,7 @@ size_t packet_iov_copy(const struct iovec *iov, int iovcnt, size_t offset,
     return done;
 }
 
-/* --- looking -------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 static bool find_ip4(PacketSegments *s, size_t have, uint8_t *protocol)
 {
@@ -93,7 +94,7 @@ static bool find_ip4(PacketSegments *s, size_t have, uint8_t *protocol)
     *protocol = ip[9];
     s->l4 = s->l3 + len;
     s->id = packet_get16(ip + 4);
-    /* A fragment is no super-frame. */
+    /* A fragment cannot be a super-frame. */
     return len >= PACKET_IP4_LEN && !(packet_get16(ip + 6) & 0x3fff);
 }
 
@@ -177,7 +178,7 @@ bool packet_segments_fit(PacketSegments *s, size_t room)
     return true;
 }
 
-/* --- cutting -------------------------------------------------------------- */
+/* --- segmentation --------------------------------------------------------- */
 
 static void put_ip(const PacketSegments *s, uint8_t *head, size_t len)
 {
@@ -256,7 +257,7 @@ int packet_segments_next(PacketSegments *s, uint8_t *head, size_t *head_len,
     size_t len = left < s->size ? left : s->size;
     int parts;
 
-    /* Headers without payload are one piece. */
+    /* A super-frame without payload is one segment. */
     if (left == 0 && s->pieces) {
         return -1;
     }

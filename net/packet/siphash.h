@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SipHash (Aumasson, Bernstein): a hash under a secret key
+ * SipHash (Aumasson, Bernstein): a hash with a secret key
  *
- * SipHash-1-3 is for tables whose keys come from a guest or from the network:
- * without the key nobody can choose entries that fall into one chain.
- * SipHash-2-4 is for values that others check, as DNS cookies (RFC 9018).
+ * SipHash-1-3 is for hash tables whose keys come from a guest or from the
+ * network: without the key nobody can choose entries that collide. SipHash-2-4
+ * is for values that other programs verify, such as DNS cookies (RFC 9018).
  */
 #ifndef NET_PACKET_SIPHASH_H
 #define NET_PACKET_SIPHASH_H
@@ -47,7 +47,7 @@ static inline void siphash_word(uint64_t v[4], uint64_t word, unsigned rounds)
     v[0] ^= word;
 }
 
-/* @c rounds for each word, @d at the end: constants where this is inlined */
+/* @c rounds for each word, @d at the end: constant after inlining */
 static inline uint64_t siphash_c_d(unsigned c, unsigned d,
                                    const uint64_t key[2], const void *data,
                                    size_t len)
@@ -74,7 +74,7 @@ static inline uint64_t siphash_c_d(unsigned c, unsigned d,
 }
 
 /**
- * siphash_1_3: the hash of @len octets at @data
+ * siphash_1_3: hash of @len octets at @data
  * @key: 128 random bits, constant for the life of a table
  */
 static inline uint64_t siphash_1_3(const uint64_t key[2], const void *data,
@@ -84,7 +84,7 @@ static inline uint64_t siphash_1_3(const uint64_t key[2], const void *data,
 }
 
 /**
- * siphash_2_4: a code of @len octets at @data that only who has @key can make
+ * siphash_2_4: authentication code of @len octets at @data
  * @key: 16 octets of the key as two little-endian numbers
  */
 static inline uint64_t siphash_2_4(const uint64_t key[2], const void *data,

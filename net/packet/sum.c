@@ -2,9 +2,9 @@
 /*
  * The Internet checksum (RFC 1071)
  *
- * A sum holds words as they are read from the network.  Inside, octets are
- * added eight at a time in the order of the host: the sum of swapped words is
- * the swapped sum (section 2 (B)), so one swap at the end is enough.
+ * A sum is of 16-bit words in network byte order.  Internally, eight octets at
+ * a time are added in host byte order: the sum of swapped words is the swapped
+ * sum (section 2 (B)), so one swap at the end is enough.
  */
 #include <arpa/inet.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-/* To 16 bits, with the carries added. */
+/* Folds a sum to 16 bits, adding the carries. */
 static uint16_t fold(uint64_t sum)
 {
     sum = (sum & 0xffffffff) + (sum >> 32);
@@ -23,7 +23,7 @@ static uint16_t fold(uint64_t sum)
     return sum;
 }
 
-/* The sum of words in host order of octets, folded. */
+/* The folded sum of 16-bit words in host byte order. */
 static uint16_t sum_native(const uint8_t *p, size_t len)
 {
     uint64_t sum = 0, eight;
@@ -80,7 +80,7 @@ uint32_t packet_sum_iov(uint32_t sum, const struct iovec *iov, int iovcnt,
         part = part < len ? part : len;
         more = packet_sum_add(0, (const uint8_t *)iov[i].iov_base + skip,
                               part);
-        /* A piece that begins at an odd octet is swapped (section 2 (B)). */
+        /* A part that starts at an odd offset is swapped (section 2 (B)). */
         if (odd) {
             more = (more & 0xff) << 8 | more >> 8;
         }
@@ -115,7 +115,7 @@ uint32_t packet_sum_pseudo(const void *ip, uint8_t protocol, uint16_t len)
     const uint8_t *p = ip;
     bool is_ip4 = p[0] >> 4 == 4;
 
-    /* Source and destination stand side by side. */
+    /* Source and destination address are adjacent. */
     return packet_sum_add(0, is_ip4 ? p + 12 : p + 8, is_ip4 ? 8 : 32) +
            protocol + len;
 }

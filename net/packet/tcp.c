@@ -38,8 +38,8 @@ static uint16_t swap(uint16_t value)
 }
 
 /*
- * RFC 1624, equation 3. Words count from the header's beginning: a value at an
- * odd offset is in two of them, and its octets stand the other way round.
+ * RFC 1624, equation 3. Words count from the start of the header: a value at an
+ * odd offset spans two words, with its octets swapped.
  */
 static void mend(uint8_t *tcp, size_t at, uint16_t old, uint16_t new)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TCP headers (RFC 9293), as far as packets on their way need it */
+/* TCP headers (RFC 9293), as far as forwarding needs them */
 #ifndef NET_PACKET_TCP_H
 #define NET_PACKET_TCP_H
 
@@ -23,37 +23,37 @@ enum {
     PACKET_TCP_CWR = 0x80,
 };
 
-/* A header, in host order. */
+/* A header, in host byte order. */
 typedef struct PacketTcp {
     uint16_t src, dst;          /* ports */
     uint32_t sequence, ack;
-    uint16_t flags;             /* 12 bits: 4 reserved, and the octet */
+    uint16_t flags;             /* 12 bits: 4 reserved bits and the octet */
     uint16_t window;
     uint16_t checksum;
     uint16_t urgent;
-    uint8_t len;                /* of the header, options included */
+    uint8_t len;                /* header length, including options */
 } PacketTcp;
 
 /**
- * packet_tcp_parse: read a header
+ * packet_tcp_parse: parse a header
  * @len: octets at @buf
  *
- * Returns: false if it, or an option, is cut; if the first 20 octets are there,
- * @tcp is filled in
+ * Returns: false if the header or an option is truncated; @tcp is filled in if
+ * the first 20 octets are present
  */
 bool packet_tcp_parse(PacketTcp *tcp, const void *buf, size_t len);
 
 /**
- * packet_tcp_clamp_mss: lower the segment size that a SYN announces
+ * packet_tcp_clamp_mss: lower the MSS in a SYN
  * @tcp: the header, from its source port on
- * @len: octets there; a header that is longer is left as it is
- * @mss: the most that it may announce
- * @partial: the checksum is still that of the pseudo header alone
+ * @len: octets at @tcp; a longer header is left unchanged
+ * @mss: the upper bound
+ * @partial: the checksum covers only the pseudo header
  *
- * A SYN without the option announces 1220, the default over IPv6 (section
- * 3.7.1), and is left so.
+ * A SYN without the option means 1220, the default for IPv6 (section 3.7.1),
+ * and is left unchanged.
  *
- * Returns: true if it announced more; option and checksum are changed then
+ * Returns: true if the MSS was larger; option and checksum were changed then
  */
 bool packet_tcp_clamp_mss(void *tcp, size_t len, uint16_t mss, bool partial);
 

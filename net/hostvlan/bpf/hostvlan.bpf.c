@@ -4,41 +4,43 @@
  *
  * Theory of operation
  *
- * The verdict is that of net/hostvlan/verdict.c, on the interface of the host
- * behind which a VM or a container is: a tap that vhost-net serves, the host's
- * end of a veth pair, a macvtap; or a bridge, whose own port is the host's
- * network stack. Linux calls us in these places:
+ * The verdict is the same as in net/hostvlan/verdict.c. It applies to an
+ * interface of the host that connects a VM or a container: a tap with
+ * vhost-net, the host's end of a veth pair, or a macvtap; or to a bridge, whose
+ * own port is the host's network stack. Linux runs our programs at these hooks:
  *
- *                     what it sends       what it receives
+ *                     VM sends            VM receives
  *   tap, veth         XDP (hostvlan_xdp)  tc egress (hostvlan_receive)
  *   macvtap, bridge   tc egress           tc ingress
  *                     (hostvlan_send)     (hostvlan_receive)
  *
- * A frame that comes out of a tap or a veth is handed to readers of AF_PACKET
- * before tc sees it, and Open vSwitch in user space is such a reader; only XDP
- * comes before. Where nobody reads so, hostvlan_send can be on tc ingress
- * instead: XDP in generic mode copies frames that are in pieces.
- * A macvtap is the other way round: what the VM writes is the egress of it,
- * what it reads has come in. So is a bridge, with the host in the VM's place.
+ * AF_PACKET sockets get a frame from a tap or a veth before tc ingress does,
+ * and Open vSwitch in user space uses AF_PACKET; only XDP runs earlier. If no
+ * such socket is in use, hostvlan_send can be attached to tc ingress instead:
+ * XDP in generic mode copies frames that are not linear. On a macvtap the
+ * directions are reversed: what the VM writes is egress, what it reads is
+ * ingress. The same is true of a bridge, with the host in the VM's place.
  *
- * A refused frame is taken away without an error to who sent it (STOLEN, not
- * SHOT): a switch in user space that sends one frame to several ports by
- * sendmmsg() stops at the first error, and ports of others would miss theirs.
- * One that passes is left to the filters behind ours (UNSPEC, not OK).
+ * A refused frame is consumed without an error to its sender (TC_ACT_STOLEN,
+ * not TC_ACT_SHOT): a switch in user space that sends one frame to several
+ * ports with sendmmsg() stops at the first error, and the remaining ports would
+ * lose the frame. A frame that passes is left to the filters after ours
+ * (TC_ACT_UNSPEC, not TC_ACT_OK).
  *
- * The table. The only element of "tables" is an array that holds the octets
- * of the table's file as they are, the header too, so that what is said of
- * readers in vmmnet/hostvlan.h is true of us: a change in place is one store,
- * a new file is a new array. One load of "tables" a frame: a frame is judged
- * by the old table or by the new one. Its numbers are trusted as far as the
- * loader has checked them, accesses are checked here: what is out of bounds
- * is not in the table.
+ * The table. The only element of the map "tables" is an array with the octets
+ * of the table's file, including its header. So vmmnet/hostvlan.h applies to
+ * these programs as to any reader: a change in place is one store, and a new
+ * file is a new array. A program loads the element of "tables" once for each
+ * frame, so a frame is judged by the old table or by the new one. The loader
+ * has checked the numbers in the table; the programs check every access: an
+ * offset out of bounds counts as absent from the table.
  *
- * Sender addresses (forged.h) are compared with those in the table where they
- * are, once their check has been found right: a record is never written again.
+ * The sender's addresses (forged.h) are compared with the addresses in the
+ * table in place, after their check was found to be correct: a record never
+ * changes.
  *
- * Each interface has programs, "port" and "counters" of its own; all that
- * have the same table share "tables".
+ * Each interface has its own programs, "port" and "counters"; all interfaces
+ * with the same table share "tables".
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -47,26 +49,26 @@
 
 #include "net/hostvlan/bpf/twin.h"
 
-/* For net/hostvlan/headers.h: one of the two has the frame. */
+/* The frame for net/hostvlan/headers.h: one of the two pointers is set. */
 struct hostvlan_frame {
     struct xdp_md *xdp;
     struct __sk_buff *skb;
-    uint32_t is_xdp;            /* 1 or 0: known to the compiler */
-    uint32_t size;              /* what is behind is not read */
+    uint32_t is_xdp;            /* 1 or 0: a constant at compile time */
+    uint32_t size;              /* octets after these are not read */
 };
 
 static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
                                           uint32_t offset, void *to,
                                           uint32_t num);
 
-/* The code that is shared with QEMU is part of each program, too. */
+/* The functions shared with QEMU must be inlined into each program. */
 #pragma push_macro("inline")
 #define inline __always_inline
 #include "net/hostvlan/group.h"
 #include "net/hostvlan/offers.h"
 #pragma pop_macro("inline")
 
-/* A callback of bpf_loop() gets the frame with constants for the compiler. */
+/* In a callback of bpf_loop(), the frame has no compile-time constants. */
 static __always_inline struct hostvlan_frame
 frame_of_xdp(const struct hostvlan_frame *f)
 {
@@ -105,7 +107,7 @@ hostvlan_all_extensions(struct hostvlan_extensions *e)
 #define ETHER_SOURCE    6       /* offset */
 #define ETHER_ADDRESSES 12      /* octets */
 
-/* volatile: one load, now. clang 14 has no atomic ones for this target. */
+/* volatile: one load. clang 14 has no atomic loads for this target. */
 #define LOAD(x)         (*(const volatile typeof(x) *)&(x))
 
 struct {
@@ -137,7 +139,7 @@ struct {
 
 /* --- the table ---------------------------------------------------------- */
 
-/* The table in force for one frame. */
+/* The table that is in force for one frame. */
 struct table {
     void *map;
     uint32_t buckets;
@@ -153,7 +155,7 @@ static __always_inline bool open_table(struct table *t)
     if (!t->map) {
         return false;
     }
-    /* Only what is in the first element, and that does not change. */
+    /* Reads only members of the first element that never change. */
     header = bpf_map_lookup_elem(t->map, &zero);
     if (!header || !header->buckets) {
         return false;
@@ -165,7 +167,7 @@ static __always_inline bool open_table(struct table *t)
 
 #define DAMAGED         ((uint64_t)HOSTVLAN_VALUE_DAMAGED << 62)
 
-/* The value of a slot with @key: 0 for nobody's, DAMAGED. */
+/* The value of a slot with @key; 0: no value; DAMAGED. */
 static __always_inline uint64_t checked(uint64_t key, uint64_t value)
 {
     if (!hostvlan_value_valid(key, value)) {
@@ -175,8 +177,8 @@ static __always_inline uint64_t checked(uint64_t key, uint64_t value)
 }
 
 /*
- * The table's value for @mac, of 48 bits; 0: none; DAMAGED: something that
- * is. A key that differs from its key in a single bit is damaged.
+ * The table's value for @mac, of 48 bits; 0: none; DAMAGED: the entry is
+ * damaged. A key that differs in a single bit from the key of @mac is damaged.
  */
 static __always_inline uint64_t find(const struct table *t, uint64_t mac)
 {
@@ -210,7 +212,7 @@ static __always_inline uint64_t find(const struct table *t, uint64_t mac)
     return otherwise;
 }
 
-/* A word of the record area; -1: there is none. */
+/* A word of the record area; -1: out of bounds. */
 static __always_inline __s64 word(const struct table *t, uint32_t offset)
 {
     const uint32_t each = HOSTVLAN_ELEMENT / sizeof(uint32_t);
@@ -224,22 +226,22 @@ static __always_inline __s64 word(const struct table *t, uint32_t offset)
 
 struct set {
     uint32_t one;               /* the first LNID */
-    uint32_t at;                /* the word with it, where there is a record */
+    uint32_t at;                /* index of its word, if there is a record */
     uint32_t count;
-    uint32_t head;              /* of the record; 0: there is none */
-    uint64_t sum;               /* up to the last LNID */
+    uint32_t head;              /* of the record; 0: no record */
+    uint64_t sum;               /* hostvlan_sum() up to the last LNID */
 };
 
-/* Words that are being summed up. */
+/* State of a hostvlan_sum() over words of the table. */
 struct summing {
     struct table table;
-    uint32_t at, last;          /* the last LNID, for their order */
+    uint32_t at, last;          /* last: the previous LNID */
     uint64_t sum;
     bool any_order;
-    bool whole;                 /* so far */
+    bool whole;                 /* no fault so far */
 };
 
-/* One word more; 1: there is no need to go on. */
+/* Callback: adds a word. Returns: 1 to stop. */
 static long sum_up(uint32_t n, struct summing *s)
 {
     __s64 found = word(&s->table, s->at + n);
@@ -251,14 +253,14 @@ static long sum_up(uint32_t n, struct summing *s)
     return !s->whole;
 }
 
-/* Are the next @count words whole, and is what follows the check of all? */
+/* Are the next @count words valid, followed by the correct check? */
 static __always_inline bool sum_whole(struct summing *s, uint32_t count)
 {
     bpf_loop(count, sum_up, s, 0);
     return s->whole && word(&s->table, s->at + count) == (__s64)(s->sum >> 32);
 }
 
-/* Are the @count LNIDs behind a record's @head at word @at what they were? */
+/* Are the @count LNIDs after a record's @head, at word @at, undamaged? */
 static __always_inline bool lnids_whole(const struct table *t, uint64_t value,
                                         uint32_t head, uint32_t at,
                                         uint32_t count, uint64_t *sum)
@@ -274,7 +276,7 @@ static __always_inline bool lnids_whole(const struct table *t, uint64_t value,
     return whole;
 }
 
-/* False: value or record are damaged. */
+/* Returns: false if value or record are damaged. */
 static __always_inline bool open_set(const struct table *t, uint64_t value,
                                      struct set *set)
 {
@@ -307,7 +309,7 @@ static __always_inline __s64 lnid(const struct table *t,
     return i == 0 ? set->one : word(t, set->at + i);
 }
 
-/* Two sets in ascending order, walked side by side. */
+/* Two sets in ascending order, compared in parallel. */
 struct walk {
     struct table table;
     struct set own, source;
@@ -315,7 +317,7 @@ struct walk {
     bool met;
 };
 
-/* One step; 1: there is nothing more to learn. */
+/* Callback: one step. Returns: 1 if the result is known. */
 static long step(uint32_t n, struct walk *w)
 {
     __s64 a, b;
@@ -334,7 +336,9 @@ static long step(uint32_t n, struct walk *w)
     return w->met;
 }
 
-/* Has one of them the global LNID, which comes first, or both the same? */
+/*
+ * Does one set have the global LNID, which is its first, or do they intersect?
+ */
 static __always_inline bool meet(struct walk *w)
 {
     const struct set *a = &w->own, *b = &w->source;
@@ -351,14 +355,14 @@ static __always_inline bool meet(struct walk *w)
 
 /* --- sender addresses --------------------------------------------------- */
 
-/* For net/hostvlan/forged.h: the addresses in the record of the source. */
+/* For net/hostvlan/forged.h: the addresses in the source's record. */
 struct hostvlan_own {
     struct table table;
-    uint32_t at;                /* the word with the first IPv4 address */
+    uint32_t at;                /* index of the first IPv4 address */
     uint32_t num_ip4, num_ip6;
 };
 
-/* An address that is looked for among them. */
+/* A search for an address in the record. */
 struct search {
     struct table table;
     uint32_t at;
@@ -429,7 +433,7 @@ static __always_inline void hostvlan_all_options(struct hostvlan_options *o)
              o->f.is_xdp ? next_xdp_option : next_skb_option, o, 0);
 }
 
-/* False: what the table has for the port is damaged. */
+/* Returns: false if the port's entry in the table is damaged. */
 static __always_inline bool open_own(const struct table *t, uint64_t mac,
                                      struct hostvlan_own *own)
 {
@@ -447,7 +451,7 @@ static __always_inline bool open_own(const struct table *t, uint64_t mac,
     }
     own->num_ip4 = HOSTVLAN_RECORD_IP4(set.head);
     own->num_ip6 = HOSTVLAN_RECORD_IP6(set.head);
-    /* Behind the LNIDs and their check. */
+    /* The addresses follow the LNIDs and their check. */
     s.at = own->at = set.at + set.count + 1;
     s.sum = set.sum;
     return (!own->num_ip4 && !own->num_ip6) ||
@@ -467,7 +471,7 @@ check_own(const struct hostvlan_frame *f, const struct table *t, uint64_t mac)
     return hostvlan_forged(&s);
 }
 
-/* Functions of their own: each program has 512 octets of stack for both. */
+/* Separate functions: each gets 512 octets of stack for itself. */
 static __noinline enum hostvlan_reason
 check_xdp(struct xdp_md *xdp, const struct table *t, uint64_t mac)
 {
@@ -486,9 +490,9 @@ check_skb(struct __sk_buff *skb, const struct table *t, uint64_t mac)
     return check_own(&f, t, mac);
 }
 
-/* --- what a port may do beside ------------------------------------------ */
+/* --- other rights of a port --------------------------------------------- */
 
-/* False: what the table has for the port is damaged. */
+/* Returns: false if the port's entry in the table is damaged. */
 static __always_inline bool open_rights(const struct table *t, uint64_t mac,
                                         struct set *set, struct summing *s)
 {
@@ -502,7 +506,7 @@ static __always_inline bool open_rights(const struct table *t, uint64_t mac,
     if (!open_set(t, value, set)) {
         return false;
     }
-    /* Behind the LNIDs, the addresses and their checks. */
+    /* The MAC addresses follow the LNIDs, the addresses and their checks. */
     s->at = set->at + set->count + 1 + hostvlan_address_words(set->head);
     s->sum = set->sum;
     return !HOSTVLAN_RECORD_ALSO(set->head) ||
@@ -516,7 +520,7 @@ static long is_also(uint32_t n, struct search *s)
     return s->found;
 }
 
-/* Has the table @source among the others that the port may send with? */
+/* Is @source one of the other MAC addresses that the port may send with? */
 static __noinline bool sends_as(const struct table *t, uint64_t mac,
                                 uint64_t source)
 {
@@ -552,7 +556,7 @@ static __noinline enum hostvlan_reason offered_skb(struct __sk_buff *skb,
     return hostvlan_offered(&f, guards, &looked_at);
 }
 
-/* Must a frame not be sent that is for this @reason, unless it is allowed? */
+/* Checks if a frame with verdict @reason is allowed by the port's rights. */
 static __noinline enum hostvlan_reason
 unless_allowed(const struct table *t, uint64_t mac,
                enum hostvlan_reason reason, uint32_t guards)
@@ -585,7 +589,7 @@ check_offer(const struct hostvlan_frame *f, const struct table *t,
 
 /* --- verdicts ----------------------------------------------------------- */
 
-/* A frame of the port's own to a group. */
+/* A frame from the port's own MAC address to a multicast address. */
 static __always_inline enum hostvlan_reason
 send_group(const struct table *table, const struct hostvlan_port *p,
            const struct hostvlan_frame *f, uint64_t dest)
@@ -607,7 +611,7 @@ send_group(const struct table *table, const struct hostvlan_port *p,
     return reason;
 }
 
-/* @addresses: of the frame, as they are in it. */
+/* @addresses: of the frame, in wire order */
 static __always_inline enum hostvlan_reason
 send(const struct hostvlan_frame *f, const uint8_t *addresses)
 {
@@ -669,7 +673,7 @@ receive(const struct hostvlan_frame *f, const uint8_t *addresses)
     return meet(&w) ? HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
 }
 
-/* Count it; does it pass? */
+/* Counts the frame. Returns: true if it passes. */
 static __always_inline bool passes(enum hostvlan_direction direction,
                                    enum hostvlan_reason reason)
 {
@@ -677,7 +681,10 @@ static __always_inline bool passes(enum hostvlan_direction direction,
     struct hostvlan_counters *c = bpf_map_lookup_elem(&counters, &zero);
 
     if (c && reason < HOSTVLAN_REASONS) {
-        /* This CPU's own, and no program of ours interrupts another. */
+        /*
+         * The counters are per CPU, and our programs do not interrupt each
+         * other.
+         */
         c->frames[direction][reason]++;
     }
     return reason == HOSTVLAN_PASSED;
@@ -689,7 +696,7 @@ static __always_inline bool read_xdp(struct xdp_md *xdp, uint32_t offset,
     const uint8_t *p = (const uint8_t *)(long)xdp->data;
     const uint8_t *end = (const uint8_t *)(long)xdp->data_end;
 
-    /* The verifier wants a bound of the offset where it is added. */
+    /* The verifier needs a bound of the offset right before the addition. */
     asm volatile("" : "+r"(offset));
     if (offset > HOSTVLAN_LOOK_LEN) {
         return false;
@@ -713,7 +720,7 @@ static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
                        !bpf_skb_load_bytes(f->skb, offset, to, num);
 }
 
-/* The addresses of a frame that begins with the Ethernet header. */
+/* Reads the addresses of a frame that begins with an Ethernet header. */
 static __always_inline bool read_addresses(struct __sk_buff *skb,
                                            uint8_t *addresses)
 {

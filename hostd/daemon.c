@@ -2,8 +2,8 @@
 /*
  * vmmnet-hostd as a process
  *
- * core/hostd.c says what is to be done, host/ does it to the kernel, service/
- * has the socket and the state file. This file connects them in one thread.
+ * core/hostd.c decides what to do, host/ makes the system calls, service/ has
+ * the socket and the state file. This file connects them, in one thread.
  */
 #include <glib-unix.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 typedef struct Daemon {
     GMainLoop *loop;
     const char *state;
-    guint behind;               /* timer: the state file could not be written */
+    guint behind;               /* timer: retries saving the state file */
     Hostd hostd;
     HostdNetlink netlink;
     HostdAnnounce announce;
@@ -29,7 +29,7 @@ typedef struct Daemon {
     HostdServer *server;
 } Daemon;
 
-/* The process of a VM that is here. */
+/* Watches the process of a VM on this host. */
 typedef struct Watch {
     Daemon *daemon;
     HostdVm *vm;
@@ -37,7 +37,7 @@ typedef struct Watch {
     guint source;
 } Watch;
 
-/* --- what the core asks for ----------------------------------------------- */
+/* --- HostdOps ------------------------------------------------------------- */
 
 static gboolean keep_again(gpointer opaque)
 {
@@ -157,7 +157,7 @@ static const HostdOps ops = {
     .tell = tell,
 };
 
-/* --- start and end -------------------------------------------------------- */
+/* --- start and stop ------------------------------------------------------- */
 
 static gboolean stop(gpointer opaque)
 {
@@ -167,7 +167,7 @@ static gboolean stop(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-/* The socket comes last: who can connect finds all that was registered. */
+/* The socket is opened last, when the registry is loaded and applied. */
 static bool start(Daemon *d, const char *path, GError **errp)
 {
     if (!hostd_store_load(d->state, d->hostd.vms, errp)) {

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 
 /**
- * hostd_serve: answer at the UNIX socket @path until SIGINT or SIGTERM comes
- * @state: the file that keeps what is registered
+ * hostd_serve: serve the UNIX socket @path until SIGINT or SIGTERM
+ * @state: the state file
  *
- * Addresses stay when it ends.
+ * The host keeps the addresses when the process ends.
  *
- * Returns: false with @errp if it cannot begin
+ * Returns: false with @errp if it cannot start
  */
 bool hostd_serve(const char *path, const char *state, GError **errp);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmmnet-hostd: addresses of VMs, for QEMUs without privileges
+ * vmmnet-hostd: moves addresses of VMs, for unprivileged QEMU processes
  *
  *     vmmnet-hostd [--socket PATH] [--state FILE]
  *     vmmnet-hostd show [--socket PATH]

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Addresses of VMs come to this host and leave it
+ * Adds addresses of VMs to this host and removes them
  *
  * Theory of operation
  *
  * While a VM migrates, its address must not be on two hosts at once. The source
- * waits for our answer before it lets the VM go, so an address has left the
- * host when a "yield" is answered.
+ * QEMU waits for our answer before the VM continues on the destination, so an
+ * address must be removed before a "yield" is answered.
  *
- * The registry is written down before the host is changed, and the
- * host is made to agree with it at start. So a process that is killed between
- * the two has lost nothing: the next one finishes what it began. In particular,
- * an address that was yielded does not come back. Of a VM that has never asked
- * for its addresses nothing is taken away: who gave them to the host knows why.
+ * The registry is saved before the host is changed, and at start the host is
+ * made to agree with the registry. So if this process is killed between the two
+ * steps, nothing is lost: the next process completes the change. In particular,
+ * an address that was yielded does not come back. If a VM has never asked for
+ * its addresses, none of them are removed: an administrator may have added
+ * them.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static bool drop(Hostd *h, const HostdAddress *address, GError **errp)
     return h->ops->remove(h->opaque, address, errp);
 }
 
-/* For each address; @errp has what failed, of all of them. */
+/* Calls @change for each address; @errp combines the errors of all. */
 static bool change_all(Hostd *h, const HostdVm *vm, Change *change,
                        GError **errp)
 {
@@ -116,7 +117,7 @@ static char *addresses_text(const HostdVm *vm)
     return g_string_free(text, FALSE);
 }
 
-/* An address must come or go whether that can be written down or not. */
+/* Addresses are changed even if the registry cannot be saved. */
 static void set_place(Hostd *h, HostdVm *vm, HostdPlace place)
 {
     g_autoptr(GError) err = NULL;
@@ -129,7 +130,7 @@ static void set_place(Hostd *h, HostdVm *vm, HostdPlace place)
     }
 }
 
-/* Tell of an attempt with @vm, and of its end. Returns !@err. */
+/* Logs the result of a request of @vm. Returns: !@err */
 static bool tell_end(const Hostd *h, const char *what, const HostdVm *vm,
                      GError *err, GError **errp)
 {
@@ -148,7 +149,7 @@ bool hostd_take(Hostd *h, HostdVm *vm, GError **errp)
     GError *err = NULL;
 
     set_place(h, vm, HOSTD_HERE);
-    /* Root may have asked for a VM that has no process yet. */
+    /* Root may have asked before the VM has a process. */
     if (!h->ops->watch(h->opaque, vm, &nobody)) {
         tell(h, "%s: it has no process yet: %s", vm->uuid, nobody->message);
     }
@@ -174,7 +175,7 @@ bool hostd_yield(Hostd *h, HostdVm *vm, GError **errp)
 void hostd_gone(Hostd *h, HostdVm *vm)
 {
     tell(h, "%s: its process has ended", vm->uuid);
-    hostd_yield(h, vm, NULL);   /* tells what fails */
+    hostd_yield(h, vm, NULL);   /* logs errors itself */
 }
 
 /* --- VMs ------------------------------------------------------------------ */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Addresses of VMs come to this host and leave it
+ * Adds addresses of VMs to this host and removes them
  *
- * Pure: the host is behind HostdOps.
+ * This code makes no system calls; it uses HostdOps.
  */
 #ifndef HOSTD_HOSTD_H
 #define HOSTD_HOSTD_H
@@ -10,39 +10,39 @@
 #include "hostd/core/registry.h"
 
 typedef struct HostdOps {
-    /** keep: write the registry down, so that the next process knows it */
+    /** keep: save the registry for the next process */
     bool (*keep)(void *opaque, GError **errp);
 
-    /** has_device: is there such an interface? */
+    /** has_device: does the interface exist? */
     bool (*has_device)(void *opaque, const char *dev);
 
-    /** add: give the host the address, which it may have already */
+    /** add: add an address to the host; success if it has it already */
     bool (*add)(void *opaque, const HostdAddress *address, GError **errp);
 
-    /** announce: tell the link's nodes, now and twice more */
+    /** announce: advertise the address to the link, three times in all */
     void (*announce)(void *opaque, const HostdAddress *address);
 
     /**
-     * remove: take the address from the host, which may not have it any more,
-     * and announce it no longer
+     * remove: remove an address from the host and stop its announcements;
+     * success if the host does not have it
      */
     bool (*remove)(void *opaque, const HostdAddress *address, GError **errp);
 
     /**
-     * watch: from now on hostd_gone() is called when the VM's process ends
+     * watch: call hostd_gone() when the VM's process ends
      *
      * Returns: false with @errp if there is no such process
      */
     bool (*watch)(void *opaque, const HostdVm *vm, GError **errp);
 
-    /** unwatch: no longer; it may not have been */
+    /** unwatch: stop watching; does nothing if it was not watched */
     void (*unwatch)(void *opaque, const HostdVm *vm);
 
-    /** believe: is @peer, who asks, the VM's process? */
+    /** believe: is @peer, which sends the request, the VM's process? */
     bool (*believe)(void *opaque, const void *peer, const HostdVm *vm,
                     GError **errp);
 
-    /** tell: a line for the log */
+    /** tell: write a line to the log */
     void (*tell)(void *opaque, const char *text);
 } HostdOps;
 
@@ -52,50 +52,51 @@ typedef struct Hostd {
     void *opaque;
 } Hostd;
 
-/** hostd_init: without VMs */
+/** hostd_init: initialize without VMs */
 void hostd_init(Hostd *h, const HostdOps *ops, void *opaque);
 
-/** hostd_destroy: addresses stay where they are */
+/** hostd_destroy: free; the host's addresses stay */
 void hostd_destroy(Hostd *h);
 
 /**
- * hostd_register: a VM may come
- * @vm: Hostd's from now on, whether it is registered or not
+ * hostd_register: register a VM
+ * @vm: taken over by @h, also on failure
  *
- * The same again changes nothing. Another one of the same UUID takes its place,
- * unless that VM is here.
+ * Registering the same VM again changes nothing. A VM with the same UUID is
+ * replaced, unless that VM is on this host.
  */
 bool hostd_register(Hostd *h, HostdVm *vm, GError **errp);
 
 /**
- * hostd_forget: it may not any more; if it is here, its addresses go
- * @vm: gone if this returns true
+ * hostd_forget: unregister a VM; if it is on this host, remove its addresses
+ * @vm: freed if this returns true
  */
 bool hostd_forget(Hostd *h, HostdVm *vm, GError **errp);
 
 /**
- * hostd_take: the VM is here: give the host its addresses and announce them
+ * hostd_take: the VM is on this host: add and announce its addresses
  *
- * Once more does the same once more. If some cannot be had, @errp names them,
- * and the host has the others.
+ * The call can be repeated. If some addresses cannot be added, @errp names
+ * them, and the host has the others.
  */
 bool hostd_take(Hostd *h, HostdVm *vm, GError **errp);
 
 /**
- * hostd_yield: the VM is not here any more: take its addresses away
+ * hostd_yield: the VM is no longer on this host: remove its addresses
  *
- * Of a VM that is not here, nothing is to be done. If some cannot be taken
- * away, @errp names them, and the VM is HOSTD_LEAVING until it is tried again.
+ * For a VM that is not on this host, nothing is done. If some addresses cannot
+ * be removed, @errp names them, and the VM is HOSTD_LEAVING until another
+ * attempt succeeds.
  */
 bool hostd_yield(Hostd *h, HostdVm *vm, GError **errp);
 
-/** hostd_gone: its process has ended; yields, if it was here */
+/** hostd_gone: the VM's process has ended; yields if the VM was here */
 void hostd_gone(Hostd *h, HostdVm *vm);
 
 /**
- * hostd_settle: make the host have what the registry says, at start
+ * hostd_settle: at start, make the host's addresses agree with the registry
  *
- * A VM whose process has gone meanwhile is not here any more.
+ * A VM whose process has ended meanwhile is not on this host any more.
  */
 void hostd_settle(Hostd *h);
 

@@ -29,7 +29,7 @@ static bool fail(GError **errp, const char *format, ...)
     return false;
 }
 
-/* Cut the next word off; NULL: there is none. */
+/* Splits off the next word; NULL: there is none. */
 static char *next_word(char **rest)
 {
     char *word = *rest, *blank;
@@ -52,7 +52,7 @@ static bool is_uuid(const char *word)
     for (size_t i = 0; i < HOSTD_UUID_LEN; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
 
-        /* A word that ends too soon fails here. */
+        /* Also fails at the end of a word that is too short. */
         if (dash ? word[i] != '-' : !g_ascii_isxdigit(word[i])) {
             return false;
         }
@@ -88,7 +88,7 @@ static bool read_pid_file(HostdLine *line, char **rest, GError **errp)
     return true;
 }
 
-/* One that neighbours on a link may look for, and that can be moved. */
+/* Is it an address that neighbours resolve, and that can be moved? */
 static bool is_unicast(const struct in6_addr *addr)
 {
     return !IN6_IS_ADDR_UNSPECIFIED(addr) && !IN6_IS_ADDR_LOOPBACK(addr) &&
@@ -96,7 +96,7 @@ static bool is_unicast(const struct in6_addr *addr)
            !IN6_IS_ADDR_V4MAPPED(addr) && !IN6_IS_ADDR_V4COMPAT(addr);
 }
 
-/* The kernel takes such names (dev_valid_name()); of ASCII alone. */
+/* The kernel's rule for names (dev_valid_name()), restricted to ASCII. */
 static bool is_device(const char *word)
 {
     if (!*word || strlen(word) >= IF_NAMESIZE || !strcmp(word, ".") ||

@@ -5,10 +5,10 @@
 
 #include "hostd/core/registry.h"
 
-#define HOSTD_LINE_MAX          1024u   /* octets, with the line's end */
+#define HOSTD_LINE_MAX          1024u   /* octets, including the newline */
 
 typedef enum HostdVerb {
-    HOSTD_NONE,                 /* it is none of those below */
+    HOSTD_NONE,                 /* an unknown verb */
     HOSTD_REGISTER,             /* UUID PIDFILE */
     HOSTD_ADDRESS6,             /* ADDR DEV */
     HOSTD_END,
@@ -26,20 +26,20 @@ typedef struct HostdLine {
 } HostdLine;
 
 /**
- * hostd_line_parse: read a line
- * @text: @len octets, without the line's end; hostile
+ * hostd_line_parse: parse a line
+ * @text: @len octets, without the newline; not trusted
  *
- * Words are separated by one blank. What follows a UUID in "register" is the
- * pid file's name, with blanks that are in it; it may be UTF-8, the rest is
- * ASCII.
+ * Words are separated by one space. In "register", the rest of the line after
+ * the UUID is the name of the pid file, which may contain spaces and UTF-8;
+ * everything else is ASCII.
  *
- * Returns: false with @errp, which names the word, if it cannot be read;
- * @line->verb tells in any case which line it is
+ * Returns: false with @errp, which names the word, if the line is invalid;
+ * @line->verb is set in any case
  */
 bool hostd_line_parse(HostdLine *line, const char *text, size_t len,
                       GError **errp);
 
-/** hostd_line_verb: the word for it */
+/** hostd_line_verb: the verb as text */
 const char *hostd_line_verb(HostdVerb verb);
 
 #endif /* HOSTD_LINE_H */

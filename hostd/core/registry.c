@@ -123,7 +123,7 @@ HostdVm *hostd_registry_find(const HostdRegistry *r, const char *uuid)
     return g_hash_table_lookup(r->vms, uuid);
 }
 
-/* The address that both have; NULL: none. */
+/* Returns: an address that both have; NULL: none */
 static const struct in6_addr *common_address(const HostdVm *a, const HostdVm *b)
 {
     for (guint i = 0; i < a->addresses->len; i++) {

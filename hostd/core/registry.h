@@ -10,14 +10,14 @@
 
 #define HOSTD_UUID_LEN          36u
 #define HOSTD_VMS_MAX           1024u
-#define HOSTD_ADDRESSES_MAX     16u     /* of one VM */
+#define HOSTD_ADDRESSES_MAX     16u     /* maximum for a VM */
 
 #define HOSTD_ERROR             (hostd_error_quark())
 
 typedef enum HostdError {
-    HOSTD_ERROR_LINE,           /* a line cannot be read */
-    HOSTD_ERROR_REFUSED,        /* it can, and must not be followed */
-    HOSTD_ERROR_HOST,           /* the host's kernel, or a file, refuses */
+    HOSTD_ERROR_LINE,           /* a line cannot be parsed */
+    HOSTD_ERROR_REFUSED,        /* a valid line that is not allowed */
+    HOSTD_ERROR_HOST,           /* a system call fails */
 } HostdError;
 
 GQuark hostd_error_quark(void);
@@ -28,36 +28,37 @@ typedef struct HostdAddress {
     char dev[IF_NAMESIZE];
 } HostdAddress;
 
-/* Where a VM is, as far as this host is concerned. */
+/* The place of a VM, as seen from this host. */
 typedef enum HostdPlace {
-    HOSTD_AWAY,                 /* not here; its addresses are not ours */
-    HOSTD_LEAVING,              /* its addresses are being taken away */
+    HOSTD_AWAY,                 /* not on this host */
+    HOSTD_LEAVING,              /* addresses are being removed */
     HOSTD_HERE,
 } HostdPlace;
 
 typedef struct HostdVm {
     char uuid[HOSTD_UUID_LEN + 1];      /* lower case */
-    char *pid_file;             /* of its QEMU */
+    char *pid_file;             /* of its QEMU process */
     GArray *addresses;          /* of HostdAddress */
     HostdPlace place;
 } HostdVm;
 
-/** hostd_vm_new: without addresses; the texts are copied */
+/** hostd_vm_new: create, without addresses; the texts are copied */
 HostdVm *hostd_vm_new(const char *uuid, const char *pid_file);
 
-/** hostd_vm_free: NULL is allowed */
+/** hostd_vm_free: @vm may be NULL */
 void hostd_vm_free(HostdVm *vm);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HostdVm, hostd_vm_free)
 
 /**
- * hostd_vm_add: give it one more address
+ * hostd_vm_add: add an address
  *
- * Returns: false with @errp if it has that, or HOSTD_ADDRESSES_MAX, already
+ * Returns: false with @errp if it has the address, or HOSTD_ADDRESSES_MAX,
+ * already
  */
 bool hostd_vm_add(HostdVm *vm, const HostdAddress *address, GError **errp);
 
-/** hostd_vm_equal: are pid file and addresses, in their order, the same? */
+/** hostd_vm_equal: are pid file and addresses (with their order) the same? */
 bool hostd_vm_equal(const HostdVm *a, const HostdVm *b);
 
 typedef struct HostdRegistry HostdRegistry;
@@ -65,11 +66,11 @@ typedef struct HostdRegistry HostdRegistry;
 HostdRegistry *hostd_registry_new(void);
 void hostd_registry_free(HostdRegistry *r);
 
-/** hostd_registry_find: NULL: there is none of that UUID (lower case) */
+/** hostd_registry_find: find by UUID (lower case); NULL: none */
 HostdVm *hostd_registry_find(const HostdRegistry *r, const char *uuid);
 
 /**
- * hostd_registry_check: could @vm be put in, in the place of one of its UUID?
+ * hostd_registry_check: can @vm be added, replacing one with the same UUID?
  *
  * Returns: false with @errp if there are HOSTD_VMS_MAX others, or one of them
  * has one of its addresses
@@ -77,13 +78,13 @@ HostdVm *hostd_registry_find(const HostdRegistry *r, const char *uuid);
 bool hostd_registry_check(const HostdRegistry *r, const HostdVm *vm,
                           GError **errp);
 
-/** hostd_registry_put: put @vm in, which is the registry's from then on */
+/** hostd_registry_put: add @vm; the registry owns it */
 void hostd_registry_put(HostdRegistry *r, HostdVm *vm);
 
-/** hostd_registry_steal: take @vm out; it is the caller's from then on */
+/** hostd_registry_steal: remove @vm without freeing it */
 void hostd_registry_steal(HostdRegistry *r, HostdVm *vm);
 
-/** hostd_registry_list: all VMs by UUID; free the list, not what is in it */
+/** hostd_registry_list: all VMs, by UUID; the caller frees only the list */
 GList *hostd_registry_list(const HostdRegistry *r);
 
 #endif /* HOSTD_REGISTRY_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One client: octets in, answers out */
+/* One client: requests in, answers out */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@ struct HostdSession {
     bool root;
     const void *peer;
     char in[HOSTD_LINE_MAX];
-    size_t have;                /* of @in */
+    size_t have;                /* octets in @in */
     bool over;
-    bool inside;                /* of "register", whose "end" is to come */
-    HostdVm *vm;                /* of it; NULL: there is a mistake */
-    GError *mistake;            /* the first one in it */
+    bool inside;                /* between "register" and its "end" */
+    HostdVm *vm;                /* being registered; NULL: there was an error */
+    GError *mistake;            /* the first error in "register" */
 };
 
 HostdSession *hostd_session_new(Hostd *h, bool root, const void *peer)
@@ -42,7 +42,9 @@ void hostd_session_free(HostdSession *s)
 static void answer(GString *out, const GError *err)
 {
     if (err) {
-        /* Its text came in a line, or from strerror(): it has no line's end. */
+        /*
+         * The text cannot contain a newline: it is from a line or strerror().
+         */
         g_string_append_printf(out, "error %.*s\n", ANSWER_TEXT_MAX,
                                err->message);
     } else {
@@ -102,7 +104,7 @@ static bool must_be_root(const HostdSession *s, const HostdLine *line,
                              hostd_line_verb(line->verb));
 }
 
-/* Root, or the VM itself. */
+/* Root and the VM itself are allowed. */
 static HostdVm *find_own(const HostdSession *s, const HostdLine *line,
                          GError **errp)
 {
@@ -173,7 +175,7 @@ static void follow_inside(HostdSession *s, const HostdLine *line,
         refuse(&mistake, "'%s' comes before the end of register",
                hostd_line_verb(line->verb));
     }
-    /* The first mistake is the answer. */
+    /* The answer is the first error. */
     if (!s->mistake && !mistake) {
         hostd_vm_add(s->vm, &line->address, &s->mistake);
     } else if (!s->mistake) {

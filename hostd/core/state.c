@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registry as text, so that it survives the process */
+/* The registry as text, in the state file */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ void hostd_state_write(const HostdRegistry *r, GString *out)
 
 typedef struct Reader {
     HostdRegistry *vms;
-    HostdVm *vm;                /* whose "end" has not come */
+    HostdVm *vm;                /* "end" is still missing */
 } Reader;
 
 static bool misplaced(GError **errp, const HostdLine *line)
@@ -104,7 +104,7 @@ static bool follow(Reader *r, const HostdLine *line, GError **errp)
     }
 }
 
-/* A VM of which a line cannot be read is not whole. */
+/* A VM with an invalid line is incomplete. */
 static bool read_line(Reader *r, const char *text, size_t len, GError **errp)
 {
     g_autofree HostdLine *line = g_new(HostdLine, 1);
@@ -114,7 +114,7 @@ static bool read_line(Reader *r, const char *text, size_t len, GError **errp)
     if (parsed && follow(r, line, errp)) {
         return true;
     }
-    /* One that begins where another has no end is whole. */
+    /* The line may start the next VM although "end" is missing. */
     if (!parsed || line->verb != HOSTD_REGISTER) {
         g_clear_pointer(&r->vm, hostd_vm_free);
     }
@@ -146,7 +146,7 @@ bool hostd_state_read(HostdRegistry *r, const char *text, size_t len,
         number++;
         stop = memchr(text, '\n', end_of_text - text);
         if (!stop) {
-            stop = end_of_text; /* cut, and not to be believed */
+            stop = end_of_text; /* truncated */
             g_set_error(&err, HOSTD_ERROR, HOSTD_ERROR_LINE, "is cut");
         } else {
             read_line(&reader, text, stop - text, &err);

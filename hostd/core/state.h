@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registry as text, so that it survives the process
+ * The registry as text, in the state file
  *
- * Behind a first line with name and version, it is what a client would send:
- * "register" with its "address6" and "end", then "take" for a VM that is here
- * and "yield" for one that is leaving.
+ * The first line has name and version. The other lines are those that a client
+ * would send: "register" with its "address6" lines and "end", then "take" for a
+ * VM on this host, or "yield" for a VM that is leaving.
  */
 #ifndef HOSTD_STATE_H
 #define HOSTD_STATE_H
@@ -15,14 +15,14 @@
 void hostd_state_write(const HostdRegistry *r, GString *out);
 
 /**
- * hostd_state_read: put the VMs of @text into @r, which is empty
+ * hostd_state_read: add the VMs of @text to @r, which is empty
  * @text: @len octets
- * @file: its name, for messages
- * @damage: messages (char *) are added, one for each line that is not followed
+ * @file: name of the file, for messages
+ * @damage: messages (char *) are added, one for each line that is skipped
  *
- * VMs that are whole are put in whatever is around them.
+ * Complete VMs are added, whatever damage there is in other parts of the file.
  *
- * Returns: false with @errp if it is another kind of file
+ * Returns: false with @errp if it is not a state file
  */
 bool hostd_state_read(HostdRegistry *r, const char *text, size_t len,
                       const char *file, GPtrArray *damage, GError **errp);

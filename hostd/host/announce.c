@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Announcements of addresses to the nodes of a link
+ * Announces addresses to the nodes of a link
  *
- * Nodes that have talked to the VM know the other host's link-layer address. An
- * unsolicited advertisement with the Override flag has them use ours; three are
- * sent, as one may be lost.
+ * Nodes that have communicated with the VM have the other host's link-layer
+ * address in their caches. An unsolicited neighbour advertisement with the
+ * Override flag replaces it by ours. Three are sent, because one may be lost.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 typedef struct Entry {
     HostdAnnounce *queue;
     HostdAddress address;
-    unsigned left;              /* announcements */
+    unsigned left;              /* remaining announcements */
     guint timer;
 } Entry;
 
@@ -82,7 +82,7 @@ static void announce(const HostdAnnounce *q, const HostdAddress *a)
     }
 }
 
-/* --- again ---------------------------------------------------------------- */
+/* --- repetition ----------------------------------------------------------- */
 
 static guint address_hash(gconstpointer opaque)
 {
@@ -140,7 +140,7 @@ void hostd_announce_end(HostdAnnounce *q, const HostdAddress *address)
 
 bool hostd_announce_open(HostdAnnounce *q, GError **errp)
 {
-    /* Protocol 0: it receives nothing. */
+    /* Protocol 0: this socket receives nothing. */
     q->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (q->fd < 0) {
         g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_HOST, "cannot open a packet "

@@ -13,7 +13,7 @@
 #include "hostd/host/netlink.h"
 
 #define HOST_BITS       128
-#define ANSWER_S        5       /* the kernel's takes some microseconds */
+#define ANSWER_S        5       /* time limit, s; the kernel needs some us */
 
 typedef struct Request {
     struct nlmsghdr head;
@@ -63,8 +63,8 @@ static Request request(uint16_t type, uint16_t flags,
 }
 
 /*
- * Ask, and wait for the answer: a message of @type if there is one, which is
- * copied to @msg, or the kernel's error.
+ * Sends a request and waits for the answer: a message of @type, which is copied
+ * to @msg, or the kernel's error.
  */
 static bool ask(HostdNetlink *n, Request *r, uint16_t type,
                 struct ifaddrmsg *msg)
@@ -121,7 +121,7 @@ bool hostd_netlink_remove(HostdNetlink *n, const HostdAddress *address,
     Request r;
 
     if (!index) {
-        return true;            /* its addresses have gone with it */
+        return true;            /* no interface, so no address */
     }
     r = request(RTM_GETADDR, 0, address, index);
     if (ask(n, &r, RTM_NEWADDR, &found)) {

@@ -7,19 +7,19 @@
 
 typedef struct HostdNetlink {
     int fd;
-    uint32_t serial;            /* of requests */
+    uint32_t serial;            /* sequence number of requests */
 } HostdNetlink;
 
 bool hostd_netlink_open(HostdNetlink *n, GError **errp);
 void hostd_netlink_close(HostdNetlink *n);
 
 /**
- * hostd_netlink_add: give an interface an address, which it may have already
+ * hostd_netlink_add: add an address to an interface; success if it is there
  *
- * Usable at once, without duplicate address detection: whose it is, is decided
- * elsewhere. No route to others comes with it, and the host itself does not
- * choose it (it is "deprecated", RFC 4862 section 5.5.4): it is the VM's, which
- * names it.
+ * The address is usable at once, without duplicate address detection: its place
+ * is decided elsewhere. No route is added with it, and the host itself does not
+ * select it as a source (it is "deprecated", RFC 4862 section 5.5.4): only the
+ * VM's sockets, which bind to it, use it.
  *
  * Needs CAP_NET_ADMIN.
  *
@@ -29,9 +29,9 @@ bool hostd_netlink_add(HostdNetlink *n, const HostdAddress *address,
                        GError **errp);
 
 /**
- * hostd_netlink_remove: take it away, whatever prefix length it has
+ * hostd_netlink_remove: remove an address, whatever its prefix length is
  *
- * One that is not there, or whose interface is not, is no error.
+ * It is no error if the address or its interface does not exist.
  */
 bool hostd_netlink_remove(HostdNetlink *n, const HostdAddress *address,
                           GError **errp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Processes: who is at the other end, and who is in a pid file */
+/* Identifies processes: a socket's peer, and the process of a pid file */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ static bool has_ended(int pidfd)
     return pidfd < 0 || poll(&poller, 1, 0) != 0;
 }
 
-/* --- the other end -------------------------------------------------------- */
+/* --- peer ----------------------------------------------------------------- */
 
 bool hostd_peer_of(HostdPeer *peer, int fd)
 {
@@ -64,7 +64,7 @@ static bool fail(GError **errp, const char *pid_file, const char *why)
     return false;
 }
 
-/* Nobody else could have written it. */
+/* Checks that only root could have written the file. */
 static bool is_ours(int fd)
 {
     struct stat st;
@@ -73,7 +73,7 @@ static bool is_ours(int fd)
            st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Digits, and perhaps a line's end. */
+/* Accepts digits, and optionally a newline. */
 static bool parse_pid(const char *text, pid_t *pid)
 {
     guint64 number;
@@ -122,7 +122,7 @@ bool hostd_peer_is(const HostdPeer *peer, const char *pid_file, GError **errp)
                     pid_file);
         return false;
     }
-    /* Behind the file: its number was that of this process all the time. */
+    /* Checked after the file was read: the pid was not reused before. */
     if (has_ended(peer->pidfd)) {
         g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "process %d, who "
                     "asked, has ended", peer->pid);

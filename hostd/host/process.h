@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes: who is at the other end, and who is in a pid file
+ * Identifies processes: a socket's peer, and the process of a pid file
  *
- * A number of a process may be another's a moment later. A pidfd stands for one
- * process, and tells when that has ended.
+ * The kernel reuses pids. A pidfd always stands for the same process, and
+ * becomes readable when that process has ended.
  */
 #ifndef HOSTD_PROCESS_H
 #define HOSTD_PROCESS_H
@@ -14,31 +14,31 @@
 
 typedef struct HostdPeer {
     uid_t uid;
-    pid_t pid;                  /* 0: of another PID namespace */
-    int pidfd;                  /* -1: it had gone already */
+    pid_t pid;                  /* 0: in another PID namespace */
+    int pidfd;                  /* -1: the process has ended already */
 } HostdPeer;
 
 /**
- * hostd_peer_of: the process that has connected
- * @fd: what accept() gave
+ * hostd_peer_of: identify the process that has connected
+ * @fd: from accept()
  *
- * Call it at once: before Linux 6.5, which has SO_PEERPIDFD, a process that
- * ends before this is called may be taken for one that has its number since.
+ * Call it at once: before Linux 6.5, which has SO_PEERPIDFD, the pid of a
+ * process that has ended may belong to another process.
  *
- * Returns: false with errno set if the kernel does not say
+ * Returns: false with errno set if the kernel does not tell
  */
 bool hostd_peer_of(HostdPeer *peer, int fd);
 void hostd_peer_close(HostdPeer *peer);
 
 /**
- * hostd_peer_is: is it the process of that pid file, and still there?
+ * hostd_peer_is: is it the process of that pid file, and does it still run?
  *
- * Returns: false with @errp, which says who it is instead
+ * Returns: false with @errp, which has the details
  */
 bool hostd_peer_is(const HostdPeer *peer, const char *pid_file, GError **errp);
 
 /**
- * hostd_process_open: a pidfd of the process of a pid file
+ * hostd_process_open: open a pidfd for the process of a pid file
  *
  * Returns: -1 with @errp if there is none
  */

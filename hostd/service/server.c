@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The UNIX socket and those who connect to it
+ * The UNIX socket and its clients
  *
- * Anybody may connect, as QEMU runs as a user of its own; what each may do, the
- * kernel's word on who he is decides. So there are few at a time, fewer of one
- * user, and each has little time for a line and for taking its answer.
+ * Every user may connect, because each QEMU may run as a different user.
+ * Permissions depend on the peer's credentials from the kernel. So the number
+ * of connections is limited, in total and for each user, and a client has a
+ * time limit for sending a line and for reading its answer.
  */
 #include <errno.h>
 #include <glib-unix.h>
@@ -20,8 +21,8 @@
 #include "hostd/service/server.h"
 
 #define CLIENTS_MAX     256u
-#define USER_MAX        64u     /* of one user who is not root */
-#define CLIENT_TIME     5u     /* s for a line, and for taking its answer */
+#define USER_MAX        64u     /* connections of a user other than root */
+#define CLIENT_TIME     5u     /* s, to send a line and read its answer */
 #define BACKLOG         256
 
 struct HostdServer {
@@ -39,7 +40,7 @@ typedef struct Client {
     int fd;
     guint watch, timeout;
     GString *out;
-    size_t done;                /* of @out */
+    size_t done;                /* octets of @out that were sent */
 } Client;
 
 static bool fail(GError **errp, const char *what, const char *path)
@@ -95,7 +96,7 @@ static void await(Client *c, GIOCondition condition)
                              condition == G_IO_IN ? readable : writable, c);
 }
 
-/* Send what there is. Returns false if the client is gone. */
+/* Sends pending output. Returns: false if the client is gone */
 static bool flush_out(Client *c)
 {
     while (c->done < c->out->len) {
@@ -113,8 +114,8 @@ static bool flush_out(Client *c)
 }
 
 /*
- * Follow what has come, a line at a time: the next one waits until the answer
- * is on its way. Then wait for what is needed.
+ * Executes the lines that were received, one at a time: the next one waits
+ * until the answer was sent. Then waits for the next event.
  */
 static void go_on(Client *c)
 {
@@ -233,7 +234,7 @@ static int open_socket(int flags)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 }
 
-/* A socket that a process left that was killed. */
+/* Checks if the socket was left by a process that was killed. */
 static bool is_stale(const struct sockaddr_un *address)
 {
     int fd = open_socket(0);
@@ -257,7 +258,7 @@ static bool bind_for_all(int fd, const struct sockaddr_un *address)
     return done == 0;
 }
 
-/* Returns false with errno set. */
+/* Returns: false with errno set */
 static bool bind_or_replace(int fd, const struct sockaddr_un *address)
 {
     if (bind_for_all(fd, address)) {
@@ -319,9 +320,9 @@ void hostd_server_free(HostdServer *server)
     g_free(server);
 }
 
-/* --- the other end -------------------------------------------------------- */
+/* --- client --------------------------------------------------------------- */
 
-/* Is the last line "ok"? Then it is cut off. Else it is the error. */
+/* If the last line is "ok", removes it; otherwise that line is the error. */
 static bool is_ok(GString *out, GError **errp)
 {
     const char *last = out->len ? g_strrstr_len(out->str, out->len - 1, "\n")

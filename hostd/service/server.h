@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The UNIX socket and those who connect to it (docs/hostd.md)
+ * The UNIX socket and its clients (docs/hostd.md)
  *
- * In the default main context of GLib.
+ * It runs in GLib's default main context.
  */
 #ifndef HOSTD_SERVER_H
 #define HOSTD_SERVER_H
@@ -13,18 +13,17 @@ typedef struct HostdServer HostdServer;
 
 /**
  * hostd_server_new: listen
- * @path: of the socket, to which anybody may connect; one that nobody listens
- *        on is replaced
- * @h: what is asked for; its HostdOps.believe gets a HostdPeer
+ * @path: of the socket, mode 0666; a stale socket is replaced
+ * @h: executes the requests; its HostdOps.believe gets a HostdPeer
  */
 HostdServer *hostd_server_new(const char *path, Hostd *h, GError **errp);
 
-/** hostd_server_free: hang up, and remove the socket; NULL is allowed */
+/** hostd_server_free: close all, and remove the socket; may be NULL */
 void hostd_server_free(HostdServer *server);
 
 /**
- * hostd_server_ask: the other end: send @request and copy the answer to @out,
- * without the line "ok" at its end
+ * hostd_server_ask: as a client, send @request and copy the answer to @out,
+ * without the final line "ok"
  */
 bool hostd_server_ask(const char *path, const char *request, GString *out,
                       GError **errp);

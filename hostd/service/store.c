@@ -4,7 +4,7 @@
 #include "hostd/service/store.h"
 
 #define MODE            0600
-#define WARNINGS        10u     /* of one file */
+#define WARNINGS        10u     /* maximum number for one file */
 
 static void tell_damage(const char *path, const char *text, size_t len,
                         const GPtrArray *damage)

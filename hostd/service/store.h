@@ -6,19 +6,19 @@
 #include "hostd/core/registry.h"
 
 /**
- * hostd_store_load: put what the file has into @r, which is empty
+ * hostd_store_load: load the file into @r, which is empty
  *
- * There need not be a file. One that is damaged is copied beside it, with
- * ".damaged" behind its name, and what is wrong with it is told by warnings.
+ * A missing file is no error. A damaged file is copied to a file with the
+ * suffix ".damaged", and the damage is reported in warnings.
  *
- * Returns: false with @errp if it cannot be read, or is of another kind
+ * Returns: false with @errp if it cannot be read, or is not a state file
  */
 bool hostd_store_load(const char *path, HostdRegistry *r, GError **errp);
 
 /**
- * hostd_store_save: write a new file in the place of the old one, at once
+ * hostd_store_save: replace the file atomically
  *
- * The disk is not waited for: the file is for the time until the next boot.
+ * The file is not synced: it is only needed until the next boot.
  */
 bool hostd_store_save(const char *path, const HostdRegistry *r, GError **errp);
 

@@ -12,50 +12,53 @@
  *                                 |<------ encrypted ----->|
  *      |<------------ authenticated, and with ESN ------------->| + high half
  *
- * The core sees neither mode. A payload and its protocol go in and come out; in
- * tunnel mode the payload is an IPv6 packet. The caller writes what stands
- * before the SPI, and finds the association by it.
+ * This code is the same for transport and tunnel mode. Its input and output are
+ * a payload and the payload's protocol; in tunnel mode the payload is an IPv6
+ * packet. The caller writes the headers before the SPI, and finds the
+ * association of a received packet by its SPI.
  *
- * Memory. A packet is copied into the caller's buffer, once, and all work is
- * done there, in place. Others may share the memory it comes from, so nothing
- * is looked at twice: the octets that the ICV covers are the octets that are
- * decrypted. The contexts of libcrypto were made with the association, so
- * that a packet allocates nothing. There is one exception: libcrypto 3.0
- * allocates the state of a hash, about 100 octets, each time one begins, which
- * is twice in an HMAC. AES-GCM has none, and is the algorithm for traffic.
+ * Memory. A packet is copied once into the caller's buffer, and all work is
+ * done there, in place. Others may share the memory that the packet comes from,
+ * so it is read only once: the octets that the ICV covers are the octets that
+ * are decrypted. The contexts of libcrypto are created with the association, so
+ * a packet needs no allocation, with one exception: libcrypto 3.0 allocates the
+ * state of a hash, about 100 octets, each time a hash starts, which is twice in
+ * an HMAC. AES-GCM uses no hash, and is the recommended algorithm for traffic.
  *
- * Order. What costs nothing comes first: lengths, the window. Then the ICV, in
- * constant time, then the window moves, then the padding is read. AES-GCM makes
- * the plaintext on its way to the ICV; it is overwritten if the ICV is wrong. A
- * packet that ends here is silent to its sender, whatever the reason, so nobody
- * learns anything from the reason, which is only counted.
+ * Order. Cheap checks come first: the lengths and the replay window. Then the
+ * ICV is verified, in constant time; then the window is updated, and then the
+ * padding is read. AES-GCM decrypts before it can verify the ICV; the plaintext
+ * is overwritten if the ICV is wrong. A dropped packet causes no answer,
+ * whatever the reason, so an attacker learns nothing from the reason; it is
+ * only counted.
  *
- * Numbers. The receiver infers the upper half of an extended number (replay.c);
- * the ICV, which covers it, proves it. Numbers end and never wrap (section
- * 3.3.3): after the last one the association is useless. A guest that sends a
- * million packets a second reaches the last of 2^32 in 72 minutes: use ESN.
+ * Sequence numbers. The receiver infers the upper half of an extended number
+ * (replay.c). The ICV covers the upper half, so it proves that the inferred
+ * value is correct. Numbers never wrap (section 3.3.3): after the last one the
+ * association cannot be used any more. A guest that sends a million packets a
+ * second uses up 2^32 numbers in 72 minutes: use ESN.
  *
- * IVs. With AES-GCM a pair of key and IV must be unique for as long as the key
- * is used anywhere. RFC 4106 section 2 therefore wants negotiated keys; ours
- * are configured, and a VM that is started again with its secret begins with
- * number 1 again. So the number alone is not enough. The IV is
+ * IVs. With AES-GCM, a pair of key and IV must be unique for as long as the key
+ * is used anywhere. RFC 4106 section 2 therefore requires negotiated keys. Our
+ * keys are configured, and a VM that is restarted with the same secret starts
+ * with number 1 again, so the number alone cannot be the IV. The IV is
  *
  *      epoch * 2^32 + number
  *
- * where the epoch is the time in seconds at which the association was made. It
- * grows with each packet and with each restart, as long as the clock does not
- * go back and less than 2^32 packets are sent a second. After a migration both
- * the number and the epoch are higher than any that the source uses (sa.h). For
- * AES-CBC an IV must not be predictable (RFC 3602 section 3): it is the number,
- * encrypted with a random key that never leaves the association (NIST SP
- * 800-38A appendix C).
+ * where the epoch is the time in seconds at which the association was created.
+ * The IV increases with each packet and with each restart, as long as the clock
+ * does not go back and less than 2^32 packets a second are sent. After a
+ * migration, both the number and the epoch are higher than any that the source
+ * uses (sa.h). For AES-CBC an IV must be unpredictable (RFC 3602 section 3): it
+ * is the number, encrypted with a random key that never leaves the association
+ * (NIST SP 800-38A appendix C).
  *
- * A restart without state and a receiver with a window do not go together: the
- * receiver takes the new packets for old ones. Where keys are configured and no
- * state is kept, the window has to be off (size 0), as section 3.3.3 expects of
- * such keys. Numbers do not wrap then either.
+ * If a sender restarts without its state, a receiver with a replay window takes
+ * the new packets for old ones. So with configured keys and without saved
+ * state, the window must be off (size 0); section 3.3.3 describes this for such
+ * keys. Numbers never wrap in this case either.
  *
- * Left out are algorithms without integrity (RFC 8221 section 4 forbids
+ * Not implemented: algorithms without integrity (RFC 8221 section 4 forbids
  * them), IKE, and UDP encapsulation.
  */
 #include <assert.h>
@@ -71,10 +74,10 @@
 #include "net/packet/segment.h"
 
 #define TRAILER_LEN     2u      /* pad length, next header */
-#define NONCE_LEN       12u     /* of GCM: salt and IV */
-#define MAC_MAX         32u     /* before it is cut to the ICV */
+#define NONCE_LEN       12u     /* nonce of GCM: salt and IV */
+#define MAC_MAX         32u     /* before truncation to the ICV */
 
-/* The parts of a packet, wherever they stand. */
+/* Pointers to the parts of a packet. */
 typedef struct Parts {
     uint64_t sequence;
     const uint8_t *head;        /* SPI to IV */
@@ -90,7 +93,7 @@ static size_t head_len(const EspSa *sa)
 
 /* --- ICV and cipher ------------------------------------------------------- */
 
-/* Of the packet and, with ESN, the upper half of its number (section 2.2.1). */
+/* The packet and, with ESN, the upper half of its number (section 2.2.1). */
 static bool make_hmac(EspSa *sa, const Parts *p, uint8_t mac[MAC_MAX])
 {
     uint8_t high[4];
@@ -104,7 +107,7 @@ static bool make_hmac(EspSa *sa, const Parts *p, uint8_t mac[MAC_MAX])
            EVP_MAC_final(sa->mac, mac, &len, MAC_MAX);
 }
 
-/* RFC 4106 section 5: with ESN the number stands there whole. */
+/* RFC 4106 section 5: with ESN the AAD has the complete number. */
 static size_t make_aad(const EspSa *sa, const Parts *p, uint8_t aad[12])
 {
     size_t len = 4;
@@ -225,7 +228,7 @@ size_t esp_payload_max(const EspSa *sa, size_t room)
 
 /* --- sealing -------------------------------------------------------------- */
 
-/* The IV of a number; see above. */
+/* Writes the IV for a number; see "IVs" above. */
 static bool put_iv(EspSa *sa, uint64_t sequence, uint8_t *iv)
 {
     uint8_t block[ESP_BLOCK] = { 0 };
@@ -266,7 +269,7 @@ static bool is_sealable(const EspSa *sa, size_t payload, size_t room)
            esp_sealed_len(sa, payload) <= room;
 }
 
-/* There is enough room at @out. */
+/* The caller has checked that @out is large enough. */
 static EspResult seal(EspSa *sa, uint8_t next, const struct iovec *iov,
                       int iovcnt, uint8_t *out, size_t payload)
 {
@@ -325,7 +328,7 @@ bool esp_spi(const struct iovec *iov, int iovcnt, uint32_t *spi)
     return true;
 }
 
-/* Section 2.4: padding is 1, 2, 3, ... A faulty peer may have made another. */
+/* Section 2.4: padding is 1, 2, 3, ...; a faulty peer may send other octets. */
 static EspResult read_trailer(const Parts *p, size_t *payload, uint8_t *next)
 {
     uint8_t pad = p->text[p->text_len - 2];
@@ -343,7 +346,7 @@ static EspResult read_trailer(const Parts *p, size_t *payload, uint8_t *next)
     return *next == ESP_NEXT_NONE ? ESP_DUMMY : ESP_GOOD;
 }
 
-/* Sets @p->text_len once there is something at @p->text. */
+/* Sets @p->text_len as soon as @p->text has data. */
 static EspResult open_packet(EspSa *sa, const struct iovec *iov, int iovcnt,
                              size_t room, Parts *p, size_t *payload,
                              uint8_t *next)
@@ -353,7 +356,7 @@ static EspResult open_packet(EspSa *sa, const struct iovec *iov, int iovcnt,
     size_t rest = head_len(sa) + sa->algorithm->icv_len;
     EspResult result;
 
-    /* Blocks have four octets or more: there is a trailer. */
+    /* Blocks have at least four octets, so there is space for the trailer. */
     if (len <= rest || (len - rest) % sa->algorithm->block) {
         return ESP_SHORT;
     }
@@ -392,7 +395,7 @@ EspResult esp_open(EspSa *sa, const struct iovec *iov, int iovcnt, void *out,
         sa->counters.octets += *len;
     } else {
         OPENSSL_cleanse(out, p.text_len);
-        ERR_clear_error();      /* nobody else is to find it */
+        ERR_clear_error();      /* must not stay for other users */
         *len = *next = 0;
     }
     return result;

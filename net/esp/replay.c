@@ -19,7 +19,7 @@ static uint64_t bit_of(uint64_t sequence)
     return 1ull << sequence % 64;
 }
 
-/* Before the window: how many numbers @sequence is below the top decides. */
+/* Is it before the window? That is: at least @size below the top. */
 static bool is_before(const EspReplay *r, uint64_t sequence)
 {
     return sequence < r->top && r->top - sequence >= r->size;
@@ -46,9 +46,9 @@ bool esp_replay_init(EspReplay *r, uint32_t size, bool esn)
 }
 
 /*
- * The upper half that puts @low into the window or after it, as near as can be.
- * Appendix A2.1: the window lies in one subspace of 2^32 numbers (case A) or in
- * two (case B). There is no subspace before the first.
+ * Infers the upper half for @low: the nearest that is in the window or after
+ * it. Appendix A2.1: the window is in one subspace of 2^32 numbers (case A) or
+ * in two (case B). There is no subspace before the first.
  */
 static uint64_t infer_high(const EspReplay *r, uint32_t low)
 {
@@ -66,13 +66,13 @@ bool esp_replay_check(const EspReplay *r, uint32_t low, uint64_t *sequence)
     uint64_t high = r->esn ? infer_high(r, low) : 0;
 
     if (high > UINT32_MAX) {
-        return false;           /* there is no number after 2^64 - 1 */
+        return false;           /* 2^64 - 1 is the last number */
     }
     *sequence = high << 32 | low;
     return r->size == 0 || !is_seen(r, *sequence);
 }
 
-/* Words that come into the window are empty. There are few, however far. */
+/* Clears the words that enter the window; at most all words of the ring. */
 static void advance(EspReplay *r, uint64_t top)
 {
     uint64_t fresh = top / 64 - r->top / 64;
@@ -102,7 +102,7 @@ void esp_replay_save(const EspReplay *r, EspReplayState *state)
     }
 }
 
-/* @sequence is less than ESP_WINDOW_MAX before a top as high as @state's. */
+/* @sequence is at most ESP_WINDOW_MAX - 1 below the top of @state. */
 static bool has_seen(const EspReplayState *state, uint64_t sequence)
 {
     uint64_t i = state->top - sequence;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The inside of a security association: for net/esp only */
+/* Internals of a security association: for net/esp only */
 #ifndef NET_ESP_SA_INTERNAL_H
 #define NET_ESP_SA_INTERNAL_H
 
@@ -11,8 +11,8 @@
 #define ESP_BLOCK               16u     /* of AES */
 
 /*
- * Rules: what stands before @next never changes after esp_sa_new(). The
- * contexts hold the keys; a packet brings only its IV.
+ * Rules: the members before @next never change after esp_sa_new(). The contexts
+ * hold the keys; only the IV is set for each packet.
  */
 struct EspSa {
     const EspAlgorithm *algorithm;
@@ -22,18 +22,18 @@ struct EspSa {
     uint32_t epoch;
     uint8_t salt[ESP_SALT_LEN];
     EVP_CIPHER_CTX *cipher;     /* NULL: none */
-    EVP_CIPHER_CTX *iv;         /* outbound CBC: numbers to IVs */
-    EVP_MAC_CTX *mac;           /* NULL: the cipher makes the ICV */
+    EVP_CIPHER_CTX *iv;         /* outbound CBC: makes IVs from numbers */
+    EVP_MAC_CTX *mac;           /* NULL: the cipher computes the ICV */
 
-    uint64_t next;              /* outbound: to be used next; 0: none */
-    uint64_t limit;             /* outbound: the last number of this host */
-    bool is_lent;               /* what is behind @limit is another host's */
+    uint64_t next;              /* outbound: next number; 0: none left */
+    uint64_t limit;             /* outbound: last number of this host */
+    bool is_lent;               /* another host has those after @limit */
     EspReplay replay;           /* inbound */
     EspSaCounters counters;
 };
 
 /**
- * esp_sa_take_number: the number of a packet that is sealed now
+ * esp_sa_take_number: take the sequence number for a packet
  *
  * Returns: 0 if none is left; numbers never wrap (RFC 4303 section 3.3.3)
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Security associations of ESP: algorithms, keys, numbers (RFC 4301, 4303) */
+/* Security associations of ESP: algorithms, keys, sequence numbers */
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/params.h>
@@ -16,9 +16,9 @@
     .iv_len = 8, .icv_len = 16, .block = 4, \
     .fetch = "AES-" #bits "-GCM", \
 }
-/* RFC 2404: a key of 160 bits, 96 bits of ICV. */
+/* RFC 2404: a key of 160 bits, an ICV of 96 bits. */
 #define HMAC_SHA1       .auth_key_len = 20, .icv_len = 12, .digest = "SHA1"
-/* RFC 4868: a key of 256 bits, 128 bits of ICV. */
+/* RFC 4868: a key of 256 bits, an ICV of 128 bits. */
 #define HMAC_SHA256     .auth_key_len = 32, .icv_len = 16, .digest = "SHA256"
 #define CBC(bits, hmac_name, hmac) { \
     .name = "aes-cbc-" #bits "-" hmac_name, .cipher = ESP_CIPHER_AES_CBC, \
@@ -103,7 +103,7 @@ static EVP_CIPHER_CTX *make_cipher(const char *name, const uint8_t *key,
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, NULL);
     EVP_CIPHER_CTX *ctx = cipher ? EVP_CIPHER_CTX_new() : NULL;
 
-    /* Padding is ESP's own. */
+    /* ESP adds its own padding. */
     if (ctx && (!EVP_CipherInit_ex2(ctx, cipher, key, NULL, encrypts, NULL) ||
                 !EVP_CIPHER_CTX_set_padding(ctx, 0))) {
         EVP_CIPHER_CTX_free(ctx);
@@ -113,7 +113,7 @@ static EVP_CIPHER_CTX *make_cipher(const char *name, const uint8_t *key,
     return ctx;
 }
 
-/* The key is nobody's: it only makes numbers unpredictable (see esp.c: IVs). */
+/* Uses a random key: it only makes IVs unpredictable (see esp.c: IVs). */
 static EVP_CIPHER_CTX *make_iv_cipher(void)
 {
     EVP_CIPHER_CTX *ctx = NULL;
@@ -217,7 +217,7 @@ void esp_sa_free(EspSa *sa)
     if (!sa) {
         return;
     }
-    /* Each of them overwrites what it holds. */
+    /* These functions overwrite the keys. */
     EVP_CIPHER_CTX_free(sa->cipher);
     EVP_CIPHER_CTX_free(sa->iv);
     EVP_MAC_CTX_free(sa->mac);
@@ -239,7 +239,7 @@ const EspSaCounters *esp_sa_counters(const EspSa *sa)
     return &sa->counters;
 }
 
-/* --- numbers -------------------------------------------------------------- */
+/* --- sequence numbers ----------------------------------------------------- */
 
 uint64_t esp_sa_next(const EspSa *sa)
 {
@@ -257,7 +257,7 @@ bool esp_sa_is_spent(const EspSa *sa)
            esp_sa_next(sa) == 0;
 }
 
-/* The number @steps after @number; 0 if there is none. */
+/* Returns: the number @steps after @number; 0 if that is beyond the last */
 static uint64_t number_after(const EspSa *sa, uint64_t number, uint64_t steps)
 {
     return number && steps <= last_number(sa) - number ? number + steps : 0;
@@ -273,7 +273,7 @@ uint64_t esp_sa_take_number(EspSa *sa)
     return number;
 }
 
-/* The first number that is not of this host. */
+/* Returns: the first number that belongs to the other host */
 static uint64_t lent_from(const EspSa *sa)
 {
     return sa->limit < last_number(sa) ? sa->limit + 1 : 0;

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The object vmmnet-handoff: the VM's addresses go with it when it migrates
+ * The object vmmnet-handoff: moves the VM's addresses when the VM migrates
  *
  * Theory of operation
  *
- * Addresses of a VM are the host's (virtio-vmrpc has them as address6), so what
- * moves them needs privileges that QEMU has not: vmmnet-hostd does it. No hook
- * of libvirt runs at the switch-over; so QEMU asks.
+ * Some addresses of a VM are addresses of the host (address6 of virtio-vmrpc),
+ * so moving them needs privileges that QEMU does not have: vmmnet-hostd has
+ * them. libvirt runs no hook at the switch-over, so QEMU itself asks.
  *
- * An address must not be on two hosts at once. The source gives it back when
- * it stands still for the last part of its state, and waits for the answer, for
- * a time that a guest does not mind. The destination asks for it when the VM
- * begins to run there, which is after that. If it does not come to this, the
- * source goes on, and takes it back. A source without an answer says so in the
- * stream, and the destination gives it some time.
+ * An address must not be on two hosts at once. The source yields the address
+ * when the VM is stopped for the last part of its state, and waits for the
+ * answer for a short time that a guest tolerates. The destination takes the
+ * address when the VM starts to run there, which is after that. If the
+ * migration fails, the source continues and takes the address back. A source
+ * that got no answer in time says so in the migration stream, and the
+ * destination then waits a little before it takes.
  *
- * Taking waits for nothing: sockets of the guest are there when the address is
- * (hw/vmrpc). While nobody can be asked, QEMU goes on to try. But a VM that
- * starts anew, and does not come from elsewhere, has its addresses before its
- * devices, which refuse to be without.
+ * Taking does not block: the guest's sockets get the address as soon as the
+ * host has it (hw/vmrpc). While vmmnet-hostd does not answer, QEMU repeats the
+ * request. But a VM that is started without an incoming migration takes its
+ * addresses before its devices are created, because the devices fail without
+ * them.
  *
- * Of a VM that was paused before it migrates, no handler is told that it stops;
- * that its state is about to be completed is what it hears then.
+ * For a VM that was paused before the migration, no handler reports a stop;
+ * QEMU then uses the notification that the state is about to be completed.
  */
 #include "qemu/osdep.h"
 
@@ -41,12 +43,12 @@
 #define TYPE_VMMNET_HANDOFF     "vmmnet-handoff"
 #define DEFAULT_PATH            "/run/vmmnet/hostd.sock"
 #define YIELD_MS                200
-#define TAKE_MS                 5000    /* for an answer */
+#define TAKE_MS                 5000    /* time limit for an answer */
 #define RETRY_MS                1000
-#define LATE_MS                 2000    /* for who had no time to give back */
+#define LATE_MS                 2000    /* delay if the source is late */
 
 typedef enum HandoffState {
-    HANDOFF_WAITING,            /* the VM has not run here */
+    HANDOFF_WAITING,            /* the VM has not run here yet */
     HANDOFF_TAKING,
     HANDOFF_HELD,
     HANDOFF_YIELDED,
@@ -67,19 +69,19 @@ struct VmmnetHandoff {
     Object parent;
 
     char *vm, *path;
-    HandoffTalk *talk;          /* NULL: the object is not complete */
+    HandoffTalk *talk;          /* NULL: the object is incomplete */
     HandoffState state;
-    char *error;                /* NULL: nothing is wrong */
-    bool wanted;                /* the VM is here */
-    bool left;                  /* not any more, as it migrates */
+    char *error;                /* NULL: no error */
+    bool wanted;                /* the VM runs here, or will */
+    bool left;                  /* it migrates to another host */
     bool late;                  /* the last yield has no answer yet */
-    bool patient;               /* that of the source has none */
-    QEMUTimer *timer;           /* to ask again */
+    bool patient;               /* the source's yield had no answer */
+    QEMUTimer *timer;           /* for the next attempt */
     VMChangeStateEntry *vmstate;
     NotifierWithReturn precopy, migration;
 };
 
-/* It has no name any more while it is finalized. */
+/* Without its name, because the object has none while it is finalized. */
 static const char *id_of(const VmmnetHandoff *h)
 {
     const char *id = object_get_canonical_path_component(OBJECT(h));
@@ -93,7 +95,7 @@ static void set_state(VmmnetHandoff *h, HandoffState state)
     trace_vmmnet_handoff_state(id_of(h), state_names[state]);
 }
 
-/* What is wrong still is told once. */
+/* Reports an error, but the same error only once. */
 static void set_error(VmmnetHandoff *h, const char *error)
 {
     if (error && g_strcmp0(error, h->error)) {
@@ -116,7 +118,7 @@ static void follow_fd(VmmnetHandoff *h, IOHandler *readable)
     }
 }
 
-/* @heard: not HANDOFF_NOTHING */
+/* @heard is not HANDOFF_NOTHING. */
 static void heard_it(VmmnetHandoff *h, HandoffHeard heard, const GError *err)
 {
     timer_del(h->timer);
@@ -138,7 +140,7 @@ static void readable(void *opaque)
     g_autoptr(GError) err = NULL;
     HandoffHeard heard;
 
-    /* It is closed when the answer is there. */
+    /* Close it after the answer. */
     qemu_set_fd_handler(fd, NULL, NULL, NULL);
     heard = handoff_talk_hear(h->talk, &err);
     if (heard == HANDOFF_NOTHING) {
@@ -187,8 +189,8 @@ static void take(VmmnetHandoff *h)
 }
 
 /*
- * Wait for the answer: the VM does not run.
- * @otherwise: what it means that there is none within @ms
+ * Waits for the answer; the VM does not run.
+ * @otherwise: the consequence if there is no answer within @ms, for the message
  */
 static void settle(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
                    const char *otherwise)
@@ -209,7 +211,7 @@ static void settle(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
     g_prefix_error(&err, "%s: ", otherwise);
     set_error(h, err->message);
     set_state(h, HANDOFF_ERROR);
-    follow_fd(h, readable);     /* the answer may come, and be of use */
+    follow_fd(h, readable);     /* a late answer is still of use */
 }
 
 static void yield(VmmnetHandoff *h)
@@ -220,7 +222,7 @@ static void yield(VmmnetHandoff *h)
     }
 }
 
-/* --- what happens to the VM ----------------------------------------------- */
+/* --- events of the VM ----------------------------------------------------- */
 
 static void vm_state_changed(void *opaque, bool running, RunState state)
 {
@@ -242,7 +244,7 @@ static int precopy_changed(NotifierWithReturn *notifier, void *data,
     VmmnetHandoff *h = container_of(notifier, VmmnetHandoff, precopy);
     const PrecopyNotifyData *event = data;
 
-    /* Not for a snapshot, with which the VM stays. */
+    /* Not for a snapshot: the VM stays here. */
     if (event->reason == PRECOPY_NOTIFY_COMPLETE &&
         runstate_check(RUN_STATE_FINISH_MIGRATE) && h->wanted) {
         h->left = true;
@@ -256,14 +258,14 @@ static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
 {
     VmmnetHandoff *h = container_of(notifier, VmmnetHandoff, migration);
 
-    /* Also of a VM that stays paused. */
+    /* Also for a VM that stays paused. */
     if (ev->type == MIG_EVENT_PRECOPY_FAILED && h->left) {
         take(h);
     }
     return 0;
 }
 
-/* --- what the destination has to know ------------------------------------- */
+/* --- state for the destination -------------------------------------------- */
 
 static bool is_late(void *opaque)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To ask vmmnet-hostd for the addresses of a VM, and to give them back
+ * The connection to vmmnet-hostd, to take and yield the addresses of a VM
  *
- * There is a connection while an answer is missing, and no longer, so that a
- * server that is restarted in between is not noticed. What is asked meanwhile
- * goes by the same connection, since only there it stays behind what was asked
- * before: a "take" that is followed after the "yield" that was to undo it would
- * leave an address on a host that the VM has left.
+ * A connection exists only while an answer is missing, so a restart of the
+ * server at other times has no effect. All requests that are made meanwhile use
+ * the same connection, because only this keeps their order: if a "take" were
+ * executed after the "yield" that was to undo it, an address would stay on a
+ * host that the VM has left.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,10 +22,10 @@
 
 struct HandoffTalk {
     char *path, *vm;
-    int fd;                     /* -1: there is no connection */
-    unsigned missing;           /* answers */
+    int fd;                     /* -1: no connection */
+    unsigned missing;           /* missing answers */
     char in[LINE_MAX_LEN];
-    size_t have;                /* of @in */
+    size_t have;                /* octets in @in */
 };
 
 static GQuark error_quark(void)
@@ -76,9 +76,9 @@ int handoff_talk_fd(const HandoffTalk *t)
     return t->fd;
 }
 
-/* --- asking --------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------- */
 
-/* Returns -1 with @errp if it cannot be done at once. */
+/* Returns: -1 with @errp if it cannot connect at once */
 static int dial(const HandoffTalk *t, GError **errp)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -118,7 +118,7 @@ static bool send_line(HandoffTalk *t, HandoffVerb verb, GError **errp)
                                             ? "take" : "yield", t->vm);
     ssize_t len = strlen(line);
 
-    /* A socket has room for a line, unless nobody reads. */
+    /* A socket buffer has space for a line, unless the server does not read. */
     if (send(t->fd, line, len, MSG_NOSIGNAL) == len) {
         t->missing++;
         return true;
@@ -143,7 +143,7 @@ bool handoff_talk_ask(HandoffTalk *t, HandoffVerb verb, GError **errp)
     return true;
 }
 
-/* --- hearing -------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------- */
 
 static HandoffHeard lost(HandoffTalk *t, GError **errp, const char *why)
 {
@@ -170,7 +170,7 @@ static HandoffHeard read_answer(const HandoffTalk *t, const char *line,
     return HANDOFF_REFUSED;
 }
 
-/* The answers that are whole; HANDOFF_NOTHING unless the last is there. */
+/* Reads complete answers; HANDOFF_NOTHING while the last one is missing. */
 static HandoffHeard take_answers(HandoffTalk *t, GError **errp)
 {
     HandoffHeard heard = HANDOFF_NOTHING;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To ask vmmnet-hostd for the addresses of a VM, and to give them back
+ * The connection to vmmnet-hostd, to take and yield the addresses of a VM
  * (docs/hostd.md)
  *
- * Nothing here waits, but handoff_talk_settle(). One thread uses a talk, or a
- * lock does.
+ * Only handoff_talk_settle() blocks. A HandoffTalk may be used by one thread
+ * only, or under a lock.
  */
 #ifndef NET_HANDOFF_TALK_H
 #define NET_HANDOFF_TALK_H
@@ -20,53 +20,56 @@ typedef enum HandoffVerb {
 } HandoffVerb;
 
 typedef enum HandoffHeard {
-    HANDOFF_NOTHING,            /* the answer has not come yet */
+    HANDOFF_NOTHING,            /* there is no answer yet */
     HANDOFF_DONE,
-    HANDOFF_REFUSED,            /* it is an error */
-    HANDOFF_LOST,               /* the connection has ended without it */
+    HANDOFF_REFUSED,            /* the answer is an error */
+    HANDOFF_LOST,               /* the connection ended before the answer */
 } HandoffHeard;
 
 /**
- * handoff_talk_new: nothing is asked yet
- * @path: of the UNIX socket
+ * handoff_talk_new: create, without a connection
+ * @path: path of the UNIX socket
  * @vm: the VM's UUID, in lower case
  */
 HandoffTalk *handoff_talk_new(const char *path, const char *vm);
 
-/** handoff_talk_free: hangs up; NULL is allowed */
+/** handoff_talk_free: closes the connection; @t may be NULL */
 void handoff_talk_free(HandoffTalk *t);
 
-/** handoff_talk_try: does anybody listen? */
+/** handoff_talk_try: does a server listen? */
 bool handoff_talk_try(const HandoffTalk *t, GError **errp);
 
 /**
- * handoff_talk_ask: ask, behind what has no answer yet
+ * handoff_talk_ask: send a request, after those without an answer
  *
- * Returns: false with @errp if nobody can be asked
+ * Returns: false with @errp if it cannot be sent
  */
 bool handoff_talk_ask(HandoffTalk *t, HandoffVerb verb, GError **errp);
 
 /**
- * handoff_talk_hear: what is the answer to what was asked last?
+ * handoff_talk_hear: get the answer to the last request
  *
- * Returns: with @errp set for HANDOFF_REFUSED and HANDOFF_LOST
+ * Returns: for HANDOFF_REFUSED and HANDOFF_LOST, with @errp set
  */
 HandoffHeard handoff_talk_hear(HandoffTalk *t, GError **errp);
 
 /**
- * handoff_talk_settle: ask, and wait for the answer
- * @ms: at most, within which a server that has been restarted is asked again
+ * handoff_talk_settle: send a request and wait for the answer
+ * @ms: time limit; if the server restarts within this time, the request is
+ *      repeated
  *
- * Returns: as handoff_talk_hear(); with @errp set for HANDOFF_NOTHING, too,
- * whose answer may still come
+ * Returns: as handoff_talk_hear(); @errp is also set for HANDOFF_NOTHING, whose
+ * answer may still come
  */
 HandoffHeard handoff_talk_settle(HandoffTalk *t, HandoffVerb verb, unsigned ms,
                                  GError **errp);
 
-/** handoff_talk_fd: readable when there is something to hear; -1: no need */
+/**
+ * handoff_talk_fd: readable when there is an answer; -1: nothing to wait for
+ */
 int handoff_talk_fd(const HandoffTalk *t);
 
-/** handoff_talk_hang_up: what has no answer stays without */
+/** handoff_talk_hang_up: close the connection; missing answers are lost */
 void handoff_talk_hang_up(HandoffTalk *t);
 
 #endif /* NET_HANDOFF_TALK_H */

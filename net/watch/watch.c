@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Has something happened to a path? inotify on all that leads to it
+ * Watches a path for changes, with inotify on all folders and links on the way
  *
  * Theory of operation
  *
- * The file is not watched, since it may be missing and is best replaced by
- * rename().  Instead we go the way that the kernel goes from the root to the
- * file, and watch
+ * The file itself is not watched, because it may not exist, and because a
+ * writer should replace it with rename().  Instead the code resolves the path
+ * as the kernel does, from the root to the file, and watches
  *
  *   each folder and link on it    itself: it may be moved or deleted
- *   the folder of the file        for the file's name; also for that of a link
- *                                 in the place of the file, and so on
- *   the last folder that there is for the name that is missing in it
+ *   the folder of the file        for the file's name; if the file is a link,
+ *                                 also the folder of its target, and so on
+ *   the last folder that exists   for the name that is missing in it
  *
- * A folder that is only passed through is not watched for what happens in it,
- * since that can be much (/tmp) and none of it matters.
+ * The contents of a folder that is only passed through are not watched, because
+ * they may change often (/tmp) and are irrelevant.
  *
- * When the way has changed it is gone again and the new one is watched.  Each
- * folder is watched before anything is looked up in it, so a change meanwhile
- * is an event that is yet to be read.  Where that fails, because the folder may
- * not be read or has just gone, the watch is not complete, and says so.
+ * After a change on the way, the path is resolved again and the new way is
+ * watched.  Each folder is watched before a name is looked up in it, so a
+ * concurrent change causes an event that is read later.  If a folder cannot be
+ * watched, because it is not readable or was just deleted, the watch is
+ * incomplete, and path_watch_is_complete() returns false.
  *
- * Changes that a writer makes through a mapping are no events.
+ * Changes through a mapping of the file cause no events.
  */
 #include <errno.h>
 #include <glib.h>
@@ -33,10 +34,10 @@
 
 #include "net/watch/watch.h"
 
-/* Links on a way, as the kernel counts them. */
+/* Maximum number of links, as in the kernel. */
 #define LINKS_MAX       40
 
-/* Buffers of events that one call takes. */
+/* Maximum number of event buffers that one call reads. */
 #define READS_MAX       16
 
 #define SELF    (IN_DELETE_SELF | IN_MOVE_SELF)
@@ -44,24 +45,24 @@
 #define GOES    (IN_DELETE | IN_MOVED_FROM)
 #define CHANGES (IN_ATTRIB | IN_CLOSE_WRITE | IN_MODIFY)
 
-/* --- the way -------------------------------------------------------------- */
+/* --- path resolution ------------------------------------------------------ */
 
-/* From the root to the file. */
+/* A path while it is resolved, from the root to the file. */
 typedef struct Way {
     PathWatch *watch;
-    GString *at;                /* where we are, without links; "": the root */
-    GString *rest;              /* what is left to go */
+    GString *at;                /* the resolved part; "": the root */
+    GString *rest;              /* the part that is not resolved yet */
     unsigned links;
 } Way;
 
-/* The watch is not complete if that cannot be watched. */
+/* If this fails, the watch is incomplete. */
 static void add(PathWatch *w, const char *where, uint32_t mask, bool is_folder,
                 const char *path)
 {
     int wd = -1;
 
     if (w->num < PATH_WATCH_MAX) {
-        /* A folder that is on the way twice is watched for both. */
+        /* A folder that is passed twice is watched for both purposes. */
         wd = inotify_add_watch(w->fd, *where ? where : "/",
                                mask | IN_MASK_ADD);
     }
@@ -85,7 +86,7 @@ static void drop_places(PathWatch *w)
     w->num = 0;
 }
 
-/* Takes the next part off the rest; NULL: there is none. */
+/* Removes the next component from the rest; NULL: none is left. */
 static char *next_part(Way *way)
 {
     size_t begin = strspn(way->rest->str, "/");
@@ -108,14 +109,14 @@ static void go_up(Way *way)
     g_string_truncate(way->at, slash ? slash - way->at->str : 0);
 }
 
-/* @child is a link: what it says takes its place in the rest. */
+/* @child is a link: its target is put before the rest. */
 static bool follow_link(Way *way, const char *child, bool last)
 {
     PathWatch *w = way->watch;
     char target[PATH_MAX];
     ssize_t len;
 
-    /* Replacing a link takes one from the number of its names. */
+    /* Replacing a link changes its link count (IN_ATTRIB). */
     if (!last) {
         add(w, child, SELF | IN_ATTRIB | IN_DONT_FOLLOW, false, NULL);
     }
@@ -133,7 +134,7 @@ static bool follow_link(Way *way, const char *child, bool last)
     return true;
 }
 
-/* The way ends here; @name is what it lacks. */
+/* The path ends here: @name does not exist. */
 static void lacks(PathWatch *w, const char *folder, const char *child,
                   int error, bool last)
 {
@@ -144,7 +145,7 @@ static void lacks(PathWatch *w, const char *folder, const char *child,
     }
 }
 
-/* Goes on by @part, which is neither "." nor ".."; false: the way ends. */
+/* Resolves @part, which is not "." or ".."; false: the path ends here. */
 static bool go_down(Way *way, const char *part)
 {
     g_autofree char *child = g_strconcat(way->at->str, "/", part, NULL);
@@ -158,7 +159,7 @@ static bool go_down(Way *way, const char *part)
     }
     if (lstat(child, &st) < 0) {
         lacks(w, way->at->str, child, errno, last);
-        /* It may have come before that was watched. */
+        /* It may have been created before the watch was set. */
         if (last || lstat(child, &st) < 0) {
             return false;
         }
@@ -178,7 +179,7 @@ static bool go_down(Way *way, const char *part)
     return true;
 }
 
-/* Goes the way and watches it. */
+/* Resolves the path and watches it. */
 static void go(PathWatch *w)
 {
     Way way = { .watch = w };
@@ -209,7 +210,7 @@ static void go(PathWatch *w)
 
 /* --- events --------------------------------------------------------------- */
 
-/* A file that was created is empty, a link is whole. */
+/* A created file is empty at first, but a link is complete. */
 static bool is_link(const char *path)
 {
     struct stat st;
@@ -218,7 +219,7 @@ static bool is_link(const char *path)
            (S_ISLNK(st.st_mode) || st.st_nlink > 1);
 }
 
-/* Something has happened to the name that @place is about. */
+/* An event about the name that @place is watched for. */
 static unsigned take_name(const PathWatchPlace *place, uint32_t mask,
                           bool *other_way)
 {
@@ -245,7 +246,7 @@ static unsigned take(const PathWatch *w, const struct inotify_event *ev,
         const PathWatchPlace *place = &w->place[i];
 
         if (place->wd != ev->wd) {
-            continue;           /* perhaps of a watch that was given up */
+            continue;           /* from a watch that was removed */
         }
         if (ev->mask & (SELF | IN_IGNORED | IN_UNMOUNT) ||
             (!ev->len && ev->mask & IN_ATTRIB)) {

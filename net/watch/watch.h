@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Has something happened to a path? inotify on all that leads to it */
+/*
+ * Watches a path for changes, with inotify on all folders and links on the way
+ */
 #ifndef NET_WATCH_WATCH_H
 #define NET_WATCH_WATCH_H
 
 #include <stdbool.h>
 
-/* Folders and links on the way; a path with more is not watched whole. */
+/* Maximum number of folders and links; more make the watch incomplete. */
 #define PATH_WATCH_MAX          64
 
-/* Things that may have happened, any number of them at once. */
+/* Events; several can occur at once. */
 enum {
-    /* The file was created, written to, or has other attributes. */
+    /* The file was created or written, or its attributes changed. */
     PATH_WATCH_PART = 1,
     /*
-     * A writer has closed the file, another file is at the path, none is, or
-     * the way there is another; or events were lost.
+     * A writer has closed the file; or the path has another file, or none; or
+     * the way to it has changed; or events were lost.
      */
     PATH_WATCH_WHOLE = 2,
 };
 
 typedef struct PathWatchPlace {
     int wd;
-    bool is_folder;             /* the file, or its last link, is looked up */
-    char *path;                 /* of the name that matters; NULL: none */
+    bool is_folder;             /* the file, or its last link, is in it */
+    char *path;                 /* path of the watched name; or NULL */
 } PathWatchPlace;
 
 typedef struct PathWatch {
-    int fd;                     /* readable when there is news; -1: none */
+    int fd;                     /* readable when events exist; -1: none */
     bool complete;
     char *path;
     unsigned num;
@@ -34,25 +36,25 @@ typedef struct PathWatch {
 } PathWatch;
 
 /**
- * path_watch_init: begin
- * @path: absolute; nothing need be there
+ * path_watch_init: start to watch a path
+ * @path: absolute; it need not exist
  *
- * There is no error: where the system has no inotify left, or a folder may not
- * be read, path_watch_is_complete() is false.
+ * This cannot fail: if the system has no inotify instance left, or a folder is
+ * not readable, path_watch_is_complete() returns false.
  */
 void path_watch_init(PathWatch *w, const char *path);
 
 void path_watch_destroy(PathWatch *w);
 
-/** path_watch_set: watch what is on the way now, unless all of it is watched */
+/** path_watch_set: resolve and watch the path, unless the watch is complete */
 void path_watch_set(PathWatch *w);
 
 /**
  * path_watch_is_complete: is every folder and link on the way watched?
  *
- * If not, look at the path again now and then, after path_watch_set().  File
- * systems that other hosts change as well, and what is mounted over a folder on
- * the way, tell nobody.
+ * If not, look at the path again from time to time, after path_watch_set().
+ * Changes that other hosts make on a shared file system, and mounts over a
+ * folder on the way, cause no events.
  */
 static inline bool path_watch_is_complete(const PathWatch *w)
 {
@@ -60,12 +62,13 @@ static inline bool path_watch_is_complete(const PathWatch *w)
 }
 
 /**
- * path_watch_read: take what has come; does not wait
+ * path_watch_read: read the pending events; does not block
  *
- * Look at the path after it, not before: it may have begun to watch another
- * folder.  When more has come than a call takes, @fd stays readable.
+ * Look at the path after this call, not before, because the call may start to
+ * watch another folder.  If more events are pending than one call reads, @fd
+ * stays readable.
  *
- * Returns: PATH_WATCH_*, 0 if it was about something else
+ * Returns: PATH_WATCH_*; 0 if no event was relevant
  */
 unsigned path_watch_read(PathWatch *w);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The host on the foreign link: its addresses (RFC 4862), and which of them is
- * the care-of address
+ * The host on the foreign link: its addresses (RFC 4862), and the choice of the
+ * care-of address
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ void mip6_address_begin(Mip6CareOf *c, int64_t now, Mip6Address *a,
     a->next = now;
 }
 
-/* RFC 4862 section 5.4.2: a probe, then one interval of silence. */
+/* RFC 4862 section 5.4.2: a probe, then an interval without an answer. */
 void mip6_address_tick(Mip6CareOf *c, int64_t now, Mip6Address *a)
 {
     if (a->state == MIP6_ADDRESS_NONE) {
@@ -65,7 +65,7 @@ int64_t mip6_address_deadline(const Mip6Address *a, int64_t now)
     if (a->state == MIP6_ADDRESS_TENTATIVE) {
         at = mip6_careof_min_time(at, a->next);
     }
-    /* The end of its preference makes another one the better. */
+    /* When its preferred lifetime ends, another address may be better. */
     return a->preferred > now ? mip6_careof_min_time(at, a->preferred) : at;
 }
 
@@ -96,7 +96,7 @@ static Mip6Address *address_free(Mip6CareOf *c)
     return NULL;
 }
 
-/* The address that a router's prefix has made. */
+/* The address that was made from a router's prefix. */
 static Mip6Address *address_in(Mip6CareOf *c, const struct in6_addr *prefix)
 {
     for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
@@ -110,7 +110,7 @@ static Mip6Address *address_in(Mip6CareOf *c, const struct in6_addr *prefix)
     return NULL;
 }
 
-/* Somebody else has it, or wants it at the same time. */
+/* Another node has the address, or probes it at the same time. */
 void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
 {
     a->state = MIP6_ADDRESS_DUPLICATE;
@@ -127,7 +127,7 @@ void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
     mip6_careof_tell(c);
 }
 
-/* The router that offers it is not there. */
+/* The router that advertises its prefix does not answer. */
 static bool is_orphan(const Mip6CareOf *c, int64_t now, const Mip6Address *a)
 {
     const Mip6Neighbour *n = mip6_neighbour_find((Mip6CareOf *)c, &a->router);
@@ -136,7 +136,7 @@ static bool is_orphan(const Mip6CareOf *c, int64_t now, const Mip6Address *a)
                          n->reach == MIP6_REACH_FAILED);
 }
 
-/* RFC 4862 section 5.5.3; @router offers it. */
+/* RFC 4862 section 5.5.3; @router has advertised the prefix. */
 void mip6_address_prefix(Mip6CareOf *c, int64_t now,
                          const PacketNdPrefix *p,
                          const struct in6_addr *router)
@@ -155,7 +155,7 @@ void mip6_address_prefix(Mip6CareOf *c, int64_t now,
         if (is_orphan(c, now, a)) {
             a->router = *router;
         }
-        /* (e): nobody shortens a lifetime below two hours by a forged one. */
+        /* (e): a forged advertisement must not shorten it below two hours. */
         if (valid < a->valid && valid < now + TWO_HOURS) {
             valid = mip6_careof_min_time(a->valid, now + TWO_HOURS);
         }
@@ -173,11 +173,11 @@ void mip6_address_prefix(Mip6CareOf *c, int64_t now,
     }
 }
 
-/* --- which one ------------------------------------------------------------ */
+/* --- selection ------------------------------------------------------------ */
 
 /*
- * Neither the order nor the lifetimes of advertisements make another address
- * the better: each change is a registration.
+ * The order and the lifetimes in advertisements do not make another address
+ * better, because each change costs a registration.
  */
 static bool is_better(const Mip6CareOf *c, const Mip6Address *a,
                       const Mip6Address *b, int64_t now)

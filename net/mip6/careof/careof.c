@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A host of its own on the foreign link (RFC 4861, 4862)
+ * The mobile node's own host on the foreign link (RFC 4861, 4862)
  *
  * Theory of operation
  * ===================
  *
- * The host has a MAC address that is not the guest's. It begins with a router
- * solicitation and duplicate address detection for its link-local address, both
- * at once: nobody waits for the one before the other, as the solicitation may
- * come from "::" (RFC 4861 section 6.3.7 allows a source that is not assigned).
- * Each prefix of a router advertisement that is for autonomous configuration
- * makes an address, up to MIP6_CAREOF_ADDRESSES, which is probed once and then
- * used. A second advertisement is not waited for. If somebody else has the
- * address, another identifier is tried, IDGEN_RETRIES times a prefix.
+ * This host has a MAC address of its own, different from the guest's. It starts
+ * with a router solicitation and with duplicate address detection for its
+ * link-local address, at the same time: the solicitation need not wait, because
+ * its source may be "::" (RFC 4861 section 6.3.7). For each prefix with the A
+ * flag in a router advertisement it makes an address, up to
+ * MIP6_CAREOF_ADDRESSES, which is probed once and then used. It does not wait
+ * for a second advertisement. If another node has the address, it tries another
+ * interface identifier, up to IDGEN_RETRIES times for a prefix.
  *
- * Everything that strangers can fill is a small table: addresses and prefixes
- * of advertisements, neighbours. A full table takes no more, but a default
- * router replaces a neighbour that is none. Nothing is learned from
- * solicitations but the answer's destination, and nothing from advertisements
- * for neighbours that were not asked for.
+ * All state that unknown nodes can create is in small tables: addresses and
+ * prefixes from advertisements, and neighbours. A full table accepts no new
+ * entries, except that a default router replaces a neighbour that is not a
+ * router. From solicitations, only the destination of the answer is learned;
+ * from neighbour advertisements, only answers to own solicitations are used.
  *
- * The next hop to a destination is the destination itself if a prefix says so,
- * else the best default router: reachable before others, then by preference
- * (RFC 4191). A router that does not answer three probes is passed over until
- * it speaks again (section 6.3.6), and so are the addresses that it offers
- * (RFC 6724 section 5, rule 5.5). A router that was not known may be that of
- * another link: those that were known are probed. Routers are solicited anew if
- * none is left, be they passed over, withdrawn or expired.
- * Frames wait for resolution with whoever asks.
+ * The next hop to a destination is the destination itself if it is in an
+ * on-link prefix, otherwise the best default router: first by reachability,
+ * then by preference (RFC 4191). A router that does not answer three probes is
+ * not used until it sends again (section 6.3.6), and neither are addresses from
+ * its prefixes (RFC 6724 section 5, rule 5.5). A new router may mean that this
+ * is another link, so the known routers are probed. If no usable router is
+ * left, because all failed, were withdrawn or expired, routers are solicited
+ * again. A frame whose next hop is being resolved waits in the caller.
  *
- * The addresses are those of address.c; prefixes on the link, neighbours and
- * routers those of neighbour.c. Here is what comes in, and the life of it all.
+ * address.c has the addresses; neighbour.c has on-link prefixes, neighbours and
+ * routers. This file processes messages, and starts, stops and ticks the host.
  */
 #include <string.h>
 
@@ -42,7 +42,9 @@
 #define RTR_SOLICITATION_LONGEST (64 * SECOND)  /* RFC 7559 */
 #define REACHABLE_MS            30000u
 #define RETRANS_MS              1000u
-/* Bounds of what an advertisement says: so many timers a second, or so few. */
+/*
+ * Limits for values in advertisements, so timers are neither too fast nor slow.
+ */
 #define RETRANS_MS_MIN          100u
 #define RETRANS_MS_MAX          10000u
 #define REACHABLE_MS_MIN        1000u
@@ -67,7 +69,7 @@ static void take_ra_parameters(Mip6CareOf *c, const PacketNdRa *ra)
         uint32_t ms = bounded(ra->reachable, REACHABLE_MS_MIN,
                               REACHABLE_MS_MAX);
 
-        /* Section 6.3.2: 0.5 to 1.5 times as long. */
+        /* Section 6.3.2: randomised, 0.5 to 1.5 times as long. */
         c->reachable = ms / 2 + c->ops->random(c->opaque) % (ms + 1);
     }
     if (ra->mtu >= PACKET_IP6_MTU_MIN && ra->mtu <= c->link_mtu) {
@@ -103,7 +105,7 @@ static void take_ns(Mip6CareOf *c, int64_t now, const PacketNd *nd,
         return;
     }
     if (a->state == MIP6_ADDRESS_TENTATIVE) {
-        /* Our own probe may come back to us. */
+        /* Our own probe may be looped back. */
         if (probe && memcmp(src_mac, c->mac, PACKET_ETH_ADDR_LEN)) {
             mip6_address_duplicate(c, now, a);
         }
@@ -150,7 +152,7 @@ static void take_na(Mip6CareOf *c, int64_t now, const PacketNd *nd)
         mip6_neighbour_enter(c, now, n, MIP6_REACH_REACHABLE);
     }
     if (n->router > now && !(nd->flags & PACKET_NA_ROUTER)) {
-        n->router = 0;          /* it is none any more */
+        n->router = 0;          /* it is not a router any more */
         mip6_neighbour_miss_router(c, now);
         mip6_careof_tell(c);
     }
@@ -175,7 +177,7 @@ void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
     }
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- start, stop, time ---------------------------------------------------- */
 
 static void forget(Mip6CareOf *c)
 {
@@ -266,7 +268,7 @@ static void solicit_routers(Mip6CareOf *c, int64_t now)
 {
     int64_t gap = RTR_SOLICITATION_GAP;
 
-    /* Three as RFC 4861 has it, then ever more rarely (RFC 7559). */
+    /* RFC 4861: three in short intervals, then increasing ones (RFC 7559). */
     for (unsigned i = MAX_RTR_SOLICITATIONS; i <= c->solicitations; i++) {
         gap = mip6_careof_min_time(gap * 2, RTR_SOLICITATION_LONGEST);
     }
@@ -295,7 +297,7 @@ void mip6_careof_tick(Mip6CareOf *c, int64_t now)
         mip6_address_tick(c, now, a);
         if (a->state == MIP6_ADDRESS_VALID && a->preferred > before &&
             a->preferred <= now) {
-            mip6_careof_tell(c);            /* another one is preferred now */
+            mip6_careof_tell(c);            /* another address is preferred */
         }
     }
     for (unsigned i = 0; i < MIP6_CAREOF_NEIGHBOURS; i++) {

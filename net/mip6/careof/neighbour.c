@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The host on the foreign link: who else is there (RFC 4861): prefixes that are
- * on the link, neighbours, routers, and so the next hop
+ * The host on the foreign link: on-link prefixes, neighbours, routers (RFC
+ * 4861), and next-hop determination
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define MAX_MULTICAST_SOLICIT   3u
 #define DELAY_FIRST_PROBE       (5 * SECOND)
 
-/* --- what is on the link -------------------------------------------------- */
+/* --- on-link prefixes ----------------------------------------------------- */
 
 /* RFC 4861 section 6.3.4. */
 void mip6_neighbour_prefix(Mip6CareOf *c, int64_t now,
@@ -73,7 +73,7 @@ Mip6Neighbour *mip6_neighbour_find(Mip6CareOf *c,
     return NULL;
 }
 
-/* A free entry, or that of the neighbour, no router, least recently used. */
+/* Returns: a free entry, or the least recently used one that is not a router */
 static Mip6Neighbour *neighbour_new(Mip6CareOf *c, int64_t now,
                                     const struct in6_addr *addr)
 {
@@ -158,7 +158,7 @@ Mip6Neighbour *mip6_neighbour_router(Mip6CareOf *c, int64_t now)
     return best;
 }
 
-/* Without a default router, one is looked for. */
+/* If there is no default router, starts to solicit routers. */
 void mip6_neighbour_miss_router(Mip6CareOf *c, int64_t now)
 {
     if (c->solicit == INT64_MAX && !mip6_neighbour_router(c, now)) {
@@ -167,7 +167,7 @@ void mip6_neighbour_miss_router(Mip6CareOf *c, int64_t now)
     }
 }
 
-/* Nobody answers. */
+/* The neighbour has not answered any solicitation. */
 static void neighbour_fail(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
 {
     n->has_mac = false;
@@ -181,9 +181,9 @@ static void neighbour_fail(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
 }
 
 /*
- * Without an address of its own the host cannot ask yet. It asks as soon as
- * there is one, not a whole interval later: a VM that comes home may have
- * arrived by then.
+ * Without a valid address the host cannot send a solicitation yet. It sends one
+ * as soon as an address gets valid, not a whole interval later: a VM that comes
+ * home may have arrived by then.
  */
 static void solicit_neighbour(Mip6CareOf *c, int64_t now, Mip6Neighbour *n)
 {
@@ -284,7 +284,7 @@ void mip6_careof_confirm(Mip6CareOf *c, int64_t now,
 
 /* --- routers -------------------------------------------------------------- */
 
-/* Another router has spoken: are those that were known still there? */
+/* There is a new router: checks if the known ones still answer. */
 static void probe_routers(Mip6CareOf *c, int64_t now)
 {
     for (unsigned i = 0; i < MIP6_CAREOF_NEIGHBOURS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The host on the foreign link: what it says by itself (RFC 4861, 4862) */
+/* The host on the foreign link: messages that it sends (RFC 4861, 4862) */
 #include "net/mip6/careof/internal.h"
 
 void mip6_careof_transmit(Mip6CareOf *c, uint8_t *frame, size_t packet_len,
@@ -67,7 +67,9 @@ bool mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n)
     size_t len;
 
     if (src == &in6addr_any) {
-        /* Any other address of ours will do, and one is valid, or who asks? */
+        /*
+         * Use any own address that is valid; without one, nothing can be sent.
+         */
         for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
             if (c->address[i].state == MIP6_ADDRESS_VALID) {
                 src = &c->address[i].addr;

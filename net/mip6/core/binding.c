@@ -16,28 +16,29 @@
  *    +------------- RETURNING <---------------+
  *                                home
  *
- * Where it says ( + ), a node whose home agent is not known yet is DISCOVERING.
+ * At ( + ), a node that does not know its home agent yet is in DISCOVERING.
  *
- * One Binding Update is out at a time. Each one has a new sequence number, the
- * repeated ones, too (section 11.8); only the answer to the last one counts.
- * Without an answer it is sent again after 1.5 s if nothing is bound, else
- * after 1 s; the time doubles each time, up to 32 s, and stays there: a VM
- * cannot give up. A refusal that is not about the sequence is treated as no
- * answer would be, but waits the longest time at once, as the agent has said
- * that it will not.
+ * Only one Binding Update is unanswered at a time. Each has a new sequence
+ * number, also a retransmission (section 11.8), and only the answer to the last
+ * one is accepted. Without an answer it is retransmitted after 1.5 s if there
+ * is no binding, otherwise after 1 s; the interval doubles each time up to 32 s
+ * and stays there, because a VM cannot give up. A refusal that is not about the
+ * sequence number is handled like a missing answer, but with the longest
+ * interval at once, because the agent has answered.
  *
- * While a new care-of address is being registered the old binding goes on until
- * its lifetime is over, and state is BOUND if the node is bound to that same
- * address. That the agent knows another address is REGISTERING: nothing can
- * be received there.
+ * While a new care-of address is being registered, the old binding exists until
+ * its lifetime ends. The state is BOUND only if the binding is for the current
+ * care-of address. If the agent still has another address, the state is
+ * REGISTERING, because nothing can be received at that address.
  *
- * A sequence number that the agent finds too old (135) is corrected from the
- * answer, and the update is repeated at once. To answer this an attacker must
- * be on the path or have the keys; the rate limit below bounds what he gets.
+ * If the agent finds a sequence number too old (status 135), the number is
+ * corrected from its answer, and the update is repeated at once. To forge this
+ * answer, an attacker must be on the path or have the keys; the rate limit
+ * below bounds the effect.
  *
- * No more than MAX_UPDATE_RATE updates are sent in a second: what is due sooner
- * waits. The rate is that of all bindings with one agent, so ops->not_before()
- * has a say, too.
+ * At most MAX_UPDATE_RATE updates a second are sent; earlier ones are delayed.
+ * The limit applies to all bindings with the same agent together, so
+ * ops->not_before() can delay an update as well.
  */
 #include <string.h>
 
@@ -51,7 +52,9 @@
 #define LONGEST                 (32 * SECOND)
 #define RATE_GAP                (SECOND / 3)    /* of MAX_UPDATE_RATE */
 
-/* A binding is registered again this long before it ends, or at half time. */
+/*
+ * Time before the end of a binding for the refresh; at most half its lifetime.
+ */
 #define REFRESH_BEFORE          (10 * SECOND)
 
 static int64_t lifetime_ns(uint16_t lifetime)
@@ -65,8 +68,8 @@ static bool may_be_bound(const Mip6Binding *b)
 }
 
 /*
- * When the agent's binding ends; INT64_MAX: it has none. An update that was not
- * answered may have been heard all the same.
+ * The end of the agent's binding; INT64_MAX: it has none. The agent may have
+ * received an update that was not answered.
  */
 static int64_t may_end(const Mip6Binding *b)
 {
@@ -85,7 +88,7 @@ static void become(Mip6Binding *b, Mip6State state, Mip6Why why)
     }
 }
 
-/* Begin again with the shortest wait. */
+/* Starts over with the shortest interval. */
 static void restart(Mip6Binding *b, int64_t now)
 {
     b->tries = 0;
@@ -96,7 +99,7 @@ static void restart(Mip6Binding *b, int64_t now)
     }
 }
 
-/* Nothing is bound any more. */
+/* There is no binding any more. */
 static void forget(Mip6Binding *b)
 {
     b->expires = INT64_MAX;
@@ -116,7 +119,7 @@ void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
     b->sent = INT64_MIN;
 }
 
-/* --- where the node is ---------------------------------------------------- */
+/* --- movements ------------------------------------------------------------ */
 
 static bool is_registered(const Mip6Binding *b,
                           const struct in6_addr *care_of)
@@ -191,11 +194,11 @@ void mip6_binding_home(Mip6Binding *b, int64_t now)
     mip6_binding_tick(b, now);
 }
 
-/* --- what comes from the home agent --------------------------------------- */
+/* --- messages of the home agent ------------------------------------------- */
 
 /*
- * Section 11.7.3: what is left of the lifetime that the agent grants. It counts
- * from when the update was sent, so that the agent's end is never sooner.
+ * Section 11.7.3: the granted lifetime. It starts when the update was sent, so
+ * the binding never ends earlier at the agent than here.
  */
 static void granted(Mip6Binding *b, const Mip6Mh *ba)
 {
@@ -227,7 +230,7 @@ static void accepted(Mip6Binding *b, const Mip6Mh *ba)
         return;
     }
     if (ba->lifetime == 0) {
-        /* It has deleted the binding that it was asked for. */
+        /* The agent has deleted the binding, as asked. */
         forget(b);
         b->wait = LONGEST;
         b->next = b->sent + LONGEST;
@@ -243,7 +246,10 @@ static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
     b->wait = LONGEST;
     b->next = now + LONGEST;
     if (b->state == MIP6_BOUND && b->expires > now) {
-        /* The lifetime granted before still holds; people are told why. */
+        /*
+         * The binding still holds until its lifetime ends; users see the
+         * reason.
+         */
         become(b, MIP6_BOUND, why);
     } else {
         become(b, b->state == MIP6_RETURNING ? MIP6_RETURNING
@@ -252,9 +258,10 @@ static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
 }
 
 /*
- * An agent that binds before duplicate address detection is over takes the
- * binding back by a second answer to the same update. RFC 6275 knows one answer
- * only; to pass this one over would be to send into a tunnel that has no end.
+ * An agent may bind before duplicate address detection is complete, and revoke
+ * the binding with a second answer to the same update. RFC 6275 allows one
+ * answer only. Ignoring the second one would mean to send into a tunnel that
+ * does not exist.
  */
 static bool taken_back(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
 {
@@ -274,10 +281,13 @@ static bool taken_back(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
 bool mip6_binding_ack(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
 {
     if (b->tries == 0 || b->next == INT64_MAX) {
-        return taken_back(b, now, ba);  /* there is no question */
+        return taken_back(b, now, ba);  /* no update is unanswered */
     }
     if (ba->status == MIP6_BA_SEQUENCE) {
-        /* It tells the last one that it has accepted (section 9.5.1). */
+        /*
+         * The answer has the last number that the agent accepted (section
+         * 9.5.1).
+         */
         if (!mip6_sequence_is_newer(ba->sequence, b->sequence) &&
             ba->sequence != b->sequence) {
             return false;
@@ -299,7 +309,7 @@ bool mip6_binding_ack(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
         accepted(b, ba);
     } else if (b->state == MIP6_RETURNING &&
                ba->status == MIP6_BA_NOT_HOME_AGENT) {
-        /* It has no binding of ours: nothing is left to be ended. */
+        /* The agent has no binding, so there is nothing to end. */
         forget(b);
         b->next = INT64_MAX;
         become(b, MIP6_HOME, MIP6_WHY_NONE);
@@ -315,7 +325,7 @@ void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be)
         return;
     }
     if (be->status == MIP6_BE_UNKNOWN_BINDING && b->state == MIP6_BOUND) {
-        /* The agent has lost it, by a restart for example. */
+        /* The agent has lost the binding, for example in a restart. */
         forget(b);
         restart(b, now);
         become(b, MIP6_REGISTERING, MIP6_WHY_ERROR);
@@ -353,7 +363,7 @@ void mip6_binding_retry(Mip6Binding *b, int64_t now)
 
 /* --- time ----------------------------------------------------------------- */
 
-/* Section 11.7.1: not more than what is left of the care-of address. */
+/* Section 11.7.1: at most the remaining lifetime of the care-of address. */
 static uint16_t lifetime_to_ask(const Mip6Binding *b, int64_t now)
 {
     int64_t left = b->valid - now;

@@ -2,7 +2,7 @@
 /*
  * The home registration of a mobile node (RFC 6275 sections 11.7 and 11.8)
  *
- * Times are ns of a clock that never steps.
+ * Times are in ns of a monotonic clock.
  */
 #ifndef NET_MIP6_BINDING_H
 #define NET_MIP6_BINDING_H
@@ -10,47 +10,47 @@
 #include "net/mip6/core/mh.h"
 
 typedef enum Mip6State {
-    MIP6_HOME,                  /* no binding, none is needed */
+    MIP6_HOME,                  /* at home, without a binding */
     MIP6_ACQUIRING,             /* away, without a care-of address */
-    MIP6_DISCOVERING,           /* with one, and no home agent is known */
-    MIP6_REGISTERING,           /* a Binding Update is out, nothing is bound */
-    MIP6_BOUND,                 /* the home agent has our binding */
+    MIP6_DISCOVERING,           /* has care-of address, but no home agent */
+    MIP6_REGISTERING,           /* Binding Update sent, not bound yet */
+    MIP6_BOUND,                 /* the home agent has the binding */
     MIP6_RETURNING,             /* at home, the binding is being ended */
 } Mip6State;
 
-/* Why the state is what it is: for people. */
+/* The reason for the state, for users. */
 typedef enum Mip6Why {
     MIP6_WHY_NONE,
-    MIP6_WHY_MOVED,             /* another link, another care-of address */
-    MIP6_WHY_NO_CARE_OF,        /* the foreign link gives no address */
-    MIP6_WHY_NO_ANSWER,         /* Binding Updates are not answered */
-    MIP6_WHY_REFUSED,           /* @status says why */
-    MIP6_WHY_EXPIRED,           /* the binding's lifetime is over */
-    MIP6_WHY_UNSUPPORTED,       /* ICMPv6: the agent knows no mobility header */
-    MIP6_WHY_ERROR,             /* a Binding Error has come */
-    MIP6_WHY_NEXT_AGENT,        /* another home agent is asked */
+    MIP6_WHY_MOVED,             /* new link or care-of address */
+    MIP6_WHY_NO_CARE_OF,        /* no address on the foreign link */
+    MIP6_WHY_NO_ANSWER,         /* no answer to Binding Updates */
+    MIP6_WHY_REFUSED,           /* see @status */
+    MIP6_WHY_EXPIRED,           /* the binding's lifetime has ended */
+    MIP6_WHY_UNSUPPORTED,       /* ICMPv6: agent without mobility support */
+    MIP6_WHY_ERROR,             /* the agent has sent a Binding Error */
+    MIP6_WHY_NEXT_AGENT,        /* trying another home agent */
 } Mip6Why;
 
 typedef struct Mip6Binding Mip6Binding;
 
 typedef struct Mip6BindingConfig {
     struct in6_addr home;       /* home address */
-    uint16_t lifetime;          /* to ask for; MIP6_LIFETIME_UNIT, not 0 */
+    uint16_t lifetime;          /* to request; MIP6_LIFETIME_UNIT, not 0 */
 } Mip6BindingConfig;
 
 typedef struct Mip6BindingOps {
     /*
-     * Send a Binding Update. With @care_of equal to the home address it goes
-     * out as from home: without a Home Address option.
+     * Send a Binding Update. If @care_of is the home address, it is sent as
+     * from home, without a Home Address option.
      */
     void (*send)(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                  const struct in6_addr *care_of);
     /*
-     * May be NULL. Returns the time from which on a Binding Update may be sent,
-     * as other bindings have sent theirs to the same agent.
+     * May be NULL. Returns: the earliest time for a Binding Update, because
+     * other bindings have sent updates to the same agent.
      */
     int64_t (*not_before)(void *opaque);
-    /* May be NULL: the state, or its reason, is another. */
+    /* May be NULL. The state or its reason has changed. */
     void (*changed)(void *opaque);
 } Mip6BindingOps;
 
@@ -58,27 +58,27 @@ struct Mip6Binding {
     Mip6BindingConfig config;
     const Mip6BindingOps *ops;
     void *opaque;
-    /* For all to read: */
+    /* Readable by all: */
     Mip6State state;
     Mip6Why why;
     uint8_t status;             /* of the last Binding Acknowledgement */
     bool is_away;
     bool has_care_of;
     struct in6_addr care_of;    /* in use, or being registered */
-    int64_t valid;              /* until when; INT64_MAX: without an end */
+    int64_t valid;              /* end of @care_of; INT64_MAX: infinite */
     uint16_t sequence;          /* of the last Binding Update */
     int64_t expires;            /* end of the binding; INT64_MAX: none */
-    unsigned tries;             /* Binding Updates since the last answer */
-    int64_t trip;               /* ns that the last answer took; 0: unknown */
+    unsigned tries;             /* Binding Updates without an answer */
+    int64_t trip;               /* round-trip time, ns; 0: unknown */
     /* Private. */
-    int64_t sent;               /* the last Binding Update; INT64_MIN: never */
-    int64_t wait;               /* until the next one, if there is no answer */
-    int64_t next;               /* when to send; INT64_MAX: nothing to send */
+    int64_t sent;               /* last Binding Update; INT64_MIN: none */
+    int64_t wait;               /* interval until retransmission */
+    int64_t next;               /* time of the next one; INT64_MAX: none */
     uint16_t asked;             /* lifetime in the last Binding Update */
 };
 
 /**
- * mip6_binding_init: begin, at home
+ * mip6_binding_init: initialize, at home
  * @sequence: random, or that of the last Binding Update ever sent
  */
 void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
@@ -87,77 +87,77 @@ void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
 
 /**
  * mip6_binding_away: the node is on a foreign link
- * @care_of: an address there that may be used; NULL: none yet, or none any more
+ * @care_of: a valid address there; NULL: none yet, or not any more
  *
- * Registers it, unless it is registered. To be called again when it changes.
+ * The address is registered, unless it is already. Call again when it changes.
  */
 void mip6_binding_away(Mip6Binding *b, int64_t now,
                        const struct in6_addr *care_of);
 
 /**
- * mip6_binding_discover: the node is on a foreign link, and its home agent is
- * being looked for
- * @care_of: an address there that may be used
- * @unanswered: nobody has answered yet
+ * mip6_binding_discover: the node is on a foreign link and searches a home
+ * agent
+ * @care_of: a valid address there
+ * @unanswered: there is no answer yet
  *
- * mip6_binding_away() follows when an agent is known.
+ * Call mip6_binding_away() when an agent is known.
  */
 void mip6_binding_discover(Mip6Binding *b, const struct in6_addr *care_of,
                            bool unanswered);
 
 /**
- * mip6_binding_next_agent: another home agent is to be asked from now on
+ * mip6_binding_next_agent: use another home agent from now on
  *
- * It has no binding. Does nothing unless one is being asked for. The next tick
- * sends the Binding Update.
+ * The new agent has no binding. The call has an effect only while a binding is
+ * requested. The next tick sends the Binding Update.
  */
 void mip6_binding_next_agent(Mip6Binding *b, int64_t now);
 
-/** mip6_binding_limit: no binding is asked for beyond the time @valid */
+/** mip6_binding_limit: request no lifetime beyond the time @valid */
 void mip6_binding_limit(Mip6Binding *b, int64_t valid);
 
 /**
  * mip6_binding_home: the node is at home
  *
- * Ends the binding if there may be one.
+ * The binding is ended if there may be one.
  */
 void mip6_binding_home(Mip6Binding *b, int64_t now);
 
 /**
- * mip6_binding_ack: a Binding Acknowledgement has come from the home agent
+ * mip6_binding_ack: process a Binding Acknowledgement of the home agent
  *
- * The caller has checked from whom, for whom, and that it was protected if it
- * had to be.
+ * The caller has checked source, destination, and protection if required.
  *
- * Returns: false if it is not the answer to the last Binding Update
+ * Returns: false if it does not answer the last Binding Update
  */
 bool mip6_binding_ack(Mip6Binding *b, int64_t now, const Mip6Mh *ba);
 
-/** mip6_binding_error: a Binding Error has come from the home agent. */
+/** mip6_binding_error: process a Binding Error of the home agent. */
 void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be);
 
 /**
- * mip6_binding_refused_by_icmp: the agent's ICMPv6 says that it does not know
- * the mobility header or the Home Address option (section 11.3.5, 11.7.3)
+ * mip6_binding_refused_by_icmp: the agent's ICMPv6 error says that it does not
+ * support the mobility header or the Home Address option (section 11.3.5,
+ * 11.7.3)
  *
- * Returns: false if no Binding Update is out that it could be about
+ * Returns: false if no Binding Update is unanswered
  */
 bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now);
 
-/** mip6_binding_refresh: register again now, as a refresh request asks. */
+/** mip6_binding_refresh: register again now (Binding Refresh Request). */
 void mip6_binding_refresh(Mip6Binding *b, int64_t now);
 
 /**
- * mip6_binding_retry: what could not be sent before can be sent now
+ * mip6_binding_retry: packets can be sent now
  *
- * The last Binding Update did not leave the node; another goes out at once.
+ * The last Binding Update could not be sent; another is sent at once.
  */
 void mip6_binding_retry(Mip6Binding *b, int64_t now);
 
 /**
- * mip6_binding_is_refused: does the agent not want this binding?
+ * mip6_binding_is_refused: has the agent refused the binding?
  *
- * It is asked again all the same, after a while.
+ * It will be asked again after an interval.
  */
 bool mip6_binding_is_refused(const Mip6Binding *b);
 
@@ -167,29 +167,29 @@ int64_t mip6_binding_deadline(const Mip6Binding *b);
 /** mip6_binding_tick: do what is due */
 void mip6_binding_tick(Mip6Binding *b, int64_t now);
 
-/* The part that a migration carries; times relative to @now. */
+/* The state for migration; times are relative to @now. */
 typedef struct Mip6BindingSaved {
     uint8_t bound;              /* there may be a binding */
     uint16_t sequence;
     struct in6_addr care_of;    /* if @bound */
-    int64_t remaining;          /* ns of the binding's lifetime, if @bound */
+    int64_t remaining;          /* remaining lifetime in ns, if @bound */
 } Mip6BindingSaved;
 
 void mip6_binding_save(const Mip6Binding *b, int64_t now,
                        Mip6BindingSaved *saved);
 
 /**
- * mip6_binding_load: go on where another node was
+ * mip6_binding_load: continue from another host's state
  *
- * The binding counts as one of before: it is replaced by mip6_binding_away(),
- * or ended by mip6_binding_home().
+ * The binding counts as an old one: mip6_binding_away() replaces it, and
+ * mip6_binding_home() ends it.
  *
- * Returns: false if @saved cannot be
+ * Returns: false if @saved is invalid
  */
 bool mip6_binding_load(Mip6Binding *b, int64_t now,
                        const Mip6BindingSaved *saved);
 
-/** mip6_why_name: for people, and for QMP */
+/** mip6_why_name: name for messages and QMP */
 const char *mip6_why_name(Mip6Why why);
 
 #endif /* NET_MIP6_BINDING_H */

@@ -3,13 +3,14 @@
  * Dynamic home agent address discovery, by the mobile node (RFC 6275 section
  * 11.4.1)
  *
- * A request is sent again after 3 s, 6 s, 12 s and 24 s, with its identifier.
- * If there is no answer within further 48 s the RFC's attempt has failed. A VM
- * cannot give up: a new one begins then, of one request, every 48 s.
+ * A request is retransmitted after 3 s, 6 s, 12 s and 24 s, with the same
+ * identifier. Without an answer within another 48 s, the RFC's attempt has
+ * failed. A VM cannot give up: it then sends a new request every 48 s.
  *
- * Whoever knows the identifier can answer, as nothing protects the messages. So
- * the answer is no more than a list of addresses to try, and only of those that
- * can be a home agent's. The agent tells by its acknowledgement that it is one.
+ * The messages are not protected: everybody who knows the identifier can
+ * answer. So an answer is only a list of addresses to try, restricted to
+ * addresses that can belong to a home agent. The agent's Binding
+ * Acknowledgement then proves that it is one.
  */
 #include <string.h>
 
@@ -22,9 +23,9 @@
 #define INITIAL         (3 * SECOND)    /* INITIAL_DHAAD_TIMEOUT */
 #define RETRIES         4u              /* DHAAD_RETRIES */
 
-/* A node that moves fast asks no more often than this. */
+/* Minimum interval between requests, for a node that moves often. */
 #define GAP             SECOND
-/* The agents of a list that has come all refuse: until the next question. */
+/* Delay of the next request after all agents of a list have refused. */
 #define REST            (32 * SECOND)
 
 void mip6_dhaad_init(Mip6Dhaad *d, const struct in6_addr *prefix, uint8_t len,
@@ -39,9 +40,9 @@ void mip6_dhaad_init(Mip6Dhaad *d, const struct in6_addr *prefix, uint8_t len,
     d->sent = d->replied = INT64_MIN;
 }
 
-/* --- which addresses ------------------------------------------------------ */
+/* --- validity of addresses ------------------------------------------------ */
 
-/* Of all routers of the prefix (RFC 4291 section 2.6.1). */
+/* Is it the subnet-router anycast address (RFC 4291 section 2.6.1)? */
 static bool is_routers_anycast(const Mip6Dhaad *d, const struct in6_addr *addr)
 {
     for (unsigned bit = d->prefix_len; bit < 128; bit++) {
@@ -71,7 +72,7 @@ static bool is_among(const struct in6_addr *addr, const struct in6_addr *list,
     return false;
 }
 
-/* --- what is known -------------------------------------------------------- */
+/* --- list of agents ------------------------------------------------------- */
 
 void mip6_dhaad_use(Mip6Dhaad *d, const struct in6_addr *agent)
 {
@@ -114,7 +115,7 @@ bool mip6_dhaad_next(Mip6Dhaad *d)
     return true;
 }
 
-/* --- asking --------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------- */
 
 static int64_t later(int64_t at, int64_t than)
 {

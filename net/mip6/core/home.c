@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The home link, as a guest sees it that has left it
+ * The home link, emulated for a guest that is away
  *
  * Theory of operation
  * ===================
  *
- * At home the guest and its link speak to each other, and this file listens: to
- * the router's advertisements, and to the addresses that the guest uses.
+ * At home, the guest and its link communicate directly. This file then only
+ * listens, to the router's advertisements and to the addresses that the guest
+ * uses.
  *
- * Away, the guest must not notice that its neighbours are gone. Whatever it
- * sends to a neighbour goes into the tunnel, so it does not matter which MAC
- * address it thinks the neighbour has. It only has to believe one:
+ * Away, the guest must not notice that its neighbours are gone. Everything that
+ * it sends to a neighbour goes into the tunnel, so the neighbour's MAC address
+ * is irrelevant. But the guest needs one:
  *
- *   - A solicitation to a group is a question. The answer for the router is the
- *     router's own MAC address, which the guest has in its cache already; the
- *     answer for everybody else is the same, as the router leads there.
- *   - A solicitation to one MAC address asks whether a neighbour is still there
- *     (NUD). The answer confirms that address, so the guest changes nothing.
- *   - A solicitation from "::" is duplicate address detection. Nobody answers:
- *     the address is the guest's own (the paper's section 2.4.3 has no such
- *     exception, and a guest that restarts its interface would lose it).
+ *   - A multicast solicitation asks for a MAC address. The answer for the
+ *     router is the router's real MAC address, which the guest has in its cache
+ *     already. The answer for all other addresses is the same, because the
+ *     router leads there.
+ *   - A unicast solicitation asks if a neighbour is still reachable (NUD). The
+ *     answer confirms the MAC address that the guest has, so the guest changes
+ *     nothing.
+ *   - A solicitation from "::" is duplicate address detection. It is not
+ *     answered: the address is the guest's own. (The paper's section 2.4.3 does
+ *     not have this exception; a guest that restarts its interface would lose
+ *     its address.)
  *
- * The router's last advertisement is given again: at once, before its lifetimes
- * end, and when the guest asks. It is what was heard at home, so a guest that
- * was configured by it stays configured. A guest that is configured by hand
- * gets none.
+ * The router's last advertisement is sent to the guest again: at once, before
+ * its lifetimes end, and when the guest solicits it. It is the advertisement
+ * that was heard at home, so a guest that was configured by it stays
+ * configured. A guest that was configured manually gets none.
  *
- * Groups and addresses of the link end here; those beyond the link, and reports
- * about them, are for the tunnel (RFC 6275 section 11.3.4).
+ * Packets to link-local addresses and link-scope groups end here. Packets to
+ * wider groups, and reports about them, go into the tunnel (RFC 6275 section
+ * 11.3.4).
  */
 #include <string.h>
 
@@ -39,7 +44,7 @@
 #define FRAME_MAX               1500u
 #define QUERY_RESPONSE          1000    /* ms (RFC 3810 section 9.3) */
 
-/* A MAC address for a router that was never heard: locally administered. */
+/* MAC address for a router that was never heard: locally administered. */
 static const uint8_t unknown_router[PACKET_ETH_ADDR_LEN] = {
     0x02, 0x4d, 0x49, 0x50, 0x36, 0x01,
 };
@@ -58,7 +63,7 @@ void mip6_home_init(Mip6Home *h, const Mip6HomeConfig *config,
            config->more * sizeof(config->more_address[0]));
 }
 
-/* --- what is known -------------------------------------------------------- */
+/* --- learning ------------------------------------------------------------- */
 
 unsigned mip6_home_configured(const Mip6Home *h)
 {
@@ -139,7 +144,7 @@ static void forget_address(Mip6HomeLearned *l, unsigned i)
             (l->addresses - i) * sizeof(l->address[0]));
 }
 
-/* The guest uses @addr: it becomes the last of the table. */
+/* The guest uses @addr: appends it to the table. */
 static void learn_address(Mip6Home *h, const struct in6_addr *addr)
 {
     Mip6HomeLearned *l = &h->learned;
@@ -160,7 +165,9 @@ static void learn_address(Mip6Home *h, const struct in6_addr *addr)
     }
 }
 
-/* The same at home, where one that was not heard for long makes room. */
+/*
+ * The same, at home: if the table is full, replaces the oldest heard address.
+ */
 static void learn_address_at_home(Mip6Home *h, const struct in6_addr *addr)
 {
     Mip6HomeLearned *l = &h->learned;
@@ -198,7 +205,7 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
         return;
     }
     learn_guest_mac(h, mac);
-    /* A guest that probes an address is about to use it. */
+    /* A guest that probes an address will use it. */
     if (nd->type == PACKET_ND_NA || nd->type == PACKET_ND_NS) {
         learn_address_at_home(h, nd->type == PACKET_ND_NA ||
                                  IN6_IS_ADDR_UNSPECIFIED(&nd->src)
@@ -227,9 +234,9 @@ void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned)
     }
 }
 
-/* --- speaking ------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------- */
 
-/* The packet is behind the room for an Ethernet header. */
+/* @frame has space for an Ethernet header before the packet. */
 static void send_frame(Mip6Home *h, uint8_t *frame, size_t packet_len,
                        const struct in6_addr *dst, const uint8_t *src_mac)
 {
@@ -279,7 +286,7 @@ static void send_ra(Mip6Home *h)
     send_frame(h, frame, len, &packet_ip6_all_nodes, router_mac(h));
 }
 
-/* Before half of the shortest lifetime is over. */
+/* Returns: at most half of the shortest lifetime */
 static int64_t advertise_every(const Mip6Home *h)
 {
     int64_t every = ADVERTISE_EVERY;
@@ -314,10 +321,12 @@ void mip6_home_leave(Mip6Home *h, int64_t now)
 {
     h->advertise = INT64_MAX;
     if (h->learned.has_router) {
-        /* At once: on its way here the guest has heard nothing for a while. */
+        /*
+         * Send one at once: during the migration the guest has received none.
+         */
         send_ra(h);
         h->advertise = now + advertise_every(h);
-        /* Its MAC address may be another one if router-mac= says so. */
+        /* The MAC address may be a new one if router-mac= is set. */
         send_na(h, &h->learned.router, &packet_ip6_all_nodes,
                 PACKET_NA_OVERRIDE, router_mac(h));
     }
@@ -353,7 +362,7 @@ uint32_t mip6_home_renew(Mip6Home *h, int64_t now, const Mip6Icmp *advert)
     PacketNdRa *ra = &h->learned.ra;
 
     if (!h->learned.has_ra) {
-        return 0;               /* the guest was configured by hand */
+        return 0;               /* the guest was configured manually */
     }
     for (unsigned i = 0; i < ra->prefixes; i++) {
         ra->prefix[i].valid = ra->prefix[i].preferred = 0;
@@ -401,7 +410,7 @@ bool mip6_home_frame_head(const Mip6Home *h, void *buf)
     return guest;
 }
 
-/* --- listening ------------------------------------------------------------ */
+/* --- receiving ------------------------------------------------------------ */
 
 static void answer_ns(Mip6Home *h, const PacketEth *eth, const PacketNd *nd)
 {
@@ -443,8 +452,8 @@ static Mip6Drop from_guest_ip6(Mip6Home *h, const PacketEth *eth,
     memcpy(&src, p + 8, sizeof(src));
     memcpy(&dst, p + 24, sizeof(dst));
     /*
-     * RFC 6275 section 11.3.4: groups by way of the home agent. Reports keep
-     * their link-local source: the agent is the tunnel's multicast router.
+     * RFC 6275 section 11.3.4: group membership at the home agent. Reports keep
+     * their link-local source: the agent is the multicast router of the tunnel.
      */
     if ((IN6_IS_ADDR_LINKLOCAL(&src) || IN6_IS_ADDR_UNSPECIFIED(&src)) &&
         packet_mld_is_beyond_link(packet, len)) {

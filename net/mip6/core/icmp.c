@@ -11,7 +11,7 @@
 #define ADDRESS_LEN     16u
 #define ADVERT_MANAGED  0x80
 #define ADVERT_OTHER    0x40
-#define AGENTS_ANYCAST  0xfeu   /* identifier 126, and the bit before it */
+#define AGENTS_ANYCAST  0xfeu   /* interface identifier: 126, RFC 2526 */
 
 struct in6_addr mip6_icmp_anycast(const struct in6_addr *prefix, unsigned len)
 {
@@ -24,7 +24,7 @@ struct in6_addr mip6_icmp_anycast(const struct in6_addr *prefix, unsigned len)
         addr.s6_addr[bit / 8] |= 0x80 >> bit % 8;
     }
     if (len == 64) {
-        addr.s6_addr[8] &= ~0x02;       /* the identifier is a local one */
+        addr.s6_addr[8] &= ~0x02;       /* clear the universal/local bit */
     }
     addr.s6_addr[15] = AGENTS_ANYCAST;
     return addr;
@@ -38,7 +38,7 @@ static uint16_t sum_of(const struct in6_addr *src, const struct in6_addr *dst,
     return packet_sum_fold(packet_sum_add(sum, buf, len));
 }
 
-/* --- reading -------------------------------------------------------------- */
+/* --- parsing -------------------------------------------------------------- */
 
 static bool read_agents(Mip6Icmp *m, const uint8_t *p, size_t len)
 {
@@ -95,7 +95,7 @@ bool mip6_icmp_parse(Mip6Icmp *m, const struct in6_addr *src,
     }
 }
 
-/* --- writing -------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------- */
 
 size_t mip6_icmp_build(void *buf, const struct in6_addr *src,
                        const struct in6_addr *dst, const Mip6Icmp *m)

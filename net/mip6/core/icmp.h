@@ -3,7 +3,7 @@
  * The ICMPv6 messages of Mobile IPv6: home agent address discovery and mobile
  * prefix discovery (RFC 6275 sections 6.5 to 6.8)
  *
- * Numbers are in host order.
+ * Numbers are in host byte order.
  */
 #ifndef NET_MIP6_ICMP_H
 #define NET_MIP6_ICMP_H
@@ -17,53 +17,54 @@ enum {
     MIP6_ICMP_PREFIX_ADVERT = 147,
 };
 
-/* Longest prefix with room for an anycast address: identifiers have 7 bits. */
+/* Longest prefix with an anycast address, whose identifier has 7 bits. */
 #define MIP6_ICMP_PREFIX_BITS_MAX 120u
-#define MIP6_ICMP_AGENTS_MAX    16u     /* those beyond are lost */
-/* Room that each message needs at most. */
+#define MIP6_ICMP_AGENTS_MAX    16u     /* further ones are ignored */
+/* Maximum length of each message. */
 #define MIP6_ICMP_MAX           (8u + PACKET_ND_PREFIX_MAX * \
                                  PACKET_ND_PREFIX_LEN)
 
 typedef struct Mip6Icmp {
     uint8_t type;               /* MIP6_ICMP_... */
-    uint16_t id;                /* of question and answer */
-    unsigned agents;            /* of an agent reply, the best first */
+    uint16_t id;                /* in request and answer */
+    unsigned agents;            /* in a discovery reply, best first */
     struct in6_addr agent[MIP6_ICMP_AGENTS_MAX];
-    bool managed, other;        /* of an advertisement: M, O */
+    bool managed, other;        /* in an advertisement: M, O */
     unsigned prefixes;
     PacketNdPrefix prefix[PACKET_ND_PREFIX_MAX];
 } Mip6Icmp;
 
-/** mip6_icmp_is: is @type one of these? */
+/** mip6_icmp_is: is @type one of these messages? */
 static inline bool mip6_icmp_is(uint8_t type)
 {
     return type >= MIP6_ICMP_AGENT_REQUEST && type <= MIP6_ICMP_PREFIX_ADVERT;
 }
 
 /**
- * mip6_icmp_anycast: the address of all home agents of a prefix (RFC 2526)
- * @len: of @prefix, bits
+ * mip6_icmp_anycast: the home agents' anycast address of a prefix (RFC 2526)
+ * @len: length of @prefix, bits
  *
  * Returns: "::" if @len is more than MIP6_ICMP_PREFIX_BITS_MAX
  */
 struct in6_addr mip6_icmp_anycast(const struct in6_addr *prefix, unsigned len);
 
 /**
- * mip6_icmp_parse: read and check a message, with its checksum
- * @src, @dst: of the pseudo header: the mobile node's home address where a Home
- *             Address option or a type 2 routing header has it
+ * mip6_icmp_parse: parse and check a message, including its checksum
+ * @src, @dst: addresses of the pseudo header: the mobile node's home address if
+ *             a Home Address option or a type 2 routing header has it
  * @buf: the ICMPv6 header
  *
- * Unknown options are passed over.
+ * Unknown options are ignored.
  *
- * Returns: false if it is none, cut, malformed, or its checksum is wrong
+ * Returns: false if it is another message, truncated, malformed, or its
+ * checksum is wrong
  */
 bool mip6_icmp_parse(Mip6Icmp *m, const struct in6_addr *src,
                      const struct in6_addr *dst, const void *buf, size_t len);
 
 /**
- * mip6_icmp_build: write a message and its checksum
- * @buf: room for MIP6_ICMP_MAX octets
+ * mip6_icmp_build: write a message with its checksum
+ * @buf: space for MIP6_ICMP_MAX octets
  * @src, @dst: as for mip6_icmp_parse()
  *
  * Returns: octets at @buf

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mobility headers and what stands beside them (RFC 6275 section 6)
+ * Mobility headers, and the extension headers that accompany them (RFC 6275
+ * section 6)
  *
- * A message is a fixed part, which depends on the type, and options. A table
- * has the fixed parts' lengths; what is in them is read and written by one
- * function a type. Reading never goes beyond the header's own length, and
- * that not beyond what there is.
+ * A message has a fixed part, which depends on its type, and options. A table
+ * has the lengths of the fixed parts; one function for each type parses or
+ * builds it. Parsing never reads after the header's own length, nor after the
+ * end of the packet.
  */
 #include <string.h>
 
@@ -17,7 +18,7 @@
 #define CHECKSUM_AT     4u
 #define RH_TYPE_2       2
 
-/* Octets before the options, by type (section 6.1). */
+/* Length before the options, by type (section 6.1). */
 static const uint8_t fixed_len[] = {
     [MIP6_MH_BRR] = 8,
     [MIP6_MH_HOTI] = 16,
@@ -34,7 +35,7 @@ static bool is_known(uint8_t type)
     return type < sizeof(fixed_len);
 }
 
-/* --- reading -------------------------------------------------------------- */
+/* --- parsing -------------------------------------------------------------- */
 
 static void read_fixed(Mip6Mh *mh, const uint8_t *p)
 {
@@ -67,7 +68,7 @@ static void read_fixed(Mip6Mh *mh, const uint8_t *p)
     }
 }
 
-/* A length that an option cannot have makes it an unknown one. */
+/* An option with an invalid length is treated as unknown. */
 static void read_option(Mip6Mh *mh, const uint8_t *p)
 {
     uint8_t len = p[1];
@@ -141,7 +142,7 @@ Mip6MhVerdict mip6_mh_parse(Mip6Mh *mh, const struct in6_addr *src,
         return MIP6_MH_SHORT;
     }
     mh->type = p[2];
-    /* The checksum comes first (section 9.2): a wrong one is not answered. */
+    /* Check the checksum first (section 9.2): a wrong one gets no answer. */
     if (!sum_is_right(src, dst, p, size)) {
         return MIP6_MH_CHECKSUM;
     }
@@ -160,7 +161,7 @@ Mip6MhVerdict mip6_mh_parse(Mip6Mh *mh, const struct in6_addr *src,
            ? MIP6_MH_GOOD : MIP6_MH_OPTION;
 }
 
-/* --- writing -------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------- */
 
 static void put_fixed(uint8_t *p, const Mip6Mh *mh)
 {
@@ -196,7 +197,9 @@ static void put_fixed(uint8_t *p, const Mip6Mh *mh)
     }
 }
 
-/* Pad so that (@at - @remainder) is a multiple of @unit. Returns the place. */
+/*
+ * Pads until (@at - @remainder) is a multiple of @unit. Returns: new position
+ */
 static size_t pad(uint8_t *p, size_t at, unsigned unit, unsigned remainder)
 {
     size_t num = (remainder + unit - at % unit) % unit;
@@ -245,7 +248,7 @@ static size_t put_options(uint8_t *p, size_t at, const Mip6Mh *mh)
     return pad(p, at, 8, 0);
 }
 
-/* The fixed part, each option with its padding, and padding at the end. */
+/* Returns: fixed part, options with padding, and final padding */
 static size_t len_max(const Mip6Mh *mh)
 {
     return fixed_len[mh->type] + (mh->has_refresh ? 5 : 0) +
@@ -273,7 +276,7 @@ size_t mip6_mh_build(void *buf, size_t room, const struct in6_addr *src,
     return len;
 }
 
-/* --- beside the mobility header ------------------------------------------- */
+/* --- accompanying headers ------------------------------------------------- */
 
 size_t mip6_hao_build(void *buf, uint8_t next, const struct in6_addr *home)
 {
@@ -281,7 +284,7 @@ size_t mip6_hao_build(void *buf, uint8_t next, const struct in6_addr *home)
 
     p[0] = next;
     p[1] = MIP6_HAO_LEN / 8 - 1;
-    p[2] = MIP6_OPTION_PADN;    /* so that the option is at 8n + 6 */
+    p[2] = MIP6_OPTION_PADN;    /* aligns the option to 8n + 6 */
     p[3] = 2;
     p[4] = p[5] = 0;
     p[6] = MIP6_OPTION_HAO;

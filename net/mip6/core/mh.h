@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mobility headers and what stands beside them (RFC 6275 section 6)
+ * Mobility headers, and the extension headers that accompany them (RFC 6275
+ * section 6)
  *
- * Numbers are in host order; lifetimes and intervals in the units of the wire.
+ * Numbers are in host byte order; lifetimes and intervals in the units of the
+ * wire.
  */
 #ifndef NET_MIP6_MH_H
 #define NET_MIP6_MH_H
@@ -40,7 +42,7 @@ enum {
     MIP6_OPTION_AUTHORIZATION = 5,      /* Binding Authorization Data */
 };
 
-/* Flags of a Binding Update (section 6.1.7), as the wire has them. */
+/* Flags of a Binding Update (section 6.1.7), in wire format. */
 enum {
     MIP6_BU_ACK = 0x8000,
     MIP6_BU_HOME = 0x4000,
@@ -88,7 +90,7 @@ typedef struct Mip6Mh {
     uint64_t token;             /* keygen token; of HoT and CoT */
     uint16_t nonce_index;       /* of HoT and CoT */
     struct in6_addr home;       /* of BE */
-    /* Options; unknown ones are passed over. */
+    /* Options; unknown ones are ignored. */
     bool has_refresh, has_alternate, has_nonces, has_authenticator;
     uint16_t refresh;           /* MIP6_REFRESH_UNIT */
     struct in6_addr alternate;  /* care-of address */
@@ -97,44 +99,45 @@ typedef struct Mip6Mh {
     uint8_t authenticator[MIP6_AUTHENTICATOR_MAX];
 } Mip6Mh;
 
-/* The verdict on a message. */
+/* The result for a message. */
 typedef enum Mip6MhVerdict {
     MIP6_MH_GOOD,
-    MIP6_MH_SHORT,              /* cut, or too short for its type */
+    MIP6_MH_SHORT,              /* truncated, or too short for its type */
     MIP6_MH_PAYLOAD_PROTO,      /* not 59: ICMPv6 parameter problem, code 0 */
-    MIP6_MH_CHECKSUM,           /* to be dropped silently */
-    MIP6_MH_UNKNOWN,            /* type: Binding Error, status 2 */
-    MIP6_MH_OPTION,             /* an option is cut */
+    MIP6_MH_CHECKSUM,           /* drop without an answer */
+    MIP6_MH_UNKNOWN,            /* unknown type: Binding Error, status 2 */
+    MIP6_MH_OPTION,             /* an option is truncated */
 } Mip6MhVerdict;
 
 /**
- * mip6_mh_parse: read and check a message
- * @mh: filled in if it is good; @mh->type also if it is unknown
- * @src: of the pseudo header: the mobile node's home address if it sent the
- *       message, away from home or not (section 6.1.1); else its sender
- * @dst: likewise, the home address if it goes to the mobile node
+ * mip6_mh_parse: parse and check a message
+ * @mh: filled in on success; @mh->type also for MIP6_MH_UNKNOWN
+ * @src: source in the pseudo header: the mobile node's home address if it is
+ *       the sender, at home or away (section 6.1.1); otherwise the packet's
+ *       source
+ * @dst: likewise, the home address if the mobile node is the receiver
  * @buf: from "Payload Proto" on
- * @len: octets there; those behind the header's own length are not looked at
+ * @len: octets at @buf; octets after the header's own length are ignored
  */
 Mip6MhVerdict mip6_mh_parse(Mip6Mh *mh, const struct in6_addr *src,
                             const struct in6_addr *dst, const void *buf,
                             size_t len);
 
 /**
- * mip6_mh_build: write a message, its options and checksum
- * @room: octets at @buf; 128 are enough for all but long authenticators
+ * mip6_mh_build: write a message with its options and checksum
+ * @room: space at @buf; 128 are enough, except for long authenticators
  * @src, @dst: as for mip6_mh_parse()
- * @mh: the authenticator is written as it is given
+ * @mh: its authenticator is written unchanged
  *
- * Options stand in the order of their types, aligned as section 6.2 has it.
+ * Options are ordered by type and aligned as in section 6.2.
  *
- * Returns: octets at @buf, a multiple of 8; 0 if there is not enough room or
+ * Returns: octets at @buf, a multiple of 8; 0 if there is not enough space or
  * @mh->type is not one of MIP6_MH_...
  */
 size_t mip6_mh_build(void *buf, size_t room, const struct in6_addr *src,
                      const struct in6_addr *dst, const Mip6Mh *mh);
 
-/** mip6_ba_accepted: does the home agent have the binding? */
+/** mip6_ba_accepted: does the status mean that the agent has the binding? */
 static inline bool mip6_ba_accepted(uint8_t status)
 {
     return status < 128;
@@ -143,7 +146,7 @@ static inline bool mip6_ba_accepted(uint8_t status)
 /**
  * mip6_sequence_is_newer: is @a newer than @b, modulo 2^16 (section 9.5.1)?
  *
- * Newer are the 32767 numbers after @b.
+ * The 32767 numbers after @b are newer.
  */
 static inline bool mip6_sequence_is_newer(uint16_t a, uint16_t b)
 {
@@ -152,16 +155,16 @@ static inline bool mip6_sequence_is_newer(uint16_t a, uint16_t b)
     return distance != 0 && distance < 32768;
 }
 
-/* --- beside the mobility header ------------------------------------------- */
+/* --- accompanying headers ------------------------------------------------- */
 
-/* The destination options header with a Home Address option (section 6.3). */
+/* A destination options header with a Home Address option (section 6.3). */
 #define MIP6_HAO_LEN            24u
 #define MIP6_OPTION_HAO         0xc9
 
 /**
  * mip6_hao_build: write a destination options header
- * @buf: room for MIP6_HAO_LEN octets
- * @next: the number of what follows
+ * @buf: space for MIP6_HAO_LEN octets
+ * @next: number of the next header
  *
  * Returns: MIP6_HAO_LEN
  */
@@ -169,25 +172,25 @@ size_t mip6_hao_build(void *buf, uint8_t next, const struct in6_addr *home);
 
 /**
  * mip6_hao_parse: find the Home Address option
- * @header: a destination options header, whole
- * @len: its octets
+ * @header: a complete destination options header
+ * @len: length of @header
  *
- * Returns: false if there is none, or more than one, or it is malformed
+ * Returns: false if there is none, more than one, or a malformed one
  */
 bool mip6_hao_parse(struct in6_addr *home, const void *header, size_t len);
 
 /* The type 2 routing header (section 6.4). */
 #define MIP6_RH2_LEN            24u
 
-/** mip6_rh2_build: write one; likewise. Returns: MIP6_RH2_LEN */
+/** mip6_rh2_build: write a type 2 routing header. Returns: MIP6_RH2_LEN */
 size_t mip6_rh2_build(void *buf, uint8_t next, const struct in6_addr *home);
 
 /**
- * mip6_rh2_parse: read one
- * @header: a routing header, whole
- * @len: its octets
+ * mip6_rh2_parse: parse a type 2 routing header
+ * @header: a complete routing header
+ * @len: length of @header
  *
- * Returns: false unless it is of type 2, of its length, with one segment left
+ * Returns: false unless it has type 2, the right length, and one segment left
  */
 bool mip6_rh2_parse(struct in6_addr *home, const void *header, size_t len);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mobile node asks its home agent for the home link's prefixes
+ * Mobile prefix discovery, by the mobile node
  *
- * It asks before the home prefix is not preferred any more, when the agent says
- * that there is something new, and to answer an advertisement that was not
- * asked for. Without an answer it asks again after 3 s; the time doubles each
- * time, up to 1000 s: some agents know no prefix discovery.
+ * The node sends a solicitation before the preferred lifetime of the home
+ * prefix ends, when the agent indicates a change, and as the answer to an
+ * unsolicited advertisement. Without an answer it is repeated after 3 s; the
+ * interval doubles each time, up to 1000 s, because some agents do not support
+ * prefix discovery.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #define SECOND          1000000000ll
 #define WAIT_FIRST      (3 * SECOND)    /* INITIAL_SOLICIT_TIMER */
 #define WAIT_MAX        (1000 * SECOND)
-#define BEFORE_END      1000u           /* s; half of the lifetime at most */
+#define BEFORE_END      1000u           /* s; at most half of the lifetime */
 
 void mip6_prefixes_init(Mip6Prefixes *p, const Mip6PrefixesOps *ops,
                         void *opaque)

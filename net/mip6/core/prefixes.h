@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mobile node asks its home agent for the home link's prefixes (RFC 6275
- * sections 11.4.2 and 11.4.3)
+ * Mobile prefix discovery, by the mobile node (RFC 6275 sections 11.4.2 and
+ * 11.4.3)
  *
- * Times are ns of a clock that never steps.
+ * Times are in ns of a monotonic clock.
  */
 #ifndef NET_MIP6_PREFIXES_H
 #define NET_MIP6_PREFIXES_H
@@ -19,32 +19,34 @@ typedef struct Mip6PrefixesOps {
 typedef struct Mip6Prefixes {
     const Mip6PrefixesOps *ops;
     void *opaque;
-    /* For all to read: */
-    uint64_t solicited, advertised;     /* sent, and taken */
+    /* Readable by all: */
+    uint64_t solicited, advertised;     /* messages sent, and accepted */
     /* Private. */
-    bool bound;                 /* the agent has a binding: it answers */
+    bool bound;                 /* there is a binding, so it answers */
     uint16_t id;                /* of the last solicitation */
-    unsigned tries;             /* solicitations since the last answer */
-    int64_t next;               /* when to ask; INT64_MAX: never */
+    unsigned tries;             /* solicitations without an answer */
+    int64_t next;               /* time of the next one; INT64_MAX: none */
 } Mip6Prefixes;
 
 void mip6_prefixes_init(Mip6Prefixes *p, const Mip6PrefixesOps *ops,
                         void *opaque);
 
-/** mip6_prefixes_bound: there is a binding, or no longer */
+/** mip6_prefixes_bound: a binding was made or has ended */
 void mip6_prefixes_bound(Mip6Prefixes *p, bool bound);
 
-/** mip6_prefixes_lifetime: the home prefix is preferred for @s from now on */
+/**
+ * mip6_prefixes_lifetime: preferred lifetime of the home prefix, from now on
+ */
 void mip6_prefixes_lifetime(Mip6Prefixes *p, int64_t now, uint32_t s);
 
-/** mip6_prefixes_ask: the agent says that there is something to be asked */
+/** mip6_prefixes_ask: the agent indicates that prefixes have changed */
 void mip6_prefixes_ask(Mip6Prefixes *p, int64_t now);
 
 /**
- * mip6_prefixes_advert: an advertisement has come from the home agent
- * @s: the home prefix is preferred for so long
+ * mip6_prefixes_advert: process an advertisement of the home agent
+ * @s: preferred lifetime of the home prefix
  *
- * One that was not asked for is answered by a solicitation.
+ * An unsolicited advertisement is answered with a solicitation.
  */
 void mip6_prefixes_advert(Mip6Prefixes *p, int64_t now,
                           const Mip6Icmp *advert, uint32_t s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A home address in ESP (RFC 3776, RFC 4877)
+ * ESP for a home address (RFC 3776, RFC 4877)
  *
  * Theory of operation
  * ===================
@@ -9,27 +9,27 @@
  *   Acknowledgement      IPv6 | RH2          | ESP | MH        transport mode
  *   payload              IPv6                | ESP | IPv6 ...  tunnel mode
  *
- * A packet is found to be one of an association by its SPI. Addresses are no
- * part of that: the care-of address changes with each move, and the keys need
- * not (RFC 3776 section 4.3, the K bit). The home address, of the HAO or RH2,
- * is the selector of signalling, and the inner address that of the tunnel;
- * whoever calls has to compare them with the address that the associations are
- * of.
+ * A packet's association is found by its SPI only. Addresses are not used for
+ * that: the care-of address changes with each move, and the keys stay (RFC 3776
+ * section 4.3, the K bit). The selector of signalling is the home address in
+ * HAO or RH2, and the selector of the tunnel is the inner address; the caller
+ * must compare them with the home address of the associations.
  *
- * An opened packet gets its headers back as they would be without ESP. So what
- * reads it next is what reads unprotected packets, and only has to know which
- * association let it by.
+ * A decrypted packet gets its original headers back, as if ESP had not been
+ * used. So the code that parses it next is the code for unprotected packets; it
+ * only needs to know which association the packet came by.
  *
- * Keys are configured and there is no IKE. So a side that starts again knows
- * nothing of its old numbers, and must neither use a nonce of GCM twice nor be
- * taken for a replay:
+ * Keys are configured, without IKE. So a side that restarts does not know its
+ * old sequence numbers, but must not use a GCM nonce twice, and its packets
+ * must not look like replays:
  *
- *   nonces      have the epoch in them, see net/esp/esp.c.
- *   signalling  begins with the epoch as its first number, not with 1. There
- *               is less than one message a second, so that a later start has
- *               higher numbers, and the peer may keep a window.
- *   the tunnel  begins with 1, and its receiver has no window. IPv6 promises
- *               nobody that a packet comes once.
+ *   nonces      contain the epoch, see net/esp/esp.c.
+ *   signalling  starts with the epoch as its first sequence number, not with 1.
+ *               Less than one message a second is sent, so the numbers after a
+ *               restart are higher, and the peer may use a replay window.
+ *   the tunnel  starts with 1, and its receiver uses no replay window. IPv6
+ *   does
+ *               not guarantee that a packet is delivered only once.
  */
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -38,21 +38,22 @@
 #include "net/mip6/core/protect.h"
 #include "net/packet/octets.h"
 
-/* Longest packet of signalling. */
+/* Maximum length of a signalling packet. */
 #define SIGNAL_MAX      1500u
 /*
- * Numbers that stay with the host that hands over. Of signalling they are fewer
- * than the peer's window has. The tunnel has no window: there are as many as
- * that host may need for packets that it sends after the VM.
+ * Sequence numbers that stay with a host that hands over. For signalling, they
+ * must be fewer than the peer's window. The tunnel has no window: the number is
+ * large enough for all packets that the old host may send after the VM has
+ * left.
  */
 #define KEEP_SIGNAL     32u
 #define KEEP_TUNNEL     (1u << 16)
-/* Packets that are on their way at once: three seconds of 1 Gbit/s. */
+/* Packets in flight: three seconds of 1 Gbit/s. */
 #define RECENT          (1u << 18)
 
 struct Mip6Protect {
     EspSa *sa[MIP6_PROTECT_SAS];
-    EspSaConfig again;          /* of the tunnel, out: to begin again */
+    EspSaConfig again;          /* tunnel, outbound: for a restart */
     uint8_t key[ESP_KEY_MAX];
 };
 
@@ -78,9 +79,9 @@ const EspSa *mip6_protect_sa(const Mip6Protect *p, Mip6ProtectSa which)
     return p->sa[which];
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------- */
 
-/* Two associations with a key of GCM would use the same nonces. */
+/* Two associations with the same GCM key would use the same nonces. */
 static bool share_key(const Mip6ProtectSaConfig *a,
                       const Mip6ProtectSaConfig *b)
 {
@@ -112,7 +113,7 @@ static bool is_alone(const Mip6ProtectConfig *config, Mip6ProtectSa which,
     return true;
 }
 
-/* @mine against an association of another home address. */
+/* Compares @mine with an association of another home address. */
 static bool differ(const Mip6ProtectSaConfig *mine, Mip6ProtectSa which,
                    const Mip6ProtectConfig *other, Mip6ProtectFault *fault)
 {
@@ -222,7 +223,7 @@ void mip6_protect_free(Mip6Protect *p)
 
 /* --- sending -------------------------------------------------------------- */
 
-/* The octet that names what is behind the last extension header. */
+/* Returns: offset of the "next header" octet for the upper layer */
 static size_t next_field(const uint8_t *packet, const PacketIp6Ext *ext)
 {
     size_t at[] = { ext->dst1, ext->routing, ext->dst2 };
@@ -258,7 +259,7 @@ size_t mip6_protect_signal(Mip6Protect *p, void *packet, size_t len,
     return len;
 }
 
-/* The same keys with nonces of a second that nobody has begun in. */
+/* Restarts with the same keys, and with nonces of an unused epoch. */
 static bool begin_again(Mip6Protect *p)
 {
     EspSa *sa;
@@ -359,7 +360,7 @@ bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len)
         return false;
     }
     esp += ext.offset;
-    /* Modulo 2^32, as the numbers begin again. */
+    /* Modulo 2^32, because the numbers may restart. */
     age = (uint32_t)esp_sa_next(sa) - 1 - packet_get32(esp + 4);
     return packet_get32(esp) == esp_sa_spi(sa) && age < RECENT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Flows of which a tunnel has lately carried large packets */
+/* Flows for which a tunnel has recently carried large packets */
 #include <string.h>
 
 #include "net/mip6/core/sent.h"
@@ -16,9 +16,9 @@ static uint64_t mix(uint64_t sum, uint64_t word)
 }
 
 /*
- * Addresses, flow label, protocol, and what stands first behind the header: for
- * TCP and UDP, the ports. Nobody gains by two flows with the same sum: one of
- * them would have to be guessed, too.
+ * Hash of addresses, flow label, protocol, and the first octets after the
+ * header: the ports of TCP and UDP. A collision of two flows does not help an
+ * attacker, who would have to guess one of the flows.
  */
 static uint64_t flow_of(const uint8_t *packet)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows of which a tunnel has lately carried packets that are larger than what
- * every path has room for
+ * Flows for which a tunnel has recently carried packets larger than the minimum
+ * that every path supports
  *
- * An ICMPv6 error quotes a packet. Who has seen none cannot make one up that is
- * of such a flow: addresses, flow label and ports would all have to be guessed
- * (RFC 5927 section 4 has the sequence number of TCP instead; here are more
- * protocols, and more packets on their way than anybody could remember).
+ * An ICMPv6 error quotes a packet. A node that has seen no packet of such a
+ * flow cannot forge one: it would have to guess addresses, flow label and
+ * ports. (RFC 5927 section 4 uses the sequence number of TCP instead; a tunnel
+ * has other protocols as well, and more packets in flight than could be
+ * stored.)
  *
- * There is room for MIP6_SENT_FLOWS; one that sends on comes back by itself.
+ * There is space for MIP6_SENT_FLOWS; a flow that was replaced is entered again
+ * with its next packet.
  */
 #ifndef NET_MIP6_SENT_H
 #define NET_MIP6_SENT_H
@@ -21,26 +23,26 @@
 
 #define MIP6_SENT_FLOWS 1024u   /* a power of 2 */
 #define MIP6_SENT_LIVES (10 * 1000000000ll)     /* ns */
-/* Octets of a packet that are looked at. */
+/* Octets of a packet that are read. */
 #define MIP6_SENT_LOOK  (PACKET_IP6_LEN + 4u)
 
-/* 0 at first. */
+/* Zeroed at first. */
 typedef struct Mip6Sent {
     struct {
         uint64_t flow;
-        int64_t until;          /* ns of a clock that never steps */
+        int64_t until;          /* end of the entry, ns */
     } slot[MIP6_SENT_FLOWS];
 } Mip6Sent;
 
 /**
  * mip6_sent_note: a packet of a flow is sent
- * @packet: @len octets of it, from its IPv6 header on; less than MIP6_SENT_LOOK
- *          are of no flow
+ * @packet: @len octets from its IPv6 header on; ignored if fewer than
+ *          MIP6_SENT_LOOK
  */
 void mip6_sent_note(Mip6Sent *s, int64_t now, const uint8_t *packet,
                     size_t len);
 
-/** mip6_sent_lately: was a packet of this one's flow sent? As above. */
+/** mip6_sent_lately: was a packet of the same flow sent? Arguments as above. */
 bool mip6_sent_lately(const Mip6Sent *s, int64_t now, const uint8_t *packet,
                       size_t len);
 

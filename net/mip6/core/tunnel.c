@@ -5,56 +5,59 @@
  * Theory of operation
  * ===================
  *
- * A packet gets 54 octets before it: Ethernet's header and IPv6's. Nothing of
- * the packet is copied; the parts of the guest's frame are sent behind the new
- * header. Traffic class and flow label are the packet's own (RFC 6438: routers
- * that balance by flow label still can). There is no encapsulation limit
- * option: the first tunnel of a packet is this one.
+ * 54 octets are put before a packet: an Ethernet and an IPv6 header. The packet
+ * itself is not copied: the parts of the guest's frame are sent after the new
+ * headers. Traffic class and flow label are copied from the packet (RFC 6438:
+ * routers can still balance by flow label). There is no encapsulation limit
+ * option, because this is the first tunnel of the packet.
  *
- * Of a traffic class that comes back, the DSCP is a matter of the networks in
- * between, and ends with the outer header: RFC 2983's pipe model, as RFC 4301
- * section 5.1.2 has it for ESP, and ip6tnl without "dscp inherit". ECN goes on
- * in the packet (RFC 6040: a copy goes in here, port/link.c takes it out).
+ * In the other direction, the DSCP of the outer header is ignored, because it
+ * is a matter of the networks on the path: this is the pipe model of RFC 2983,
+ * as in RFC 4301 section 5.1.2 for ESP, and in ip6tnl without "dscp inherit".
+ * ECN is passed on to the inner packet (RFC 6040: it is copied to the outer
+ * header here, and port/link.c decapsulates it).
  *
- * The tunnel's MTU is the path's less 40. A packet that does not fit is never
- * fragmented, neither before nor behind the header:
+ * The tunnel's MTU is the path MTU minus 40. A packet that is too big is not
+ * fragmented, neither inside nor outside the tunnel:
  *
- *   - A super-frame of TCP is cut into pieces that fit. Its sender has left the
+ *   - A TCP super-frame is cut into segments that fit. Its sender leaves the
  *     size to the NIC.
- *   - Any other is answered by "packet too big", as a router at the tunnel's
- *     entry has to (section 7.1), so that the guest sends smaller ones. A
- *     super-frame of UDP is a row of datagrams, whose size is the sender's.
- *   - A TCP connection learns the size from its first packet: the segment size
- *     that a SYN announces is lowered, in both directions.
+ *   - Any other packet is answered with "packet too big", as a router at the
+ *     tunnel entry must do (section 7.1), so the guest sends smaller packets. A
+ *     UDP super-frame is a sequence of datagrams, whose size the sender has
+ *     chosen.
+ *   - A TCP connection learns the size from its first packet: the MSS in a SYN
+ *     is clamped, in both directions.
  *
- * IPv6 has no link below 1280 octets, and guests do not believe in one. Over a
- * path of less than 1320 a packet of up to 1280 octets is therefore fragmented
- * behind the new header, as section 7.1 (b) has it: two fragments. Nothing else
- * ever is; TCP keeps below that by the two rules above.
+ * IPv6 requires that every link supports 1280 octets, and guests rely on it. So
+ * on a path with an MTU of less than 1320, a packet of up to 1280 octets is
+ * fragmented outside the tunnel, as in section 7.1 (b): two fragments. There
+ * are no other fragments; TCP avoids them with the two rules above.
  *
- * A partial checksum stays partial: it only begins 40 octets later. Where it
- * begins and where it is stored, the guest says; both have to be behind the
- * packet's own header, or the guest would write into the outer one. The
- * checksum of a packet which goes in fragments is made here.
+ * A partial checksum stays partial; only its start moves by 40 octets. The
+ * guest supplies the positions where the sum starts and is stored. Both must be
+ * after the packet's own header, otherwise the guest could write into the outer
+ * header. The checksum of a packet that is fragmented is completed here.
  *
- * With ESP (protect.c) the packet is sealed between the two headers, after all
- * of this: pieces are cut and checksums made before, and what fits is less by
- * what ESP adds. It is copied then. Class and flow label stay readable, as the
- * outer header has them. Where a packet of 1280 octets needs fragments, they
- * are of the sealed packet. ICMPv6 errors quote what nobody can read: of them
- * only "packet too big" about our own SPI is heeded.
+ * With ESP (protect.c), the packet is sealed after all of this: segmentation
+ * and checksums come first, and the space for the packet is smaller by what ESP
+ * adds. The packet is copied then. Traffic class and flow label stay readable
+ * in the outer header. If a packet of 1280 octets needs fragments, the sealed
+ * packet is fragmented. ICMPv6 errors quote an encrypted packet; of these only
+ * "packet too big" for our own SPI is processed.
  *
- * "Packet too big" is believed about a packet that could have been sent, and
- * could not have passed: without ESP, of a flow that has lately sent large ones
- * (sent.h); with ESP, with one of the numbers that were used last. Who sees no
- * packet of ours has to guess them. Nothing bounds how many are looked at, as
- * that would let a flood of forged ones hide the true one.
+ * "Packet too big" is accepted only about a packet that we could have sent, and
+ * that was larger than the MTU in the error: without ESP, it must be of a flow
+ * that has recently sent large packets (sent.h); with ESP, it must have one of
+ * the last sequence numbers. An attacker who sees no packet of ours would have
+ * to guess these. The rate of such errors is not limited, because a flood of
+ * forged errors would then suppress a genuine one.
  *
- * An ICMPv6 error about an outer packet is no matter of the guest's, which
- * knows no tunnel. What it says about the way to the home agent, the guest
- * hears about its own packet (section 8.2): an agent that cannot be reached, or
- * a hop limit that is too small for the tunnel, is an address that cannot be
- * reached.
+ * The guest does not know the tunnel, so an ICMPv6 error about an outer packet
+ * cannot be passed to it directly. If the error is about the path to the home
+ * agent, the guest gets an error about its own packet (section 8.2): an
+ * unreachable agent, or a hop limit that is too small for the tunnel, is
+ * reported as "address unreachable".
  */
 #include <string.h>
 
@@ -103,7 +106,7 @@ static uint32_t path_now(const Mip6Tunnel *t, int64_t now)
     return now < t->path_until ? t->path_mtu : t->link_mtu;
 }
 
-/* Octets behind the outer header, without fragments: 1240 or more. */
+/* Returns: space after the outer header, without fragments; 1240 or more */
 static uint32_t outer_room(const Mip6Tunnel *t, int64_t now)
 {
     uint32_t room = path_now(t, now) - PACKET_IP6_LEN;
@@ -112,7 +115,7 @@ static uint32_t outer_room(const Mip6Tunnel *t, int64_t now)
                                                        : room;
 }
 
-/* Room for a packet, without fragments. */
+/* Returns: space for a packet, without fragments */
 static uint32_t room_now(const Mip6Tunnel *t, int64_t now)
 {
     uint32_t room = outer_room(t, now);
@@ -153,21 +156,21 @@ bool mip6_tunnel_clamp(const Mip6Tunnel *t, int64_t now, uint8_t *packet,
 /* --- sending -------------------------------------------------------------- */
 
 /*
- * A frame that is being built: headers, and the octets of the packet that were
- * copied, in one part before the others.
+ * A frame under construction: headers and the copied octets of the packet in
+ * the first part, then the other parts.
  */
 typedef struct Outgoing {
     Mip6Tunnel *tunnel;
     const uint8_t *dst_mac, *src_mac;
-    size_t room;                /* for a packet, without fragments */
-    size_t outer_room;          /* behind the outer header */
+    size_t room;                /* space for a packet, without fragments */
+    size_t outer_room;          /* space after the outer header */
     uint8_t head[MIP6_TUNNEL_HEAD_LEN + PACKET_SEGMENT_HEAD_MAX];
     struct iovec part[MIP6_TUNNEL_PARTS_MAX + 1];
 } Outgoing;
 
 static const PacketOffload no_offload;
 
-/* Ethernet's header and the outer IPv6's, whose class is the inner one's. */
+/* Writes Ethernet and outer IPv6 header; the traffic class is copied. */
 static void put_head(const Outgoing *out, uint8_t *head, const uint8_t *inner,
                      uint8_t next, size_t payload)
 {
@@ -202,8 +205,8 @@ static void put_fragment(uint8_t *header, uint8_t next, size_t offset,
 }
 
 /*
- * Section 7.1 (b); RFC 8200 section 4.5. @packet is whole, @next its protocol;
- * @inner is the head of the guest's.
+ * Section 7.1 (b); RFC 8200 section 4.5. @packet is complete, @next is its
+ * protocol; @inner is the header of the guest's packet.
  */
 static Mip6Drop send_fragments(Outgoing *out, const uint8_t *inner,
                                uint8_t next, const struct iovec *packet,
@@ -235,7 +238,7 @@ static Mip6Drop send_fragments(Outgoing *out, const uint8_t *inner,
     return MIP6_DROP_NONE;
 }
 
-/* The packet in @packet goes in ESP. */
+/* Sends the packet in @packet with ESP. */
 static Mip6Drop send_sealed(Outgoing *out, const uint8_t *inner,
                             const struct iovec *packet, int iovcnt)
 {
@@ -258,7 +261,7 @@ static Mip6Drop send_sealed(Outgoing *out, const uint8_t *inner,
 }
 
 /*
- * The packet of @len octets has its first @copied ones in out->head, and the
+ * Sends a packet of @len octets: the first @copied octets are in out->head, the
  * others in @parts parts from out->part + 1 on.
  */
 static Mip6Drop send_packet(Outgoing *out, const uint8_t *inner, size_t copied,
@@ -303,7 +306,7 @@ static Mip6Drop send_pieces(Outgoing *out, PacketSegments *s, size_t eth_len)
     return s->done == s->payload ? MIP6_DROP_NONE : MIP6_DROP_MALFORMED;
 }
 
-/* Is the checksum of what is behind the IPv6 header, and stored in that? */
+/* Does the checksum start after the IPv6 header, and is it stored there? */
 static bool csum_is_inside(const PacketOffload *offload, size_t eth_len,
                            size_t len)
 {
@@ -313,7 +316,7 @@ static bool csum_is_inside(const PacketOffload *offload, size_t eth_len,
                                     at + 2 <= eth_len + len);
 }
 
-/* Make the checksum that the guest has left to its NIC. */
+/* Completes the checksum that the guest has left to its NIC. */
 static bool complete_sum(Outgoing *out, size_t copied, int parts, size_t len,
                          size_t eth_len, const PacketOffload *offload)
 {
@@ -328,7 +331,7 @@ static bool complete_sum(Outgoing *out, size_t copied, int parts, size_t len,
     out->part[0].iov_len = copied;
     sum = packet_sum_fold(packet_sum_iov(0, out->part, parts + 1, start,
                                          len - start));
-    /* RFC 768: 0 is no checksum; to TCP both are the same. */
+    /* RFC 768: 0 means no checksum; for TCP, 0 and 0xffff are equivalent. */
     packet_put16(out->head + MIP6_TUNNEL_HEAD_LEN + at, sum ? sum : 0xffff);
     return true;
 }
@@ -341,7 +344,7 @@ static Mip6Drop send_whole(Outgoing *out, int64_t now, const struct iovec *iov,
     PacketOffload later = *offload;
     bool syn = mip6_tunnel_may_be_syn(inner, look);
     uint8_t *copy = out->head + MIP6_TUNNEL_HEAD_LEN;
-    /* The NIC cannot make a sum that is in fragments, or encrypted. */
+    /* The NIC cannot complete a checksum in fragments or encrypted packets. */
     bool opaque = len > out->room || out->tunnel->protect;
     size_t copied = 0;
     int parts;
@@ -367,7 +370,7 @@ static Mip6Drop send_whole(Outgoing *out, int64_t now, const struct iovec *iov,
     return send_packet(out, inner, copied, parts, len, &later);
 }
 
-/* Section 7.1 (a): the answer of a router at the tunnel's entry. */
+/* Section 7.1 (a): answers as a router at the tunnel entry. */
 static void tell_too_big(Mip6Tunnel *t, const struct iovec *iov, int iovcnt,
                          size_t eth_len, uint32_t mtu,
                          const struct in6_addr *router)
@@ -382,7 +385,7 @@ static void tell_too_big(Mip6Tunnel *t, const struct iovec *iov, int iovcnt,
     }
 }
 
-/* A super-frame: TCP can be cut anywhere, UDP is cut already. */
+/* Sends a super-frame: TCP segments can be resized, UDP datagrams cannot. */
 static Mip6Drop send_super(Outgoing *out, int64_t now, const struct iovec *iov,
                            int iovcnt, size_t eth_len,
                            const PacketOffload *offload,
@@ -411,7 +414,7 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
     uint32_t mtu = mip6_tunnel_mtu(t, now);
     size_t len = packet_iov_len(iov, iovcnt) - eth_len, look;
     uint8_t inner[MIP6_TUNNEL_LOOK];
-    Outgoing out;               /* of which the long fields stay unset */
+    Outgoing out;               /* its large members stay uninitialized */
     PacketIp6 ip;
 
     out.tunnel = t;
@@ -429,7 +432,7 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
     if (offload->gso != PACKET_GSO_NONE) {
         return send_super(&out, now, iov, iovcnt, eth_len, offload, router);
     }
-    /* Padding of short frames is no part of the packet. */
+    /* Octets after the packet are Ethernet padding. */
     packet_ip6_parse(&ip, inner, look);
     if (ip.payload > len - PACKET_IP6_LEN) {
         return MIP6_DROP_MALFORMED;
@@ -455,7 +458,7 @@ static bool is_sealed(const Mip6Tunnel *t, const uint8_t *outer, size_t len)
     return false;
 }
 
-/* Is this the beginning of a packet that went into the tunnel? */
+/* Is this the start of a packet that went into the tunnel? */
 static bool is_ours(const Mip6Tunnel *t, const uint8_t *outer, size_t len)
 {
     return len >= PACKET_IP6_LEN && outer[0] >> 4 == 6 &&
@@ -481,7 +484,7 @@ const uint8_t *mip6_tunnel_inner(const Mip6Tunnel *t, const void *outer,
     return p + ext.offset;
 }
 
-/* Of what was sent, who has seen a packet knows more than who has not. */
+/* Only a node that has seen such a packet can know it. */
 static bool was_sent(const Mip6Tunnel *t, int64_t now, const void *outer,
                      size_t len)
 {
@@ -520,13 +523,13 @@ bool mip6_tunnel_report(Mip6Tunnel *t, int64_t now, uint8_t type, uint8_t code,
     switch (type) {
     case PACKET_ICMP6_TOO_BIG:
         if (PACKET_IP6_LEN + packet_get16(inner + 4) <= mtu) {
-            return false;       /* it would go now */
+            return false;       /* it would fit now */
         }
         code = 0;
         break;
     case PACKET_ICMP6_TIME_EXCEEDED:
         if (code != 0) {
-            return false;       /* fragments of ours were lost, not the way */
+            return false;       /* fragments were lost; the path works */
         }
         /* fall through */
     case PACKET_ICMP6_UNREACHABLE:

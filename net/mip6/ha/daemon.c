@@ -2,9 +2,9 @@
 /*
  * A home agent as a process
  *
- * service/config.c says what is in its file, agent/agent.c what a home agent
- * does, host/host.c where packets come from and go to. This file connects them
- * in one thread.
+ * service/config.c reads the configuration, agent/agent.c is the home agent,
+ * host/host.c sends and receives packets. This file connects them, in one
+ * thread.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,9 +24,11 @@
 #include "net/mip6/ha/service/control.h"
 #include "net/mip6/ha/service/journal.h"
 
-/* Packets that one turn of the loop takes, so that none starves others. */
+/*
+ * Packets in one iteration of the main loop, so other sources are not starved.
+ */
 #define BATCH           64
-#define FAST_BULK       16384   /* octets of a node in a ms: 131 Mbit/s */
+#define FAST_BULK       16384   /* octets of a node in 1 ms: 131 Mbit/s */
 #define FORWARDING      "net/ipv6/conf/all/forwarding"
 
 typedef struct Daemon {
@@ -37,10 +39,10 @@ typedef struct Daemon {
     Mip6Fast *fast;             /* NULL: all packets come to the agent */
     Mip6HaMulticast multicast;
     Mip6HaJournal journal;
-    Mip6HaControl *control;     /* NULL: there is no socket */
+    Mip6HaControl *control;     /* NULL: no socket */
     Mip6Agent agent;
-    GSource *timer;             /* of the agent's deadline */
-    int64_t deadline;           /* that the timer is set to */
+    GSource *timer;             /* for the agent's deadline */
+    int64_t deadline;           /* that @timer is set to */
     bool restoring;
 } Daemon;
 
@@ -70,7 +72,9 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
 {
     Daemon *d = opaque;
     char text[INET6_ADDRSTRLEN];
-    /* Of a binding that is restored, the link's nodes know already. */
+    /*
+     * Neighbours already know a restored binding, so it needs no announcement.
+     */
     bool done = mip6_ha_host_proxy(&d->host, mip6_ha_clock(), home, on,
                                    d->restoring ? 1 : MIP6_ANNOUNCE_TIMES);
 
@@ -175,9 +179,9 @@ static const Mip6AgentOps agent_ops = {
     .random = random_number,
 };
 
-/* --- the loop ------------------------------------------------------------- */
+/* --- main loop ------------------------------------------------------------ */
 
-/* Wake up when the agent wants to, soon if that is over already. */
+/* Sets the timer to the agent's deadline; at once if that is over. */
 static void arm(Daemon *d)
 {
     int64_t deadline = MIN(mip6_agent_deadline(&d->agent),
@@ -291,7 +295,7 @@ static gboolean stop(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-/* SIGHUP: the file is read again. With a mistake, the earlier one holds. */
+/* SIGHUP: reads the file again. After an error the old configuration stays. */
 static gboolean reload(gpointer opaque)
 {
     Daemon *d = opaque;
@@ -345,7 +349,7 @@ static void run(Daemon *d)
     g_main_loop_unref(d->loop);
 }
 
-/* --- start and end -------------------------------------------------------- */
+/* --- start and stop ------------------------------------------------------- */
 
 static void restore(Daemon *d, GHashTable *bindings)
 {
@@ -373,8 +377,8 @@ static void restore(Daemon *d, GHashTable *bindings)
 }
 
 /*
- * With a state file, the TUN device and the routes wait for the next agent:
- * packets are lost meanwhile, but go nowhere else.
+ * With a state file, the TUN device and the routes are kept for the next agent:
+ * meanwhile packets are lost, but are never routed elsewhere.
  */
 static bool take_over(Daemon *d, GError **errp)
 {
@@ -389,7 +393,7 @@ static bool take_over(Daemon *d, GError **errp)
     for (guint i = 0; i < numbers->len; i++) {
         const Mip6HaSeen *s = &g_array_index(numbers, Mip6HaSeen, i);
 
-        /* One that is not configured any more does not matter. */
+        /* Ignore a home address that is not configured any more. */
         mip6_keyring_restore(d->config->agent.keys, &s->home, s->spi,
                              s->number);
     }
@@ -414,7 +418,7 @@ static void check_forwarding(void)
     }
 }
 
-/* Returns false if the configuration insists and the kernel does not. */
+/* Returns: false if fast-path is "on" and the kernel does not support it */
 static bool start_fast_path(Daemon *d, GError **errp)
 {
     const Mip6HaConfig *c = d->config;

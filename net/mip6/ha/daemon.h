@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 /**
- * mip6_ha_serve: be the home agent that the configuration @file describes,
- * until SIGINT or SIGTERM comes
+ * mip6_ha_serve: run a home agent with the configuration @file until SIGINT or
+ * SIGTERM
  *
- * Returns: false if it cannot begin, or cannot write its state at the end
+ * Returns: false if it cannot start, or cannot write its state at the end
  */
 bool mip6_ha_serve(const char *file, GError **errp);
 

@@ -2,11 +2,11 @@
 /*
  * Mobile prefix advertisements to bound mobile nodes (RFC 6275 section 10.6)
  *
- * A mobile node that asks is answered at once. The others are told when
- * prefixes have changed, and now and then: at a random time, so that not all
- * are told together. A change that deprecates the home prefix cannot wait, so
- * its time is short. A node answers by a solicitation; until then it is told
- * again, PREFIX_ADV_RETRIES times in all.
+ * A solicitation is answered at once. Unsolicited advertisements are sent when
+ * prefixes have changed, and in long intervals: at random times, so that they
+ * are not all sent together. A change that deprecates the home prefix is
+ * urgent, so the delay is short then. The node answers with a solicitation;
+ * without one, the advertisement is repeated, PREFIX_ADV_RETRIES times in all.
  */
 #include <stddef.h>
 
@@ -18,14 +18,14 @@
 #define TIMEOUT         (3 * SECOND)    /* PREFIX_ADV_TIMEOUT */
 #define INTERVAL_MAX    86400u          /* MaxMobPfxAdvInterval, s */
 #define INTERVAL_MIN    600u            /* MinMobPfxAdvInterval, s */
-#define SOON            10u             /* s, when the prefix is deprecated */
+#define SOON            10u             /* s, if the prefix gets deprecated */
 
 static uint32_t random_below(const Mip6Agent *a, uint32_t end)
 {
     return a->ops->random && end ? a->ops->random(a->opaque) % end : 0;
 }
 
-/* RAND_ADV_DELAY of section 10.6.2, but within a short preferred lifetime. */
+/* RAND_ADV_DELAY of section 10.6.2, limited by a short preferred lifetime. */
 static int64_t delay(const Mip6Agent *a, int64_t now)
 {
     uint32_t valid, preferred, most = INTERVAL_MAX;
@@ -80,7 +80,7 @@ uint8_t mip6_adverts_status(const Mip6Agent *a, const Mip6AgentBinding *b)
                                                : MIP6_BA_PREFIX_DISCOVERY;
 }
 
-/* Section 10.6.3: to the care-of address, by way of a routing header. */
+/* Section 10.6.3: to the care-of address, with a type 2 routing header. */
 static void send_advert(Mip6Agent *a, int64_t now, const Mip6AgentBinding *b)
 {
     uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + MIP6_ICMP_MAX +

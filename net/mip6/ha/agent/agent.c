@@ -5,43 +5,45 @@
  * Theory of operation
  * ===================
  *
- * The host forwards to the agent what comes for the agent's address and for
- * each home address that is bound; what the agent sends, the host forwards. So
- * all packets come in by one function and go out by one, and are of these
- * kinds:
+ * The host forwards to the agent all packets for the agent's address and for
+ * each home address that is bound, and forwards all packets that the agent
+ * sends. So all packets arrive through one function and leave through one. They
+ * are of these kinds:
  *
  *   for the agent    Binding Update          answered by an acknowledgement
- *                    IPv6 in IPv6            its inner packet goes on
- *   for a home       anything                goes into the tunnel
- *   for one that     what waited meanwhile   back to the host, which has
- *   has returned                             a way to the home link again
- *   for nobody       -                       dropped, counted
+ *                    IPv6 in IPv6            the inner packet is forwarded
+ *   for a bound      any packet              goes into the tunnel
+ *   home address
+ *   for one that     packets that were       back to the host, which has a
+ *   has returned     queued meanwhile        route to the home link again
+ *   for others       -                       dropped, counted
  *
- * A binding is in one table, found by its home address, and in a heap by when
- * it ends, so that no turn looks at all. A mobile node may send for its own
- * home address only, from the care-of address that it registered: both are
- * compared for each packet (section 10.4.5).
+ * A binding is in a hash table, by its home address, and in a heap, by its end,
+ * so no operation looks at all bindings. A mobile node may only send packets
+ * from its own home address, through the tunnel from the care-of address that
+ * it has registered: both are checked for each packet (section 10.4.5).
  *
- * A host that a mobile node has left may still get packets for it. For a while
- * the agent takes them from the previous care-of address and sends them on to
- * the new one, or to the home link if the node has returned there. From a node
- * that has returned, it takes what the node sent before it did, too.
+ * A host that a mobile node has left may still get packets for it. For a short
+ * time the agent accepts these packets in a tunnel from the previous care-of
+ * address and sends them on to the new one, or to the home link if the node has
+ * returned. After a return, it also accepts packets that the node itself has
+ * sent before.
  *
- * A new binding is tentative until the home link has been asked for its
- * address, unless the configuration has it hold at once; then it is taken back
- * if a node answers. Packets know no tentative bindings.
+ * A new binding is tentative until duplicate address detection on the home link
+ * is complete. In optimistic mode it is used at once, and revoked if a node
+ * answers. Tentative bindings are not used for packets.
  *
- * A packet that does not fit into the tunnel is answered by "packet too big".
- * Senders do not believe in less than 1280 octets, so packets of up to that go
- * in two fragments behind the outer header if the path has no room for it (RFC
- * 2473 section 7.1 (b)), and the ones of mobile nodes are put together.
+ * A packet that does not fit into the tunnel is answered with "packet too big".
+ * Senders assume at least 1280 octets, so packets of up to 1280 octets are
+ * fragmented outside the tunnel if the path MTU is too small (RFC 2473 section
+ * 7.1 (b)); fragments from mobile nodes are reassembled.
  *
- * The host may forward plain packets by itself, which then do not come here: it
- * is told of each binding without ESP, as soon as that holds, changes, or ends.
- * Its result must be the same as here.
+ * The host may forward simple packets by itself; the agent never sees these.
+ * The agent tells the host about each binding without ESP when it is bound,
+ * changed or ended. The result must be the same as here.
  *
- * Sequence numbers are compared as section 9.5.1 says. A binding that has ended
- * leaves no memory of its number: a node that lost its own begins anew.
+ * Sequence numbers are compared as in section 9.5.1. After a binding has ended,
+ * its number is forgotten: a node that has lost its number can start anew.
  */
 #include <string.h>
 
@@ -49,7 +51,7 @@
 #include "net/mip6/ha/agent/internal.h"
 #include "net/mip6/ha/parts/discovery.h"
 
-#define OPENED_MAX      4096u   /* longest packet that comes in ESP */
+#define OPENED_MAX      4096u   /* maximum length of a decrypted packet */
 
 static bool join(void *opaque, const struct in6_addr *group, bool on)
 {
@@ -91,7 +93,7 @@ void mip6_agent_destroy(Mip6Agent *a)
     g_hash_table_destroy(a->bindings);
 }
 
-/* To all home agents of the link: who looks for one (section 10.5). */
+/* To the home agents' anycast address: agent discovery (section 10.5). */
 static void for_anycast(Mip6Agent *a, int64_t now, const uint8_t *p, size_t len)
 {
     PacketIp6Ext ext;
@@ -104,7 +106,7 @@ static void for_anycast(Mip6Agent *a, int64_t now, const uint8_t *p, size_t len)
     }
 }
 
-/* A part of a packet. Returns NULL unless it makes the packet whole. */
+/* Processes a fragment. Returns: the complete packet, or NULL */
 static uint8_t *put_together(Mip6Agent *a, int64_t now, const uint8_t *p,
                              size_t *len, PacketIp6Ext *ext)
 {
@@ -123,9 +125,9 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
                       uint8_t *p, size_t len);
 
 /*
- * May a message be taken whose number was accepted just now? It must not come
- * again after a restart, so the number is kept before it has an effect. The
- * rate bounds how often that is.
+ * May a message with a new sequence number be processed? It must be refused as
+ * a replay after a restart, so its number is saved before it has an effect. The
+ * rate limit bounds the number of writes.
  */
 static bool keep_number(Mip6Agent *a, int64_t now, Mip6Keys *keys)
 {
@@ -142,7 +144,7 @@ static bool keep_number(Mip6Agent *a, int64_t now, Mip6Keys *keys)
     return true;
 }
 
-/* RFC 4303 section 3.4: what is in it is read as if it had come without. */
+/* RFC 4303 section 3.4: the content is parsed as if it came without ESP. */
 static void take_esp(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
                      const uint8_t *p, size_t len)
 {
@@ -234,7 +236,7 @@ void mip6_agent_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     if (b) {
         mip6_agent_into_tunnel(a, now, b, &ip, buf, len);
     } else if (mip6_left_find(&a->left, now, &ip.dst)) {
-        /* It waited here when the node returned: the host delivers it now. */
+        /* It was queued here when the node returned: the host delivers it. */
         a->stragglers++;
         a->ops->forward(a->opaque, buf, len);
     } else {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the agent says: acknowledgements and errors */
+/* Messages that the agent sends: acknowledgements and errors */
 #include <string.h>
 
 #include "net/mip6/ha/agent/internal.h"
 #include "net/packet/nd.h"
 
-#define ERROR_TIME      (SECOND / 1000)         /* between two errors */
+#define ERROR_TIME      (SECOND / 1000)         /* average interval of errors */
 #define ERRORS_BURST    1000
 
 Mip6AgentBinding *mip6_agent_bound(const Mip6Agent *a,
@@ -63,7 +63,7 @@ void mip6_agent_signal(Mip6Agent *a, const struct in6_addr *home,
     }
 }
 
-/* ERRORS_BURST at once may. */
+/* A token bucket of ERRORS_BURST. */
 bool mip6_agent_may_tell(Mip6Agent *a, int64_t now)
 {
     int64_t paid = MAX(a->errors_paid, now - ERRORS_BURST * ERROR_TIME);
@@ -84,7 +84,7 @@ void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
     uint8_t error[PACKET_IP6_MTU_MIN];
 
     if (a->opened && type == PACKET_ICMP6_PARAMETER) {
-        return;                 /* it would quote what was encrypted */
+        return;                 /* it would quote decrypted data */
     }
     len = packet_icmp6_error(error, sizeof(error), &a->config.address, HOPS,
                              type, code, arg, p, len);
@@ -93,7 +93,9 @@ void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
     }
 }
 
-/* In ESP it has a routing header, since the home address is the selector. */
+/*
+ * With ESP it has a routing header, because the home address is the selector.
+ */
 void mip6_agent_tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
                              const struct in6_addr *to,
                              const struct in6_addr *home)
@@ -136,7 +138,7 @@ void mip6_agent_acknowledge(Mip6Agent *a, const struct in6_addr *to,
         .sequence = sequence,
         .lifetime = lifetime,
         .refresh = a->config.refresh,
-        /* Sooner than the end, or it is no advice (section 6.2.4). */
+        /* Advice must be shorter than the lifetime (section 6.2.4). */
         .has_refresh = a->config.refresh && lifetime > a->config.refresh,
     };
     PacketIp6 ip = {

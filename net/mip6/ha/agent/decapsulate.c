@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets out of tunnels (RFC 6275 section 10.4.5) */
+/* Decapsulates packets (RFC 6275 section 10.4.5) */
 #include <string.h>
 
 #include "net/mip6/ha/agent/internal.h"
@@ -7,15 +7,15 @@
 #include "net/packet/nd.h"
 
 /*
- * From here on, a node's own packets, or those that it sends after it. Reports
- * about groups have no home address.
+ * Is the inner packet protected as its source requires? Reports about groups
+ * have no home address.
  */
 static bool is_believed(const Mip6Agent *a, const uint8_t *inner, size_t len)
 {
     struct in6_addr src, dst;
 
     if (len < PACKET_IP6_LEN) {
-        return true;            /* it is malformed, and counted as that */
+        return true;            /* it is malformed, and counted later */
     }
     memcpy(&src, inner + 8, sizeof(src));
     memcpy(&dst, inner + 24, sizeof(dst));
@@ -25,7 +25,10 @@ static bool is_believed(const Mip6Agent *a, const uint8_t *inner, size_t len)
                           IN6_IS_ADDR_UNSPECIFIED(&src)));
 }
 
-/* A packet that has come to where the mobile node was, and is sent after it. */
+/*
+ * Finds the binding of a packet that was sent on from a previous care-of
+ * address.
+ */
 static Mip6AgentBinding *straggles(const Mip6Agent *a, int64_t now,
                                    const PacketIp6 *outer,
                                    const PacketIp6 *inner)
@@ -37,7 +40,10 @@ static Mip6AgentBinding *straggles(const Mip6Agent *a, int64_t now,
            !packet_ip6_equal(&b->care_of, &outer->src) ? b : NULL;
 }
 
-/* No host forwards it in between, so the agent counts the hop. */
+/*
+ * The host does not forward it in between, so the agent decrements the hop
+ * limit.
+ */
 static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                        const PacketIp6 *ip, uint8_t *p)
 {
@@ -56,8 +62,8 @@ static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
 }
 
 /*
- * Has it come from where a mobile node was before it returned home? Then it is
- * on its way to the node, or the node had sent it.
+ * Is the packet from the care-of address that a node has left to return home?
+ * Then it is a packet for the node, or one that the node had sent.
  */
 static bool is_left(const Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                     const struct in6_addr *home)
@@ -67,7 +73,7 @@ static bool is_left(const Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     return left && packet_ip6_equal(&left->care_of, &outer->src);
 }
 
-/* From a mobile node: to a group, or for the host to forward. */
+/* From a mobile node: to a multicast group, or for the host to forward. */
 static void take_inner(Mip6Agent *a, int64_t now, PacketIp6 *ip,
                        uint8_t *inner, const struct in6_addr *from)
 {
@@ -81,7 +87,7 @@ static void take_inner(Mip6Agent *a, int64_t now, PacketIp6 *ip,
     }
 }
 
-/* From a care-of address that is not that of the packet's source. */
+/* From an address that is not the care-of address of the inner source. */
 static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                            PacketIp6 *ip, uint8_t *inner)
 {
@@ -98,7 +104,7 @@ static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     } else if (mip6_agent_bound(a, &ip->src)) {
         mip6_agent_drop(a, MIP6_AGENT_WRONG_SOURCE);
     } else {
-        /* The node that sent it finds that it has to register. */
+        /* The node that has sent it learns that it must register. */
         mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &outer->src,
                                 &ip->src);
         mip6_agent_drop(a, MIP6_AGENT_NO_BINDING);
@@ -106,8 +112,8 @@ static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
 }
 
 /*
- * RFC 6040 section 4.2: the tunnel's congestion marks go on to the packet's
- * receiver. Returns false if the packet has to be dropped instead.
+ * RFC 6040 section 4.2: passes congestion marks of the outer header on.
+ * Returns: false if the packet must be dropped instead.
  */
 static bool combine_ecn(const PacketIp6 *outer, PacketIp6 *ip, uint8_t *inner)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets into tunnels */
+/* Encapsulates packets */
 #include <string.h>
 
 #include "net/mip6/ha/agent/internal.h"
@@ -8,7 +8,7 @@
 #include "net/packet/octets.h"
 
 #define TUNNELLED_MAX   2048u
-#define HOMES_MAX       64u     /* of a care-of address, see told_binding() */
+#define HOMES_MAX       64u     /* at a care-of address, for told_binding() */
 #define PATH_MTU_LIVES  (600 * SECOND)          /* RFC 8201 section 4 */
 
 static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
@@ -25,13 +25,13 @@ static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
     a->ops->forward(a->opaque, joined, head_len + len);
 }
 
-/* Room behind the tunnel's header on a path of @mtu. */
+/* Returns: space after the tunnel's header for a path MTU of @mtu */
 static size_t path_room(const Mip6Agent *a, uint32_t mtu)
 {
     return MIN(MIN(a->config.mtu, TUNNELLED_MAX), mtu) - PACKET_IP6_LEN;
 }
 
-/* Room behind the tunnel's header, without fragments. */
+/* Returns: space after the tunnel's header, without fragments */
 static size_t tunnel_room(const Mip6Agent *a, int64_t now,
                           const Mip6AgentBinding *b)
 {
@@ -137,9 +137,9 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
 }
 
 /*
- * The binding that an error is about; NULL: none. Of ESP the care-of address
- * and the SPI tell it. Nodes that share one have few home addresses: more than
- * HOMES_MAX are not looked at.
+ * Finds the binding that an error is about; NULL: none. With ESP it is found by
+ * care-of address and SPI. A node has few home addresses, so at most HOMES_MAX
+ * with the same care-of address are compared.
  */
 static Mip6AgentBinding *told_binding(const Mip6Agent *a,
                                       const Mip6PathTold *told)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups: what mobile nodes listen to, and send (RFC 6275 section 10.4.3) */
+/* Multicast groups of mobile nodes (RFC 6275 section 10.4.3) */
 #include "net/mip6/ha/agent/internal.h"
 
 #define QUERY_RESPONSE  10000   /* ms (RFC 3810 section 9.3) */
@@ -34,7 +34,7 @@ void mip6_agent_report(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     }
 }
 
-/* One hop further. Returns false if the packet must not go on. */
+/* Decrements the hop limit. Returns: false if the packet must be dropped */
 static bool spend_hop(Mip6Agent *a, PacketIp6 *ip, uint8_t *p)
 {
     if (ip->hops <= 1) {
@@ -68,7 +68,7 @@ void mip6_agent_group_packet(Mip6Agent *a, int64_t now, void *buf, size_t len)
     }
 }
 
-/* The agent is the tunnel's router: it asks from a link-local address. */
+/* The agent is the tunnel's multicast router: its source is link-local. */
 void mip6_agent_query(void *opaque, int64_t now, const Mip6GroupsNode *node)
 {
     static const struct in6_addr router = { { { 0xfe, 0x80, [15] = 1 } } };

@@ -8,8 +8,9 @@
 #include "net/packet/nd.h"
 
 /*
- * A message is too short for its type: the field "Header Len" is wrong. If the
- * message is cut, there is no checksum to believe it by, and no answer.
+ * A message that is too short for its type: the field "Header Len" is wrong. If
+ * the message is truncated, its checksum cannot be verified, so there is no
+ * answer.
  */
 static void tell_short(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
                        const uint8_t *p, size_t len)
@@ -48,7 +49,7 @@ void mip6_agent_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         mip6_agent_drop(a, MIP6_AGENT_CHECKSUM);
         return;
     case MIP6_MH_UNKNOWN:
-        /* Section 9.2: with the home address, if the packet has said one. */
+        /* Section 9.2: with the home address, if the packet has one. */
         mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_MH, &ip->src,
                                 options ? &home : &in6addr_any);
         mip6_agent_drop(a, MIP6_AGENT_UNKNOWN_MH);

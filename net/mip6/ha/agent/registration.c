@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bindings: made, changed and ended (RFC 6275 section 10.3) */
+/* Creates, changes and ends bindings (RFC 6275 section 10.3) */
 #include <stddef.h>
 
 #include "net/mip6/ha/agent/adverts.h"
 #include "net/mip6/ha/agent/internal.h"
 
 #define DAD_WAIT        SECOND  /* RETRANS_TIMER (RFC 4861 section 10) */
-#define QUERY_GAP       (SECOND / 1000)         /* between two at a start */
+#define QUERY_GAP       (SECOND / 1000)         /* between queries at start */
 #define STRAGGLE        (10 * SECOND)   /* after a node has moved */
 
-/* Section 10.3.1: may @home be registered? MIP6_BA_ACCEPTED, or why not. */
+/* Section 10.3.1: may @home be bound? Returns: MIP6_BA_ACCEPTED, or a status */
 static uint8_t check_home(const Mip6Agent *a, int64_t now,
                           const struct in6_addr *home,
                           const struct in6_addr *care_of)
@@ -22,7 +22,7 @@ static uint8_t check_home(const Mip6Agent *a, int64_t now,
         return MIP6_BA_NOT_HOME_SUBNET;
     }
     if (mip6_ha_link_left(&a->link, now, &valid, &preferred) && !valid) {
-        return MIP6_BA_NOT_HOME_SUBNET;         /* it is no more */
+        return MIP6_BA_NOT_HOME_SUBNET;         /* prefix not valid */
     }
     if (a->config.allowed && !g_hash_table_contains(a->config.allowed, home)) {
         return MIP6_BA_PROHIBITED;
@@ -64,7 +64,7 @@ static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
     g_free(b);
 }
 
-/* Have a tentative binding of @home. Returns NULL if there is no room. */
+/* Creates a tentative binding of @home. Returns: NULL if there is no space */
 static Mip6AgentBinding *new_binding(Mip6Agent *a, const struct in6_addr *home)
 {
     Mip6AgentBinding *b;
@@ -79,7 +79,7 @@ static Mip6AgentBinding *new_binding(Mip6Agent *a, const struct in6_addr *home)
     return b;
 }
 
-/* Tunnels end where bindings say, and groups with them. */
+/* Groups belong to care-of addresses, so they follow the binding. */
 static void set_node(Mip6Agent *a, Mip6AgentBinding *b)
 {
     Mip6GroupsNode *was = b->node;
@@ -93,7 +93,7 @@ static void set_node(Mip6Agent *a, Mip6AgentBinding *b)
     }
 }
 
-/* What its node left to return home, from where it sets out again. */
+/* The node leaves home again: forgets the address that it had left before. */
 static void recall_left(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
     const Mip6LeftHome *left = mip6_left_find(&a->left, now, &b->home);
@@ -106,8 +106,8 @@ static void recall_left(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 }
 
 /*
- * From now on the binding holds. Returns false, and it is gone, if the host
- * cannot take the home address.
+ * Makes the binding valid. Returns: false, with the binding freed, if the host
+ * cannot receive the home address's packets.
  */
 static bool settle(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
@@ -126,7 +126,7 @@ static bool settle(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
     return true;
 }
 
-/* Not longer than the home prefix is valid (section 10.3.1). */
+/* At most the valid lifetime of the home prefix (section 10.3.1). */
 static uint16_t grant(const Mip6Agent *a, int64_t now, uint16_t asked)
 {
     uint16_t lifetime = MIN(asked, a->config.lifetime_max);
@@ -138,7 +138,7 @@ static uint16_t grant(const Mip6Agent *a, int64_t now, uint16_t asked)
     return lifetime;
 }
 
-/* Take over what a Binding Update says. */
+/* Applies a Binding Update to a binding. */
 static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                            const Mip6Mh *bu, const struct in6_addr *care_of,
                            const struct in6_addr *source)
@@ -158,7 +158,7 @@ static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
 }
 
-/* Ask the home link. Returns whether the binding has to wait for its answer. */
+/* Starts DAD. Returns: true if the binding must wait for it */
 static bool probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
     b->probed_until = now + DAD_WAIT;
@@ -170,7 +170,7 @@ static bool probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
     return false;
 }
 
-/* The binding of @b holds, which the mobile node is told. */
+/* The binding is valid: acknowledges it. */
 static void hold(Mip6Agent *a, Mip6AgentBinding *b)
 {
     a->registered++;
@@ -182,7 +182,7 @@ static void hold(Mip6Agent *a, Mip6AgentBinding *b)
     }
 }
 
-/* Make or change a binding. */
+/* Creates or changes a binding. */
 static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
                       const struct in6_addr *home,
                       const struct in6_addr *care_of,
@@ -212,7 +212,7 @@ static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
     }
 }
 
-/* DAD is over, and nobody has claimed the home address. */
+/* DAD is complete, and no node has claimed the home address. */
 static void end_probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
     struct in6_addr home = b->home, source = b->source;
@@ -293,7 +293,7 @@ void mip6_agent_configure(Mip6Agent *a, int64_t now,
         if (check_home(a, now, &b->home, &b->care_of) == MIP6_BA_PROHIBITED) {
             g_ptr_array_add(gone, b);
         } else if (!b->tentative) {
-            mip6_agent_let_pass(a, b);  /* with other keys, another MTU */
+            mip6_agent_let_pass(a, b);  /* keys or MTU may be new */
         }
     }
     for (guint i = 0; i < gone->len; i++) {
@@ -306,8 +306,8 @@ void mip6_agent_configure(Mip6Agent *a, int64_t now,
 }
 
 /*
- * Section 10.3.2, the primary care-of address de-registration. A node that says
- * so from its home address has returned.
+ * Section 10.3.2, primary care-of address de-registration. A node that sends it
+ * from its home address has returned.
  */
 static void end_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
                      const struct in6_addr *home, const struct in6_addr *source)
@@ -346,7 +346,9 @@ void mip6_agent_update(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         return;
     }
     if (b && !mip6_sequence_is_newer(bu->sequence, b->sequence)) {
-        /* Section 9.5.1: the number that the node has to go on from. */
+        /*
+         * Section 9.5.1: the answer has the number that the node must follow.
+         */
         mip6_agent_refuse(a, source, home, MIP6_BA_SEQUENCE, b->sequence);
         return;
     }

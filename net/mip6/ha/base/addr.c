@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IPv6 addresses as the keys of a GHashTable: FNV-1a */
+/* IPv6 addresses as keys of a GHashTable, with the hash FNV-1a */
 #include <netinet/in.h>
 #include <string.h>
 

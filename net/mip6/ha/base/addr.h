@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* IPv6 addresses as the keys of a GHashTable */
+/* IPv6 addresses as keys of a GHashTable */
 #ifndef NET_MIP6_HA_ADDR_H
 #define NET_MIP6_HA_ADDR_H
 
 #include <glib.h>
 
-/** mip6_addr_hash, mip6_addr_equal: of struct in6_addr */
+/** mip6_addr_hash, mip6_addr_equal: for struct in6_addr */
 guint mip6_addr_hash(gconstpointer addr);
 gboolean mip6_addr_equal(gconstpointer a, gconstpointer b);
 

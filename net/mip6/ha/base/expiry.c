@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Things that are due at a time: a heap whose entries know their place */
+/* A heap of deadlines, whose entries know their position */
 #include "net/mip6/ha/base/expiry.h"
 
 void mip6_expiry_init(Mip6Expiry *e)
@@ -12,7 +12,7 @@ void mip6_expiry_destroy(Mip6Expiry *e)
     g_ptr_array_free(e->heap, TRUE);
 }
 
-/* Places begin at 1, so the parent of a place is its half. */
+/* Positions start at 1, so the parent is at half the position. */
 static Mip6Due *entry(const Mip6Expiry *e, guint place)
 {
     return g_ptr_array_index(e->heap, place - 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Things that are due at a time, the next one first
+ * A heap of deadlines, the earliest first
  *
- * A binary heap: to add, to change and to remove cost the logarithm of how many
- * there are, to ask for the next one nothing.
+ * A binary heap: adding, changing and removing take logarithmic time, getting
+ * the earliest one constant time.
  */
 #ifndef NET_MIP6_HA_EXPIRY_H
 #define NET_MIP6_HA_EXPIRY_H
@@ -11,10 +11,10 @@
 #include <glib.h>
 #include <stdint.h>
 
-/* To be embedded in what is due. */
+/* Embed it in a structure that has a deadline. */
 typedef struct Mip6Due {
     int64_t at;                 /* ns */
-    guint place;                /* in the heap, from 1; 0: it is in none */
+    guint place;                /* in the heap, from 1; 0: not in a heap */
 } Mip6Due;
 
 typedef struct Mip6Expiry {
@@ -23,16 +23,16 @@ typedef struct Mip6Expiry {
 
 void mip6_expiry_init(Mip6Expiry *e);
 
-/** mip6_expiry_destroy: what is due stays the caller's */
+/** mip6_expiry_destroy: the entries still belong to the caller */
 void mip6_expiry_destroy(Mip6Expiry *e);
 
-/** mip6_expiry_set: @due is due at @at; adds it if it is in no heap */
+/** mip6_expiry_set: set the deadline; adds @due if it is in no heap */
 void mip6_expiry_set(Mip6Expiry *e, Mip6Due *due, int64_t at);
 
-/** mip6_expiry_remove: take @due out, if it is in the heap */
+/** mip6_expiry_remove: remove @due, if it is in the heap */
 void mip6_expiry_remove(Mip6Expiry *e, Mip6Due *due);
 
-/** mip6_expiry_next: the one that is due first; NULL: there is none */
+/** mip6_expiry_next: the earliest entry; NULL: the heap is empty */
 Mip6Due *mip6_expiry_next(const Mip6Expiry *e);
 
 #endif /* NET_MIP6_HA_EXPIRY_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A mistake in a file: where it is, and what */
+/* Error messages about a file, with the line */
 #include <errno.h>
 
 #include "net/mip6/ha/base/mistake.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A mistake in a file: where it is, and what */
+/* Error messages about a file, with the line */
 #ifndef NET_MIP6_HA_MISTAKE_H
 #define NET_MIP6_HA_MISTAKE_H
 
@@ -8,7 +8,7 @@
 
 /**
  * mip6_ha_mistake: set @errp
- * @line: 0: the mistake is in no line
+ * @line: line number; 0: about the whole file
  *
  * Returns: false
  */

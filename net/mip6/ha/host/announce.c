@@ -2,9 +2,9 @@
 /*
  * Announcements of home addresses on the home link
  *
- * A restart with ten thousand bindings announces all of them. In one burst they
- * would overrun the queues of switches and neighbours, and hold up packets; so
- * there are turns, and each has few.
+ * A restart with ten thousand bindings announces all of them. In one burst,
+ * these would overrun the queues of switches and neighbours, and delay packets.
+ * So they are sent in turns of limited size.
  */
 #include <stddef.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 typedef struct Entry {
     struct in6_addr home;
-    unsigned left;              /* announcements */
+    unsigned left;              /* remaining announcements */
     Mip6Due due;
 } Entry;
 

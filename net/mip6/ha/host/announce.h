@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Announcements of home addresses on the home link (RFC 6275 section 10.4.1),
- * at a bounded rate
+ * with a rate limit
  *
- * Times are ns of a clock that never steps.
+ * Times are in ns of a monotonic clock.
  */
 #ifndef NET_MIP6_HA_ANNOUNCE_H
 #define NET_MIP6_HA_ANNOUNCE_H
@@ -13,18 +13,18 @@
 #include "net/mip6/ha/base/expiry.h"
 
 #define MIP6_ANNOUNCE_TIMES     3u      /* MAX_NEIGHBOR_ADVERTISEMENT */
-#define MIP6_ANNOUNCE_TURN      32u     /* in one turn */
+#define MIP6_ANNOUNCE_TURN      32u     /* maximum number in a turn */
 
 typedef struct Mip6Announce {
     void (*send)(void *opaque, const struct in6_addr *home);
     void *opaque;
     GHashTable *queued;         /* by address */
     Mip6Expiry expiry;
-    int64_t turn;               /* the next one, not sooner */
+    int64_t turn;               /* earliest time of the next one */
     uint64_t sent;
 } Mip6Announce;
 
-/** mip6_announce_init: @send announces an address once */
+/** mip6_announce_init: @send sends one announcement */
 void mip6_announce_init(Mip6Announce *q,
                         void (*send)(void *opaque,
                                      const struct in6_addr *home),
@@ -33,23 +33,24 @@ void mip6_announce_init(Mip6Announce *q,
 void mip6_announce_destroy(Mip6Announce *q);
 
 /**
- * mip6_announce_add: announce @home soon, @times in all, a second apart
+ * mip6_announce_add: announce @home soon, @times in all, at intervals of a
+ * second
  *
- * Nothing is sent before mip6_announce_tick().
+ * Only mip6_announce_tick() sends.
  */
 void mip6_announce_add(Mip6Announce *q, int64_t now,
                        const struct in6_addr *home, unsigned times);
 
 /**
- * mip6_announce_at_once: announce @home, and again, @times in all
+ * mip6_announce_at_once: announce @home now, and @times in all
  *
- * The answer to what a mobile node sends next must find its way, and that may
- * be before the next turn.
+ * The answer to the mobile node's next packet needs the new neighbour cache
+ * entry, possibly before the next turn.
  */
 void mip6_announce_at_once(Mip6Announce *q, int64_t now,
                            const struct in6_addr *home, unsigned times);
 
-/** mip6_announce_remove: no longer */
+/** mip6_announce_remove: stop the announcements of @home */
 void mip6_announce_remove(Mip6Announce *q, const struct in6_addr *home);
 
 /** mip6_announce_deadline: when to call mip6_announce_tick() */

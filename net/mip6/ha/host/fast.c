@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fast path: loading the program, its maps */
+/* Loads the program of the fast path and fills its maps */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -13,10 +13,10 @@
 struct Mip6Fast {
     struct bpf_object *object;
     int program, bindings, counters, totals;
-    int tun_index;              /* 0: it is attached to none */
+    int tun_index;              /* 0: not attached */
     unsigned cpus;
-    struct mip6_fast_counters *each_cpu;        /* room for one value */
-    bool warned;                /* that there is no room */
+    struct mip6_fast_counters *each_cpu;        /* space for one value */
+    bool warned;                /* about a full map */
 };
 
 static GQuark error_quark(void)
@@ -31,8 +31,8 @@ static bool fail(GError **errp, const char *what, int error)
 }
 
 /*
- * Earlier kernels drop what is redirected to a device and longer than its MTU,
- * though it only comes in there.
+ * Before Linux 5.12, a packet that is redirected to a device's ingress is
+ * dropped if it is longer than the device's MTU.
  */
 static bool is_recent(GError **errp)
 {
@@ -49,7 +49,7 @@ static bool is_recent(GError **errp)
     return false;
 }
 
-/* libbpf's messages are for debugging. */
+/* Messages of libbpf are debug messages. */
 static int print(enum libbpf_print_level level, const char *format,
                  va_list args)
 {
@@ -152,7 +152,9 @@ bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp)
 
 static void detach(Mip6Fast *f)
 {
-    /* Both, or the qdisc stays. */
+    /*
+     * Detach the program and delete the qdisc; otherwise the qdisc would stay.
+     */
     LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = f->tun_index,
                 .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
     int error = -bpf_tc_hook_destroy(&hook);
@@ -183,7 +185,7 @@ int mip6_fast_fd(const Mip6Fast *f)
 
 /* --- bindings ------------------------------------------------------------- */
 
-/* Their packets still come to the agent, so it is said once only. */
+/* Warns only once: the agent still forwards the packets. */
 static void warn_of_room(Mip6Fast *f)
 {
     if (!f->warned) {
@@ -206,7 +208,7 @@ void mip6_fast_let_pass(Mip6Fast *f, const Mip6AgentPass *pass)
     memcpy(&b.home, &pass->home, sizeof(b.home));
     memcpy(&b.care_of, &pass->care_of, sizeof(b.care_of));
     memset(f->each_cpu, 0, f->cpus * sizeof(*f->each_cpu));
-    /* That of a binding that goes on stays. */
+    /* BPF_NOEXIST: a binding that is updated keeps its counters. */
     if ((bpf_map_update_elem(f->counters, &b.home, f->each_cpu, BPF_NOEXIST) &&
          errno != EEXIST) ||
         bpf_map_update_elem(f->bindings, &b.home, &b, BPF_ANY)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fast path: plain packets that the kernel puts into tunnels, and takes out
- * of them, by itself; host/bpf/fast.bpf.c
+ * The fast path: the kernel encapsulates and decapsulates simple packets by
+ * itself; see host/bpf/fast.bpf.c
  */
 #ifndef NET_MIP6_HA_FAST_H
 #define NET_MIP6_HA_FAST_H
@@ -10,49 +10,49 @@
 
 typedef struct Mip6Fast Mip6Fast;
 
-/* The program, compiled; of no octets if vmmnet-ha was built without. */
+/* The compiled program; empty if vmmnet-ha was built without it. */
 extern const uint8_t mip6_fast_program[];
 extern const size_t mip6_fast_program_len;
 
 /**
- * mip6_fast_load: give a program to the kernel
+ * mip6_fast_load: load the program into the kernel
  * @program: @len octets of an object file
  * @agent: the agent's address
- * @head: octets before a packet's IPv6 header; a TUN device has none
- * @bindings: that can pass at most
- * @bulk: octets of one node within a millisecond, from which on the agent takes
- *        its packets, until none comes for 5 ms
+ * @head: offset of the IPv6 header in a packet; 0 for a TUN device
+ * @bindings: maximum number of bindings
+ * @bulk: octets of a node within a millisecond that start bulk mode: its
+ *        packets go to the agent, until there is none for 5 ms
  *
  * Needs CAP_BPF and CAP_NET_ADMIN.
  *
- * Returns: NULL with @errp set, which says why not
+ * Returns: NULL with @errp set
  */
 Mip6Fast *mip6_fast_load(const void *program, size_t len,
                          const struct in6_addr *agent, uint32_t head,
                          unsigned bindings, uint32_t bulk, GError **errp);
 
-/** mip6_fast_attach: have it see what the host sends by the TUN device */
+/** mip6_fast_attach: attach the program to the egress of the TUN device */
 bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp);
 
-/** mip6_fast_free: no packet passes any more; NULL is nothing */
+/** mip6_fast_free: detach and free; @f may be NULL */
 void mip6_fast_free(Mip6Fast *f);
 
-/** mip6_fast_fd: the program, to be tried without an interface */
+/** mip6_fast_fd: the program's file descriptor, for test runs */
 int mip6_fast_fd(const Mip6Fast *f);
 
 /**
- * mip6_fast_let_pass: packets of @pass->home pass from now on, as @pass says
+ * mip6_fast_let_pass: forward packets of @pass->home according to @pass
  *
- * If there is no room they do not, which is no fault: the agent forwards them.
+ * If the map is full, the agent forwards them instead.
  */
 void mip6_fast_let_pass(Mip6Fast *f, const Mip6AgentPass *pass);
 
-/** mip6_fast_stop: packets of @home do not pass any more */
+/** mip6_fast_stop: stop to forward packets of @home */
 void mip6_fast_stop(Mip6Fast *f, const struct in6_addr *home);
 
 /**
- * mip6_fast_passed: how many packets have passed
- * @home: of its binding, since it began; NULL: of all, also those that ended
+ * mip6_fast_passed: number of packets that were forwarded
+ * @home: for its current binding; NULL: for all, including ended bindings
  */
 Mip6AgentPassed mip6_fast_passed(const Mip6Fast *f,
                                  const struct in6_addr *home);

@@ -5,16 +5,17 @@
  * Theory of operation
  * ===================
  *
- * The agent's address and each bound home address are routes of the host into a
- * TUN device, so the kernel, which forwards, brings their packets, and forwards
- * what is written there. The kernel does not process them: it would refuse the
- * Home Address option. No module and no address of the host are needed, only
- * forwarding.
+ * The host has routes into a TUN device for the agent's address and for each
+ * bound home address. So the kernel forwards packets for these to the agent,
+ * and forwards the packets that the agent writes. The kernel does not process
+ * them as its own; it would refuse the Home Address option. No kernel module
+ * and no address on the host are needed, only forwarding.
  *
- * On the home link nobody has these addresses; this file answers neighbour
- * solicitations for them with the interface's MAC address (RFC 6275 section
- * 10.4.1), from a packet socket that sees all groups. Duplicate address
- * detection is answered, too, so nobody takes the address of a VM that is away.
+ * On the home link, no interface has these addresses. This file answers
+ * neighbour solicitations for them with the interface's MAC address (RFC 6275
+ * section 10.4.1), through a packet socket that receives all multicast.
+ * Duplicate address detection is answered, too, so no other node takes the
+ * address of a VM that is away.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@
 #include "net/packet/nd.h"
 
 #define ROUTE_METRIC    1
-#define DUMP_ROOM       32768u  /* of one datagram, as iproute2 has it */
+#define DUMP_ROOM       32768u  /* for one datagram, as in iproute2 */
 
 static GQuark error_quark(void)
 {
@@ -75,7 +76,7 @@ static void put_attribute(Request *r, uint16_t type, const void *data,
     r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len) + RTA_LENGTH(len);
 }
 
-/* Ask, and wait for the kernel's answer, which comes at once. */
+/* Sends a request and waits for the kernel's answer, which comes at once. */
 static bool ask(Mip6HaHost *h, Request *r)
 {
     char buf[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -124,7 +125,7 @@ typedef struct Sweep {
     GArray *stale;              /* struct in6_addr */
 } Sweep;
 
-/* Is it a route into the TUN device for an address that is not answered for? */
+/* Is it a route into the TUN device for an address without a proxy entry? */
 static void look_at_route(Sweep *s, const struct nlmsghdr *head)
 {
     const struct rtmsg *route = NLMSG_DATA(head);
@@ -149,7 +150,7 @@ static void look_at_route(Sweep *s, const struct nlmsghdr *head)
     }
 }
 
-/* One datagram of a dump. Returns false at its end. */
+/* Reads one datagram of a dump. Returns: false at its end */
 static bool look_at_routes(Sweep *s, const void *buf, size_t len)
 {
     const struct nlmsghdr *head = buf;
@@ -195,7 +196,7 @@ bool mip6_ha_host_sweep(Mip6HaHost *h)
     return true;
 }
 
-/* What an agent that was killed had the kernel do (host/fast.c) ends. */
+/* Removes the fast path of an agent that was killed (host/fast.c). */
 static void remove_filters(Mip6HaHost *h)
 {
     Request r = {
@@ -206,7 +207,7 @@ static void remove_filters(Mip6HaHost *h)
         .tc.tcm_parent = TC_H_CLSACT,
     };
 
-    ask(h, &r);                 /* mostly, there is none */
+    ask(h, &r);                 /* usually, there is none */
 }
 
 static bool set_up(Mip6HaHost *h)
@@ -224,7 +225,7 @@ static bool set_up(Mip6HaHost *h)
 
 /* --- frames --------------------------------------------------------------- */
 
-/* Send the packet of @len octets behind @frame's Ethernet header. */
+/* Sends the packet of @len octets after the Ethernet header in @frame. */
 static void send_nd(Mip6HaHost *h, uint8_t *frame, size_t len,
                     const struct in6_addr *dst, const uint8_t *dst_mac)
 {
@@ -233,7 +234,7 @@ static void send_nd(Mip6HaHost *h, uint8_t *frame, size_t len,
     packet_eth_group6(group, dst);
     packet_eth_build(frame, dst_mac ? dst_mac : group, h->mac,
                      PACKET_ETH_IP6);
-    /* One that is lost is asked for again. */
+    /* A lost message will be solicited again. */
     if (send(h->link_fd, frame, PACKET_ETH_LEN + len, 0) < 0) {
         g_debug("neighbour discovery: %s", strerror(errno));
     }
@@ -250,7 +251,7 @@ static void send_na(Mip6HaHost *h, const struct in6_addr *target,
     send_nd(h, frame, len, dst, dst_mac);
 }
 
-/* --- opening -------------------------------------------------------------- */
+/* --- start ---------------------------------------------------------------- */
 
 static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
 {
@@ -272,7 +273,7 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
     return true;
 }
 
-/* Only ICMPv6 behind the IPv6 header, with hop limit 255. */
+/* Receives only ICMPv6 right after the IPv6 header, with hop limit 255. */
 static bool filter_nd(int fd)
 {
     struct sock_filter code[] = {
@@ -414,7 +415,7 @@ Mip6HaHeard mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd)
         return MIP6_HA_NOTHING;
     }
     if (nd->type == PACKET_ND_RA) {
-        return MIP6_HA_ROUTER;  /* of the host itself, too */
+        return MIP6_HA_ROUTER;  /* also one that this host has sent */
     }
     if (from.sll_pkttype == PACKET_OUTGOING) {
         return MIP6_HA_NOTHING;

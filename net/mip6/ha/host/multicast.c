@@ -5,10 +5,11 @@
  * Theory of operation
  * ===================
  *
- * A UDP socket that nothing is read from is the member of the groups, so that
- * the kernel has the interface take their frames and speaks MLD on the link. A
- * packet socket reads them. It has virtio-net headers: a sender on the same
- * host leaves the checksum to the hardware, and a tunnel has no such hardware.
+ * A UDP socket, which is never read, is a member of the groups: so the kernel
+ * makes the interface receive their frames, and sends MLD reports on the link.
+ * A packet socket reads the frames. It uses virtio-net headers: a sender on the
+ * same host leaves the checksum to the hardware, and a tunnel has no such
+ * hardware.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -34,7 +35,7 @@ void mip6_ha_multicast_init(Mip6HaMulticast *m)
     m->fd = m->member_fd = -1;
 }
 
-/* Only what goes to a group with a scope beyond that of the link. */
+/* Receives only packets to groups with more than link-local scope. */
 static bool filter_groups(int fd)
 {
     struct sock_filter code[] = {
@@ -119,14 +120,14 @@ void mip6_ha_multicast_send(Mip6HaMulticast *m, const void *packet, size_t len)
     }
 }
 
-/* Returns false if the header asks for what cannot be. */
+/* Returns: false if the offload request in the header is invalid */
 static bool complete_checksum(const struct virtio_net_hdr *offload,
                               uint8_t *frame, size_t len)
 {
     size_t start = offload->csum_start, at = start + offload->csum_offset;
 
     if (offload->gso_type != VIRTIO_NET_HDR_GSO_NONE) {
-        return false;           /* it does not fit into the tunnel */
+        return false;           /* too big for the tunnel */
     }
     if (offload->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
         if (at + 2 > len) {

@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 typedef struct Mip6HaMulticast {
-    int fd;                     /* packets to groups; -1: not open */
-    int member_fd;              /* makes the host a member */
+    int fd;                     /* receives multicast; -1: not open */
+    int member_fd;              /* joins the groups */
     int link_index;
     uint8_t mac[6];             /* of the link's interface */
 } Mip6HaMulticast;
 
-/** mip6_ha_multicast_init: not open yet */
+/** mip6_ha_multicast_init: initialize, not open */
 void mip6_ha_multicast_init(Mip6HaMulticast *m);
 
 /**
@@ -29,9 +29,9 @@ bool mip6_ha_multicast_open(Mip6HaMulticast *m, const char *name,
 void mip6_ha_multicast_close(Mip6HaMulticast *m);
 
 /**
- * mip6_ha_multicast_join: be a member of @group, or no longer
+ * mip6_ha_multicast_join: join or leave @group
  *
- * The host reports it to the link's routers and switches.
+ * The kernel sends the report to the link's routers and switches.
  *
  * Returns: false with errno set
  */
@@ -42,11 +42,11 @@ bool mip6_ha_multicast_join(Mip6HaMulticast *m, const struct in6_addr *group,
 void mip6_ha_multicast_send(Mip6HaMulticast *m, const void *packet, size_t len);
 
 /**
- * mip6_ha_multicast_read: a packet to a group beyond the link's scope, from
- * another node of the link, its checksum complete
+ * mip6_ha_multicast_read: receive a packet from another node of the link to a
+ * group with more than link-local scope; its checksum is complete
  * @buf: @room octets
  *
- * Returns: octets at @buf; 0 if it is to be passed over; -1: there is none
+ * Returns: octets at @buf; 0: a packet was skipped; -1: there is none
  */
 ssize_t mip6_ha_multicast_read(Mip6HaMulticast *m, void *buf, size_t room);
 

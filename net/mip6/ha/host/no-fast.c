@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fast path of a vmmnet-ha that was built without clang, or libbpf */
+/* The fast path for a vmmnet-ha that was built without clang or libbpf */
 #include <errno.h>
 
 #include "net/mip6/ha/host/fast.h"

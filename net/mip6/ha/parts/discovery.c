@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The agent's answers by ICMPv6 */
+/* ICMPv6 messages that the agent answers */
 #include <stdbool.h>
 #include <string.h>
 

@@ -6,16 +6,17 @@
  * ===================
  *
  * The agent is the multicast router of each tunnel (RFC 3810 section 7). A
- * tunnel ends at a care-of address and has one host at its end, so a group's
- * last listener there is its only one: it is not asked whether others remain.
+ * tunnel ends at a care-of address with one host, so when this host leaves a
+ * group, it was the last listener in the tunnel, and no query for others is
+ * needed.
  *
  *   Mip6GroupsNode  care-of address   member[] ----.
  *   Mip6GroupsGroup group             nodes[]  <---'  packets go there
  *
- * The first listener of a group has the host join it on the home link; the
- * host's own reports tell the link's routers and switches. A node that has
- * reported something is queried every QUERY_INTERVAL from then on; what it does
- * not repeat ends after LISTENER_INTERVAL.
+ * When a group gets its first listener, the host joins it on the home link; the
+ * host's own reports inform the link's routers and switches. A node that has
+ * sent a report is queried every QUERY_INTERVAL from then on; a membership that
+ * it does not repeat ends after LISTENER_INTERVAL.
  */
 #include <stddef.h>
 #include <string.h>
@@ -68,7 +69,7 @@ void mip6_groups_destroy(Mip6Groups *g)
     g_hash_table_destroy(g->nodes);
 }
 
-/* --- listening ------------------------------------------------------------ */
+/* --- memberships ---------------------------------------------------------- */
 
 static Mip6GroupsMember *find(Mip6GroupsNode *node, const struct in6_addr *addr)
 {
@@ -80,7 +81,7 @@ static Mip6GroupsMember *find(Mip6GroupsNode *node, const struct in6_addr *addr)
     return NULL;
 }
 
-/* The group that has @addr, joined. Returns NULL if the host cannot. */
+/* Finds or joins the group @addr. Returns: NULL if the host cannot join */
 static Mip6GroupsGroup *have_group(Mip6Groups *g, const struct in6_addr *addr)
 {
     Mip6GroupsGroup *group = g_hash_table_lookup(g->groups, addr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The home addresses that are protected by ESP, and their associations */
+/* Home addresses with ESP, and their associations */
 #include <arpa/inet.h>
 #include <openssl/crypto.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void free_keys(gpointer opaque)
     g_free(keys);
 }
 
-/* A copy of a key does not outlive its table. */
+/* Overwrites a copy of a key and frees it. */
 static void free_key(gpointer key)
 {
     OPENSSL_cleanse(key, ESP_KEY_MAX);
@@ -71,7 +71,7 @@ Mip6Keys *mip6_keyring_by_spi(const Mip6Keyring *ring, uint32_t spi)
                 : NULL;
 }
 
-/* Is something of @which another home address's, which is @other then? */
+/* Does another home address, @other, use the same SPI or GCM key? */
 static bool is_taken(const Mip6Keyring *ring, const Mip6ProtectSaConfig *sa,
                      Mip6ProtectSa which, bool *is_key, Mip6Keys **other)
 {

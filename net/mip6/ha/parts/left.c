@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Care-of addresses that mobile nodes have left to return home */
+/* Care-of addresses of nodes that have returned home */
 #include <stddef.h>
 
 #include "net/mip6/ha/base/addr.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Care-of addresses that mobile nodes have left to return home
+ * Care-of addresses of nodes that have returned home
  *
- * A bounded number of them, for a bounded time; nothing is done when that is
- * over but to forget them. Times are ns of a clock that never steps.
+ * Their number and lifetime are limited. Times are in ns of a monotonic clock.
  */
 #ifndef NET_MIP6_HA_LEFT_H
 #define NET_MIP6_HA_LEFT_H
@@ -16,7 +15,7 @@
 
 typedef struct Mip6LeftHome {
     struct in6_addr home, care_of;
-    Mip6Due due;                /* it is forgotten */
+    Mip6Due due;                /* time to forget it */
 } Mip6LeftHome;
 
 typedef struct Mip6Left {
@@ -28,23 +27,23 @@ void mip6_left_init(Mip6Left *l);
 void mip6_left_destroy(Mip6Left *l);
 
 /**
- * mip6_left_add: the node of @home has left @care_of, which is known until then
- * @max: homes at most; one more is not remembered
+ * mip6_left_add: the node of @home has left @care_of; remember it until @until
+ * @max: maximum number of homes; further ones are not remembered
  */
 void mip6_left_add(Mip6Left *l, const struct in6_addr *home,
                    const struct in6_addr *care_of, int64_t until, unsigned max);
 
-/** mip6_left_remove: @home, if it is there, has left no address */
+/** mip6_left_remove: forget the entry of @home, if there is one */
 void mip6_left_remove(Mip6Left *l, const struct in6_addr *home);
 
-/** mip6_left_find: what the node of @home has left; NULL: nothing */
+/** mip6_left_find: the address that the node of @home has left; NULL: none */
 const Mip6LeftHome *mip6_left_find(const Mip6Left *l, int64_t now,
                                    const struct in6_addr *home);
 
 /** mip6_left_deadline: when to call mip6_left_tick(); INT64_MAX: never */
 int64_t mip6_left_deadline(const Mip6Left *l);
 
-/** mip6_left_tick: forget at most @max of those whose time is over */
+/** mip6_left_tick: forget entries whose time is over, at most @max */
 void mip6_left_tick(Mip6Left *l, int64_t now, unsigned max);
 
 #endif /* NET_MIP6_HA_LEFT_H */

@@ -2,9 +2,10 @@
 /*
  * The home link as its routers advertise it
  *
- * A prefix changes when it is new, its flags differ, or a lifetime is not what
- * was said before: neither the same number again, as a router with fixed
- * lifetimes says, nor less by the time that has passed.
+ * A prefix has changed if it is new, if its flags differ, or if a lifetime
+ * differs both from the last advertised value (a router with fixed lifetimes)
+ * and from that value minus the elapsed time (a router with lifetimes that
+ * count down).
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "net/packet/ip6.h"
 
 #define SECOND          1000000000ll
-#define SLACK           2       /* s, of a lifetime that passes */
+#define SLACK           2       /* s, tolerance for lifetimes */
 
 void mip6_ha_link_init(Mip6HaLink *l, const struct in6_addr *home,
                        uint8_t home_len)
@@ -40,7 +41,7 @@ static Mip6HaPeer *find_peer(Mip6HaLink *l, int64_t now,
     return unused;
 }
 
-/* Its global address: of the home prefix, with R (section 7.2). */
+/* Its global address: in the home prefix, with the R flag (section 7.2). */
 static const struct in6_addr *global_of(const Mip6HaLink *l,
                                         const PacketNdRa *ra)
 {
@@ -147,8 +148,8 @@ static bool goes_on(const Mip6HaPrefix *p, int64_t now, uint32_t before,
 }
 
 /*
- * Unless @quiet, mobile nodes have to know of a change. Returns false if there
- * is no room.
+ * Stores a prefix. Unless @quiet, a change is advertised to mobile nodes.
+ * Returns: false if the table is full.
  */
 static bool say(Mip6HaLink *l, int64_t now, const PacketNdPrefix *said,
                 bool fixed, bool quiet)
@@ -176,7 +177,7 @@ static bool say(Mip6HaLink *l, int64_t now, const PacketNdPrefix *said,
     return true;
 }
 
-/* One that has no lifetime any more was told long enough. */
+/* Removes prefixes without lifetime that were advertised for long enough. */
 static void forget_old(Mip6HaLink *l, int64_t now)
 {
     unsigned kept = 0;
@@ -224,7 +225,7 @@ void mip6_ha_link_configure(Mip6HaLink *l, int64_t now,
 void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *nd)
 {
     const PacketNdRa *ra = &nd->ra;
-    /* The first prefixes that a new agent hears are no change. */
+    /* The first prefixes that a new agent learns are not changes. */
     bool quiet = l->prefixes == 0;
 
     hear_agent(l, now, nd);
@@ -233,7 +234,7 @@ void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *nd)
         const PacketNdPrefix *p = &ra->prefix[i];
         const Mip6HaPrefix *known = find_prefix(l, p);
 
-        /* The configuration goes before advertisements. */
+        /* Configured prefixes have precedence over advertised ones. */
         if ((!known || !known->fixed) && p->preferred <= p->valid &&
             !IN6_IS_ADDR_LINKLOCAL(&p->prefix) &&
             !IN6_IS_ADDR_MULTICAST(&p->prefix)) {

@@ -3,7 +3,7 @@
  * The home link as its routers advertise it: other home agents, and prefixes
  * (RFC 6275 sections 10.5 and 10.6)
  *
- * Times are ns of a clock that never steps.
+ * Times are in ns of a monotonic clock.
  */
 #ifndef NET_MIP6_HA_LINK_H
 #define NET_MIP6_HA_LINK_H
@@ -13,15 +13,15 @@
 /* Another home agent of the link. */
 typedef struct Mip6HaPeer {
     struct in6_addr router;     /* its link-local address */
-    struct in6_addr address;    /* its global one */
+    struct in6_addr address;    /* its global address */
     int16_t preference;
-    int64_t expires;            /* 0: the entry is free */
+    int64_t expires;            /* 0: the entry is unused */
 } Mip6HaPeer;
 
 typedef struct Mip6HaPrefix {
-    PacketNdPrefix said;        /* as it was advertised or configured */
-    int64_t when;               /* ... then */
-    bool fixed;                 /* configured: its lifetimes do not pass */
+    PacketNdPrefix said;        /* as advertised or configured */
+    int64_t when;               /* time of the advertisement */
+    bool fixed;                 /* configured: its lifetimes are constant */
 } Mip6HaPrefix;
 
 typedef struct Mip6HaLink {
@@ -31,28 +31,28 @@ typedef struct Mip6HaLink {
     unsigned prefixes;
     Mip6HaPrefix prefix[PACKET_ND_PREFIX_MAX];
     bool managed, other;
-    uint32_t version;           /* another one when prefixes have changed */
-    bool deprecated;            /* in this version, the home prefix was */
+    uint32_t version;           /* incremented when prefixes change */
+    bool deprecated;            /* the change has deprecated the home prefix */
 } Mip6HaLink;
 
 void mip6_ha_link_init(Mip6HaLink *l, const struct in6_addr *home,
                        uint8_t home_len);
 
 /**
- * mip6_ha_link_configure: these prefixes instead of those configured before
+ * mip6_ha_link_configure: replace the configured prefixes
  *
- * A prefix that is not there any more is advertised without a lifetime; but the
- * home prefix is what routers say then.
+ * A prefix that is not configured any more is advertised with lifetime 0,
+ * except the home prefix, for which the routers' advertisements are used then.
  */
 void mip6_ha_link_configure(Mip6HaLink *l, int64_t now,
                             const PacketNdPrefix *prefix, unsigned count);
 
-/** mip6_ha_link_heard: a router of the link has advertised */
+/** mip6_ha_link_heard: a router of the link has sent an advertisement */
 void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *ra);
 
 /**
  * mip6_ha_link_agents: all home agents of the link, by preference
- * @own, @preference: the one that asks; among equals it is the first
+ * @own, @preference: this agent; it comes before others of the same preference
  *
  * Fills in @m->agent.
  */
@@ -60,13 +60,13 @@ void mip6_ha_link_agents(const Mip6HaLink *l, int64_t now,
                          const struct in6_addr *own, int16_t preference,
                          Mip6Icmp *m);
 
-/** mip6_ha_link_prefixes: fill in @m->prefix, with what is left of lifetimes */
+/** mip6_ha_link_prefixes: fill in @m->prefix, with the remaining lifetimes */
 void mip6_ha_link_prefixes(const Mip6HaLink *l, int64_t now, Mip6Icmp *m);
 
 /**
  * mip6_ha_link_left: the lifetimes of the home prefix, in s
  *
- * Returns: false if nobody has said any
+ * Returns: false if they are unknown
  */
 bool mip6_ha_link_left(const Mip6HaLink *l, int64_t now, uint32_t *valid,
                        uint32_t *preferred);

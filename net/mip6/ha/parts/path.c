@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The path of a tunnel */
+/* The path of a tunnel: errors and fragments */
 #include <glib.h>
 #include <string.h>
 
@@ -48,7 +48,10 @@ bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
     };
     if (told->type == PACKET_ICMP6_TOO_BIG) {
         told->mtu = packet_get32(icmp + 4);
-        /* RFC 8201 section 4; and it would have passed. */
+        /*
+         * RFC 8201 section 4; the packet must be larger than the MTU in the
+         * error.
+         */
         if (told->mtu < PACKET_IP6_MTU_MIN ||
             PACKET_IP6_LEN + packet_get16(outer + 4) <= told->mtu) {
             return false;
@@ -73,13 +76,13 @@ bool mip6_path_translate(const Mip6PathTold *told, size_t room, uint8_t *type,
         *type = PACKET_ICMP6_TOO_BIG;
         *code = 0;
         *arg = room;
-        /* Else it would go now. */
+        /* Otherwise the packet would fit now. */
         return PACKET_IP6_LEN + packet_get16(told->inner + 4) > room;
     }
     *type = PACKET_ICMP6_UNREACHABLE;
     *code = ADDRESS_UNREACHABLE;
     *arg = 0;
-    /* Fragments of the agent's were lost: that is no fault of the way. */
+    /* Reassembly of the agent's fragments timed out: the path itself works. */
     return told->type != PACKET_ICMP6_TIME_EXCEEDED || told->code == 0;
 }
 

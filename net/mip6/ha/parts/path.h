@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The path of a tunnel: errors on it, and fragments over less than 1320 */
+/* The path of a tunnel: errors, and fragments for an MTU below 1320 */
 #ifndef NET_MIP6_HA_PATH_H
 #define NET_MIP6_HA_PATH_H
 
@@ -10,52 +10,51 @@
 
 #include "net/packet/ip6.h"
 
-/* Headers before a fragment of a tunnelled packet. */
+/* Headers of a fragment of a tunnelled packet. */
 #define MIP6_PATH_HEAD_LEN  (PACKET_IP6_LEN + PACKET_IP6_FRAGMENT_LEN)
 
-/* An ICMPv6 error about a tunnelled packet, read. */
+/* A parsed ICMPv6 error about a tunnelled packet. */
 typedef struct Mip6PathTold {
     uint8_t type, code;
-    uint32_t mtu;               /* of "packet too big": PACKET_IP6_MTU_MIN.. */
+    uint32_t mtu;               /* "packet too big": PACKET_IP6_MTU_MIN.. */
     struct in6_addr care_of;
-    const uint8_t *outer;       /* what the error quotes, from the outer */
-    size_t outer_len;           /* header on, cut */
-    const uint8_t *inner;       /* of that, from the inner header on; NULL: */
-    size_t inner_len;           /* it is in ESP */
-    struct in6_addr home;       /* that it was for; only with @inner */
+    const uint8_t *outer;       /* quoted packet from its outer header */
+    size_t outer_len;           /* on, may be truncated */
+    const uint8_t *inner;       /* its inner header; NULL: with ESP, ... */
+    size_t inner_len;           /* ... it is not readable */
+    struct in6_addr home;       /* inner destination, if @inner is set */
 } Mip6PathTold;
 
 /**
- * mip6_path_error: read an ICMPv6 message to the agent
+ * mip6_path_error: parse an ICMPv6 message to the agent
  * @packet: from its IPv6 header on
  * @offset: of the ICMPv6 message
  *
- * Returns: false if it is no error about a tunnelled packet of @agent, damaged,
- * cannot be true, or does not quote so much of the packet that its tunnel can
- * be told
+ * Returns: false if it is not an error about a tunnelled packet of @agent, is
+ * damaged or implausible, or quotes too little to identify the tunnel
  */
 bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
                      const uint8_t *packet, size_t offset, size_t len);
 
 /**
- * mip6_path_translate: say to the sender of a tunnelled packet what became of
- * it (RFC 2473 section 8.2)
- * @room: the longest packet that goes into the tunnel now
+ * mip6_path_translate: convert it to an error for the inner packet's sender
+ * (RFC 2473 section 8.2)
+ * @room: maximum length of a packet for the tunnel now
  * @type, @code, @arg: set to those of the ICMPv6 error about @told->inner
  *
- * A node that refuses the tunnel's header is as one that is not there: RFC 2473
- * has that only for an option which the agent does not send.
+ * A node that refuses the tunnel header counts as unreachable: RFC 2473 has
+ * another rule only for an option that the agent does not send.
  *
- * Returns: false if there is nothing to say
+ * Returns: false if no error must be sent
  */
 bool mip6_path_translate(const Mip6PathTold *told, size_t room, uint8_t *type,
                          uint8_t *code, uint32_t *arg);
 
 /**
- * mip6_path_fragment: the headers before a part of a tunnelled packet
- * @outer: the tunnel's header, as it is without fragments
- * @offset: of the part, a multiple of 8
- * @len: of the part; of one with @more behind it, a multiple of 8
+ * mip6_path_fragment: write the headers of a fragment of a tunnelled packet
+ * @outer: the tunnel's header without fragmentation
+ * @offset: of the fragment, a multiple of 8
+ * @len: of the fragment; with @more, a multiple of 8
  */
 void mip6_path_fragment(uint8_t head[MIP6_PATH_HEAD_LEN],
                         const PacketIp6 *outer, uint32_t id, size_t offset,

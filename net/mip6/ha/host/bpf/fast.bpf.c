@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plain cases of the home agent's tunnels, without the agent
+ * Fast path of the home agent: forwards simple packets in the kernel
  *
  * Theory of operation
  *
- * All packets for the agent and for bound home addresses are routed into the
- * agent's TUN device. tc calls this program when one leaves the host by that
- * device. What is plain gets its outer header, or loses it, and comes in by the
- * device again, as if the agent had read it and written what it makes of it
- * (agent/encapsulate.c, agent/decapsulate.c); it is forwarded from there. All
- * else is left as it is, and reaches the agent.
+ * All packets for the agent and for bound home addresses are routed to the
+ * agent's TUN device. tc runs this program on the egress of that device. A
+ * simple packet is encapsulated or decapsulated, and is then received from the
+ * device, as if the agent had read it and written the result
+ * (agent/encapsulate.c, agent/decapsulate.c); the kernel forwards it. All other
+ * packets are left unchanged and reach the agent.
  *
- * Plain is a packet
- *   to a bound home address that fits into the tunnel without fragments, and
- *   is not the agent's own;
- *   to the agent, from the care-of address of a binding, with next header 41,
- *   whose inner packet has that binding's home address as its source, and
- *   is neither for a group, a link nor the agent.
- * A node that sends much at once is not plain for that time: the agent puts its
- * TCP segments together (net/stage/gather), and every router behind it has less
- * to do than the wakeups cost. It returns to the program behind a pause, in which
- * the agent has sent what it had, so that packets stay in order.
+ * A packet is simple if it is
+ *   for a bound home address, fits into the tunnel without fragments, and
+ *   is not sent by the agent;
+ *   or for the agent, from the care-of address of a binding, with next header
+ *   41,
+ *   an inner source that is the binding's home address, and an inner
+ *   destination that is neither multicast, link-local nor the agent.
+ * Packets of a node that sends a lot at the time are not simple: the agent
+ * coalesces their TCP segments (net/stage/gather), which saves more work in all
+ * routers after it than its wakeups cost. The node returns to the fast path
+ * after a pause, in which the agent has sent everything it had, so packets stay
+ * in order.
  *
- * All have a hop limit above 1, so reports about groups do not, and are as long
- * as their header says.
+ * A simple packet has a hop limit above 1, which excludes reports about groups,
+ * and has the length in its header.
  *
- * The map "bindings" has what agent/registration.c lets pass, and until when:
- * no packet passes by a binding whose time is over, even if the agent is slow
- * or was killed. An element of a map of this kind can be made another one while
- * it is read, since they are taken from a free list at once; its home address,
- * which is compared last, tells that.
+ * The map "bindings" has the bindings that agent/registration.c lets pass, with
+ * their end: no packet passes after that, even if the agent is slow or was
+ * killed. An element of this kind of map can be reused for another key while it
+ * is being read, because elements are taken from a free list at once. So the
+ * home address in the element is compared last.
  *
- * TCP super-frames (GSO) stay whole into the tunnel if each of their segments
- * fits; gso_size stays, so the segments are as the sender made them. Out of the
- * tunnel they are left: skb->encapsulation cannot be taken back from here.
+ * TCP super-frames (GSO) are encapsulated whole if each of their segments fits;
+ * gso_size is unchanged, so the segments stay as the sender made them.
+ * Super-frames are not decapsulated here, because a program cannot clear
+ * skb->encapsulation.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -46,11 +49,11 @@
 #include "net/mip6/ha/host/bpf/fast.h"
 
 #define IP6_LEN         40u
-#define HOPS            64      /* of what the agent sends */
-#define TCP_DATA_OFFSET 12u     /* where it is in the header */
+#define HOPS            64      /* of packets that the agent sends */
+#define TCP_DATA_OFFSET 12u     /* offset in the TCP header */
 
-#define SPAN            1000000 /* ns in which octets are counted */
-#define PAUSE           5000000 /* ns without a packet that end bulk */
+#define SPAN            1000000 /* interval for counting octets, ns */
+#define PAUSE           5000000 /* a pause that ends bulk mode, ns */
 
 #define ECN_ECT_1       1u      /* RFC 3168 section 5 */
 #define ECN_ECT_0       2u
@@ -71,7 +74,7 @@ struct {
     __type(value, struct mip6_fast_settings);
 } settings SEC(".maps");
 
-/* The loader says how many of both there can be. */
+/* The loader sets the maximum number of elements of both. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -101,7 +104,7 @@ static __always_inline bool equal(const struct mip6_fast_addr *a,
     return a->word[0] == b->word[0] && a->word[1] == b->word[1];
 }
 
-/* ff00::/8, or fe80::/10 */
+/* Is it in ff00::/8 or fe80::/10? */
 static __always_inline bool is_narrow(const struct mip6_fast_addr *a)
 {
     __u64 first = bpf_be64_to_cpu(a->word[0]);
@@ -109,15 +112,15 @@ static __always_inline bool is_narrow(const struct mip6_fast_addr *a)
     return first >> 56 == 0xff || first >> 54 == 0xfe80 >> 6;
 }
 
-/* RFC 3168: the two bits of the traffic class. */
+/* Returns: the ECN field of the traffic class (RFC 3168) */
 static __always_inline __u32 ecn(const struct ip6 *ip)
 {
     return bpf_ntohl(ip->first) >> 20 & 3;
 }
 
 /*
- * Read the header at @offset of a packet that has @len octets from there on.
- * Returns false if it is not plain.
+ * Reads the header at @offset of a packet with @len octets from there on.
+ * Returns: false if the packet is not simple.
  */
 static __always_inline bool read_header(struct __sk_buff *skb, __u32 offset,
                                         __u32 len, struct ip6 *ip)
@@ -127,7 +130,10 @@ static __always_inline bool read_header(struct __sk_buff *skb, __u32 offset,
            bpf_ntohs(ip->payload) == len - IP6_LEN;
 }
 
-/* Copy the binding of @home, if it holds. Returns the original, or NULL. */
+/*
+ * Copies the binding of @home. Returns: the element; NULL: none, or it has
+ * ended
+ */
 static __always_inline struct mip6_fast_binding *
 find(const struct mip6_fast_addr *home, __s64 now, struct mip6_fast_binding *b)
 {
@@ -141,15 +147,15 @@ find(const struct mip6_fast_addr *home, __s64 now, struct mip6_fast_binding *b)
     b->path_until = found->path_until;
     b->room = found->room;
     b->path_room = found->path_room;
-    /* Not earlier, for the compiler. */
+    /* Compiler barrier: compare after the copy. */
     asm volatile("" : : : "memory");
     b->home = found->home;
     return equal(&b->home, home) && now < b->expires ? found : NULL;
 }
 
 /*
- * Packets of at most @room octets that one of @len octets is, or stands for.
- * Returns 0 if they are longer, or that cannot be told.
+ * Counts the packets, of at most @room octets each, in a (super-)frame of @len
+ * octets. Returns: 0 if they are longer, or that is unknown.
  */
 static __always_inline __u32 packets(struct __sk_buff *skb, __u32 offset,
                                      __u32 len, const struct ip6 *ip,
@@ -188,7 +194,7 @@ static __always_inline void count(const struct mip6_fast_addr *home,
     }
 }
 
-/* Let it come in by the TUN device, like a packet that the agent writes. */
+/* Receives it from the TUN device, like a packet that the agent writes. */
 static __always_inline int come_in(struct __sk_buff *skb)
 {
     skb->mark = 0;
@@ -212,7 +218,7 @@ static __always_inline int into_tunnel(struct __sk_buff *skb,
         .src = s->agent,
     };
 
-    /* One from the agent would come by again, and again: it sees to that. */
+    /* A packet from the agent would loop; the agent handles it. */
     if (equal(&ip->src, &s->agent) || !find(&ip->dst, now, &b) ||
         len > 0xffff) {
         return TC_ACT_UNSPEC;
@@ -222,7 +228,7 @@ static __always_inline int into_tunnel(struct __sk_buff *skb,
     if (!sent) {
         return TC_ACT_UNSPEC;
     }
-    /* It fails before it changes something, or when memory is out. */
+    /* A failure leaves the packet unchanged, or memory is exhausted. */
     if (bpf_skb_adjust_room(skb, IP6_LEN, BPF_ADJ_ROOM_MAC, flags)) {
         return skb->len == before ? TC_ACT_UNSPEC : TC_ACT_SHOT;
     }
@@ -237,8 +243,8 @@ static __always_inline int into_tunnel(struct __sk_buff *skb,
 }
 
 /*
- * May the inner header stay as it is (RFC 6040 section 4.2)? With other marks
- * of the outer one it changes, or the packet must be dropped.
+ * Does decapsulation leave the inner header unchanged (RFC 6040 section 4.2)?
+ * With other marks the header must be changed, or the packet dropped.
  */
 static __always_inline bool keeps_ecn(const struct ip6 *outer,
                                       const struct ip6 *inner)
@@ -248,8 +254,8 @@ static __always_inline bool keeps_ecn(const struct ip6 *outer,
 }
 
 /*
- * Is a packet of @len octets part of bulk? Packets of a node that come on two
- * processors at once may be counted as one, which shifts the limit a little.
+ * Is a packet of @len octets part of bulk traffic? Packets of one node on two
+ * CPUs may be counted as one, which shifts the limit a little.
  */
 static __always_inline bool is_bulk(struct mip6_fast_binding *b, __s64 now,
                                     __u32 len, __u32 limit)
@@ -286,7 +292,7 @@ static __always_inline int out_of_tunnel(struct __sk_buff *skb,
         return TC_ACT_UNSPEC;
     }
     if (bpf_skb_adjust_room(skb, -(int)IP6_LEN, BPF_ADJ_ROOM_MAC, 0)) {
-        return TC_ACT_UNSPEC;   /* before it changes something */
+        return TC_ACT_UNSPEC;   /* the packet is still unchanged */
     }
     count(&ip.src, 0, 1);
     return come_in(skb);

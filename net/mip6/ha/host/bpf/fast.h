@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Types that the agent's eBPF program shares with its loader, host/fast.c */
+/* Types that the eBPF program shares with its loader, host/fast.c */
 #ifndef NET_MIP6_HA_HOST_BPF_FAST_H
 #define NET_MIP6_HA_HOST_BPF_FAST_H
 
 #include <stdint.h>
 
-/* An IPv6 address, as it is in a packet. */
+/* An IPv6 address in wire order. */
 struct mip6_fast_addr {
     uint64_t word[2];
 };
@@ -13,8 +13,8 @@ struct mip6_fast_addr {
 /* The only element of the map "settings". */
 struct mip6_fast_settings {
     struct mip6_fast_addr agent;
-    uint32_t head;              /* octets before the IPv6 header; TUN: 0 */
-    uint32_t bulk;              /* octets a ms from one node that are bulk */
+    uint32_t head;              /* offset of the IPv6 header; TUN: 0 */
+    uint32_t bulk;              /* octets of a node in 1 ms that are bulk */
 };
 
 /* A value of the map "bindings", whose keys are home addresses. */
@@ -23,17 +23,18 @@ struct mip6_fast_binding {
     struct mip6_fast_addr care_of;
     int64_t expires;            /* ns of CLOCK_BOOTTIME */
     int64_t path_until;
-    uint32_t room;              /* octets that go behind the outer header */
-    uint32_t path_room;         /* the same until @path_until */
-    int64_t span_began;         /* of the program: octets from the node are */
-    int64_t bulk_until;         /* counted since, and they go by the agent */
+    uint32_t room;              /* maximum length after the outer header */
+    uint32_t path_room;         /* the same, until @path_until */
+    int64_t span_began;         /* program's: start of the interval, ... */
+    int64_t bulk_until;         /* ... and end of bulk mode (by agent) */
     uint32_t span_octets;
     uint32_t reserved;
 };
 
 /*
- * Packets; a value, one a CPU, of the map "counters", whose keys are home
- * addresses; and the only element, one a CPU, of the map "totals".
+ * Packet counters: the value, for each CPU, of the map "counters", whose keys
+ * are home addresses; and of the only element, for each CPU, of the map
+ * "totals".
  */
 struct mip6_fast_counters {
     uint64_t sent;              /* to mobile nodes */

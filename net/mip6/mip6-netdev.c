@@ -4,21 +4,23 @@
  *
  * Theory of operation
  *
- * A room on net/stage. All that it decides is decided in port/; this file
- * translates: QEMU's frames and virtio-net headers into parts and offloads, its
- * timers into deadlines, its run states into "runs here" and "does not", its
- * migration stream into octets that port/saved.c reads and writes.
+ * This is a room on net/stage. port/ makes all decisions. This file converts
+ * between QEMU and port/: frames with virtio-net headers to parts and offloads,
+ * timers to deadlines, run states to "runs here" or "does not run here", and
+ * the migration stream to octets that port/saved.c reads and writes.
  *
- * A VM that arrives is not known to be at home: its link is asked while its
- * memory is still coming (@while_stopped), so that a care-of address is there,
- * checked for duplicates, when the VM starts. Its frames wait until then. At
- * the source, frames for the VM wait from its stop on; when it has left they
- * are forwarded for a while, and if it stays it gets them. A VM that is at home
- * may be registered when its migration begins (port/early.c).
+ * For a VM that arrives by migration, it is unknown if this is its home link.
+ * The port learns this, and configures a care-of address with duplicate address
+ * detection, while the VM's memory is still being received (@while_stopped), so
+ * that the address is ready when the VM starts. Frames for the VM are queued
+ * until then. On the source, frames for the VM are queued from its stop on. If
+ * the VM has left, they are forwarded for a short time; if it stays, it gets
+ * them. A VM at home may be registered when its migration starts
+ * (port/early.c).
  *
- * TCP segments, and datagrams, that come out of the tunnel are put together for
- * a NIC that takes super-frames (stage/gather.h). If the VM stops within a
- * batch, the rest waits until it goes on, or is late.
+ * Decapsulated TCP segments and datagrams are coalesced if the NIC accepts
+ * super-frames (stage/gather.h). If the VM stops within a batch, the packets
+ * that are held wait until the VM continues, or until they are late.
  *
  * Everything runs with the BQL held.
  */
@@ -57,7 +59,7 @@ static void mip6_rearm(Mip6Netdev *m)
     }
 }
 
-/* --- frames out ----------------------------------------------------------- */
+/* --- frames sent ---------------------------------------------------------- */
 
 static void mip6_to_guest(void *opaque, const struct iovec *iov, int iovcnt,
                           const PacketOffload *offload)
@@ -126,7 +128,7 @@ static void mip6_tell(Mip6Netdev *m, unsigned i)
                                b->has_care_of ? care_of : NULL);
 }
 
-/* The bottom half of mip6_changed(). */
+/* Bottom half, scheduled by mip6_changed(). */
 static void mip6_settle(void *opaque)
 {
     Mip6Netdev *m = opaque;
@@ -147,7 +149,10 @@ static void mip6_timer(void *opaque)
     mip6_rearm(m);
 }
 
-/* A VM that is silent for this reason looks as if its network was down. */
+/*
+ * To a user, a VM without network for this reason looks as if its link were
+ * down.
+ */
 static void mip6_warn_spoofed(Mip6Netdev *m, const struct iovec *part,
                               int parts)
 {
@@ -167,7 +172,7 @@ static void mip6_warn_spoofed(Mip6Netdev *m, const struct iovec *part,
                 net_stage_id(m->stage), expected, sent);
 }
 
-/* A guest that has not spoken is its NIC. */
+/* Until the guest has sent a frame, its NIC's MAC address is used. */
 static void mip6_note_nic(NetStage *stage)
 {
     Mip6Netdev *m = net_stage_opaque(stage);
@@ -178,13 +183,13 @@ static void mip6_note_nic(NetStage *stage)
     }
 }
 
-/* --- frames in ------------------------------------------------------------ */
+/* --- frames received ------------------------------------------------------ */
 
 static NetStageVerdict mip6_judged(Mip6Netdev *m, Mip6Verdict verdict)
 {
     switch (verdict) {
     case MIP6_PASS:
-        net_stage_gather_flush(m->gather);  /* which it must not overtake */
+        net_stage_gather_flush(m->gather);  /* keep the order of frames */
         return NET_STAGE_PASS;
     case MIP6_HELD:
         return NET_STAGE_HOLD;
@@ -193,7 +198,7 @@ static NetStageVerdict mip6_judged(Mip6Netdev *m, Mip6Verdict verdict)
     }
 }
 
-/* The frame behind its virtio-net header. */
+/* The frame after its virtio-net header. */
 static int mip6_frame_parts(const NetStageFrame *frame, struct iovec *part)
 {
     return packet_iov_slice(frame->iov, frame->iovcnt, frame->vnet_len,
@@ -201,7 +206,7 @@ static int mip6_frame_parts(const NetStageFrame *frame, struct iovec *part)
                             MIP6_TUNNEL_PARTS_MAX);
 }
 
-/* At home most frames pass by this, and cost what an empty stage costs. */
+/* A fast path for most frames at home; it costs as much as an empty stage. */
 static bool mip6_passes(Mip6Netdev *m, const NetStageFrame *frame,
                         bool from_guest)
 {
@@ -333,7 +338,7 @@ static void mip6_vm_state(void *opaque, bool running, RunState state)
     mip6_rearm(m);
 }
 
-/* Early registration was wanted, and the VM leaves without. */
+/* Early registration was requested, but was not complete when the VM left. */
 static void mip6_warn_unregistered(const Mip6Netdev *m)
 {
     char home[INET6_ADDRSTRLEN];
@@ -357,7 +362,7 @@ static void mip6_warn_unregistered(const Mip6Netdev *m)
     }
 }
 
-/* At the source; when all is done the VM does not come back. */
+/* On the source; after MIG_EVENT_PRECOPY_DONE the VM does not continue here. */
 static int mip6_migrates(NotifierWithReturn *notifier, MigrationEvent *event,
                          Error **errp)
 {
@@ -383,7 +388,7 @@ static int mip6_migrates(NotifierWithReturn *notifier, MigrationEvent *event,
     return 0;
 }
 
-/* --- making and ending ---------------------------------------------------- */
+/* --- creation and deletion ------------------------------------------------ */
 
 static void mip6_free(void *opaque)
 {
@@ -460,7 +465,7 @@ static void mip6_find_home(NetStage *stage, void *opaque)
     }
 }
 
-/* Two would take the binding from each other. */
+/* Two netdevs with the same home address would replace each other's binding. */
 static bool mip6_is_only_one(const char *id, const NetdevMip6Options *o,
                              const struct in6_addr *home, Error **errp)
 {
@@ -491,7 +496,7 @@ int net_init_mip6(const Netdev *netdev, const char *name,
     m = mip6_new(o, &config);
     m->stage = net_stage_new(&mip6_room, name, o->netdev, peer, m, errp);
     if (!m->stage) {
-        return -1;              /* and has freed m */
+        return -1;              /* net_stage_new() has freed m */
     }
     mip6_attach(m, name);
     return 0;

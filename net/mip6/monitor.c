@@ -102,7 +102,7 @@ static Mip6DropInfoList *esp_failures(const uint64_t *packets)
     return list;
 }
 
-/* The association @which of the address of binding @home. */
+/* The association @which of the home address of binding @home. */
 static Mip6EspInfo *esp_info(const Mip6Netdev *m, unsigned home,
                              Mip6ProtectSa which)
 {
@@ -168,7 +168,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
 }
 
 typedef struct Search {
-    const char *id;             /* NULL: all */
+    const char *id;             /* NULL: all netdevs */
     Mip6InfoList **tail;
 } Search;
 
@@ -194,9 +194,9 @@ Mip6InfoList *qmp_query_mip6(const char *id, Error **errp)
     return list;
 }
 
-/* --- for people ----------------------------------------------------------- */
+/* --- HMP ------------------------------------------------------------------ */
 
-/* Another home address; the care-of address is that of the first. */
+/* A further home address; its care-of address is that of the first. */
 static void print_further(Monitor *mon, const Mip6BindingInfo *info)
 {
     monitor_printf(mon, "  home     %s, %s", info->home_address,

@@ -2,9 +2,9 @@
 /*
  * -netdev mip6: the options of ipsec=esp
  *
- * Each home address has associations of its own. Those of home-address are in
- * the options signal-out-spi, ...; those of the addresses of more-home-address
- * in the lists more-signal-out-spi, ..., in the same order.
+ * Each home address has its own associations. The options signal-out-spi, ...
+ * are for home-address; the lists more-signal-out-spi, ... are for the
+ * addresses in more-home-address, in the same order.
  */
 #include "qemu/osdep.h"
 
@@ -12,14 +12,14 @@
 #include "net/mip6/netdev-options.h"
 #include "qapi/error.h"
 
-/* As they are written. */
+/* The options of an association. */
 typedef struct SaOption {
     bool has_spi;
     uint32_t spi;
-    const char *key;            /* NULL: there is none */
+    const char *key;            /* NULL: not given */
 } SaOption;
 
-/* Of the addresses of more-home-address. */
+/* The options for the addresses in more-home-address. */
 typedef struct MoreOption {
     const uint32List *spi;
     const strList *key;
@@ -30,11 +30,11 @@ typedef struct Keys {
     size_t len[MIP6_PROTECT_SAS];
 } Keys;
 
-/* The associations of one home address after the other. */
+/* Iterates over the home addresses. */
 typedef struct Reader {
-    const char *id;             /* of the netdev */
-    unsigned homes;             /* that are read now, and before */
-    SaOption option[MIP6_PROTECT_SAS];          /* of the one that is */
+    const char *id;             /* ID of the netdev */
+    unsigned homes;             /* number of home addresses so far */
+    SaOption option[MIP6_PROTECT_SAS];          /* of this address */
     Mip6ProtectConfig config[MIP6_HOME_ADDRESSES];
     Keys keys[MIP6_HOME_ADDRESSES];
 } Reader;
@@ -73,13 +73,13 @@ static void more_options(const NetdevMip6Options *o,
     };
 }
 
-/* How the options begin of the home address that is read now. */
+/* Returns: prefix of the option names for the current home address */
 static const char *prefix(const Reader *r)
 {
     return r->homes > 1 ? "more-" : "";
 }
 
-/* The name of one of them that is there; NULL: none is. For g_free(). */
+/* Returns: the name of an option that is set, for g_free(); NULL: none */
 static char *given(const SaOption option[MIP6_PROTECT_SAS],
                    const MoreOption more[MIP6_PROTECT_SAS])
 {
@@ -96,7 +96,7 @@ static char *given(const SaOption option[MIP6_PROTECT_SAS],
     return NULL;
 }
 
-/* An option of ESP without ESP would protect nobody. */
+/* An option of ESP has no effect without ESP, so it is refused. */
 static bool check_off(const char *id, const NetdevMip6Options *o, Error **errp)
 {
     const char *name = o->esp_cipher ? "esp-cipher"
@@ -157,7 +157,7 @@ static bool check_number(const char *id, const char *sa, const char *what,
     return there == homes;
 }
 
-/* Each list is as long as that of the addresses. */
+/* Each list must be as long as the list of addresses. */
 static bool check_lists(const char *id, const NetdevMip6Options *o,
                         const MoreOption more[MIP6_PROTECT_SAS], Error **errp)
 {
@@ -176,7 +176,7 @@ static bool check_lists(const char *id, const NetdevMip6Options *o,
     return true;
 }
 
-/* The first ones of the lists, which become shorter. */
+/* Takes the first element of each list. */
 static void pop_options(MoreOption more[MIP6_PROTECT_SAS],
                         SaOption option[MIP6_PROTECT_SAS])
 {
@@ -231,7 +231,7 @@ static void tell_fault(const Reader *r, const Mip6ProtectFault *fault,
     }
 }
 
-/* The next home address, whose options are in @r->option. */
+/* Creates the associations of the next home address, from @r->option. */
 static Mip6Protect *make(Reader *r, const Mip6ProtectConfig *common,
                          Error **errp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -netdev mip6: its options, but those of ipsec=esp */
+/* -netdev mip6: its options, except those of ipsec=esp */
 #include "qemu/osdep.h"
 
 #include "net/mip6/netdev-options.h"
@@ -29,7 +29,7 @@ static bool parse_address(const char *id, const char *option,
 static bool parse_mac(const char *id, const char *option, const char *text,
                       uint8_t *mac, Error **errp)
 {
-    /* QEMU takes a number as the end of an address of its own. */
+    /* net_parse_macaddr() accepts a single number as the end of an address. */
     if (!strchr(text, ':') || net_parse_macaddr(mac, text) < 0 ||
         !packet_eth_is_station(mac)) {
         error_setg(errp, "mip6 '%s': %s=%s is not the MAC address of one "
@@ -50,7 +50,7 @@ static bool is_home(const Mip6HomeConfig *home, const struct in6_addr *addr)
     return is;
 }
 
-/* Another home address, @text, of the home prefix. */
+/* Parses another home address, @text, of the home prefix. */
 static bool parse_more(const char *id, const char *text, Mip6HomeConfig *home,
                        Error **errp)
 {
@@ -80,7 +80,7 @@ static bool parse_more(const char *id, const char *text, Mip6HomeConfig *home,
     return true;
 }
 
-/* RFC 4291 section 2.6.1; not on links of two nodes (RFC 6164). */
+/* RFC 4291 section 2.6.1; not on links with two nodes (RFC 6164). */
 static bool is_router_anycast(const Mip6HomeConfig *home)
 {
     struct in6_addr rest = home->address;
@@ -127,7 +127,7 @@ static bool parse_home(const char *id, const NetdevMip6Options *o,
                                         home->router_mac, errp));
 }
 
-/* home-agent=auto. */
+/* Checks the other options for home-agent=auto. */
 static bool check_discovery(const char *id, const NetdevMip6Options *o,
                             Error **errp)
 {
@@ -148,7 +148,7 @@ static bool check_discovery(const char *id, const NetdevMip6Options *o,
     return true;
 }
 
-/* Each is right, but not with the others. */
+/* Checks combinations of options. */
 static bool check_options(const char *id, const NetdevMip6Options *o,
                           const Mip6PortConfig *config, Error **errp)
 {

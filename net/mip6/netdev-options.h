@@ -7,9 +7,9 @@
 #include "qapi/qapi-types-net.h"
 
 /**
- * mip6_netdev_options: read and check the options of a netdev
+ * mip6_netdev_options: parse and check the options of a netdev
  * @id: of the netdev, for messages
- * @config: was zeroed; set, but for @protect
+ * @config: zeroed; filled in, except @protect
  *
  * Returns: false with @errp set, which names the option and its value
  */
@@ -17,11 +17,11 @@ bool mip6_netdev_options(const char *id, const NetdevMip6Options *o,
                          Mip6PortConfig *config, Error **errp);
 
 /**
- * mip6_netdev_protect: make the associations of ipsec=esp
+ * mip6_netdev_protect: create the associations of ipsec=esp
  * @id: of the netdev, for messages
- * @o: that mip6_netdev_options() has checked
- * @protect: set, of each home address in their order; all NULL with ipsec=off,
- *           or without success
+ * @o: must have passed mip6_netdev_options()
+ * @protect: set, for each home address in order; all NULL with ipsec=off, and
+ *           on failure
  *
  * Returns: false with @errp set, which names the option and its value
  */

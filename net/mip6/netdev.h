@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -netdev mip6, as its monitor commands see it */
+/* -netdev mip6, for monitor.c */
 #ifndef NET_MIP6_NETDEV_H
 #define NET_MIP6_NETDEV_H
 
@@ -14,23 +14,23 @@ typedef struct Mip6Netdev {
     NetStage *stage;
     char *backend;
     Mip6Port port;
-    /* Of each home address; NULL: ipsec=off. */
+    /* For each home address; NULL: ipsec=off. */
     Mip6Protect *protect[MIP6_HOME_ADDRESSES];
     QEMUTimer *timer;
-    int64_t armed;              /* when it is due; INT64_MAX: never */
+    int64_t armed;              /* deadline of @timer; INT64_MAX: none */
     QEMUBH *changed;
-    NetStageGather *gather;     /* what comes out of the tunnel */
+    NetStageGather *gather;     /* for decapsulated packets */
     VMChangeStateEntry *vm_state;
     NotifierWithReturn migrates;
     VMStateDescription vmsd;
     char *vmsd_name;
-    /* As the last event told, of each binding. */
+    /* The last reported state of each binding. */
     struct {
         Mip6RegistrationState state;
         Mip6Why why;
     } told[MIP6_HOME_ADDRESSES];
     bool warned_spoofed;
-    /* A migration's buffer. */
+    /* A buffer for migration. */
     uint32_t saved_len;
     uint8_t saved[MIP6_PORT_SAVED_MAX];
 } Mip6Netdev;
@@ -39,7 +39,7 @@ typedef struct Mip6Netdev {
 void mip6_netdev_foreach(void (*func)(Mip6Netdev *m, void *opaque),
                          void *opaque);
 
-/** mip6_netdev_state: what people are told of the registration @b */
+/** mip6_netdev_state: the state of registration @b for users */
 Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m,
                                         const Mip6Binding *b);
 

@@ -2,18 +2,18 @@
 /*
  * The bindings of a port: one for each home address
  *
- * The addresses of the configuration come first and always have one. Addresses
- * that the guest was heard to use get one when the VM is away, if the
- * configuration wants that and there is room; they lose it when the VM is back
- * and all bindings have ended.
+ * The configured addresses come first and always have a binding. Addresses that
+ * the guest was heard to use get one while the VM is away, if this is
+ * configured and there is space; they lose it when the VM is back and all
+ * bindings have ended.
  *
- * All updates go to one home agent. RFC 6275 section 11.8 has the rate that a
- * node keeps with all of its home addresses together: the first ones of the
- * table go first.
+ * All updates go to one home agent. RFC 6275 section 11.8 limits the rate of
+ * all home addresses of a node together; the bindings at the start of the table
+ * have precedence.
  */
 #include "net/mip6/port/internal.h"
 
-/* Of UPDATE_RATE updates (MAX_UPDATE_RATE, RFC 6275 section 12). */
+/* Interval of UPDATE_RATE updates (MAX_UPDATE_RATE, RFC 6275 section 12). */
 #define SECOND          1000000000ll
 #define UPDATE_WINDOW   (SECOND / MIP6_PORT_UPDATE_RATE * MIP6_PORT_UPDATE_RATE)
 

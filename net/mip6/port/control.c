@@ -39,7 +39,7 @@ bool mip6_port_keeps_back(Mip6Port *p, bool from_guest,
            mip6_port_early_keeps_back(p, from_guest, &eth, &nd);
 }
 
-/* At home: all passes; neighbour discovery is heard on its way. */
+/* At home: everything passes, and neighbour discovery is read. */
 void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
                         const struct iovec *iov, int iovcnt)
 {
@@ -62,7 +62,7 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
     mip6_port_settle(p, now);
 }
 
-/* A packet of the care-of host's own, to who has sent us one. */
+/* Sends a packet of the care-of host to the sender of the current packet. */
 static void reply(Mip6Port *p, const Mip6Arrived *to, uint8_t *frame,
                   size_t packet_len)
 {
@@ -72,7 +72,9 @@ static void reply(Mip6Port *p, const Mip6Arrived *to, uint8_t *frame,
     }
 }
 
-/* RFC 4443 section 2.4 (f): ERROR_BURST at once, then one in ERROR_GAP. */
+/*
+ * RFC 4443 section 2.4 (f): a burst of ERROR_BURST, then one every ERROR_GAP.
+ */
 static bool may_answer_error(Mip6Port *p, const PacketIp6 *ip)
 {
     if (p->error_credit < p->now - ERROR_BURST * ERROR_GAP) {
@@ -87,7 +89,7 @@ static bool may_answer_error(Mip6Port *p, const PacketIp6 *ip)
     return true;
 }
 
-/* Section 9.3.3: an unknown type is answered by a Binding Error. */
+/* Section 9.3.3: answers an unknown type with a Binding Error. */
 static void answer_unknown_mh(Mip6Port *p, const Mip6Arrived *from,
                               const PacketIp6 *ip)
 {
@@ -108,7 +110,7 @@ static void answer_unknown_mh(Mip6Port *p, const Mip6Arrived *from,
     reply(p, from, frame, PACKET_IP6_LEN + answer.payload);
 }
 
-/* Section 9.2: a wrong field, at @pointer of the packet. */
+/* Section 9.2: reports an invalid field, at offset @pointer of the packet. */
 static void answer_wrong_field(Mip6Port *p, const Mip6Arrived *from,
                                const PacketIp6 *ip, const uint8_t *packet,
                                size_t len, size_t pointer)
@@ -121,7 +123,7 @@ static void answer_wrong_field(Mip6Port *p, const Mip6Arrived *from,
                              PACKET_ICMP6_PARAMETER, 0, pointer, packet, len));
 }
 
-/* A mobility header that is not good. */
+/* Handles an invalid mobility header. */
 static Mip6Verdict refuse_mh(Mip6Port *p, const Mip6Arrived *from,
                              const PacketIp6 *ip, const PacketIp6Ext *ext,
                              const uint8_t *packet, size_t len,
@@ -131,7 +133,7 @@ static Mip6Verdict refuse_mh(Mip6Port *p, const Mip6Arrived *from,
     size_t left = len - ext->offset;
 
     if (verdict == MIP6_MH_CHECKSUM) {
-        return mip6_port_drop(p, MIP6_DROP_MH_CHECKSUM);  /* silently */
+        return mip6_port_drop(p, MIP6_DROP_MH_CHECKSUM);  /* no answer */
     }
     if (verdict == MIP6_MH_UNKNOWN && may_answer_error(p, ip)) {
         answer_unknown_mh(p, from, ip);
@@ -144,7 +146,7 @@ static Mip6Verdict refuse_mh(Mip6Port *p, const Mip6Arrived *from,
     return mip6_port_drop(p, MIP6_DROP_MH_MALFORMED);
 }
 
-/* Section 9.3.3: about one home address, or, if it names none, all of them. */
+/* Section 9.3.3: about one home address, or about all if it names none. */
 static bool take_error(Mip6Port *p, int64_t now, const Mip6Mh *be)
 {
     bool heeded = false;
@@ -162,7 +164,7 @@ static bool take_error(Mip6Port *p, int64_t now, const Mip6Mh *be)
     return heeded;
 }
 
-/* @b: of the home address that the message is for; NULL: for none. */
+/* @b: binding of the home address in the message; NULL: it has none. */
 static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
                                 Mip6Binding *b)
 {
@@ -229,13 +231,13 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
         return MIP6_DONE;
     }
     if (!p->is_running) {
-        /* The agent may speak of what the VM's other host has asked for. */
+        /* The agent may answer what the VM's other host has sent. */
         return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
     }
     return take_good_mh(p, now, &mh, mip6_port_binding(p, &to));
 }
 
-/* Section 11.4.3: only the home agent says it, to the home address. */
+/* Section 11.4.3: accepted only from the home agent, to the home address. */
 Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
                                   const Mip6Arrived *from,
                                   const PacketIp6 *ip,
@@ -273,7 +275,7 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
     return MIP6_DONE;
 }
 
-/* RFC 4443 section 4.2: people ask whether the address is there. */
+/* RFC 4443 section 4.2: users ping the address. */
 static Mip6Verdict answer_echo(Mip6Port *p, const Mip6Arrived *from,
                                const PacketIp6 *ip, const uint8_t *icmp,
                                size_t len)
@@ -300,7 +302,7 @@ static Mip6Verdict answer_echo(Mip6Port *p, const Mip6Arrived *from,
     return MIP6_DONE;
 }
 
-/* The binding whose update this is, as it was sent; NULL: it is none. */
+/* Returns: the binding whose update is quoted; NULL: not an update */
 static Mip6Binding *binding_of_update(Mip6Port *p, const uint8_t *packet,
                                       size_t len)
 {
@@ -310,7 +312,7 @@ static Mip6Binding *binding_of_update(Mip6Port *p, const uint8_t *packet,
     Mip6Binding *b;
     size_t options;
 
-    packet_ip6_parse(&ip, packet, len);         /* it may be cut */
+    packet_ip6_parse(&ip, packet, len);         /* may be truncated */
     if (!mip6_port_is_agent(p, &ip.dst) ||
         !packet_ip6_walk(&ext, packet, len)) {
         return NULL;
@@ -326,7 +328,9 @@ static Mip6Binding *binding_of_update(Mip6Port *p, const uint8_t *packet,
     return b && packet_ip6_equal(&ip.src, &b->care_of) ? b : NULL;
 }
 
-/* An error about a packet that is ours: of the tunnel, or a Binding Update. */
+/*
+ * Handles an error about a packet that we sent: tunnelled, or a Binding Update.
+ */
 static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
                                     const uint8_t *icmp, size_t len)
 {
@@ -358,7 +362,7 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
         }
     }
     b = binding_of_update(p, outer, len);
-    /* With ESP the agent has keys for us, and so knows mobility. */
+    /* With ESP the agent has our keys, so it supports mobility. */
     if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b &&
         !mip6_port_has_esp(p)) {
         heeded |= mip6_binding_refused_by_icmp(b, now);
@@ -408,7 +412,7 @@ Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
     if (nd.type == PACKET_ND_RA) {
         mip6_port_judge_location(p, now, &nd.ra);
         if (mip6_port_is_home(p)) {
-            /* The next one may come in half an hour (RFC 4861 section 6.2.1) */
+            /* The next one may take half an hour (RFC 4861 section 6.2.1). */
             mip6_home_heard(&p->home, &nd, false, eth->src);
         }
     }

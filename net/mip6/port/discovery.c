@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The home agent of a port: which it is, and how it is found
+ * The home agent of a port: selection and discovery
  *
- * A configured one is the only one. Otherwise, while the VM is away and no
- * agent is known, that of the home link's last router advertisement counts, if
- * it had the H bit and an address (RFC 6275 section 7); else the agents are
- * asked (dhaad.c). The first one of their list gets the Binding Updates. When
- * it refuses all home addresses, or does not answer, it is the next one's turn;
- * after the last one they are asked again, and until they answer the last one
- * goes on being asked. An agent that has a binding is kept until that ends.
+ * A configured agent is the only one. Otherwise, while the VM is away and no
+ * agent is known, the router of the home link's last advertisement is used if
+ * it had the H bit and an address (RFC 6275 section 7); without one, discovery
+ * requests are sent (dhaad.c). The first agent in the list of the answer gets
+ * the Binding Updates. If it refuses all home addresses, or does not answer,
+ * the next one is used. After the last one, discovery starts again, and until
+ * there is an answer, updates are still sent to the last one. An agent that has
+ * a binding is kept until the binding ends.
  */
 #include <string.h>
 
 #include "net/mip6/port/internal.h"
 
 /*
- * Binding Updates that are not answered: the first two take 4.5 s, so that
- * another agent has the binding before the guest's frames wait no more.
+ * Maximum number of Binding Updates without an answer: the first two take 4.5
+ * s, so another agent has the binding before the guest's frames time out.
  */
 #define TRIES_MAX       2u
 
-/* From the care-of address (section 11.4.1). */
+/* Sends it from the care-of address (section 11.4.1). */
 static void send_request(void *opaque, uint16_t id)
 {
     Mip6Port *p = opaque;
@@ -34,10 +35,10 @@ static void send_request(void *opaque, uint16_t id)
         .hops = p->careof.hop_limit,
     };
 
-    p->settle = true;           /* people are told that nobody answers */
+    p->settle = true;           /* users see that there is no answer */
     if (!mip6_careof_next_hop(&p->careof, p->now, &ip.dst, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
-        return;                 /* it is sent again */
+        return;                 /* it will be repeated */
     }
     ip.payload = mip6_icmp_build(packet + PACKET_IP6_LEN, &ip.src, &ip.dst,
                                  &m);
@@ -53,7 +54,7 @@ static uint32_t port_random(void *opaque)
     return p->ops->random(p->opaque);
 }
 
-/* An address that the guest was heard to use may yet be an agent's. */
+/* An address that the guest was only heard to use may be an agent's. */
 static bool is_own(void *opaque, const struct in6_addr *addr)
 {
     const Mip6Port *p = opaque;
@@ -98,9 +99,9 @@ bool mip6_port_agent_load(Mip6Port *p, const struct in6_addr *agent,
     return true;
 }
 
-/* --- finding one ---------------------------------------------------------- */
+/* --- selection ------------------------------------------------------------ */
 
-/* The home link's router has said that it is a home agent, and where. */
+/* The home link's router has advertised that it is a home agent. */
 static void use_heard(Mip6Port *p)
 {
     const Mip6HomeLearned *l = &p->home.learned;
@@ -140,15 +141,15 @@ void mip6_port_seek_agent(Mip6Port *p, int64_t now,
     }
 }
 
-/* Another one than before is to be asked for all home addresses. */
+/* Another agent gets the updates of all home addresses from now on. */
 static void turn_to_agent(Mip6Port *p, int64_t now)
 {
-    p->asked = in6addr_any;     /* it knows of no groups yet */
+    p->asked = in6addr_any;     /* it does not know the groups yet */
     p->settle = true;
     for (unsigned i = 0; i < p->bindings; i++) {
         mip6_binding_next_agent(&p->binding[i], now);
     }
-    if (p->is_running) {        /* else they go out when it runs */
+    if (p->is_running) {        /* otherwise they are sent when it runs */
         mip6_port_bindings_tick(p, now);
     }
 }
@@ -170,7 +171,7 @@ Mip6Verdict mip6_port_take_agents(Mip6Port *p, int64_t now,
     return MIP6_DONE;
 }
 
-/* --- giving one up -------------------------------------------------------- */
+/* --- next agent ----------------------------------------------------------- */
 
 static bool is_in_vain(const Mip6Port *p, unsigned i, int64_t now)
 {

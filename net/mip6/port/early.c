@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A VM is registered before it leaves home
+ * Registers a VM before it leaves home
  *
  * Theory of operation
  * ===================
  *
- * A home agent asks the home link for one second whether somebody has the home
- * address before it makes a binding (RFC 6275 section 10.3.1). A binding that
- * is there already moves at once. So with early_registration there is one when
- * the VM leaves:
+ * Before a home agent makes a new binding, it does duplicate address detection
+ * on the home link, which takes a second (RFC 6275 section 10.3.1). An existing
+ * binding can be changed at once. So with early_registration, the VM has a
+ * binding when it leaves:
  *
- *   prepare    The migration begins. The care-of host, which has an address of
- *              its own on the home link, registers that address.
- *   quiet      The agent asks the link. The guest must not answer: nothing
- *              about its address goes between it and the agent, for QUIET.
- *   bound      What the agent takes comes to the care-of address, in the
- *              tunnel, and goes to the guest. The guest sends as before, and
- *              answers its neighbours.
- *   leave      The new host moves the binding. Until then the agent sends here
- *              what the source would send to the agent (late.c): it asks by a
- *              packet to the home address that only it knows, which says
- *              nothing to a node (no next header, RFC 8200 section 4.7). If
- *              that does not come back, the binding is another.
+ *   prepare    The migration starts. The care-of host, which has an address of
+ *              its own on the home link, registers this address.
+ *   quiet      The agent does DAD. The guest must not answer: nothing about the
+ *              guest's address passes between guest and agent, for QUIET.
+ *   bound      The agent intercepts packets for the VM and tunnels them to the
+ *              care-of address; they are passed to the guest. The guest still
+ *              sends directly and answers its neighbours.
+ *   leave      The new host changes the binding. Until then, packets that the
+ *              source returns to the agent (late.c) would come back here. To
+ *              find out when the binding has changed, the source sends a packet
+ *              to the home address that only it can recognize, and that a node
+ *              ignores (no next header, RFC 8200 section 4.7). If the packet
+ *              does not come back, the binding has changed.
  *   stay       The source ends the binding, as after a return home.
  *
- * Another node that wants the address meanwhile is answered by the guest. The
- * agent hears that, and refuses with status 134: the VM is registered when it
- * has left, as without all this.
+ * If another node probes the address meanwhile, the guest answers. The agent
+ * then refuses the binding with status 134, and the VM is registered only after
+ * it has left, as without early registration.
  *
- * Neighbours may have the MAC address of the guest from the time when both were
- * there, and the agent announces nothing when a binding moves. So the source
- * announces the agent's MAC address, when the agent has the new binding.
+ * Neighbours may have the guest's MAC address in their caches from the time
+ * before the migration, and the agent announces nothing when a binding is
+ * changed. So the source announces the agent's MAC address when the agent has
+ * the new binding.
  */
 #include <string.h>
 
@@ -39,9 +41,9 @@
 
 /*
  * A random delay of up to 1 s, and RETRANS_TIMER for the answer (RFC 4862
- * section 5.4.2). It is less than three probes of a neighbour take, so if the
- * agent is the router, too, it does not give up the guest (RFC 4861 section
- * 7.3.3).
+ * section 5.4.2). The sum is less than three probes of a neighbour take, so if
+ * the agent is also the guest's router, it does not consider the guest
+ * unreachable (RFC 4861 section 7.3.3).
  */
 #define QUIET           2000000000ll
 
@@ -84,7 +86,7 @@ bool mip6_port_early_is_bound(const Mip6Port *p, const Mip6Binding *b)
     return p->early.is_on && b->state == MIP6_BOUND;
 }
 
-/* --- the guest and the agent do not hear each other ----------------------- */
+/* --- messages between guest and agent are suppressed ---------------------- */
 
 static bool may_be_bound(const Mip6Binding *b)
 {
@@ -94,7 +96,7 @@ static bool may_be_bound(const Mip6Binding *b)
 
 /*
  * The agent defends the address until the binding has ended, and the guest
- * would lose it (RFC 6275 section 11.5.5).
+ * would give it up (RFC 6275 section 11.5.5).
  */
 static bool keeps_guests(const Mip6Port *p, const Mip6Binding *b, bool is_quiet,
                          const PacketEth *eth, const PacketNd *nd)
@@ -106,7 +108,9 @@ static bool keeps_guests(const Mip6Port *p, const Mip6Binding *b, bool is_quiet,
            !memcmp(eth->dst, p->early.agent_mac, PACKET_ETH_ADDR_LEN);
 }
 
-/* A guest that hears of its address from another node takes it for a fault. */
+/*
+ * If the guest heard another node use its address, it would report a conflict.
+ */
 static bool keeps_links(const Mip6Port *p, const Mip6Binding *b, bool is_quiet,
                         const PacketEth *eth, const PacketNd *nd)
 {
@@ -131,7 +135,7 @@ bool mip6_port_early_keeps_back(Mip6Port *p, bool from_guest,
                       : keeps_links(p, b, is_quiet, eth, nd);
 }
 
-/* --- the VM has left ------------------------------------------------------ */
+/* --- after the VM has left ------------------------------------------------ */
 
 static size_t build_question(const Mip6Port *p, const Mip6Binding *b,
                              uint8_t packet[QUESTION_LEN])

@@ -6,13 +6,13 @@
 
 #include "net/mip6/port/internal.h"
 
-/* Headers that are looked at in one piece. */
+/* Headers are copied into one part up to this length. */
 #define HEAD_MAX        512u
 
 /*
- * Not now, but soon; or not at all. All of the guest's packets wait behind one
- * that waits, so no address waits for a binding that was refused, while others
- * are bound.
+ * Holds a frame for a binding, or drops it. A frame that is held delays all
+ * later ones of the guest, so an address whose binding was refused does not
+ * wait while other addresses are bound.
  */
 static Mip6Verdict hold(Mip6Port *p, int64_t now, const Mip6Binding *b)
 {
@@ -29,7 +29,7 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
                                const PacketEth *eth, const struct iovec *iov,
                                int iovcnt, const PacketOffload *offload)
 {
-    /* A report about groups, from the link-local address, goes with any. */
+    /* A report about groups, from a link-local address, may use any binding. */
     bool report = IN6_IS_ADDR_LINKLOCAL(src) || IN6_IS_ADDR_UNSPECIFIED(src);
     const Mip6Binding *b = report ? &p->binding[0] : mip6_port_binding(p, src);
     uint8_t mac[PACKET_ETH_ADDR_LEN];
@@ -55,9 +55,9 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
 }
 
 /*
- * At home, to a router that was made up as long as none had been heard. The
- * guest believes in it until it next asks whether the neighbour is still there
- * (RFC 4861 section 7.3), which can take a minute; the real one leads to all.
+ * At home, to the router address that was made up before a router was heard.
+ * The guest uses it until its next reachability check (RFC 4861 section 7.3),
+ * which can take a minute; so the frame is sent to the real router.
  */
 static Mip6Verdict to_router(Mip6Port *p, const uint8_t *head,
                              const struct iovec *iov, int iovcnt,
@@ -80,7 +80,7 @@ static Mip6Verdict to_router(Mip6Port *p, const uint8_t *head,
     return MIP6_DONE;
 }
 
-/* At home, a frame with a whole Ethernet header @head. */
+/* At home; @head is the complete Ethernet header. */
 static Mip6Verdict at_home(Mip6Port *p, const uint8_t *head,
                            const struct iovec *iov, int iovcnt,
                            const PacketOffload *offload)
@@ -111,7 +111,9 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
 
     p->now = now;
     if (p->has_left) {
-        /* It waited since before the VM's stop: the VM sends it again. */
+        /*
+         * It was sent before the VM's stop: the VM on the new host repeats it.
+         */
         return mip6_port_drop(p, MIP6_DROP_LATE);
     }
     if (!p->is_known) {
@@ -132,7 +134,7 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, why);
     }
     if (p->home.learned.addresses != addresses) {
-        p->settle = true;       /* it may get a binding */
+        p->settle = true;       /* a new address may get a binding */
         mip6_port_settle(p, now);
     }
     if (!tunnel) {

@@ -2,26 +2,28 @@
 /*
  * Internals of a port, for its files
  *
- * guest.c and link.c stand on control.c, that and port.c on late.c and
- * discovery.c, and those on bindings.c. All but bindings.c, discovery.c and
- * guest.c stand on early.c. out.c is below all of them.
+ * guest.c and link.c use control.c; control.c and port.c use late.c and
+ * discovery.c; these use bindings.c. All except bindings.c, discovery.c and
+ * guest.c use early.c. All use out.c.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
 
 #include "net/mip6/port/port.h"
 
-/* A whole message of control: neighbour discovery, mobility, ICMPv6. */
+/*
+ * Maximum length of a control message: neighbour discovery, mobility, ICMPv6.
+ */
 #define MIP6_CONTROL_MAX        (PACKET_ETH_LEN + 1500u)
 
-/* A packet that has arrived: its sender, and its place in the frame. */
+/* A received packet: its sender, and its position in the frame. */
 typedef struct Mip6Arrived {
     const PacketEth *eth;
-    const struct iovec *iov;    /* the frame, or fragments put together */
+    const struct iovec *iov;    /* the frame, or a reassembled packet */
     int iovcnt;
     size_t offset;              /* of the packet in it */
     const PacketOffload *offload;
-    /* It was in ESP, of this home address, in this association; NULL: not. */
+    /* Home address and association of its ESP; NULL: it was not in ESP. */
     const Mip6Binding *opened;
     Mip6ProtectSa sa;
 } Mip6Arrived;
@@ -37,7 +39,7 @@ static inline Mip6Verdict mip6_port_drop(Mip6Port *p, Mip6Drop why)
     return MIP6_DONE;
 }
 
-/* The home agent in use; as long as none is known, all of them. */
+/* The home agent in use; the anycast address if none is known. */
 static inline const struct in6_addr *mip6_port_agent(const Mip6Port *p)
 {
     return p->dhaad.agents ? &p->dhaad.agent[p->dhaad.current]
@@ -50,7 +52,7 @@ static inline bool mip6_port_is_agent(const Mip6Port *p,
     return p->dhaad.agents && packet_ip6_equal(addr, mip6_port_agent(p));
 }
 
-/* The source of errors about the guest's packets. */
+/* The source address of errors about the guest's packets. */
 static inline const struct in6_addr *mip6_port_router(const Mip6Port *p)
 {
     return p->home.learned.has_router ? &p->home.learned.router
@@ -62,7 +64,7 @@ static inline bool mip6_port_has_esp(const Mip6Port *p)
     return p->config.protect[0];
 }
 
-/* May a packet be believed that came by way of @sa, or should have? */
+/* May the packet be accepted, given that it should have come by @sa? */
 static inline bool mip6_port_is_protected(const Mip6Port *p,
                                           const Mip6Arrived *from,
                                           Mip6ProtectSa sa)
@@ -78,13 +80,13 @@ static inline bool mip6_port_is_selected(const Mip6Arrived *from,
            packet_ip6_equal(home, &from->opened->config.home);
 }
 
-/* Packets that are sent now are for, or of, the home address of @b. */
+/* Selects the associations of @b for the packets that are sent next. */
 static inline void mip6_port_choose(Mip6Port *p, const Mip6Binding *b)
 {
     mip6_tunnel_choose(&p->tunnel, b - p->binding);
 }
 
-/* Perhaps a message of neighbour discovery (RFC 4861): worth a look. */
+/* Can it be a message of neighbour discovery (RFC 4861)? */
 static inline bool mip6_port_like_nd(const uint8_t *packet, size_t len)
 {
     return len >= PACKET_IP6_LEN + 8 &&
@@ -95,49 +97,49 @@ static inline bool mip6_port_like_nd(const uint8_t *packet, size_t len)
 
 extern const PacketOffload mip6_port_no_offload;
 
-/* A frame of the care-of host's own, to the link; @opaque is the port. */
+/* Sends a frame of the care-of host to the link; @opaque is the port. */
 void mip6_port_transmit(void *opaque, const void *frame, size_t len);
 
 /*
- * A message of mobility or of prefix discovery, of the home address of @b, goes
- * in ESP, if there is ESP.
- * @room: octets at @packet, MIP6_PROTECT_MORE above @len
+ * Protects a message of mobility or prefix discovery for the home address of @b
+ * with ESP, if ESP is configured.
+ * @room: space at @packet; @len plus MIP6_PROTECT_MORE is enough
  *
- * Returns: its octets; 0, and it is counted, if it cannot be sent
+ * Returns: its length; 0 if it cannot be sent, which is counted
  */
 size_t mip6_port_protect(Mip6Port *p, const Mip6Binding *b, void *packet,
                          size_t len, size_t room);
 
 /* --- bindings.c ----------------------------------------------------------- */
 
-/* Have a binding for each home address of the configuration. */
+/* Creates a binding for each configured home address. */
 void mip6_port_bind_configured(Mip6Port *p, const Mip6BindingOps *ops);
 
-/* Have another one. Returns NULL if there is no room. */
+/* Creates another one. Returns: NULL if there is no space */
 Mip6Binding *mip6_port_bind(Mip6Port *p, const struct in6_addr *home);
 
-/* The binding of @home; NULL: it has none. */
+/* Returns: the binding of @home; NULL: none */
 Mip6Binding *mip6_port_binding(Mip6Port *p, const struct in6_addr *home);
 
 bool mip6_port_any_is(const Mip6Port *p, Mip6State state);
 
-/* When may the agent get another update? For Mip6BindingOps. */
+/* Returns: time when the agent may get the next update; Mip6BindingOps */
 int64_t mip6_port_may_update(void *opaque);
 void mip6_port_has_updated(Mip6Port *p);
 
 /*
- * All of them: away, with this care-of address, which is valid until then, or
- * none; home; again.
+ * For all bindings: away, with this care-of address until the end of its
+ * validity, or with none; home; refresh.
  */
 void mip6_port_register(Mip6Port *p, int64_t now,
                         const struct in6_addr *care_of, int64_t valid_until);
 void mip6_port_deregister(Mip6Port *p, int64_t now);
 void mip6_port_refresh(Mip6Port *p, int64_t now);
 
-/* Those in p->unsent: they can be sent now. */
+/* Retries the bindings in p->unsent: packets can be sent now. */
 void mip6_port_retry(Mip6Port *p, int64_t now);
 
-/* Has another binding ended, and the VM is at home? Of which address? */
+/* At home, has a binding ended? @home is set to its address. */
 bool mip6_port_came_home(Mip6Port *p, struct in6_addr *home);
 
 int64_t mip6_port_bindings_deadline(const Mip6Port *p);
@@ -145,80 +147,83 @@ void mip6_port_bindings_tick(Mip6Port *p, int64_t now);
 
 /* --- discovery.c ---------------------------------------------------------- */
 
-/* The configured home agent, or none yet. */
+/* Uses the configured home agent, or none yet. */
 void mip6_port_agent_init(Mip6Port *p);
 
 /*
- * The home agent that another port has used, "::" if it knew none; @bound: it
- * has a binding. Returns false if that cannot be; nothing is changed then.
+ * Loads the home agent of another port, "::" if it knew none; @bound: it has a
+ * binding. Returns: false, with nothing changed, if it is invalid.
  */
 bool mip6_port_agent_load(Mip6Port *p, const struct in6_addr *agent,
                           bool bound);
 
-/* Away: find an agent if none is known. @care_of may be NULL: there is none. */
+/* Away: searches an agent if none is known. @care_of may be NULL. */
 void mip6_port_seek_agent(Mip6Port *p, int64_t now,
                           const struct in6_addr *care_of);
 
-/* A home agent address discovery reply, for one of our addresses. */
+/* Processes a discovery reply to one of our addresses. */
 Mip6Verdict mip6_port_take_agents(Mip6Port *p, int64_t now,
                                   const PacketIp6 *ip, const uint8_t *icmp,
                                   size_t len);
 
-/* If the agent in use does not want, or does not answer: the next one. */
+/* Uses the next agent if the current one refuses or does not answer. */
 void mip6_port_try_next_agent(Mip6Port *p, int64_t now);
 
 /* --- port.c --------------------------------------------------------------- */
 
-/* Give each part what the others have found out, if there is something. */
+/* Passes changes between the parts of a port, if there are any. */
 void mip6_port_settle(Mip6Port *p, int64_t now);
 
-/* Does this advertisement say where the VM is? */
+/* Determines from an advertisement where the VM is. */
 void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra);
 
 /* --- early.c -------------------------------------------------------------- */
 
-/* The care-of host's address on the home link; NULL: it has none. */
+/* Returns: the care-of host's address on the home link; NULL: none */
 const struct in6_addr *mip6_port_early_address(const Mip6Port *p);
 
-/* At home, a Binding Update has gone to the agent at @mac. */
+/* At home: a Binding Update was sent to the agent at @mac. */
 void mip6_port_early_sent(Mip6Port *p, const Mip6Binding *b,
                           const uint8_t mac[PACKET_ETH_ADDR_LEN]);
 
-/* At home: does a message about an address of the guest end here? */
+/* At home: must a message about the guest's address be dropped? */
 bool mip6_port_early_keeps_back(Mip6Port *p, bool from_guest,
                                 const PacketEth *eth, const PacketNd *nd);
 
 /*
- * The VM has left: ask whether the agent still sends here what is for it. Then
- * the question comes back. Returns false if it cannot be asked.
+ * The VM has left: sends a packet to find out if the agent still tunnels
+ * packets for the VM here; it then comes back. Returns: false if it cannot be
+ * sent.
  */
 bool mip6_port_early_ask(Mip6Port *p, const Mip6Binding *b);
 bool mip6_port_early_is_question(const Mip6Port *p, const uint8_t *packet,
                                  size_t len);
 
-/* Tell the home link that the agent takes what is for the VM. */
+/* Announces on the home link that the agent receives the VM's packets. */
 void mip6_port_early_announce(Mip6Port *p, const Mip6Binding *b);
 
 void mip6_port_early_tick(Mip6Port *p);
 
 /* --- late.c --------------------------------------------------------------- */
 
-/* The VM has left, or is here again, or nobody asks any more. */
+/* The VM has left; the VM runs here again; forwarding ends. */
 void mip6_port_late_begin(Mip6Port *p);
 void mip6_port_late_end(Mip6Port *p);
 
-/* A packet at @offset of a frame, or of what a tunnel has brought, has come. */
+/* Processes a packet, at @offset of a frame or decapsulated. */
 Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
                            const struct iovec *iov, int iovcnt, size_t offset,
                            const PacketOffload *offload);
 
-/* The agent's tunnel has brought a packet, whose first octets are @inner. */
+/* Processes a packet from the agent's tunnel; it starts with @inner. */
 void mip6_port_late_tunnelled(Mip6Port *p, const uint8_t *inner, size_t len);
 
-/* Away: the agent knows no binding of @source. Returns false if not by us. */
+/*
+ * Away: Binding Error for @source. Returns: false if it is not about our packet
+ */
 bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source);
 
-/* At home: who takes the guest's packets now? */
+/* At home: reads which node receives the guest's packets now. */
 void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd);
 
 int64_t mip6_port_late_deadline(const Mip6Port *p);
@@ -226,11 +231,11 @@ void mip6_port_late_tick(Mip6Port *p);
 
 /* --- control.c ------------------------------------------------------------ */
 
-/* At home: a frame passes, and what it says of the link is noted. */
+/* At home: a frame passes; reads what it says about the link. */
 void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
                         const struct iovec *iov, int iovcnt);
 
-/* At home: does a frame end here, as the agent speaks for the guest, too? */
+/* At home: must a frame be dropped, because the agent is a proxy, too? */
 bool mip6_port_keeps_back(Mip6Port *p, bool from_guest,
                           const struct iovec *iov, int iovcnt);
 

@@ -1,53 +1,61 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets that come for a VM that has left
+ * Packets for a VM that has left
  *
  * Theory of operation
  * ===================
  *
- * From the VM's stop until its home agent, and the neighbours at home, know
- * better, its packets come to the source. None may be lost, and none may go
- * where it would come back from:
+ * From the VM's stop until its home agent and its neighbours at home know its
+ * new place, the source still receives packets for it. They must not be lost,
+ * and must not be sent to a place that sends them back:
  *
- *   stop        Frames wait with their sender, as the VM may go on here.
- *   left        The VM is elsewhere. What waited and what still comes is kept
- *               here, so that what stands behind it is heard.
- *   forwarding  Somebody else takes the VM's packets: what was kept goes to
- *               him, in order, and so does what comes later.
+ *   stop        Frames stay queued with their sender, because the VM may
+ *               continue here.
+ *   left        The VM runs elsewhere. Frames that were queued, and new ones,
+ *   are
+ *               stored, so that frames after them are received.
+ *   forwarding  Another node receives the VM's packets now: the stored frames
+ *   are
+ *               sent to it, in order, and so are later ones.
  *
- * At home the sign is a neighbour advertisement for the guest's address: the
- * agent's, which has to announce each address that it becomes the proxy of
- * (RFC 6275 section 10.4.1), or the guest's own if it has only changed hosts.
- * Late packets go to the MAC address that it names. It is the same way that
- * the router's next packet takes, so it works with any agent. Without such an
- * advertisement there is nobody to forward to. A frame that came before it may
- * go back to its sender, which has no binding then and has one now; one that
- * comes after it from that MAC address would go round for ever, and ends here.
+ * At home, the sign for this is a neighbour advertisement for the guest's
+ * address. Either the agent sends it, which must announce each address that it
+ * becomes the proxy of (RFC 6275 section 10.4.1), or the guest itself, if it
+ * has only changed hosts. Late packets are sent to the MAC address in the
+ * advertisement. The router's next packet takes the same path, so this works
+ * with any agent. Without such an advertisement the packets cannot be
+ * forwarded. A frame that came before the advertisement may go back to its
+ * sender, which did not have the binding then and has it now. A frame that
+ * comes after it from that MAC address would loop, and is dropped.
  *
  * If the VM was registered before it left home (early.c), the agent announces
- * nothing, as it takes the packets already: it sends them here, until it has
- * the new binding. It is asked every ASK_GAP. When there is no answer, what was
- * kept goes to it, and the link is told. What comes out of its tunnel all the
- * same says that it was too soon.
+ * nothing, because it intercepts the packets already: it tunnels them here
+ * until it has the new binding. A test packet is sent every ASK_GAP. When it
+ * does not come back, the stored packets are sent to the agent, and the agent's
+ * MAC address is announced on the link. A packet that still comes out of the
+ * agent's tunnel shows that it was too early.
  *
- * Away, packets go back to the agent, in a tunnel from the care-of address that
- * they were sent to, when the new binding is there. The agent does not say so,
- * so the first packet goes alone, again and again. While the old binding holds,
- * the packet's source is not the agent's mobile node: it is refused by a
- * Binding Error (RFC 6275 section 10.4.5 and 9.3.3), and kept. The others
- * follow when no Binding Error has come for longer than the agent takes to
- * answer, which registrations have told (TRIAL_GAP at most). An agent that does
- * not take tunnels from the care-of address of before drops them; they would be
- * lost anyhow.
+ * Away, packets are sent back to the agent when it has the new binding, in a
+ * tunnel from the care-of address that they were sent to. The agent does not
+ * report the new binding, so only the first packet is sent, repeatedly. While
+ * the old binding exists, the packet's source is not the agent's mobile node:
+ * the agent refuses it with a Binding Error (RFC 6275 sections 10.4.5 and
+ * 9.3.3), and it is kept. The other packets follow when there was no Binding
+ * Error for longer than the agent needs for an answer, which is known from
+ * registrations (TRIAL_GAP at most). An agent that does not accept tunnels from
+ * the previous care-of address drops the packets; without forwarding they would
+ * be lost as well.
  *
- * In ESP all this is the same. The numbers of the associations have left with
- * the VM, but for some that the source has kept (protect.c), and the tunnel's
- * receivers have no windows: what comes is opened here, and sealed again. The
- * source's copy of the window of signalling may grow old; it lets nothing by
- * that changes something, as the VM's bindings are elsewhere.
+ * With ESP the procedure is the same. The sequence numbers of the associations
+ * have migrated with the VM, except for some that the source has kept
+ * (protect.c), and the tunnel's receivers use no replay windows: packets are
+ * decrypted and sealed again here. The source's copy of the replay window for
+ * signalling may be out of date. This does no harm: signalling has no effect
+ * here, because the bindings have migrated.
  *
- * Forwarding is routing: the hop limit is decremented, link-local packets and
- * neighbour discovery stay. All ends FORWARD_TIME after the VM has left.
+ * Forwarding is routing: the hop limit is decremented, and link-local packets
+ * and neighbour discovery are not forwarded. Everything ends FORWARD_TIME after
+ * the VM has left.
  */
 #include <glib.h>
 #include <string.h>
@@ -58,19 +66,19 @@
 #define SECOND          1000000000ll
 #define FORWARD_TIME    (10 * SECOND)
 #define TRIAL_GAP       (SECOND / 5)
-/* Beyond three times the agent's answer. */
+/* Added to three times the agent's response time. */
 #define TRIAL_SLACK     (SECOND / 50)
 #define ASK_GAP         (SECOND / 20)
-/* MAX_NEIGHBOR_ADVERTISEMENT, and the time between (RFC 4861 section 7.2.6). */
+/* MAX_NEIGHBOR_ADVERTISEMENT, and the interval (RFC 4861 section 7.2.6). */
 #define ANNOUNCEMENTS   3u
 #define ANNOUNCE_GAP    SECOND
 #define ROOM            (1u << 20)
 
-/* Before each frame that is kept. */
+/* The header of each stored frame. */
 typedef struct Kept {
-    size_t len;                 /* of the frame */
+    size_t len;                 /* length of the frame */
     bool gone, on_trial;
-    unsigned address;           /* whom for, of home.learned */
+    unsigned address;           /* destination, index in home.learned */
     PacketOffload offload;
 } Kept;
 
@@ -96,12 +104,14 @@ static bool into_tunnel(Mip6Port *p, Kept *k)
     const Mip6Binding *b = binding_of(p, k->address);
     uint8_t mac[PACKET_ETH_ADDR_LEN];
 
-    /* The link may be another one since then, to which no tunnel leads. */
+    /* The link may have changed since then; the tunnel does not work there. */
     if (!b || !mip6_careof_owns(&p->careof, &p->tunnel.local)) {
         return false;
     }
     mip6_port_choose(p, b);
-    /* The guest, which is told what is too big, is not here. */
+    /*
+     * "Packet too big" for the guest is not possible, because it is not here.
+     */
     return p->dhaad.agents &&
            (k->offload.gso != PACKET_GSO_NONE ||
             frame.iov_len - PACKET_ETH_LEN <=
@@ -118,7 +128,7 @@ static void forward(Mip6Port *p, Kept *k)
 
     k->gone = true;
     if (k->on_trial) {
-        /* It has gone already. */
+        /* it has been sent already */
     } else if (p->is_away) {
         if (!into_tunnel(p, k)) {
             p->dropped[MIP6_DROP_LATE]++;
@@ -132,7 +142,7 @@ static void forward(Mip6Port *p, Kept *k)
     p->forwarded++;
 }
 
-/* Forward what may go, in the order in which it came. */
+/* Forwards what can be forwarded, in the order of arrival. */
 static void flush(Mip6Port *p)
 {
     Mip6Late *l = &p->late;
@@ -151,7 +161,7 @@ static void flush(Mip6Port *p)
     }
 }
 
-/* The first one, if there is one. */
+/* Returns: the first stored frame, or NULL */
 static Kept *first(Mip6Late *l)
 {
     Kept *k;
@@ -165,7 +175,7 @@ static Kept *first(Mip6Late *l)
     return NULL;
 }
 
-/* Away: ns in which the agent has refused a packet, if it does. */
+/* Away: ns within which the agent refuses a packet, if it does. */
 static int64_t trial_gap(const Mip6Port *p)
 {
     int64_t longest = 0;
@@ -179,7 +189,7 @@ static int64_t trial_gap(const Mip6Port *p)
     return longest && longest < TRIAL_GAP ? longest : TRIAL_GAP;
 }
 
-/* Away: is the new binding there? */
+/* Away: tests if the agent has the new binding. */
 static void try_first(Mip6Port *p)
 {
     Kept *k = first(&p->late);
@@ -211,7 +221,7 @@ bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source)
     return !k->on_trial;
 }
 
-/* --- at home, of a VM that was registered before -------------------------- */
+/* --- at home, for a VM with early registration ---------------------------- */
 
 static bool is_to_be_asked(const Mip6Late *l, unsigned address)
 {
@@ -228,7 +238,7 @@ static bool asks(const Mip6Port *p)
     return false;
 }
 
-/* The agent has the new binding: its MAC address is that of the VM now. */
+/* The agent has the new binding: its MAC address receives the VM's packets. */
 static void agent_takes(Mip6Port *p, unsigned address, const Mip6Binding *b)
 {
     Mip6Late *l = &p->late;
@@ -274,7 +284,7 @@ static void announce(Mip6Port *p)
     }
 }
 
-/* Whom the agent has a binding of. */
+/* Starts the tests for all addresses that the agent has a binding of. */
 static void expect_agent(Mip6Port *p)
 {
     for (unsigned i = 0; i < p->home.learned.addresses; i++) {
@@ -288,9 +298,9 @@ static void expect_agent(Mip6Port *p)
     }
 }
 
-/* --- what comes ----------------------------------------------------------- */
+/* --- received packets ----------------------------------------------------- */
 
-/* Is it a packet that a router would forward? */
+/* Would a router forward the packet? */
 static bool is_routable(const uint8_t *packet, size_t len)
 {
     PacketIp6 ip;
@@ -305,7 +315,7 @@ static bool is_routable(const uint8_t *packet, size_t len)
            !IN6_IS_ADDR_UNSPECIFIED(&ip.src);
 }
 
-/* The index of a guest's address; MIP6_HOME_ADDRESSES: it is none. */
+/* Returns: index of a guest's address; MIP6_HOME_ADDRESSES: none */
 static unsigned address_of(const Mip6Port *p, const struct in6_addr *addr)
 {
     const Mip6HomeLearned *l = &p->home.learned;
@@ -318,7 +328,7 @@ static unsigned address_of(const Mip6Port *p, const struct in6_addr *addr)
     return MIP6_HOME_ADDRESSES;
 }
 
-/* One that comes back from where all of them go now. */
+/* Was it sent by the node that receives all of the packets now? */
 static bool comes_back(const Mip6Port *p, unsigned address,
                        const uint8_t *src_mac)
 {
@@ -355,7 +365,7 @@ static bool keep(Mip6Port *p, const PacketEth *eth, const struct iovec *iov,
         return false;
     }
     k->offload.csum_start -= offset - PACKET_ETH_LEN;
-    packet[7]--;                /* the hop limit */
+    packet[7]--;                /* hop limit */
     l->used += space_of(k->len);
     return true;
 }
@@ -379,7 +389,7 @@ void mip6_port_late_tunnelled(Mip6Port *p, const uint8_t *inner, size_t len)
     }
 }
 
-/* The agent has not the new binding yet. */
+/* The test packet came back: the agent does not have the new binding yet. */
 static void answered(Mip6Port *p, const uint8_t *packet)
 {
     struct in6_addr dst;
@@ -407,7 +417,7 @@ Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
         answered(p, head);
         return MIP6_DONE;
     }
-    /* Behind it may be padding. */
+    /* There may be padding after the packet. */
     len = PACKET_IP6_LEN + packet_get16(head + 4);
     if (len > there || !keep(p, eth, iov, iovcnt, offset, len, offload)) {
         return mip6_port_drop(p, MIP6_DROP_LATE);
@@ -426,7 +436,7 @@ void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd)
     }
     if (is_to_be_asked(&p->late, address) &&
         !memcmp(p->late.takes[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN)) {
-        return;                 /* it says so of the binding of before, too */
+        return;                 /* the error may be about the old binding */
     }
     p->late.takes[address].is_known = true;
     p->late.takes[address].is_agent = false;
@@ -435,7 +445,7 @@ void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd)
     flush(p);
 }
 
-/* --- from when to when ---------------------------------------------------- */
+/* --- start and end -------------------------------------------------------- */
 
 void mip6_port_late_begin(Mip6Port *p)
 {

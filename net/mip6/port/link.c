@@ -33,7 +33,7 @@ static Mip6Drop check_inner(const Mip6Port *p, const Mip6Arrived *from,
     return MIP6_DROP_NONE;
 }
 
-/* The checksum is the inner packet's: of octets behind its header. */
+/* Is the checksum in the inner packet, after its header? */
 static bool csum_is_inside(const PacketOffload *offload, size_t inner,
                            size_t end)
 {
@@ -44,24 +44,24 @@ static bool csum_is_inside(const PacketOffload *offload, size_t inner,
 }
 
 /*
- * A packet that is tunnelled to us, at @offset of the frame; @inner has its
- * first @have octets of @len, a copy. Behind the packet may be padding.
+ * A packet that was tunnelled to us, at @offset of the frame; @inner is a copy
+ * of its first @have octets of @len. There may be padding after the packet.
  */
 typedef struct Tunnelled {
     uint8_t *inner;
     size_t have, len;
-    bool is_changed;            /* by us, in the copy */
+    bool is_changed;            /* changed by us, in the copy */
     const struct iovec *iov;
     int iovcnt;
     size_t offset;
-    PacketOffload offload;      /* of a frame that begins with part[0] */
+    PacketOffload offload;      /* of a frame that starts with part[0] */
     uint8_t head[PACKET_ETH_LEN];
     struct iovec part[1 + MIP6_TUNNEL_PARTS_MAX];
 } Tunnelled;
 
 /*
- * Put the frame of @t->head and the packet together. Returns how many parts;
- * less than 0: the packet is cut.
+ * Builds the frame from @t->head and the packet. Returns: number of parts;
+ * negative if the packet is truncated.
  */
 static int frame_parts(Tunnelled *t)
 {
@@ -81,7 +81,7 @@ static int frame_parts(Tunnelled *t)
     return rest < 0 ? rest : parts + rest;
 }
 
-/* The VM is not here any more. */
+/* The VM has left. */
 static Mip6Verdict tunnelled_late(Mip6Port *p, const PacketEth *eth,
                                   Tunnelled *t)
 {
@@ -117,7 +117,7 @@ static Mip6Verdict tunnelled_to_guest(Mip6Port *p, Tunnelled *t)
     return MIP6_DONE;
 }
 
-/* The tunnel's congestion marks go on to the packet's receiver. */
+/* Passes congestion marks of the tunnel on to the inner packet. */
 static bool combine_ecn(const PacketIp6 *outer, Tunnelled *t)
 {
     uint8_t was = packet_ecn_get6(t->inner), field;
@@ -137,7 +137,7 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
                                  uint8_t *inner, size_t have)
 {
     Mip6Drop why = check_inner(p, from, outer, inner, have);
-    Tunnelled t;                /* of which the long fields stay unset */
+    Tunnelled t;                /* its large members stay uninitialized */
 
     if (why != MIP6_DROP_NONE) {
         return mip6_port_drop(p, why);
@@ -173,7 +173,7 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                               const PacketIp6 *ip, const PacketIp6Ext *ext,
                               uint8_t *packet, size_t len);
 
-/* The home address whose association a packet is of, from the SPI on. */
+/* Finds the home address of an ESP packet by its SPI. */
 static const Mip6Binding *binding_of_esp(const Mip6Port *p,
                                          const struct iovec *esp, int parts)
 {
@@ -185,7 +185,7 @@ static const Mip6Binding *binding_of_esp(const Mip6Port *p,
     return NULL;
 }
 
-/* ESP of the home agent, for us; @ip is the outer header. */
+/* ESP from the home agent to us; @ip is the outer header. */
 static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                             const PacketIp6 *ip, const PacketIp6Ext *ext,
                             const uint8_t *packet)
@@ -204,7 +204,7 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
     if (!p->has_left && !p->is_running) {
-        return MIP6_HELD;               /* it is opened once */
+        return MIP6_HELD;               /* it can be decrypted only once */
     }
     parts = ext->offset > len ? -1 :
             packet_iov_slice(from->iov, from->iovcnt,
@@ -254,7 +254,7 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     }
 }
 
-/* Only the home agent has reasons to fragment (RFC 2473 section 7.1 (b)). */
+/* Only the home agent has a reason to fragment (RFC 2473 section 7.1 (b)). */
 static Mip6Verdict take_fragment(Mip6Port *p, int64_t now,
                                  const Mip6Arrived *from, const PacketIp6 *ip,
                                  const PacketIp6Ext *ext,
@@ -270,7 +270,7 @@ static Mip6Verdict take_fragment(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
     if (len < PACKET_IP6_LEN + ip->payload) {
-        /* of more than we look at */
+        /* more octets than we read */
         return mip6_port_drop(p, MIP6_DROP_FRAGMENT);
     }
     iov.iov_base = packet_reassemble(&p->fragments, now, packet, len, ext,
@@ -310,19 +310,21 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, MIP6_DROP_NOT_FOR_US);
     }
     if (len > PACKET_IP6_LEN + ip.payload) {
-        len = PACKET_IP6_LEN + ip.payload;      /* padding of short frames */
+        len = PACKET_IP6_LEN + ip.payload;      /* without Ethernet padding */
     }
     if (!packet_ip6_walk(&ext, packet, len)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
-    /* A fragment that is the whole is none (RFC 6946). */
+    /*
+     * A fragment that is a complete packet is handled as a packet (RFC 6946).
+     */
     if (ext.fragment && (ext.more || ext.fragment_offset)) {
         return take_fragment(p, now, from, &ip, &ext, packet, len);
     }
     return take_upper(p, now, from, &ip, &ext, packet, len);
 }
 
-/* Is this packet, of at least four octets behind its header, in our ESP? */
+/* Does this packet, with four octets after its header, have our SPI? */
 static bool is_signal(const Mip6Port *p, const uint8_t *packet)
 {
     uint32_t spi = packet_get32(packet + PACKET_IP6_LEN);
@@ -337,8 +339,9 @@ static bool is_signal(const Mip6Port *p, const uint8_t *packet)
 }
 
 /*
- * At home the answer to a last Binding Update comes to the home address, and
- * so to the guest's MAC address. The guest has not asked, and must not see it.
+ * At home, the answer to the last Binding Update is sent to the home address,
+ * and so to the guest's MAC address. The guest has not sent the update, and
+ * must not get the answer.
  */
 static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
                               int iovcnt)
@@ -356,7 +359,7 @@ static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
            memcmp(ip + 8, mip6_port_agent(p), sizeof(struct in6_addr)) == 0;
 }
 
-/* A frame for a VM that does not run now, or not here any more. */
+/* A frame for a VM that does not run at present, or has left. */
 static Mip6Verdict for_absent(Mip6Port *p, const struct iovec *iov, int iovcnt,
                               const PacketOffload *offload)
 {

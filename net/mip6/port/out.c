@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames that the port itself sends to the link */
+/* Sends frames of the port itself to the link */
 #include "net/mip6/port/internal.h"
 
 const PacketOffload mip6_port_no_offload;

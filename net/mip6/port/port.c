@@ -6,31 +6,32 @@
  * ===================
  *
  *                  at home                      away
- *   guest ---- passes, is heard ---- link   guest -- home.c -- tunnel.c -- link
- *                                                     |           |
+ *   guest -- passes, is read --- link   guest -- home.c -- tunnel.c -- link
+ *                                                  |           |
  *                                        answers as the      addresses from
  *                                        home link would     careof.c, state
  *                                                            from binding.c
  *
- * Router advertisements tell where the VM is: one with the home prefix means
- * home, any other with a prefix or a default router means away. Where the home
- * prefix was heard, another router may be on the same link: the routers are
- * asked, and only if none says the home prefix for DOUBT_MAX, it is another
- * link. At home the
- * port only reads what it needs: advertisements, and the guest's neighbour
- * discovery, which go to groups. A frame to one station passes by its
- * destination address alone.
+ * Router advertisements determine where the VM is: one with the home prefix
+ * means home, any other one with a prefix or a default router means away. If
+ * the home prefix was heard on this link, another advertisement may come from a
+ * second router of the same link: then routers are solicited, and only if none
+ * advertises the home prefix for DOUBT_MAX, this is another link. At home the
+ * port reads only advertisements and the guest's neighbour discovery, which are
+ * multicast. A unicast frame is passed on after a check of its destination
+ * address only.
  *
- * Away, nothing passes as it is. The host of careof.c is on the foreign link
- * with a MAC address of its own; the guest is behind the tunnel. What cannot go
- * yet, because no binding is there, waits with its sender (MIP6_HELD) for
- * HOLD_MAX, so that a change of networks loses nothing; after that it is
- * dropped and counted, as a link without a carrier would do. Each home address
- * has a binding of its own (bindings.c); they share the care-of address, the
+ * Away, no frame is passed on unchanged. The host of careof.c is on the foreign
+ * link with its own MAC address; the guest is behind the tunnel. A frame that
+ * cannot be sent yet, because there is no binding, is held with its sender
+ * (MIP6_HELD) for HOLD_MAX, so that a change of networks loses nothing. After
+ * that time it is dropped and counted, as on a link without carrier. Each home
+ * address has its own binding (bindings.c); they share the care-of address, the
  * home agent (discovery.c) and the tunnel.
  *
- * The parts do not know each other. They report changes by callbacks, which
- * only set @settle; mip6_port_settle() then gives each what the others have.
+ * The parts do not know each other. They report changes with callbacks, which
+ * only set @settle; mip6_port_settle() then passes the changes to the other
+ * parts.
  */
 #include <string.h>
 
@@ -38,9 +39,9 @@
 
 #define SECOND                  1000000000ll
 #define HOLD_MAX                (10 * SECOND)
-/* Once an address is bound it waits so long behind those that are not. */
+/* Maximum delay of frames of other addresses once an address is bound. */
 #define HOLD_OTHERS             (3 * SECOND)
-/* In which three router solicitations are out. */
+/* Long enough for three router solicitations. */
 #define DOUBT_MAX               (12 * SECOND)
 
 /* --- callbacks of the parts ----------------------------------------------- */
@@ -111,7 +112,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
 
     if (!mip6_careof_next_hop(&p->careof, p->now, agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
-        p->unsent |= 1u << (b - p->binding);    /* goes when it is known */
+        p->unsent |= 1u << (b - p->binding);    /* sent later */
         return;
     }
     if (!at_home) {
@@ -152,7 +153,7 @@ static void prefixes_solicit(void *opaque, uint16_t id)
 
     if (!mip6_careof_next_hop(&p->careof, p->now, agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
-        return;                 /* it is asked again */
+        return;                 /* it will be repeated */
     }
     at += mip6_hao_build(at, PACKET_PROTO_ICMP6, &p->config.home.address);
     at += mip6_icmp_build(at, &p->config.home.address, agent, &m);
@@ -192,7 +193,7 @@ static const Mip6TunnelOps tunnel_ops = {
     .to_guest = guest_packet,
 };
 
-/* --- where the VM is ------------------------------------------------------ */
+/* --- location ------------------------------------------------------------- */
 
 static void be_home(Mip6Port *p, int64_t now)
 {
@@ -238,7 +239,7 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
         if (!p->home_heard || p->is_away) {
             be_away(p, now);
         } else if (p->doubt_until == INT64_MAX) {
-            /* Another router of the home link, or another link? */
+            /* This can be another router of the home link, or another link. */
             p->doubt_until = now + DOUBT_MAX;
             mip6_careof_solicit(&p->careof, now);
             p->settle = true;
@@ -246,7 +247,10 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
     }
 }
 
-/* RFC 6275 section 11.5.5: who has asked the agent for it knows its MAC. */
+/*
+ * RFC 6275 section 11.5.5: neighbours of the agent have the agent's MAC
+ * address.
+ */
 static void announce_home(Mip6Port *p, const struct in6_addr *addr)
 {
     const uint8_t *mac = mip6_home_guest_mac(&p->home);
@@ -288,7 +292,7 @@ static const struct in6_addr *care_of_address(const Mip6Port *p, int64_t now)
                       : mip6_port_early_address(p);
 }
 
-/* Give each part what the others have found out. */
+/* Passes changes between the parts. */
 void mip6_port_settle(Mip6Port *p, int64_t now)
 {
     const struct in6_addr *care_of;
@@ -304,7 +308,7 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
         mip6_port_try_next_agent(p, now);
         if (care_of) {
             set_tunnel(p, care_of);
-            /* The way to the agent is found before it is needed. */
+            /* Resolve the next hop to the agent before it is needed. */
             mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac);
         }
         if (p->is_running) {
@@ -314,7 +318,7 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
         }
     } else if (p->is_known && !p->is_running && !p->has_left &&
                p->dhaad.agents) {
-        /* It may arrive at home, and have a binding to be ended. */
+        /* If it arrives at home, it may have to end a binding. */
         mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac);
     }
     if (p->is_running && p->unsent &&
@@ -324,7 +328,7 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
     if (p->is_away && mip6_port_any_is(p, MIP6_BOUND)) {
         p->hold_until = min_time(p->hold_until, now + HOLD_OTHERS);
         if (p->is_running && !packet_ip6_equal(&p->asked, &p->tunnel.local)) {
-            /* The agent knows of no groups at this address yet. */
+            /* The agent does not know the groups at this address yet. */
             p->asked = p->tunnel.local;
             mip6_home_query(&p->home);
         }
@@ -335,11 +339,11 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
     }
     mip6_prefixes_bound(&p->prefixes, p->is_away &&
                                       p->binding[0].state == MIP6_BOUND);
-    p->settle = false;          /* of the binding's own change, too */
+    p->settle = false;          /* also for the binding's own change */
     p->ops->changed(p->opaque);
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- start, stop, time ---------------------------------------------------- */
 
 void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                     const Mip6PortOps *ops, void *opaque, bool arriving)
@@ -381,7 +385,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
 {
     p->now = now;
     p->is_running = true;
-    p->early.is_on &= !p->has_left;     /* it has come back by itself */
+    p->early.is_on &= !p->has_left;     /* it came back before the end */
     p->has_left = false;
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
@@ -390,7 +394,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     }
     if (p->is_known && p->is_away) {
         mip6_home_leave(&p->home, now);
-        /* Somebody else may have registered meanwhile. */
+        /* Another host may have registered meanwhile. */
         mip6_port_refresh(p, now);
     } else if (p->is_known && !p->early.is_on) {
         mip6_port_deregister(p, now);
@@ -438,7 +442,7 @@ void mip6_port_leave(Mip6Port *p, int64_t now)
     p->has_left = true;
     mip6_dhaad_stop(&p->dhaad);
     mip6_port_late_begin(p);
-    p->ops->changed(p->opaque);         /* what was held may go on now */
+    p->ops->changed(p->opaque);         /* held frames may be sent now */
 }
 
 int64_t mip6_port_deadline(const Mip6Port *p)
@@ -464,15 +468,15 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
     if (p->doubt_until <= now) {
         p->doubt_until = INT64_MAX;
         p->home_heard = false;
-        mip6_careof_start(&p->careof, now);     /* nothing of home is here */
+        mip6_careof_start(&p->careof, now);     /* on a new link */
         be_away(p, now);
     }
     if (p->holding && p->hold_until <= now) {
         p->holding = false;
-        p->settle = true;       /* who holds it asks again */
+        p->settle = true;       /* held frames are offered again */
     }
     mip6_port_settle(p, now);
-    mip6_dhaad_tick(&p->dhaad, now);    /* from an address that is there */
+    mip6_dhaad_tick(&p->dhaad, now);    /* from an address that is valid */
     mip6_port_early_tick(p);
     if (p->has_left) {
         mip6_port_late_tick(p);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The state of a port in a migration
- */
+/* The state of a port in a migration stream */
 #include <string.h>
 
 #include "net/mip6/port/internal.h"
@@ -9,14 +7,14 @@
 
 #define SAVED_VERSION   3
 
-/* Numbers in network order, one after the other. */
+/* Reads or writes consecutive numbers in network byte order. */
 typedef struct Cursor {
     uint8_t *p;
     size_t left;
     bool bad;
 } Cursor;
 
-/* Copy octets out of (@write) or into @value. */
+/* Copies octets from (@write) or to @value. */
 static void field(Cursor *c, bool write, void *value, size_t len)
 {
     if (c->left < len) {
@@ -37,7 +35,7 @@ static void field32(Cursor *c, bool write, uint32_t *value)
     *value = packet_get32(octets);
 }
 
-/* A number that is smaller in memory; what does not fit is bad. */
+/* For a number that has another size in memory; too large ones are invalid. */
 #define FIELD(c, write, value, max)                 \
     do {                                            \
         uint32_t number_ = (value);                 \
@@ -91,7 +89,7 @@ static void learned_fields(Cursor *c, bool write, Mip6HomeLearned *l)
 
 static void binding_fields(Cursor *c, bool write, Mip6BindingSaved *b)
 {
-    uint32_t ms = (b->remaining + 999999) / 1000000;    /* of 0 is none left */
+    uint32_t ms = (b->remaining + 999999) / 1000000;    /* rounded up */
 
     FIELD(c, write, b->bound, 1);
     FIELD(c, write, b->sequence, UINT16_MAX);
@@ -119,17 +117,17 @@ static void esp_fields(Cursor *c, bool write, EspSaState *s)
 }
 
 typedef struct Saved {
-    uint32_t configured;        /* home addresses of the configuration */
-    uint32_t bindings;          /* theirs come first */
+    uint32_t configured;        /* number of configured home addresses */
+    uint32_t bindings;          /* those of configured ones come first */
     struct in6_addr home[MIP6_HOME_ADDRESSES];
     Mip6BindingSaved binding[MIP6_HOME_ADDRESSES];
     Mip6HomeLearned learned;
-    struct in6_addr agent;      /* in use; "::": none is known */
+    struct in6_addr agent;      /* in use; "::": unknown */
     bool has_esp;
     EspSaState esp[MIP6_HOME_ADDRESSES][MIP6_PROTECT_SAS];  /* configured */
 } Saved;
 
-/* Of all addresses of the configuration. */
+/* For all configured addresses. */
 static void protect_fields(Cursor *c, bool write, Saved *s)
 {
     for (unsigned i = 0; i < s->configured; i++) {
@@ -215,7 +213,7 @@ static bool is_among(const struct in6_addr *addr, const struct in6_addr *list,
     return false;
 }
 
-/* Has the VM that comes the home addresses that it has here, in any order? */
+/* Does the VM have the same home addresses as this port, in any order? */
 static bool has_same_homes(const Mip6Port *p, const Saved *s)
 {
     const Mip6HomeLearned *l = &p->home.learned;
@@ -247,7 +245,7 @@ static void load_binding(Mip6Port *p, int64_t now, const struct in6_addr *home,
     }
 }
 
-/* The numbers of the associations, by their home addresses. */
+/* Loads the sequence numbers of the associations, by home address. */
 static bool load_esp(Mip6Port *p, const Saved *s)
 {
     for (unsigned i = 0; i < s->configured * MIP6_PROTECT_SAS; i++) {
@@ -262,7 +260,7 @@ static bool load_esp(Mip6Port *p, const Saved *s)
     return true;
 }
 
-/* The agent that all bindings are with. */
+/* Loads the agent of all bindings. */
 static bool load_agent(Mip6Port *p, const Saved *s)
 {
     bool bound = false;

@@ -7,8 +7,9 @@
 #include "net/packet/nd.h"
 
 /*
- * Is the inner packet protected as its source requires? Reports about groups
- * have no home address.
+ * May the inner packet be accepted? If its source has keys, it must have come
+ * in the ESP of its source, or of the node that sends it on to itself. Reports
+ * about groups have a link-local source.
  */
 static bool is_believed(const Mip6Agent *a, const uint8_t *inner, size_t len)
 {

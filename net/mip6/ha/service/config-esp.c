@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lines "esp" of vmmnet-ha's configuration */
+/* The "esp" lines of vmmnet-ha's configuration */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 
 enum { HOME, WHICH, SPI, CIPHER, KEY, WORDS };
 
-/* A home address. */
+/* The lines of a home address. */
 typedef struct Entry {
     struct in6_addr home;
     Mip6ProtectConfig config;
-    unsigned line[MIP6_PROTECT_SAS];    /* 0: there is none yet */
+    unsigned line[MIP6_PROTECT_SAS];    /* line numbers; 0: missing */
     uint8_t key[MIP6_PROTECT_SAS][ESP_KEY_MAX];
 } Entry;
 
@@ -52,7 +52,7 @@ static Entry *entry_of(Mip6HaEsp *esp, const struct in6_addr *home)
     guint num = esp->entries->len;
     Entry *e;
 
-    /* The lines of one home address mostly stand together. */
+    /* Search from the end: lines of a home address are usually together. */
     while (num--) {
         e = g_ptr_array_index(esp->entries, num);
         if (packet_ip6_equal(&e->home, home)) {
@@ -72,7 +72,7 @@ static char *no_key(const char *path, const char *why)
     return g_strdup_printf("key file '%s': %s", path, why);
 }
 
-/* Digits as of "ip xfrm state": two an octet, with or without 0x. */
+/* Hexadecimal digits as in "ip xfrm state", with or without 0x. */
 static char *parse_key(const char *path, char *text, uint8_t *key, size_t *len)
 {
     const char *p = g_strstrip(text);

@@ -18,20 +18,21 @@ Mip6HaEsp *mip6_ha_esp_new(void);
 void mip6_ha_esp_free(Mip6HaEsp *esp);
 
 /**
- * mip6_ha_esp_line: read a line
- * @value: what stands behind "esp"
+ * mip6_ha_esp_line: parse a line
+ * @value: the line after "esp"
  * @line: its number
  *
- * Returns: NULL; or what is wrong, for g_free()
+ * Returns: NULL; or an error text, to be freed with g_free()
  */
 char *mip6_ha_esp_line(Mip6HaEsp *esp, const char *value, unsigned line);
 
 /**
- * mip6_ha_esp_finish: make the associations of all lines
- * @window, @epoch: of Mip6ProtectConfig
- * @line: set to the line that @error is about
+ * mip6_ha_esp_finish: create the associations of all lines
+ * @window, @epoch: see Mip6ProtectConfig
+ * @line: set to the line with the error
  *
- * Returns: NULL if there are no lines, or with @error set, for g_free()
+ * Returns: NULL if there are no lines, or with @error set, to be freed with
+ * g_free()
  */
 Mip6Keyring *mip6_ha_esp_finish(Mip6HaEsp *esp, uint32_t window, uint32_t epoch,
                                 unsigned *line, char **error);

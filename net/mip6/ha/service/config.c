@@ -37,7 +37,7 @@ typedef struct Parser {
     unsigned line;
 } Parser;
 
-/* The mistake is in the parser's line. Returns false. */
+/* Sets an error about the parser's current line. Returns: false */
 #define fail(p, errp, ...) \
     mip6_ha_mistake(errp, (p)->file, (p)->line, __VA_ARGS__)
 

@@ -5,26 +5,27 @@
 
 #include "net/mip6/ha/agent/agent.h"
 
-/* Does the kernel forward plain packets by itself (host/fast.h)? */
+/* Does the kernel forward simple packets by itself (host/fast.h)? */
 typedef enum Mip6HaFastPath {
-    MIP6_HA_FAST_AUTO,          /* if it can */
+    MIP6_HA_FAST_AUTO,          /* if the kernel supports it */
     MIP6_HA_FAST_ON,
     MIP6_HA_FAST_OFF,
 } Mip6HaFastPath;
 
 typedef struct Mip6HaConfig {
-    char *interface;            /* the home link's */
+    char *interface;            /* interface of the home link */
     char *tun;                  /* name of the TUN device */
     char *state;                /* file for bindings; NULL: none */
     char *control;              /* UNIX socket; NULL: none */
     Mip6HaFastPath fast_path;
-    unsigned fast_path_line;    /* that says so; 0: none */
+    unsigned fast_path_line;    /* line number of fast-path; 0: none */
     Mip6AgentConfig agent;
 } Mip6HaConfig;
 
 /**
- * mip6_ha_config_parse: read a configuration
- * @text: one statement a line, words separated by blanks, "#" begins a comment
+ * mip6_ha_config_parse: parse a configuration
+ * @text: one statement on each line; words are separated by white space; "#"
+ *        starts a comment
  * @file: its name, for messages
  *
  * Returns: NULL with @errp set, which names file and line
@@ -33,16 +34,16 @@ Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
                                    GError **errp);
 
 /**
- * mip6_ha_config_read: the same of a file
+ * mip6_ha_config_read: read and parse a file
  *
  * Returns: NULL with @errp set
  */
 Mip6HaConfig *mip6_ha_config_read(const char *file, GError **errp);
 
 /**
- * mip6_ha_config_fixed: a statement that an agent cannot change while it runs
+ * mip6_ha_config_fixed: compare the statements that need a restart
  *
- * Returns: the first one in which @a and @b differ; NULL: there is none
+ * Returns: the first one in which @a and @b differ; NULL: none
  */
 const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b);
 

@@ -2,9 +2,9 @@
 /*
  * The control socket
  *
- * An answer is written as fast as the client takes it, a piece at a time, so
- * that ten thousand bindings do not hold up packets. There are few clients at
- * a time and each has little time.
+ * An answer is written in pieces, as fast as the client reads it, so ten
+ * thousand bindings do not delay packets. The number of clients and their time
+ * are limited.
  */
 #include <errno.h>
 #include <glib-unix.h>
@@ -40,10 +40,10 @@ typedef struct Client {
     int fd;
     guint watch, timeout;
     char word[16];
-    size_t have;                /* of the word */
-    Mip6Show *show;             /* NULL: the word has not come yet */
+    size_t have;                /* octets of the command */
+    Mip6Show *show;             /* NULL: the command is incomplete */
     GString *out;
-    size_t done;                /* of @out */
+    size_t done;                /* octets of @out that were sent */
 } Client;
 
 static bool fail(GError **errp, const char *what, const char *path)
@@ -104,7 +104,7 @@ static gboolean writable(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-/* Does the word have its end, and is it one? */
+/* Is the command complete and valid? */
 static bool begin_answer(Client *c)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
@@ -176,7 +176,7 @@ static int open_socket(int flags)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 }
 
-/* A socket that an agent left that was killed. */
+/* Checks if the socket was left by an agent that was killed. */
 static bool is_stale(const struct sockaddr_un *address)
 {
     int fd = open_socket(0);
@@ -254,7 +254,7 @@ void mip6_ha_control_free(Mip6HaControl *c)
     g_free(c);
 }
 
-/* --- the other end -------------------------------------------------------- */
+/* --- client --------------------------------------------------------------- */
 
 static bool copy(int from, int to)
 {
@@ -272,7 +272,7 @@ static bool copy(int from, int to)
         }
     }
     if (len == 0 && !any) {
-        errno = EBUSY;          /* it has CLIENTS_MAX others */
+        errno = EBUSY;          /* it has CLIENTS_MAX clients */
     }
     return len == 0 && any;
 }

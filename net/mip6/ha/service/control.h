@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The control socket: who connects and sends "text", "json" or "metrics" with a
- * line's end gets that, and the connection's end
+ * The control socket: a client sends "text", "json" or "metrics" and a newline,
+ * and gets the status in that format; then the connection is closed
  */
 #ifndef NET_MIP6_HA_CONTROL_H
 #define NET_MIP6_HA_CONTROL_H
@@ -12,17 +12,17 @@ typedef struct Mip6HaControl Mip6HaControl;
 
 /**
  * mip6_ha_control_new: listen
- * @path: of the socket, which only its owner can connect to; one that nobody
- *        listens on is replaced
+ * @path: of the socket, with access for its owner only; a stale socket is
+ *        replaced
  * @agent: not modified
  */
 Mip6HaControl *mip6_ha_control_new(const char *path, const Mip6Agent *agent,
                                    GError **errp);
 
-/** mip6_ha_control_free: and remove the socket */
+/** mip6_ha_control_free: close, and remove the socket */
 void mip6_ha_control_free(Mip6HaControl *c);
 
-/** mip6_ha_control_ask: the other end: copy an answer to @fd */
+/** mip6_ha_control_ask: as a client, copy an answer to @fd */
 bool mip6_ha_control_ask(const char *path, Mip6ShowFormat format, int fd,
                          GError **errp);
 

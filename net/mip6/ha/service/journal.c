@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state file: each change is a line, and now and then the file is new
+ * The state file: a line for each change, and rewritten from time to time
  *
- * A line is written before the mobile node hears that its binding holds, so a
- * process that is killed has lost none. The file is replaced by rename(), so
- * there is a whole one at all times. The disk is waited for at start and at the
- * end only: a registration must not wait for it.
+ * A line is written before the mobile node gets its acknowledgement, so nothing
+ * is lost if the process is killed. The file is replaced with rename(), so
+ * there is a complete file at any time. It is synced only at start and at the
+ * end, because registrations must not wait for the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #define SECOND          1000000000ll
 #define BOOT_ID         "/proc/sys/kernel/random/boot_id"
 #define NO_BOOT_ID      "00000000-0000-0000-0000-000000000000"
-#define WARNINGS        10u     /* of one file */
-#define SLACK           1000u   /* lines beside those of the bindings */
+#define WARNINGS        10u     /* maximum number for one file */
+#define SLACK           1000u   /* lines besides those of bindings */
 
 static int64_t clock_ns(clockid_t id)
 {
@@ -160,7 +160,7 @@ static GString *whole(const Mip6HaJournal *j, const Mip6Agent *a)
     return out;
 }
 
-/* The folder's entry, too. */
+/* Syncs the directory entry. */
 static bool sync_folder(const char *path)
 {
     g_autofree char *folder = g_path_get_dirname(path);
@@ -210,7 +210,7 @@ bool mip6_ha_journal_renew(Mip6HaJournal *j, const Mip6Agent *a, bool durable,
     return true;
 }
 
-/* Append the line. */
+/* Appends the line. */
 static void append(Mip6HaJournal *j)
 {
     j->behind = !write_all(j->fd, j->line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An agent's bindings and counters, for people and programs */
+/* Prints an agent's bindings and counters */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
@@ -7,19 +7,19 @@
 #include "net/mip6/ha/service/show.h"
 
 #define SECOND          1000000000ll
-#define PIECE           64u     /* bindings that one piece has */
+#define PIECE           64u     /* maximum number of bindings in a piece */
 
 typedef enum Step { HEAD, BINDINGS, TAIL, DONE } Step;
 
 struct Mip6Show {
     Mip6ShowFormat format;
-    Mip6Agent agent;            /* as it was; of its pointers, only @ops are */
-    unsigned groups;            /* that somebody listens to */
-    bool fast;                  /* the host forwards packets by itself */
-    Mip6AgentPassed passed;     /* these */
+    Mip6Agent agent;            /* a copy; only @ops may be dereferenced */
+    unsigned groups;            /* number with listeners */
+    bool fast;                  /* the fast path is in use */
+    Mip6AgentPassed passed;     /* packets on the fast path */
     int64_t now;
     GArray *bindings;           /* Mip6AgentBinding, by home address */
-    guint next;                 /* of them */
+    guint next;                 /* index of the next one */
     Step step;
 };
 
@@ -30,7 +30,7 @@ static gint compare_home(gconstpointer a, gconstpointer b)
     return memcmp(&x->home, &y->home, sizeof(x->home));
 }
 
-/* Packets that the host has forwarded by itself. */
+/* Packets of the fast path. */
 static bool passed(const Mip6Show *s, const struct in6_addr *home,
                    Mip6AgentPassed *packets)
 {
@@ -81,7 +81,7 @@ static const char *text_of(char text[INET6_ADDRSTRLEN],
     return inet_ntop(AF_INET6, addr, text, INET6_ADDRSTRLEN);
 }
 
-/* Seconds that are left, rounded up. */
+/* Remaining lifetime in seconds, rounded up. */
 static unsigned left(const Mip6Show *s, const Mip6AgentBinding *b)
 {
     return b->expires > s->now ? (b->expires - s->now + SECOND - 1) / SECOND
@@ -316,7 +316,7 @@ static void metrics(const Mip6Show *s, GString *out)
           "Groups that there was no room for.", a->groups.refused);
 }
 
-/* --- in pieces ------------------------------------------------------------ */
+/* --- pieces --------------------------------------------------------------- */
 
 static const struct {
     void (*head)(const Mip6Show *s, GString *out);
@@ -337,7 +337,10 @@ static void some_bindings(Mip6Show *s, GString *out)
                                              s->next);
         Mip6AgentPassed packets;
 
-        /* Those of a binding that has ended since are forgotten. */
+        /*
+         * A binding that has ended meanwhile has no fast path counters any
+         * more.
+         */
         passed(s, &b->home, &packets);
         b->sent += packets.sent;
         b->received += packets.received;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An agent's bindings and counters, for people and programs
+ * Prints an agent's bindings and counters
  *
- * It is written in pieces, each of bounded work, of how things were when it was
- * begun.
+ * The output is made in pieces, each with bounded work, and shows the state at
+ * the time of mip6_show_new().
  */
 #ifndef NET_MIP6_HA_SHOW_H
 #define NET_MIP6_HA_SHOW_H
@@ -18,12 +18,12 @@ typedef enum Mip6ShowFormat {
 
 typedef struct Mip6Show Mip6Show;
 
-/** mip6_show_new: @now is of the agent's clock */
+/** mip6_show_new: @now is the agent's clock */
 Mip6Show *mip6_show_new(const Mip6Agent *a, int64_t now, Mip6ShowFormat format);
 
 void mip6_show_free(Mip6Show *s);
 
-/** mip6_show_more: append the next piece; false: there is none */
+/** mip6_show_more: append the next piece. Returns: false after the last one */
 bool mip6_show_more(Mip6Show *s, GString *out);
 
 #endif /* NET_MIP6_HA_SHOW_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bindings, and the numbers of ESP, as text, so that they survive the agent */
+/* Bindings and ESP numbers as text, for the state file */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct Parser {
     GArray *seen;               /* of Mip6HaSeen */
 } Parser;
 
-/* The mistake is in the parser's line. Returns false. */
+/* Sets an error about the parser's current line. Returns: false */
 #define fail(p, errp, ...) \
     mip6_ha_mistake(errp, (p)->file, (p)->line, __VA_ARGS__)
 
@@ -97,7 +97,7 @@ static bool parse_number(const Parser *p, const char *what, const char *word,
     return true;
 }
 
-/* When the binding ends, of the boot's clock, and not later than it can. */
+/* The end of a binding on CLOCK_BOOTTIME, at most @lifetime from now. */
 static int64_t expiry(const Parser *p, const Mip6AgentBinding *b,
                       uint64_t boot_ms, uint64_t wall_ms)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bindings, and the numbers of ESP, as text, so that they survive the agent
+ * Bindings and ESP numbers as text, for the state file
  *
  *     vmmnet-ha-state 1 BOOT-ID
  *     bind HOME CARE-OF SEQUENCE LIFETIME BOOT-TIME WALL-TIME
  *     end HOME
  *     seen HOME SPI NUMBER
  *
- * The later line about a home address holds. A binding ends at two times in ms:
- * one of CLOCK_BOOTTIME, which holds while the system is the same boot, and one
- * of CLOCK_REALTIME for after it. LIFETIME is in MIP6_LIFETIME_UNIT. Of the
- * signalling that comes for HOME with SPI, all numbers up to NUMBER were seen;
- * the highest one holds.
+ * The last "bind" or "end" line of a home address is valid. A binding's end is
+ * stored twice, in ms: BOOT-TIME on CLOCK_BOOTTIME, which is used as long as
+ * the boot ID is the same, and WALL-TIME on CLOCK_REALTIME, which is used after
+ * a reboot. LIFETIME is in MIP6_LIFETIME_UNIT. "seen" means that for inbound
+ * signalling of HOME with SPI, all sequence numbers up to NUMBER were seen; the
+ * highest NUMBER is valid.
  */
 #ifndef NET_MIP6_HA_STATE_H
 #define NET_MIP6_HA_STATE_H
@@ -21,43 +22,43 @@
 #define MIP6_HA_BOOT_ID_LEN 36u
 
 typedef struct Mip6HaClock {
-    int64_t boot, wall;         /* ns, at the same moment */
+    int64_t boot, wall;         /* ns, read at the same time */
     char boot_id[MIP6_HA_BOOT_ID_LEN + 1];
 } Mip6HaClock;
 
 /** mip6_ha_state_head: append the first line */
 void mip6_ha_state_head(GString *out, const Mip6HaClock *clock);
 
-/** mip6_ha_state_bind: append a binding, whose times are of @clock->boot */
+/** mip6_ha_state_bind: append a binding, with times on @clock->boot */
 void mip6_ha_state_bind(GString *out, const Mip6AgentBinding *b,
                         const Mip6HaClock *clock);
 
-/** mip6_ha_state_end: append the end of a binding */
+/** mip6_ha_state_end: append that a binding has ended */
 void mip6_ha_state_end(GString *out, const struct in6_addr *home);
 
-/* A line "seen". */
+/* A "seen" line. */
 typedef struct Mip6HaSeen {
     struct in6_addr home;
     uint32_t spi;
     uint64_t number;
 } Mip6HaSeen;
 
-/** mip6_ha_state_seen: append the numbers that @keys have seen, if any */
+/** mip6_ha_state_seen: append the highest number of @keys, if there is one */
 void mip6_ha_state_seen(GString *out, const Mip6Keys *keys);
 
 /**
- * mip6_ha_state_parse: read bindings and numbers
- * @file: its name, for messages
+ * mip6_ha_state_parse: parse bindings and numbers
+ * @file: name of the file, for messages
  * @clock: now
- * @seen: of Mip6HaSeen; gets all of them
- * @damage: gets a message for each line that cannot be read, which names file
- *          and line; the other lines hold
+ * @seen: array of Mip6HaSeen; filled in
+ * @damage: gets a message for each line that cannot be parsed, with file and
+ *          line; the other lines are used
  *
- * Those that have ended by now are left out. A last line without its end, as a
- * system that lost power leaves it, is passed over.
+ * Bindings that have ended by now are left out. A last line without newline,
+ * which can remain after a power failure, is ignored.
  *
- * Returns: Mip6AgentBinding by their home addresses; NULL with @errp set if it
- * is not such a file, of this version
+ * Returns: Mip6AgentBinding by home address; NULL with @errp set if it is not a
+ * state file of this version
  */
 GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
                                 const Mip6HaClock *clock, GArray *seen,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dns-lookup: what libvmmnet-dns tells, and when
+ * dns-lookup: print the answers of libvmmnet-dns, with their times
  *
  *     dns-lookup [-4|-6] [-b] [-v] [-a ANCHOR] [-s SERVER]... [-t TYPE] NAME
  *
- * -v validates by the trust anchors in ANCHOR, -b shows what is bogus, TYPE
- * is a number.  Exit status: 0 if there was an answer, else 1.
+ * -v validates with the trust anchors in ANCHOR, -b also prints bogus answers,
+ * TYPE is a number.  Exit status: 0 if there was an answer, else 1.
  */
 
 #include <arpa/inet.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * OpenSSH's names by libvmmnet-dns
+ * Look-ups of OpenSSH with libvmmnet-dns
  *
- * Theory of operation: a look-up of ssh is a context of the library that lives
- * until the answer is there.  A and AAAA are asked for at once; a server that
- * ignores one of them costs the resolution delay, 50 ms.  The validator's
- * verdict comes with the answer, so a forged one ends the program before it
- * has sent a packet to the address.
+ * Theory of operation: each look-up of ssh uses a context of the library until
+ * the answer is complete.  A and AAAA are queried at the same time; a server
+ * that ignores one of them costs the resolution delay, 50 ms.  The result of
+ * the validation comes with the answer, so ssh stops at a forged answer before
+ * it sends a packet to the address.
  */
 #include "includes.h"
 
@@ -21,7 +21,7 @@
 #include "openbsd-compat/getrrsetbyname.h"
 #include "vmmnet-dns.h"
 
-/* A look-up that is under way */
+/* A look-up in progress */
 struct lookup {
 	VmmnetDns *dns;
 	int done;
@@ -33,7 +33,7 @@ struct lookup {
 	struct rrsetinfo *rrset;
 };
 
-/* --- a look-up, from beginning to end ------------------------------------ */
+/* --- a look-up ----------------------------------------------------------- */
 
 static VmmnetDns *
 begin(void)
@@ -73,7 +73,7 @@ tell_bogus(const VmmnetDnsAnswer *answer)
 
 /* --- addresses ------------------------------------------------------------ */
 
-/* The node is libc's, so that freeaddrinfo() takes the whole list. */
+/* Allocated by libc, so that freeaddrinfo() can free the whole list. */
 static struct addrinfo *
 make_node(const struct lookup *l, const VmmnetDnsAddress *addr)
 {

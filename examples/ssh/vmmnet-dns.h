@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OpenSSH's names by libvmmnet-dns: what ssh.c and dns.c call */
+/* Look-ups of OpenSSH with libvmmnet-dns: called by ssh.c and dns.c */
 #ifndef SSH_VMMNET_DNS_H
 #define SSH_VMMNET_DNS_H
 
@@ -8,16 +8,16 @@
 struct rrsetinfo;
 
 /*
- * getaddrinfo() for a host name, whose answer is validated.  What is not
- * signed is taken as ever; what is signed and wrong is EAI_FAIL, and the log
- * says why.  The result is for freeaddrinfo().
+ * getaddrinfo() for a host name, with a validated answer.  Answers without
+ * signatures are accepted; a signed answer that is invalid is EAI_FAIL, and the
+ * log has the reason.  The result must be freed with freeaddrinfo().
  */
 int vmmnet_ssh_addresses(const char *name, const char *port,
     const struct addrinfo *hints, struct addrinfo **res);
 
 /*
- * getrrsetbyname() with RRSET_VALIDATED from signatures that were checked
- * here.  The result is for vmmnet_ssh_free_rrset().
+ * getrrsetbyname() with RRSET_VALIDATED from signatures that were checked in
+ * this process.  The result must be freed with vmmnet_ssh_free_rrset().
  */
 int vmmnet_ssh_rrset(const char *name, unsigned int rdclass,
     unsigned int rdtype, unsigned int flags, struct rrsetinfo **res);

@@ -32,13 +32,14 @@ static bool command(int argc, char **argv, GError **errp)
         { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path,
           "the UNIX socket (" DEFAULT_SOCKET ")", "PATH" },
         { "state", 0, 0, G_OPTION_ARG_FILENAME, &state,
-          "what keeps the VMs over a restart (" DEFAULT_STATE ")", "FILE" },
+          "the state file, for restarts (" DEFAULT_STATE ")", "FILE" },
         { NULL },
     };
     g_autoptr(GOptionContext) context = g_option_context_new("[show]");
 
-    g_option_context_set_summary(context, "Move addresses with their VMs, for "
-        "QEMUs without privileges; with 'show', say\nwhich are here.");
+    g_option_context_set_summary(context, "Move addresses of VMs, for "
+        "unprivileged QEMU processes; 'show' lists the\nVMs and their "
+        "addresses.");
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, &argc, &argv, errp)) {
         return false;
@@ -48,8 +49,8 @@ static bool command(int argc, char **argv, GError **errp)
     }
     if (argc > 1) {
         g_set_error(errp, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
-                    "'%s' is neither an option nor the only word 'show'; see "
-                    "--help", argv[1]);
+                    "'%s' is neither an option nor 'show'; see --help",
+                    argv[1]);
         return false;
     }
     return hostd_serve(path ? path : DEFAULT_SOCKET,

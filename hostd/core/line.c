@@ -186,7 +186,7 @@ bool hostd_line_parse(HostdLine *line, const char *text, size_t len,
     if (!read_arguments(line, &rest, errp)) {
         return false;
     }
-    return !rest || fail(errp, "%s: '%s' is too much",
+    return !rest || fail(errp, "%s: '%s' is unexpected",
                          hostd_line_verb(line->verb), rest);
 }
 

@@ -72,7 +72,7 @@ bool hostd_vm_add(HostdVm *vm, const HostdAddress *address, GError **errp)
         return refuse(errp, &address->addr, "is named twice");
     }
     if (vm->addresses->len == HOSTD_ADDRESSES_MAX) {
-        return refuse(errp, &address->addr, "is one too many: a VM has at "
+        return refuse(errp, &address->addr, "is too many: a VM has at "
                       "most %u", HOSTD_ADDRESSES_MAX);
     }
     g_array_append_vals(vm->addresses, address, 1);

@@ -137,7 +137,7 @@ static bool follow(HostdSession *s, const HostdLine *line, GString *out,
         vm = find_own(s, line, errp);
         return vm && hostd_yield(s->hostd, vm, errp);
     default:
-        return refuse(errp, "'%s' belongs between register and end",
+        return refuse(errp, "'%s' is allowed only between register and end",
                       hostd_line_verb(line->verb));
     }
 }
@@ -172,7 +172,7 @@ static void follow_inside(HostdSession *s, const HostdLine *line,
                           GError *mistake)
 {
     if (!mistake && line->verb != HOSTD_ADDRESS6) {
-        refuse(&mistake, "'%s' comes before the end of register",
+        refuse(&mistake, "'%s' is not allowed before the end of register",
                hostd_line_verb(line->verb));
     }
     /* The answer is the first error. */

@@ -147,7 +147,7 @@ bool hostd_state_read(HostdRegistry *r, const char *text, size_t len,
         stop = memchr(text, '\n', end_of_text - text);
         if (!stop) {
             stop = end_of_text; /* truncated */
-            g_set_error(&err, HOSTD_ERROR, HOSTD_ERROR_LINE, "is cut");
+            g_set_error(&err, HOSTD_ERROR, HOSTD_ERROR_LINE, "is truncated");
         } else {
             read_line(&reader, text, stop - text, &err);
         }

@@ -103,10 +103,11 @@ static bool read_pid(const char *pid_file, pid_t *pid, GError **errp)
     len = read(fd, text, PID_TEXT_MAX);
     close(fd);
     if (!ours) {
-        return fail(errp, pid_file, "is no file that root alone can write");
+        return fail(errp, pid_file, "is not a file that only root can write");
     }
     text[MAX(len, 0)] = '\0';
-    return parse_pid(text, pid) || fail(errp, pid_file, "has no number in it");
+    return parse_pid(text, pid) || fail(errp, pid_file, "does not contain "
+                                             "a number");
 }
 
 bool hostd_peer_is(const HostdPeer *peer, const char *pid_file, GError **errp)
@@ -117,15 +118,15 @@ bool hostd_peer_is(const HostdPeer *peer, const char *pid_file, GError **errp)
         return false;
     }
     if (pid != peer->pid) {
-        g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "process %d, who "
-                    "asks, is not the VM's, which is %d by %s", peer->pid, pid,
-                    pid_file);
+        g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "process %d, "
+                    "which asks, is not the VM's process, which is %d in %s",
+                    peer->pid, pid, pid_file);
         return false;
     }
     /* Checked after the file was read: the pid was not reused before. */
     if (has_ended(peer->pidfd)) {
-        g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "process %d, who "
-                    "asked, has ended", peer->pid);
+        g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "process %d, "
+                    "which asked, has ended", peer->pid);
         return false;
     }
     return true;

@@ -199,7 +199,7 @@ static gboolean connecting(gint fd, GIOCondition condition, gpointer opaque)
         return G_SOURCE_CONTINUE;
     }
     if (!is_welcome(server, &peer)) {
-        g_warning("user %u has too many connections, or all users", peer.uid);
+        g_warning("too many connections of user %u, or of all users", peer.uid);
         hostd_peer_close(&peer);
         close(to);
         return G_SOURCE_CONTINUE;
@@ -334,7 +334,7 @@ static bool is_ok(GString *out, GError **errp)
         return true;
     }
     g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "%s",
-                out->len ? g_strchomp(out->str) : "there was no answer: it "
+                out->len ? g_strchomp(out->str) : "no answer: the server "
                 "has too many connections");
     return false;
 }
@@ -366,7 +366,7 @@ bool hostd_server_ask(const char *path, const char *request, GString *out,
            send(to, request, strlen(request), MSG_NOSIGNAL) > 0 &&
            shutdown(to, SHUT_WR) == 0 && copy(to, out);
     if (!done) {
-        fail(errp, "cannot ask at", path);
+        fail(errp, "cannot connect to", path);
     }
     if (to >= 0) {
         close(to);

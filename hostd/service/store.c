@@ -20,11 +20,11 @@ static void tell_damage(const char *path, const char *text, size_t len,
     }
     if (g_file_set_contents_full(copy, text, len, G_FILE_SET_CONTENTS_NONE,
                                  MODE, &err)) {
-        g_warning("%s: %u damaged lines, and the VMs they are about, are left "
-                  "out; the file as it was is '%s'", path, damage->len, copy);
+        g_warning("%s: %u damaged lines, and the VMs in them, are ignored; "
+                  "'%s' is a copy of the file", path, damage->len, copy);
     } else {
-        g_warning("%s: %u damaged lines, and the VMs they are about, are left "
-                  "out; %s", path, damage->len, err->message);
+        g_warning("%s: %u damaged lines, and the VMs in them, are ignored; "
+                  "%s", path, damage->len, err->message);
     }
 }
 

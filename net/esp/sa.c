@@ -88,7 +88,7 @@ const char *esp_sa_fault_text(EspSaFault fault)
         [ESP_SA_GOOD] = "is good",
         [ESP_SA_SPI] = "is below 256, which is reserved",
         [ESP_SA_WINDOW] = "is not 64, 128, ... 1024, nor 0 without ESN",
-        [ESP_SA_KEY_LEN] = "has not as many octets as the algorithm's keys",
+        [ESP_SA_KEY_LEN] = "does not have the length of the algorithm's keys",
         [ESP_SA_LIBCRYPTO] = "is not offered by libcrypto",
     };
 

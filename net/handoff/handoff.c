@@ -418,7 +418,7 @@ static void handoff_class_init(ObjectClass *oc, void *data)
         "waiting, taking, held, yielded or error");
     object_class_property_add_str(oc, "error", get_error, NULL);
     object_class_property_set_description(oc, "error",
-        "what went wrong last; empty: nothing");
+        "the last error; empty: none");
 }
 
 static const TypeInfo handoff_info = {

@@ -87,7 +87,7 @@ static int dial(const HandoffTalk *t, GError **errp)
     if (g_strlcpy(address.sun_path, t->path, sizeof(address.sun_path)) >=
         sizeof(address.sun_path)) {
         errno = ENAMETOOLONG;
-        fail(t, errp, "this is no path of a UNIX socket");
+        fail(t, errp, "this is not the path of a UNIX socket");
         return -1;
     }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -95,7 +95,7 @@ static int dial(const HandoffTalk *t, GError **errp)
                            sizeof(address)) == 0) {
         return fd;
     }
-    fail(t, errp, "vmmnet-hostd cannot be asked there");
+    fail(t, errp, "cannot connect to vmmnet-hostd");
     if (fd >= 0) {
         close(fd);
     }
@@ -123,7 +123,7 @@ static bool send_line(HandoffTalk *t, HandoffVerb verb, GError **errp)
         t->missing++;
         return true;
     }
-    return fail(t, errp, "vmmnet-hostd cannot be asked");
+    return fail(t, errp, "cannot send to vmmnet-hostd");
 }
 
 bool handoff_talk_ask(HandoffTalk *t, HandoffVerb verb, GError **errp)
@@ -201,14 +201,15 @@ HandoffHeard handoff_talk_hear(HandoffTalk *t, GError **errp)
         return HANDOFF_NOTHING;
     }
     if (len <= 0) {
-        return lost(t, errp, len ? strerror(errno) : "it has hung up");
+        return lost(t, errp, len ? strerror(errno) : "it has closed "
+                    "the connection");
     }
     t->have += len;
     heard = take_answers(t, errp);
     if (heard != HANDOFF_NOTHING) {
         handoff_talk_hang_up(t);
     } else if (t->have == sizeof(t->in)) {
-        return lost(t, errp, "what it says is no line");
+        return lost(t, errp, "its answer is not a valid line");
     }
     return heard;
 }

@@ -189,7 +189,7 @@ static void print_port(Monitor *mon, const HostvlanInfo *info)
     monitor_printf(mon, "\n");
     if (info->error) {
         monitor_printf(mon, "  error    %s; %s\n", info->error,
-                       info->has_generation ? "the table read last is in force"
+                       info->has_generation ? "the previous table is in force"
                                             : "nothing passes");
     }
     print_counters(mon, "send", info->send);

@@ -226,8 +226,8 @@ static void hostvlan_tell(HostvlanPort *p, HostvlanFollowNews news,
         }
         break;
     case HOSTVLAN_FOLLOW_KEPT:
-        warn_report("hostvlan '%s': %s; the table that was read last stays in "
-                    "force", id, f->error->message);
+        warn_report("hostvlan '%s': %s; the previous table stays in force",
+                    id, f->error->message);
         break;
     case HOSTVLAN_FOLLOW_NONE:
         warn_report("hostvlan '%s': %s; nothing passes until there is a good "
@@ -357,8 +357,8 @@ static bool hostvlan_parse_mac(const char *id, const char *text, uint64_t *mac,
     /* net_parse_macaddr() accepts a single number as the end of an address. */
     if (!strchr(text, ':') || net_parse_macaddr(octets, text) < 0 ||
         !hostvlan_mac_valid(hostvlan_mac(octets))) {
-        error_setg(errp, "hostvlan '%s': mac=%s is not the MAC address of one "
-                   "station: write it as 52:54:00:12:34:56, with an even "
+        error_setg(errp, "hostvlan '%s': mac=%s is not a unicast MAC address: "
+                   "write it as 52:54:00:12:34:56, with an even "
                    "first octet", id, text);
         return false;
     }

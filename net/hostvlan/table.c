@@ -440,7 +440,7 @@ static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
     if (!record(t, value, &head)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_RECORD,
                       "the record of %012" G_GINT64_MODIFIER "x, at word %u "
-                      "of %u, is not whole", mac,
+                      "of %u, is incomplete", mac,
                       hostvlan_value_number(value), t->words);
     }
     if (!hostvlan_table_lnids(t, value, &lnids) ||
@@ -466,13 +466,13 @@ static bool check_slot(const HostvlanTable *t, const struct hostvlan_slot *slot,
     }
     if (!hostvlan_mac_valid(mac) || key != hostvlan_key(mac)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_KEY,
-                      "0x%" G_GINT64_MODIFIER "x is not the key of one "
-                      "station's MAC address", key);
+                      "0x%" G_GINT64_MODIFIER "x is not the key of a unicast "
+                                              "MAC address", key);
     }
     if (find(t, key, &near) != slot) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_PLACE,
-                      "%012" G_GINT64_MODIFIER "x is not in its place, or "
-                      "twice", mac);
+                      "%012" G_GINT64_MODIFIER "x is in a wrong place, or "
+                                               "there twice", mac);
     }
     value = load64(&slot->value);
     if (!hostvlan_value_valid(key, value)) {
@@ -530,7 +530,7 @@ static bool read_header(HostvlanTable *t, int fd, GError **errp)
     }
     if (got != sizeof(t->copy)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_SIZE,
-                      "%zd octets, and a table's header alone has %u", got,
+                      "%zd octets, less than the header's %u", got,
                       HOSTVLAN_HEADER_SIZE);
     }
     return check_header(&t->copy, t->size, errp);
@@ -585,7 +585,7 @@ HostvlanTable *hostvlan_table_open(const char *path, GError **errp)
         /* The file was truncated; the faults found in zeros are misleading. */
         g_clear_error(&err);
         good = refuse(&err, HOSTVLAN_TABLE_ERROR_SIZE,
-                      "it was shortened while it was being read");
+                      "it was truncated while it was being read");
     }
     if (!good) {
         g_propagate_prefixed_error(errp, g_steal_pointer(&err),

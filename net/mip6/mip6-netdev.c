@@ -290,7 +290,7 @@ static void mip6_report_load(const Mip6Netdev *m, size_t len)
 
     if (homes) {
         error_report("mip6 '%s': the VM that arrives has the home addresses "
-                     "%s, and home-address= and more-home-address= here say "
+                     "%s, but home-address= and more-home-address= here have "
                      "%s: make them the same", net_stage_id(m->stage), there,
                      here);
     } else {
@@ -352,8 +352,8 @@ static void mip6_warn_unregistered(const Mip6Netdev *m)
         if (!mip6_port_early_is_bound(&m->port, b)) {
             inet_ntop(AF_INET6, &b->config.home, home, sizeof(home));
             warn_report("mip6 '%s': early-registration=on, but the VM has "
-                        "left before %s was registered (%s, %s): it is not "
-                        "reached until its new host has done that",
+                        "left before %s was registered (%s, %s): it cannot be "
+                        "reached until its new host has registered it",
                         net_stage_id(m->stage), home,
                         Mip6RegistrationState_str(
                             (Mip6RegistrationState)b->state),

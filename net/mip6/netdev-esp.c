@@ -317,8 +317,8 @@ bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
         return check_off(id, o, errp);
     }
     if (o->has_heard_addresses && o->heard_addresses) {
-        error_setg(errp, "mip6 '%s': heard-addresses=on with ipsec=esp: there "
-                   "are keys for the addresses that are configured: leave it "
+        error_setg(errp, "mip6 '%s': heard-addresses=on with ipsec=esp: only "
+                   "configured addresses have keys: leave it "
                    "out", id);
         return false;
     }

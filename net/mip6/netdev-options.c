@@ -32,8 +32,8 @@ static bool parse_mac(const char *id, const char *option, const char *text,
     /* net_parse_macaddr() accepts a single number as the end of an address. */
     if (!strchr(text, ':') || net_parse_macaddr(mac, text) < 0 ||
         !packet_eth_is_station(mac)) {
-        error_setg(errp, "mip6 '%s': %s=%s is not the MAC address of one "
-                   "station: write it as 52:54:00:12:34:56, with an even "
+        error_setg(errp, "mip6 '%s': %s=%s is not a unicast MAC address: "
+                   "write it as 52:54:00:12:34:56, with an even "
                    "first octet", id, option, text);
         return false;
     }
@@ -60,9 +60,10 @@ static bool parse_more(const char *id, const char *text, Mip6HomeConfig *home,
         return false;
     }
     if (!packet_ip6_in_prefix(&addr, &home->address, home->prefix_len)) {
-        error_setg(errp, "mip6 '%s': more-home-address=%s has not the prefix "
-                   "of home-address, of home-prefix-length=%u: all home "
-                   "addresses are of one link", id, text, home->prefix_len);
+        error_setg(errp, "mip6 '%s': more-home-address=%s does not have the "
+                   "prefix of home-address, with home-prefix-length=%u: "
+                   "all home addresses must be on one link",
+                   id, text, home->prefix_len);
         return false;
     }
     if (is_home(home, &addr)) {
@@ -101,8 +102,8 @@ static bool parse_home(const char *id, const NetdevMip6Options *o,
         return false;
     }
     if (o->home_prefix_length < 1 || o->home_prefix_length > 127) {
-        error_setg(errp, "mip6 '%s': home-prefix-length=%u is not 1 to 127: it "
-                   "is that of the home link, mostly 64", id,
+        error_setg(errp, "mip6 '%s': home-prefix-length=%u is not 1 to 127: "
+                   "it is the home link's, usually 64", id,
                    o->home_prefix_length);
         return false;
     }
@@ -133,15 +134,15 @@ static bool check_discovery(const char *id, const NetdevMip6Options *o,
 {
     if (o->home_prefix_length > MIP6_ICMP_PREFIX_BITS_MAX) {
         error_setg(errp, "mip6 '%s': home-agent=auto with "
-                   "home-prefix-length=%u: up to %u leave room for the address "
-                   "at which home agents are asked for (RFC 2526): name the "
+                   "home-prefix-length=%u: the anycast address of home agents "
+                   "(RFC 2526) needs at most %u: name the "
                    "home agent's address", id, o->home_prefix_length,
                    MIP6_ICMP_PREFIX_BITS_MAX);
         return false;
     }
     if (o->has_ipsec && o->ipsec == MIP6_IPSEC_OPTION_ESP) {
-        error_setg(errp, "mip6 '%s': home-agent=auto with ipsec=esp: keys that "
-                   "are configured are those of one home agent: name its "
+        error_setg(errp, "mip6 '%s': home-agent=auto with ipsec=esp: "
+                   "configured keys are for one home agent: name its "
                    "address", id);
         return false;
     }
@@ -160,7 +161,7 @@ static bool check_options(const char *id, const NetdevMip6Options *o,
                                      config->home.prefix_len)) {
         error_setg(errp, "mip6 '%s': home-agent=%s is not on the home link, "
                    "which is that of %s/%u: name the agent's address there, or "
-                   "mend home-prefix-length", id, o->home_agent,
+                   "correct home-prefix-length", id, o->home_agent,
                    o->home_address, o->home_prefix_length);
         return false;
     }

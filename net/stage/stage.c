@@ -187,8 +187,9 @@ static unsigned stage_find_backend(const char *id, const char *backend,
                                               MAX_QUEUE_NUM);
 
     if (queues == 0) {
-        error_setg(errp, "netdev '%s' not found: it must be there before '%s'; "
-                   "QEMU takes netdevs in JSON first, then the others",
+        error_setg(errp, "netdev '%s' not found: it must be created before "
+                   "'%s'; QEMU creates netdevs given as JSON first, "
+                   "then the others",
                    backend, id);
         return 0;
     }

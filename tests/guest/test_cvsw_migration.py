@@ -204,8 +204,8 @@ def migrate(machine: Machine, uri: str, wanted: str) -> None:
 
 
 REFUSED = {
-    "flows=1": "nic0: the state of the switch that arrives: flows=1 here has no room for 2 flows",
-    "masks=1": "nic0: the state of the switch that arrives: flow 2: masks=1 here has no room",
+    "flows=1": "nic0: the incoming state of the switch: flows=1 here has no room for 2 flows",
+    "masks=1": "nic0: the incoming state of the switch: flow 2: masks=1 here has no room",
 }
 
 
@@ -255,7 +255,7 @@ def test_damaged(bed: Bed, tmp_path: Path, what: str) -> None:
         target.monitor.command("migrate-incoming", uri=f"file:{file}")
         wait.until(
             lambda: (
-                f"nic0: the state of the switch that arrives: {message}" in target.process.errors()
+                f"nic0: the incoming state of the switch: {message}" in target.process.errors()
             ),
             "a reason",
         )

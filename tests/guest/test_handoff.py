@@ -397,7 +397,10 @@ def test_refused(world: World) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (f"vm={VM},path=/nonexistent/sock", "path=/nonexistent/sock: vmmnet-hostd cannot be asked"),
+        (
+            f"vm={VM},path=/nonexistent/sock",
+            "path=/nonexistent/sock: cannot connect to vmmnet-hostd",
+        ),
         ("vm=web", "vm=web is not the UUID of a VM"),
         ("path=/run/x", "Parameter 'vm' is missing"),
     ],

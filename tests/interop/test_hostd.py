@@ -151,7 +151,7 @@ def test_strangers(world: World) -> None:
     with world.vm() as vm, world.vm(0, OTHER, SECOND) as other, hostd.stand(helper) as stranger:
         for process in (other, stranger):
             answer = process.ask(f"take {VM}")
-            assert answer.startswith(f"error process {process.pid}, who asks, is not the VM's")
+            assert answer.startswith(f"error process {process.pid}, which asks, is not the VM's")
         assert not world.has()
         assert vm.ask(f"take {VM}") == "ok"
         assert other.ask(f"yield {VM}").startswith("error")
@@ -168,7 +168,7 @@ def test_pid_file_of_somebody_else(world: World) -> None:
         pid_file = world.folder / f"0-{VM}.pid"
         os.chown(pid_file, hostd.NOBODY, hostd.NOBODY)
         assert vm.ask(f"take {VM}") == (
-            f"error the pid file {pid_file} is no file that root alone can write"
+            f"error the pid file {pid_file} is not a file that only root can write"
         )
         pid_file.unlink()
         assert "cannot be opened: No such file" in vm.ask(f"take {VM}")

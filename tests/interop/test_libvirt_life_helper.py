@@ -46,9 +46,9 @@ def _next_event(site: Site) -> None:
     [
         ("prepare", "aaa", _REMEDY),
         # QEMU asks for the VM's addresses by its object.
-        ("prepare", "zzz", "vmmnet-hostd cannot be asked there"),
+        ("prepare", "zzz", "cannot connect to vmmnet-hostd"),
         pytest.param(
-            *("start", "zzz", "vmmnet-hostd cannot be asked there"), marks=pytest.mark.long
+            *("start", "zzz", "cannot connect to vmmnet-hostd"), marks=pytest.mark.long
         ),
     ],
 )

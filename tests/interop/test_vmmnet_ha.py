@@ -216,7 +216,7 @@ def test_damaged_state_loses_only_the_damage(field: Field, state: str, control: 
     with field.agent(state, control):
         _both_ways(field, 8)
         log = (field.folder / "ha.log").read_text()
-        assert f"{file}:" in log and "1 damaged lines are left out" in log
+        assert f"{file}:" in log and "1 damaged lines are ignored" in log
         assert file.with_name("ha.state.damaged").read_text() == damaged
         assert "bind x y" not in file.read_text()
 

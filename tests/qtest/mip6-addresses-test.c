@@ -19,8 +19,8 @@ static const Refusal refusals[] = {
     { "'ff0e::1'", "more-home-address=ff0e::1 is not a global IPv6 address" },
     { "'::1'", "more-home-address=::1 is not a global IPv6 address" },
     { "'2001:db8:2001::11'",
-      "more-home-address=2001:db8:2001::11 has not the prefix of "
-      "home-address, of home-prefix-length=64" },
+      "more-home-address=2001:db8:2001::11 does not have the prefix of "
+      "home-address, with home-prefix-length=64" },
     { "'2001:db8:2000::10'",
       "more-home-address=2001:db8:2000::10 is a home address already" },
     { "'2001:db8:2000::11', '2001:db8:2000:0:0::11'",

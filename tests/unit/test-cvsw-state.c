@@ -345,37 +345,35 @@ static void test_octets(void)
     } all[] = {
         { 0, 0, 9, "a record has the type 9" },
         { 0, NIC_VERSION + 1, 3, "version is 3, not 1 or 2" },
-        { 0, NIC_VERSION + 1, 2, "a record of the NIC is cut" },
+        { 0, NIC_VERSION + 1, 2, "a record of the NIC is truncated" },
         { 0, NIC_MAC + 5, 9, "mac=02:00:00:00:00:01 here is not "
           "02:00:00:00:00:09, which the NIC had" },
         { 0, NIC_DROP_MISSES, 1, "miss=normal here is not drop, which the NIC "
           "had" },
         { 0, NIC_DROP_MISSES, 2, "miss is 2, not 0 or 1" },
-        { 0, NIC_DENIED + 3, 0x80, "offloads 0x80 are none" },
+        { 0, NIC_DENIED + 3, 0x80, "offloads 0x80 are unknown" },
         { 0, NIC_FLOWS + 3, 9, "flows=8 here has no room for 9 flows" },
-        { 0, NIC_FLOWS + 3, 4, "3 of 4 flows and 2 of 2 associations have "
-          "come" },
+        { 0, NIC_FLOWS + 3, 4, "3 of 4 flows and 2 of 2 associations were "
+                               "received" },
         { 0, NIC_FLOWS + 3, 2, "flow 3 was not announced" },
         { 0, NIC_SAS, 1, "16777218 associations are more than 4096" },
         { 0, NIC_SAS + 3, 1, "association 2 was not announced" },
-        { 1, FLOW_FLAGS, 4, "flow 1: has flags that are none" },
-        { 1, FLOW_AGE, 0x80, "flow 1: has an age that cannot be" },
-        { 1, FLOW_IDLE, 1, "flow 1: has an age that cannot be" },
+        { 1, FLOW_FLAGS, 4, "flow 1: has unknown flags" },
+        { 1, FLOW_AGE, 0x80, "flow 1: has an invalid age" },
+        { 1, FLOW_IDLE, 1, "flow 1: has an invalid age" },
         { 1, FLOW_MOD + 25, 3, "flow 1: has a command that adds no flow" },
         { 1, FLOW_MOD + 25, 9, "flow 1: OFPFMFC_BAD_COMMAND" },
         { 1, FLOW_MOD + 24, 1, "flow 1: OFPFMFC_BAD_TABLE_ID" },
         { 1, FLOW_MOD, 5, "flow 1: OFPBRC_BAD_VERSION" },
         { 4, SA_NUMBER + 3, 0, "association 0 was not announced" },
         { 4, SA_SPI + 2, 0, "association 1 has an spi that is reserved" },
-        { 4, SA_DIRECTION, 3, "association 1 has a direction that is none" },
+        { 4, SA_DIRECTION, 3, "association 1 has an invalid direction" },
         { 4, SA_ESN, 2, "association 1 has an esn that is not 0 or 1" },
         { 4, SA_ESN, 0, NULL },
-        { 4, SA_ALGORITHM, 'b', "association 1 has an algorithm that is not "
-          "known" },
-        { 4, SA_ALGORITHM + 8, '2', "association 1 has an algorithm that is "
-          "not known" },
+        { 4, SA_ALGORITHM, 'b', "association 1 has an unknown algorithm" },
+        { 4, SA_ALGORITHM + 8, '2', "association 1 has an unknown algorithm" },
         { 5, SA_NUMBER + 3, 1, "association 1 is there twice" },
-        { 5, SA_WINDOW + 1, 1, "association 2 has a window that cannot be" },
+        { 5, SA_WINDOW + 1, 1, "association 2 has an invalid window" },
         { 5, SA_TOP, 1, NULL },
     };
 
@@ -396,11 +394,11 @@ static void test_group_octets(void)
         uint8_t value;
         const char *want;
     } all[] = {
-        { 0, NIC_VERSION + 1, 1, "a record of the NIC is cut" },
+        { 0, NIC_VERSION + 1, 1, "a record of the NIC is truncated" },
         { 0, NIC_GROUPS, 1, "16777218 groups are more than 64" },
         { 0, NIC_GROUPS + 3, 1, "group 2 was not announced" },
-        { 0, NIC_GROUPS + 3, 3, "2 of 3 groups have come" },
-        { 1, GROUP_AGE, 0x80, "group 1: has an age that cannot be" },
+        { 0, NIC_GROUPS + 3, 3, "2 of 3 groups were received" },
+        { 1, GROUP_AGE, 0x80, "group 1: has an invalid age" },
         { 1, GROUP_MOD, 1, "group 1: OFPBRC_BAD_VERSION" },
         { 1, GROUP_MOD + OGM13_COMMAND + 1, 2,
           "group 1: has a command that adds no group" },
@@ -410,7 +408,7 @@ static void test_group_octets(void)
         { 1, GROUP_MOD + OGM13_GROUP_ID + 3, 3,
           "group 2: OFPBAC_BAD_OUT_GROUP" },
         { 1, GROUP_MOD + OFP_HEADER_LENGTH + 1, 0x30,
-          "group 1: has not the counters of its buckets" },
+          "group 1: does not have the counters of its buckets" },
         { 2, GROUP_MOD + OGM13_GROUP_ID + 3, 9,
           "flow 1: a group of it is missing" },
     };
@@ -431,7 +429,7 @@ static void test_more(void)
 
     save(a, true);
     memset(record(a, 4) + SA_EPOCH, 0xff, 4);
-    refuses(a, "association 1 has an epoch that is the last");
+    refuses(a, "association 1 has the last possible epoch");
     memset(record(a, 4) + SA_EPOCH, 0, 4);
     record(a, 5)[SA_ESN] = 0;
     record(a, 5)[SA_TOP] = 1;

@@ -53,10 +53,10 @@ static void test_mistakes(void)
           "'0a7c1f3e-0000-4000-8000-00000000000' is not a UUID such as "
           "0a7c1f3e-0000-4000-8000-00000000000a" },
         { "take " VM_A "\n", "VM " VM_A " is not registered on this host" },
-        { "show all\n", "show: 'all' is too much" },
+        { "show all\n", "show: 'all' is unexpected" },
         { "address6 " ADDR_1 " eth0\n",
-          "'address6' belongs between register and end" },
-        { "end\n", "'end' belongs between register and end" },
+          "'address6' is allowed only between register and end" },
+        { "end\n", "'end' is allowed only between register and end" },
         { "take\t" VM_A "\n", "a line is not text of at most 1024 octets" },
         { "take \xff\n", "a line is not text of at most 1024 octets" },
         { "register " VM_A " a.pid\nend\n",
@@ -78,7 +78,7 @@ static void test_mistakes(void)
         /* The first one is told, and the block ends where it ends. */
         { "register " VM_A " " PIDS_A "\ntake " VM_A "\nnonsense\n"
           "address6 " ADDR_1 " eth0\nend\n",
-          "'take' comes before the end of register" },
+          "'take' is not allowed before the end of register" },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {

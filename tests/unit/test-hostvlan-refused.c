@@ -253,7 +253,7 @@ static const Damage damages[] = {
     { "key", key_of_nobody, HOSTVLAN_TABLE_ERROR_KEY,
       "0x200020000000001 is not" },
     { "stray key", key_astray, HOSTVLAN_TABLE_ERROR_PLACE,
-      "020000000001 is not in its place" },
+      "020000000001 is in a wrong place" },
     { "double key", key_twice, HOSTVLAN_TABLE_ERROR_PLACE, "020000000001" },
     { "kind 3", kind_unknown, HOSTVLAN_TABLE_ERROR_VALUE, "020000000001" },
     { "kind 0", kind_none_but_number, HOSTVLAN_TABLE_ERROR_VALUE,

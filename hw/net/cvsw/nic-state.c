@@ -86,7 +86,7 @@ static char *read_records(CvswStateReader *reader, QEMUFile *f)
         if (len > sizeof(record)) {
             why = g_strdup_printf("a record has %zu octets", len);
         } else if (qemu_get_buffer(f, record, len) != len) {
-            why = g_strdup("a record is cut");
+            why = g_strdup("a record is truncated");
         } else {
             why = cvsw_state_take(reader, record, len);
         }
@@ -138,7 +138,7 @@ static int get_state(QEMUFile *f, void *pv, size_t size,
     state.sas = cvsw_sas_new();
     why = read_records(&reader, f);
     if (why) {
-        error_report("%s: the state of the switch that arrives: %s",
+        error_report("%s: the incoming state of the switch: %s",
                      nic->name, why);
     } else {
         begin_with(nic, &state);

@@ -35,9 +35,9 @@ bool cvsw_nic_use_tunnels(CvswNic *nic, OnOffAuto mode, Error **errp)
         mode == ON_OFF_AUTO_AUTO) {
         return true;
     }
-    error_setg(errp, "%s: tunnel-gso=on: netdev '%s' takes no large segments "
-               "in tunnels: that needs a tap with vnet_hdr=on, on Linux 6.17 "
-               "or newer; tunnel-gso=auto does without", nic->name,
+    error_setg(errp, "%s: tunnel-gso=on: netdev '%s' does not support large "
+               "segments in tunnels: use a tap with vnet_hdr=on on "
+               "Linux 6.17 or newer, or tunnel-gso=auto", nic->name,
                net_stage_backend(nic->stage)->name);
     return false;
 }

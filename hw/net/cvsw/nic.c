@@ -254,8 +254,8 @@ static bool cvsw_open_session(CvswNic *nic, const char *name,
         return false;
     }
     if (len < CVSW_KEY_LEN_MIN) {
-        error_setg(errp, "%s: control-secret=%s has %zu octets: a key that "
-                   "nobody can guess has at least %u, of random", name,
+        error_setg(errp, "%s: control-secret=%s has %zu octets: a key needs "
+                   "at least %u random octets", name,
                    config->secret, len, CVSW_KEY_LEN_MIN);
     } else {
         nic->session = cvsw_session_new(&ops, nic, key, len, config->mac.a);

@@ -94,8 +94,8 @@ static bool cvsw_make_nic(VirtIONetCvsw *c, const char *name, Error **errp)
         return true;
     }
     if (!n->nic_conf.peers.ncs[0]) {
-        error_setg(errp, "%s: control-secret=%s needs netdev=ID: there is no "
-                   "wire for the controller to speak by", name,
+        error_setg(errp, "%s: control-secret=%s needs netdev=ID: the "
+                   "controller cannot reach it without a network", name,
                    c->control_secret);
         return false;
     }

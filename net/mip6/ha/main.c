@@ -38,7 +38,7 @@ static bool show(const char *file, Mip6ShowFormat format, GError **errp)
 static int usage(FILE *out, int code)
 {
     fputs("usage: vmmnet-ha FILE\n"
-          "           be the home agent that the configuration FILE describes\n"
+          "           run the home agent with the configuration FILE\n"
           "       vmmnet-ha show [--json | --metrics] [FILE]\n"
           "           show bindings and counters of the agent that runs with "
           "FILE\n"

@@ -53,7 +53,7 @@ static char *check_nic(const CvswStateReader *r, const uint8_t *record)
                                miss_text(record[NIC_DROP_MISSES]));
     }
     if (r->to->denied & ~OFFLOADS) {
-        return g_strdup_printf("offloads 0x%" PRIx32 " are none",
+        return g_strdup_printf("offloads 0x%" PRIx32 " are unknown",
                                r->to->denied);
     }
     if (r->flows > room.entries_max) {
@@ -83,7 +83,7 @@ static char *take_nic(CvswStateReader *r, const uint8_t *record, size_t len)
     has_groups = version == CVSW_STATE_GROUPS;
     if (len != (has_groups ? NIC_GROUPS_LEN : NIC_LEN) || r->has_begun) {
         return g_strdup_printf("a record of the NIC is %s",
-                               r->has_begun ? "there twice" : "cut");
+                               r->has_begun ? "there twice" : "truncated");
     }
     r->has_begun = true;
     r->to->mtu = packet_get16(record + NIC_MTU);
@@ -110,7 +110,7 @@ static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
     CvswOfFault fault;
 
     if (!size) {
-        return "is cut";
+        return "is truncated";
     }
     fault = cvsw_of_group_mod_parse(mod, record + GROUP_MOD, len - GROUP_MOD);
     if (fault != CVSW_OF_OK) {
@@ -120,10 +120,10 @@ static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
         return "has a command that adds no group";
     }
     if (len - GROUP_MOD - size != mod->buckets_len * BUCKET_LEN) {
-        return "has not the counters of its buckets";
+        return "does not have the counters of its buckets";
     }
     return packet_get64(record + GROUP_AGE) >= AGE_MAX ?
-           "has an age that cannot be" : NULL;
+           "has an invalid age" : NULL;
 }
 
 /* @p: the counters of the buckets */
@@ -176,7 +176,7 @@ static const char *read_flow(CvswFlowMod *mod, CvswPast *past,
     CvswOfFault fault;
 
     if (len <= FLOW_MOD) {
-        return "is cut";
+        return "is truncated";
     }
     fault = cvsw_of_flow_mod_parse(mod, record + FLOW_MOD, len - FLOW_MOD);
     if (fault != CVSW_OF_OK) {
@@ -190,10 +190,10 @@ static const char *read_flow(CvswFlowMod *mod, CvswPast *past,
         return "has a command that adds no flow";
     }
     if (flags & ~(FLOW_FLAG_REMOVED | FLOW_FLAG_OPENFLOW10)) {
-        return "has flags that are none";
+        return "has unknown flags";
     }
     if (past->age_ms >= AGE_MAX || past->idle_ms > past->age_ms) {
-        return "has an age that cannot be";
+        return "has an invalid age";
     }
     mod->flags = flags & FLOW_FLAG_REMOVED ? CVSW_FLOW_SEND_REMOVED : 0;
     mod->flags |= flags & FLOW_FLAG_OPENFLOW10 ? CVSW_FLOW_OPENFLOW10 : 0;
@@ -245,15 +245,15 @@ static const char *read_sa(EspSaConfig *config, const uint8_t *record,
     config->key = record + SA_KEY;
     config->key_len = len - SA_KEY;
     if (!config->algorithm) {
-        return "has an algorithm that is not known";
+        return "has an unknown algorithm";
     }
     if (record[SA_DIRECTION] < 1 || record[SA_DIRECTION] > 2) {
-        return "has a direction that is none";
+        return "has an invalid direction";
     }
     if (record[SA_ESN] > 1) {
         return "has an esn that is not 0 or 1";
     }
-    return config->epoch == UINT32_MAX ? "has an epoch that is the last" : NULL;
+    return config->epoch == UINT32_MAX ? "has the last possible epoch" : NULL;
 }
 
 static const char *fault_text(EspSaFault fault)
@@ -262,7 +262,7 @@ static const char *fault_text(EspSaFault fault)
     case ESP_SA_SPI:
         return "has an spi that is reserved";
     case ESP_SA_WINDOW:
-        return "has a window that cannot be";
+        return "has an invalid window";
     case ESP_SA_KEY_LEN:
         return "has a key that is not as long as its algorithm's";
     default:
@@ -298,7 +298,7 @@ static const char *add_sa(CvswStateReader *r, uint32_t number,
     case CVSW_SAS_BAD:
         return fault_text(fault);
     default:
-        return "has the spi of another";
+        return "has the spi of another association";
     }
     if (cvsw_sas_count(r->to->sas) == before) {
         return "is there twice";
@@ -358,12 +358,12 @@ char *cvsw_state_end(const CvswStateReader *reader)
         return g_strdup("the record of the NIC is missing");
     }
     if (num_groups(reader) != reader->groups) {
-        return g_strdup_printf("%u of %" PRIu32 " groups have come",
+        return g_strdup_printf("%u of %" PRIu32 " groups were received",
                                num_groups(reader), reader->groups);
     }
     if (flows != reader->flows || sas != reader->sas) {
         return g_strdup_printf("%u of %" PRIu32 " flows and %u of %" PRIu32
-                               " associations have come", flows,
+                               " associations were received", flows,
                                reader->flows, sas, reader->sas);
     }
     return NULL;

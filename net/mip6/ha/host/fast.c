@@ -106,7 +106,7 @@ static bool set(Mip6Fast *f, const struct in6_addr *agent, uint32_t head,
     memcpy(&settings.agent, agent, sizeof(settings.agent));
     if (cpus < 0 ||
         bpf_map_update_elem(map_of(f, "settings"), &zero, &settings, 0)) {
-        return fail(errp, "the program cannot be set", cpus < 0 ? -cpus
+        return fail(errp, "the program cannot be configured", cpus < 0 ? -cpus
                                                                 : errno);
     }
     f->cpus = cpus;
@@ -146,7 +146,8 @@ bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp)
     }
     f->tun_index = tun_index;
     error = -bpf_tc_attach(&hook, &options);
-    return !error || fail(errp, "the TUN device does not take the program",
+    return !error || fail(errp, "the program cannot be attached to the TUN "
+                                "device",
                           error);
 }
 
@@ -189,9 +190,9 @@ int mip6_fast_fd(const Mip6Fast *f)
 static void warn_of_room(Mip6Fast *f)
 {
     if (!f->warned) {
-        g_warning("there is no room for a binding in the fast path, which has "
-                  "as much as 'bindings' said at the start: the agent forwards "
-                  "its packets");
+        g_warning("the fast path is full, with 'bindings' as configured at "
+                  "the start: the agent forwards the packets of further "
+                  "bindings");
     }
     f->warned = true;
 }

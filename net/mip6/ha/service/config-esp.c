@@ -81,8 +81,8 @@ static char *parse_key(const char *path, char *text, uint8_t *key, size_t *len)
     for (*len = 0; *p; p += 2) {
         if (*len == ESP_KEY_MAX || !g_ascii_isxdigit(p[0]) ||
             !g_ascii_isxdigit(p[1])) {
-            return no_key(path, "is not a key of two hexadecimal digits an "
-                                "octet, 64 octets at most");
+            return no_key(path, "is not a key of hexadecimal digits, with at "
+                                "most 64 octets");
         }
         key[(*len)++] = g_ascii_xdigit_value(p[0]) << 4 |
                         g_ascii_xdigit_value(p[1]);

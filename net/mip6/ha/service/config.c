@@ -173,7 +173,7 @@ static bool parse_prefix(const Parser *p, const char *value, GError **errp)
     bool timed = words[0] && words[1];
 
     if (agent->prefixes == PACKET_ND_PREFIX_MAX) {
-        return fail(p, errp, "prefix '%s' is one more than %u", value,
+        return fail(p, errp, "prefix '%s' is too many: at most %u", value,
                     PACKET_ND_PREFIX_MAX);
     }
     if (!parts[0] || !parts[1] ||
@@ -338,7 +338,7 @@ static bool finish(Parser *p, GError **errp)
     }
     p->line = 0;
     if (!config->interface || !config->agent.prefix_len) {
-        return fail(p, errp, "there is no line '%s': the home link's",
+        return fail(p, errp, "there is no line '%s', about the home link",
                     config->interface ? "address" : "interface");
     }
     return true;

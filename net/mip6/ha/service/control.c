@@ -292,7 +292,7 @@ bool mip6_ha_control_ask(const char *path, Mip6ShowFormat format, int fd,
            connect(to, (const void *)&address, sizeof(address)) == 0 &&
            write(to, words[format], strlen(words[format])) > 0 && copy(to, fd);
     if (!done) {
-        fail(errp, "cannot ask the agent at control", path);
+        fail(errp, "cannot connect to the agent at control", path);
     }
     if (to >= 0) {
         close(to);

@@ -87,10 +87,10 @@ static void tell_damage(const Mip6HaJournal *j, const char *text, size_t len,
     }
     if (g_file_set_contents_full(copy, text, len, G_FILE_SET_CONTENTS_NONE,
                                  0600, &err)) {
-        g_warning("%s: %u damaged lines are left out; the file as it was is "
+        g_warning("%s: %u damaged lines are ignored; a copy of the file is "
                   "'%s'", j->path, damage->len, copy);
     } else {
-        g_warning("%s: %u damaged lines are left out; %s", j->path,
+        g_warning("%s: %u damaged lines are ignored; %s", j->path,
                   damage->len, err->message);
     }
 }

@@ -254,13 +254,13 @@ static void metrics(const Mip6Show *s, GString *out)
     const Mip6Agent *a = &s->agent;
     char status[4];
 
-    plain(out, "bindings", "gauge", "Bindings that hold.", s->bindings->len);
-    plain(out, "bindings_max", "gauge", "Bindings that there can be.",
+    plain(out, "bindings", "gauge", "Valid bindings.", s->bindings->len);
+    plain(out, "bindings_max", "gauge", "Maximum number of bindings.",
           s->agent.config.bindings_max);
     plain(out, "registrations_total", "counter",
           "Binding Updates that made or changed a binding.", a->registered);
     plain(out, "bindings_restored_total", "counter",
-          "Bindings of an earlier agent.", a->restored);
+          "Bindings restored from an earlier agent.", a->restored);
     metric(out, "bindings_ended_total", "counter", "Bindings that ended.");
     sample(out, "bindings_ended_total", "by", "node", a->ended);
     sample(out, "bindings_ended_total", "by", "lifetime", a->expired);
@@ -275,7 +275,7 @@ static void metrics(const Mip6Show *s, GString *out)
         }
     }
     metric(out, "errors_total", "counter",
-           "ICMPv6 and Binding Errors; muted: above their rate.");
+           "ICMPv6 and Binding Errors; muted: above the rate limit.");
     sample(out, "errors_total", "sent", "yes", a->errors);
     sample(out, "errors_total", "sent", "muted", a->muted);
     metric(out, "tunnel_packets_total", "counter",
@@ -283,9 +283,9 @@ static void metrics(const Mip6Show *s, GString *out)
     sample(out, "tunnel_packets_total", "direction", "sent", a->sent);
     sample(out, "tunnel_packets_total", "direction", "received", a->received);
     plain(out, "fast_path", "gauge",
-          "Whether the kernel forwards plain packets by itself.", s->fast);
+          "Whether the kernel forwards simple packets by itself.", s->fast);
     metric(out, "fast_path_packets_total", "counter",
-           "Of all packets, those that it has forwarded so.");
+           "Packets that the kernel has forwarded by itself.");
     sample(out, "fast_path_packets_total", "direction", "sent",
            s->passed.sent);
     sample(out, "fast_path_packets_total", "direction", "received",
@@ -294,14 +294,14 @@ static void metrics(const Mip6Show *s, GString *out)
           "Packets from previous care-of addresses that were sent on.",
           a->stragglers);
     metric(out, "prefix_advertisements_total", "counter",
-           "Mobile prefix advertisements; unheard: told in vain.");
+           "Mobile prefix advertisements; unheard: without an answer.");
     sample(out, "prefix_advertisements_total", "kind", "solicited",
            a->solicited);
     sample(out, "prefix_advertisements_total", "kind", "unsolicited",
            a->advertised);
     sample(out, "prefix_advertisements_total", "kind", "unheard", a->unheard);
     metric(out, "dropped_packets_total", "counter",
-           "Packets that ended here, by the reason.");
+           "Dropped packets, by reason.");
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {
         sample(out, "dropped_packets_total", "reason", mip6_agent_drop_name(i),
                a->dropped[i]);
@@ -313,7 +313,7 @@ static void metrics(const Mip6Show *s, GString *out)
     plain(out, "group_queries_total", "counter",
           "Queries to mobile nodes about their groups.", a->groups.queried);
     plain(out, "groups_refused_total", "counter",
-          "Groups that there was no room for.", a->groups.refused);
+          "Groups refused because of a limit.", a->groups.refused);
 }
 
 /* --- pieces --------------------------------------------------------------- */

@@ -240,7 +240,7 @@ MISTAKES = {
     "ipsec=off": "mip6 'mip0': esp-cipher= needs ipsec=esp: nothing is protected without it",
     "-signal-out-key=signal-out": "mip6 'mip0': ipsec=esp needs signal-out-key=, the ID of",
     "-tunnel-out-spi=0x1003": "mip6 'mip0': ipsec=esp needs tunnel-out-spi=, the SPI,",
-    "heard-addresses=on": "mip6 'mip0': heard-addresses=on with ipsec=esp: there are keys for",
+    "heard-addresses=on": "mip6 'mip0': heard-addresses=on with ipsec=esp: only configured",
     # Of the second address.
     "more-signal-in-key=nobody": "mip6 'mip0': more-signal-in-key=nobody: No secret with id",
     "more-tunnel-in-spi=0x1002": "mip6 'mip0': more-tunnel-in-spi=4098 is the SPI of signal-in of "

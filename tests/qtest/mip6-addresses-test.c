@@ -139,10 +139,10 @@ static void test_migration(void)
     } there[] = {
         { ",more-home-address=2001:db8:2000::11", NULL },
         { "", "has the home addresses 2001:db8:2000::10, 2001:db8:2000::11, "
-              "and home-address= and more-home-address= here say "
+              "but home-address= and more-home-address= here have "
               "2001:db8:2000::10: make them the same" },
         { ",more-home-address=2001:db8:2000::12",
-          "here say 2001:db8:2000::10, 2001:db8:2000::12:" },
+          "here have 2001:db8:2000::10, 2001:db8:2000::12:" },
     };
     g_autofree char *dir = g_dir_make_tmp("mip6-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(dir, "migration", NULL);

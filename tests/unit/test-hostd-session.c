@@ -141,7 +141,7 @@ static void test_bounds(void)
         g_string_append_printf(lines, "address6 2001:db8::%x eth0\n", i + 1);
     }
     g_string_append(lines, "end\n");
-    assert_answer(f, NULL, lines->str, "error address6 2001:db8::11 is one too "
+    assert_answer(f, NULL, lines->str, "error address6 2001:db8::11 is too "
                   "many: a VM has at most 16\n");
     for (unsigned i = 0; i < HOSTD_VMS_MAX; i++) {
         g_string_printf(lines, "register 0a7c1f3e-0000-4000-8000-%012x /p\n"

@@ -149,7 +149,7 @@ static gboolean writable(gint fd, GIOCondition condition, gpointer opaque)
     } else if (!c->out->len) {
         go_on(c);
     }
-    return G_SOURCE_CONTINUE;   /* what has changed has removed it */
+    return G_SOURCE_CONTINUE;   /* the changed watch was removed */
 }
 
 static gboolean readable(gint fd, GIOCondition condition, gpointer opaque)

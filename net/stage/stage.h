@@ -20,7 +20,7 @@
  *    qemu/patches/hooks/netdev-stage.patch does it for the type "stage".  This
  *    makes NET_CLIENT_DRIVER_TALLY and NetdevTallyOptions.
  * 2. A room net/tally, with meson.build, in qemu/weave and in
- *    qemu/patches/hooks/build-net-rooms.patch, behind "stage" there.
+ *    qemu/patches/hooks/build-net-rooms.patch, after "stage" there.
  * 3. Its face, net/tally/tally-netdev.c.  This one drops what the guest
  *    sends to a group, and counts it:
  *

@@ -134,13 +134,13 @@ static void unwatch(void *opaque, const HostdVm *vm)
     g_hash_table_remove(d->watches, vm->uuid);
 }
 
-static bool believe(void *opaque, const void *peer, const HostdVm *vm,
-                    GError **errp)
+static bool is_vm(void *opaque, const void *peer, const HostdVm *vm,
+                  GError **errp)
 {
     return hostd_peer_is(peer, vm->pid_file, errp);
 }
 
-static void tell(void *opaque, const char *text)
+static void log_line(void *opaque, const char *text)
 {
     g_message("%s", text);
 }
@@ -153,8 +153,8 @@ static const HostdOps ops = {
     .remove = drop,
     .watch = watch,
     .unwatch = unwatch,
-    .believe = believe,
-    .tell = tell,
+    .is_vm = is_vm,
+    .log_line = log_line,
 };
 
 /* --- start and stop ------------------------------------------------------- */

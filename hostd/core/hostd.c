@@ -20,9 +20,10 @@
 
 #include "hostd/core/hostd.h"
 
-static void tell(const Hostd *h, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void log_line(const Hostd *h, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
 
-static void tell(const Hostd *h, const char *format, ...)
+static void log_line(const Hostd *h, const char *format, ...)
 {
     g_autofree char *text = NULL;
     va_list args;
@@ -30,7 +31,7 @@ static void tell(const Hostd *h, const char *format, ...)
     va_start(args, format);
     text = g_strdup_vprintf(format, args);
     va_end(args);
-    h->ops->tell(h->opaque, text);
+    h->ops->log_line(h->opaque, text);
 }
 
 static bool refuse(GError **errp, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -125,18 +126,18 @@ static void set_place(Hostd *h, HostdVm *vm, HostdPlace place)
     if (vm->place != place) {
         vm->place = place;
         if (!h->ops->keep(h->opaque, &err)) {
-            tell(h, "%s: %s", vm->uuid, err->message);
+            log_line(h, "%s: %s", vm->uuid, err->message);
         }
     }
 }
 
 /* Logs the result of a request of @vm. Returns: !@err */
-static bool tell_end(const Hostd *h, const char *what, const HostdVm *vm,
-                     GError *err, GError **errp)
+static bool log_end(const Hostd *h, const char *what, const HostdVm *vm,
+                    GError *err, GError **errp)
 {
     g_autofree char *text = addresses_text(vm);
 
-    tell(h, "%s %s: %s", what, vm->uuid, err ? err->message : text);
+    log_line(h, "%s %s: %s", what, vm->uuid, err ? err->message : text);
     if (err) {
         g_propagate_error(errp, err);
     }
@@ -145,16 +146,17 @@ static bool tell_end(const Hostd *h, const char *what, const HostdVm *vm,
 
 bool hostd_take(Hostd *h, HostdVm *vm, GError **errp)
 {
-    g_autoptr(GError) nobody = NULL;
+    g_autoptr(GError) no_process = NULL;
     GError *err = NULL;
 
     set_place(h, vm, HOSTD_HERE);
     /* Root may have asked before the VM has a process. */
-    if (!h->ops->watch(h->opaque, vm, &nobody)) {
-        tell(h, "%s: it has no process yet: %s", vm->uuid, nobody->message);
+    if (!h->ops->watch(h->opaque, vm, &no_process)) {
+        log_line(h, "%s: it has no process yet: %s", vm->uuid,
+                 no_process->message);
     }
     change_all(h, vm, add_and_announce, &err);
-    return tell_end(h, "take", vm, err, errp);
+    return log_end(h, "take", vm, err, errp);
 }
 
 bool hostd_yield(Hostd *h, HostdVm *vm, GError **errp)
@@ -169,12 +171,12 @@ bool hostd_yield(Hostd *h, HostdVm *vm, GError **errp)
         h->ops->unwatch(h->opaque, vm);
         set_place(h, vm, HOSTD_AWAY);
     }
-    return tell_end(h, "yield", vm, err, errp);
+    return log_end(h, "yield", vm, err, errp);
 }
 
 void hostd_gone(Hostd *h, HostdVm *vm)
 {
-    tell(h, "%s: its process has ended", vm->uuid);
+    log_line(h, "%s: its process has ended", vm->uuid);
     hostd_yield(h, vm, NULL);   /* logs errors itself */
 }
 
@@ -236,7 +238,7 @@ bool hostd_register(Hostd *h, HostdVm *vm, GError **errp)
         return false;
     }
     hostd_vm_free(old);
-    tell(h, "register %s: %s", vm->uuid, text);
+    log_line(h, "register %s: %s", vm->uuid, text);
     return true;
 }
 
@@ -250,23 +252,23 @@ bool hostd_forget(Hostd *h, HostdVm *vm, GError **errp)
         hostd_registry_put(h->vms, vm);
         return false;
     }
-    tell(h, "forget %s", vm->uuid);
+    log_line(h, "forget %s", vm->uuid);
     hostd_vm_free(vm);
     return true;
 }
 
 static void settle(Hostd *h, HostdVm *vm)
 {
-    g_autoptr(GError) nobody = NULL, err = NULL;
+    g_autoptr(GError) no_process = NULL, err = NULL;
 
     if (vm->place == HOSTD_LEAVING) {
         hostd_yield(h, vm, NULL);
     } else if (vm->place == HOSTD_HERE) {
-        if (!h->ops->watch(h->opaque, vm, &nobody)) {
-            tell(h, "%s: %s", vm->uuid, nobody->message);
+        if (!h->ops->watch(h->opaque, vm, &no_process)) {
+            log_line(h, "%s: %s", vm->uuid, no_process->message);
             hostd_yield(h, vm, NULL);
         } else if (!change_all(h, vm, add, &err)) {
-            tell(h, "%s: %s", vm->uuid, err->message);
+            log_line(h, "%s: %s", vm->uuid, err->message);
         }
     }
 }

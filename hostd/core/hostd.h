@@ -39,11 +39,11 @@ typedef struct HostdOps {
     void (*unwatch)(void *opaque, const HostdVm *vm);
 
     /** believe: is @peer, which sends the request, the VM's process? */
-    bool (*believe)(void *opaque, const void *peer, const HostdVm *vm,
-                    GError **errp);
+    bool (*is_vm)(void *opaque, const void *peer, const HostdVm *vm,
+                  GError **errp);
 
     /** tell: write a line to the log */
-    void (*tell)(void *opaque, const char *text);
+    void (*log_line)(void *opaque, const char *text);
 } HostdOps;
 
 typedef struct Hostd {

@@ -111,7 +111,7 @@ static HostdVm *find_own(const HostdSession *s, const HostdLine *line,
     HostdVm *vm = find(s, line, errp);
     const HostdOps *ops = s->hostd->ops;
 
-    return vm && (s->root || ops->believe(s->hostd->opaque, s->peer, vm, errp))
+    return vm && (s->root || ops->is_vm(s->hostd->opaque, s->peer, vm, errp))
            ? vm : NULL;
 }
 

@@ -27,7 +27,7 @@ struct EspSa {
 
     uint64_t next;              /* outbound: next number; 0: none left */
     uint64_t limit;             /* outbound: last number of this host */
-    bool is_lent;               /* another host has those after @limit */
+    bool is_handed_over;        /* another host has those after @limit */
     EspReplay replay;           /* inbound */
     EspSaCounters counters;
 };

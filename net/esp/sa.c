@@ -253,7 +253,7 @@ uint64_t esp_sa_highest(const EspSa *sa)
 
 bool esp_sa_is_spent(const EspSa *sa)
 {
-    return sa->direction == ESP_OUTBOUND && !sa->is_lent &&
+    return sa->direction == ESP_OUTBOUND && !sa->is_handed_over &&
            esp_sa_next(sa) == 0;
 }
 
@@ -274,7 +274,7 @@ uint64_t esp_sa_take_number(EspSa *sa)
 }
 
 /* Returns: the first number that belongs to the other host */
-static uint64_t lent_from(const EspSa *sa)
+static uint64_t handed_over_from(const EspSa *sa)
 {
     return sa->limit < last_number(sa) ? sa->limit + 1 : 0;
 }
@@ -288,24 +288,24 @@ void esp_sa_hand_over(EspSa *sa, uint32_t keep, EspSaState *state)
         esp_replay_save(&sa->replay, &state->replay);
         return;
     }
-    if (!sa->is_lent) {
+    if (!sa->is_handed_over) {
         first = number_after(sa, sa->next, keep);
         sa->limit = first ? first - 1 : last_number(sa);
-        sa->is_lent = true;
+        sa->is_handed_over = true;
     }
-    state->next = lent_from(sa);
+    state->next = handed_over_from(sa);
 }
 
 void esp_sa_take_back(EspSa *sa, uint32_t used)
 {
-    if (!sa->is_lent) {
+    if (!sa->is_handed_over) {
         return;
     }
     if (used) {
-        sa->next = number_after(sa, lent_from(sa), used);
+        sa->next = number_after(sa, handed_over_from(sa), used);
     }
     sa->limit = last_number(sa);
-    sa->is_lent = false;
+    sa->is_handed_over = false;
 }
 
 bool esp_sa_load(EspSa *sa, const EspSaState *state)
@@ -318,12 +318,12 @@ bool esp_sa_load(EspSa *sa, const EspSaState *state)
     if (state->next > last_number(sa)) {
         return false;
     }
-    mine = sa->is_lent ? lent_from(sa) : sa->next;
+    mine = sa->is_handed_over ? handed_over_from(sa) : sa->next;
     if (mine && (state->next == 0 || state->next > mine)) {
         mine = state->next;
     }
     sa->next = mine;
     sa->limit = last_number(sa);
-    sa->is_lent = false;
+    sa->is_handed_over = false;
     return true;
 }

@@ -75,7 +75,7 @@ struct VmmnetHandoff {
     bool wanted;                /* the VM runs here, or will */
     bool left;                  /* it migrates to another host */
     bool late;                  /* the last yield has no answer yet */
-    bool patient;               /* the source's yield had no answer */
+    bool source_was_late;       /* the source's yield had no answer */
     QEMUTimer *timer;           /* for the next attempt */
     VMChangeStateEntry *vmstate;
     NotifierWithReturn precopy, migration;
@@ -118,17 +118,18 @@ static void follow_fd(VmmnetHandoff *h, IOHandler *readable)
     }
 }
 
-/* @heard is not HANDOFF_NOTHING. */
-static void heard_it(VmmnetHandoff *h, HandoffHeard heard, const GError *err)
+/* @answer is not HANDOFF_NOTHING. */
+static void handle_answer(VmmnetHandoff *h, HandoffAnswer answer,
+                          const GError *err)
 {
     timer_del(h->timer);
     set_error(h, err ? err->message : NULL);
-    if (heard == HANDOFF_DONE) {
+    if (answer == HANDOFF_DONE) {
         set_state(h, h->wanted ? HANDOFF_HELD : HANDOFF_YIELDED);
         return;
     }
     set_state(h, HANDOFF_ERROR);
-    if (heard == HANDOFF_LOST && h->wanted) {
+    if (answer == HANDOFF_LOST && h->wanted) {
         timer_mod(h->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + RETRY_MS);
     }
 }
@@ -138,15 +139,15 @@ static void readable(void *opaque)
     VmmnetHandoff *h = opaque;
     int fd = handoff_talk_fd(h->talk);
     g_autoptr(GError) err = NULL;
-    HandoffHeard heard;
+    HandoffAnswer answer;
 
     /* Close it after the answer. */
     qemu_set_fd_handler(fd, NULL, NULL, NULL);
-    heard = handoff_talk_hear(h->talk, &err);
-    if (heard == HANDOFF_NOTHING) {
+    answer = handoff_talk_answer(h->talk, &err);
+    if (answer == HANDOFF_NOTHING) {
         follow_fd(h, readable);
     } else {
-        heard_it(h, heard, err);
+        handle_answer(h, answer, err);
     }
 }
 
@@ -172,8 +173,8 @@ static void take(VmmnetHandoff *h)
     h->wanted = true;
     h->left = h->late = false;
     follow_fd(h, NULL);
-    if (h->patient) {
-        h->patient = false;
+    if (h->source_was_late) {
+        h->source_was_late = false;
         timer_mod(h->timer, now + LATE_MS);
         return;
     }
@@ -190,25 +191,25 @@ static void take(VmmnetHandoff *h)
 
 /*
  * Waits for the answer; the VM does not run.
- * @otherwise: the consequence if there is no answer within @ms, for the message
+ * @consequence: what happens without an answer within @ms, for the message
  */
 static void settle(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
-                   const char *otherwise)
+                   const char *consequence)
 {
     g_autoptr(GError) err = NULL;
-    HandoffHeard heard;
+    HandoffAnswer answer;
 
     h->wanted = verb == HANDOFF_TAKE;
     timer_del(h->timer);
     follow_fd(h, NULL);
-    heard = handoff_talk_settle(h->talk, verb, ms, &err);
-    h->late = heard == HANDOFF_NOTHING && verb == HANDOFF_YIELD;
-    if (heard != HANDOFF_NOTHING) {
-        heard_it(h, heard, err);
+    answer = handoff_talk_settle(h->talk, verb, ms, &err);
+    h->late = answer == HANDOFF_NOTHING && verb == HANDOFF_YIELD;
+    if (answer != HANDOFF_NOTHING) {
+        handle_answer(h, answer, err);
         return;
     }
     trace_vmmnet_handoff_late(id_of(h), ms);
-    g_prefix_error(&err, "%s: ", otherwise);
+    g_prefix_error(&err, "%s: ", consequence);
     set_error(h, err->message);
     set_state(h, HANDOFF_ERROR);
     follow_fd(h, readable);     /* a late answer is still of use */
@@ -279,7 +280,7 @@ static int source_is_late(void *opaque, int version_id)
     VmmnetHandoff *h = opaque;
 
     h->late = false;
-    h->patient = true;
+    h->source_was_late = true;
     return 0;
 }
 

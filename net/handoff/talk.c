@@ -23,7 +23,7 @@
 struct HandoffTalk {
     char *path, *vm;
     int fd;                     /* -1: no connection */
-    unsigned missing;           /* missing answers */
+    unsigned unanswered;        /* missing answers */
     char in[LINE_MAX_LEN];
     size_t have;                /* octets in @in */
 };
@@ -67,7 +67,7 @@ void handoff_talk_hang_up(HandoffTalk *t)
         close(t->fd);
     }
     t->fd = -1;
-    t->missing = 0;
+    t->unanswered = 0;
     t->have = 0;
 }
 
@@ -120,7 +120,7 @@ static bool send_line(HandoffTalk *t, HandoffVerb verb, GError **errp)
 
     /* A socket buffer has space for a line, unless the server does not read. */
     if (send(t->fd, line, len, MSG_NOSIGNAL) == len) {
-        t->missing++;
+        t->unanswered++;
         return true;
     }
     return fail(t, errp, "cannot send to vmmnet-hostd");
@@ -145,7 +145,7 @@ bool handoff_talk_ask(HandoffTalk *t, HandoffVerb verb, GError **errp)
 
 /* --- answers -------------------------------------------------------------- */
 
-static HandoffHeard lost(HandoffTalk *t, GError **errp, const char *why)
+static HandoffAnswer lost(HandoffTalk *t, GError **errp, const char *why)
 {
     g_set_error(errp, error_quark(), ECONNRESET, "path=%s: there is no answer "
                 "of vmmnet-hostd: %s", t->path, why);
@@ -153,8 +153,8 @@ static HandoffHeard lost(HandoffTalk *t, GError **errp, const char *why)
     return HANDOFF_LOST;
 }
 
-static HandoffHeard read_answer(const HandoffTalk *t, const char *line,
-                                size_t len, GError **errp)
+static HandoffAnswer read_answer(const HandoffTalk *t, const char *line,
+                                 size_t len, GError **errp)
 {
     g_autofree char *text = g_utf8_make_valid(line, len);
     const char *why = text;
@@ -171,26 +171,26 @@ static HandoffHeard read_answer(const HandoffTalk *t, const char *line,
 }
 
 /* Reads complete answers; HANDOFF_NOTHING while the last one is missing. */
-static HandoffHeard take_answers(HandoffTalk *t, GError **errp)
+static HandoffAnswer take_answers(HandoffTalk *t, GError **errp)
 {
-    HandoffHeard heard = HANDOFF_NOTHING;
+    HandoffAnswer answer = HANDOFF_NOTHING;
     const char *stop;
 
-    while (t->missing && (stop = memchr(t->in, '\n', t->have))) {
+    while (t->unanswered && (stop = memchr(t->in, '\n', t->have))) {
         size_t len = stop - t->in;
 
-        if (--t->missing == 0) {
-            heard = read_answer(t, t->in, len, errp);
+        if (--t->unanswered == 0) {
+            answer = read_answer(t, t->in, len, errp);
         }
         t->have -= len + 1;
         memmove(t->in, stop + 1, t->have);
     }
-    return heard;
+    return answer;
 }
 
-HandoffHeard handoff_talk_hear(HandoffTalk *t, GError **errp)
+HandoffAnswer handoff_talk_answer(HandoffTalk *t, GError **errp)
 {
-    HandoffHeard heard;
+    HandoffAnswer answer;
     ssize_t len;
 
     if (t->fd < 0) {
@@ -205,13 +205,13 @@ HandoffHeard handoff_talk_hear(HandoffTalk *t, GError **errp)
                     "the connection");
     }
     t->have += len;
-    heard = take_answers(t, errp);
-    if (heard != HANDOFF_NOTHING) {
+    answer = take_answers(t, errp);
+    if (answer != HANDOFF_NOTHING) {
         handoff_talk_hang_up(t);
     } else if (t->have == sizeof(t->in)) {
         return lost(t, errp, "its answer is not a valid line");
     }
-    return heard;
+    return answer;
 }
 
 /* --- waiting -------------------------------------------------------------- */
@@ -226,26 +226,26 @@ static void wait_for(const HandoffTalk *t, int64_t until_us)
     }
 }
 
-HandoffHeard handoff_talk_settle(HandoffTalk *t, HandoffVerb verb, unsigned ms,
-                                 GError **errp)
+HandoffAnswer handoff_talk_settle(HandoffTalk *t, HandoffVerb verb, unsigned ms,
+                                  GError **errp)
 {
     int64_t now = g_get_monotonic_time(), end = now + ms * 1000ll;
     bool asked = false;
 
     for (; now < end; now = g_get_monotonic_time()) {
         g_autoptr(GError) err = NULL;
-        HandoffHeard heard;
+        HandoffAnswer answer;
 
         asked = asked || handoff_talk_ask(t, verb, NULL);
         wait_for(t, asked ? end : MIN(end, now + AGAIN_MS * 1000));
-        heard = handoff_talk_hear(t, &err);
-        if (heard == HANDOFF_REFUSED) {
+        answer = handoff_talk_answer(t, &err);
+        if (answer == HANDOFF_REFUSED) {
             g_propagate_error(errp, g_steal_pointer(&err));
         }
-        if (heard == HANDOFF_DONE || heard == HANDOFF_REFUSED) {
-            return heard;
+        if (answer == HANDOFF_DONE || answer == HANDOFF_REFUSED) {
+            return answer;
         }
-        asked = asked && heard != HANDOFF_LOST;
+        asked = asked && answer != HANDOFF_LOST;
     }
     g_set_error(errp, error_quark(), ETIMEDOUT, "path=%s: there is no answer "
                 "of vmmnet-hostd within %u ms", t->path, ms);

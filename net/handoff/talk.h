@@ -19,12 +19,12 @@ typedef enum HandoffVerb {
     HANDOFF_YIELD,
 } HandoffVerb;
 
-typedef enum HandoffHeard {
+typedef enum HandoffAnswer {
     HANDOFF_NOTHING,            /* there is no answer yet */
     HANDOFF_DONE,
     HANDOFF_REFUSED,            /* the answer is an error */
     HANDOFF_LOST,               /* the connection ended before the answer */
-} HandoffHeard;
+} HandoffAnswer;
 
 /**
  * handoff_talk_new: create, without a connection
@@ -47,22 +47,22 @@ bool handoff_talk_try(const HandoffTalk *t, GError **errp);
 bool handoff_talk_ask(HandoffTalk *t, HandoffVerb verb, GError **errp);
 
 /**
- * handoff_talk_hear: get the answer to the last request
+ * handoff_talk_answer: get the answer to the last request
  *
  * Returns: for HANDOFF_REFUSED and HANDOFF_LOST, with @errp set
  */
-HandoffHeard handoff_talk_hear(HandoffTalk *t, GError **errp);
+HandoffAnswer handoff_talk_answer(HandoffTalk *t, GError **errp);
 
 /**
  * handoff_talk_settle: send a request and wait for the answer
  * @ms: time limit; if the server restarts within this time, the request is
  *      repeated
  *
- * Returns: as handoff_talk_hear(); @errp is also set for HANDOFF_NOTHING, whose
- * answer may still come
+ * Returns: as handoff_talk_answer(); @errp is also set for HANDOFF_NOTHING,
+ * where the answer may still come
  */
-HandoffHeard handoff_talk_settle(HandoffTalk *t, HandoffVerb verb, unsigned ms,
-                                 GError **errp);
+HandoffAnswer handoff_talk_settle(HandoffTalk *t, HandoffVerb verb, unsigned ms,
+                                  GError **errp);
 
 /**
  * handoff_talk_fd: readable when there is an answer; -1: nothing to wait for

@@ -68,31 +68,31 @@ void hostvlan_follow_destroy(HostvlanFollow *f)
 }
 
 /* The file in force is at the path, and valid. */
-static HostvlanFollowNews in_force(HostvlanFollow *f)
+static HostvlanFollowResult in_force(HostvlanFollow *f)
 {
-    bool news = f->error != NULL;
+    bool result = f->error != NULL;
 
     g_clear_error(&f->error);
-    f->stays = f->was_superseded;
-    return news ? HOSTVLAN_FOLLOW_TAKEN : HOSTVLAN_FOLLOW_NOTHING;
+    f->keep_superseded = f->was_superseded;
+    return result ? HOSTVLAN_FOLLOW_TAKEN : HOSTVLAN_FOLLOW_NOTHING;
 }
 
 /*
  * The file at the path was refused; keeps the table in force, unless it is
  * lost.
  */
-static HostvlanFollowNews refused(HostvlanFollow *f)
+static HostvlanFollowResult refused(HostvlanFollow *f)
 {
     if (f->table && hostvlan_table_lost(f->table)) {
         hostvlan_table_close(f->table);
         f->table = NULL;
     }
-    f->stays = f->table && f->was_superseded;
+    f->keep_superseded = f->table && f->was_superseded;
     return f->table ? HOSTVLAN_FOLLOW_KEPT : HOSTVLAN_FOLLOW_NONE;
 }
 
-HostvlanFollowNews hostvlan_follow_end(HostvlanFollow *f, HostvlanTable *table,
-                                       GError *error)
+HostvlanFollowResult hostvlan_follow_end(HostvlanFollow *f,
+                                         HostvlanTable *table, GError *error)
 {
     g_clear_error(&f->error);
     if (!table) {
@@ -101,11 +101,11 @@ HostvlanFollowNews hostvlan_follow_end(HostvlanFollow *f, HostvlanTable *table,
     }
     hostvlan_table_close(f->table);
     f->table = table;
-    f->stays = false;
+    f->keep_superseded = false;
     return HOSTVLAN_FOLLOW_TAKEN;
 }
 
-bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowNews *news)
+bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowResult *result)
 {
     HostvlanStamp stamp;
     struct stat st;
@@ -121,25 +121,25 @@ bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowNews *news)
     f->looked = true;
     f->stamp = stamp;
     if (!stamp.error && f->table && hostvlan_table_is_current(f->table, &st)) {
-        *news = in_force(f);
+        *result = in_force(f);
         return false;
     }
     if (seen && f->error && !(f->table && hostvlan_table_lost(f->table))) {
-        f->stays = f->table && f->was_superseded;
-        *news = HOSTVLAN_FOLLOW_NOTHING;
+        f->keep_superseded = f->table && f->was_superseded;
+        *result = HOSTVLAN_FOLLOW_NOTHING;
         return false;
     }
     return true;
 }
 
-HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f)
+HostvlanFollowResult hostvlan_follow_look(HostvlanFollow *f)
 {
-    HostvlanFollowNews news;
+    HostvlanFollowResult result;
     HostvlanTable *table;
     GError *error = NULL;
 
-    if (!hostvlan_follow_begin(f, &news)) {
-        return news;
+    if (!hostvlan_follow_begin(f, &result)) {
+        return result;
     }
     table = hostvlan_table_open(f->path, &error);
     return hostvlan_follow_end(f, table, error);

@@ -25,17 +25,17 @@ typedef struct HostvlanFollow {
     GError *error;
     bool looked;                /* there was a look at the path */
     bool was_superseded;        /* @table had the mark before the look */
-    bool stays;                 /* @table has the mark, no newer file exists */
+    bool keep_superseded;       /* @table has the mark, no newer file exists */
     HostvlanStamp stamp;        /* valid if @looked */
 } HostvlanFollow;
 
 /* The result of a look, for messages. */
-typedef enum HostvlanFollowNews {
+typedef enum HostvlanFollowResult {
     HOSTVLAN_FOLLOW_NOTHING,
     HOSTVLAN_FOLLOW_TAKEN,      /* a new table is in force */
     HOSTVLAN_FOLLOW_KEPT,       /* @error; the previous table stays */
     HOSTVLAN_FOLLOW_NONE,       /* @error; no table is in force */
-} HostvlanFollowNews;
+} HostvlanFollowResult;
 
 /**
  * hostvlan_follow_init: follow a path, without a look at it
@@ -54,18 +54,18 @@ void hostvlan_follow_destroy(HostvlanFollow *f);
  * (hostvlan_table_open()) otherwise. The previous table is closed when a new
  * one comes into force.
  */
-HostvlanFollowNews hostvlan_follow_look(HostvlanFollow *f);
+HostvlanFollowResult hostvlan_follow_look(HostvlanFollow *f);
 
 /**
  * hostvlan_follow_begin: the first half of a look, which costs a stat()
- * @news: the result, if the look is complete
+ * @result: the result, if the look is complete
  *
  * Returns: true if a file must be checked. Another thread may then call
  * hostvlan_table_open(@f->path), and the result must be passed to
  * hostvlan_follow_end(). Until then the previous table stays in force, and no
  * other look may begin.
  */
-bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowNews *news);
+bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowResult *result);
 
 /**
  * hostvlan_follow_end: the second half of a look, which never blocks
@@ -73,8 +73,8 @@ bool hostvlan_follow_begin(HostvlanFollow *f, HostvlanFollowNews *news);
  *
  * The function takes ownership of both.
  */
-HostvlanFollowNews hostvlan_follow_end(HostvlanFollow *f, HostvlanTable *table,
-                                       GError *error);
+HostvlanFollowResult hostvlan_follow_end(HostvlanFollow *f,
+                                         HostvlanTable *table, GError *error);
 
 /**
  * hostvlan_follow_is_due: does the table in force ask for a look?
@@ -85,8 +85,9 @@ HostvlanFollowNews hostvlan_follow_end(HostvlanFollow *f, HostvlanTable *table,
  */
 static inline bool hostvlan_follow_is_due(const HostvlanFollow *f)
 {
-    return f->table && !f->stays && (hostvlan_table_superseded(f->table) ||
-                                     hostvlan_table_lost(f->table));
+    return f->table && !f->keep_superseded &&
+           (hostvlan_table_superseded(f->table) ||
+            hostvlan_table_lost(f->table));
 }
 
 /**
@@ -97,7 +98,7 @@ static inline bool hostvlan_follow_is_due(const HostvlanFollow *f)
  */
 static inline bool hostvlan_follow_is_settled(const HostvlanFollow *f)
 {
-    return f->table && !f->error && !f->stays;
+    return f->table && !f->error && !f->keep_superseded;
 }
 
 #endif /* NET_HOSTVLAN_FOLLOW_H */

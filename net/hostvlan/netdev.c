@@ -207,13 +207,13 @@ static NetStageVerdict hostvlan_from_backend(NetStage *stage,
 
 /* --- the table ------------------------------------------------------------ */
 
-static void hostvlan_tell(HostvlanPort *p, HostvlanFollowNews news,
+static void hostvlan_tell(HostvlanPort *p, HostvlanFollowResult result,
                           bool trouble)
 {
     const char *id = net_stage_id(p->stage);
     const HostvlanFollow *f = &p->follow;
 
-    switch (news) {
+    switch (result) {
     case HOSTVLAN_FOLLOW_NOTHING:
         break;
     case HOSTVLAN_FOLLOW_TAKEN:
@@ -237,10 +237,10 @@ static void hostvlan_tell(HostvlanPort *p, HostvlanFollowNews news,
 }
 
 /* A look is complete; @trouble: there was an error before it. */
-static void hostvlan_looked(HostvlanPort *p, HostvlanFollowNews news,
-                            bool trouble)
+static void hostvlan_look_done(HostvlanPort *p, HostvlanFollowResult result,
+                               bool trouble)
 {
-    hostvlan_tell(p, news, trouble);
+    hostvlan_tell(p, result, trouble);
     if (path_watch_is_complete(&p->watch) &&
         hostvlan_follow_is_settled(&p->follow)) {
         timer_del(p->timer);
@@ -280,8 +280,8 @@ static void hostvlan_check_done(void *opaque, int ret)
         if (p->again) {
             qemu_bh_schedule(p->look);
         }
-        hostvlan_looked(p, hostvlan_follow_end(&p->follow, c->table, c->error),
-                        trouble);
+        hostvlan_look_done(p, hostvlan_follow_end(&p->follow, c->table,
+                                                  c->error), trouble);
     } else {
         hostvlan_table_close(c->table);
         g_clear_error(&c->error);
@@ -294,7 +294,7 @@ static void hostvlan_look(void *opaque)
 {
     HostvlanPort *p = opaque;
     bool trouble = p->follow.error;
-    HostvlanFollowNews news;
+    HostvlanFollowResult result;
 
     p->again = p->check;
     if (p->check) {
@@ -302,8 +302,8 @@ static void hostvlan_look(void *opaque)
     }
     /* Set the watch before the look, so that no change is missed. */
     path_watch_set(&p->watch);
-    if (!hostvlan_follow_begin(&p->follow, &news)) {
-        hostvlan_looked(p, news, trouble);
+    if (!hostvlan_follow_begin(&p->follow, &result)) {
+        hostvlan_look_done(p, result, trouble);
         return;
     }
     p->check = g_new0(HostvlanCheck, 1);
@@ -313,7 +313,7 @@ static void hostvlan_look(void *opaque)
                            p->check);
 }
 
-static void hostvlan_watch_news(void *opaque)
+static void hostvlan_watch_readable(void *opaque)
 {
     HostvlanPort *p = opaque;
 
@@ -398,7 +398,7 @@ static HostvlanPort *hostvlan_port_new(const NetdevHostvlanOptions *o,
     hostvlan_follow_init(&p->follow, o->table);
     path_watch_init(&p->watch, p->follow.path);
     if (p->watch.fd >= 0) {
-        qemu_set_fd_handler(p->watch.fd, hostvlan_watch_news, NULL, p);
+        qemu_set_fd_handler(p->watch.fd, hostvlan_watch_readable, NULL, p);
     }
     return p;
 }
@@ -421,7 +421,7 @@ int net_init_hostvlan(const Netdev *netdev, const char *name,
     }
     p->stage = stage;
     path_watch_set(&p->watch);
-    hostvlan_looked(p, hostvlan_follow_look(&p->follow), false);
+    hostvlan_look_done(p, hostvlan_follow_look(&p->follow), false);
     return 0;
 }
 

@@ -114,11 +114,11 @@ static void mip6_tell(Mip6Netdev *m, unsigned i)
     Mip6RegistrationState state = mip6_netdev_state(m, b);
     char home[INET6_ADDRSTRLEN], care_of[INET6_ADDRSTRLEN];
 
-    if (state == m->told[i].state && b->why == m->told[i].why) {
+    if (state == m->reported[i].state && b->why == m->reported[i].why) {
         return;
     }
-    m->told[i].state = state;
-    m->told[i].why = b->why;
+    m->reported[i].state = state;
+    m->reported[i].why = b->why;
     inet_ntop(AF_INET6, &b->config.home, home, sizeof(home));
     inet_ntop(AF_INET6, &b->care_of, care_of, sizeof(care_of));
     trace_mip6_state(net_stage_id(m->stage), home,

@@ -28,7 +28,7 @@ typedef struct Mip6Netdev {
     struct {
         Mip6RegistrationState state;
         Mip6Why why;
-    } told[MIP6_HOME_ADDRESSES];
+    } reported[MIP6_HOME_ADDRESSES];
     bool warned_spoofed;
     /* A buffer for migration. */
     uint32_t saved_len;

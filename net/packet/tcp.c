@@ -41,7 +41,7 @@ static uint16_t swap(uint16_t value)
  * RFC 1624, equation 3. Words count from the start of the header: a value at an
  * odd offset spans two words, with its octets swapped.
  */
-static void mend(uint8_t *tcp, size_t at, uint16_t old, uint16_t new)
+static void update_sum(uint8_t *tcp, size_t at, uint16_t old, uint16_t new)
 {
     uint32_t sum = (uint16_t)~packet_get16(tcp + PACKET_TCP_CHECKSUM);
 
@@ -59,7 +59,7 @@ static bool clamp(uint8_t *tcp, size_t at, uint16_t mss, bool partial)
     }
     packet_put16(tcp + at, mss);
     if (!partial) {
-        mend(tcp, at, old, mss);
+        update_sum(tcp, at, old, mss);
     }
     return true;
 }

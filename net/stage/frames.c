@@ -42,7 +42,7 @@ static void stage_sent(NetClientState *nc, ssize_t ret)
 {
     StageEnd *out = DO_UPCAST(StageEnd, nc, nc);
 
-    out->looks = 0;
+    out->idle_ticks = 0;
     if (!out->stage || --out->waiting) {
         return;
     }
@@ -57,7 +57,7 @@ static void stage_sent(NetClientState *nc, ssize_t ret)
     qemu_flush_queued_packets(&stage_far_end(out)->nc);
 }
 
-static void stage_look_later(NetStage *s)
+static void stage_arm_timer(NetStage *s)
 {
     timer_mod(s->look, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) +
               NET_STAGE_STUCK_MS);
@@ -67,11 +67,11 @@ static void stage_put(StageEnd *out, const struct iovec *iov, int iovcnt)
 {
     if (qemu_sendv_packet_async(&out->nc, iov, iovcnt, stage_sent) == 0) {
         if (!out->waiting++) {
-            out->looks = 0;
+            out->idle_ticks = 0;
         }
         if (out->side == NET_STAGE_NIC && out->stage->look &&
             !timer_pending(out->stage->look)) {
-            stage_look_later(out->stage);
+            stage_arm_timer(out->stage);
         }
         trace_net_stage_wait(out->stage->id, stage_side_name[out->side],
                              out->queue);
@@ -187,7 +187,7 @@ static ssize_t stage_pass(StageEnd *in, const NetStageFrame *frame,
     return size;
 }
 
-static NetStageVerdict stage_ask(StageEnd *in, NetStageFrame *frame)
+static NetStageVerdict stage_call_room(StageEnd *in, NetStageFrame *frame)
 {
     const NetStageRoom *room = in->stage->room;
     NetStageFunc *func = in->side == NET_STAGE_NIC ? room->from_nic
@@ -235,7 +235,7 @@ ssize_t stage_receive_iov(NetClientState *nc, const struct iovec *iov,
         return stage_malformed(in, size);
     }
     frame.nic_is_stuck = stage_far_end(in)->is_stuck;
-    switch (stage_ask(in, &frame)) {
+    switch (stage_call_room(in, &frame)) {
     case NET_STAGE_DROP:
         in->stage->stats[in->side].dropped++;
         trace_net_stage_drop(in->stage->id, stage_side_name[in->side], size);
@@ -328,7 +328,7 @@ void stage_wake(StageEnd *end)
 }
 
 /* Returns: true if the queue must be looked at again */
-static bool stage_look_at(NetStage *s, unsigned queue)
+static bool stage_check_nic(NetStage *s, unsigned queue)
 {
     StageEnd *front = s->end[NET_STAGE_NIC][queue];
 
@@ -336,10 +336,10 @@ static bool stage_look_at(NetStage *s, unsigned queue)
         return false;
     }
     if (!runstate_is_running()) {
-        front->looks = 0;       /* the NIC cannot receive */
+        front->idle_ticks = 0;  /* the NIC cannot receive */
         return true;
     }
-    if (!front->looks++) {
+    if (!front->idle_ticks++) {
         return true;
     }
     front->is_stuck = true;
@@ -348,16 +348,16 @@ static bool stage_look_at(NetStage *s, unsigned queue)
     return false;
 }
 
-void stage_look(void *opaque)
+void stage_check_nics(void *opaque)
 {
     NetStage *s = opaque;
     bool again = false;
 
     for (unsigned i = 0; i < s->queues; i++) {
-        again |= stage_look_at(s, i);
+        again |= stage_check_nic(s, i);
     }
     if (again) {
-        stage_look_later(s);
+        stage_arm_timer(s);
     }
 }
 

@@ -21,7 +21,7 @@ typedef struct StageEnd {
     unsigned waiting;           /* frames of this end in the peer's queue */
     /* The following are used on the NIC's side only. */
     int nic_vnet_len;           /* header length that the NIC set last */
-    unsigned looks;             /* timer runs since the NIC took a frame */
+    unsigned idle_ticks;        /* timer runs since the NIC took a frame */
     bool is_stuck;
 } StageEnd;
 
@@ -78,10 +78,10 @@ ssize_t stage_receive_iov(NetClientState *nc, const struct iovec *iov,
 void stage_wake(StageEnd *end);
 
 /**
- * stage_look: timer function, find queues whose NIC is stuck
+ * stage_check_nics: timer function, find queues whose NIC is stuck
  * @opaque: the NetStage
  */
-void stage_look(void *opaque);
+void stage_check_nics(void *opaque);
 
 /* Drop all frames of @queue that wait, e.g. because the stage ends. */
 void stage_throw_away(NetStage *s, unsigned queue);

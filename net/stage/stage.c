@@ -287,7 +287,7 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
         stage_run_while_stopped(s);
     }
     if (room->hears_past_nic) {
-        s->look = timer_new_ms(QEMU_CLOCK_REALTIME, stage_look, s);
+        s->look = timer_new_ms(QEMU_CLOCK_REALTIME, stage_check_nics, s);
     }
     QTAILQ_INSERT_TAIL(&stages, s, next);
     trace_net_stage_new(id, backend, queues);

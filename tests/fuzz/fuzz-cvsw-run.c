@@ -256,7 +256,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     nic->run.sas = cvsw_sas_new();
     nic->run.emit = emit;
     nic->run.punt = punt;
-    nic->run.told_drop = count_drop;
+    nic->run.on_drop = count_drop;
     nic->run.opaque = nic;
     set_sa(nic, 1, ESP_OUTBOUND);
     set_sa(nic, 2, ESP_INBOUND);

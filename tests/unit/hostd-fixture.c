@@ -85,13 +85,13 @@ static void unwatch(void *opaque, const HostdVm *vm)
 {
 }
 
-static bool believe(void *opaque, const void *peer, const HostdVm *vm,
-                    GError **errp)
+static bool is_vm(void *opaque, const void *peer, const HostdVm *vm,
+                  GError **errp)
 {
     return !strcmp(peer, vm->uuid) || fail(errp, "a stranger");
 }
 
-static void tell(void *opaque, const char *text)
+static void log_line(void *opaque, const char *text)
 {
     g_assert_null(strchr(text, '\n'));
 }
@@ -104,8 +104,8 @@ static const HostdOps ops = {
     .remove = drop,
     .watch = watch,
     .unwatch = unwatch,
-    .believe = believe,
-    .tell = tell,
+    .is_vm = is_vm,
+    .log_line = log_line,
 };
 
 FakeHost *fake_host_new(void)

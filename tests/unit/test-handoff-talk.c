@@ -74,11 +74,11 @@ static void test_done(Server *s, gconstpointer opaque)
     g_assert_true(handoff_talk_ask(s->talk, HANDOFF_TAKE, NULL));
     fd = answer_phone(s);
     assert_asked(fd, "take " VM "\n");
-    g_assert_cmpint(handoff_talk_hear(s->talk, NULL), ==, HANDOFF_NOTHING);
+    g_assert_cmpint(handoff_talk_answer(s->talk, NULL), ==, HANDOFF_NOTHING);
     say(fd, "o");
-    g_assert_cmpint(handoff_talk_hear(s->talk, NULL), ==, HANDOFF_NOTHING);
+    g_assert_cmpint(handoff_talk_answer(s->talk, NULL), ==, HANDOFF_NOTHING);
     say(fd, "k\n");
-    g_assert_cmpint(handoff_talk_hear(s->talk, NULL), ==, HANDOFF_DONE);
+    g_assert_cmpint(handoff_talk_answer(s->talk, NULL), ==, HANDOFF_DONE);
     g_assert_cmpint(handoff_talk_fd(s->talk), ==, -1);
     close(fd);
 }
@@ -92,7 +92,7 @@ static void test_refused(Server *s, gconstpointer opaque)
     fd = answer_phone(s);
     assert_asked(fd, "yield " VM "\n");
     say(fd, "error it is \xff not yours\n");
-    g_assert_cmpint(handoff_talk_hear(s->talk, &err), ==, HANDOFF_REFUSED);
+    g_assert_cmpint(handoff_talk_answer(s->talk, &err), ==, HANDOFF_REFUSED);
     g_assert_true(g_str_has_suffix(err->message, "not yours"));
     g_assert_true(g_utf8_validate(err->message, -1, NULL));
     close(fd);
@@ -108,9 +108,9 @@ static void test_in_order(Server *s, gconstpointer opaque)
     fd = answer_phone(s);
     assert_asked(fd, "take " VM "\nyield " VM "\n");
     say(fd, "error too late\n");
-    g_assert_cmpint(handoff_talk_hear(s->talk, NULL), ==, HANDOFF_NOTHING);
+    g_assert_cmpint(handoff_talk_answer(s->talk, NULL), ==, HANDOFF_NOTHING);
     say(fd, "ok\n");
-    g_assert_cmpint(handoff_talk_hear(s->talk, NULL), ==, HANDOFF_DONE);
+    g_assert_cmpint(handoff_talk_answer(s->talk, NULL), ==, HANDOFF_DONE);
     close(fd);
 }
 
@@ -122,14 +122,14 @@ static void test_lost(Server *s, gconstpointer opaque)
 
     g_assert_true(handoff_talk_ask(s->talk, HANDOFF_TAKE, NULL));
     close(answer_phone(s));
-    g_assert_cmpint(handoff_talk_hear(s->talk, &err), ==, HANDOFF_LOST);
+    g_assert_cmpint(handoff_talk_answer(s->talk, &err), ==, HANDOFF_LOST);
     g_assert_nonnull(strstr(err->message, s->path));
-    g_assert_cmpint(handoff_talk_hear(s->talk, NULL), ==, HANDOFF_NOTHING);
+    g_assert_cmpint(handoff_talk_answer(s->talk, NULL), ==, HANDOFF_NOTHING);
 
     g_assert_true(handoff_talk_ask(s->talk, HANDOFF_TAKE, NULL));
     fd = answer_phone(s);
     say(fd, noise);
-    g_assert_cmpint(handoff_talk_hear(s->talk, &noisy), ==, HANDOFF_LOST);
+    g_assert_cmpint(handoff_talk_answer(s->talk, &noisy), ==, HANDOFF_LOST);
     close(fd);
 }
 
@@ -144,7 +144,7 @@ static void test_asks_anew(Server *s, gconstpointer opaque)
     fd = answer_phone(s);
     assert_asked(fd, "yield " VM "\n");
     say(fd, "ok\n");
-    g_assert_cmpint(handoff_talk_hear(s->talk, NULL), ==, HANDOFF_DONE);
+    g_assert_cmpint(handoff_talk_answer(s->talk, NULL), ==, HANDOFF_DONE);
     close(fd);
 }
 

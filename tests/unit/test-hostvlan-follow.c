@@ -110,16 +110,16 @@ static void test_follow_halves(void)
 {
     HvFile fx = hv_begin(16, 64);
     HostvlanFollow f;
-    HostvlanFollowNews news;
+    HostvlanFollowResult result;
     HostvlanTable *t;
 
     hostvlan_follow_init(&f, fx.path);
     g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
-    g_assert_false(hostvlan_follow_begin(&f, &news));
-    g_assert_cmpint(news, ==, HOSTVLAN_FOLLOW_NOTHING);
+    g_assert_false(hostvlan_follow_begin(&f, &result));
+    g_assert_cmpint(result, ==, HOSTVLAN_FOLLOW_NOTHING);
     hv_set_lnids(fx.w, MAC_A, 1, 1);
     fx.w = hv_replace(fx.w, 16, 64);
-    g_assert_true(hostvlan_follow_begin(&f, &news));
+    g_assert_true(hostvlan_follow_begin(&f, &result));
     t = hv_open(f.path);
     g_assert_true(hostvlan_follow_is_due(&f));
     g_assert_cmpint(hostvlan_follow_end(&f, t, NULL), ==,
@@ -139,13 +139,13 @@ static void test_follow_late_mark(void)
     HvFile fx = hv_begin(16, 64);
     g_autofree char *away = g_strdup_printf("%s.away", fx.path);
     HostvlanFollow f;
-    HostvlanFollowNews news;
+    HostvlanFollowResult result;
     GError *err = NULL;
 
     hostvlan_follow_init(&f, fx.path);
     g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
     g_assert_cmpint(g_rename(fx.path, away), ==, 0);
-    g_assert_true(hostvlan_follow_begin(&f, &news));
+    g_assert_true(hostvlan_follow_begin(&f, &result));
     g_assert_null(hostvlan_table_open(f.path, &err));
     fx.w = hv_replace(fx.w, 16, 64);
     g_assert_cmpint(hostvlan_follow_end(&f, NULL, err), ==,

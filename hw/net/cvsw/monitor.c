@@ -171,7 +171,7 @@ static CvswInfo *nic_info(CvswNic *nic, bool flows)
     info->has_mtu = nic->commanded.mtu;
     info->mtu = nic->commanded.mtu;
     info->tunnel_gso = cvsw_nic_wire_cuts(nic);
-    info->tunnel_gso_sent = nic->run->whole;
+    info->tunnel_gso_sent = nic->run->sent_whole;
     info->dropped_from_guest = count_list(nic->run->dropped[0], 0, CVSW_DROPS,
                                           drop_name);
     info->dropped_from_wire = count_list(nic->run->dropped[1], 0, CVSW_DROPS,

@@ -12,7 +12,7 @@ static const char *port_name(uint32_t port)
     return port == CVSW_PORT_GUEST ? "guest" : "wire";
 }
 
-void cvsw_nic_told_drop(void *opaque, uint32_t in_port, CvswDrop why)
+void cvsw_nic_on_drop(void *opaque, uint32_t in_port, CvswDrop why)
 {
     CvswNic *nic = opaque;
 
@@ -22,7 +22,7 @@ void cvsw_nic_told_drop(void *opaque, uint32_t in_port, CvswDrop why)
 void cvsw_nic_drop(CvswNic *nic, uint32_t in_port, CvswDrop why)
 {
     nic->run->dropped[in_port != CVSW_PORT_GUEST][why]++;
-    cvsw_nic_told_drop(nic, in_port, why);
+    cvsw_nic_on_drop(nic, in_port, why);
 }
 
 void cvsw_nic_punt(void *opaque, const CvswFrame *frame, uint32_t in_port,

@@ -48,9 +48,9 @@ struct CvswNic {
     uint32_t epoch_min;         /* minimum epoch of new SAs; real time in s */
     VMChangeStateEntry *vm_state;
     NotifierWithReturn migrates;
-    bool has_arrived;           /* state loaded, VM not started yet */
-    bool has_told;              /* state saved, including SAs */
-    bool has_left;              /* the VM runs on another host */
+    bool is_loaded;             /* state loaded, VM not started yet */
+    bool is_saved;              /* state saved, including SAs */
+    bool has_migrated;          /* the VM runs on another host */
 };
 
 /** cvsw_nic_foreach: call @func for all NICs that have a switch */
@@ -98,8 +98,8 @@ void cvsw_nic_removed(void *opaque, const CvswEntry *entry,
  */
 void cvsw_nic_drop(CvswNic *nic, uint32_t in_port, CvswDrop why);
 
-/** cvsw_nic_told_drop: trace a dropped frame */
-void cvsw_nic_told_drop(void *opaque, uint32_t in_port, CvswDrop why);
+/** cvsw_nic_on_drop: trace a dropped frame */
+void cvsw_nic_on_drop(void *opaque, uint32_t in_port, CvswDrop why);
 
 /** cvsw_nic_trace_command: trace a command, its answer and group changes */
 void cvsw_nic_trace_command(CvswNic *nic, const CvswMessage *command,

@@ -66,7 +66,7 @@ static int put_state(QEMUFile *f, void *pv, size_t size,
     bool is_snapshot = runstate_check(RUN_STATE_SAVE_VM);
 
     cvsw_state_save(&state, !is_snapshot, cvsw_nic_now(), put_record, f);
-    nic->has_told |= !is_snapshot;
+    nic->is_saved |= !is_snapshot;
     qemu_put_be16(f, 0);        /* no more records */
     trace_cvsw_save(nic->name, cvsw_table_stats(state.table).entries,
                     cvsw_sas_count(state.sas));
@@ -116,8 +116,8 @@ static void begin_with(CvswNic *nic, CvswState *state)
     state->sas = old_sas;
     nic->commanded.mtu = state->mtu;
     nic->denied = state->denied;
-    nic->has_arrived = true;
-    nic->has_told = nic->has_left = false;
+    nic->is_loaded = true;
+    nic->is_saved = nic->has_migrated = false;
     trace_cvsw_load(nic->name, cvsw_table_stats(nic->run->table).entries,
                     cvsw_sas_count(nic->run->sas));
 }
@@ -176,17 +176,17 @@ const VMStateDescription cvsw_nic_vmstate = {
 
 static void take_back(CvswNic *nic)
 {
-    if (nic->has_told) {
+    if (nic->is_saved) {
         trace_cvsw_take_back(nic->name);
         cvsw_state_take_back(nic->run->sas);
-        nic->has_told = false;
+        nic->is_saved = false;
     }
 }
 
 /* The virtio device is loaded after its switch: only now it can be notified. */
 static void arrive(CvswNic *nic)
 {
-    nic->has_arrived = false;
+    nic->is_loaded = false;
     cvsw_nic_set_mtu(nic, nic->commanded.mtu);
     net_stage_deny(nic->stage, nic->denied);
     cvsw_session_begin(nic->session, cvsw_nic_now());
@@ -196,10 +196,10 @@ static void vm_state(void *opaque, bool running, RunState state)
 {
     CvswNic *nic = opaque;
 
-    if (running && !nic->has_left) {
+    if (running && !nic->has_migrated) {
         take_back(nic);
     }
-    if (running && nic->has_arrived) {
+    if (running && nic->is_loaded) {
         arrive(nic);
     }
     cvsw_nic_tick(nic);
@@ -213,11 +213,11 @@ static int migrates(NotifierWithReturn *notifier, MigrationEvent *event,
 
     switch (event->type) {
     case MIG_EVENT_PRECOPY_FAILED:
-        nic->has_left = false;
+        nic->has_migrated = false;
         take_back(nic);
         break;
     case MIG_EVENT_PRECOPY_DONE:
-        nic->has_left = true;
+        nic->has_migrated = true;
         break;
     default:
         break;

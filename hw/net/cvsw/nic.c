@@ -281,7 +281,7 @@ static CvswNic *cvsw_make(const char *name, const CvswNicConfig *config)
     nic->run->sas = cvsw_sas_new();
     nic->run->emit = cvsw_emit;
     nic->run->punt = cvsw_nic_punt;
-    nic->run->told_drop = cvsw_nic_told_drop;
+    nic->run->on_drop = cvsw_nic_on_drop;
     nic->run->wire_cuts = cvsw_nic_wire_cuts;
     nic->run->opaque = nic;
     nic->run->drop_misses = config->drop_misses;

@@ -77,7 +77,7 @@ void mip6_home_set_nic_mac(Mip6Home *h,
     memcpy(h->nic_mac, mac, PACKET_ETH_ADDR_LEN);
 }
 
-bool mip6_home_is_made_up(const uint8_t mac[PACKET_ETH_ADDR_LEN])
+bool mip6_home_is_placeholder(const uint8_t mac[PACKET_ETH_ADDR_LEN])
 {
     return !memcmp(mac, unknown_router, PACKET_ETH_ADDR_LEN);
 }

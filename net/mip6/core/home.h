@@ -70,10 +70,10 @@ const uint8_t *mip6_home_guest_mac(const Mip6Home *h);
 bool mip6_home_is_guests(const Mip6Home *h, const struct in6_addr *addr);
 
 /**
- * mip6_home_is_made_up: is it the MAC address that is used for neighbours if no
- * router was heard at home?
+ * mip6_home_is_placeholder: is it the MAC address that is used for neighbours
+ * if no router was heard at home?
  */
-bool mip6_home_is_made_up(const uint8_t mac[PACKET_ETH_ADDR_LEN]);
+bool mip6_home_is_placeholder(const uint8_t mac[PACKET_ETH_ADDR_LEN]);
 
 /** mip6_home_is_home_prefix: is @ra from a router of the home link? */
 bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra);

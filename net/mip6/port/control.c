@@ -29,14 +29,14 @@ static bool read_nd(const struct iovec *iov, int iovcnt, PacketEth *eth,
     return packet_nd_parse(nd, buf + eth->len, len - eth->len);
 }
 
-bool mip6_port_keeps_back(Mip6Port *p, bool from_guest,
+bool mip6_port_suppresses(Mip6Port *p, bool from_guest,
                           const struct iovec *iov, int iovcnt)
 {
     PacketEth eth;
     PacketNd nd;
 
     return read_nd(iov, iovcnt, &eth, &nd) &&
-           mip6_port_early_keeps_back(p, from_guest, &eth, &nd);
+           mip6_port_early_suppresses(p, from_guest, &eth, &nd);
 }
 
 /* At home: everything passes, and neighbour discovery is read. */

@@ -98,8 +98,9 @@ static bool may_be_bound(const Mip6Binding *b)
  * The agent defends the address until the binding has ended, and the guest
  * would give it up (RFC 6275 section 11.5.5).
  */
-static bool keeps_guests(const Mip6Port *p, const Mip6Binding *b, bool is_quiet,
-                         const PacketEth *eth, const PacketNd *nd)
+static bool suppresses_guests(const Mip6Port *p, const Mip6Binding *b,
+                              bool is_quiet, const PacketEth *eth,
+                              const PacketNd *nd)
 {
     if (nd->type == PACKET_ND_NS) {
         return IN6_IS_ADDR_UNSPECIFIED(&nd->src) && may_be_bound(b);
@@ -111,8 +112,9 @@ static bool keeps_guests(const Mip6Port *p, const Mip6Binding *b, bool is_quiet,
 /*
  * If the guest heard another node use its address, it would report a conflict.
  */
-static bool keeps_links(const Mip6Port *p, const Mip6Binding *b, bool is_quiet,
-                        const PacketEth *eth, const PacketNd *nd)
+static bool suppresses_links(const Mip6Port *p, const Mip6Binding *b,
+                             bool is_quiet, const PacketEth *eth,
+                             const PacketNd *nd)
 {
     if (nd->type == PACKET_ND_NA) {
         return may_be_bound(b);
@@ -121,7 +123,7 @@ static bool keeps_links(const Mip6Port *p, const Mip6Binding *b, bool is_quiet,
            !memcmp(eth->src, p->early.agent_mac, PACKET_ETH_ADDR_LEN);
 }
 
-bool mip6_port_early_keeps_back(Mip6Port *p, bool from_guest,
+bool mip6_port_early_suppresses(Mip6Port *p, bool from_guest,
                                 const PacketEth *eth, const PacketNd *nd)
 {
     const Mip6Binding *b = mip6_port_binding(p, &nd->target);
@@ -131,8 +133,8 @@ bool mip6_port_early_keeps_back(Mip6Port *p, bool from_guest,
         return false;
     }
     is_quiet = p->now < p->early.quiet[b - p->binding];
-    return from_guest ? keeps_guests(p, b, is_quiet, eth, nd)
-                      : keeps_links(p, b, is_quiet, eth, nd);
+    return from_guest ? suppresses_guests(p, b, is_quiet, eth, nd)
+                      : suppresses_links(p, b, is_quiet, eth, nd);
 }
 
 /* --- after the VM has left ------------------------------------------------ */

@@ -88,10 +88,10 @@ static Mip6Verdict at_home(Mip6Port *p, const uint8_t *head,
     if (packet_eth_is_group(head)) {
         mip6_port_overhear(p, p->now, true, iov, iovcnt);
     }
-    if (mip6_port_keeps_back(p, true, iov, iovcnt)) {
+    if (mip6_port_suppresses(p, true, iov, iovcnt)) {
         return MIP6_DONE;
     }
-    if (mip6_home_is_made_up(head) && p->home.learned.has_router) {
+    if (mip6_home_is_placeholder(head) && p->home.learned.has_router) {
         return to_router(p, head, iov, iovcnt, offload);
     }
     return MIP6_PASS;

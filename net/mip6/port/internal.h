@@ -187,7 +187,7 @@ void mip6_port_early_sent(Mip6Port *p, const Mip6Binding *b,
                           const uint8_t mac[PACKET_ETH_ADDR_LEN]);
 
 /* At home: must a message about the guest's address be dropped? */
-bool mip6_port_early_keeps_back(Mip6Port *p, bool from_guest,
+bool mip6_port_early_suppresses(Mip6Port *p, bool from_guest,
                                 const PacketEth *eth, const PacketNd *nd);
 
 /*
@@ -236,7 +236,7 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
                         const struct iovec *iov, int iovcnt);
 
 /* At home: must a frame be dropped, because the agent is a proxy, too? */
-bool mip6_port_keeps_back(Mip6Port *p, bool from_guest,
+bool mip6_port_suppresses(Mip6Port *p, bool from_guest,
                           const struct iovec *iov, int iovcnt);
 
 Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,

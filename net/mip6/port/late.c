@@ -89,8 +89,8 @@ static size_t space_of(size_t len)
 
 static bool may_go(const Mip6Port *p, unsigned address)
 {
-    return p->is_away ? p->late.is_settled
-                      : p->late.takes[address].is_known;
+    return p->is_away ? p->late.has_new_binding
+                      : p->late.receiver[address].is_known;
 }
 
 static Mip6Binding *binding_of(Mip6Port *p, unsigned address)
@@ -135,7 +135,7 @@ static void forward(Mip6Port *p, Kept *k)
             return;
         }
     } else {
-        packet_eth_build(frame.iov_base, p->late.takes[k->address].mac,
+        packet_eth_build(frame.iov_base, p->late.receiver[k->address].mac,
                          p->careof.mac, PACKET_ETH_IP6);
         p->ops->to_link(p->opaque, &frame, 1, &k->offload);
     }
@@ -195,7 +195,7 @@ static void try_first(Mip6Port *p)
     Kept *k = first(&p->late);
 
     if (k && k->on_trial) {
-        p->late.is_settled = true;
+        p->late.has_new_binding = true;
         flush(p);
     } else if (k) {
         p->late.trial = p->now + trial_gap(p);
@@ -225,7 +225,7 @@ bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source)
 
 static bool is_to_be_asked(const Mip6Late *l, unsigned address)
 {
-    return l->takes[address].is_agent && !l->takes[address].is_known;
+    return l->receiver[address].is_agent && !l->receiver[address].is_known;
 }
 
 static bool asks(const Mip6Port *p)
@@ -244,8 +244,8 @@ static void agent_takes(Mip6Port *p, unsigned address, const Mip6Binding *b)
     Mip6Late *l = &p->late;
     int64_t at = p->early.quiet[b - p->binding];
 
-    l->takes[address].is_known = true;
-    l->takes[address].announcements = ANNOUNCEMENTS;
+    l->receiver[address].is_known = true;
+    l->receiver[address].announcements = ANNOUNCEMENTS;
     at = at > p->now ? at : p->now;
     l->announce = l->announce < at ? l->announce : at;
 }
@@ -259,10 +259,10 @@ static void ask(Mip6Port *p)
         if (!b || !is_to_be_asked(&p->late, i)) {
             continue;
         }
-        if (p->late.takes[i].asked) {
+        if (p->late.receiver[i].asked) {
             agent_takes(p, i, b);
         } else {
-            p->late.takes[i].asked = mip6_port_early_ask(p, b);
+            p->late.receiver[i].asked = mip6_port_early_ask(p, b);
         }
     }
     flush(p);
@@ -274,11 +274,11 @@ static void announce(Mip6Port *p)
     for (unsigned i = 0; i < p->home.learned.addresses; i++) {
         const Mip6Binding *b = binding_of(p, i);
 
-        if (!b || !p->late.takes[i].announcements) {
+        if (!b || !p->late.receiver[i].announcements) {
             continue;
         }
         mip6_port_early_announce(p, b);
-        if (--p->late.takes[i].announcements) {
+        if (--p->late.receiver[i].announcements) {
             p->late.announce = p->now + ANNOUNCE_GAP;
         }
     }
@@ -291,8 +291,8 @@ static void expect_agent(Mip6Port *p)
         const Mip6Binding *b = binding_of(p, i);
 
         if (b && mip6_port_early_is_bound(p, b)) {
-            p->late.takes[i].is_agent = true;
-            memcpy(p->late.takes[i].mac, p->early.agent_mac,
+            p->late.receiver[i].is_agent = true;
+            memcpy(p->late.receiver[i].mac, p->early.agent_mac,
                    PACKET_ETH_ADDR_LEN);
         }
     }
@@ -333,7 +333,7 @@ static bool comes_back(const Mip6Port *p, unsigned address,
                        const uint8_t *src_mac)
 {
     return !p->is_away && may_go(p, address) &&
-           !memcmp(src_mac, p->late.takes[address].mac, PACKET_ETH_ADDR_LEN);
+           !memcmp(src_mac, p->late.receiver[address].mac, PACKET_ETH_ADDR_LEN);
 }
 
 static bool keep(Mip6Port *p, const PacketEth *eth, const struct iovec *iov,
@@ -381,10 +381,10 @@ void mip6_port_late_tunnelled(Mip6Port *p, const uint8_t *inner, size_t len)
     memcpy(&dst, inner + 24, sizeof(dst));
     address = address_of(p, &dst);
     if (address < MIP6_HOME_ADDRESSES) {
-        p->late.takes[address].is_agent = true;
-        p->late.takes[address].is_known = false;
-        p->late.takes[address].asked = false;
-        memcpy(p->late.takes[address].mac, p->early.agent_mac,
+        p->late.receiver[address].is_agent = true;
+        p->late.receiver[address].is_known = false;
+        p->late.receiver[address].asked = false;
+        memcpy(p->late.receiver[address].mac, p->early.agent_mac,
                PACKET_ETH_ADDR_LEN);
     }
 }
@@ -398,7 +398,7 @@ static void answered(Mip6Port *p, const uint8_t *packet)
     memcpy(&dst, packet + 24, sizeof(dst));
     address = address_of(p, &dst);
     if (address < MIP6_HOME_ADDRESSES) {
-        p->late.takes[address].asked = false;
+        p->late.receiver[address].asked = false;
     }
 }
 
@@ -435,13 +435,13 @@ void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd)
         return;
     }
     if (is_to_be_asked(&p->late, address) &&
-        !memcmp(p->late.takes[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN)) {
+        !memcmp(p->late.receiver[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN)) {
         return;                 /* the error may be about the old binding */
     }
-    p->late.takes[address].is_known = true;
-    p->late.takes[address].is_agent = false;
-    p->late.takes[address].announcements = 0;
-    memcpy(p->late.takes[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN);
+    p->late.receiver[address].is_known = true;
+    p->late.receiver[address].is_agent = false;
+    p->late.receiver[address].announcements = 0;
+    memcpy(p->late.receiver[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN);
     flush(p);
 }
 

@@ -425,7 +425,7 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
         if (!p->is_running) {
             return for_absent(p, iov, iovcnt, offload);
         }
-        return mip6_port_keeps_back(p, false, iov, iovcnt) ? MIP6_DONE
+        return mip6_port_suppresses(p, false, iov, iovcnt) ? MIP6_DONE
                                                            : MIP6_PASS;
     }
     if (!ours && !packet_eth_is_group(dst)) {

@@ -497,7 +497,7 @@ bool mip6_port_passes(const Mip6Port *p, bool from_guest,
         p->early.quiet_until != INT64_MAX || packet_eth_is_group(dst)) {
         return false;
     }
-    return from_guest ? !mip6_home_is_made_up(dst)
+    return from_guest ? !mip6_home_is_placeholder(dst)
                       : !mip6_port_any_is(p, MIP6_RETURNING) &&
                         memcmp(dst, p->careof.mac, PACKET_ETH_ADDR_LEN);
 }

@@ -83,7 +83,7 @@ typedef struct Mip6Late {
     uint8_t *buf;               /* stored frames; NULL: none */
     size_t used;                /* octets in use */
     int64_t trial;              /* time of the next test */
-    bool is_settled;            /* away: agent has the new binding */
+    bool has_new_binding;       /* away: agent has the new binding */
     int64_t announce;           /* at home: time of the announcement */
     int64_t end;                /* end of forwarding; INT64_MAX: over */
     struct {
@@ -92,7 +92,7 @@ typedef struct Mip6Late {
         bool asked;             /* a test packet was sent */
         unsigned announcements; /* number still to be sent */
         uint8_t mac[PACKET_ETH_ADDR_LEN];
-    } takes[MIP6_HOME_ADDRESSES];       /* receiver of an address's packets */
+    } receiver[MIP6_HOME_ADDRESSES];    /* receiver of an address's packets */
 } Mip6Late;
 
 typedef struct Mip6Port {

@@ -10,7 +10,7 @@
                  CVSW_OFFLOAD_UFO | CVSW_OFFLOAD_USO4 | CVSW_OFFLOAD_USO6)
 
 /* All offloads need CSUM; ECN needs a TSO. */
-static uint32_t that_work(uint32_t offloads)
+static uint32_t usable(uint32_t offloads)
 {
     if (!(offloads & CVSW_OFFLOAD_CSUM)) {
         return 0;
@@ -24,7 +24,7 @@ bool cvsw_offload_change(uint32_t on, uint32_t mask, uint32_t asked,
     uint32_t wanted = on & mask;
     uint32_t next = (*denied | mask) & ~wanted;
 
-    if (mask & ~ALL || wanted & ~that_work(asked & ~next)) {
+    if (mask & ~ALL || wanted & ~usable(asked & ~next)) {
         return false;
     }
     *denied = next;

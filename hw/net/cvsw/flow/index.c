@@ -262,7 +262,7 @@ static void unlink_first(CvswTuple *tuple, CvswNode *node)
 }
 
 /* @first is the first node with the key of @node. */
-static void hang_behind(CvswTuple *tuple, CvswNode *first, CvswNode *node)
+static void append_lower(CvswTuple *tuple, CvswNode *first, CvswNode *node)
 {
     CvswNode *upper = NULL, *lower = first;
 
@@ -312,7 +312,7 @@ bool cvsw_index_insert(CvswIndex *index, CvswNode *node)
     node->next = node->lower = node->upper = NULL;
     first = first_of(index, tuple, &match->value);
     if (first) {
-        hang_behind(tuple, first, node);
+        append_lower(tuple, first, node);
     } else {
         if (++tuple->keys > tuple->last_bucket + 1) {
             grow(tuple);

@@ -53,7 +53,7 @@ static bool has_group(const CvswOfSteps *set)
 }
 
 /* Is action @i executed, given the other actions in the set? */
-static bool counts(const CvswOfSteps *steps, unsigned i)
+static bool is_effective(const CvswOfSteps *steps, unsigned i)
 {
     if (steps->step[i].action.type == CVSW_ACTION_OUTPUT && has_group(steps)) {
         return false;
@@ -73,7 +73,7 @@ bool cvsw_of_action_set_add(CvswOfSteps *to, const CvswOfSteps *set)
             CvswOfStep *step;
 
             if (rank_of(set->step[i].action.type) != rank ||
-                !counts(set, i)) {
+                !is_effective(set, i)) {
                 continue;
             }
             step = cvsw_of_steps_add(to);

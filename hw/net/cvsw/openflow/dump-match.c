@@ -150,17 +150,17 @@ void cvsw_of_dump_match(GString *out, const CvswMatch *match,
                         uint16_t priority)
 {
     size_t from = out->len;
-    uint64_t said;
+    uint64_t printed;
 
     if (priority != DEFAULT_PRIORITY) {
         g_string_append_printf(out, "priority=%u,", priority);
     }
-    said = dump_word(out, match);
+    printed = dump_word(out, match);
     dump_field(out, match, CVSW_TUNNEL_ID, "tun_id");
     dump_field(out, match, CVSW_IN_PORT, "in_port");
     dump_tag(out, match);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        if (!(said >> names[i].field & 1)) {
+        if (!(printed >> names[i].field & 1)) {
             dump_field(out, match, names[i].field, names[i].name);
         }
     }

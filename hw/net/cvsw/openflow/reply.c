@@ -65,11 +65,12 @@ static bool flow_mod10(GByteArray *out, uint32_t xid, const CvswEntry *entry)
 /* A flow that 1.0 cannot express differs when it is parsed again. */
 static bool fits10(const CvswEntry *entry)
 {
-    g_autoptr(GByteArray) told = g_byte_array_new();
+    g_autoptr(GByteArray) message = g_byte_array_new();
     g_autofree CvswFlowMod *mod = g_new(CvswFlowMod, 1);
 
-    return flow_mod10(told, 0, entry) &&
-           cvsw_of_flow_mod_parse(mod, told->data, told->len) == CVSW_OF_OK &&
+    return flow_mod10(message, 0, entry) &&
+           cvsw_of_flow_mod_parse(mod, message->data, message->len) ==
+           CVSW_OF_OK &&
            mod->priority == entry->priority &&
            cvsw_match_equal(&mod->match, &entry->match);
 }

@@ -53,22 +53,22 @@ void cvsw_clamp(CvswFrame *frame, size_t room)
  */
 
 /* RFC 4443 section 2.4 (f): a token bucket limits ICMP errors. */
-static bool may_tell(CvswRun *run, uint64_t now_ms)
+static bool may_send_icmp(CvswRun *run, uint64_t now_ms)
 {
-    uint64_t more = (now_ms - run->told_ms) / CVSW_TOLD_EVERY_MS;
+    uint64_t more = (now_ms - run->icmp_ms) / CVSW_ICMP_EVERY_MS;
 
-    if (more >= run->told_now) {
-        run->told_now = 0;
-        run->told_ms = now_ms;
+    if (more >= run->icmp_recent) {
+        run->icmp_recent = 0;
+        run->icmp_ms = now_ms;
     } else {
-        run->told_now -= more;
-        run->told_ms += more * CVSW_TOLD_EVERY_MS;
+        run->icmp_recent -= more;
+        run->icmp_ms += more * CVSW_ICMP_EVERY_MS;
     }
-    return run->told_now < CVSW_TOLD_AT_ONCE;
+    return run->icmp_recent < CVSW_ICMP_BURST;
 }
 
-void cvsw_tell(CvswRun *run, const struct iovec *iov, int iovcnt, size_t room,
-               uint64_t now_ms)
+void cvsw_too_big(CvswRun *run, const struct iovec *iov, int iovcnt,
+                  size_t room, uint64_t now_ms)
 {
     uint8_t cause[ETH_MAX + PACKET_MTU_ERROR_MAX];
     uint8_t error[ETH_MAX + PACKET_MTU_ERROR_MAX];
@@ -77,7 +77,7 @@ void cvsw_tell(CvswRun *run, const struct iovec *iov, int iovcnt, size_t room,
     size_t have, len;
     PacketEth eth;
 
-    if (!may_tell(run, now_ms)) {
+    if (!may_send_icmp(run, now_ms)) {
         return;
     }
     have = packet_iov_copy(iov, iovcnt, 0, cause, sizeof(cause));
@@ -95,8 +95,8 @@ void cvsw_tell(CvswRun *run, const struct iovec *iov, int iovcnt, size_t room,
     memcpy(error, eth.src, PACKET_ETH_ADDR_LEN);
     memcpy(error + PACKET_ETH_ADDR_LEN, eth.dst, PACKET_ETH_ADDR_LEN);
     part.iov_len = eth.len + len;
-    run->told++;
-    run->told_now++;
+    run->icmp_errors++;
+    run->icmp_recent++;
     run->out_of_tunnel = false;
     run->emit(run->opaque, CVSW_PORT_GUEST, &part, 1, &none);
 }

@@ -13,8 +13,8 @@
 #include "net/packet/tcp.h"
 
 /* ICMP errors to the guest: size of the burst, and interval of further ones. */
-#define CVSW_TOLD_AT_ONCE       50u
-#define CVSW_TOLD_EVERY_MS      10u
+#define CVSW_ICMP_BURST         50u
+#define CVSW_ICMP_EVERY_MS      10u
 
 /**
  * cvsw_room: maximum length of a frame after its Ethernet header
@@ -42,13 +42,13 @@ static inline bool cvsw_is_syn(const CvswFrame *frame)
 void cvsw_clamp(CvswFrame *frame, size_t room);
 
 /**
- * cvsw_tell: send the guest an ICMP error about a packet that is too big
+ * cvsw_too_big: send the guest an ICMP error about a packet that is too big
  * @iov: the frame that the guest has sent
  * @room: length of a packet that would fit
  *
  * The rate of errors is limited.
  */
-void cvsw_tell(CvswRun *run, const struct iovec *iov, int iovcnt, size_t room,
-               uint64_t now_ms);
+void cvsw_too_big(CvswRun *run, const struct iovec *iov, int iovcnt,
+                  size_t room, uint64_t now_ms);
 
 #endif /* CVSW_RUN_FIT_H */

@@ -121,7 +121,7 @@ static bool emit_whole(const Way *w, const PacketSegments *s)
         return false;
     }
     iov[0] = (struct iovec) { head, len };
-    run->whole++;
+    run->sent_whole++;
     run->emit(run->opaque, w->port, iov, parts + 1, &offload);
     return true;
 }

@@ -14,7 +14,7 @@
 #include "net/packet/octets.h"
 
 /* A frame while its actions are executed. */
-typedef struct Course {
+typedef struct Pass {
     CvswRun *run;
     CvswFrame *frame;
     const CvswEntry *entry;
@@ -26,9 +26,9 @@ typedef struct Course {
     bool left;                  /* sent to a port or the controller */
     bool inside;                /* it was decapsulated */
     bool opened;                /* the run's buffer for ESP is in use */
-    bool told;                  /* the guest got an ICMP error for the frame */
+    bool icmp_sent;             /* the guest got an ICMP error for the frame */
     unsigned copies;            /* made for buckets so far */
-} Course;
+} Pass;
 
 const char *cvsw_drop_name(CvswDrop drop)
 {
@@ -58,12 +58,12 @@ const char *cvsw_drop_name(CvswDrop drop)
 static void drop(CvswRun *run, uint32_t in_port, CvswDrop why)
 {
     run->dropped[in_port != CVSW_PORT_GUEST][why]++;
-    if (run->told_drop) {
-        run->told_drop(run->opaque, in_port, why);
+    if (run->on_drop) {
+        run->on_drop(run->opaque, in_port, why);
     }
 }
 
-static bool stop(Course *c, CvswDrop why)
+static bool stop(Pass *c, CvswDrop why)
 {
     drop(c->run, c->in_port, why);
     c->left = true;
@@ -78,7 +78,7 @@ static uint32_t other_port(uint32_t port)
 }
 
 /* OpenFlow: only IN_PORT sends a frame back to the port that it came from. */
-static uint32_t port_of(const Course *c, uint32_t out)
+static uint32_t port_of(const Pass *c, uint32_t out)
 {
     switch (out) {
     case CVSW_OUT_IN_PORT:
@@ -92,7 +92,7 @@ static uint32_t port_of(const Course *c, uint32_t out)
     }
 }
 
-static bool leave(Course *c, uint32_t port)
+static bool leave(Pass *c, uint32_t port)
 {
     bool was_inside = c->inside || c->opened;
     CvswLost lost;
@@ -103,14 +103,14 @@ static bool leave(Course *c, uint32_t port)
         return true;
     }
     if (lost.why == CVSW_DROP_TOO_BIG && lost.room != SIZE_MAX &&
-        c->in_port == CVSW_PORT_GUEST && !was_inside && !c->told) {
-        c->told = true;
-        cvsw_tell(c->run, c->iov, c->iovcnt, lost.room, c->now_ms);
+        c->in_port == CVSW_PORT_GUEST && !was_inside && !c->icmp_sent) {
+        c->icmp_sent = true;
+        cvsw_too_big(c->run, c->iov, c->iovcnt, lost.room, c->now_ms);
     }
     return stop(c, lost.why);
 }
 
-static bool output(Course *c, const CvswAction *a)
+static bool output(Pass *c, const CvswAction *a)
 {
     uint32_t port;
 
@@ -126,7 +126,7 @@ static bool output(Course *c, const CvswAction *a)
 
 /* --- into and out of tunnels ---------------------------------------------- */
 
-static bool decap(Course *c, const CvswAction *a)
+static bool decap(Pass *c, const CvswAction *a)
 {
     CvswFrame *outer = c->frame;
     CvswFrame *inner = outer == &c->run->frame ? &c->run->inner
@@ -147,7 +147,7 @@ static bool decap(Course *c, const CvswAction *a)
 }
 
 /* Sets length and protocol of a decrypted packet's IP header. */
-static void mend_ip(CvswFrame *f, uint8_t *l3, uint8_t protocol, size_t len)
+static void fix_ip(CvswFrame *f, uint8_t *l3, uint8_t protocol, size_t len)
 {
     size_t header = f->flow.l4 - f->flow.l3;
 
@@ -184,7 +184,7 @@ static size_t packet_left(const CvswFrame *f)
     return end <= f->size && end > f->flow.l4 ? end - f->flow.l4 : 0;
 }
 
-static bool decrypt(Course *c, const CvswAction *a)
+static bool decrypt(Pass *c, const CvswAction *a)
 {
     CvswFrame *f = c->frame;
     CvswFrame *clear = f == &c->run->frame ? &c->run->inner : &c->run->frame;
@@ -215,7 +215,7 @@ static bool decrypt(Course *c, const CvswAction *a)
         return stop(c, CVSW_DROP_ESP);
     }
     memcpy(head, f->head, f->flow.l4);
-    mend_ip(f, head + f->flow.l3, next, len);
+    fix_ip(f, head + f->flow.l3, next, len);
     iov[0] = (struct iovec) { head, f->flow.l4 };
     iov[1] = (struct iovec) { c->run->opened, len };
     if (!cvsw_frame_take(clear, iov, 2, &none)) {
@@ -228,7 +228,7 @@ static bool decrypt(Course *c, const CvswAction *a)
 
 /* --- the list ------------------------------------------------------------- */
 
-static bool change(Course *c, const CvswAction *a)
+static bool change(Pass *c, const CvswAction *a)
 {
     switch (cvsw_rewrite(c->frame, a)) {
     case CVSW_REWRITE_TTL:
@@ -240,10 +240,10 @@ static bool change(Course *c, const CvswAction *a)
     }
 }
 
-static bool go_to_group(Course *c, uint32_t id);
+static bool run_group(Pass *c, uint32_t id);
 
 /* Returns: false if the list must stop here */
-static bool carry_out(Course *c, const CvswAction *a)
+static bool execute(Pass *c, const CvswAction *a)
 {
     switch (a->type) {
     case CVSW_ACTION_OUTPUT:
@@ -264,16 +264,16 @@ static bool carry_out(Course *c, const CvswAction *a)
     case CVSW_ACTION_ANSWER_ARP:
         return cvsw_answer_arp(c->frame, a->mac) || stop(c, CVSW_DROP_NOT_ARP);
     case CVSW_ACTION_GROUP:
-        return go_to_group(c, a->group);
+        return run_group(c, a->group);
     default:
         return change(c, a);
     }
 }
 
-static void carry_out_all(Course *c, const CvswAction *actions, unsigned len)
+static void execute_all(Pass *c, const CvswAction *actions, unsigned len)
 {
     for (unsigned i = 0; i < len; i++) {
-        if (!carry_out(c, &actions[i])) {
+        if (!execute(c, &actions[i])) {
             break;
         }
     }
@@ -281,7 +281,7 @@ static void carry_out_all(Course *c, const CvswAction *actions, unsigned len)
 
 /* --- groups --------------------------------------------------------------- */
 
-static bool may_copy(Course *c)
+static bool may_copy(Pass *c)
 {
     if (c->copies++ < CVSW_COPIES_MAX) {
         return true;
@@ -296,7 +296,7 @@ static bool may_copy(Course *c)
  * A bucket that forwards to another group gets here a second time.  Its frame
  * is still equal to @run->copy, because the bucket has no other action.
  */
-static bool go_to_group(Course *c, uint32_t id)
+static bool run_group(Pass *c, uint32_t id)
 {
     CvswGroup *group = cvsw_groups_find(cvsw_table_groups(c->run->table), id);
     const CvswLeave leave = c->leave;
@@ -312,7 +312,7 @@ static bool go_to_group(Course *c, uint32_t id)
         }
         bucket->packets++;
         bucket->octets += c->frame->size;
-        carry_out_all(c, bucket->actions, bucket->actions_len);
+        execute_all(c, bucket->actions, bucket->actions_len);
         cvsw_frame_copy(c->frame, &c->run->copy);
         c->leave = leave;
     }
@@ -320,7 +320,7 @@ static bool go_to_group(Course *c, uint32_t id)
 }
 
 /* Returns: false if no flow matches */
-static bool look_up(Course *c)
+static bool look_up(Pass *c)
 {
     CvswEntry *entry;
     CvswKey key;
@@ -332,7 +332,7 @@ static bool look_up(Course *c)
         return false;
     }
     cvsw_entry_hit(entry, c->frame->size, c->now_ms);
-    carry_out_all(c, entry->actions, entry->actions_len);
+    execute_all(c, entry->actions, entry->actions_len);
     return true;
 }
 
@@ -344,7 +344,7 @@ static bool ends_in_decap(const CvswEntry *entry)
 }
 
 /* Looks up a decapsulated frame a second time, unless it was sent already. */
-static void look_inside(Course *c)
+static void look_up_inner(Pass *c)
 {
     if (c->left || !c->inside || !ends_in_decap(c->entry)) {
         return;
@@ -356,7 +356,7 @@ static void look_inside(Course *c)
 }
 
 /* Returns: false if the frame has no flow and must be passed on unchanged */
-static bool miss(Course *c)
+static bool miss(Pass *c)
 {
     uint32_t port = other_port(c->in_port);
 
@@ -420,7 +420,7 @@ static void run_in_pieces(CvswRun *run, uint32_t in_port,
 bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
               int iovcnt, const PacketOffload *offload, uint64_t now_ms)
 {
-    Course c = {
+    Pass c = {
         .run = run,
         .frame = &run->frame,
         .in_port = in_port,
@@ -440,7 +440,7 @@ bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
     if (!look_up(&c)) {
         return miss(&c);
     }
-    look_inside(&c);
+    look_up_inner(&c);
     if (!c.left) {
         drop(run, in_port, CVSW_DROP_FLOW);
     }

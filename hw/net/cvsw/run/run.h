@@ -93,17 +93,17 @@ typedef struct CvswRun {
     /* Does the wire accept super-frames in tunnels now?  NULL: never. */
     bool (*wire_cuts)(void *opaque);
     /* Called for each dropped frame, after it was counted; or NULL. */
-    void (*told_drop)(void *opaque, uint32_t in_port, CvswDrop why);
+    void (*on_drop)(void *opaque, uint32_t in_port, CvswDrop why);
     void *opaque;
     bool drop_misses;
     uint16_t mtu;               /* of the guest's packets; 0: not set */
     uint16_t link_mtu;          /* of the wire; 0: unknown */
     /* The frame that is being emitted was decapsulated. */
     bool out_of_tunnel;
-    uint64_t whole;             /* super-frames sent whole in a tunnel */
-    uint64_t told;              /* ICMP errors to the guest */
-    uint64_t told_ms;           /* time of the last update of @told_now */
-    unsigned told_now;          /* recent ICMP errors, for the rate limit */
+    uint64_t sent_whole;        /* super-frames sent whole in a tunnel */
+    uint64_t icmp_errors;       /* ICMP errors to the guest */
+    uint64_t icmp_ms;           /* time of the last update of @icmp_recent */
+    unsigned icmp_recent;       /* recent ICMP errors, for the rate limit */
     uint64_t dropped[2][CVSW_DROPS];    /* [0]: from the guest */
     uint64_t esp[ESP_RESULTS];  /* reasons for CVSW_DROP_ESP */
     CvswFrame frame, inner;

@@ -15,7 +15,7 @@ typedef struct Writer {
     void (*put)(void *opaque, const void *record, size_t len);
     void *opaque;
     uint64_t now_ms;
-    GByteArray *told;
+    GByteArray *message;
 } Writer;
 
 static void put_nic(Writer *w, const CvswState *s, bool with_sas)
@@ -44,12 +44,12 @@ static void put_group(const CvswGroup *group, void *data)
     packet_put64(record + GROUP_AGE, w->now_ms - group->made_ms);
     packet_put64(record + GROUP_PACKETS, group->packets);
     packet_put64(record + GROUP_OCTETS, group->octets);
-    g_byte_array_set_size(w->told, 0);
-    cvsw_of_group_mod_build(w->told, 0, group);
-    g_assert(GROUP_MOD + w->told->len + group->buckets_len * BUCKET_LEN <=
+    g_byte_array_set_size(w->message, 0);
+    cvsw_of_group_mod_build(w->message, 0, group);
+    g_assert(GROUP_MOD + w->message->len + group->buckets_len * BUCKET_LEN <=
              sizeof(record));
-    memcpy(p, w->told->data, w->told->len);
-    p += w->told->len;
+    memcpy(p, w->message->data, w->message->len);
+    p += w->message->len;
     for (unsigned i = 0; i < group->buckets_len; i++, p += BUCKET_LEN) {
         packet_put64(p, group->buckets[i].packets);
         packet_put64(p + 8, group->buckets[i].octets);
@@ -70,11 +70,11 @@ static void put_flow(const CvswEntry *entry, void *data)
     packet_put64(record + FLOW_IDLE, w->now_ms - entry->used_ms);
     packet_put64(record + FLOW_PACKETS, entry->packets);
     packet_put64(record + FLOW_OCTETS, entry->octets);
-    g_byte_array_set_size(w->told, 0);
-    cvsw_of_flow_mod_build(w->told, OFP13_VERSION, 0, entry);
-    g_assert(FLOW_MOD + w->told->len <= sizeof(record));
-    memcpy(record + FLOW_MOD, w->told->data, w->told->len);
-    w->put(w->opaque, record, FLOW_MOD + w->told->len);
+    g_byte_array_set_size(w->message, 0);
+    cvsw_of_flow_mod_build(w->message, OFP13_VERSION, 0, entry);
+    g_assert(FLOW_MOD + w->message->len <= sizeof(record));
+    memcpy(record + FLOW_MOD, w->message->data, w->message->len);
+    w->put(w->opaque, record, FLOW_MOD + w->message->len);
 }
 
 static void put_sa(uint32_t number, const EspSaConfig *config, EspSa *sa,
@@ -108,8 +108,8 @@ void cvsw_state_save(const CvswState *state, bool with_sas, uint64_t now_ms,
                      void (*put)(void *opaque, const void *record, size_t len),
                      void *opaque)
 {
-    g_autoptr(GByteArray) told = g_byte_array_new();
-    Writer w = { put, opaque, now_ms, told };
+    g_autoptr(GByteArray) message = g_byte_array_new();
+    Writer w = { put, opaque, now_ms, message };
 
     put_nic(&w, state, with_sas);
     cvsw_groups_foreach(cvsw_table_groups(state->table), put_group, &w);

@@ -144,7 +144,7 @@ static char *take_group(CvswStateReader *r, const uint8_t *record, size_t len)
     g_auto(CvswGroupMod) mod = { 0 };
     unsigned number = num_groups(r) + 1;
     CvswGroupFault fault;
-    CvswOfFault told;
+    CvswOfFault code;
     const char *why;
 
     if (!r->has_begun || number > r->groups) {
@@ -156,9 +156,9 @@ static char *take_group(CvswStateReader *r, const uint8_t *record, size_t len)
     }
     fault = cvsw_table_group_mod(r->to->table, &mod, r->now_ms);
     if (fault != CVSW_GROUP_OK) {
-        told = cvsw_of_group_fault(fault);
+        code = cvsw_of_group_fault(fault);
         return g_strdup_printf("group %u: %s", number,
-                               cvsw_of_error(OFP13_VERSION, told)->name);
+                               cvsw_of_error(OFP13_VERSION, code)->name);
     }
     go_on(cvsw_groups_find(cvsw_table_groups(r->to->table), mod.id), record,
           record + GROUP_MOD +

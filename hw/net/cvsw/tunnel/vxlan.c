@@ -209,8 +209,8 @@ static bool is_datagram(const CvswFrame *outer)
 }
 
 /* Checks that the outer frame's offload is true of the inner frame. */
-static bool is_as_said(const CvswFrame *outer, size_t at, size_t len,
-                       const CvswFrame *inner)
+static bool offload_is_valid(const CvswFrame *outer, size_t at, size_t len,
+                             const CvswFrame *inner)
 {
     const PacketOffload *offload = &inner->offload;
 
@@ -251,7 +251,7 @@ CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
     parts = packet_iov_slice(iov, parts, at, len - CVSW_VXLAN_HEAD_LEN, rest,
                              CVSW_PARTS_MAX);
     if (parts < 0 || !cvsw_frame_take(inner, rest, parts, &offload) ||
-        !is_as_said(outer, at, len, inner)) {
+        !offload_is_valid(outer, at, len, inner)) {
         return CVSW_DECAP_HEADER;
     }
     *vni = packet_get32(vxlan + 4) >> 8;

@@ -47,7 +47,7 @@ static void schedule(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 
 void mip6_adverts_begin(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
-    b->prefixes_told = a->link.version;
+    b->prefixes_version = a->link.version;
     schedule(a, now, b);
 }
 
@@ -76,7 +76,7 @@ void mip6_adverts_changed(Mip6Agent *a, int64_t now)
 
 uint8_t mip6_adverts_status(const Mip6Agent *a, const Mip6AgentBinding *b)
 {
-    return b->prefixes_told == a->link.version ? MIP6_BA_ACCEPTED
+    return b->prefixes_version == a->link.version ? MIP6_BA_ACCEPTED
                                                : MIP6_BA_PREFIX_DISCOVERY;
 }
 
@@ -106,7 +106,7 @@ void mip6_adverts_solicited(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                             uint16_t id)
 {
     b->advert_id = id;
-    b->prefixes_told = a->link.version;
+    b->prefixes_version = a->link.version;
     a->solicited++;
     send_advert(a, now, b);
     schedule(a, now, b);

@@ -64,7 +64,7 @@ typedef struct Mip6AgentBinding {
     Mip6Due advert;             /* time of the next prefix advertisement */
     uint8_t advert_tries;       /* repetitions without an answer */
     uint16_t advert_id;         /* of the last one */
-    uint32_t prefixes_told;     /* version that the node knows */
+    uint32_t prefixes_version;  /* version that the node knows */
 } Mip6AgentBinding;
 
 /* What the host needs to forward a binding's packets by itself. */
@@ -175,7 +175,7 @@ typedef struct Mip6Agent {
     uint64_t answered[256];     /* acknowledgements, by status */
     uint64_t errors;            /* Binding Errors and ICMPv6 answers sent */
     uint64_t muted;             /* not sent because of the rate limit */
-    int64_t errors_paid;        /* state of the rate limit */
+    int64_t errors_until;       /* state of the rate limit */
     uint64_t sent, received;    /* of all mobile nodes, by way of the agent */
     uint64_t stragglers;        /* packets from previous care-of addresses */
     uint64_t solicited;         /* solicited prefix advertisements sent */

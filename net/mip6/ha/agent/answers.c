@@ -64,22 +64,22 @@ void mip6_agent_signal(Mip6Agent *a, const struct in6_addr *home,
 }
 
 /* A token bucket of ERRORS_BURST. */
-bool mip6_agent_may_tell(Mip6Agent *a, int64_t now)
+bool mip6_agent_may_send_error(Mip6Agent *a, int64_t now)
 {
-    int64_t paid = MAX(a->errors_paid, now - ERRORS_BURST * ERROR_TIME);
+    int64_t rate_until = MAX(a->errors_until, now - ERRORS_BURST * ERROR_TIME);
 
-    if (paid + ERROR_TIME > now) {
+    if (rate_until + ERROR_TIME > now) {
         a->muted++;
         return false;
     }
-    a->errors_paid = paid + ERROR_TIME;
+    a->errors_until = rate_until + ERROR_TIME;
     a->errors++;
     return true;
 }
 
-void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
-                           uint8_t code, uint32_t arg, const uint8_t *p,
-                           size_t len)
+void mip6_agent_send_icmp6_error(Mip6Agent *a, int64_t now, uint8_t type,
+                                 uint8_t code, uint32_t arg, const uint8_t *p,
+                                 size_t len)
 {
     uint8_t error[PACKET_IP6_MTU_MIN];
 
@@ -88,7 +88,7 @@ void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
     }
     len = packet_icmp6_error(error, sizeof(error), &a->config.address, HOPS,
                              type, code, arg, p, len);
-    if (len && mip6_agent_may_tell(a, now)) {
+    if (len && mip6_agent_may_send_error(a, now)) {
         a->ops->forward(a->opaque, error, len);
     }
 }
@@ -96,9 +96,9 @@ void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
 /*
  * With ESP it has a routing header, because the home address is the selector.
  */
-void mip6_agent_tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
-                             const struct in6_addr *to,
-                             const struct in6_addr *home)
+void mip6_agent_send_binding_error(Mip6Agent *a, int64_t now, uint8_t status,
+                                   const struct in6_addr *to,
+                                   const struct in6_addr *home)
 {
     uint8_t packet[PACKET_IP6_LEN + MIP6_RH2_LEN + 64 + MIP6_PROTECT_MORE];
     uint8_t *at = packet + PACKET_IP6_LEN;
@@ -111,7 +111,7 @@ void mip6_agent_tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
     };
 
     if (IN6_IS_ADDR_MULTICAST(to) || IN6_IS_ADDR_UNSPECIFIED(to) ||
-        !mip6_agent_may_tell(a, now)) {
+        !mip6_agent_may_send_error(a, now)) {
         return;
     }
     if (a->opened) {

@@ -30,9 +30,9 @@ static bool is_believed(const Mip6Agent *a, const uint8_t *inner, size_t len)
  * Finds the binding of a packet that was sent on from a previous care-of
  * address.
  */
-static Mip6AgentBinding *straggles(const Mip6Agent *a, int64_t now,
-                                   const PacketIp6 *outer,
-                                   const PacketIp6 *inner)
+static Mip6AgentBinding *binding_of_straggler(const Mip6Agent *a, int64_t now,
+                                              const PacketIp6 *outer,
+                                              const PacketIp6 *inner)
 {
     Mip6AgentBinding *b = mip6_agent_bound(a, &inner->dst);
 
@@ -51,7 +51,8 @@ static void send_after(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     size_t len = PACKET_IP6_LEN + ip->payload;
 
     if (ip->hops <= 1) {
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TIME_EXCEEDED, 0, 0, p, len);
+        mip6_agent_send_icmp6_error(a, now, PACKET_ICMP6_TIME_EXCEEDED, 0, 0,
+                                    p, len);
         mip6_agent_drop(a, MIP6_AGENT_HOP_LIMIT);
         return;
     }
@@ -92,7 +93,7 @@ static void take_inner(Mip6Agent *a, int64_t now, PacketIp6 *ip,
 static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
                            PacketIp6 *ip, uint8_t *inner)
 {
-    Mip6AgentBinding *b = straggles(a, now, outer, ip);
+    Mip6AgentBinding *b = binding_of_straggler(a, now, outer, ip);
 
     if (b) {
         send_after(a, now, b, ip, inner);
@@ -106,8 +107,8 @@ static void take_straggler(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
         mip6_agent_drop(a, MIP6_AGENT_WRONG_SOURCE);
     } else {
         /* The node that has sent it learns that it must register. */
-        mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &outer->src,
-                                &ip->src);
+        mip6_agent_send_binding_error(a, now, MIP6_BE_UNKNOWN_BINDING,
+                                      &outer->src, &ip->src);
         mip6_agent_drop(a, MIP6_AGENT_NO_BINDING);
     }
 }

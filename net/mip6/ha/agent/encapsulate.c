@@ -8,7 +8,7 @@
 #include "net/packet/octets.h"
 
 #define TUNNELLED_MAX   2048u
-#define HOMES_MAX       64u     /* at a care-of address, for told_binding() */
+#define HOMES_MAX       64u     /* at a care-of address */
 #define PATH_MTU_LIVES  (600 * SECOND)          /* RFC 8201 section 4 */
 
 static void forward_behind(Mip6Agent *a, const void *head, size_t head_len,
@@ -111,7 +111,8 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     }
     most = MAX(most, PACKET_IP6_MTU_MIN);
     if (len > most) {
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_TOO_BIG, 0, most, p, len);
+        mip6_agent_send_icmp6_error(a, now, PACKET_ICMP6_TOO_BIG, 0, most, p,
+                                    len);
         mip6_agent_drop(a, MIP6_AGENT_TOO_BIG);
         return false;
     }
@@ -141,23 +142,23 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
  * care-of address and SPI. A node has few home addresses, so at most HOMES_MAX
  * with the same care-of address are compared.
  */
-static Mip6AgentBinding *told_binding(const Mip6Agent *a,
-                                      const Mip6PathTold *told)
+static Mip6AgentBinding *binding_of_error(const Mip6Agent *a,
+                                          const Mip6PathError *error)
 {
-    const Mip6GroupsNode *node = mip6_groups_node(&a->groups, &told->care_of);
+    const Mip6GroupsNode *node = mip6_groups_node(&a->groups, &error->care_of);
     Mip6AgentBinding *b;
     const Mip6Keys *keys;
 
-    if (told->inner) {
-        b = mip6_agent_bound(a, &told->home);
-        return b && packet_ip6_equal(&b->care_of, &told->care_of) &&
+    if (error->inner) {
+        b = mip6_agent_bound(a, &error->home);
+        return b && packet_ip6_equal(&b->care_of, &error->care_of) &&
                !mip6_keyring_of(a->config.keys, &b->home) ? b : NULL;
     }
     for (guint i = 0; node && i < MIN(node->owners->len, HOMES_MAX); i++) {
         b = g_ptr_array_index(node->owners, i);
         keys = mip6_keyring_of(a->config.keys, &b->home);
-        if (keys && mip6_protect_is_ours(keys->protect, told->outer,
-                                         told->outer_len)) {
+        if (keys && mip6_protect_is_ours(keys->protect, error->outer,
+                                         error->outer_len)) {
             return b;
         }
     }
@@ -168,28 +169,28 @@ bool mip6_agent_path_error(Mip6Agent *a, int64_t now, const uint8_t *p,
                            size_t offset, size_t len)
 {
     Mip6AgentBinding *b;
-    Mip6PathTold told;
+    Mip6PathError error;
     uint8_t type, code;
     uint32_t arg;
 
-    if (!mip6_path_error(&told, &a->config.address, p, offset, len)) {
+    if (!mip6_path_error(&error, &a->config.address, p, offset, len)) {
         return false;
     }
-    b = told_binding(a, &told);
+    b = binding_of_error(a, &error);
     if (!b) {
         return false;
     }
-    if (told.type == PACKET_ICMP6_TOO_BIG &&
-        told.mtu < tunnel_room(a, now, b) + PACKET_IP6_LEN) {
-        b->path_mtu = told.mtu;
+    if (error.type == PACKET_ICMP6_TOO_BIG &&
+        error.mtu < tunnel_room(a, now, b) + PACKET_IP6_LEN) {
+        b->path_mtu = error.mtu;
         b->path_until = now + PATH_MTU_LIVES;
         mip6_agent_let_pass(a, b);
     }
-    if (mip6_path_translate(&told,
+    if (mip6_path_translate(&error,
                             MAX(tunnel_room(a, now, b), PACKET_IP6_MTU_MIN),
                             &type, &code, &arg)) {
-        mip6_agent_tell_icmp6(a, now, type, code, arg, told.inner,
-                              told.inner_len);
+        mip6_agent_send_icmp6_error(a, now, type, code, arg, error.inner,
+                                    error.inner_len);
     }
     return true;
 }

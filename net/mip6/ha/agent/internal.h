@@ -39,10 +39,10 @@ void mip6_agent_drop(Mip6Agent *a, Mip6AgentDrop why);
 bool mip6_agent_believes(const Mip6Agent *a, const struct in6_addr *home);
 
 /**
- * mip6_agent_may_tell: may an error, or another unauthenticated answer, be sent
- * (RFC 4443 section 2.4 (f))? The call counts it as sent or muted.
+ * mip6_agent_may_send_error: may an error, or another unauthenticated answer,
+ * be sent (RFC 4443 section 2.4 (f))? The call counts it as sent or muted.
  */
-bool mip6_agent_may_tell(Mip6Agent *a, int64_t now);
+bool mip6_agent_may_send_error(Mip6Agent *a, int64_t now);
 
 /**
  * mip6_agent_signal: send a message to the node of @home, with ESP if it has
@@ -53,20 +53,20 @@ void mip6_agent_signal(Mip6Agent *a, const struct in6_addr *home,
                        uint8_t *packet, size_t len);
 
 /**
- * mip6_agent_tell_icmp6: answer a packet with an ICMPv6 error
+ * mip6_agent_send_icmp6_error: answer a packet with an ICMPv6 error
  * @arg: the second word of the error
  */
-void mip6_agent_tell_icmp6(Mip6Agent *a, int64_t now, uint8_t type,
-                           uint8_t code, uint32_t arg, const uint8_t *p,
-                           size_t len);
+void mip6_agent_send_icmp6_error(Mip6Agent *a, int64_t now, uint8_t type,
+                                 uint8_t code, uint32_t arg, const uint8_t *p,
+                                 size_t len);
 
 /**
- * mip6_agent_tell_binding: send a Binding Error (RFC 6275 section 9.3.3) about
- * @home to @to
+ * mip6_agent_send_binding_error: send a Binding Error (RFC 6275 section 9.3.3)
+ * about @home to @to
  */
-void mip6_agent_tell_binding(Mip6Agent *a, int64_t now, uint8_t status,
-                             const struct in6_addr *to,
-                             const struct in6_addr *home);
+void mip6_agent_send_binding_error(Mip6Agent *a, int64_t now, uint8_t status,
+                                   const struct in6_addr *to,
+                                   const struct in6_addr *home);
 
 /**
  * mip6_agent_acknowledge: send a Binding Acknowledgement (section 9.5.4)

@@ -18,8 +18,8 @@ static void tell_short(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
     size_t there = len - ext->offset;
 
     if (there >= 8 && (p[ext->offset + 1] + 1u) * 8 <= there) {
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, 0,
-                              ext->offset + 1, p, len);
+        mip6_agent_send_icmp6_error(a, now, PACKET_ICMP6_PARAMETER, 0,
+                                    ext->offset + 1, p, len);
     }
 }
 
@@ -50,13 +50,13 @@ void mip6_agent_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         return;
     case MIP6_MH_UNKNOWN:
         /* Section 9.2: with the home address, if the packet has one. */
-        mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_MH, &ip->src,
-                                options ? &home : &in6addr_any);
+        mip6_agent_send_binding_error(a, now, MIP6_BE_UNKNOWN_MH, &ip->src,
+                                      options ? &home : &in6addr_any);
         mip6_agent_drop(a, MIP6_AGENT_UNKNOWN_MH);
         return;
     case MIP6_MH_PAYLOAD_PROTO:
-        mip6_agent_tell_icmp6(a, now, PACKET_ICMP6_PARAMETER, 0, ext->offset, p,
-                              len);
+        mip6_agent_send_icmp6_error(a, now, PACKET_ICMP6_PARAMETER, 0,
+                                    ext->offset, p, len);
         mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
         return;
     case MIP6_MH_SHORT:
@@ -89,7 +89,7 @@ void mip6_agent_icmp6(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
                                 ext->offset, len);
     if (!len) {
         mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
-    } else if (mip6_agent_may_tell(a, now)) {
+    } else if (mip6_agent_may_send_error(a, now)) {
         a->ops->forward(a->opaque, answer, len);
     }
 }
@@ -118,10 +118,10 @@ void mip6_agent_solicitation(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
     }
     b = mip6_agent_bound(a, &home);
     if (!b || !packet_ip6_equal(&b->care_of, &ip->src)) {
-        mip6_agent_tell_binding(a, now, MIP6_BE_UNKNOWN_BINDING, &ip->src,
-                                &home);
+        mip6_agent_send_binding_error(a, now, MIP6_BE_UNKNOWN_BINDING, &ip->src,
+                                      &home);
         mip6_agent_drop(a, MIP6_AGENT_NO_BINDING);
-    } else if (mip6_agent_may_tell(a, now)) {
+    } else if (mip6_agent_may_send_error(a, now)) {
         mip6_adverts_solicited(a, now, b, m.id);
     }
 }

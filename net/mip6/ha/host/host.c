@@ -399,7 +399,7 @@ static void answer(Mip6HaHost *h, const PacketNd *nd, const uint8_t *src_mac)
             PACKET_NA_OVERRIDE | (probe ? 0 : PACKET_NA_SOLICITED));
 }
 
-Mip6HaHeard mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd)
+Mip6HaEvent mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd)
 {
     struct sockaddr_ll from;
     socklen_t from_len = sizeof(from);

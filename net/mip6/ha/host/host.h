@@ -64,12 +64,12 @@ void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home);
  * mip6_ha_host_link: receive a frame from the home link, and answer it
  * @nd: the message, if the agent needs it
  */
-typedef enum Mip6HaHeard {
+typedef enum Mip6HaEvent {
     MIP6_HA_NOTHING,
     MIP6_HA_CLAIM,              /* a node has, or probes, @nd->target */
     MIP6_HA_ROUTER,             /* a router advertisement */
-} Mip6HaHeard;
+} Mip6HaEvent;
 
-Mip6HaHeard mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd);
+Mip6HaEvent mip6_ha_host_link(Mip6HaHost *h, PacketNd *nd);
 
 #endif /* NET_MIP6_HA_HOST_H */

@@ -140,12 +140,13 @@ bool mip6_keyring_add(Mip6Keyring *ring, const struct in6_addr *home,
 
 bool mip6_keys_may_signal(Mip6Keys *keys, int64_t now)
 {
-    int64_t paid = MAX(keys->paid, now - MIP6_KEYS_BURST * SIGNAL_TIME);
+    int64_t rate_until = MAX(keys->rate_until,
+                             now - MIP6_KEYS_BURST * SIGNAL_TIME);
 
-    if (paid + SIGNAL_TIME > now) {
+    if (rate_until + SIGNAL_TIME > now) {
         return false;
     }
-    keys->paid = paid + SIGNAL_TIME;
+    keys->rate_until = rate_until + SIGNAL_TIME;
     return true;
 }
 

@@ -12,7 +12,7 @@ typedef struct Mip6Keys {
     Mip6Protect *protect;
     bool has_window;            /* for inbound signalling */
     uint64_t kept;              /* highest number in the state file */
-    int64_t paid;               /* state of the rate limit */
+    int64_t rate_until;         /* state of the rate limit */
 } Mip6Keys;
 
 typedef struct Mip6Keyring Mip6Keyring;

@@ -106,14 +106,14 @@ void mip6_ha_link_agents(const Mip6HaLink *l, int64_t now,
 
 /* --- prefixes ------------------------------------------------------------- */
 
-static uint32_t left(const Mip6HaPrefix *p, int64_t now, uint32_t said)
+static uint32_t left(const Mip6HaPrefix *p, int64_t now, uint32_t advertised)
 {
     int64_t passed = (now - p->when) / SECOND;
 
-    if (said == PACKET_ND_INFINITE || p->fixed) {
-        return said;
+    if (advertised == PACKET_ND_INFINITE || p->fixed) {
+        return advertised;
     }
-    return passed < said ? said - passed : 0;
+    return passed < advertised ? advertised - passed : 0;
 }
 
 static bool same_prefix(const PacketNdPrefix *a, const PacketNdPrefix *b)
@@ -131,7 +131,7 @@ static bool is_home(const Mip6HaLink *l, const PacketNdPrefix *p)
 static Mip6HaPrefix *find_prefix(Mip6HaLink *l, const PacketNdPrefix *prefix)
 {
     for (unsigned i = 0; i < l->prefixes; i++) {
-        if (same_prefix(&l->prefix[i].said, prefix)) {
+        if (same_prefix(&l->prefix[i].advertised, prefix)) {
             return &l->prefix[i];
         }
     }
@@ -151,10 +151,11 @@ static bool goes_on(const Mip6HaPrefix *p, int64_t now, uint32_t before,
  * Stores a prefix. Unless @quiet, a change is advertised to mobile nodes.
  * Returns: false if the table is full.
  */
-static bool say(Mip6HaLink *l, int64_t now, const PacketNdPrefix *said,
-                bool fixed, bool quiet)
+static bool store_prefix(Mip6HaLink *l, int64_t now,
+                         const PacketNdPrefix *advertised, bool fixed,
+                         bool quiet)
 {
-    Mip6HaPrefix *p = find_prefix(l, said);
+    Mip6HaPrefix *p = find_prefix(l, advertised);
     bool changed = !p;
 
     if (!p) {
@@ -163,16 +164,21 @@ static bool say(Mip6HaLink *l, int64_t now, const PacketNdPrefix *said,
         }
         p = &l->prefix[l->prefixes++];
     } else {
-        changed = p->said.on_link != said->on_link ||
-                  p->said.autonomous != said->autonomous ||
-                  !goes_on(p, now, p->said.valid, said->valid) ||
-                  !goes_on(p, now, p->said.preferred, said->preferred);
+        changed = p->advertised.on_link != advertised->on_link ||
+                  p->advertised.autonomous != advertised->autonomous ||
+                  !goes_on(p, now, p->advertised.valid, advertised->valid) ||
+                  !goes_on(p, now, p->advertised.preferred,
+                           advertised->preferred);
     }
-    *p = (Mip6HaPrefix) { .said = *said, .when = now, .fixed = fixed };
-    p->said.router_address = false;
+    *p = (Mip6HaPrefix) {
+        .advertised = *advertised,
+        .when = now,
+        .fixed = fixed,
+    };
+    p->advertised.router_address = false;
     if (changed && !quiet) {
         l->version++;
-        l->deprecated = is_home(l, said) && !said->preferred;
+        l->deprecated = is_home(l, advertised) && !advertised->preferred;
     }
     return true;
 }
@@ -185,7 +191,8 @@ static void forget_old(Mip6HaLink *l, int64_t now)
     for (unsigned i = 0; i < l->prefixes; i++) {
         const Mip6HaPrefix *p = &l->prefix[i];
 
-        if (left(p, now, p->said.valid) || now - p->when < 86400 * SECOND) {
+        if (left(p, now, p->advertised.valid) ||
+            now - p->when < 86400 * SECOND) {
             l->prefix[kept++] = *p;
         }
     }
@@ -207,17 +214,17 @@ void mip6_ha_link_configure(Mip6HaLink *l, int64_t now,
         if (p) {
             was[p - l->prefix] = false;
         }
-        say(l, now, &prefix[i], true, quiet);
+        store_prefix(l, now, &prefix[i], true, quiet);
     }
     for (unsigned i = 0; i < l->prefixes; i++) {
-        if (was[i] && is_home(l, &l->prefix[i].said)) {
+        if (was[i] && is_home(l, &l->prefix[i].advertised)) {
             l->prefix[i].fixed = false;
             l->prefix[i].when = now;
         } else if (was[i]) {
-            PacketNdPrefix gone = l->prefix[i].said;
+            PacketNdPrefix gone = l->prefix[i].advertised;
 
             gone.valid = gone.preferred = 0;
-            say(l, now, &gone, true, quiet);
+            store_prefix(l, now, &gone, true, quiet);
         }
     }
 }
@@ -238,7 +245,7 @@ void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *nd)
         if ((!known || !known->fixed) && p->preferred <= p->valid &&
             !IN6_IS_ADDR_LINKLOCAL(&p->prefix) &&
             !IN6_IS_ADDR_MULTICAST(&p->prefix)) {
-            say(l, now, p, false, quiet);
+            store_prefix(l, now, p, false, quiet);
         }
         if (is_home(l, p)) {
             l->managed = ra->managed;
@@ -255,9 +262,9 @@ void mip6_ha_link_prefixes(const Mip6HaLink *l, int64_t now, Mip6Icmp *m)
     for (unsigned i = 0; i < l->prefixes; i++) {
         const Mip6HaPrefix *p = &l->prefix[i];
 
-        m->prefix[i] = p->said;
-        m->prefix[i].valid = left(p, now, p->said.valid);
-        m->prefix[i].preferred = left(p, now, p->said.preferred);
+        m->prefix[i] = p->advertised;
+        m->prefix[i].valid = left(p, now, p->advertised.valid);
+        m->prefix[i].preferred = left(p, now, p->advertised.preferred);
     }
 }
 
@@ -267,9 +274,9 @@ bool mip6_ha_link_left(const Mip6HaLink *l, int64_t now, uint32_t *valid,
     for (unsigned i = 0; i < l->prefixes; i++) {
         const Mip6HaPrefix *p = &l->prefix[i];
 
-        if (is_home(l, &p->said)) {
-            *valid = left(p, now, p->said.valid);
-            *preferred = left(p, now, p->said.preferred);
+        if (is_home(l, &p->advertised)) {
+            *valid = left(p, now, p->advertised.valid);
+            *preferred = left(p, now, p->advertised.preferred);
             return true;
         }
     }

@@ -19,7 +19,7 @@ typedef struct Mip6HaPeer {
 } Mip6HaPeer;
 
 typedef struct Mip6HaPrefix {
-    PacketNdPrefix said;        /* as advertised or configured */
+    PacketNdPrefix advertised;  /* as advertised or configured */
     int64_t when;               /* time of the advertisement */
     bool fixed;                 /* configured: its lifetimes are constant */
 } Mip6HaPrefix;

@@ -26,7 +26,7 @@ static bool is_error(uint8_t type)
     return type >= PACKET_ICMP6_UNREACHABLE && type <= PACKET_ICMP6_PARAMETER;
 }
 
-bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
+bool mip6_path_error(Mip6PathError *error, const struct in6_addr *agent,
                      const uint8_t *packet, size_t offset, size_t len)
 {
     const uint8_t *icmp = packet + offset, *outer = icmp + ICMP6_LEN;
@@ -42,48 +42,48 @@ bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
         !packet_ip6_walk(&ext, outer, left) || ext.fragment_offset) {
         return false;
     }
-    *told = (Mip6PathTold) {
+    *error = (Mip6PathError) {
         .type = icmp[0], .code = icmp[1],
         .outer = outer, .outer_len = left,
     };
-    if (told->type == PACKET_ICMP6_TOO_BIG) {
-        told->mtu = packet_get32(icmp + 4);
+    if (error->type == PACKET_ICMP6_TOO_BIG) {
+        error->mtu = packet_get32(icmp + 4);
         /*
          * RFC 8201 section 4; the packet must be larger than the MTU in the
          * error.
          */
-        if (told->mtu < PACKET_IP6_MTU_MIN ||
-            PACKET_IP6_LEN + packet_get16(outer + 4) <= told->mtu) {
+        if (error->mtu < PACKET_IP6_MTU_MIN ||
+            PACKET_IP6_LEN + packet_get16(outer + 4) <= error->mtu) {
             return false;
         }
     }
-    memcpy(&told->care_of, outer + 24, sizeof(told->care_of));
+    memcpy(&error->care_of, outer + 24, sizeof(error->care_of));
     if (ext.next == PACKET_PROTO_IP6 && ext.offset + PACKET_IP6_LEN <= left) {
-        told->inner = outer + ext.offset;
-        told->inner_len = left - ext.offset;
-        memcpy(&told->home, told->inner + 24, sizeof(told->home));
+        error->inner = outer + ext.offset;
+        error->inner_len = left - ext.offset;
+        memcpy(&error->home, error->inner + 24, sizeof(error->home));
     }
-    return told->inner || ext.next == PACKET_PROTO_ESP;
+    return error->inner || ext.next == PACKET_PROTO_ESP;
 }
 
-bool mip6_path_translate(const Mip6PathTold *told, size_t room, uint8_t *type,
+bool mip6_path_translate(const Mip6PathError *error, size_t room, uint8_t *type,
                          uint8_t *code, uint32_t *arg)
 {
-    if (!told->inner) {
+    if (!error->inner) {
         return false;
     }
-    if (told->type == PACKET_ICMP6_TOO_BIG) {
+    if (error->type == PACKET_ICMP6_TOO_BIG) {
         *type = PACKET_ICMP6_TOO_BIG;
         *code = 0;
         *arg = room;
         /* Otherwise the packet would fit now. */
-        return PACKET_IP6_LEN + packet_get16(told->inner + 4) > room;
+        return PACKET_IP6_LEN + packet_get16(error->inner + 4) > room;
     }
     *type = PACKET_ICMP6_UNREACHABLE;
     *code = ADDRESS_UNREACHABLE;
     *arg = 0;
     /* Reassembly of the agent's fragments timed out: the path itself works. */
-    return told->type != PACKET_ICMP6_TIME_EXCEEDED || told->code == 0;
+    return error->type != PACKET_ICMP6_TIME_EXCEEDED || error->code == 0;
 }
 
 void mip6_path_fragment(uint8_t head[MIP6_PATH_HEAD_LEN],

@@ -14,7 +14,7 @@
 #define MIP6_PATH_HEAD_LEN  (PACKET_IP6_LEN + PACKET_IP6_FRAGMENT_LEN)
 
 /* A parsed ICMPv6 error about a tunnelled packet. */
-typedef struct Mip6PathTold {
+typedef struct Mip6PathError {
     uint8_t type, code;
     uint32_t mtu;               /* "packet too big": PACKET_IP6_MTU_MIN.. */
     struct in6_addr care_of;
@@ -23,7 +23,7 @@ typedef struct Mip6PathTold {
     const uint8_t *inner;       /* its inner header; NULL: with ESP, ... */
     size_t inner_len;           /* ... it is not readable */
     struct in6_addr home;       /* inner destination, if @inner is set */
-} Mip6PathTold;
+} Mip6PathError;
 
 /**
  * mip6_path_error: parse an ICMPv6 message to the agent
@@ -33,21 +33,21 @@ typedef struct Mip6PathTold {
  * Returns: false if it is not an error about a tunnelled packet of @agent, is
  * damaged or implausible, or quotes too little to identify the tunnel
  */
-bool mip6_path_error(Mip6PathTold *told, const struct in6_addr *agent,
+bool mip6_path_error(Mip6PathError *error, const struct in6_addr *agent,
                      const uint8_t *packet, size_t offset, size_t len);
 
 /**
  * mip6_path_translate: convert it to an error for the inner packet's sender
  * (RFC 2473 section 8.2)
  * @room: maximum length of a packet for the tunnel now
- * @type, @code, @arg: set to those of the ICMPv6 error about @told->inner
+ * @type, @code, @arg: set to those of the ICMPv6 error about @error->inner
  *
  * A node that refuses the tunnel header counts as unreachable: RFC 2473 has
  * another rule only for an option that the agent does not send.
  *
  * Returns: false if no error must be sent
  */
-bool mip6_path_translate(const Mip6PathTold *told, size_t room, uint8_t *type,
+bool mip6_path_translate(const Mip6PathError *error, size_t room, uint8_t *type,
                          uint8_t *code, uint32_t *arg);
 
 /**

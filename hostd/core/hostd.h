@@ -42,7 +42,7 @@ typedef struct HostdOps {
     bool (*is_vm)(void *opaque, const void *peer, const HostdVm *vm,
                   GError **errp);
 
-    /** tell: write a line to the log */
+    /** log_line: write a line to the log */
     void (*log_line)(void *opaque, const char *text);
 } HostdOps;
 

@@ -14,7 +14,7 @@
  * a bridge or switch in the kernel.  This can change at any time, so the answer
  * is refreshed when it is older than PORT_MS.
  *
- * In the other direction, super-frames in tunnels always reach the guest's NIC.
+ * In the other direction, super-frames in tunnels are always for this NIC.
  * The offload is requested when the first frame was decapsulated: for a NIC
  * without tunnels, the kernel keeps segmenting.
  */

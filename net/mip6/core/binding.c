@@ -24,7 +24,7 @@
  * is no binding, otherwise after 1 s; the interval doubles each time up to 32 s
  * and stays there, because a VM cannot give up. A refusal that is not about the
  * sequence number is handled like a missing answer, but with the longest
- * interval at once, because the agent has answered.
+ * interval at once, because the agent is not likely to change its mind.
  *
  * While a new care-of address is being registered, the old binding exists until
  * its lifetime ends. The state is BOUND only if the binding is for the current

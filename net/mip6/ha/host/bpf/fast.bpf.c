@@ -11,13 +11,14 @@
  * (agent/encapsulate.c, agent/decapsulate.c); the kernel forwards it. All other
  * packets are left unchanged and reach the agent.
  *
- * A packet is simple if it is
- *   for a bound home address, fits into the tunnel without fragments, and
- *   is not sent by the agent;
- *   or for the agent, from the care-of address of a binding, with next header
- *   41,
- *   an inner source that is the binding's home address, and an inner
- *   destination that is neither multicast, link-local nor the agent.
+ * There are two kinds of simple packets:
+ *
+ *   - Packets for a bound home address that fit into the tunnel without
+ *     fragments and are not sent by the agent.
+ *   - Packets for the agent from the care-of address of a binding, with next
+ *     header 41, an inner source that is the binding's home address, and an
+ *     inner destination that is neither multicast, link-local nor the agent.
+ *
  * Packets of a node that sends a lot at the time are not simple: the agent
  * coalesces their TCP segments (net/stage/gather), which saves more work in all
  * routers after it than its wakeups cost. The node returns to the fast path

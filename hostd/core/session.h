@@ -15,7 +15,7 @@ typedef struct HostdSession HostdSession;
 /**
  * hostd_session_new: create a session for a client
  * @root: true if the client is root
- * @peer: for HostdOps.believe
+ * @peer: for HostdOps.is_vm
  */
 HostdSession *hostd_session_new(Hostd *h, bool root, const void *peer);
 void hostd_session_free(HostdSession *s);

@@ -14,7 +14,7 @@ typedef struct HostdServer HostdServer;
 /**
  * hostd_server_new: listen
  * @path: of the socket, mode 0666; a stale socket is replaced
- * @h: executes the requests; its HostdOps.believe gets a HostdPeer
+ * @h: executes the requests; its HostdOps.is_vm gets a HostdPeer
  */
 HostdServer *hostd_server_new(const char *path, Hostd *h, GError **errp);
 

@@ -436,7 +436,7 @@ void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd)
     }
     if (is_to_be_asked(&p->late, address) &&
         !memcmp(p->late.receiver[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN)) {
-        return;                 /* the error may be about the old binding */
+        return;                 /* it may be about the old binding */
     }
     p->late.receiver[address].is_known = true;
     p->late.receiver[address].is_agent = false;

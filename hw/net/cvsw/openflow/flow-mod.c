@@ -32,7 +32,7 @@ static CvswOfFault set_command(CvswFlowMod *mod, unsigned command)
     return CVSW_OF_OK;
 }
 
-/* DELETE ignores actions and timeouts. */
+/* Resets the members that the command does not use. */
 static void forget_unused(CvswFlowMod *mod)
 {
     if (is_delete(mod)) {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "tests/unit/server-fixture.h"
 
 #define ASKED       (1u << 16)

@@ -11,8 +11,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/proxy.h"
-#include "net/dns/wire.h"
+#include "net/dns/proxy/proxy.h"
+#include "net/dns/wire/wire.h"
 
 #define MAX_OUT 256
 

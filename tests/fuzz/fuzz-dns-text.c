@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/fields.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/text/master.h"
 #include "net/dns/text/print.h"
 

@@ -12,7 +12,7 @@
 #include <glib.h>
 
 #include "net/dns/client/config/anchors.h"
-#include "net/dns/verdict.h"
+#include "net/dns/upstream/verdict.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

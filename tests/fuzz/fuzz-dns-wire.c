@@ -7,8 +7,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/nat64-discovery.h"
-#include "net/dns/wire.h"
+#include "net/dns/proxy/nat64-discovery.h"
+#include "net/dns/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

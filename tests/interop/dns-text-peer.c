@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/dns/fields.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/text/master.h"
 #include "net/dns/text/number.h"
 #include "net/dns/text/print.h"

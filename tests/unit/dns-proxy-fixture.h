@@ -5,8 +5,8 @@
 
 #include <glib.h>
 
-#include "net/dns/proxy.h"
-#include "net/dns/wire.h"
+#include "net/dns/proxy/proxy.h"
+#include "net/dns/wire/wire.h"
 
 #define MAX_SENT (2 * DNS_PROXY_MAX_REQUESTS + 64)
 #define NO_EDE (-1)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dns-text-fixture.h"
-#include "net/dns/fields.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/text/print.h"
 
 static int hear_record(void *opaque, const DnsMasterRecord *record)

@@ -3,7 +3,7 @@
 #ifndef DNS_UPDATE_MESSAGE_H
 #define DNS_UPDATE_MESSAGE_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 typedef struct UpdateLine {
     unsigned section;           /* ANSWER: prerequisite, AUTHORITY: update */

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/dns/checker.h"
-#include "net/dns/upstream.h"
+#include "net/dns/upstream/checker.h"
+#include "net/dns/upstream/upstream.h"
 
 #define ANCHOR "signed.example. IN DS 1 13 2 E06D44B80B8F1D39A95C0B0D7C65D084" \
                "58E880409BBC683457104237C7F8EC8D\n"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "vmmnet/dns.h"
 
 typedef struct World {

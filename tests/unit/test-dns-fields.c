@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/fields.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/fields.h"
+#include "net/dns/wire/wire.h"
 
 #define OCTETS(text)    ((const uint8_t *)(text))
 #define WIRE(number, text) \

@@ -8,7 +8,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/nat64-discovery.h"
+#include "net/dns/proxy/nat64-discovery.h"
 
 typedef struct Msg {
     uint8_t buf[2048];

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/dns/own-zones.h"
+#include "net/dns/own/zones.h"
 #include "zone-fixture.h"
 
 static const ZoneLine lines[] = {

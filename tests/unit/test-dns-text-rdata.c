@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dns-text-fixture.h"
-#include "net/dns/fields.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/text/rdata.h"
 #include "net/dns/text/types.h"
 

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/dns/upstream.h"
-#include "net/dns/wire.h"
+#include "net/dns/upstream/upstream.h"
+#include "net/dns/wire/wire.h"
 
 #define MAX_REQUESTS 128
 #define TYPE_SPF 99

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/verdict.h"
+#include "net/dns/upstream/verdict.h"
 
 #define NO_EDE VMMNET_DNS_NO_EDE
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/server/server-internal.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "tests/unit/server-dns-fixture.h"
 
 #define MAX_HELD        4096

@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 
 #include "hw/vmrpc/face/virtio-vmrpc.h"
-#include "net/dns/trust-anchor.h"
+#include "net/dns/upstream/trust-anchor.h"
 #include "qapi/error.h"
 #include "qemu/cutils.h"
 

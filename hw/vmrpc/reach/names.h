@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <glib.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define VMRPC_NAMES_DEFAULT_SIZE 4096
 #define VMRPC_NAMES_MAX_SIZE 65536

@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 
 #include "hw/vmrpc/server/server.h"
-#include "net/dns/own-zones.h"
-#include "net/dns/proxy.h"
-#include "net/dns/upstream.h"
+#include "net/dns/own/zones.h"
+#include "net/dns/proxy/proxy.h"
+#include "net/dns/upstream/upstream.h"
 
 /*
  * Sockets that are looked at while nobody else can use the server.  Each takes

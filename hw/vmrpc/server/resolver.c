@@ -46,8 +46,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "net/dns/nat64-discovery.h"
-#include "net/dns/wire.h"
+#include "net/dns/proxy/nat64-discovery.h"
+#include "net/dns/wire/wire.h"
 
 #define DNS_PORT                53
 

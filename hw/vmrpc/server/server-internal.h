@@ -36,9 +36,9 @@
 #include "hw/vmrpc/server/server.h"
 #include "hw/vmrpc/wire/sockopt.h"
 #include "hw/vmrpc/server/watched-file.h"
-#include "net/dns/own-zones.h"
-#include "net/dns/proxy.h"
-#include "net/dns/upstream.h"
+#include "net/dns/own/zones.h"
+#include "net/dns/proxy/proxy.h"
+#include "net/dns/upstream/upstream.h"
 
 /* For what -ftrivial-auto-var-init would clear, call after call. */
 #define VMRPC_UNINITIALIZED     __attribute__((uninitialized))

@@ -23,7 +23,7 @@
 #include "hw/vmrpc/reach/names.h"
 #include "hw/vmrpc/reach/nat64-list.h"
 #include "hw/vmrpc/reach/policy.h"
-#include "net/dns/upstream.h"
+#include "net/dns/upstream/upstream.h"
 #include "net/packet/nat64.h"
 
 /* Where the NAT64 prefix comes from. */

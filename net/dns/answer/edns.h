@@ -9,7 +9,7 @@
 #ifndef NET_DNS_ANSWER_EDNS_H
 #define NET_DNS_ANSWER_EDNS_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define DNS_OPT_LEN             11  /* of OPT without options */
 #define DNS_OPTION_HEAD         4   /* code and length */

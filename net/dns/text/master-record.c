@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "net/dns/rrtype.h"
 #include "net/dns/text/master-internal.h"
 #include "net/dns/text/number.h"
 #include "net/dns/text/types.h"
+#include "net/dns/wire/rrtype.h"
 #include "net/packet/octets.h"
 
 /* --- reports ------------------------------------------------------------- */

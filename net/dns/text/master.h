@@ -14,7 +14,7 @@
 #define NET_DNS_TEXT_MASTER_H
 
 #include "net/dns/text/lex.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define DNS_MASTER_INCLUDES_MAX     16          /* files within one another */
 #define DNS_MASTER_GENERATE_MAX     (1 << 24)   /* lines of one $GENERATE */

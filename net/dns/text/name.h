@@ -4,7 +4,7 @@
 #define NET_DNS_TEXT_NAME_H
 
 #include "net/dns/text/lex.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /**
  * dns_name_read: a name of a token, relative to @origin without a final dot

@@ -3,9 +3,9 @@
 #ifndef NET_DNS_TEXT_RDATA_INTERNAL_H
 #define NET_DNS_TEXT_RDATA_INTERNAL_H
 
-#include "net/dns/fields.h"
 #include "net/dns/text/codes.h"
 #include "net/dns/text/rdata.h"
+#include "net/dns/wire/fields.h"
 
 /* --- reading: a token ahead ---------------------------------------------- */
 

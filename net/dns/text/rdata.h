@@ -9,7 +9,7 @@
 #define NET_DNS_TEXT_RDATA_H
 
 #include "net/dns/text/lex.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define DNS_RDATA_MAX       UINT16_MAX
 /* A bitmap of all types as TYPEn, beside a name */

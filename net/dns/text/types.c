@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/dns/text/types.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define KEY_OCTETS      8
 #define KEY_FLAGS_BIT   (1 << 16)   /* sets no bit, as in "HOST" */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/dns/rrtype.h"
+#include "net/dns/wire/rrtype.h"
 
 #define DNS_MNEMONIC_MAX    12  /* octets with the NUL */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "net/dns/unbound/why.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /* The first that is in the text */
 static const struct {

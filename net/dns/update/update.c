@@ -14,35 +14,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "net/dns/fields.h"
 #include "net/dns/update/change/changes.h"
 #include "net/dns/update/request.h"
+#include "net/dns/wire/fields.h"
 #include "net/packet/octets.h"
 
 #define WKS             11
 #define WKS_KEY_LEN     5       /* address and protocol */
 
 /* --- pieces --------------------------------------------------------------- */
-
-bool update_take(UpdateRequest *r, const DnsRr *rr, ZoneRecord *record)
-{
-    int len = dns_rdata_take(r->msg, rr, r->zone.qclass, r->rdata);
-
-    *record = (ZoneRecord) { rr->type, len, rr->ttl, r->rdata };
-    return len >= 0;
-}
-
-const DnsNode *update_node(UpdateRequest *r, const DnsName *name,
-                           uint16_t *rcode)
-{
-    const DnsNode *node = dns_edit_node(r->edit, name);
-
-    if (!node && errno) {
-        *rcode = update_refuse(r, DNS_RCODE_SERVFAIL,
-                               "the zone cannot be read");
-    }
-    return node;
-}
 
 static uint16_t from_errno(UpdateRequest *r, int ret)
 {

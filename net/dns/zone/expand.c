@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records of an image as they were before they were compressed */
-#include "net/dns/rrtype.h"
+#include "net/dns/wire/rrtype.h"
 #include "net/dns/zone/expand.h"
 #include "net/packet/octets.h"
 

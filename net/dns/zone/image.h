@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "net/dns/zone/format.h"
 
 /* A fault of an image, for people */

@@ -3,7 +3,7 @@
 #ifndef NET_DNS_ZONE_ORDER_H
 #define NET_DNS_ZONE_ORDER_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /**
  * zone_name_compare: which name comes first?

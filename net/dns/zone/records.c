@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net/dns/fields.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/zone/fold.h"
 #include "net/dns/zone/records.h"
 #include "net/packet/octets.h"

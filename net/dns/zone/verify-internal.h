@@ -28,13 +28,22 @@ typedef struct ZoneVerify {
     uint8_t rdata[ZONE_EXPANDED_MAX];
 } ZoneVerify;
 
-/** zone_verify_fault: @offset is in the section.  Returns: false. */
-bool zone_verify_fault(ZoneVerify *verify, const char *what,
-                       ZoneSection section, uint64_t offset);
-
-/** zone_verify_header_fault: the same for the header page. */
-bool zone_verify_header_fault(ZoneVerify *verify, const char *what,
-                              uint64_t offset);
+/**
+ * zone_verify_fault: note the fault that ends the verification
+ * @what: a constant sentence
+ * @offset: octets from the start of the section
+ *
+ * Returns: false.
+ */
+static inline bool zone_verify_fault(ZoneVerify *v, const char *what,
+                                     ZoneSection section, uint64_t offset)
+{
+    *v->fault = (ZoneFault) {
+        what, zone_section_name(section),
+        v->image->section[section].offset + offset,
+    };
+    return false;
+}
 
 /** zone_verify_records: the node at @at of NODES by itself. */
 bool zone_verify_records(ZoneVerify *verify, const ZoneNode *node,

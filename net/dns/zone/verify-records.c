@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Is a node of an image what docs/dns-image.md says, taken by itself? */
-#include "net/dns/fields.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/zone/records.h"
 #include "net/dns/zone/verify-internal.h"
 #include "net/packet/octets.h"

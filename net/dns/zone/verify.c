@@ -16,17 +16,7 @@
 
 #define REF_LEN     4
 
-bool zone_verify_fault(ZoneVerify *v, const char *what, ZoneSection section,
-                       uint64_t offset)
-{
-    *v->fault = (ZoneFault) {
-        what, zone_section_name(section),
-        v->image->section[section].offset + offset,
-    };
-    return false;
-}
-
-bool zone_verify_header_fault(ZoneVerify *v, const char *what, uint64_t offset)
+static bool header_fault(ZoneVerify *v, const char *what, uint64_t offset)
 {
     *v->fault = (ZoneFault) { what, "header", offset };
     return false;
@@ -50,17 +40,17 @@ static bool check_unused(ZoneVerify *v)
     uint64_t end = ZONE_H_SECTIONS + ZONE_SECTIONS * ZONE_S_SIZE;
 
     if (!is_zero(image->file + ZONE_H_BUCKETS + 4, 4)) {
-        return zone_verify_header_fault(v, "what is reserved is not 0",
+        return header_fault(v, "what is reserved is not 0",
                                         ZONE_H_BUCKETS + 4);
     }
     if (!is_zero(image->file + ZONE_H_ORIGIN + image->origin.len,
                  ZONE_H_SECTIONS - ZONE_H_ORIGIN - image->origin.len)) {
-        return zone_verify_header_fault(v, "there is something behind the "
+        return header_fault(v, "there is something behind the "
                                         "origin", ZONE_H_ORIGIN +
                                         image->origin.len);
     }
     if (!is_zero(image->file + end, ZONE_PAGE - end)) {
-        return zone_verify_header_fault(v, "the rest of the page is not 0",
+        return header_fault(v, "the rest of the page is not 0",
                                         end);
     }
     for (ZoneSection s = 0; s < ZONE_SECTIONS; s++) {
@@ -305,7 +295,7 @@ static bool check_numbers(ZoneVerify *v)
 
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         if (!numbers[i].is_right) {
-            return zone_verify_header_fault(v, numbers[i].what, numbers[i].at);
+            return header_fault(v, numbers[i].what, numbers[i].at);
         }
     }
     if (v->nsec3 * REF_LEN != image->section[ZONE_NSEC3].len) {

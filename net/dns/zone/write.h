@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 typedef struct ZoneRecord {
     uint16_t type;

@@ -10,7 +10,7 @@
 #ifndef VMMNET_DNS_CLIENT_ANCHORS_H
 #define VMMNET_DNS_CLIENT_ANCHORS_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /*
  * Is a name at or below the owner of a record in such a file, text of len

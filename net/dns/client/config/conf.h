@@ -6,7 +6,7 @@
 #ifndef VMMNET_DNS_CLIENT_CONF_H
 #define VMMNET_DNS_CLIENT_CONF_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "vmmnet/dns.h"
 
 #define DNSC_SERVERS_MAX        8

@@ -4,7 +4,7 @@
  */
 
 #include "net/dns/client/core/rcode.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 VmmnetDnsError dnsc_rcode_error(unsigned rcode)
 {

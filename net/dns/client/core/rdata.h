@@ -6,7 +6,7 @@
 #ifndef VMMNET_DNS_CLIENT_RDATA_H
 #define VMMNET_DNS_CLIENT_RDATA_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /*
  * The data of a record that dns_cursor_rr() of the same message found, into

@@ -7,7 +7,7 @@
 #ifndef VMMNET_DNS_CLIENT_RESULT_H
 #define VMMNET_DNS_CLIENT_RESULT_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "vmmnet/dns.h"
 
 #define DNSC_REASON_MAX 256

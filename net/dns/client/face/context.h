@@ -6,8 +6,8 @@
 #ifndef VMMNET_DNS_CLIENT_CONTEXT_H
 #define VMMNET_DNS_CLIENT_CONTEXT_H
 
-#include "net/dns/client/face/fetch.h"
 #include "net/dns/client/config/file.h"
+#include "net/dns/client/face/fetch.h"
 
 typedef struct DnscLookup DnscLookup;
 

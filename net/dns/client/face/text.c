@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "vmmnet/dns.h"
 
 const char *vmmnet_dns_error_text(VmmnetDnsError error)

@@ -7,7 +7,7 @@
 #define VMMNET_DNS_CLIENT_TCP_H
 
 #include "net/dns/client/net/port.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 typedef struct DnscTcp DnscTcp;
 

@@ -15,7 +15,7 @@
 #include "net/dns/server/core/limit.h"
 #include "net/dns/server/core/prefix.h"
 #include "net/dns/update/policy.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define DNSD_PORT               53
 #define DNSD_LISTEN_MAX         32

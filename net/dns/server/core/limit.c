@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "net/dns/server/core/limit.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "net/packet/siphash.h"
 
 #define WAYS            4

@@ -7,7 +7,7 @@
 
 #include "net/dns/answer/answer.h"
 #include "net/dns/server/core/metrics.h"
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define NAME "vmmnet_dnsd_"
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define DNSD_STREAM_PREFIX  2
 /* A longest message; and a longest reply behind others that fill no page */

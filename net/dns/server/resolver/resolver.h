@@ -7,8 +7,8 @@
 #ifndef NET_DNS_SERVER_RESOLVER_RESOLVER_H
 #define NET_DNS_SERVER_RESOLVER_RESOLVER_H
 
-#include "net/dns/server/workers/resolvers.h"
 #include "net/dns/server/host/sockets.h"
+#include "net/dns/server/workers/resolvers.h"
 
 typedef struct DnsdResolver DnsdResolver;
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "net/dns/answer/edns.h"
-#include "net/dns/rrtype.h"
 #include "net/dns/server/serve/resolved.h"
+#include "net/dns/wire/rrtype.h"
 #include "net/packet/octets.h"
 
 #define RR_TAIL         10      /* type, class, TTL, RDLENGTH */

@@ -24,9 +24,9 @@
  * - options of the reply.
  */
 #include "net/dns/answer/edns.h"
-#include "net/dns/rrtype.h"
 #include "net/dns/server/serve/chaos.h"
 #include "net/dns/server/serve/options.h"
+#include "net/dns/wire/rrtype.h"
 
 #define QUERY_MAX   4096        /* octets of one that waits for the resolver */
 

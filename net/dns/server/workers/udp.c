@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "net/dns/server/workers/control.h"
 #include "net/dns/server/workers/worker.h"
 
 #define IN_MAX          4096    /* no plain query is longer */
@@ -125,8 +126,8 @@ static void hand_over(DnsdWorker *w, const DnsdSocket *s,
 {
     const struct msghdr *hdr = &in->msg_hdr;
     DnsdBatch *b = w->udp.batch;
-    DnsdRequest *r = dnsd_worker_control(w, hdr->msg_iov->iov_base,
-                                         in->msg_len);
+    DnsdRequest *r = dnsd_control_request(w, hdr->msg_iov->iov_base,
+                                          in->msg_len);
     unsigned why;
 
     if (!r) {
@@ -223,7 +224,7 @@ static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
     }
     send_all(w, s, replies);
     if (b->held) {
-        dnsd_worker_send_control(w, b->held);
+        dnsd_control_send(w, b->held);
     }
 }
 

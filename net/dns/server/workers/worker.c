@@ -198,24 +198,3 @@ void dnsd_worker_stop(DnsdWorker *w)
     destroy(w);
 }
 
-/* --- the control thread --------------------------------------------------- */
-
-DnsdRequest *dnsd_worker_control(DnsdWorker *w, const uint8_t *msg, size_t len)
-{
-    DnsdRequest *request = dnsd_request_new(msg, len);
-
-    if (!request) {
-        dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
-    }
-    return request;
-}
-
-void dnsd_worker_send_control(DnsdWorker *w, DnsdRequest *first)
-{
-    DnsdRequest *left = dnsd_requests_put_all(w->control, first);
-
-    for (const DnsdRequest *r = left; r; r = r->next) {
-        dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
-    }
-    dnsd_requests_free(left);
-}

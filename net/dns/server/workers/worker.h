@@ -5,7 +5,7 @@
  * Each has its own sockets, buffers, connections, counters and rate limits; on
  * the way of a query it writes nothing that another thread reads, but its
  * counters, and reads nothing that another thread writes, but what
- * work/epoch.h is for.
+ * workers/epoch.h is for.
  */
 #ifndef NET_DNS_SERVER_WORKERS_WORKER_H
 #define NET_DNS_SERVER_WORKERS_WORKER_H
@@ -66,17 +66,5 @@ DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
 
 /** dnsd_worker_stop: and free it; connections are closed. */
 void dnsd_worker_stop(DnsdWorker *worker);
-
-/**
- * dnsd_worker_control: a request goes to the control thread
- *
- * Returns: NULL if there are too many, which is counted; else what the caller
- * fills and gives to dnsd_worker_send_control().
- */
-DnsdRequest *dnsd_worker_control(DnsdWorker *worker, const uint8_t *msg,
-                                 size_t len);
-
-/** dnsd_worker_send_control: a chain of those; what is too much is counted. */
-void dnsd_worker_send_control(DnsdWorker *worker, DnsdRequest *first);
 
 #endif /* NET_DNS_SERVER_WORKERS_WORKER_H */

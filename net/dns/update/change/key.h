@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 #include "net/dns/zone/fold.h"
 
 typedef struct NameKey {

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net/dns/fields.h"
 #include "net/dns/update/change/rdata.h"
+#include "net/dns/wire/fields.h"
 
 /* Octets of the fields that stand before names; -1: no name is behind it. */
 static int field_len(DnsFieldKind kind, const uint8_t *at, size_t left)

@@ -3,7 +3,7 @@
 #ifndef NET_DNS_UPDATE_CHANGE_RDATA_H
 #define NET_DNS_UPDATE_CHANGE_RDATA_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /**
  * dns_rdata_take: the RDATA of a record from dns_cursor_rr()

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/dns/fields.h"
 #include "net/dns/update/change/records.h"
+#include "net/dns/wire/fields.h"
 #include "net/packet/octets.h"
 
 #define RR_HEAD         12      /* as docs/dns-image.md has it */

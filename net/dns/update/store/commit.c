@@ -84,9 +84,9 @@ DnsLayer *store_make_top(DnsStore *s)
     if (!ret) {
         top = dns_layer_copy(&s->scratch, len);
         ret = top ? 0 : -ENOMEM;
-        dns_memory_clean(&s->scratch, len);
+        dns_memory_out_clean(&s->scratch, len);
     } else {
-        dns_memory_free(&s->scratch);
+        dns_memory_out_free(&s->scratch);
     }
     if (ret) {
         errno = -ret;

@@ -39,37 +39,6 @@ static int sync_folder(const Journal *j)
     return ret;
 }
 
-void journal_forget(JournalFile *file)
-{
-    if (file->fd >= 0) {
-        close(file->fd);
-    }
-    free(file->place);
-    *file = (JournalFile) { .fd = -1 };
-}
-
-int journal_index(JournalFile *file, uint64_t before, uint64_t offset)
-{
-    if (!file->changes) {
-        file->begin = before;
-    }
-    if (file->changes++ % JOURNAL_INDEX_EVERY) {
-        return 0;
-    }
-    if (file->places == file->room) {
-        size_t room = file->room ? 2 * file->room : 64;
-        JournalPlace *more = realloc(file->place, room * sizeof(*more));
-
-        if (!more) {
-            return -ENOMEM;
-        }
-        file->place = more;
-        file->room = room;
-    }
-    file->place[file->places++] = (JournalPlace) { before, offset };
-    return 0;
-}
-
 /* A whole file with a header and a base, under its final name */
 static int make_file(Journal *j, uint64_t identity, uint64_t position,
                      JournalFile *file)

@@ -126,17 +126,17 @@ static int grow_map(ZoneOut *out, uint64_t room, int flags, int fd)
     return 0;
 }
 
-int dns_memory_grow(ZoneOut *out, uint64_t room)
+int dns_memory_out_grow(ZoneOut *out, uint64_t room)
 {
     return grow_map(out, room, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-void dns_memory_clean(ZoneOut *out, uint64_t len)
+void dns_memory_out_clean(ZoneOut *out, uint64_t len)
 {
     memset(out->base, 0, len);
 }
 
-void dns_memory_free(ZoneOut *out)
+void dns_memory_out_free(ZoneOut *out)
 {
     if (out->base) {
         munmap(out->base, out->room);
@@ -167,7 +167,7 @@ int dns_file_out_close(DnsFileOut *file, uint64_t len)
     int ret = len && (ftruncate(file->fd, len) || fsync(file->fd)) ? -errno
                                                                    : 0;
 
-    dns_memory_free(&file->out);
+    dns_memory_out_free(&file->out);
     close(file->fd);
     return ret;
 }

@@ -50,13 +50,13 @@ DnsLayer *dns_layer_ref(DnsLayer *layer);
 void dns_layer_unref(DnsLayer *layer);
 
 /**
- * dns_memory_grow: ZoneOut's grow(), in anonymous memory
+ * dns_memory_out_grow: ZoneOut's grow(), in anonymous memory
  *
- * dns_memory_clean() makes the first @len octets zeros again.
+ * dns_memory_out_clean() makes the first @len octets zeros again.
  */
-int dns_memory_grow(ZoneOut *out, uint64_t room);
-void dns_memory_clean(ZoneOut *out, uint64_t len);
-void dns_memory_free(ZoneOut *out);
+int dns_memory_out_grow(ZoneOut *out, uint64_t room);
+void dns_memory_out_clean(ZoneOut *out, uint64_t len);
+void dns_memory_out_free(ZoneOut *out);
 
 /* An image that is written into a file */
 typedef struct DnsFileOut {

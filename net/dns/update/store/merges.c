@@ -51,7 +51,7 @@ static ZoneView view_of(const StoreMerge *m)
 static void run_merge(DnsMergeJob *job)
 {
     StoreMerge *m = (StoreMerge *)job;
-    ZoneOut out = { .grow = dns_memory_grow };
+    ZoneOut out = { .grow = dns_memory_out_grow };
     ZoneView view = view_of(m);
     uint64_t len;
 
@@ -60,7 +60,7 @@ static void run_merge(DnsMergeJob *job)
         m->out = dns_layer_copy(&out, len);
         m->error = m->out ? 0 : -ENOMEM;
     }
-    dns_memory_free(&out);
+    dns_memory_out_free(&out);
 }
 
 static void run_rebase(DnsMergeJob *job)

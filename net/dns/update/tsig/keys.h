@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 #define TSIG_SECRET_MAX     512
 #define TSIG_MAC_MAX        64

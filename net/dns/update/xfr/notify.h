@@ -3,7 +3,7 @@
 #ifndef NET_DNS_UPDATE_XFR_NOTIFY_H
 #define NET_DNS_UPDATE_XFR_NOTIFY_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /* RFC 1996 section 3.6: retransmission; the interval doubles from here */
 #define DNS_NOTIFY_FIRST_S      5

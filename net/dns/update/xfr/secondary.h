@@ -8,7 +8,7 @@
 #ifndef NET_DNS_UPDATE_XFR_SECONDARY_H
 #define NET_DNS_UPDATE_XFR_SECONDARY_H
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /* Limits of an SOA's times: a typing error is no flood and no silence */
 #define DNS_REFRESH_MIN     30

@@ -196,7 +196,7 @@ static void settle(Builder *b)
 
     if (b->key_len >= 0) {
         batch_settle(b->batch, build->rules->rrclass, build->report);
-        check_node(build->rules, b->batch,
+        check_settled_node(build->rules, b->batch,
                    &b->batch->node[b->batch->nodes - 1], build->report);
     }
     b->key_len = -1;

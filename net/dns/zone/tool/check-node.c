@@ -258,7 +258,7 @@ static void check_spf(Look *look)
     }
 }
 
-void check_node(const ZoneRules *rules, const Batch *batch,
+void check_settled_node(const ZoneRules *rules, const Batch *batch,
                 const BatchNode *node, Report *report)
 {
     Look look = { rules, batch, node, report, batch_name(batch, node), "" };

@@ -11,11 +11,11 @@ typedef struct ZoneRules {
 } ZoneRules;
 
 /**
- * check_node: a node that is settled
+ * check_settled_node: a node that is settled
  *
  * An error is what BIND does not load a zone with; all else is a warning.
  */
-void check_node(const ZoneRules *rules, const Batch *batch,
+void check_settled_node(const ZoneRules *rules, const Batch *batch,
                 const BatchNode *node, Report *report);
 
 #endif /* NET_DNS_ZONE_TOOL_CHECK_NODE_H */

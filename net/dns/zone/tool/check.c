@@ -132,7 +132,7 @@ static int check_files(char **words, size_t count)
     if (!ret) {
         ret = show_zone(&report, &made);
     } else if (ret < 0) {
-        ret = refuse(COMMAND, source_options.json, "%s: %s", zone_name,
+        ret = reject(COMMAND, source_options.json, "%s: %s", zone_name,
                      strerror(-ret));
     }
     if (out.base) {
@@ -144,7 +144,7 @@ static int check_files(char **words, size_t count)
 
 static int refuse_text(const char *path)
 {
-    return refuse(COMMAND, source_options.json, "%s: it is no zone image; to "
+    return reject(COMMAND, source_options.json, "%s: it is no zone image; to "
                   "check a master file, name its zone: --zone ZONE", path);
 }
 
@@ -162,7 +162,7 @@ static int run(char **words, size_t count)
     }
     is_one = image_file_is_one(words[0]);
     if (is_one < 0) {
-        return refuse(COMMAND, source_options.json, "%s: %s", words[0],
+        return reject(COMMAND, source_options.json, "%s: %s", words[0],
                       strerror(-is_one));
     }
     return is_one ? check_image(words[0]) : refuse_text(words[0]);

@@ -38,24 +38,24 @@ static int refuse_errno(const char *path, const char *dir, int error)
     switch (error) {
     case ENOSPC:
     case EDQUOT:
-        return refuse(COMMAND, json, "%s: the disk is full: %.0f MB "
+        return reject(COMMAND, json, "%s: the disk is full: %.0f MB "
                       "are free, and the zone needs more; nothing is changed",
                       path, statvfs(dir, &disk) ? 0 : (double)disk.f_bavail *
                       disk.f_frsize / MEGA);
     case ENOMEM:
-        return refuse(COMMAND, json, "%s: there is not enough memory: "
+        return reject(COMMAND, json, "%s: there is not enough memory: "
                       "say less with --memory; nothing is changed", path);
     case EISDIR:
-        return refuse(COMMAND, json, "%s: it is a folder: name a file "
+        return reject(COMMAND, json, "%s: it is a folder: name a file "
                       "with -o", path);
     case EINVAL:
-        return refuse(COMMAND, json, "%s: it is no regular file, and "
+        return reject(COMMAND, json, "%s: it is no regular file, and "
                       "an image cannot replace it", path);
     case EBUSY:
-        return refuse(COMMAND, json, "%s: another compile writes it "
+        return reject(COMMAND, json, "%s: another compile writes it "
                       "now; nothing is changed", path);
     default:
-        return refuse(COMMAND, json, "%s: %s; nothing is changed",
+        return reject(COMMAND, json, "%s: %s; nothing is changed",
                       path, strerror(error));
     }
 }
@@ -92,7 +92,7 @@ static int refuse_zone(const Report *report, const char *path)
         puts("}");
         return args_flush(EXIT_CANNOT);
     }
-    return refuse(COMMAND, false, "%s: the zone has %" PRIu64 " error%s; "
+    return reject(COMMAND, false, "%s: the zone has %" PRIu64 " error%s; "
                   "nothing is changed", path, report->count[SEVERITY_ERROR],
                   report->count[SEVERITY_ERROR] == 1 ? "" : "s");
 }
@@ -131,7 +131,7 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!path) {
-        return refuse(COMMAND, source_options.json, "%s", strerror(ENOMEM));
+        return reject(COMMAND, source_options.json, "%s", strerror(ENOMEM));
     }
     report_init(&report, source_options.json ? NULL : stderr, words[0],
                 source_options.messages);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net/dns/fields.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/zone/order.h"
 #include "net/dns/zone/tool/commands.h"
 #include "net/dns/zone/tool/image-file.h"
@@ -216,7 +216,7 @@ static int check_zones(const Diff *diff)
     dns_print_name(&new->origin, b);
     if (!dns_name_equal(&old->origin, &new->origin) ||
         old->rrclass != new->rrclass) {
-        return refuse(COMMAND, json, "%s is of the zone %s, %s of %s, or of "
+        return reject(COMMAND, json, "%s is of the zone %s, %s of %s, or of "
                       "another class: only images of one zone can be compared",
                       diff->old.file.path, a, diff->new.file.path, b);
     }
@@ -231,7 +231,7 @@ static int find_damage(Diff *diff, int ret)
     for (unsigned i = 0; i < 2; i++) {
         if (atomic_load(&sides[i]->file.image->failed)) {
             image_file_damaged(&sides[i]->file, why);
-            return refuse(COMMAND, false, "%s; what is printed is not all",
+            return reject(COMMAND, false, "%s; what is printed is not all",
                           why);
         }
     }
@@ -267,13 +267,13 @@ static int open_and_compare(Diff *diff, char **words)
     diff->old.sign = '-';
     diff->new.sign = '+';
     if (!image_file_open(&diff->old.file, words[0], why)) {
-        return refuse(COMMAND, json, "%s", why);
+        return reject(COMMAND, json, "%s", why);
     }
     if (image_file_open(&diff->new.file, words[1], why)) {
         ret = compare(diff);
         image_file_close(&diff->new.file);
     } else {
-        ret = refuse(COMMAND, json, "%s", why);
+        ret = reject(COMMAND, json, "%s", why);
     }
     image_file_close(&diff->old.file);
     return ret;
@@ -285,7 +285,7 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!diff) {
-        return refuse(COMMAND, json, "there is not enough memory");
+        return reject(COMMAND, json, "there is not enough memory");
     }
     ret = open_and_compare(diff, words);
     free(diff);

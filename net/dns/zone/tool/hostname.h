@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "net/dns/wire.h"
+#include "net/dns/wire/wire.h"
 
 /**
  * name_is_host: letters, digits and hyphens (RFC 952, RFC 1123 section 2.1)

@@ -22,7 +22,7 @@ void json_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
-int refuse(const char *command, bool json, const char *format, ...)
+int reject(const char *command, bool json, const char *format, ...)
 {
     char text[TEXT_MAX];
     va_list args;

@@ -19,7 +19,7 @@ void json_string(FILE *out, const char *text);
  *
  * Returns: EXIT_CANNOT.
  */
-int refuse(const char *command, bool json, const char *format, ...)
+int reject(const char *command, bool json, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif /* NET_DNS_ZONE_TOOL_JSON_H */

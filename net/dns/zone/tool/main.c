@@ -37,7 +37,7 @@ static int show_help(void)
     return args_flush(EXIT_DONE);
 }
 
-static int refuse_command(const char *word)
+static int reject(const char *word)
 {
     fprintf(stderr, PROGRAM ": '%s' is no command; there are", word);
     for (size_t i = 0; i < COMMANDS; i++) {
@@ -65,5 +65,5 @@ int main(int argc, char **argv)
             return args_run(PROGRAM, commands[i], argv + 2, argc - 2);
         }
     }
-    return refuse_command(argv[1]);
+    return reject(argv[1]);
 }

@@ -20,7 +20,7 @@ const ProgressStep make_steps[] = {
     { NULL, 0 },
 };
 
-unsigned make_threads(void)
+unsigned make_thread_count(void)
 {
     cpu_set_t set;
 

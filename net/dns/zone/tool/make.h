@@ -32,8 +32,8 @@ typedef struct Made {
 
 extern const ProgressStep make_steps[];
 
-/** make_threads: as many as there are processors to use */
-unsigned make_threads(void);
+/** make_thread_count: as many as there are processors to use */
+unsigned make_thread_count(void);
 
 /** make_memory: a quarter of what the machine has, RUNS_MEMORY_MIN or more */
 uint64_t make_memory(void);

@@ -116,14 +116,14 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!image_file_open(&file, words[0], why)) {
-        return refuse(COMMAND, false, "%s", why);
+        return reject(COMMAND, false, "%s", why);
     }
     setvbuf(stdout, NULL, _IOFBF, BUFFER);
-    ret = print_image(file.image) ? refuse(COMMAND, false, "there is not "
+    ret = print_image(file.image) ? reject(COMMAND, false, "there is not "
                                            "enough memory") : EXIT_DONE;
     if (atomic_load(&file.image->failed)) {
         image_file_damaged(&file, why);
-        ret = refuse(COMMAND, false, "%s; what is printed is not the whole "
+        ret = reject(COMMAND, false, "%s; what is printed is not the whole "
                      "zone", why);
     }
     image_file_close(&file);

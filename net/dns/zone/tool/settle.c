@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "net/dns/fields.h"
 #include "net/dns/text/print.h"
 #include "net/dns/text/types.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/zone/tool/settle.h"
 
 #define BATCH_OCTETS    (512u << 10)

@@ -168,7 +168,7 @@ static int show_none(const DnsName *name, const ZoneFound *found)
 
     dns_print_name(name, text);
     dns_print_name(&at, encloser);
-    return refuse(COMMAND, json, "%s does not exist in the zone; what there is "
+    return reject(COMMAND, json, "%s does not exist in the zone; what there is "
                   "of it is %s", text, encloser);
 }
 
@@ -212,7 +212,7 @@ static int find_and_show(ZoneImage *image, const DnsName *name, int type)
     case ZONE_FIND_OUTSIDE:
         dns_print_name(name, text);
         dns_print_name(&image->origin, origin);
-        return refuse(COMMAND, json, "%s is not within the zone %s", text,
+        return reject(COMMAND, json, "%s is not within the zone %s", text,
                       origin);
     case ZONE_FIND_NONE:
         return show_none(name, &found);
@@ -249,13 +249,13 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!image_file_open(&file, words[0], why)) {
-        return refuse(COMMAND, json, "%s", why);
+        return reject(COMMAND, json, "%s", why);
     }
     ret = count > 1 ? show_name(file.image, words, count)
                     : show_header(file.image);
     if (atomic_load(&file.image->failed)) {
         image_file_damaged(&file, why);
-        ret = refuse(COMMAND, json, "%s", why);
+        ret = reject(COMMAND, json, "%s", why);
     }
     image_file_close(&file);
     return args_flush(ret);

@@ -66,7 +66,7 @@ int source_make(const char *command, const char *zone, Make *make, Made *made)
     if (ret) {
         return ret;
     }
-    make->threads = options->threads ? options->threads : make_threads();
+    make->threads = options->threads ? options->threads : make_thread_count();
     make->memory = options->memory ? options->memory : make_memory();
     make->has_default_ttl = options->has_default_ttl;
     make->default_ttl = options->default_ttl;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A zone image (docs/dns-image.md) read into memory, for a VM */
+#ifndef NET_DNS_OWN_ZONE_H
+#define NET_DNS_OWN_ZONE_H
+
+#include <glib.h>
+
+#include "net/dns/zone/image.h"
+
+/* The largest image that is read, octets: it is in the memory of the VM. */
+#define DNS_OWN_ZONE_SIZE_MAX (256 << 20)
+
+typedef struct DnsOwnZone {
+    void *memory;
+    size_t len;
+    ZoneImage *image;
+} DnsOwnZone;
+
+/**
+ * dns_own_zone_read: the image at @path, every page of it checked
+ *
+ * Returns: NULL with @errp set, which says what is wrong and where, not of
+ * which file.
+ */
+DnsOwnZone *dns_own_zone_read(const char *path, GError **errp);
+void dns_own_zone_free(DnsOwnZone *zone);
+
+#endif /* NET_DNS_OWN_ZONE_H */

@@ -1,0 +1,746 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS proxy: what the guest is told
+ *
+ * An answer is built in the proxy's one buffer.  Its request has ended before
+ * it is handed over, so whatever the receiver does nothing is half done.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/proxy/internal.h"
+#include "net/dns/proxy/svcb-hints.h"
+
+#define OPT_LEN 11      /* without options */
+
+static size_t client_limit(const Client *client)
+{
+    if (client->transport == DNS_TRANSPORT_TCP) {
+        return DNS_MSG_MAX;
+    }
+    return client->has_edns ? MAX(client->edns.udp_size, DNS_UDP_MIN)
+                            : DNS_UDP_MIN;
+}
+
+/* An OPT fits behind the records, if only without the reason why. */
+static size_t records_limit(const Client *client)
+{
+    return client_limit(client) - (client->has_edns ? OPT_LEN : 0);
+}
+
+static void begin_answer(DnsProxy *p, const Client *client, DnsRcode rcode,
+                         DnsBuilder *b)
+{
+    dns_builder_init(b, p->out, records_limit(client), client->id,
+                     DNS_FLAG_QR | DNS_FLAG_RA |
+                     (client->flags & (DNS_FLAGS_OPCODE | DNS_FLAG_RD |
+                                       DNS_FLAG_CD)) |
+                     (rcode & DNS_FLAGS_RCODE));
+    if (client->has_question) {
+        /* Cannot fail: DNS_UDP_MIN holds the longest question */
+        dns_builder_question(b, &client->question);
+    }
+}
+
+/* ede: a DnsEde, or -1 for none */
+static DnsEdns edns_for(const Client *client, uint16_t rcode, int ede)
+{
+    return (DnsEdns) {
+        .udp_size = DNS_UDP_ADVERTISED,
+        .rcode_high = rcode >> 4,
+        .dnssec_ok = client->edns.dnssec_ok,
+        .has_ede = ede >= 0,
+        .ede = ede >= 0 ? ede : 0,
+    };
+}
+
+/*
+ * Add OPT where the guest speaks EDNS, hand over.  fits: every record went in.
+ * Else those before the first that did not are there, and TC: who cannot ask
+ * over TCP has something (RFC 2181 section 9), all others ask again.
+ */
+static void finish_answer(DnsProxy *p, const Client *client, DnsBuilder *b,
+                          bool fits, uint16_t rcode, int ede)
+{
+    DnsEdns edns = edns_for(client, rcode, ede);
+
+    if (!fits) {
+        p->counters.truncated++;
+        dns_builder_truncate(b);
+    }
+    b->size = client_limit(client);
+    if (client->has_edns && dns_builder_edns(b, &edns)) {
+        edns.has_ede = false;
+        dns_builder_edns(b, &edns);
+    }
+    p->ops->answer(p->opaque, client->token, p->out, b->len);
+}
+
+void dns_proxy_answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode,
+                           int ede)
+{
+    DnsBuilder b;
+
+    begin_answer(p, client, rcode, &b);
+    finish_answer(p, client, &b, true, rcode, ede);
+}
+
+/*
+ * Would the same query have the same answer, for the time of its TTLs?  Only
+ * one that came at once is known with its query.  Where A is asked for as well,
+ * its owner wants to hear of each reply to that.
+ */
+static bool may_keep(const DnsProxy *p, const Request *r)
+{
+    return r == p->of_query && !r->left_out &&
+           r->state[ASK_PLAIN] == ASK_UNUSED &&
+           r->kind != REQUEST_PTR &&
+           (r->kind != REQUEST_PASS || r->asked[ASK_MAIN].type != DNS_TYPE_A);
+}
+
+/* Remember the answer in p->out, which was counted by @counter. */
+static void keep(DnsProxy *p, const DnsBuilder *b, const Client *client,
+                 const DnsProxyAddress *addrs, size_t num, uint64_t *counter)
+{
+    DnsHeader header;
+
+    dns_header_parse(p->out, b->len, &header);
+    if (!(header.flags & DNS_FLAG_TC)) {
+        dns_memory_keep(p->memory, p->query, p->query_len, client->transport,
+                        p->ops->now_ms(p->opaque), p->out, b->len, addrs, num,
+                        counter);
+    }
+}
+
+/* The counter of an answer that was made of a reply with this RCODE, or NULL */
+static uint64_t *counter_of(DnsProxy *p, RequestKind kind, uint16_t rcode)
+{
+    if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
+        return NULL;
+    }
+    if (kind == REQUEST_PASS) {
+        return &p->counters.passed;
+    }
+    if (kind == REQUEST_SERVICE) {
+        return &p->counters.answers_service;
+    }
+    if (kind == REQUEST_ANY) {
+        return &p->counters.answers_any;
+    }
+    return rcode ? &p->counters.nxdomain : &p->counters.nodata;
+}
+
+/* The answer to r is in b: r is done, then hand it over */
+static void conclude(DnsProxy *p, Request *r, DnsBuilder *b, bool fits,
+                     uint16_t rcode, int ede)
+{
+    uint64_t *counter = may_keep(p, r) ? counter_of(p, r->kind, rcode) : NULL;
+    Client client = r->client;
+
+    dns_proxy_end_request(p, r);
+    finish_answer(p, &client, b, fits, rcode, ede);
+    if (counter) {
+        keep(p, b, &client, NULL, 0, counter);
+    }
+}
+
+void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter)
+{
+    DnsBuilder b;
+
+    (*counter)++;
+    begin_answer(p, &r->client, DNS_RCODE_SERVFAIL, &b);
+    conclude(p, r, &b, true, DNS_RCODE_SERVFAIL, ede);
+}
+
+/*
+ * A SOA that no zone has: it names nobody who could be asked or told.  For
+ * caches the owner is the zone; of the name's true one nothing is claimed.
+ */
+static bool add_own_soa(DnsBuilder *b, const DnsName *owner, uint32_t ttl)
+{
+    static const DnsName mname = {
+        .wire = "\7invalid", .len = sizeof("\7invalid"), .labels = 1,
+    };
+    static const DnsName rname = {
+        .wire = "\6nobody\7invalid", .len = sizeof("\6nobody\7invalid"),
+        .labels = 2,
+    };
+    const DnsSoa soa = {
+        .mname = mname, .rname = rname, .serial = 1, .refresh = 3600,
+        .retry = 1200, .expire = 604800, .minimum = ttl,
+    };
+
+    return !dns_builder_soa(b, DNS_SECTION_AUTHORITY, owner, ttl, &soa);
+}
+
+void dns_proxy_answer_nothing(DnsProxy *p, Request *r)
+{
+    DnsBuilder b;
+    bool fits;
+
+    p->counters.nxdomain++;
+    begin_answer(p, &r->client, DNS_RCODE_NXDOMAIN, &b);
+    fits = add_own_soa(&b, &r->client.question.name, DNS_PROXY_NOTHING_TTL);
+    conclude(p, r, &b, fits, DNS_RCODE_NXDOMAIN, -1);
+}
+
+static void count_negative(DnsProxy *p, uint16_t rcode)
+{
+    if (rcode == DNS_RCODE_NXDOMAIN) {
+        p->counters.nxdomain++;
+    } else {
+        p->counters.nodata++;
+    }
+}
+
+void dns_proxy_answer_local(DnsProxy *p, Request *r,
+                            const DnsLocalAnswer *local)
+{
+    const DnsName *name = &r->client.question.name;
+    bool fits = true;
+    DnsBuilder b;
+
+    begin_answer(p, &r->client, local->rcode, &b);
+    for (size_t i = 0; i < local->num_addrs; i++) {
+        fits = fits && !dns_builder_a(&b, DNS_SECTION_ANSWER, name,
+                                      DNS_LOCAL_TTL, local->addr[i]);
+    }
+    if (local->target) {
+        fits = fits && !dns_builder_name(&b, DNS_SECTION_ANSWER, name,
+                                         DNS_TYPE_PTR, DNS_LOCAL_TTL,
+                                         local->target);
+    }
+    if (local->num_addrs || local->target) {
+        p->counters.answers_local++;
+    } else {
+        count_negative(p, local->rcode);
+        fits = add_own_soa(&b, local->zone, DNS_LOCAL_TTL);
+    }
+    conclude(p, r, &b, fits, local->rcode, -1);
+}
+
+static void bad_reply(DnsProxy *p, Request *r)
+{
+    p->counters.replies_bad++;
+    dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_upstream);
+}
+
+/* Where the aliases of a reply go. */
+typedef struct AliasCopy {
+    DnsBuilder *b;
+    bool fits;
+} AliasCopy;
+
+static void copy_alias(void *opaque, const DnsName *name, uint32_t ttl,
+                       const DnsName *target)
+{
+    AliasCopy *copy = opaque;
+
+    copy->fits = copy->fits && !dns_builder_name(copy->b, DNS_SECTION_ANSWER,
+                                                 name, DNS_TYPE_CNAME, ttl,
+                                                 target);
+}
+
+/* Has the name, the end of its aliases, what was asked for? */
+static bool has_answer(const Reply *reply, const DnsName *end, uint32_t *ttl)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    if (reply->type == DNS_TYPE_ANY) {
+        *ttl = UINT32_MAX;
+        return !dns_reply_is_negative(reply);
+    }
+    if (!dns_reply_find(&cursor, end, reply->type, &rr)) {
+        return false;
+    }
+    *ttl = rr.ttl;
+    return true;
+}
+
+/*
+ * For how long "no" holds, RFC 2308.  Of what the guest is not told although
+ * the reply has it the reply does not say that, so we do.  A "no" of the
+ * upstream without SOA stays one that nobody caches.
+ */
+static bool add_soa(DnsBuilder *b, const Reply *reply, const DnsName *end)
+{
+    uint32_t ttl;
+    DnsRr rr;
+    DnsSoa soa;
+
+    if (dns_reply_soa(reply, end, &rr, &soa)) {
+        return !dns_builder_soa(b, DNS_SECTION_AUTHORITY, &rr.name, rr.ttl,
+                                &soa);
+    }
+    return !has_answer(reply, end, &ttl) ||
+           add_own_soa(b, end, MIN(ttl, DNS_PROXY_NEGATIVE_TTL));
+}
+
+static int upstream_ede(const Reply *reply)
+{
+    return reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1;
+}
+
+/* A client that sets DO or AD wants to know, RFC 6840 5.7 */
+static bool wants_ad(const Client *client)
+{
+    return client->edns.dnssec_ok || client->flags & DNS_FLAG_AD;
+}
+
+/*
+ * The upstream's message behind the guest's id and question, without the
+ * additional section: nothing before can point at that, its records are
+ * optional, and addresses there (of what an SRV or MX names) are those of the
+ * network.  Who asks for them here gets such as lead there.  AD is what the
+ * upstream says of what is left.
+ */
+static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
+{
+    const Client *client = &r->client;
+    uint16_t flags = reply->flags & ~DNS_FLAGS_RCODE;
+    uint16_t rcode = reply->rcode;
+    DnsBuilder b;
+    bool fits;
+
+    if (rcode > DNS_FLAGS_RCODE && !client->has_edns) {
+        rcode = DNS_RCODE_SERVFAIL;
+    }
+    if (!wants_ad(client)) {
+        flags &= ~DNS_FLAG_AD;
+    }
+    dns_builder_init(&b, p->out, records_limit(client), client->id,
+                     flags | (rcode & DNS_FLAGS_RCODE));
+    dns_builder_question(&b, &client->question);
+    fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len);
+    conclude(p, r, &b, fits, rcode, ede);
+}
+
+/*
+ * Is this reply the whole answer to one that asks for signatures?  NXDOMAIN is
+ * for all types, what proves NODATA is for the one that was asked.
+ */
+static bool is_proof(const Request *r, const Reply *reply)
+{
+    return r->client.edns.dnssec_ok && !reply->exists &&
+           (reply->rcode == DNS_RCODE_NXDOMAIN ||
+            reply->type == r->client.question.type) &&
+           dns_reply_is_negative(reply);
+}
+
+/* Is the name itself an alias? */
+static bool is_alias(const Reply *reply, const DnsName *name)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    return dns_reply_find(&cursor, name, DNS_TYPE_CNAME, &rr);
+}
+
+/* ANY of a name without address, be it an alias of one that does not exist */
+static bool is_any(const Request *r, const Reply *reply)
+{
+    const DnsQuestion *asked = &r->client.question;
+
+    return asked->type == DNS_TYPE_ANY && reply->type != DNS_TYPE_ANY &&
+           !reply->exists && (reply->rcode == DNS_RCODE_NOERROR ||
+                              is_alias(reply, &asked->name));
+}
+
+/* The name has something, which was not asked for.  ede: as begin_answer() */
+static void answer_any(DnsProxy *p, Request *r, const Reply *reply, int ede)
+{
+    /* As RFC 8482 section 4.2 has it: CPU, and an empty OS */
+    static const char hinfo[] = "\7RFC8482";
+    const DnsName *asked = &r->client.question.name;
+    DnsName name = *asked;
+    uint32_t ttl = UINT32_MAX;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
+    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return;
+    }
+    if (dns_name_equal(&name, asked)) {
+        copy.fits = !dns_builder_raw(&b, DNS_SECTION_ANSWER, asked,
+                                     DNS_TYPE_HINFO, DNS_CLASS_IN,
+                                     DNS_PROXY_NEGATIVE_TTL, hinfo,
+                                     sizeof(hinfo));
+    }
+    p->counters.answers_any++;
+    r->kind = REQUEST_ANY;
+    conclude(p, r, &b, copy.fits, DNS_RCODE_NOERROR, ede);
+}
+
+void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+    uint32_t ttl = UINT32_MAX;
+    int ede = r->blocked ? DNS_EDE_BLOCKED : -1;
+
+    if (is_any(r, reply)) {
+        answer_any(p, r, reply, ede);
+        return;
+    }
+    if (is_proof(r, reply)) {
+        count_negative(p, reply->rcode);
+        pass(p, r, reply, ede);
+        return;
+    }
+    begin_answer(p, &r->client, reply->rcode, &b);
+    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return;
+    }
+    copy.fits = copy.fits && add_soa(&b, reply, &name);
+    count_negative(p, reply->rcode);
+    conclude(p, r, &b, copy.fits, reply->rcode, ede);
+}
+
+/*** A from AAAA ***/
+
+typedef struct VirtualAddresses {
+    struct in_addr addr[DNS_PROXY_MAX_ADDRESSES];
+    DnsProxyAddress real[DNS_PROXY_MAX_ADDRESSES];
+    size_t count;
+    uint32_t ttl;           /* of all of them */
+    bool pool_full;
+} VirtualAddresses;
+
+/* alias_ttl: the least on the way to the address */
+static void map_one(DnsProxy *p, Request *r, const struct in6_addr *addr6,
+                    uint32_t ttl, uint32_t alias_ttl, VirtualAddresses *found)
+{
+    struct in_addr addr4;
+    uint32_t lease = 0;
+    int ret;
+
+    if (!dns_proxy_lets(p, r, addr6)) {
+        return;
+    }
+    if (found->count == DNS_PROXY_MAX_ADDRESSES) {
+        p->counters.addresses_over_limit++;
+        r->left_out = true;
+        return;
+    }
+    ret = p->ops->map(p->opaque, addr6, ttl, &addr4, &lease);
+    if (ret == -ENOSPC) {
+        p->counters.addresses_pool_full++;
+        found->pool_full = true;
+    } else if (ret) {
+        p->counters.addresses_unusable++;
+    } else {
+        found->real[found->count].addr6 = *addr6;
+        found->real[found->count].ttl = MIN(ttl, alias_ttl);
+        found->addr[found->count++] = addr4;
+        found->ttl = MIN(found->ttl, MIN(ttl, lease));
+    }
+    r->left_out |= ret;
+}
+
+/* Step (5): virtual addresses for the AAAA records of name, in their order */
+static void collect_virtual(DnsProxy *p, Request *r, const Reply *reply,
+                            const DnsName *name, uint32_t alias_ttl,
+                            VirtualAddresses *found)
+{
+    struct in6_addr addr6;
+    DnsCursor cursor;
+    DnsRr rr;
+
+    found->count = 0;
+    found->ttl = UINT32_MAX;
+    found->pool_full = false;
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_reply_find(&cursor, name, DNS_TYPE_AAAA, &rr)) {
+        if (!dns_rdata_aaaa(&cursor, &rr, &addr6)) {
+            map_one(p, r, &addr6, rr.ttl, alias_ttl, found);
+        }
+    }
+}
+
+/* Step (6) */
+bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t alias_ttl = UINT32_MAX;
+    VirtualAddresses found;
+    bool keeps;
+    Client client;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
+    if (dns_reply_follow(reply, &name, &alias_ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return true;
+    }
+    collect_virtual(p, r, reply, &name, alias_ttl, &found);
+    if (!found.count && found.pool_full) {
+        dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_pool_full);
+        return true;
+    }
+    if (!found.count) {
+        return false;
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        copy.fits = copy.fits && !dns_builder_a(&b, DNS_SECTION_ANSWER, &name,
+                                                found.ttl, found.addr[i]);
+    }
+    p->counters.answers_virtual++;
+    p->ops->resolved(p->opaque, &r->client.question.name, found.real,
+                     found.count);
+    client = r->client;
+    keeps = may_keep(p, r);
+    dns_proxy_answered(p, r);
+    finish_answer(p, &client, &b, copy.fits, DNS_RCODE_NOERROR, -1);
+    if (keeps) {
+        keep(p, &b, &client, found.real, found.count,
+             &p->counters.answers_virtual);
+    }
+    return true;
+}
+
+/* The guest must not take an address for another that it has in its place. */
+static void answer_some(DnsProxy *p, Request *r, const Reply *reply,
+                        const PlainAddresses *found)
+{
+    DnsName name = r->asked[ASK_PLAIN].name;
+    uint32_t ttl = UINT32_MAX;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, reply->rcode, &b);
+    if (dns_reply_follow(reply, &name, &ttl, copy_alias, &copy)) {
+        bad_reply(p, r);
+        return;
+    }
+    for (size_t i = 0; i < found->num; i++) {
+        struct in_addr addr4;
+
+        memcpy(&addr4, &found->addr[i].addr6.s6_addr[12], sizeof(addr4));
+        copy.fits = copy.fits && !dns_builder_a(&b, DNS_SECTION_ANSWER, &name,
+                                                found->addr[i].ttl, addr4);
+    }
+    conclude(p, r, &b, copy.fits, reply->rcode, -1);
+}
+
+void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply)
+{
+    PlainAddresses found;
+
+    dns_proxy_plain_addresses(p, r, reply, &found);
+    p->counters.answers_plain++;
+    dns_proxy_tell_plain(p, r, &found);
+    if (found.unusable || found.num_private || found.over_limit) {
+        answer_some(p, r, reply, &found);
+    } else {
+        pass(p, r, reply, upstream_ede(reply));
+    }
+}
+
+/*** As it came ***/
+
+void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
+{
+    if (reply->exists) {
+        r->kind = REQUEST_STRIP;
+        dns_proxy_answer_negative(p, r, reply);
+    } else if (dns_proxy_lets_pass(p, r, reply)) {
+        p->counters.passed++;
+        if (reply->type == DNS_TYPE_A && p->ops->nat64_available(p->opaque)) {
+            dns_proxy_note_plain(p, r, reply);
+        }
+        pass(p, r, reply, upstream_ede(reply));
+    } else if (reply->rcode == DNS_RCODE_NOERROR) {
+        dns_proxy_answer_negative(p, r, reply);
+    } else {
+        bad_reply(p, r);
+    }
+}
+
+/*** HTTPS and SVCB ***/
+
+/* Records that were written, to be compared with those that come */
+typedef struct Written {
+    size_t num;
+    struct {
+        size_t at;              /* RDATA, in the answer */
+        size_t len;
+    } record[DNS_PROXY_MAX_ADDRESSES];
+} Written;
+
+static bool is_written(const DnsProxy *p, const Written *written, size_t len)
+{
+    for (size_t i = 0; i < written->num; i++) {
+        if (written->record[i].len == len &&
+            !memcmp(p->out + written->record[i].at, p->rdata, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * The records of name.  Some can be the same without their hints, and are told
+ * once (RFC 2181 section 5).  Returns whether all fit.
+ */
+static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
+                         const DnsName *name)
+{
+    Written written = { .num = 0 };
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_reply_find(&cursor, name, reply->type, &rr)) {
+        size_t len = dns_svcb_without_hints(reply->msg + rr.rdata,
+                                            rr.rdlength, p->rdata);
+
+        if (is_written(p, &written, len)) {
+            continue;
+        }
+        if (dns_builder_raw(b, DNS_SECTION_ANSWER, name, reply->type,
+                            DNS_CLASS_IN, rr.ttl, p->rdata, len)) {
+            return false;
+        }
+        if (written.num < DNS_PROXY_MAX_ADDRESSES) {
+            written.record[written.num].at = b->len - len;
+            written.record[written.num++].len = len;
+        }
+    }
+    return true;
+}
+
+/* Has the answer section what the guest is not to be told? */
+static bool has_hints(DnsProxy *p, const Reply *reply)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_cursor_rr(&cursor, &rr) > 0 &&
+           rr.section == DNS_SECTION_ANSWER) {
+        if (rr.type == reply->type && rr.rrclass == DNS_CLASS_IN
+            ? dns_svcb_without_hints(reply->msg + rr.rdata, rr.rdlength,
+                                     p->rdata) != rr.rdlength
+            : rr.type != DNS_TYPE_CNAME && rr.type != DNS_TYPE_DNAME &&
+              rr.type != DNS_TYPE_RRSIG) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer_without_hints(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t ttl = UINT32_MAX;
+    DnsBuilder b;
+    AliasCopy copy = { &b, true };
+
+    begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
+    dns_reply_follow(reply, &name, &ttl, copy_alias, &copy);
+    copy.fits = copy.fits && add_services(p, &b, reply, &name);
+    p->counters.answers_service++;
+    conclude(p, r, &b, copy.fits, DNS_RCODE_NOERROR, -1);
+}
+
+void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t ttl = UINT32_MAX;
+
+    if (dns_reply_follow(reply, &name, &ttl, NULL, NULL)) {
+        bad_reply(p, r);
+    } else if (reply->rcode != DNS_RCODE_NOERROR ||
+               !has_answer(reply, &name, &ttl)) {
+        r->kind = REQUEST_STRIP;
+        dns_proxy_answer_negative(p, r, reply);
+    } else if (has_hints(p, reply)) {
+        answer_without_hints(p, r, reply);
+    } else {
+        r->kind = REQUEST_PASS;
+        p->counters.passed++;
+        pass(p, r, reply, upstream_ede(reply));
+    }
+}
+
+/*** PTR of a virtual address ***/
+
+/*
+ * For how long it has no other record.  False: the upstream's "no" is without
+ * SOA.
+ */
+static bool reverse_ttl(const Reply *reply, const DnsName *name,
+                        uint32_t *ttl)
+{
+    uint32_t positive;
+    DnsSoa soa;
+    DnsRr rr;
+
+    if (has_answer(reply, name, &positive)) {
+        *ttl = MIN(*ttl, MIN(positive, DNS_PROXY_NEGATIVE_TTL));
+        return true;
+    }
+    if (dns_reply_soa(reply, name, &rr, &soa)) {
+        *ttl = MIN(*ttl, rr.ttl);
+        return true;
+    }
+    return false;
+}
+
+/* Is that answered with what the address is called? */
+static bool wants_ptr(const Request *r)
+{
+    return r->client.question.type == DNS_TYPE_PTR ||
+           r->client.question.type == DNS_TYPE_ANY;
+}
+
+void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t limit = r->lease;
+    DnsName target;
+    DnsCursor cursor;
+    DnsBuilder b;
+    DnsRr rr;
+    bool fits = true;
+    int count = 0;
+
+    /*
+     * Aliases within ip6.arpa (RFC 2317 style) and its SOA mean nothing
+     * below the in-addr.arpa name that the guest asked for, but for the time
+     * that the SOA gives.
+     */
+    if (dns_reply_follow(reply, &name, &limit, NULL, NULL)) {
+        bad_reply(p, r);
+        return;
+    }
+    begin_answer(p, &r->client, reply->rcode, &b);
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (wants_ptr(r) && count < DNS_PROXY_MAX_ADDRESSES &&
+           dns_reply_find(&cursor, &name, DNS_TYPE_PTR, &rr)) {
+        if (!dns_rdata_name(&cursor, &rr, &target)) {
+            fits = fits && !dns_builder_name(&b, DNS_SECTION_ANSWER,
+                                             &r->client.question.name,
+                                             DNS_TYPE_PTR,
+                                             MIN(limit, rr.ttl), &target);
+            count++;
+        }
+    }
+    if (count) {
+        p->counters.answers_ptr++;
+    } else {
+        count_negative(p, reply->rcode);
+        fits = !reverse_ttl(reply, &name, &limit) ||
+               add_own_soa(&b, &r->client.question.name, limit);
+    }
+    conclude(p, r, &b, fits, reply->rcode, -1);
+}

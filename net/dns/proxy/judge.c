@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS proxy: to which addresses the guest may be led
+ *
+ * The owner judges each (ops->usable, ops->usable4).  Here they are found, in
+ * whatever record they are, and what is left out is counted.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/proxy/internal.h"
+
+static void block(DnsProxy *p, Request *r, const struct in6_addr *addr6)
+{
+    r->blocked = true;
+    r->left_out = true;
+    p->counters.addresses_private++;
+    p->ops->blocked(p->opaque, &r->client.question.name, addr6);
+}
+
+/* Does what the owner has said let the address through? */
+static bool judge(DnsProxy *p, Request *r, const struct in6_addr *addr6,
+                  int ret)
+{
+    if (ret == -EACCES) {
+        block(p, r, addr6);
+    } else if (ret) {
+        p->counters.addresses_unusable++;
+        r->left_out = true;
+    }
+    return !ret;
+}
+
+bool dns_proxy_lets(DnsProxy *p, Request *r, const struct in6_addr *addr6)
+{
+    return judge(p, r, addr6,
+                 p->ops->usable(p->opaque, &r->client.question.name, addr6));
+}
+
+void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found)
+{
+    p->counters.addresses_unusable += found->unusable;
+    p->counters.addresses_over_limit += found->over_limit;
+    r->left_out |= found->unusable || found->over_limit;
+    for (size_t i = 0; i < found->num_private; i++) {
+        block(p, r, &found->private[i]);
+    }
+}
+
+/* A reply that may pass, or not */
+typedef struct Passage {
+    DnsProxy *p;
+    Request *r;
+    unsigned left;          /* addresses that are judged yet */
+} Passage;
+
+static bool lets_addr4(Passage *to, const uint8_t *octets)
+{
+    const DnsName *asked = &to->r->client.question.name;
+    struct in6_addr addr6 = { .s6_addr = { [10] = 0xff, 0xff } };
+    struct in_addr addr4;
+
+    memcpy(&addr4, octets, sizeof(addr4));
+    memcpy(&addr6.s6_addr[12], octets, sizeof(addr4));
+    return judge(to->p, to->r, &addr6,
+                 to->p->ops->usable4(to->p->opaque, asked, addr4));
+}
+
+static bool lets_addr6(Passage *to, const uint8_t *octets)
+{
+    struct in6_addr addr6;
+
+    memcpy(&addr6, octets, sizeof(addr6));
+    return dns_proxy_lets(to->p, to->r, &addr6);
+}
+
+typedef bool LetsFunc(Passage *to, const uint8_t *octets);
+
+/* All addresses of size octets in so many, and nothing else */
+static bool lets_list(Passage *to, LetsFunc *lets, size_t size,
+                      const uint8_t *octets, size_t len)
+{
+    for (; len >= size; octets += size, len -= size) {
+        if (!to->left || !lets(to, octets)) {
+            return false;
+        }
+        to->left--;
+    }
+    return !len;
+}
+
+static bool lets_hints(Passage *to, const DnsCursor *cursor, const DnsRr *rr)
+{
+    DnsSvcParams params;
+    const uint8_t *value;
+    uint16_t key;
+    size_t len;
+    int ret = dns_rdata_svcb(cursor, rr, &params);
+
+    while (!ret && (ret = dns_svcb_param(&params, &key, &value, &len)) > 0) {
+        if ((key == DNS_SVCB_IPV4HINT &&
+             !lets_list(to, lets_addr4, 4, value, len)) ||
+            (key == DNS_SVCB_IPV6HINT &&
+             !lets_list(to, lets_addr6, 16, value, len))) {
+            return false;
+        }
+        ret = 0;
+    }
+    return !ret;
+}
+
+static bool lets_record(Passage *to, const DnsCursor *cursor, const DnsRr *rr)
+{
+    const uint8_t *rdata = cursor->msg + rr->rdata;
+
+    switch (rr->type) {
+    case DNS_TYPE_A:
+        return rr->rdlength == 4 && lets_list(to, lets_addr4, 4, rdata, 4);
+    case DNS_TYPE_AAAA:
+        return rr->rdlength == 16 && lets_list(to, lets_addr6, 16, rdata, 16);
+    case DNS_TYPE_HTTPS:
+    case DNS_TYPE_SVCB:
+        return lets_hints(to, cursor, rr);
+    default:
+        return true;
+    }
+}
+
+/* Is it a question for addresses, whose answer passes to a validator? */
+static bool is_address_type(uint16_t type)
+{
+    switch (type) {
+    case DNS_TYPE_A:
+    case DNS_TYPE_AAAA:
+    case DNS_TYPE_HTTPS:
+    case DNS_TYPE_SVCB:
+    case DNS_TYPE_ANY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool dns_proxy_lets_pass(DnsProxy *p, Request *r, const Reply *reply)
+{
+    Passage to = { .p = p, .r = r, .left = DNS_REPLY_MAX_RECORDS };
+    DnsCursor cursor;
+    DnsRr rr;
+
+    if (!is_address_type(reply->type)) {
+        return true;
+    }
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_cursor_rr(&cursor, &rr) > 0 &&
+           rr.section == DNS_SECTION_ANSWER) {
+        if (!lets_record(&to, &cursor, &rr)) {
+            return false;
+        }
+    }
+    return true;
+}

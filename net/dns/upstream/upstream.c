@@ -1,0 +1,762 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS servers of the host's network, asked by the client library's engine
+ *
+ * Theory of operation
+ *
+ * The engine (net/dns/client/net/ask.h) asks the servers for one question until
+ * one knows: in their order, those last that have been silent, over UDP and,
+ * if the reply is truncated, TCP.  Every RCODE but NOERROR and NXDOMAIN is a
+ * refusal; if nobody knows better, that reply is the outcome, with the Extended
+ * DNS Error that says why.  A lame server refuses, too.
+ *
+ * Requests with the same query share an exchange.  Two things protect against
+ * forged replies (RFC 5452): the engine's, an id of random numbers and a source
+ * port for each try; and that a question is out only once: with n ids out for
+ * it a forger needs an n-th of the tries (section 5, the birthday attack), and
+ * a guest can ask as often as it likes.
+ *
+ * So what is one question must not be out in many spellings.  Names are
+ * compared, and sent, in lower case: what goes out then does not depend on who
+ * was first, and nobody goes by the case in a reply.  With other RD, CD or DO
+ * it is another query, as replies depend on them: 8 at most of a question.  AD
+ * is not sent, since a server's is not believed.
+ *
+ * Validation: libunbound asks instead of the engine, on a thread of its own
+ * (checker.h), and the reply is made of what it has found (verdict.h).  It is
+ * the one that was validated, and no other one for the same question.  What it
+ * cannot answer is a failure, or with DNS_DNSSEC_PERMISSIVE asked for as if
+ * nothing were validated: no name is lost by being looked at.  AD in a reply is
+ * always ours: of what the engine asked it is cleared.
+ *
+ * Replies are remembered for their TTL, failures for some seconds (RFC 9520).
+ * Such a reply comes before send returns.  A guest chooses what there is, so
+ * entries and octets have bounds.
+ *
+ * A cancelled request leaves its exchange at once.  An exchange that nobody
+ * waits for is out until its server has answered or had its time, but asks no
+ * other.  For a forger it is as good as any other, so it is joined again by who
+ * asks the same: else asking and cancelling in turn would send any number of
+ * queries.  So would asking for ever new names and cancelling, so that there
+ * are no more than MAX_EXCHANGES.
+ *
+ * Who joins late gets the outcome of what was joined, be it a failure.  Who
+ * asks when there is an outcome, and be it from within a reply, begins another
+ * exchange, unless it is remembered.  If many wait for one, some are told at a
+ * time and the rest when the event loop comes back: to answer 2048 queries from
+ * one reply of 64 KiB can take seconds.
+ *
+ * Descriptors: a question has a socket of its own until PORTS are open; then
+ * sockets are shared, each by a few.
+ *
+ * Exchanges are found by their query in a balanced tree: a guest chooses the
+ * queries, and could choose such as share one place of a hash table.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/dns/client/config/conf.h"
+#include "net/dns/client/config/file.h"
+#include "net/dns/client/core/cache.h"
+#include "net/dns/client/net/ask.h"
+#include "net/dns/upstream/checker.h"
+#include "net/dns/upstream/trust-anchor.h"
+#include "net/dns/upstream/upstream.h"
+#include "net/dns/wire/wire.h"
+
+#define RESOLV_CONF     "/etc/resolv.conf"
+#define TRY_TIMEOUT     (4 * DNSC_SECOND)
+#define ROUNDS          2
+#define TOLD_AT_ONCE    16      /* of those who wait for one outcome */
+#define MAX_EXCHANGES   4096    /* with those that nobody waits for any more */
+#define RESERVED        16      /* of these, which are not told as room */
+#define PORTS           256     /* UDP sockets, before they are shared */
+#define CONNECTIONS     32      /* over TCP, before a reply is waited for */
+#define EDNS_DO         0x8000  /* of OPT's TTL, RFC 3225 */
+#define REPLY_SMALL     1500    /* octets that the stack has room for */
+#define UNBOUND_CACHE   (8 << 20)       /* octets; what it has is in no reply */
+
+struct DnsUpstream {
+    DnscLoop loop;
+    DnscAsker *asker;
+    DnsChecker *checker;        /* NULL: nothing is validated */
+    DnsDnssec dnssec;
+    DnsValidatedFn *validated;
+    void *opaque;               /* of that */
+    DnsUpstreamCounters verdicts;       /* and nothing else of it */
+    DnscCache *cache;           /* NULL: nothing is remembered */
+    VmmnetDnsCounters counters;
+    GHashTable *live;       /* set of requests that have not been cancelled */
+    GTree *exchanges;       /* Query to Exchange: those without an outcome */
+    GQueue ended;           /* those with one, while not all have been told */
+    bool dying;
+};
+
+/* As it was asked, but for id 0 and a name in lower case */
+typedef struct Query {
+    bool is_checked;        /* validated */
+    size_t len;
+    uint8_t msg[DNS_QUERY_MAX];
+} Query;
+
+/* A query and all who wait for its outcome, perhaps nobody any more */
+typedef struct Exchange {
+    Query query;            /* key of up->exchanges, so it does not change */
+    DnscQuery asked;        /* the same, read */
+    DnsUpstream *up;
+    DnscAsk *ask;           /* one of these is out */
+    DnsCheck *check;
+    GQueue waiting;         /* of Request, by their links */
+    GList link;             /* in up->ended */
+    DnsUpstreamStatus status;
+    DnscResult *result;     /* with an outcome */
+} Exchange;
+
+typedef struct Request {
+    /* Key of the live set */
+    void *opaque;
+    uint64_t number;
+
+    DnsReplyFn *reply;
+    Exchange *exchange;
+    GList link;             /* in exchange->waiting */
+} Request;
+G_STATIC_ASSERT(DNS_UPSTREAM_MAX_SERVERS <= DNSC_SERVERS_MAX);
+
+/*** Outcomes ***/
+
+static guint request_hash(gconstpointer key)
+{
+    const Request *r = key;
+
+    return g_direct_hash(r->opaque) ^ (guint)(r->number * 2654435761u);
+}
+
+static gboolean request_equal(gconstpointer a, gconstpointer b)
+{
+    const Request *x = a, *y = b;
+
+    return x->opaque == y->opaque && x->number == y->number;
+}
+
+/* The one end of every request: neither its sender nor its exchange has it */
+static void request_free(Request *r)
+{
+    Exchange *x = r->exchange;
+
+    g_hash_table_remove(x->up->live, r);
+    g_queue_unlink(&x->waiting, &r->link);
+    if (x->ask && g_queue_is_empty(&x->waiting)) {
+        dnsc_ask_set_wanted(x->ask, false);
+    }
+    g_free(r);
+}
+
+static void tell(const Exchange *x, Request *r)
+{
+    const Request told = *r;
+    const DnscResult *result = x->result;
+
+    request_free(r);
+    told.reply(told.opaque, told.number, x->status,
+               result ? result->whole : NULL, result ? result->whole_len : 0);
+}
+
+/*
+ * Tell some of those who wait for an exchange of up->ended; it is gone when
+ * nobody does any more.  What they do then, send and cancel, changes who
+ * waits, but no request can join.
+ */
+static void tell_some(Exchange *x)
+{
+    for (int i = 0; i < TOLD_AT_ONCE && !g_queue_is_empty(&x->waiting); i++) {
+        tell(x, g_queue_peek_head(&x->waiting));
+    }
+    if (g_queue_is_empty(&x->waiting)) {
+        g_queue_unlink(&x->up->ended, &x->link);
+        dnsc_result_unref(x->result);
+        g_free(x);
+    }
+}
+
+/*
+ * The one end of every exchange, which takes the result, or NULL.  x may be
+ * gone when this returns.
+ */
+static void finish(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
+{
+    x->ask = NULL;
+    x->check = NULL;
+    x->status = status;
+    x->result = result;
+    g_tree_remove(x->up->exchanges, &x->query);
+    g_queue_push_tail_link(&x->up->ended, &x->link);
+    tell_some(x);
+}
+
+static DnsUpstreamStatus status_of(const DnscResult *result)
+{
+    switch (result->error) {
+    case VMMNET_DNS_OK:
+    case VMMNET_DNS_NO_NAME:
+    case VMMNET_DNS_NO_DATA:
+        return DNS_UPSTREAM_OK;
+    case VMMNET_DNS_TIMEOUT:
+        return DNS_UPSTREAM_TIMEOUT;
+    case VMMNET_DNS_REFUSED:
+        return DNS_UPSTREAM_REFUSED;
+    case VMMNET_DNS_FAILED:
+        return DNS_UPSTREAM_BADREPLY;
+    case VMMNET_DNS_BOGUS:
+        return DNS_UPSTREAM_BOGUS;
+    default:
+        return DNS_UPSTREAM_NETWORK;
+    }
+}
+
+/*
+ * The key of the cache: replies depend on the flags.  Nothing is asked but of
+ * class IN, so the class has room for them.
+ */
+static DnsQuestion cache_key(const DnscQuery *query, bool is_checked)
+{
+    DnsQuestion key = query->question;
+
+    key.qclass = query->flags | query->dnssec_ok | is_checked << 1;
+    return key;
+}
+
+static void conclude(Exchange *x, DnscResult *result)
+{
+    const DnsQuestion key = cache_key(&x->asked, x->query.is_checked);
+    DnsUpstream *up = x->up;
+
+    if (up->cache) {
+        dnsc_cache_put(up->cache, &key, result, dnsc_now());
+    }
+    finish(x, status_of(result), result);
+}
+
+static void on_outcome(void *opaque, DnscResult *result)
+{
+    dnsc_whole_distrust(result);
+    conclude(opaque, result);
+}
+
+/*** Validation ***/
+
+static void count_verdict(DnsUpstream *up, const Exchange *x,
+                          const DnscResult *result)
+{
+    uint64_t *const counters[] = {
+        [VMMNET_DNS_INDETERMINATE] = &up->verdicts.indeterminate,
+        [VMMNET_DNS_INSECURE] = &up->verdicts.insecure,
+        [VMMNET_DNS_SECURE] = &up->verdicts.secure,
+        [VMMNET_DNS_BOGUS_DATA] = &up->verdicts.bogus,
+    };
+
+    (*counters[result->security])++;
+    up->counters.timeouts += result->error == VMMNET_DNS_TIMEOUT;
+    if (up->validated) {
+        up->validated(up->opaque, &(DnsValidated) {
+            .question = &x->asked.question, .security = result->security,
+            .ede = result->ede, .reason = result->reason,
+        });
+    }
+}
+
+/* Is it to be asked for as if nothing were validated? */
+static bool falls_back(const DnsUpstream *up, const DnscResult *result)
+{
+    return up->dnssec == DNS_DNSSEC_PERMISSIVE && !result->whole;
+}
+
+static void on_checked(void *opaque, DnscResult *result)
+{
+    Exchange *x = opaque;
+    DnsUpstream *up = x->up;
+
+    x->check = NULL;
+    count_verdict(up, x, result);
+    if (falls_back(up, result)) {
+        x->ask = dnsc_ask_whole(up->asker, &x->asked, on_outcome, x);
+        if (x->ask) {
+            dnsc_ask_set_wanted(x->ask, !g_queue_is_empty(&x->waiting));
+            dnsc_result_unref(result);
+            return;
+        }
+    }
+    conclude(x, result);
+}
+
+/*** Requests ***/
+
+static int query_compare(gconstpointer a, gconstpointer b)
+{
+    const Query *x = a, *y = b;
+
+    if (x->is_checked != y->is_checked) {
+        return x->is_checked ? 1 : -1;
+    }
+    if (x->len != y->len) {
+        return x->len < y->len ? -1 : 1;
+    }
+    return memcmp(x->msg, y->msg, x->len);
+}
+
+/* The query that a message is, its name in lower case; 0 or -EINVAL */
+static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
+{
+    DnsHeader header;
+    DnsCursor cursor;
+    DnsRr rr;
+
+    if (len > DNS_QUERY_MAX || dns_header_parse(msg, len, &header) ||
+        dns_cursor_init(&cursor, msg, len) ||
+        dns_cursor_question(&cursor, &query->question) <= 0) {
+        return -EINVAL;
+    }
+    query->flags = header.flags & (DNS_FLAG_RD | DNS_FLAG_CD);
+    query->dnssec_ok = dns_cursor_rr(&cursor, &rr) > 0 &&
+                       rr.type == DNS_TYPE_OPT && rr.raw_ttl & EDNS_DO;
+    /* Lengths are below 'A' */
+    for (size_t i = 0; i < query->question.name.len; i++) {
+        uint8_t *c = &query->question.name.wire[i];
+
+        *c = g_ascii_tolower(*c);
+    }
+    return 0;
+}
+
+/* Returns NULL when out of memory. */
+static Exchange *exchange_new(DnsUpstream *up, const Query *key,
+                              const DnscQuery *query)
+{
+    Exchange *x = g_new0(Exchange, 1);
+
+    x->query = *key;
+    x->asked = *query;
+    x->up = up;
+    x->link.data = x;
+    if (key->is_checked) {
+        x->check = dns_check(up->checker, query, on_checked, x);
+        up->counters.queries++;
+    } else {
+        x->ask = dnsc_ask_whole(up->asker, query, on_outcome, x);
+    }
+    if (!x->ask && !x->check) {
+        g_free(x);
+        return NULL;
+    }
+    g_tree_insert(up->exchanges, &x->query, x);
+    return x;
+}
+
+static void request_new(Exchange *x, DnsReplyFn *reply, void *opaque,
+                        uint64_t number)
+{
+    Request *r = g_new0(Request, 1);
+
+    r->opaque = opaque;
+    r->number = number;
+    r->reply = reply;
+    r->exchange = x;
+    r->link.data = r;
+    g_queue_push_tail_link(&x->waiting, &r->link);
+    if (x->ask) {
+        dnsc_ask_set_wanted(x->ask, true);
+    }
+    g_hash_table_add(x->up->live, r);
+}
+
+/* Joins the exchange of this query, or begins one. */
+static int join(DnsUpstream *up, const DnscQuery *query, bool is_checked,
+                DnsReplyFn *reply, void *opaque, uint64_t number)
+{
+    Query key = { .is_checked = is_checked };
+    Exchange *x;
+
+    key.len = dns_query_build(key.msg, &query->question, query->flags,
+                              query->dnssec_ok);
+    x = g_tree_lookup(up->exchanges, &key);
+    if (!x && g_tree_nnodes(up->exchanges) >= MAX_EXCHANGES) {
+        return -ENOBUFS;
+    }
+    x = x ?: exchange_new(up, &key, query);
+    if (!x) {
+        return -ENOMEM;
+    }
+    request_new(x, reply, opaque, number);
+    return 0;
+}
+
+/* A copy of what is remembered, as old as it is now */
+static void tell_remembered(const DnscResult *result, uint32_t left,
+                            DnsReplyFn *reply, void *opaque, uint64_t number)
+{
+    uint8_t small[REPLY_SMALL], *msg = small;
+    size_t len = result->whole_len;
+
+    if (!result->whole) {
+        reply(opaque, number, status_of(result), NULL, 0);
+        return;
+    }
+    if (len > sizeof(small)) {
+        msg = g_malloc(len);
+    }
+    memcpy(msg, result->whole, len);
+    if (result->ttl) {
+        dnsc_whole_age(msg, len, result->ttl - left);
+    }
+    reply(opaque, number, status_of(result), msg, len);
+    if (msg != small) {
+        g_free(msg);
+    }
+}
+
+static bool recall(DnsUpstream *up, const DnscQuery *query, bool is_checked,
+                   DnsReplyFn *reply, void *opaque, uint64_t number)
+{
+    const DnsQuestion key = cache_key(query, is_checked);
+    DnscResult *result;
+    uint32_t left;
+
+    result = up->cache ? dnsc_cache_get(up->cache, &key, dnsc_now(), &left)
+                       : NULL;
+    if (!result) {
+        return false;
+    }
+    up->counters.cache_hits++;
+    tell_remembered(result, left, reply, opaque, number);
+    dnsc_result_unref(result);
+    return true;
+}
+
+static int send_query(DnsUpstream *up, bool fresh, const uint8_t *msg,
+                      size_t len, DnsReplyFn *reply, void *opaque,
+                      uint64_t number)
+{
+    DnscQuery query;
+    bool is_checked;
+
+    if (query_read(&query, msg, len)) {
+        return -EINVAL;
+    }
+    if (up->dying) {
+        return -ESHUTDOWN;
+    }
+    is_checked = up->checker && !fresh && !(query.flags & DNS_FLAG_CD);
+    if (!fresh && recall(up, &query, is_checked, reply, opaque, number)) {
+        return 0;
+    }
+    return join(up, &query, is_checked, reply, opaque, number);
+}
+
+static int upstream_send(void *opaque, const uint8_t *msg, size_t len,
+                         DnsReplyFn *reply, void *reply_opaque,
+                         uint64_t number)
+{
+    return send_query(opaque, false, msg, len, reply, reply_opaque, number);
+}
+
+static int upstream_send_fresh(void *opaque, const uint8_t *msg, size_t len,
+                               DnsReplyFn *reply, void *reply_opaque,
+                               uint64_t number)
+{
+    return send_query(opaque, true, msg, len, reply, reply_opaque, number);
+}
+
+static void upstream_cancel(void *opaque, void *reply_opaque, uint64_t number)
+{
+    DnsUpstream *up = opaque;
+    const Request key = { .opaque = reply_opaque, .number = number };
+    Request *r = g_hash_table_lookup(up->live, &key);
+
+    if (r) {
+        request_free(r);
+    }
+}
+
+const DnsUpstreamOps dns_upstream_ops = {
+    .send = upstream_send,
+    .cancel = upstream_cancel,
+};
+
+const DnsUpstreamOps dns_upstream_fresh_ops = {
+    .send = upstream_send_fresh,
+    .cancel = upstream_cancel,
+};
+
+size_t dns_upstream_room(const DnsUpstream *up)
+{
+    size_t used = g_tree_nnodes(up->exchanges) + RESERVED;
+    size_t room = used < MAX_EXCHANGES ? MAX_EXCHANGES - used : 0;
+
+    return up->checker ? MIN(room, dns_checker_room(up->checker)) : room;
+}
+
+void dns_upstream_counters(const DnsUpstream *up,
+                           DnsUpstreamCounters *counters)
+{
+    const VmmnetDnsCounters *c = &up->counters;
+
+    *counters = (DnsUpstreamCounters) {
+        .cache_hits = c->cache_hits,
+        .queries = c->queries,
+        .over_tcp = c->over_tcp,
+        .timeouts = c->timeouts,
+        .forged = c->wrong_id + c->wrong_question + c->not_reply,
+        .secure = up->verdicts.secure,
+        .insecure = up->verdicts.insecure,
+        .bogus = up->verdicts.bogus,
+        .indeterminate = up->verdicts.indeterminate,
+    };
+}
+
+/*** Events ***/
+
+int dns_upstream_fd(const DnsUpstream *up)
+{
+    return up->loop.epoll;
+}
+
+int dns_upstream_timeout_ms(DnsUpstream *up)
+{
+    return g_queue_is_empty(&up->ended) ? dnsc_loop_timeout_ms(&up->loop) : 0;
+}
+
+void dns_upstream_process(DnsUpstream *up)
+{
+    if (!g_queue_is_empty(&up->ended)) {
+        tell_some(g_queue_peek_head(&up->ended));
+    }
+    dnsc_loop_run(&up->loop);
+}
+
+/*** Life ***/
+
+static bool system_error(GError **err, const char *what, int error)
+{
+    g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
+                "%s: %s", what, g_strerror(error));
+    return false;
+}
+
+static VmmnetDnsAddress engine_address(const DnsServer *server)
+{
+    VmmnetDnsAddress addr = { .len = 0 };
+
+    if (server->family == AF_INET) {
+        addr.len = sizeof(addr.in);
+        addr.in.sin_family = AF_INET;
+        addr.in.sin_addr = server->addr.in;
+        addr.in.sin_port = htons(server->port);
+    } else {
+        addr.len = sizeof(addr.in6);
+        addr.in6.sin6_family = AF_INET6;
+        addr.in6.sin6_addr = server->addr.in6;
+        addr.in6.sin6_port = htons(server->port);
+        addr.in6.sin6_scope_id = server->scope;
+    }
+    return addr;
+}
+
+/* The servers of /etc/resolv.conf, or 127.0.0.1 as resolv.conf(5) has it */
+static bool host_servers(DnscConf *conf, GError **err)
+{
+    DnscFile file;
+
+    if (dnsc_file_init(&file, RESOLV_CONF)) {
+        return system_error(err, RESOLV_CONF, ENOMEM);
+    }
+    dnsc_file_refresh(&file);
+    dnsc_conf_parse(conf, file.text, file.len, NULL);
+    dnsc_file_clear(&file);
+    if (!conf->servers) {
+        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
+                    RESOLV_CONF " names no DNS server that can be asked");
+        return false;
+    }
+    return true;
+}
+
+static bool find_servers(const DnsUpstreamOptions *o, DnscConf *conf,
+                         GError **err)
+{
+    if (!o->count) {
+        return host_servers(conf, err);
+    }
+    if (o->count > DNS_UPSTREAM_MAX_SERVERS) {
+        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
+                    "%zu DNS servers are too many, no more than %d can be "
+                    "given", o->count, DNS_UPSTREAM_MAX_SERVERS);
+        return false;
+    }
+    for (size_t i = 0; i < o->count; i++) {
+        conf->server[i] = engine_address(&o->servers[i]);
+    }
+    conf->servers = o->count;
+    return true;
+}
+
+static bool make_asker(DnsUpstream *up, const DnsUpstreamOptions *o,
+                       const DnscConf *conf, GError **err)
+{
+    DnscAsker *asker;
+
+    asker = calloc(1, sizeof(*asker));
+    if (!asker) {
+        return system_error(err, "cannot set up DNS queries", ENOMEM);
+    }
+    asker->refs = 1;
+    asker->loop = &up->loop;
+    asker->counters = &up->counters;
+    asker->timeout = TRY_TIMEOUT;
+    asker->attempts = ROUNDS;
+    asker->ports.loop = &up->loop;
+    asker->ports.max = PORTS;
+    asker->tcp.max = CONNECTIONS;
+    if (o->bind6) {
+        asker->ports.has_from6 = true;
+        asker->ports.from6 = *o->bind6;
+    }
+    dnsc_servers_set(&asker->servers, conf->server, conf->servers);
+    up->asker = asker;
+    return true;
+}
+
+static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
+                       GError **err)
+{
+    if (!o->cache_entries) {
+        return true;
+    }
+    up->cache = dnsc_cache_new(o->cache_entries);
+    if (!up->cache) {
+        return system_error(err, "cannot set up DNS queries", ENOMEM);
+    }
+    dnsc_cache_bound(up->cache, o->cache_octets);
+    return true;
+}
+
+static bool make_checker(DnsUpstream *up, const DnsUpstreamOptions *o,
+                         const DnscConf *conf, GError **err)
+{
+    const char *mode = o->dnssec == DNS_DNSSEC_STRICT ? "strict"
+                                                      : "permissive";
+    const char *path = o->trust_anchor ?: DNS_ROOT_ANCHOR;
+    const DnscValidatorOptions options = {
+        .servers = conf->server,
+        .count = conf->servers,
+        .trust_anchor = path,
+        .timeout = ROUNDS * TRY_TIMEOUT,
+        .from6 = o->bind6,
+        .cache_octets = UNBOUND_CACHE,
+        .bogus_ttl = DNS_BOGUS_TTL,
+    };
+    const char *mistake;
+
+    if (o->dnssec == DNS_DNSSEC_OFF) {
+        return true;
+    }
+    if (!dns_trust_anchor_check(path, err)) {
+        if (!o->trust_anchor) {
+            g_prefix_error(err, "trust-anchor= is not given: ");
+        }
+        return false;
+    }
+    up->dnssec = o->dnssec;
+    up->validated = o->validated;
+    up->opaque = o->opaque;
+    up->checker = dns_checker_new(&up->loop, &options, o->dnssec, &mistake);
+    if (!up->checker && errno == ENOSYS) {
+        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
+                    "dnssec=%s needs libunbound.so.8, which is not installed "
+                    "(Debian's package libunbound8)", mode);
+    } else if (!up->checker && mistake) {
+        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
+                    "dnssec=%s: libunbound cannot be set up: %s", mode,
+                    mistake);
+    } else if (!up->checker) {
+        system_error(err, "cannot set up DNSSEC validation", errno);
+    }
+    return up->checker;
+}
+
+static bool set_up(DnsUpstream *up, const DnsUpstreamOptions *o, GError **err)
+{
+    DnscConf conf = { .servers = 0 };
+
+    return find_servers(o, &conf, err) && make_asker(up, o, &conf, err) &&
+           make_cache(up, o, err) && make_checker(up, o, &conf, err);
+}
+
+DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err)
+{
+    DnsUpstream *up = g_new0(DnsUpstream, 1);
+    int ret = dnsc_loop_attach(&up->loop);
+
+    up->live = g_hash_table_new(request_hash, request_equal);
+    up->exchanges = g_tree_new(query_compare);
+    if (ret) {
+        system_error(err, "cannot set up DNS queries", -ret);
+        goto fail;
+    }
+    if (!set_up(up, options, err)) {
+        goto fail;
+    }
+    return up;
+
+fail:
+    dns_upstream_free(up);
+    return NULL;
+}
+
+static gboolean collect(gpointer key, gpointer value, gpointer list)
+{
+    g_queue_push_tail(list, value);
+    return FALSE;
+}
+
+static void end_all(DnsUpstream *up)
+{
+    g_auto(GQueue) out = G_QUEUE_INIT;
+    Exchange *x;
+
+    g_tree_foreach(up->exchanges, collect, &out);
+    while ((x = g_queue_pop_head(&out))) {
+        if (x->ask) {
+            dnsc_ask_cancel(x->ask);
+        } else {
+            dns_check_cancel(x->check);
+        }
+        finish(x, DNS_UPSTREAM_CANCELLED, NULL);
+    }
+    while ((x = g_queue_peek_head(&up->ended))) {
+        x->status = DNS_UPSTREAM_CANCELLED;
+        dnsc_result_unref(x->result);
+        x->result = NULL;
+        tell_some(x);
+    }
+}
+
+void dns_upstream_free(DnsUpstream *up)
+{
+    if (!up) {
+        return;
+    }
+    up->dying = true;
+    end_all(up);
+    g_hash_table_destroy(up->live);
+    g_tree_destroy(up->exchanges);
+    dnsc_cache_free(up->cache);
+    dns_checker_free(up->checker);
+    dnsc_asker_unref(up->asker);
+    if (up->loop.epoll >= 0) {
+        dnsc_loop_detach(&up->loop);
+    }
+    dnsc_loop_free(&up->loop);
+    g_free(up);
+}

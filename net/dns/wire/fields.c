@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* RDATA in wire form, field by field */
+#include <errno.h>
+#include <string.h>
+
+#include "net/dns/wire/fields-internal.h"
+#include "net/dns/wire/wire.h"
+
+#define IPV4_LEN    4
+#define IPV6_LEN    16
+#define WKS_MAX     (1 + 8192)  /* the protocol; a bit for each port */
+#define NXT_MAX     16
+
+static uint8_t lower(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+}
+
+/* --- lengths -------------------------------------------------------------- */
+
+static int fixed(size_t len, size_t left)
+{
+    return len <= left ? (int)len : -EBADMSG;
+}
+
+static int name_len(const uint8_t *at, size_t left)
+{
+    size_t most = left < DNS_NAME_MAX ? left : DNS_NAME_MAX;
+    size_t len = 0;
+
+    while (len < most && at[len]) {
+        if (at[len] > DNS_LABEL_MAX) {
+            return -EBADMSG;
+        }
+        len += 1 + at[len];
+    }
+    return len < most ? (int)len + 1 : -EBADMSG;
+}
+
+static int string_len(const uint8_t *at, size_t left)
+{
+    return left ? fixed(1 + at[0], left) : -EBADMSG;
+}
+
+static int hash_len(const uint8_t *at, size_t left)
+{
+    return left && at[0] ? fixed(1 + at[0], left) : -EBADMSG;
+}
+
+/* RFC 8659 section 4.1.1 */
+static int tag_len(const uint8_t *at, size_t left)
+{
+    int len = hash_len(at, left);
+
+    for (int i = 1; i < len; i++) {
+        uint8_t c = lower(at[i]);
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9')) {
+            return -EBADMSG;
+        }
+    }
+    return len;
+}
+
+/* A digest of @len octets, of one or more if that is not known */
+static int digest_len(size_t len, size_t left)
+{
+    return (len ? left == len : left > 0) ? (int)left : -EBADMSG;
+}
+
+static size_t ds_digest(uint8_t type)
+{
+    switch (type) {
+    case 1:
+        return 20;
+    case 2:
+    case 3:
+        return 32;
+    case 4:
+        return 48;
+    default:
+        return 0;
+    }
+}
+
+/* RFC 8976 section 2.2.3: SHA-384 and SHA-512 */
+static size_t zone_digest(uint8_t hash)
+{
+    return hash == 1 ? 48 : hash == 2 ? 64 : 0;
+}
+
+static int nxt_len(const uint8_t *at, size_t left)
+{
+    /* RFC 2535 section 5.2: bit 0 would be another format. */
+    return !left || (left <= NXT_MAX && !(at[0] & 0x80) && at[left - 1]) ?
+           (int)left : -EBADMSG;
+}
+
+/* --- the next field ------------------------------------------------------- */
+
+static bool is_absent(const DnsFieldCursor *c)
+{
+    switch (*c->kind) {
+    case DNS_FIELD_NAMES:
+    case DNS_FIELD_STRING_MAYBE:
+        return c->at == c->len;
+    case DNS_FIELD_A6_NAME:
+        return !c->rdata[0];
+    default:
+        return false;
+    }
+}
+
+/* The kind of a field that another one determines; DNS_FIELD_END: none. */
+static DnsFieldKind depends(unsigned gateway, DnsFieldKind kind)
+{
+    switch (gateway) {
+    case 0:
+        return kind;
+    case 1:
+        return DNS_FIELD_IPV4;
+    case 2:
+        return DNS_FIELD_IPV6;
+    case 3:
+        return DNS_FIELD_NAME;
+    default:
+        return DNS_FIELD_END;
+    }
+}
+
+static DnsFieldKind kind_of(const DnsFieldCursor *c)
+{
+    switch (*c->kind) {
+    case DNS_FIELD_GATEWAY:
+        return depends(c->rdata[1], DNS_FIELD_GATEWAY);
+    case DNS_FIELD_RELAY:
+        return depends(c->rdata[1] & 0x7f, DNS_FIELD_RELAY);
+    case DNS_FIELD_A6_NAME:
+        return DNS_FIELD_NAME_FOLDED;
+    default:
+        return *c->kind;
+    }
+}
+
+/* Returns: octets of the field at the cursor, or -EBADMSG. */
+static int field_len(const DnsFieldCursor *c, DnsFieldKind kind)
+{
+    const uint8_t *at = c->rdata + c->at;
+    size_t left = c->len - c->at;
+
+    switch (kind) {
+    case DNS_FIELD_NAME_1035:
+    case DNS_FIELD_NAME_FOLDED:
+    case DNS_FIELD_NAME:
+    case DNS_FIELD_NAMES:
+        return name_len(at, left);
+    case DNS_FIELD_U8:
+    case DNS_FIELD_ALGORITHM:
+    case DNS_FIELD_DIGEST_TYPE:
+    case DNS_FIELD_KEY_PROTOCOL:
+    case DNS_FIELD_RELAY_TYPE:
+        return fixed(1, left);
+    case DNS_FIELD_U16:
+    case DNS_FIELD_TYPE:
+    case DNS_FIELD_CERT_TYPE:
+    case DNS_FIELD_KEY_FLAGS:
+        return fixed(2, left);
+    case DNS_FIELD_U32:
+    case DNS_FIELD_TTL:
+    case DNS_FIELD_TIME:
+        return fixed(4, left);
+    case DNS_FIELD_IPV4:
+        return fixed(IPV4_LEN, left);
+    case DNS_FIELD_IPV6:
+        return fixed(IPV6_LEN, left);
+    case DNS_FIELD_EUI48:
+        return fixed(6, left);
+    case DNS_FIELD_EUI64:
+    case DNS_FIELD_LOCATOR64:
+        return fixed(8, left);
+    case DNS_FIELD_STRING:
+    case DNS_FIELD_STRING_MAYBE:
+    case DNS_FIELD_STRINGS:
+    case DNS_FIELD_SALT:
+        return string_len(at, left);
+    case DNS_FIELD_HASH32:
+        return hash_len(at, left);
+    case DNS_FIELD_TAG:
+        return tag_len(at, left);
+    case DNS_FIELD_LONG_STRING:
+    case DNS_FIELD_BASE64_MAYBE:
+    case DNS_FIELD_BASE64_DASH:
+    case DNS_FIELD_OPAQUE:
+        return left;
+    case DNS_FIELD_BASE64:
+    case DNS_FIELD_HEX:
+    case DNS_FIELD_NSAP:
+        return digest_len(0, left);
+    case DNS_FIELD_DS_DIGEST:
+        return digest_len(ds_digest(at[-1]), left);
+    case DNS_FIELD_ZONE_DIGEST:
+        return digest_len(zone_digest(at[-1]), left);
+    case DNS_FIELD_WKS:
+        return left && left <= WKS_MAX ? (int)left : -EBADMSG;
+    case DNS_FIELD_NXT_BITMAP:
+        return nxt_len(at, left);
+    case DNS_FIELD_GATEWAY:
+    case DNS_FIELD_RELAY:
+        return 0;
+    case DNS_FIELD_BITMAP:
+        return dns_field_bitmap(at, left);
+    case DNS_FIELD_LOC:
+        return dns_field_loc(at, left);
+    case DNS_FIELD_APL:
+        return dns_field_apl(at, left);
+    case DNS_FIELD_SVC_PARAMS:
+        return dns_field_svc_params(at, left);
+    case DNS_FIELD_HIP:
+        return dns_field_hip(at, left);
+    case DNS_FIELD_A6:
+        return dns_field_a6(at, left);
+    case DNS_FIELD_A6_NAME:
+    case DNS_FIELD_END:
+        break;
+    }
+    return -EBADMSG;
+}
+
+static bool is_repeated(const DnsFieldCursor *c)
+{
+    return (*c->kind == DNS_FIELD_NAMES || *c->kind == DNS_FIELD_STRINGS) &&
+           c->at < c->len;
+}
+
+void dns_fields(DnsFieldCursor *c, uint16_t type, uint16_t rrclass,
+                const uint8_t *rdata, size_t len)
+{
+    *c = (DnsFieldCursor) {
+        .rdata = len ? rdata : (const uint8_t *)"",
+        .len = len,
+        .kind = dns_rrtype(type, rrclass)->fields,
+    };
+}
+
+int dns_fields_next(DnsFieldCursor *c, DnsField *field)
+{
+    int len;
+
+    while (is_absent(c)) {
+        c->kind++;
+    }
+    if (*c->kind == DNS_FIELD_END) {
+        return c->at == c->len ? 0 : -EBADMSG;
+    }
+    field->kind = kind_of(c);
+    len = field_len(c, field->kind);
+    if (len < 0) {
+        return len;
+    }
+    field->start = c->rdata + c->at;
+    field->len = len;
+    c->at += len;
+    c->kind += !is_repeated(c);
+    return 1;
+}
+
+/* --- whole RDATA ---------------------------------------------------------- */
+
+int dns_rdata_check(uint16_t type, uint16_t rrclass, const uint8_t *rdata,
+                    size_t len)
+{
+    DnsFieldCursor c;
+    DnsField field;
+    int ret;
+
+    dns_fields(&c, type, rrclass, rdata, len);
+    do {
+        ret = dns_fields_next(&c, &field);
+    } while (ret > 0);
+    return ret;
+}
+
+static bool is_folded(DnsFieldKind kind)
+{
+    return kind == DNS_FIELD_NAME_1035 || kind == DNS_FIELD_NAME_FOLDED;
+}
+
+int dns_rdata_canonical(uint16_t type, uint16_t rrclass, uint8_t *rdata,
+                        size_t len)
+{
+    DnsFieldCursor c;
+    DnsField field;
+    int ret;
+
+    dns_fields(&c, type, rrclass, rdata, len);
+    while ((ret = dns_fields_next(&c, &field)) > 0) {
+        uint8_t *name = rdata + (field.start - rdata);
+
+        /* Length octets are below 'A'. */
+        for (size_t i = 0; is_folded(field.kind) && i < field.len; i++) {
+            name[i] = lower(name[i]);
+        }
+    }
+    return ret;
+}
+
+static int compare(const uint8_t *a, size_t a_len, const uint8_t *b,
+                   size_t b_len)
+{
+    size_t len = a_len < b_len ? a_len : b_len;
+    int ret = len ? memcmp(a, b, len) : 0;
+
+    return ret ? ret : (a_len > b_len) - (a_len < b_len);
+}
+
+static int compare_folded(const DnsField *a, const DnsField *b)
+{
+    for (size_t i = 0; i < a->len && i < b->len; i++) {
+        int ret = lower(a->start[i]) - lower(b->start[i]);
+
+        if (ret) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+/*
+ * A field never is the beginning of another one of its kind, except up to the
+ * end.  So the first that differ decide, and those before are as long.
+ */
+int dns_rdata_compare(uint16_t type, uint16_t rrclass, const uint8_t *a,
+                      size_t a_len, const uint8_t *b, size_t b_len)
+{
+    DnsFieldCursor a_at, b_at;
+    size_t at = 0;
+
+    dns_fields(&a_at, type, rrclass, a, a_len);
+    dns_fields(&b_at, type, rrclass, b, b_len);
+    for (;;) {
+        DnsField a_field, b_field;
+        int a_ret = dns_fields_next(&a_at, &a_field);
+        int b_ret = dns_fields_next(&b_at, &b_field);
+        int ret;
+
+        if (a_ret <= 0 || b_ret <= 0) {
+            return compare(a + at, a_len - at, b + at, b_len - at);
+        }
+        ret = is_folded(a_field.kind) && is_folded(b_field.kind) ?
+              compare_folded(&a_field, &b_field) :
+              compare(a_field.start, a_field.len, b_field.start, b_field.len);
+        if (ret) {
+            return ret;
+        }
+        at = a_at.at;
+    }
+}

@@ -1,0 +1,890 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS wire format: bounded parser and builder
+ *
+ * Theory of operation
+ *
+ * Parsing is a cursor over a message that stays where it is: it reads one
+ * question or record at a time into a struct of fixed size, and never
+ * touches an octet outside [msg, msg + len).  Counts in the header are only
+ * a promise; a record that is not there is -EBADMSG.  Names come out
+ * uncompressed.  A compression pointer is followed only to an offset lower
+ * than the start of the part that holds it, so each step moves towards the
+ * start of the message and a loop cannot happen; 255 octets end a chain of
+ * labels.  Pointers to pointers add no octet, and a message has room for a
+ * chain of thousands that each of its records can begin with, so pointers are
+ * counted, too.
+ *
+ * Building appends to a buffer of the caller.  An append either fits whole
+ * or leaves the message as it was, so that "as much as fits" and "truncate"
+ * are decisions of the caller.  The builder remembers where the suffixes of
+ * names it wrote are, with their uncompressed length: of a name, at most one
+ * suffix has that length, so finding the best match is one comparison for
+ * each remembered suffix, whatever the names are.
+ *
+ * RDATA of a parsed record must not be copied into another message when it
+ * holds names, as they may be compressed.  Those of the types that RFC 1035
+ * allows to be compressed and that we need (CNAME, DNAME, NS, PTR, SOA) are
+ * read and written by their own functions; dns_builder_raw() is for the rest.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/dns/wire/wire.h"
+
+#define LABEL_TYPE_MASK 0xc0
+#define LABEL_POINTER   0xc0
+#define POINTER_MAX     0x3fff
+#define POINTERS_MAX    (DNS_LABELS_MAX + 1)    /* each label's, the root's */
+#define RR_FIXED_LEN    10      /* type, class, TTL, RDLENGTH */
+#define SOA_FIXED_LEN   20
+#define SVCB_PRIORITY_LEN 2
+#define EDNS_DO         0x8000
+
+static uint16_t get16(const uint8_t *p)
+{
+    return p[0] << 8 | p[1];
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+    return (uint32_t)get16(p) << 16 | get16(p + 2);
+}
+
+static void put16(uint8_t *p, uint16_t v)
+{
+    p[0] = v >> 8;
+    p[1] = v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+    put16(p, v >> 16);
+    put16(p + 2, v);
+}
+
+static uint8_t ascii_lower(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+/* Length octets are below 'A', so a wire name can be folded as a whole */
+static bool equal_nocase(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (ascii_lower(a[i]) != ascii_lower(b[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*** Names ***/
+
+int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
+                   DnsName *name)
+{
+    size_t pos = *offset;
+    size_t part = pos;      /* start of the part being read */
+    size_t limit = len;     /* that part is whole before it */
+    size_t end = 0;         /* behind the name, once a pointer is followed */
+    unsigned pointers = 0;
+
+    name->len = 0;
+    name->labels = 0;
+    while (pos < limit) {
+        uint8_t head = msg[pos];
+
+        if ((head & LABEL_TYPE_MASK) == LABEL_POINTER) {
+            size_t target;
+
+            if (limit - pos < 2 || ++pointers > POINTERS_MAX) {
+                return -EBADMSG;
+            }
+            target = get16(msg + pos) & POINTER_MAX;
+            if (target >= part || target < DNS_HEADER_LEN) {
+                return -EBADMSG;
+            }
+            end = end ? end : pos + 2;
+            /* RFC 1035 4.1.4: a prior occurrence, so nothing of it is here */
+            limit = part;
+            pos = part = target;
+            continue;
+        }
+        if (head & LABEL_TYPE_MASK) {
+            return -EBADMSG;
+        }
+        if (limit - pos < 1 + (size_t)head ||
+            name->len + 1 + head + !!head > DNS_NAME_MAX) {
+            return -EBADMSG;
+        }
+        memcpy(name->wire + name->len, msg + pos, 1 + head);
+        name->len += 1 + head;
+        pos += 1 + head;
+        if (!head) {
+            *offset = end ? end : pos;
+            return 0;
+        }
+        name->labels++;
+    }
+    return -EBADMSG;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* One octet of presentation form; returns what follows, or NULL */
+static const char *octet_from_text(const char *text, uint8_t *octet)
+{
+    unsigned value;
+
+    if (*text != '\\') {
+        *octet = *text;
+        return text + 1;
+    }
+    text++;
+    if (!is_digit(text[0])) {
+        *octet = *text;
+        return *text ? text + 1 : NULL;
+    }
+    if (!is_digit(text[1]) || !is_digit(text[2])) {
+        return NULL;
+    }
+    value = (text[0] - '0') * 100 + (text[1] - '0') * 10 + text[2] - '0';
+    *octet = value;
+    return value <= 255 ? text + 3 : NULL;
+}
+
+int dns_name_from_text(DnsName *name, const char *text)
+{
+    uint8_t label[DNS_LABEL_MAX];
+
+    name->len = 0;
+    name->labels = 0;
+    if (!strcmp(text, ".")) {
+        text++;
+    } else if (!*text) {
+        return -EINVAL;
+    }
+    while (*text) {
+        size_t n = 0;
+
+        while (*text && *text != '.') {
+            if (n == sizeof(label)) {
+                return -EINVAL;
+            }
+            text = octet_from_text(text, &label[n++]);
+            if (!text) {
+                return -EINVAL;
+            }
+        }
+        if (!n || name->len + 1 + n + 1 > DNS_NAME_MAX) {
+            return -EINVAL;
+        }
+        name->wire[name->len] = n;
+        memcpy(name->wire + name->len + 1, label, n);
+        name->len += 1 + n;
+        name->labels++;
+        text += *text == '.';
+    }
+    name->wire[name->len++] = 0;
+    return 0;
+}
+
+void dns_name_to_text(const DnsName *name, char text[DNS_NAME_TEXT_MAX])
+{
+    char *out = text;
+
+    for (size_t pos = 0; name->wire[pos]; pos += 1 + name->wire[pos]) {
+        if (pos) {
+            *out++ = '.';
+        }
+        for (size_t i = 1; i <= name->wire[pos]; i++) {
+            uint8_t c = name->wire[pos + i];
+
+            if (c <= ' ' || c >= 0x7f) {
+                out += sprintf(out, "\\%03u", c);
+            } else {
+                if (strchr(".\\\"();@$", c)) {
+                    *out++ = '\\';
+                }
+                *out++ = c;
+            }
+        }
+    }
+    if (out == text) {
+        *out++ = '.';
+    }
+    *out = 0;
+}
+
+bool dns_name_equal(const DnsName *a, const DnsName *b)
+{
+    return a->len == b->len && equal_nocase(a->wire, b->wire, a->len);
+}
+
+bool dns_name_within(const DnsName *name, const DnsName *zone)
+{
+    size_t pos = 0;
+
+    if (name->labels < zone->labels) {
+        return false;
+    }
+    for (int above = name->labels - zone->labels; above; above--) {
+        pos += 1 + name->wire[pos];
+    }
+    return name->len - pos == zone->len &&
+           equal_nocase(name->wire + pos, zone->wire, zone->len);
+}
+
+static void append_label(DnsName *name, const char *label, size_t len)
+{
+    name->wire[name->len] = len;
+    memcpy(name->wire + name->len + 1, label, len);
+    name->len += 1 + len;
+    name->labels++;
+}
+
+static void append_arpa(DnsName *name, const char *tree)
+{
+    append_label(name, tree, strlen(tree));
+    append_label(name, "arpa", 4);
+    name->wire[name->len++] = 0;
+}
+
+void dns_name_from_in_addr(DnsName *name, struct in_addr addr)
+{
+    const uint8_t *octets = (const uint8_t *)&addr;
+
+    name->len = 0;
+    name->labels = 0;
+    for (int i = 3; i >= 0; i--) {
+        char digits[4];
+        int n = snprintf(digits, sizeof(digits), "%u", octets[i]);
+
+        append_label(name, digits, n);
+    }
+    append_arpa(name, "in-addr");
+}
+
+/* A label as an octet in decimal without leading zeros, or -1 */
+static int octet_from_label(const uint8_t *label)
+{
+    int value = 0;
+
+    if (label[0] < 1 || label[0] > 3 || (label[0] > 1 && label[1] == '0')) {
+        return -1;
+    }
+    for (int i = 1; i <= label[0]; i++) {
+        if (!is_digit(label[i])) {
+            return -1;
+        }
+        value = value * 10 + label[i] - '0';
+    }
+    return value <= 255 ? value : -1;
+}
+
+bool dns_name_to_in_prefix(const DnsName *name, struct in_addr *addr,
+                           unsigned *bits)
+{
+    static const uint8_t suffix[] = "\7in-addr\4arpa";
+    uint8_t octets[4] = { 0 };
+    int len = name->labels - 2;
+    size_t pos = 0;
+
+    if (len < 0 || len > (int)sizeof(octets)) {
+        return false;
+    }
+    for (int i = len - 1; i >= 0; i--) {
+        int value = octet_from_label(name->wire + pos);
+
+        if (value < 0) {
+            return false;
+        }
+        octets[i] = value;
+        pos += 1 + name->wire[pos];
+    }
+    if (name->len - pos != sizeof(suffix) ||
+        !equal_nocase(name->wire + pos, suffix, sizeof(suffix))) {
+        return false;
+    }
+    memcpy(addr, octets, sizeof(octets));
+    *bits = 8 * len;
+    return true;
+}
+
+bool dns_name_to_in_addr(const DnsName *name, struct in_addr *addr)
+{
+    unsigned bits;
+
+    return dns_name_to_in_prefix(name, addr, &bits) && bits == 32;
+}
+
+void dns_name_from_in6_addr(DnsName *name, const struct in6_addr *addr)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    name->len = 0;
+    name->labels = 0;
+    for (int i = 15; i >= 0; i--) {
+        append_label(name, &hex[addr->s6_addr[i] & 0xf], 1);
+        append_label(name, &hex[addr->s6_addr[i] >> 4], 1);
+    }
+    append_arpa(name, "ip6");
+}
+
+/*** Parser ***/
+
+int dns_header_parse(const uint8_t *msg, size_t len, DnsHeader *header)
+{
+    if (len < DNS_HEADER_LEN) {
+        return -EBADMSG;
+    }
+    header->id = get16(msg);
+    header->flags = get16(msg + 2);
+    header->qdcount = get16(msg + 4);
+    header->ancount = get16(msg + 6);
+    header->nscount = get16(msg + 8);
+    header->arcount = get16(msg + 10);
+    return 0;
+}
+
+int dns_cursor_init(DnsCursor *cursor, const uint8_t *msg, size_t len)
+{
+    if (len < DNS_HEADER_LEN) {
+        return -EBADMSG;
+    }
+    cursor->msg = msg;
+    cursor->len = len;
+    cursor->offset = DNS_HEADER_LEN;
+    for (int i = 0; i < 4; i++) {
+        cursor->left[i] = get16(msg + 4 + 2 * i);
+    }
+    return 0;
+}
+
+int dns_cursor_question(DnsCursor *cursor, DnsQuestion *question)
+{
+    size_t pos = cursor->offset;
+
+    if (!cursor->left[0]) {
+        return 0;
+    }
+    if (dns_name_parse(cursor->msg, cursor->len, &pos, &question->name) ||
+        cursor->len - pos < 4) {
+        return -EBADMSG;
+    }
+    question->type = get16(cursor->msg + pos);
+    question->qclass = get16(cursor->msg + pos + 2);
+    cursor->offset = pos + 4;
+    cursor->left[0]--;
+    return 1;
+}
+
+static int skip_questions(DnsCursor *cursor)
+{
+    DnsQuestion question;
+    int ret;
+
+    do {
+        ret = dns_cursor_question(cursor, &question);
+    } while (ret > 0);
+    return ret;
+}
+
+int dns_cursor_rr(DnsCursor *cursor, DnsRr *rr)
+{
+    const uint8_t *fixed;
+    size_t pos;
+    int section = DNS_SECTION_ANSWER;
+
+    if (skip_questions(cursor)) {
+        return -EBADMSG;
+    }
+    while (!cursor->left[1 + section]) {
+        if (section++ == DNS_SECTION_ADDITIONAL) {
+            return 0;
+        }
+    }
+    pos = cursor->offset;
+    if (dns_name_parse(cursor->msg, cursor->len, &pos, &rr->name) ||
+        cursor->len - pos < RR_FIXED_LEN) {
+        return -EBADMSG;
+    }
+    fixed = cursor->msg + pos;
+    rr->section = section;
+    rr->type = get16(fixed);
+    rr->rrclass = get16(fixed + 2);
+    rr->raw_ttl = get32(fixed + 4);
+    rr->ttl = rr->raw_ttl >> 31 ? 0 : rr->raw_ttl;
+    rr->rdlength = get16(fixed + 8);
+    rr->start = cursor->offset;
+    rr->rdata = pos + RR_FIXED_LEN;
+    if (cursor->len - rr->rdata < rr->rdlength) {
+        return -EBADMSG;
+    }
+    cursor->offset = rr->rdata + rr->rdlength;
+    cursor->left[1 + section]--;
+    return 1;
+}
+
+int dns_rdata_a(const DnsCursor *cursor, const DnsRr *rr,
+                struct in_addr *addr)
+{
+    if (rr->rdlength != sizeof(*addr)) {
+        return -EBADMSG;
+    }
+    memcpy(addr, cursor->msg + rr->rdata, sizeof(*addr));
+    return 0;
+}
+
+int dns_rdata_aaaa(const DnsCursor *cursor, const DnsRr *rr,
+                   struct in6_addr *addr)
+{
+    if (rr->rdlength != sizeof(*addr)) {
+        return -EBADMSG;
+    }
+    memcpy(addr, cursor->msg + rr->rdata, sizeof(*addr));
+    return 0;
+}
+
+int dns_rdata_name(const DnsCursor *cursor, const DnsRr *rr, DnsName *name)
+{
+    size_t end = rr->rdata + rr->rdlength;
+    size_t pos = rr->rdata;
+
+    if (dns_name_parse(cursor->msg, end, &pos, name) || pos != end) {
+        return -EBADMSG;
+    }
+    return 0;
+}
+
+int dns_rdata_soa(const DnsCursor *cursor, const DnsRr *rr, DnsSoa *soa)
+{
+    const uint8_t *fixed;
+    size_t end = rr->rdata + rr->rdlength;
+    size_t pos = rr->rdata;
+
+    if (dns_name_parse(cursor->msg, end, &pos, &soa->mname) ||
+        dns_name_parse(cursor->msg, end, &pos, &soa->rname) ||
+        end - pos != SOA_FIXED_LEN) {
+        return -EBADMSG;
+    }
+    fixed = cursor->msg + pos;
+    soa->serial = get32(fixed);
+    soa->refresh = get32(fixed + 4);
+    soa->retry = get32(fixed + 8);
+    soa->expire = get32(fixed + 12);
+    soa->minimum = get32(fixed + 16);
+    return 0;
+}
+
+int dns_rdata_svcb(const DnsCursor *cursor, const DnsRr *rr,
+                   DnsSvcParams *params)
+{
+    size_t end = rr->rdata + rr->rdlength;
+    size_t pos = rr->rdata + SVCB_PRIORITY_LEN;
+    DnsName target;
+
+    if (rr->rdlength < SVCB_PRIORITY_LEN ||
+        dns_name_parse(cursor->msg, end, &pos, &target)) {
+        return -EBADMSG;
+    }
+    params->next = cursor->msg + pos;
+    params->left = end - pos;
+    return 0;
+}
+
+int dns_svcb_param(DnsSvcParams *params, uint16_t *key, const uint8_t **value,
+                   size_t *len)
+{
+    if (!params->left) {
+        return 0;
+    }
+    if (params->left < 4 || params->left - 4 < get16(params->next + 2)) {
+        return -EBADMSG;
+    }
+    *key = get16(params->next);
+    *len = get16(params->next + 2);
+    *value = params->next + 4;
+    params->next += 4 + *len;
+    params->left -= 4 + *len;
+    return 1;
+}
+
+int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns)
+{
+    const uint8_t *option = cursor->msg + rr->rdata;
+    size_t left = rr->rdlength;
+
+    if (rr->section != DNS_SECTION_ADDITIONAL || rr->name.len != 1) {
+        return -EBADMSG;
+    }
+    edns->udp_size = rr->rrclass;
+    edns->rcode_high = rr->raw_ttl >> 24;
+    edns->version = rr->raw_ttl >> 16;
+    edns->dnssec_ok = rr->raw_ttl & EDNS_DO;
+    edns->has_ede = false;
+    edns->ede = 0;
+    while (left) {
+        size_t size;
+
+        if (left < 4 || left - 4 < get16(option + 2)) {
+            return -EBADMSG;
+        }
+        size = get16(option + 2);
+        if (get16(option) == DNS_OPTION_EDE && size >= 2 && !edns->has_ede) {
+            edns->has_ede = true;
+            edns->ede = get16(option + 4);
+        }
+        option += 4 + size;
+        left -= 4 + size;
+    }
+    return 0;
+}
+
+/*** Builder ***/
+
+void dns_builder_init(DnsBuilder *b, uint8_t *buf, size_t size, uint16_t id,
+                      uint16_t flags)
+{
+    b->buf = buf;
+    b->size = size;
+    b->len = DNS_HEADER_LEN;
+    b->question_end = DNS_HEADER_LEN;
+    b->keeps_case = false;
+    b->suffixes = 0;
+    memset(buf, 0, DNS_HEADER_LEN);
+    put16(buf, id);
+    put16(buf + 2, flags);
+}
+
+void dns_builder_keep_case(DnsBuilder *b)
+{
+    b->keeps_case = true;
+}
+
+/* Does the name that the builder wrote at offset equal wire[0..len)? */
+static bool written_equals(const DnsBuilder *b, size_t offset,
+                           const uint8_t *wire)
+{
+    for (;;) {
+        uint8_t head = b->buf[offset];
+
+        if ((head & LABEL_TYPE_MASK) == LABEL_POINTER) {
+            offset = get16(b->buf + offset) & POINTER_MAX;
+            continue;
+        }
+        if (b->keeps_case ? memcmp(b->buf + offset, wire, 1 + head) != 0
+                          : !equal_nocase(b->buf + offset, wire, 1 + head)) {
+            return false;
+        }
+        if (!head) {
+            return true;
+        }
+        offset += 1 + head;
+        wire += 1 + head;
+    }
+}
+
+/*
+ * The longest suffix of name that is already in the message: returns how
+ * many octets of name come before it, and its offset.  name->len - 1 (all
+ * but the root) if there is none.
+ */
+static size_t find_suffix(const DnsBuilder *b, const DnsName *name,
+                          uint16_t *offset)
+{
+    bool boundary[DNS_NAME_MAX] = { false };
+    size_t best = name->len - 1;
+
+    for (size_t pos = 0; name->wire[pos]; pos += 1 + name->wire[pos]) {
+        boundary[pos] = true;
+    }
+    for (size_t i = 0; i < b->suffixes; i++) {
+        size_t head;
+
+        if (b->suffix[i].len > name->len) {
+            continue;
+        }
+        head = name->len - b->suffix[i].len;
+        if (head < best && boundary[head] &&
+            written_equals(b, b->suffix[i].offset, name->wire + head)) {
+            best = head;
+            *offset = b->suffix[i].offset;
+        }
+    }
+    return best;
+}
+
+/* The labels of name before `until`, written at offset, can be pointed to */
+static void remember_suffixes(DnsBuilder *b, const DnsName *name,
+                              size_t until, size_t offset)
+{
+    for (size_t pos = 0; pos < until; pos += 1 + name->wire[pos]) {
+        if (b->suffixes == DNS_BUILDER_SUFFIXES ||
+            offset + pos > POINTER_MAX) {
+            return;
+        }
+        b->suffix[b->suffixes].offset = offset + pos;
+        b->suffix[b->suffixes].len = name->len - pos;
+        b->suffixes++;
+    }
+}
+
+static int append(DnsBuilder *b, const void *data, size_t len)
+{
+    if (b->size - b->len < len) {
+        return -EMSGSIZE;
+    }
+    if (len) {
+        memcpy(b->buf + b->len, data, len);
+    }
+    b->len += len;
+    return 0;
+}
+
+static int append16(DnsBuilder *b, uint16_t value)
+{
+    uint8_t data[2];
+
+    put16(data, value);
+    return append(b, data, sizeof(data));
+}
+
+static int append32(DnsBuilder *b, uint32_t value)
+{
+    uint8_t data[4];
+
+    put32(data, value);
+    return append(b, data, sizeof(data));
+}
+
+static int append_name(DnsBuilder *b, const DnsName *name)
+{
+    uint16_t target = 0;
+    size_t start = b->len;
+    size_t head = find_suffix(b, name, &target);
+    bool pointer = target != 0;     /* 0 is the header, never a name */
+    int ret;
+
+    ret = append(b, name->wire, pointer ? head : name->len);
+    if (!ret && pointer) {
+        ret = append16(b, LABEL_POINTER << 8 | target);
+    }
+    if (!ret) {
+        remember_suffixes(b, name, head, start);
+    }
+    return ret;
+}
+
+typedef struct Mark {
+    size_t len;
+    size_t suffixes;
+} Mark;
+
+static Mark mark(const DnsBuilder *b)
+{
+    return (Mark) { b->len, b->suffixes };
+}
+
+static int rewind_to(DnsBuilder *b, Mark to)
+{
+    b->len = to.len;
+    b->suffixes = to.suffixes;
+    return -EMSGSIZE;
+}
+
+/* False if the count is full, which cannot be before DNS_MSG_MAX is */
+static bool count_up(DnsBuilder *b, int count)
+{
+    uint8_t *field = b->buf + 4 + 2 * count;
+
+    if (get16(field) == UINT16_MAX) {
+        return false;
+    }
+    put16(field, get16(field) + 1);
+    return true;
+}
+
+int dns_builder_question(DnsBuilder *b, const DnsQuestion *question)
+{
+    Mark begin = mark(b);
+
+    if (append_name(b, &question->name) ||
+        append16(b, question->type) || append16(b, question->qclass) ||
+        !count_up(b, 0)) {
+        return rewind_to(b, begin);
+    }
+    b->question_end = b->len;
+    return 0;
+}
+
+/* Owner to RDLENGTH, which is 0 until end_rr() */
+static int begin_rr(DnsBuilder *b, const DnsName *owner, uint16_t type,
+                    uint16_t rrclass, uint32_t ttl)
+{
+    int ret = append_name(b, owner);
+
+    ret = ret ? ret : append16(b, type);
+    ret = ret ? ret : append16(b, rrclass);
+    ret = ret ? ret : append32(b, ttl);
+    return ret ? ret : append16(b, 0);
+}
+
+static int end_rr(DnsBuilder *b, DnsSection section, size_t rdata)
+{
+    put16(b->buf + rdata - 2, b->len - rdata);
+    return count_up(b, 1 + section) ? 0 : -EMSGSIZE;
+}
+
+int dns_builder_raw(DnsBuilder *b, DnsSection section, const DnsName *owner,
+                    uint16_t type, uint16_t rrclass, uint32_t ttl,
+                    const void *rdata, uint16_t rdlength)
+{
+    Mark begin = mark(b);
+
+    if (begin_rr(b, owner, type, rrclass, ttl) ||
+        append(b, rdata, rdlength) ||
+        end_rr(b, section, b->len - rdlength)) {
+        return rewind_to(b, begin);
+    }
+    return 0;
+}
+
+int dns_builder_a(DnsBuilder *b, DnsSection section, const DnsName *owner,
+                  uint32_t ttl, struct in_addr addr)
+{
+    return dns_builder_raw(b, section, owner, DNS_TYPE_A, DNS_CLASS_IN, ttl,
+                           &addr, sizeof(addr));
+}
+
+int dns_builder_aaaa(DnsBuilder *b, DnsSection section, const DnsName *owner,
+                     uint32_t ttl, const struct in6_addr *addr)
+{
+    return dns_builder_raw(b, section, owner, DNS_TYPE_AAAA, DNS_CLASS_IN,
+                           ttl, addr, sizeof(*addr));
+}
+
+int dns_builder_name(DnsBuilder *b, DnsSection section, const DnsName *owner,
+                     DnsType type, uint32_t ttl, const DnsName *target)
+{
+    Mark begin = mark(b);
+    size_t rdata;
+
+    if (begin_rr(b, owner, type, DNS_CLASS_IN, ttl)) {
+        return rewind_to(b, begin);
+    }
+    rdata = b->len;
+    if (append_name(b, target) || end_rr(b, section, rdata)) {
+        return rewind_to(b, begin);
+    }
+    return 0;
+}
+
+int dns_builder_soa(DnsBuilder *b, DnsSection section, const DnsName *owner,
+                    uint32_t ttl, const DnsSoa *soa)
+{
+    Mark begin = mark(b);
+    size_t rdata;
+
+    if (begin_rr(b, owner, DNS_TYPE_SOA, DNS_CLASS_IN, ttl)) {
+        return rewind_to(b, begin);
+    }
+    rdata = b->len;
+    if (append_name(b, &soa->mname) || append_name(b, &soa->rname) ||
+        append32(b, soa->serial) || append32(b, soa->refresh) ||
+        append32(b, soa->retry) || append32(b, soa->expire) ||
+        append32(b, soa->minimum) || end_rr(b, section, rdata)) {
+        return rewind_to(b, begin);
+    }
+    return 0;
+}
+
+int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns)
+{
+    static const DnsName root = { .len = 1 };
+    uint8_t option[6];
+
+    put16(option, DNS_OPTION_EDE);
+    put16(option + 2, sizeof(edns->ede));
+    put16(option + 4, edns->ede);
+    return dns_builder_raw(b, DNS_SECTION_ADDITIONAL, &root, DNS_TYPE_OPT,
+                           edns->udp_size,
+                           (uint32_t)edns->rcode_high << 24 |
+                           (uint32_t)edns->version << 16 |
+                           (edns->dnssec_ok ? EDNS_DO : 0),
+                           option, edns->has_ede ? sizeof(option) : 0);
+}
+
+/* The octets of a message's first records that end before max, and counts */
+static size_t whole_records(const uint8_t *msg, size_t len, size_t max,
+                            uint16_t count[DNS_SECTION_ADDITIONAL])
+{
+    DnsCursor cursor;
+    size_t end = 0;
+    DnsRr rr;
+
+    if (dns_cursor_init(&cursor, msg, len)) {
+        return 0;
+    }
+    while (dns_cursor_rr(&cursor, &rr) > 0 && cursor.offset <= max &&
+           rr.section < DNS_SECTION_ADDITIONAL) {
+        count[rr.section]++;
+        end = cursor.offset;
+    }
+    return end;
+}
+
+int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len)
+{
+    uint16_t count[DNS_SECTION_ADDITIONAL] = { 0 };
+    size_t start = b->question_end;
+    size_t end = len;
+
+    if (len > b->size) {
+        end = whole_records(msg, len, b->size, count);
+    } else if (len >= start) {
+        count[DNS_SECTION_ANSWER] = get16(msg + 6);
+        count[DNS_SECTION_AUTHORITY] = get16(msg + 8);
+    }
+    if (end < start) {
+        return -EMSGSIZE;
+    }
+    memcpy(b->buf + start, msg + start, end - start);
+    put16(b->buf + 6, count[DNS_SECTION_ANSWER]);
+    put16(b->buf + 8, count[DNS_SECTION_AUTHORITY]);
+    put16(b->buf + 10, 0);
+    b->len = end;
+    return end < len ? -EMSGSIZE : 0;
+}
+
+void dns_builder_truncate(DnsBuilder *b)
+{
+    put16(b->buf + 2, get16(b->buf + 2) | DNS_FLAG_TC);
+}
+
+size_t dns_query_build(uint8_t buf[DNS_QUERY_MAX],
+                       const DnsQuestion *question, uint16_t flags,
+                       bool dnssec_ok)
+{
+    const DnsEdns edns = {
+        .udp_size = DNS_UDP_ADVERTISED,
+        .dnssec_ok = dnssec_ok,
+    };
+    DnsBuilder b;
+
+    dns_builder_init(&b, buf, DNS_QUERY_MAX, 0, flags);
+    dns_builder_question(&b, question);
+    dns_builder_edns(&b, &edns);
+    return b.len;
+}
+
+void dns_msg_set_id(uint8_t *msg, uint16_t id)
+{
+    put16(msg, id);
+}

@@ -25,7 +25,7 @@ static int copy_exchange(DnsBuilder *b, const DnsCursor *cursor,
                            rr->ttl, rdata, 2 + name.len);
 }
 
-/* Obsolete types of RFC 1035 (MB, MINFO, ...) are a name or two */
+/* The obsolete types of RFC 1035 (MB, MINFO, ...) have one name or two. */
 static int copy_names(DnsBuilder *b, const DnsCursor *cursor, const DnsRr *rr)
 {
     const uint8_t *kind = dns_rrtype(rr->type, rr->rrclass)->fields;

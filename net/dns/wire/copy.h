@@ -9,10 +9,11 @@
  * dns_copy_record: append a record of one message to another
  *
  * Names in RDATA that may be compressed (RFC 1035, RFC 3597 section 4) are
- * written anew, as what they point at may not be there.
+ * written anew: a compression pointer of the first message is meaningless in
+ * the other.
  *
- * Returns: 0; -EMSGSIZE with the message as it was, or -EBADMSG for RDATA that
- * is not one of its type.
+ * Returns: 0; -EMSGSIZE, and the message is unchanged; or -EBADMSG if the RDATA
+ * does not have the shape of its type.
  */
 int dns_copy_record(DnsBuilder *b, const DnsCursor *cursor, const DnsRr *rr);
 

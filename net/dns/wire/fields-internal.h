@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields whose length and shape need more than a line */
+/* Fields whose length and shape take more than one line to check */
 #ifndef NET_DNS_WIRE_FIELDS_INTERNAL_H
 #define NET_DNS_WIRE_FIELDS_INTERNAL_H
 
 #include "net/dns/wire/fields.h"
 
 /*
- * Each of these looks at a field that goes up to the end of RDATA, or begins
- * there: its octets, or -EBADMSG.
+ * Each function checks a field that begins at @at and has at most @left octets.
+ *
+ * Returns: the octets of the field, or -EBADMSG.
  */
 int dns_field_bitmap(const uint8_t *at, size_t left);
 int dns_field_loc(const uint8_t *at, size_t left);

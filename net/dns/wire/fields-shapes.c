@@ -39,7 +39,7 @@ int dns_field_bitmap(const uint8_t *at, size_t left)
     return left;
 }
 
-/* RFC 1876 section 2: a digit and the power of ten of as many centimetres */
+/* RFC 1876 section 2: a size in centimetres is a digit and a power of ten. */
 static bool is_loc_size(uint8_t size)
 {
     return size >> 4 <= 9 && (size & 0xf) <= 9 && (size >> 4 || !size);
@@ -59,7 +59,7 @@ int dns_field_loc(const uint8_t *at, size_t left)
            is_loc_angle(packet_get32(at + 8), 180) ? LOC_LEN : -EBADMSG;
 }
 
-/* RFC 3123 section 4: no zeros at the end of an address */
+/* RFC 3123 section 4: an address does not end in zero octets. */
 int dns_field_apl(const uint8_t *at, size_t left)
 {
     for (size_t i = 0; i < left; ) {
@@ -121,7 +121,7 @@ static bool has_param(const uint8_t *params, size_t len, uint16_t key)
     return false;
 }
 
-/* Section 8: keys that ascend and are there, and not this one itself */
+/* Section 8: mandatory keys ascend, are present, and do not include key 0. */
 static bool is_mandatory(const uint8_t *value, size_t len,
                          const uint8_t *params, size_t left)
 {
@@ -138,7 +138,7 @@ static bool is_mandatory(const uint8_t *value, size_t len,
     return len && !(len % 2);
 }
 
-/* Section 7.1.1: one protocol or more, none of them empty */
+/* Section 7.1.1: a list of one protocol or more, none of which is empty */
 static bool is_alpn(const uint8_t *value, size_t len)
 {
     size_t at = 0;

@@ -62,7 +62,7 @@ static int tag_len(const uint8_t *at, size_t left)
     return len;
 }
 
-/* A digest of @len octets, of one or more if that is not known */
+/* A digest of @len octets; if @len is 0, of any length but 0 */
 static int digest_len(size_t len, size_t left)
 {
     return (len ? left == len : left > 0) ? (int)left : -EBADMSG;
@@ -91,7 +91,7 @@ static size_t zone_digest(uint8_t hash)
 
 static int nxt_len(const uint8_t *at, size_t left)
 {
-    /* RFC 2535 section 5.2: bit 0 would be another format. */
+    /* RFC 2535 section 5.2: if bit 0 is set, the bitmap has another format. */
     return !left || (left <= NXT_MAX && !(at[0] & 0x80) && at[left - 1]) ?
            (int)left : -EBADMSG;
 }
@@ -111,7 +111,7 @@ static bool is_absent(const DnsFieldCursor *c)
     }
 }
 
-/* The kind of a field that another one determines; DNS_FIELD_END: none. */
+/* The kind of a field that an earlier field determines; DNS_FIELD_END: none */
 static DnsFieldKind depends(unsigned gateway, DnsFieldKind kind)
 {
     switch (gateway) {
@@ -296,7 +296,7 @@ int dns_rdata_canonical(uint16_t type, uint16_t rrclass, uint8_t *rdata,
     while ((ret = dns_fields_next(&c, &field)) > 0) {
         uint8_t *name = rdata + (field.start - rdata);
 
-        /* Length octets are below 'A'. */
+        /* This is safe for a whole name: its length octets are below 'A'. */
         for (size_t i = 0; is_folded(field.kind) && i < field.len; i++) {
             name[i] = lower(name[i]);
         }
@@ -326,8 +326,9 @@ static int compare_folded(const DnsField *a, const DnsField *b)
 }
 
 /*
- * A field never is the beginning of another one of its kind, except up to the
- * end.  So the first that differ decide, and those before are as long.
+ * A field is never a prefix of another field of its kind, unless it extends to
+ * the end of RDATA.  So the first fields that differ decide the order, and all
+ * fields before them have the same length.
  */
 int dns_rdata_compare(uint16_t type, uint16_t rrclass, const uint8_t *a,
                       size_t a_len, const uint8_t *b, size_t b_len)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of types.  Each line's source is the RFC that defines the type. */
+/*
+ * The table of types.  The source of each line is the RFC that defines the
+ * type.
+ */
 #include <stddef.h>
 
 #include "net/dns/wire/rrtype.h"
@@ -26,7 +29,7 @@
 #define BITMAP      DNS_FIELD_BITMAP
 #define OPAQUE      DNS_FIELD_OPAQUE
 
-/* Layouts that several types have */
+/* Layouts that several types share */
 #define DS_TYPE(number, mnemonic) \
     TYPE(number, mnemonic, U16, ALGORITHM, DNS_FIELD_DIGEST_TYPE, \
          DNS_FIELD_DS_DIGEST)
@@ -36,7 +39,7 @@
 #define SVCB_TYPE(number, mnemonic) \
     IN_TYPE(number, mnemonic, U16, NAME, DNS_FIELD_SVC_PARAMS)
 
-/* By number */
+/* In ascending order of their numbers */
 static const DnsRrType types[] = {
     IN_TYPE(1, "A", DNS_FIELD_IPV4),
     TYPE(2, "NS", NAME_1035),
@@ -134,7 +137,7 @@ static const DnsRrType types[] = {
 };
 
 #define TYPES_COUNT     (sizeof(types) / sizeof(*types))
-/* Types 1 to 53 are in the table without a gap, 55 to 65 as well. */
+/* The table has all types from 1 to 53, and all from 55 to 65. */
 #define GAP_AT          54
 #define ROW_END         65
 

@@ -2,9 +2,9 @@
 /*
  * Types of records: their mnemonics, and the layout of their RDATA
  *
- * One table says of each type which fields its RDATA has, in order.  What
- * checks, folds, compresses, reads or prints RDATA goes by it, so a type is
- * added in one line.  There is no text code here and no state.
+ * One table lists, for each type, the fields of its RDATA in order.  All code
+ * that checks, folds, compresses, reads or prints RDATA uses this table, so a
+ * new type takes one line.  This file has no text code and no state.
  */
 #ifndef NET_DNS_WIRE_RRTYPE_H
 #define NET_DNS_WIRE_RRTYPE_H
@@ -16,17 +16,18 @@
 
 /* Fields of RDATA.  Integers are big-endian. */
 typedef enum DnsFieldKind {
-    DNS_FIELD_END,              /* of the layout */
-    /* Names, uncompressed in RDATA as we hold it */
+    DNS_FIELD_END,              /* end of the layout */
+    /* Names; RDATA in memory is uncompressed */
     DNS_FIELD_NAME_1035,        /* may be compressed; lower case when signed */
     DNS_FIELD_NAME_FOLDED,      /* never compressed; lower case when signed */
     DNS_FIELD_NAME,             /* never compressed; case is kept */
-    DNS_FIELD_NAMES,            /* none or more DNS_FIELD_NAME up to the end */
+    /* any number of DNS_FIELD_NAME, up to the end */
+    DNS_FIELD_NAMES,
     /* Numbers */
     DNS_FIELD_U8,
     DNS_FIELD_U16,
     DNS_FIELD_U32,
-    DNS_FIELD_TTL,              /* 32 bits; in text units as 1h30m are good */
+    DNS_FIELD_TTL,              /* 32 bits; text may have units: 1h30m */
     DNS_FIELD_TIME,             /* 32 bits; YYYYMMDDHHmmSS, RFC 4034 3.2 */
     DNS_FIELD_TYPE,             /* 16 bits; a mnemonic or TYPEn */
     /* Numbers that may have a mnemonic in text */
@@ -57,49 +58,49 @@ typedef enum DnsFieldKind {
     DNS_FIELD_HASH32,           /* a length octet before, base32hex */
     DNS_FIELD_BITMAP,           /* types, RFC 4034 4.1.2; may be empty */
     DNS_FIELD_OPAQUE,           /* up to the end; in text by RFC 3597 only */
-    /* Those with a syntax of their own, each up to the end */
+    /* Fields with a syntax of their own, each up to the end */
     DNS_FIELD_LOC,              /* RFC 1876 */
     DNS_FIELD_NSAP,             /* RFC 1706 */
     DNS_FIELD_WKS,              /* RFC 1035 3.4.2 */
     DNS_FIELD_NXT_BITMAP,       /* RFC 2535 5.2 */
     DNS_FIELD_APL,              /* RFC 3123 */
     DNS_FIELD_SVC_PARAMS,       /* RFC 9460 2.1 */
-    /* Those that follow from a field before them */
-    DNS_FIELD_GATEWAY,          /* IPSECKEY, RFC 4025 2.5: by the octet 1 */
+    /* Fields whose form an earlier field determines */
+    DNS_FIELD_GATEWAY,          /* IPSECKEY, RFC 4025 2.5: by octet 1 */
     DNS_FIELD_RELAY_TYPE,       /* AMTRELAY, RFC 8777 4.2.2: a bit, 7 bits */
-    DNS_FIELD_RELAY,            /* by those */
+    DNS_FIELD_RELAY,            /* AMTRELAY: by DNS_FIELD_RELAY_TYPE */
     DNS_FIELD_HIP,              /* RFC 8005 5: head, HIT and key */
     DNS_FIELD_A6,               /* RFC 2874 3.1: prefix length and suffix */
-    DNS_FIELD_A6_NAME,          /* is there unless the prefix length is 0 */
+    DNS_FIELD_A6_NAME,          /* absent if the prefix length is 0 */
 } DnsFieldKind;
 
 typedef struct DnsRrType {
     uint16_t type;
     char name[12];              /* mnemonic; empty for an unknown type */
-    bool in_only;               /* the layout is that of class IN */
+    bool in_only;               /* the layout applies to class IN only */
     uint8_t fields[DNS_RRTYPE_FIELDS_MAX + 1];  /* DnsFieldKind */
 } DnsRrType;
 
 /**
- * dns_rrtype: what there is to know of a type in a class
+ * dns_rrtype: the properties of a type in a class
  *
- * Returns: never NULL.  A type that is not known, or not with this class
+ * Returns: never NULL.  A type that is not known, or not known in this class
  * (RFC 3597 section 4), has no name and one field of DNS_FIELD_OPAQUE.
  */
 const DnsRrType *dns_rrtype(uint16_t type, uint16_t rrclass);
 
 /**
- * dns_rrtype_next: all known types by number
+ * dns_rrtype_next: the next known type, in ascending order
  * @last: NULL for the first one
  *
- * Returns: the next one, or NULL.
+ * Returns: NULL behind the last one.
  */
 const DnsRrType *dns_rrtype_next(const DnsRrType *last);
 
 /**
- * dns_rrtype_is_meta: of questions and messages, never of a zone?
+ * dns_rrtype_is_meta: is the type for questions and messages only?
  *
- * RFC 6895 section 3.1: OPT and 128 to 255, and 0.
+ * RFC 6895 section 3.1: 0, OPT, and 128 to 255.  No zone has such a record.
  */
 bool dns_rrtype_is_meta(uint16_t type);
 

@@ -4,28 +4,28 @@
  *
  * Theory of operation
  *
- * Parsing is a cursor over a message that stays where it is: it reads one
- * question or record at a time into a struct of fixed size, and never
- * touches an octet outside [msg, msg + len).  Counts in the header are only
- * a promise; a record that is not there is -EBADMSG.  Names come out
- * uncompressed.  A compression pointer is followed only to an offset lower
- * than the start of the part that holds it, so each step moves towards the
- * start of the message and a loop cannot happen; 255 octets end a chain of
- * labels.  Pointers to pointers add no octet, and a message has room for a
- * chain of thousands that each of its records can begin with, so pointers are
- * counted, too.
+ * The parser is a cursor over a message that it does not change.  It reads one
+ * question or record at a time into a struct of fixed size, and never reads an
+ * octet outside [msg, msg + len).  It does not trust the counts in the header:
+ * if a record is missing, it returns -EBADMSG.  Names are returned
+ * uncompressed.  A compression pointer may only lead to an offset below the
+ * start of the part of the name that it ends.  So each step moves towards the
+ * start of the message, and a loop is impossible.  A chain of labels ends at
+ * 255 octets.  A pointer to a pointer adds no octet, and a message has room for
+ * a chain of thousands of them, which each of its records could use; so
+ * pointers are counted, too.
  *
- * Building appends to a buffer of the caller.  An append either fits whole
- * or leaves the message as it was, so that "as much as fits" and "truncate"
- * are decisions of the caller.  The builder remembers where the suffixes of
- * names it wrote are, with their uncompressed length: of a name, at most one
- * suffix has that length, so finding the best match is one comparison for
- * each remembered suffix, whatever the names are.
+ * The builder appends to a buffer of the caller.  An append either fits whole
+ * or leaves the message unchanged.  So the caller decides whether to send the
+ * records that fit, and whether to truncate.  The builder remembers the offsets
+ * and the uncompressed lengths of the suffixes of the names that it wrote.  A
+ * name has at most one suffix of a given length, so each remembered suffix
+ * costs one comparison at most, whatever the names are.
  *
- * RDATA of a parsed record must not be copied into another message when it
- * holds names, as they may be compressed.  Those of the types that RFC 1035
- * allows to be compressed and that we need (CNAME, DNAME, NS, PTR, SOA) are
- * read and written by their own functions; dns_builder_raw() is for the rest.
+ * Do not copy the RDATA of a parsed record into another message if it holds
+ * names, as these may be compressed.  There are functions to read and write
+ * those types with compressible names (RFC 1035) that the callers need: CNAME,
+ * DNAME, NS, PTR, SOA.  dns_builder_raw() is for all other types.
  */
 
 #include <errno.h>
@@ -37,7 +37,8 @@
 #define LABEL_TYPE_MASK 0xc0
 #define LABEL_POINTER   0xc0
 #define POINTER_MAX     0x3fff
-#define POINTERS_MAX    (DNS_LABELS_MAX + 1)    /* each label's, the root's */
+/* one for each label, one for the root */
+#define POINTERS_MAX    (DNS_LABELS_MAX + 1)
 #define RR_FIXED_LEN    10      /* type, class, TTL, RDLENGTH */
 #define SOA_FIXED_LEN   20
 #define SVCB_PRIORITY_LEN 2
@@ -70,7 +71,7 @@ static uint8_t ascii_lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* Length octets are below 'A', so a wire name can be folded as a whole */
+/* Length octets are below 'A', so this may fold a whole wire name. */
 static bool equal_nocase(const uint8_t *a, const uint8_t *b, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -88,8 +89,8 @@ int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
 {
     size_t pos = *offset;
     size_t part = pos;      /* start of the part being read */
-    size_t limit = len;     /* that part is whole before it */
-    size_t end = 0;         /* behind the name, once a pointer is followed */
+    size_t limit = len;     /* the part is within the octets before it */
+    size_t end = 0;         /* behind the name; 0 until a pointer is followed */
     unsigned pointers = 0;
 
     name->len = 0;
@@ -108,7 +109,10 @@ int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
                 return -EBADMSG;
             }
             end = end ? end : pos + 2;
-            /* RFC 1035 4.1.4: a prior occurrence, so nothing of it is here */
+            /*
+             * RFC 1035 4.1.4: the target is a prior occurrence, so it ends
+             * before here.
+             */
             limit = part;
             pos = part = target;
             continue;
@@ -137,7 +141,9 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* One octet of presentation form; returns what follows, or NULL */
+/*
+ * Read one octet of presentation form.  Returns the rest of the text, or NULL.
+ */
 static const char *octet_from_text(const char *text, uint8_t *octet)
 {
     unsigned value;
@@ -271,7 +277,7 @@ void dns_name_from_in_addr(DnsName *name, struct in_addr addr)
     append_arpa(name, "in-addr");
 }
 
-/* A label as an octet in decimal without leading zeros, or -1 */
+/* The value of a label that is a decimal octet without leading zeros, or -1 */
 static int octet_from_label(const uint8_t *label)
 {
     int value = 0;
@@ -568,7 +574,7 @@ void dns_builder_keep_case(DnsBuilder *b)
     b->keeps_case = true;
 }
 
-/* Does the name that the builder wrote at offset equal wire[0..len)? */
+/* Does the name that the builder wrote at @offset equal wire[0..len)? */
 static bool written_equals(const DnsBuilder *b, size_t offset,
                            const uint8_t *wire)
 {
@@ -592,9 +598,10 @@ static bool written_equals(const DnsBuilder *b, size_t offset,
 }
 
 /*
- * The longest suffix of name that is already in the message: returns how
- * many octets of name come before it, and its offset.  name->len - 1 (all
- * but the root) if there is none.
+ * Find the longest suffix of a name that the message has already.
+ *
+ * Returns how many octets of the name precede it, and its offset.  Without a
+ * suffix, returns name->len - 1: all but the root.
  */
 static size_t find_suffix(const DnsBuilder *b, const DnsName *name,
                           uint16_t *offset)
@@ -621,7 +628,7 @@ static size_t find_suffix(const DnsBuilder *b, const DnsName *name,
     return best;
 }
 
-/* The labels of name before `until`, written at offset, can be pointed to */
+/* Remember the labels of a name before @until, which is at @offset. */
 static void remember_suffixes(DnsBuilder *b, const DnsName *name,
                               size_t until, size_t offset)
 {
@@ -669,7 +676,7 @@ static int append_name(DnsBuilder *b, const DnsName *name)
     uint16_t target = 0;
     size_t start = b->len;
     size_t head = find_suffix(b, name, &target);
-    bool pointer = target != 0;     /* 0 is the header, never a name */
+    bool pointer = target != 0;     /* 0 is the header, where no name begins */
     int ret;
 
     ret = append(b, name->wire, pointer ? head : name->len);
@@ -699,7 +706,7 @@ static int rewind_to(DnsBuilder *b, Mark to)
     return -EMSGSIZE;
 }
 
-/* False if the count is full, which cannot be before DNS_MSG_MAX is */
+/* False if the count is full.  The message is full before that can happen. */
 static bool count_up(DnsBuilder *b, int count)
 {
     uint8_t *field = b->buf + 4 + 2 * count;
@@ -724,7 +731,7 @@ int dns_builder_question(DnsBuilder *b, const DnsQuestion *question)
     return 0;
 }
 
-/* Owner to RDLENGTH, which is 0 until end_rr() */
+/* Write the owner up to RDLENGTH, which is 0 until end_rr(). */
 static int begin_rr(DnsBuilder *b, const DnsName *owner, uint16_t type,
                     uint16_t rrclass, uint32_t ttl)
 {
@@ -821,7 +828,9 @@ int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns)
                            option, edns->has_ede ? sizeof(option) : 0);
 }
 
-/* The octets of a message's first records that end before max, and counts */
+/*
+ * Count the first records of a message that end before @max, and their octets.
+ */
 static size_t whole_records(const uint8_t *msg, size_t len, size_t max,
                             uint16_t count[DNS_SECTION_ADDITIONAL])
 {

@@ -2,10 +2,10 @@
 /*
  * DNS wire format: bounded parser and builder
  *
- * Nothing here allocates and nothing keeps state between messages.  Names
- * are held uncompressed in wire form with the case they came with.  All
- * integers in the structs are in host byte order; struct in_addr and struct
- * in6_addr are in network byte order as everywhere.
+ * No function allocates memory, and none keeps state between messages.  Names
+ * are uncompressed, in wire form, and keep their case.  Integers in the structs
+ * are in host byte order; struct in_addr and struct in6_addr are in network
+ * byte order.
  */
 
 #ifndef NET_DNS_WIRE_WIRE_H
@@ -17,14 +17,14 @@
 #include <stdint.h>
 
 #define DNS_HEADER_LEN      12
-#define DNS_MSG_MAX         65535   /* what a TCP length prefix can say */
+#define DNS_MSG_MAX         65535   /* the limit of the TCP length prefix */
 #define DNS_NAME_MAX        255     /* wire octets with the root, RFC 1035 */
 #define DNS_LABEL_MAX       63
 #define DNS_LABELS_MAX      127
 #define DNS_NAME_TEXT_MAX   1024    /* every octet as \DDD, dots, NUL */
-#define DNS_UDP_MIN         512     /* what every client takes, RFC 1035 */
-#define DNS_UDP_ADVERTISED  1232    /* never fragments: DNS flag day 2020 */
-/* Question with the longest name and a plain OPT */
+#define DNS_UDP_MIN         512     /* every client accepts this, RFC 1035 */
+#define DNS_UDP_ADVERTISED  1232    /* is never fragmented: DNS flag day 2020 */
+/* A question with the longest name, and an OPT without options */
 #define DNS_QUERY_MAX       (DNS_HEADER_LEN + DNS_NAME_MAX + 4 + 11)
 
 enum {
@@ -97,7 +97,7 @@ typedef enum DnsRcode {
     DNS_RCODE_NXRRSET = 8,
     DNS_RCODE_NOTAUTH = 9,
     DNS_RCODE_NOTZONE = 10,
-    DNS_RCODE_BADVERS = 16, /* extended: upper bits travel in OPT */
+    DNS_RCODE_BADVERS = 16, /* extended: OPT has its upper bits */
     DNS_RCODE_BADCOOKIE = 23,
 } DnsRcode;
 
@@ -169,8 +169,8 @@ typedef struct DnsRr {
     DnsSection section;
     uint16_t type;
     uint16_t rrclass;
-    uint32_t ttl;           /* 0 where bit 31 was set, RFC 2181 section 8 */
-    uint32_t raw_ttl;       /* as on the wire: OPT keeps its flags here */
+    uint32_t ttl;           /* 0 if bit 31 was set, RFC 2181 section 8 */
+    uint32_t raw_ttl;       /* as on the wire; the flags of an OPT */
     uint16_t rdlength;
     size_t start;           /* offset of the owner name in the message */
     size_t rdata;           /* offset of RDATA in the message */
@@ -186,7 +186,7 @@ typedef struct DnsSoa {
     uint32_t minimum;
 } DnsSoa;
 
-/* The rest of the parameters of a SVCB or HTTPS record */
+/* The SvcParams of a SVCB or HTTPS record that are not read yet */
 typedef struct DnsSvcParams {
     const uint8_t *next;
     size_t left;
@@ -208,84 +208,92 @@ typedef struct DnsEdns {
     uint16_t ede;
 } DnsEdns;
 
-/* Where in a message the next record is.  The message must outlive it. */
+/* The position of the next record.  The message must outlive the cursor. */
 typedef struct DnsCursor {
     const uint8_t *msg;
     size_t len;
     size_t offset;
-    uint16_t left[4];       /* questions, then one per DnsSection */
+    uint16_t left[4];       /* unread: questions, then each DnsSection */
 } DnsCursor;
 
 /*** Names ***/
 
 /*
- * Read the name at *offset of a message, following compression pointers.
- * What a pointer points at must be before the name part that it ends, to the
- * last octet (RFC 1035 section 4.1.4: "a prior occurrence"), so a loop cannot
- * be expressed, and not in the header.  A name has at most a pointer for each
- * label and one for the root: no more are of any use.
- * On success *offset is behind the name where it stood.
- * Returns 0, or -EBADMSG (nothing is changed but *name).
+ * Read the name at *offset of a message, and follow compression pointers.
+ *
+ * The target of a pointer must end before the part of the name that the pointer
+ * ends (RFC 1035 section 4.1.4: "a prior occurrence"), and must not be in the
+ * header.  So a loop is impossible.  A name may have one pointer for each label
+ * and one for the root; more pointers are useless and an error.
+ *
+ * On success *offset is behind the name at its original place.  Returns 0; or
+ * -EBADMSG, and then only *name may have changed.
  */
 int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
                    DnsName *name);
 
 /*
- * From presentation form ("www.example.com", final dot optional, "." is the
- * root, escapes \X and \DDD).  Returns 0 or -EINVAL.
+ * Convert from presentation form: "www.example.com".  The final dot is
+ * optional, "." is the root; \X and \DDD are escapes.  Returns 0 or -EINVAL.
  */
 int dns_name_from_text(DnsName *name, const char *text);
 
 /*
- * To presentation form without the final dot (the root is "."); octets that
- * are not graphic ASCII become \DDD, so the text is safe to log.
+ * Convert to presentation form without the final dot; the root is ".".  Octets
+ * that are not graphic ASCII become \DDD, so the text is safe to log.
  */
 void dns_name_to_text(const DnsName *name, char text[DNS_NAME_TEXT_MAX]);
 
-/* Equality without regard to ASCII case, RFC 4343 */
+/* Are two names equal? The case of ASCII letters is ignored, RFC 4343. */
 bool dns_name_equal(const DnsName *a, const DnsName *b);
 
-/* Is this name the zone's own, or one below it? */
+/* Is this name the apex of the zone, or below it? */
 bool dns_name_within(const DnsName *name, const DnsName *zone);
 
-/* 4.3.2.1.in-addr.arpa for 1.2.3.4 (RFC 1035 section 3.5) */
+/* The name 4.3.2.1.in-addr.arpa for 1.2.3.4 (RFC 1035 section 3.5) */
 void dns_name_from_in_addr(DnsName *name, struct in_addr addr);
 
-/* The address of an in-addr.arpa name; false if it is not that of a host */
+/* The address of a host's name in in-addr.arpa; false for other names. */
 bool dns_name_to_in_addr(const DnsName *name, struct in_addr *addr);
 
 /*
- * The prefix of a name in in-addr.arpa, of 0, 8, 16, 24 or 32 bits, with zeros
- * behind; false for other names.
+ * The prefix of a name in in-addr.arpa: 0, 8, 16, 24 or 32 bits, and zeros
+ * behind them.  False for other names.
  */
 bool dns_name_to_in_prefix(const DnsName *name, struct in_addr *addr,
                            unsigned *bits);
 
-/* 32 nibbles under ip6.arpa (RFC 3596 section 2.5) */
+/* The name of 32 nibbles under ip6.arpa (RFC 3596 section 2.5) */
 void dns_name_from_in6_addr(DnsName *name, const struct in6_addr *addr);
 
 /*** Parser ***/
 
-/* Returns 0, or -EBADMSG if the message is shorter than a header. */
+/*
+ * Read the header.  Returns 0, or -EBADMSG if the message is too short for one.
+ */
 int dns_header_parse(const uint8_t *msg, size_t len, DnsHeader *header);
 
-/* Start at the first question.  Returns 0, or -EBADMSG as above. */
+/*
+ * Start at the first question.  Returns 0, or -EBADMSG as dns_header_parse().
+ */
 int dns_cursor_init(DnsCursor *cursor, const uint8_t *msg, size_t len);
 
-/* Next question: 1, 0 when there is none left, or -EBADMSG. */
+/* Read the next question.  Returns 1, 0 behind the last one, or -EBADMSG. */
 int dns_cursor_question(DnsCursor *cursor, DnsQuestion *question);
 
 /*
- * Next record of any section (questions not yet read are skipped): 1, 0 at
- * the end, or -EBADMSG.  RDATA is within the message; names inside it are
- * not looked at.  Octets behind the last record are ignored.
+ * Read the next record of any section, and skip questions that were not read.
+ * Returns 1, 0 behind the last record, or -EBADMSG.  RDATA is within the
+ * message; names in it are not checked.  Octets behind the last record are
+ * ignored.
  */
 int dns_cursor_rr(DnsCursor *cursor, DnsRr *rr);
 
 /*
- * Typed RDATA of a record from dns_cursor_rr() of the same message.
- * The caller has looked at rr->type.  Returns 0, or -EBADMSG if RDATA is
- * not exactly one of that shape.
+ * Read the RDATA of a record that dns_cursor_rr() read from the same message.
+ *
+ * The caller has checked rr->type.  Returns 0, or -EBADMSG if RDATA does not
+ * have exactly the shape of that type.
  */
 int dns_rdata_a(const DnsCursor *cursor, const DnsRr *rr,
                 struct in_addr *addr);
@@ -295,29 +303,30 @@ int dns_rdata_aaaa(const DnsCursor *cursor, const DnsRr *rr,
 int dns_rdata_name(const DnsCursor *cursor, const DnsRr *rr, DnsName *name);
 int dns_rdata_soa(const DnsCursor *cursor, const DnsRr *rr, DnsSoa *soa);
 /*
- * SVCB, HTTPS (RFC 9460 section 2.2): begin with the first SvcParam; then the
- * next one: 1, 0 when there is none left, or -EBADMSG.  Its value, of *len
- * octets, is in the message.
+ * SVCB and HTTPS (RFC 9460 section 2.2): dns_rdata_svcb() begins at the first
+ * SvcParam, dns_svcb_param() reads the next one.  The latter returns 1, 0
+ * behind the last one, or -EBADMSG.  The value, of *len octets, is in the
+ * message.
  */
 int dns_rdata_svcb(const DnsCursor *cursor, const DnsRr *rr,
                    DnsSvcParams *params);
 int dns_svcb_param(DnsSvcParams *params, uint16_t *key, const uint8_t **value,
                    size_t *len);
-/* -EBADMSG also for an owner other than the root or a wrong section */
+/* Also -EBADMSG if the owner is not the root or the section is wrong. */
 int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns);
 
 /*** Builder ***/
 
 /*
- * Names are compressed against those written before (RFC 1035 section
- * 4.1.4), of which the builder remembers so many suffixes.
+ * Names are compressed against the names before them (RFC 1035 section 4.1.4).
+ * The builder remembers this many suffixes.
  */
 #define DNS_BUILDER_SUFFIXES 48
 
 typedef struct DnsBuilder {
     uint8_t *buf;
     size_t size;
-    size_t len;             /* the message so far */
+    size_t len;             /* octets of the message so far */
     size_t question_end;
     bool keeps_case;        /* see dns_builder_keep_case() */
     size_t suffixes;
@@ -328,21 +337,21 @@ typedef struct DnsBuilder {
 } DnsBuilder;
 
 /*
- * Begin a message in buf; size is at least DNS_HEADER_LEN and at most
- * DNS_MSG_MAX and bounds the message.  flags: DNS_FLAG_*, opcode, RCODE.
+ * Begin a message in buf.  @size bounds the message: DNS_HEADER_LEN to
+ * DNS_MSG_MAX octets.  @flags: DNS_FLAG_*, opcode and RCODE.
  */
 void dns_builder_init(DnsBuilder *b, uint8_t *buf, size_t size, uint16_t id,
                       uint16_t flags);
 
 /*
- * From now on a name is compressed against those in the same case only, so
- * that it arrives as it is: for zone transfers (RFC 5936 section 3.4).
+ * From here on, compress a name only against names in the same case, so that
+ * its case is kept.  Zone transfers need this (RFC 5936 section 3.4).
  */
 void dns_builder_keep_case(DnsBuilder *b);
 
 /*
- * Each of these appends one record, in the order of the sections, and
- * returns 0, or -EMSGSIZE with the message as it was before the call.
+ * Each function appends one record.  Sections must be in their order.  Returns
+ * 0; or -EMSGSIZE, and the message is as it was before the call.
  */
 int dns_builder_question(DnsBuilder *b, const DnsQuestion *question);
 int dns_builder_a(DnsBuilder *b, DnsSection section, const DnsName *owner,
@@ -354,7 +363,7 @@ int dns_builder_name(DnsBuilder *b, DnsSection section, const DnsName *owner,
                      DnsType type, uint32_t ttl, const DnsName *target);
 int dns_builder_soa(DnsBuilder *b, DnsSection section, const DnsName *owner,
                     uint32_t ttl, const DnsSoa *soa);
-/* RDATA that holds no compressed name */
+/* For RDATA without compressible names */
 int dns_builder_raw(DnsBuilder *b, DnsSection section, const DnsName *owner,
                     uint16_t type, uint16_t rrclass, uint32_t ttl,
                     const void *rdata, uint16_t rdlength);
@@ -362,20 +371,20 @@ int dns_builder_raw(DnsBuilder *b, DnsSection section, const DnsName *owner,
 int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns);
 
 /*
- * Take over the records of a message whose question is as long as the one
- * just written, that is, whose names stay where they are: the octets behind
- * the question up to len, where its additional section begins, and its other
- * counts.  Only dns_builder_edns() may follow.
- * Returns 0, or -EMSGSIZE: the first of them, as many as fit whole.
+ * Copy the records of a message whose question is as long as the one just
+ * written, so that the offsets of its names stay valid.  Copies the octets from
+ * behind the question up to @len, where the additional section begins, and the
+ * other counts.  Only dns_builder_edns() may follow.  Returns 0; or -EMSGSIZE,
+ * and then the first records are copied, as many as fit whole.
  */
 int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len);
 
-/* Set TC: there are more records than those so far (RFC 2181 section 9). */
+/* Set TC: there are more records than the message has (RFC 2181 section 9). */
 void dns_builder_truncate(DnsBuilder *b);
 
 /*
- * A recursive query with an OPT of DNS_UDP_ADVERTISED as its last record
- * and id 0.  flags: DNS_FLAG_RD, _CD, _AD.  Returns its length.
+ * Build a recursive query with id 0 and with an OPT of DNS_UDP_ADVERTISED as
+ * its last record.  @flags: DNS_FLAG_RD, _CD, _AD.  Returns its length.
  */
 size_t dns_query_build(uint8_t buf[DNS_QUERY_MAX],
                        const DnsQuestion *question, uint16_t flags,

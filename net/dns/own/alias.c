@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An answer that one server begins and another one ends */
+/* An answer that one server begins and another server completes */
 #include <errno.h>
 
 #include "net/dns/own/alias.h"
@@ -31,7 +31,7 @@ bool dns_alias_leads_out(const uint8_t *msg, size_t len, uint16_t type,
     return found;
 }
 
-/* The records of a message up to those of section @last */
+/* Copy the records of a message, up to and including section @last. */
 static int add_records(DnsBuilder *b, const uint8_t *msg, size_t len,
                        DnsSection last)
 {
@@ -65,7 +65,7 @@ size_t dns_alias_join(const uint8_t *head, size_t head_len,
         dns_cursor_question(&cursor, &question) <= 0) {
         return 0;
     }
-    /* Nothing of an image is validated, so AD is not true of all of it. */
+    /* Images are not validated, so AD does not apply to the whole answer. */
     dns_builder_init(&b, out, DNS_MSG_MAX, 0,
                      header.flags & ~(DNS_FLAG_AA | DNS_FLAG_AD));
     if (dns_builder_question(&b, &question) ||

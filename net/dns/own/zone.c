@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A zone image read into memory, for a VM */
+/* A zone image that is read into memory, for a VM */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static bool read_all(int fd, uint8_t *to, size_t len, GError **errp)
     return true;
 }
 
-/* The size of what is to be read; 0 with @errp set. */
+/* The size of a file that can be read; 0, and @errp is set, if not. */
 static size_t size_of(int fd, GError **errp)
 {
     struct stat st;
@@ -55,7 +55,7 @@ static size_t size_of(int fd, GError **errp)
     return st.st_size;
 }
 
-/* Gives @zone memory with the contents of a file. */
+/* Allocate memory for @zone and read a file into it. */
 static bool fill(DnsOwnZone *zone, const char *path, GError **errp)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

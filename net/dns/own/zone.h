@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A zone image (docs/dns-image.md) read into memory, for a VM */
+/* A zone image (docs/dns-image.md) that is read into memory, for a VM */
 #ifndef NET_DNS_OWN_ZONE_H
 #define NET_DNS_OWN_ZONE_H
 
@@ -7,7 +7,9 @@
 
 #include "net/dns/zone/image.h"
 
-/* The largest image that is read, octets: it is in the memory of the VM. */
+/*
+ * The largest image that is read, octets.  It takes memory of the VM's process.
+ */
 #define DNS_OWN_ZONE_SIZE_MAX (256 << 20)
 
 typedef struct DnsOwnZone {
@@ -17,10 +19,10 @@ typedef struct DnsOwnZone {
 } DnsOwnZone;
 
 /**
- * dns_own_zone_read: the image at @path, every page of it checked
+ * dns_own_zone_read: read the image at @path and check every page of it
  *
- * Returns: NULL with @errp set, which says what is wrong and where, not of
- * which file.
+ * Returns: NULL, and @errp says what is wrong and where in the file.  It does
+ * not name the file.
  */
 DnsOwnZone *dns_own_zone_read(const char *path, GError **errp);
 void dns_own_zone_free(DnsOwnZone *zone);

@@ -4,22 +4,22 @@
  *
  * Theory of operation
  *
- * The proxy asks its upstream, and that is this file where the VM has zones of
- * its own: it answers what is within them before send() returns, on the thread
- * that asks, so a query of the guest is answered in the call that sends it.
- * The proxy treats the reply as any other: AAAA becomes A, the policy judges
+ * If the VM has zones of its own, this file is the upstream of the proxy.  It
+ * answers questions within the zones before send() returns, on the thread that
+ * asks.  So the call that sends a query of the guest also answers it.  The
+ * proxy treats the reply like any other: AAAA becomes A, and the policy judges
  * addresses.
  *
  * Two kinds of question go on to the servers:
  *
  *   - a name below a delegation of the zone: the servers follow it;
- *   - the target of an alias that leads out of its zone, to where no other
- *     has it: the reply is then made of the aliases that the images have, and
- *     of what the servers say of the target.  As the reply of a server may have
- *     compressed names, its records are written anew.
+ *   - the target of an alias that leads out of all zones: the reply is joined
+ *     from the aliases of the images and the servers' reply for the target.
+ *     The servers' reply may have compressed names, so its records are written
+ *     anew.
  *
- * Images are read into memory and not mapped: a file that is truncated while it
- * is mapped would kill QEMU.
+ * Images are read into memory and not mapped: if a mapped file were truncated,
+ * QEMU would be killed.
  */
 #include <errno.h>
 #include <sys/random.h>
@@ -29,7 +29,7 @@
 #include "net/dns/own/zones.h"
 #include "net/packet/octets.h"
 
-/* From zone to zone; RFC 1034 section 5.2.2 leaves the number open. */
+/* Steps from zone to zone; RFC 1034 section 5.2.2 sets no number. */
 #define ALIASES_MAX 8
 
 static GQuark error_quark(void)
@@ -42,10 +42,10 @@ struct DnsOwnZones {
     void *upstream;
     DnsOwnZonesCounters counters;
     DnsOwnZone *zone[DNS_OWN_ZONES_MAX];
-    DnsZoneTable *table;        /* of those that are there */
-    uint64_t key[2];            /* of the table */
-    GHashTable *chases;         /* by who asked: at most one each */
-    bool busy;                  /* @out is in a callback's hands */
+    DnsZoneTable *table;        /* the zones that are set */
+    uint64_t key[2];            /* secret key of the table */
+    GHashTable *chases;         /* by asker and request: at most one each */
+    bool busy;                  /* a callback reads @out */
     uint8_t out[DNS_MSG_MAX];
 };
 
@@ -55,10 +55,10 @@ typedef struct Chase {
     DnsReplyFn *reply;
     void *opaque;
     uint64_t request;
-    uint8_t *head;              /* the reply as far as the images have it */
+    uint8_t *head;              /* the part of the reply from the images */
     size_t head_len;
-    DnsQuestion target;         /* asked for then */
-    unsigned aliases;           /* that have led from zone to zone so far */
+    DnsQuestion target;         /* the question for the servers */
+    unsigned aliases;           /* steps from zone to zone so far */
 } Chase;
 
 static guint chase_hash(gconstpointer value)
@@ -75,7 +75,7 @@ static gboolean chase_equal(gconstpointer a, gconstpointer b)
     return one->opaque == two->opaque && one->request == two->request;
 }
 
-/* The servers have no question of it any more. */
+/* The servers do not work on it any more. */
 static void chase_free(gpointer value)
 {
     Chase *chase = value;
@@ -92,7 +92,10 @@ DnsOwnZones *dns_own_zones_new(const DnsUpstreamOps *ops, void *upstream)
     zones->upstream = upstream;
     zones->chases = g_hash_table_new_full(chase_hash, chase_equal, NULL,
                                           chase_free);
-    /* So early that the kernel has none to give, a key may be guessed. */
+    /*
+     * Early in boot the kernel has no random numbers: then the key is
+     * guessable.
+     */
     if (getrandom(zones->key, sizeof(zones->key), GRND_NONBLOCK) < 0) {
         zones->key[0] = g_get_monotonic_time();
     }
@@ -182,14 +185,14 @@ bool dns_own_zones_is_above(const DnsOwnZones *zones, const DnsName *name)
 
 /*** Aliases that lead out ***/
 
-/* The reply for a target */
+/* The servers' reply for a target */
 static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
                      const uint8_t *msg, size_t len)
 {
     g_autofree uint8_t *out = NULL;
     Chase *chase = opaque;
 
-    /* It may ask and cancel from within its callback. */
+    /* The callback may ask and cancel. */
     g_hash_table_steal(chase->zones->chases, chase);
     if (msg) {
         out = g_malloc(DNS_MSG_MAX);
@@ -203,7 +206,7 @@ static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
 static int ask(DnsOwnZones *zones, const uint8_t *message, size_t len,
                const Chase *as);
 
-/* Asks for the target, which may be in another zone; @head is copied. */
+/* Ask for the target, which may be in another zone; @head is copied. */
 static int begin_chase(DnsOwnZones *zones, const Chase *as, const DnsQuery *q,
                        const uint8_t *head, size_t len)
 {
@@ -215,7 +218,7 @@ static int begin_chase(DnsOwnZones *zones, const Chase *as, const DnsQuery *q,
     chase->head = g_memdup2(head, len);
     chase->head_len = len;
     len = dns_query_build(query, &chase->target, flags, q->dnssec_ok);
-    /* Before the question, whose reply may come at once */
+    /* Add it first, as the reply may come during the call. */
     g_hash_table_add(zones->chases, chase);
     ret = ask(zones, query, len,
               &(Chase) { .zones = zones, .reply = on_reply, .opaque = chase,
@@ -228,7 +231,7 @@ static int begin_chase(DnsOwnZones *zones, const Chase *as, const DnsQuery *q,
 
 /*** The upstream's face ***/
 
-/* Is the reply all that there is to say? */
+/* Is the reply complete? */
 static bool is_whole(DnsOwnZones *zones, const DnsAnswerInfo *info)
 {
     if (!info->zone) {
@@ -272,13 +275,13 @@ static int answer(DnsOwnZones *zones, const DnsQuery *query, size_t len,
         return as->aliases < ALIASES_MAX
                ? begin_chase(zones, &target, query, out, reply_len) : -ELOOP;
     }
-    /* To the guest this is a server that recurses. */
+    /* For the guest this server is a recursive one. */
     packet_put16(out + 2, (packet_get16(out + 2) & ~DNS_FLAG_AA) | DNS_FLAG_RA);
     as->reply(as->opaque, as->request, DNS_UPSTREAM_OK, out, reply_len);
     return 0;
 }
 
-/* @as says who asks, and how many aliases have led here. */
+/* @as: the asker, and the steps from zone to zone so far */
 static int ask(DnsOwnZones *zones, const uint8_t *message, size_t len,
                const Chase *as)
 {
@@ -297,7 +300,7 @@ static int ask(DnsOwnZones *zones, const uint8_t *message, size_t len,
     }
     zones->busy = true;
     ret = answer(zones, &query, len, out, as);
-    /* The outermost call is the one that has @out. */
+    /* Only the outermost call uses @out. */
     zones->busy = own;
     return ret;
 }

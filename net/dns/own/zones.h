@@ -2,8 +2,8 @@
 /*
  * Zones of the VM's host, which are answered from their images
  *
- * An upstream in front of another one: a question within one of the zones is
- * answered at once, all others go on.  See own-zones.c.
+ * This is an upstream in front of another one: it answers questions within one
+ * of its zones at once, and passes all others on.  See zones.c.
  *
  * Not thread-safe.
  */
@@ -18,8 +18,8 @@
 #define DNS_OWN_ZONES_MAX 16
 
 #define DNS_OWN_ZONES_COUNTERS(X)                                             \
-    X(answers)                  /* without a server */                        \
-    X(referrals)                /* asked on: a name that is delegated */      \
+    X(answers)                  /* from images alone */                       \
+    X(referrals)                /* passed on: a name below a delegation */    \
     X(failed)                   /* the image contradicts itself */
 
 typedef struct DnsOwnZonesCounters {
@@ -30,20 +30,23 @@ typedef struct DnsOwnZonesCounters {
 
 typedef struct DnsOwnZones DnsOwnZones;
 
-/* For users of dns_own_zones_new(): opaque is the DnsOwnZones. */
+/*
+ * The operations for dns_proxy_new(); the upstream argument is a DnsOwnZones.
+ */
 extern const DnsUpstreamOps dns_own_zones_ops;
 
-/** dns_own_zones_new: no zone yet; @ops and @upstream outlive it. */
+/** dns_own_zones_new: no zones yet; @ops and @upstream must outlive it. */
 DnsOwnZones *dns_own_zones_new(const DnsUpstreamOps *ops, void *upstream);
 
-/** dns_own_zones_free: cancels what it asks itself; frees its zones. */
+/** dns_own_zones_free: cancel its own questions and free its zones. */
 void dns_own_zones_free(DnsOwnZones *zones);
 
 /**
- * dns_own_zones_set: @zone takes @slot, which is below DNS_OWN_ZONES_MAX
+ * dns_own_zones_set: put @zone into @slot, which is below DNS_OWN_ZONES_MAX
  *
- * Returns: what was there before, for the caller to free; @zone itself with
- * @errp set if another slot has a zone of that name, and nothing changes.
+ * Returns: the zone that was in the slot, which the caller frees.  If another
+ * slot has a zone of that name, returns @zone itself, with @errp set, and
+ * nothing changes.
  */
 DnsOwnZone *dns_own_zones_set(DnsOwnZones *zones, unsigned slot,
                               DnsOwnZone *zone, GError **errp);
@@ -51,7 +54,7 @@ DnsOwnZone *dns_own_zones_set(DnsOwnZones *zones, unsigned slot,
 /** dns_own_zones_is_above: is one of the zones below this name? */
 bool dns_own_zones_is_above(const DnsOwnZones *zones, const DnsName *name);
 
-/* Live counters; valid as long as the zones */
+/* Live counters, valid as long as the zones */
 const DnsOwnZonesCounters *dns_own_zones_counters(const DnsOwnZones *zones);
 
 #endif /* NET_DNS_OWN_ZONES_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS proxy: what the guest is told
+ * DNS proxy: the answers to the guest
  *
- * An answer is built in the proxy's one buffer.  Its request has ended before
- * it is handed over, so whatever the receiver does nothing is half done.
+ * An answer is built in the one buffer of the proxy.  Its request ends before
+ * ops->answer is called, so the callee finds no request half done.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static size_t client_limit(const Client *client)
                             : DNS_UDP_MIN;
 }
 
-/* An OPT fits behind the records, if only without the reason why. */
+/* An OPT fits behind the records, at least without its error text. */
 static size_t records_limit(const Client *client)
 {
     return client_limit(client) - (client->has_edns ? OPT_LEN : 0);
@@ -37,7 +37,7 @@ static void begin_answer(DnsProxy *p, const Client *client, DnsRcode rcode,
                                        DNS_FLAG_CD)) |
                      (rcode & DNS_FLAGS_RCODE));
     if (client->has_question) {
-        /* Cannot fail: DNS_UDP_MIN holds the longest question */
+        /* Cannot fail: DNS_UDP_MIN has room for the longest question. */
         dns_builder_question(b, &client->question);
     }
 }
@@ -55,9 +55,10 @@ static DnsEdns edns_for(const Client *client, uint16_t rcode, int ede)
 }
 
 /*
- * Add OPT where the guest speaks EDNS, hand over.  fits: every record went in.
- * Else those before the first that did not are there, and TC: who cannot ask
- * over TCP has something (RFC 2181 section 9), all others ask again.
+ * Add OPT if the guest speaks EDNS, and pass the answer on.  @fits: all records
+ * are in it.  If not, it has the records before the first one that did not fit,
+ * and TC.  A client that cannot use TCP has at least these (RFC 2181 section
+ * 9).
  */
 static void finish_answer(DnsProxy *p, const Client *client, DnsBuilder *b,
                           bool fits, uint16_t rcode, int ede)
@@ -86,9 +87,9 @@ void dns_proxy_answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode,
 }
 
 /*
- * Would the same query have the same answer, for the time of its TTLs?  Only
- * one that came at once is known with its query.  Where A is asked for as well,
- * its owner wants to hear of each reply to that.
+ * Will the same query have the same answer as long as its TTLs last?  The proxy
+ * only knows the query of an answer that came at once.  If A is asked for as
+ * well, ops->resolved must be called for each reply to it.
  */
 static bool may_keep(const DnsProxy *p, const Request *r)
 {
@@ -98,7 +99,7 @@ static bool may_keep(const DnsProxy *p, const Request *r)
            (r->kind != REQUEST_PASS || r->asked[ASK_MAIN].type != DNS_TYPE_A);
 }
 
-/* Remember the answer in p->out, which was counted by @counter. */
+/* Remember the answer in p->out, which @counter counted. */
 static void keep(DnsProxy *p, const DnsBuilder *b, const Client *client,
                  const DnsProxyAddress *addrs, size_t num, uint64_t *counter)
 {
@@ -112,7 +113,7 @@ static void keep(DnsProxy *p, const DnsBuilder *b, const Client *client,
     }
 }
 
-/* The counter of an answer that was made of a reply with this RCODE, or NULL */
+/* The counter of an answer made from a reply with this RCODE, or NULL */
 static uint64_t *counter_of(DnsProxy *p, RequestKind kind, uint16_t rcode)
 {
     if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
@@ -130,7 +131,7 @@ static uint64_t *counter_of(DnsProxy *p, RequestKind kind, uint16_t rcode)
     return rcode ? &p->counters.nxdomain : &p->counters.nodata;
 }
 
-/* The answer to r is in b: r is done, then hand it over */
+/* The answer to r is in b: end r, then pass the answer on. */
 static void conclude(DnsProxy *p, Request *r, DnsBuilder *b, bool fits,
                      uint16_t rcode, int ede)
 {
@@ -154,8 +155,9 @@ void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter)
 }
 
 /*
- * A SOA that no zone has: it names nobody who could be asked or told.  For
- * caches the owner is the zone; of the name's true one nothing is claimed.
+ * Add a SOA record of the proxy itself.  It names no server and no mailbox that
+ * exist.  Its owner is the zone for caches; it says nothing about the true zone
+ * of the name.
  */
 static bool add_own_soa(DnsBuilder *b, const DnsName *owner, uint32_t ttl)
 {
@@ -226,7 +228,7 @@ static void bad_reply(DnsProxy *p, Request *r)
     dns_proxy_fail(p, r, DNS_EDE_OTHER, &p->counters.servfail_upstream);
 }
 
-/* Where the aliases of a reply go. */
+/* The destination of the aliases of a reply */
 typedef struct AliasCopy {
     DnsBuilder *b;
     bool fits;
@@ -242,7 +244,7 @@ static void copy_alias(void *opaque, const DnsName *name, uint32_t ttl,
                                                  target);
 }
 
-/* Has the name, the end of its aliases, what was asked for? */
+/* Has the end of the aliases a record of the type that was asked for? */
 static bool has_answer(const Reply *reply, const DnsName *end, uint32_t *ttl)
 {
     DnsCursor cursor;
@@ -261,9 +263,10 @@ static bool has_answer(const Reply *reply, const DnsName *end, uint32_t *ttl)
 }
 
 /*
- * For how long "no" holds, RFC 2308.  Of what the guest is not told although
- * the reply has it the reply does not say that, so we do.  A "no" of the
- * upstream without SOA stays one that nobody caches.
+ * Add the SOA that says how long a negative answer holds (RFC 2308).  If the
+ * reply has records that the proxy withholds, its SOA does not apply to them,
+ * so the proxy adds its own.  A negative reply of the upstream without SOA
+ * stays without, and is not cached.
  */
 static bool add_soa(DnsBuilder *b, const Reply *reply, const DnsName *end)
 {
@@ -284,18 +287,18 @@ static int upstream_ede(const Reply *reply)
     return reply->has_edns && reply->edns.has_ede ? reply->edns.ede : -1;
 }
 
-/* A client that sets DO or AD wants to know, RFC 6840 5.7 */
+/* A client that sets DO or AD wants the AD bit, RFC 6840 5.7 */
 static bool wants_ad(const Client *client)
 {
     return client->edns.dnssec_ok || client->flags & DNS_FLAG_AD;
 }
 
 /*
- * The upstream's message behind the guest's id and question, without the
- * additional section: nothing before can point at that, its records are
- * optional, and addresses there (of what an SRV or MX names) are those of the
- * network.  Who asks for them here gets such as lead there.  AD is what the
- * upstream says of what is left.
+ * Answer with the upstream's message, behind the id and question of the guest,
+ * and without the additional section.  No record before that section points
+ * into it, and its records are optional.  Addresses in it (for an SRV or MX
+ * target) are addresses of the network; if the guest asks for them, the proxy
+ * translates them.  AD is what the upstream says of the records that are left.
  */
 static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
 {
@@ -319,8 +322,8 @@ static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
 }
 
 /*
- * Is this reply the whole answer to one that asks for signatures?  NXDOMAIN is
- * for all types, what proves NODATA is for the one that was asked.
+ * Is this reply the whole answer to a query with DO?  NXDOMAIN is valid for all
+ * types; a proof of NODATA is valid for the type that it was made for.
  */
 static bool is_proof(const Request *r, const Reply *reply)
 {
@@ -340,7 +343,7 @@ static bool is_alias(const Reply *reply, const DnsName *name)
     return dns_reply_find(&cursor, name, DNS_TYPE_CNAME, &rr);
 }
 
-/* ANY of a name without address, be it an alias of one that does not exist */
+/* ANY of a name without address, or of an alias of a name that is missing */
 static bool is_any(const Request *r, const Reply *reply)
 {
     const DnsQuestion *asked = &r->client.question;
@@ -350,10 +353,10 @@ static bool is_any(const Request *r, const Reply *reply)
                               is_alias(reply, &asked->name));
 }
 
-/* The name has something, which was not asked for.  ede: as begin_answer() */
+/* The name has records of other types only.  @ede: as edns_for() */
 static void answer_any(DnsProxy *p, Request *r, const Reply *reply, int ede)
 {
-    /* As RFC 8482 section 4.2 has it: CPU, and an empty OS */
+    /* RFC 8482 section 4.2: CPU is "RFC8482", OS is empty */
     static const char hinfo[] = "\7RFC8482";
     const DnsName *asked = &r->client.question.name;
     DnsName name = *asked;
@@ -410,11 +413,11 @@ typedef struct VirtualAddresses {
     struct in_addr addr[DNS_PROXY_MAX_ADDRESSES];
     DnsProxyAddress real[DNS_PROXY_MAX_ADDRESSES];
     size_t count;
-    uint32_t ttl;           /* of all of them */
+    uint32_t ttl;           /* the TTL of all the A records */
     bool pool_full;
 } VirtualAddresses;
 
-/* alias_ttl: the least on the way to the address */
+/* @alias_ttl: the least TTL of the aliases that lead to the address */
 static void map_one(DnsProxy *p, Request *r, const struct in6_addr *addr6,
                     uint32_t ttl, uint32_t alias_ttl, VirtualAddresses *found)
 {
@@ -445,7 +448,7 @@ static void map_one(DnsProxy *p, Request *r, const struct in6_addr *addr6,
     r->left_out |= ret;
 }
 
-/* Step (5): virtual addresses for the AAAA records of name, in their order */
+/* Step (5): virtual addresses for the AAAA records of a name, in their order */
 static void collect_virtual(DnsProxy *p, Request *r, const Reply *reply,
                             const DnsName *name, uint32_t alias_ttl,
                             VirtualAddresses *found)
@@ -507,7 +510,7 @@ bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
     return true;
 }
 
-/* The guest must not take an address for another that it has in its place. */
+/* Answer with the usable addresses only, not with those withheld. */
 static void answer_some(DnsProxy *p, Request *r, const Reply *reply,
                         const PlainAddresses *found)
 {
@@ -567,11 +570,11 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply)
 
 /*** HTTPS and SVCB ***/
 
-/* Records that were written, to be compared with those that come */
+/* RDATA that the answer already has */
 typedef struct Written {
     size_t num;
     struct {
-        size_t at;              /* RDATA, in the answer */
+        size_t at;              /* offset of RDATA in the answer */
         size_t len;
     } record[DNS_PROXY_MAX_ADDRESSES];
 } Written;
@@ -588,8 +591,9 @@ static bool is_written(const DnsProxy *p, const Written *written, size_t len)
 }
 
 /*
- * The records of name.  Some can be the same without their hints, and are told
- * once (RFC 2181 section 5).  Returns whether all fit.
+ * Add the records of a name without their address hints.  Records that are
+ * equal without their hints are added once (RFC 2181 section 5).  Returns
+ * whether all records fit.
  */
 static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
                          const DnsName *name)
@@ -618,7 +622,7 @@ static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
     return true;
 }
 
-/* Has the answer section what the guest is not to be told? */
+/* Has the answer section something that the guest must not see? */
 static bool has_hints(DnsProxy *p, const Reply *reply)
 {
     DnsCursor cursor;
@@ -675,8 +679,8 @@ void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply)
 /*** PTR of a virtual address ***/
 
 /*
- * For how long it has no other record.  False: the upstream's "no" is without
- * SOA.
+ * Lower *ttl to the time for which the name has no other record.  Returns false
+ * if the upstream's negative reply has no SOA.
  */
 static bool reverse_ttl(const Reply *reply, const DnsName *name,
                         uint32_t *ttl)
@@ -696,7 +700,7 @@ static bool reverse_ttl(const Reply *reply, const DnsName *name,
     return false;
 }
 
-/* Is that answered with what the address is called? */
+/* Is the question answered with the names of the address? */
 static bool wants_ptr(const Request *r)
 {
     return r->client.question.type == DNS_TYPE_PTR ||
@@ -715,9 +719,9 @@ void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply)
     int count = 0;
 
     /*
-     * Aliases within ip6.arpa (RFC 2317 style) and its SOA mean nothing
-     * below the in-addr.arpa name that the guest asked for, but for the time
-     * that the SOA gives.
+     * Aliases within ip6.arpa (RFC 2317 style) mean nothing below the
+     * in-addr.arpa name that the guest asked for, nor does the SOA, except for
+     * its time.
      */
     if (dns_reply_follow(reply, &name, &limit, NULL, NULL)) {
         bad_reply(p, r);

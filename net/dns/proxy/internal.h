@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of the DNS proxy share: proxy.c (queries, the table of those
- * under way, what a reply means), proxy-reply.c (what a reply says),
- * proxy-judge.c (to which addresses the guest may be led), proxy-answer.c (what
- * the guest is told), proxy-memory.c (what it was told).
+ * Shared by the files of the DNS proxy: proxy.c (queries, and what follows from
+ * a reply), requests.c (the table of requests), reply.c (what a reply says),
+ * judge.c (which addresses the guest may use), answer.c (answers to the guest),
+ * memory.c (answers that can be repeated).
  */
 #ifndef NET_DNS_PROXY_INTERNAL_H
 #define NET_DNS_PROXY_INTERNAL_H
@@ -15,36 +15,36 @@
 #include "net/dns/proxy/proxy.h"
 #include "net/dns/wire/wire.h"
 
-/* For what -ftrivial-auto-var-init would clear, query after query */
+/* Skip the clearing by -ftrivial-auto-var-init, which costs time per query. */
 #define DNS_UNINITIALIZED   __attribute__((uninitialized))
 
-/* Records of an answer section that are looked at, or addresses in them */
+/* The limit of answer records that are examined, and of addresses in them */
 #define DNS_REPLY_MAX_RECORDS 1024
 
 typedef enum RequestKind {
-    REQUEST_ADDRESS,        /* AAAA for A, perhaps with A beside it */
-    REQUEST_STRIP,          /* only whether the name exists */
-    REQUEST_ANY,            /* likewise, with proof of it: RFC 8482 */
-    REQUEST_SERVICE,        /* HTTPS, SVCB without their address hints */
-    REQUEST_PTR,            /* name of a virtual address */
+    REQUEST_ADDRESS,        /* AAAA for A, and perhaps A as well */
+    REQUEST_STRIP,          /* only learn whether the name exists */
+    REQUEST_ANY,            /* the same, and prove it: RFC 8482 */
+    REQUEST_SERVICE,        /* HTTPS, SVCB without address hints */
+    REQUEST_PTR,            /* the name of a virtual address */
     REQUEST_PASS,
 } RequestKind;
 
-/* The requests upstream that a slot can have */
+/* The questions upstream that a request can have */
 typedef enum Ask {
     ASK_MAIN,
-    ASK_PLAIN,              /* A, beside the AAAA of REQUEST_ADDRESS */
+    ASK_PLAIN,              /* A, asked together with AAAA */
 } Ask;
 
 typedef enum AskState {
     ASK_UNUSED,
     ASK_WAITING,
     ASK_FAILED,
-    ASK_EMPTY,              /* NODATA, or nothing of use */
-    ASK_HELD,               /* ASK_PLAIN has records and waits for AAAA */
+    ASK_EMPTY,              /* NODATA, or no usable record */
+    ASK_HELD,               /* ASK_PLAIN has an answer and waits for AAAA */
 } AskState;
 
-/* What the guest sent, as far as answers depend on it */
+/* The parts of the guest's query that its answer depends on */
 typedef struct Client {
     void *token;
     DnsTransport transport;
@@ -62,11 +62,11 @@ typedef struct Request {
     uint64_t generation;
     AskState state[2];
     DnsQuestion asked[2];
-    DnsEde failure;         /* why ASK_MAIN failed */
-    bool blocked;           /* a private address was left out */
-    bool left_out;          /* one was, for whatever reason */
+    DnsEde failure;         /* the reason why ASK_MAIN failed */
+    bool blocked;           /* a private address was withheld */
+    bool left_out;          /* an address was withheld for any reason */
     bool answered;          /* only ASK_PLAIN is left, for ops->resolved */
-    uint32_t lease;         /* REQUEST_PTR: of the mapping */
+    uint32_t lease;         /* REQUEST_PTR: lease of the mapping, seconds */
     uint8_t *held;          /* ASK_HELD: the reply */
     size_t held_len;
     int64_t held_until;
@@ -80,83 +80,86 @@ struct DnsProxy {
     DnsProxyCounters counters;
 
     Request requests[DNS_PROXY_MAX_REQUESTS];
-    /* Apart from the requests: to cancel a token's walks over these */
+    /* Separate from the requests: dns_proxy_cancel() walks over these. */
     bool used[DNS_PROXY_MAX_REQUESTS];
     void *tokens[DNS_PROXY_MAX_REQUESTS];
     uint16_t free_slots[DNS_PROXY_MAX_REQUESTS];
     size_t free_count;
-    size_t answered_count;  /* slots that make_room() can free */
+    size_t answered_count;  /* slots that dns_proxy_make_room() can free */
     uint64_t generation;
     size_t held_count;
     size_t held_bytes;
 
     DnsMemory *memory;
-    const uint8_t *query;   /* in dns_proxy_query(): the guest's */
+    const uint8_t *query;   /* the guest's, during dns_proxy_query() */
     size_t query_len;
-    const Request *of_query;        /* the request that came of it, or NULL */
+    const Request *of_query;        /* the request of that query, or NULL */
 
     uint8_t out[DNS_MSG_MAX];
-    uint8_t rdata[DNS_MSG_MAX];     /* of one record, on its way to out */
+    /* of one record, before it is copied to out */
+    uint8_t rdata[DNS_MSG_MAX];
 };
 
-/* A reply that was walked from end to end and belongs to its question */
+/* A reply that is well-formed and belongs to its question */
 typedef struct Reply {
     const uint8_t *msg;
     size_t len;
-    uint16_t type;          /* that was asked */
+    uint16_t type;          /* the type that was asked */
     uint16_t flags;
-    uint16_t rcode;         /* all 12 bits */
-    bool exists;            /* rcode is NOERROR where the server's is not */
+    uint16_t rcode;         /* with the upper bits of OPT */
+    bool exists;            /* rcode was changed to NOERROR */
     bool has_edns;
     DnsEdns edns;
-    size_t plain_len;       /* up to the additional section */
+    size_t plain_len;       /* octets before the additional section */
 } Reply;
 
 /*** reply.c ***/
 
-/* Returns 0, or -EBADMSG for what is not a whole reply to that question. */
+/* Returns 0, or -EBADMSG if msg is not a whole reply to that question. */
 int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
                     const uint8_t *msg, size_t len);
 
 /*
- * Next record of the answer section with that owner and type, class IN;
- * cursor moves on.
+ * Find the next record of the answer section with that owner and type, class
+ * IN, and move the cursor behind it.
  */
 bool dns_reply_find(DnsCursor *cursor, const DnsName *owner, uint16_t type,
                     DnsRr *rr);
 
-/* name is an alias of target. */
+/* Called for each alias: target is the CNAME or DNAME target of name. */
 typedef void DnsAliasFunc(void *opaque, const DnsName *name, uint32_t ttl,
                           const DnsName *target);
 
 /*
- * Follows the aliases from *name on, which is their end then, and lowers *ttl
- * to the least of theirs; func may be NULL.  Returns 0, or -ELOOP.
+ * Follow the aliases from *name on.  On return *name is their end, and *ttl is
+ * lowered to the least of their TTLs.  func may be NULL.  Returns 0, or -ELOOP.
  */
 int dns_reply_follow(const Reply *reply, DnsName *name, uint32_t *ttl,
                      DnsAliasFunc *func, void *opaque);
 
 /*
- * The SOA of the zone that this name is in, for how long a "no" holds is in
- * rr->ttl (RFC 2308 section 5).  False if there is none.
+ * Find the SOA of the zone of this name.  rr->ttl becomes the time for which
+ * the negative answer holds (RFC 2308 section 5).  Returns false if there is no
+ * SOA.
  */
 bool dns_reply_soa(const Reply *reply, const DnsName *name, DnsRr *rr,
                    DnsSoa *soa);
 
-/* Has its answer section nothing but aliases and signatures? */
+/* Has the answer section only aliases and signatures? */
 bool dns_reply_is_negative(const Reply *reply);
 
-/* A records, but for those that are no use */
+/* The usable A records of a reply */
 typedef struct PlainAddresses {
     DnsProxyAddress addr[DNS_PROXY_MAX_ADDRESSES];
     size_t num;
     size_t unusable;
-    size_t over_limit;      /* of addr or of private */
+    /* addresses that did not fit into addr or private */
+    size_t over_limit;
     struct in6_addr private[DNS_PROXY_MAX_ADDRESSES];
     size_t num_private;
 } PlainAddresses;
 
-/* Those that the name leads to which the guest asked for. */
+/* Find the A records at the end of the aliases of the name of r. */
 void dns_proxy_plain_addresses(const DnsProxy *p, const Request *r,
                                const Reply *reply, PlainAddresses *found);
 
@@ -172,20 +175,20 @@ Request *dns_proxy_find_request(DnsProxy *p, uint64_t number);
 /* A request of the client.  The caller has checked that a slot is free. */
 Request *dns_proxy_new_request(DnsProxy *p, const Client *client);
 
-/* Frees the slot of r and cancels its questions upstream. */
+/* Free the slot of r and cancel its questions upstream. */
 void dns_proxy_end_request(DnsProxy *p, Request *r);
 
-/* Ends answered requests, which only wait for an A, until a slot is free. */
+/* End answered requests, which only wait for an A, until a slot is free. */
 void dns_proxy_make_room(DnsProxy *p);
 
-/* The held A reply of r.  It was checked when it came. */
+/* Parse the held A reply of r.  It was checked when it came. */
 void dns_proxy_parse_held(const Request *r, Reply *reply);
 
-/* Reports these A records to the owner, if there are any. */
+/* Report these A records to the owner, if there are any. */
 void dns_proxy_tell_plain(DnsProxy *p, const Request *r,
                           const PlainAddresses *found);
 
-/* Reports the A records of a reply to the owner; r goes on. */
+/* Report the A records of a reply to the owner; r goes on. */
 void dns_proxy_note_plain(DnsProxy *p, const Request *r, const Reply *reply);
 
 /*
@@ -196,71 +199,70 @@ void dns_proxy_answered(DnsProxy *p, Request *r);
 
 /*** judge.c ***/
 
-/* May the guest be led to this address?  If not, that is counted. */
+/* May the guest be led to this address?  If not, count it. */
 bool dns_proxy_lets(DnsProxy *p, Request *r, const struct in6_addr *addr6);
 
-/* Counts what is not among these addresses, once for a reply. */
+/* Count the addresses of a reply that are withheld.  Call it once a reply. */
 void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found);
 
 /*
- * May a reply pass as it is?  What is signed passes whole or not at all: one
- * address that the guest may not be led to is enough.
+ * May a reply pass unchanged?  A signed reply passes whole or not at all: one
+ * address that the guest may not be led to is enough to stop it.
  */
 bool dns_proxy_lets_pass(DnsProxy *p, Request *r, const Reply *reply);
 
 /*** answer.c ***/
 
 /*
- * An answer without records to a query that has no slot.  ede: a DnsEde, or -1
- * for none.
+ * Answer a query that has no request; the answer has no records.  @ede: a
+ * DnsEde, or -1 for none.
  */
 void dns_proxy_answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode,
                            int ede);
 
-/*
- * These answer, and end, a request.
- */
+/* Each function below answers and ends a request. */
 
-/* SERVFAIL, counted where counter says */
+/* Answer SERVFAIL and increment *counter. */
 void dns_proxy_fail(DnsProxy *p, Request *r, DnsEde ede, uint64_t *counter);
 
-/* NXDOMAIN, of our own knowledge */
+/* Answer NXDOMAIN without a reply of the upstream. */
 void dns_proxy_answer_nothing(DnsProxy *p, Request *r);
 
-/* A special-use name's */
+/* Answer for a special-use name. */
 void dns_proxy_answer_local(DnsProxy *p, Request *r,
                             const DnsLocalAnswer *local);
 
 /*
- * NXDOMAIN or NODATA with the reply's aliases, and its SOA; one of ours, if the
- * "no" is ours and the reply has none.  To who asks for signatures, the reply
- * as it came, if that is the whole answer.  ANY of a name that exists gets its
- * alias or HINFO (RFC 8482 section 4.2).
+ * Answer NXDOMAIN or NODATA, with the aliases and the SOA of the reply.  If the
+ * proxy withholds records and the reply has no SOA, add one of the proxy.  If
+ * the client sets DO and the reply is the whole answer, pass it unchanged.  ANY
+ * of a name that exists gets its alias or HINFO (RFC 8482 section 4.2).
  */
 void dns_proxy_answer_negative(DnsProxy *p, Request *r, const Reply *reply);
 
 /*
- * The reply as it came, behind the guest's id and question; if it has
- * addresses that the guest may not be led to, NODATA
+ * Answer with the unchanged reply, behind the id and question of the guest.  If
+ * it has an address that the guest may not be led to, answer NODATA.
  */
 void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply);
 
 /*
- * Virtual addresses for those of a reply with NOERROR.  Returns false, with
- * nothing done, if it has none that could be handed out.
+ * Answer with virtual addresses for the AAAA records of a reply.  The reply has
+ * NOERROR.  Returns false, and does nothing, if no address can be handed out.
  */
 bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply);
 
-/* The A records of a reply, to be reached through NAT64 */
+/* Answer with the A records of a reply, which the guest reaches by NAT64. */
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);
 
 /*
- * The records of HTTPS or SVCB, without address hints: they would be connected
- * to around the translation.  A reply that has none passes as it came.
+ * Answer with HTTPS or SVCB records without their address hints: a client would
+ * connect to these addresses without the translation.  A reply without hints
+ * passes unchanged.
  */
 void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply);
 
-/* Names of a virtual address, or that there are none of the type asked for */
+/* Answer with the names of a virtual address, or NODATA for other types. */
 void dns_proxy_answer_ptr(DnsProxy *p, Request *r, const Reply *reply);
 
 #endif /* NET_DNS_PROXY_INTERNAL_H */

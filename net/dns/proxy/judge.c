@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS proxy: to which addresses the guest may be led
+ * DNS proxy: the addresses that the guest may be led to
  *
- * The owner judges each (ops->usable, ops->usable4).  Here they are found, in
- * whatever record they are, and what is left out is counted.
+ * The owner judges each address (ops->usable, ops->usable4).  This file finds
+ * the addresses in records of all types, and counts those that are withheld.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void block(DnsProxy *p, Request *r, const struct in6_addr *addr6)
     p->ops->blocked(p->opaque, &r->client.question.name, addr6);
 }
 
-/* Does what the owner has said let the address through? */
+/* Does the owner's verdict let the address through?  If not, count it. */
 static bool judge(DnsProxy *p, Request *r, const struct in6_addr *addr6,
                   int ret)
 {
@@ -47,11 +47,11 @@ void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found)
     }
 }
 
-/* A reply that may pass, or not */
+/* The examination of a reply that passes whole or not at all */
 typedef struct Passage {
     DnsProxy *p;
     Request *r;
-    unsigned left;          /* addresses that are judged yet */
+    unsigned left;          /* addresses that may still be examined */
 } Passage;
 
 static bool lets_addr4(Passage *to, const uint8_t *octets)
@@ -76,7 +76,9 @@ static bool lets_addr6(Passage *to, const uint8_t *octets)
 
 typedef bool LetsFunc(Passage *to, const uint8_t *octets);
 
-/* All addresses of size octets in so many, and nothing else */
+/*
+ * Examine a list: all addresses of @size octets in @len octets, nothing else.
+ */
 static bool lets_list(Passage *to, LetsFunc *lets, size_t size,
                       const uint8_t *octets, size_t len)
 {
@@ -126,7 +128,7 @@ static bool lets_record(Passage *to, const DnsCursor *cursor, const DnsRr *rr)
     }
 }
 
-/* Is it a question for addresses, whose answer passes to a validator? */
+/* Is this a type whose records are addresses, which pass to a validator? */
 static bool is_address_type(uint16_t type)
 {
     switch (type) {

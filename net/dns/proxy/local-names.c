@@ -4,27 +4,27 @@
  *
  * Theory of operation
  *
- * Answered here is what every host must get the same answer to, whatever its
- * DNS server says, and what would lead around the proxy:
+ * The proxy itself answers names for which every host must get the same answer,
+ * whatever its DNS server says, and names that would lead around the proxy:
  *
- *   localhost        A is 127.0.0.1, of all names below as well (RFC 6761
- *                    section 6.3).  It stays inside the guest.  AAAA is empty
- *                    as always: programs of a guest without IPv6 would fail
- *                    with ::1.
- *   127.in-addr.arpa and ::1 under ip6.arpa: localhost.
- *   ipv4only.arpa    A is 192.0.0.170 and .171 (RFC 8880), also where a DNS64
- *                    makes AAAA of them; these two lead back to it.  Its AAAA
- *                    is empty: to the guest the proxy is no DNS64.
+ *   localhost        A is 127.0.0.1, also for all names below (RFC 6761
+ *                    section 6.3).  The connection stays inside the guest.
+ *                    AAAA is empty: programs of a guest without IPv6 would
+ *                    fail with ::1.
+ *   127.in-addr.arpa and ::1 under ip6.arpa: PTR is localhost.
+ *   ipv4only.arpa    A is 192.0.0.170 and .171 (RFC 8880), even if a DNS64
+ *                    has AAAA for it.  The PTR of both is ipv4only.arpa.  Its
+ *                    AAAA is empty: the proxy is no DNS64 for the guest.
  *   resolver.arpa    exists and is empty (RFC 9462): a resolver that the DNS
- *                    server designates would answer around the translation.
+ *                    server designates would answer without translation.
  *   invalid, onion   do not exist (RFC 6761 section 6.4, RFC 7686 section 2).
  *
- * Others are for the DNS server of the network: test, local, home.arpa and
- * internal are what operators use inside, and the reverse zones of private
- * addresses are theirs as well (RFC 6303 is about servers that ask the root).
+ * All other names are for the DNS server of the network.  Operators use test,
+ * local, home.arpa and internal inside their networks, and the reverse zones of
+ * private addresses as well (RFC 6303 is about servers that ask the root).
  *
- * DS of a zone that arpa delegates is in the parent, with the proof that the
- * zone is not signed: that is asked for.
+ * DS of a zone that arpa delegates is in the parent zone, with the proof that
+ * the zone is not signed.  So DS is asked for upstream.
  */
 
 #include <arpa/inet.h>
@@ -32,14 +32,15 @@
 
 #include "net/dns/proxy/local-names.h"
 
-/* From wire form, to which the string's NUL adds the root */
+/* A name in wire form; the NUL of the string is the root label. */
 #define NAME(count, text) { .labels = count, .len = sizeof(text), .wire = text }
 
 typedef struct Zone {
     DnsName name;
     bool missing;           /* does not exist */
-    bool below;             /* the names below are as the zone's own */
-    bool delegated;         /* by a signed zone */
+    /* names below have the answers of the zone's apex */
+    bool below;
+    bool delegated;         /* a signed zone delegates it */
     size_t num_addrs;
     uint32_t addr[DNS_LOCAL_MAX_ADDRESSES];
     const DnsName *target;
@@ -50,7 +51,7 @@ static const DnsName ipv4only = NAME(2, "\10ipv4only\4arpa");
 
 #define ZERO4 "\1" "0\1" "0\1" "0\1" "0"
 
-/* The first that a name is in counts. */
+/* The first zone that a name is within applies. */
 static const Zone zones[] = {
     {
         .name = NAME(1, "\11localhost"), .below = true,

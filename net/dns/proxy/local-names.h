@@ -13,26 +13,26 @@
 
 #include "net/dns/wire/wire.h"
 
-/* For how many seconds such an answer may be cached */
+/* Seconds for which such an answer may be cached */
 #define DNS_LOCAL_TTL 10800
 
 #define DNS_LOCAL_MAX_ADDRESSES 2
 
-/* NXDOMAIN, or NOERROR with what there is: addresses, a target, or neither */
+/* NXDOMAIN; or NOERROR with addresses, a target, or nothing */
 typedef struct DnsLocalAnswer {
     DnsRcode rcode;
-    const DnsName *zone;    /* of a negative answer's SOA */
+    const DnsName *zone;    /* the owner of the SOA of a negative answer */
     size_t num_addrs;
     struct in_addr addr[DNS_LOCAL_MAX_ADDRESSES];
-    const DnsName *target;  /* of a PTR record; NULL: none */
+    const DnsName *target;  /* the target of a PTR record; NULL: none */
 } DnsLocalAnswer;
 
-/* False if this question of class IN is for a DNS server to answer. */
+/* Returns false if a DNS server must answer this question of class IN. */
 bool dns_local_answer(const DnsQuestion *question, DnsLocalAnswer *answer);
 
 /*
- * Is a name that is answered so, and exists, below this one?  Then this one
- * exists as well, RFC 8020.
+ * Is a special-use name that exists below this name?  Then this name exists as
+ * well, RFC 8020.
  */
 bool dns_local_is_above(const DnsName *name);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers of the DNS proxy, to be given again to the very same query
+ * Answers of the DNS proxy that are given again to an identical query
  *
- * A table of sets of WAYS.  The hash has a key: a guest chooses the queries.
- * The tags that a look-up compares first are apart from the answers, so that a
- * set is two lines of cache; with so many ways few of a thousand names push
- * one another out.
+ * The memory is a hash table of sets of WAYS entries.  The hash has a secret
+ * key, as the guest chooses the queries.  A look-up compares tags first.  Tags
+ * are stored apart from the answers, so that the tags of a set take two cache
+ * lines.  With this many ways, few of a thousand names evict one another.
  */
 #include <glib.h>
 #include <string.h>
@@ -45,7 +45,10 @@ DnsMemory *dns_memory_new(void)
 {
     DnsMemory *memory = g_new0(DnsMemory, 1);
 
-    /* So early that the kernel has none to give, a key may be guessed. */
+    /*
+     * Early in boot the kernel has no random numbers: then the key is
+     * guessable.
+     */
     if (getrandom(memory->key, sizeof(memory->key), GRND_NONBLOCK) < 0) {
         memory->key[0] = g_get_monotonic_time();
     }
@@ -75,7 +78,7 @@ static bool is_of(const Entry *e, const uint8_t *query, size_t len,
            !memcmp(e->query + ID_LEN, query + ID_LEN, len - ID_LEN);
 }
 
-/* A name's room is much larger than most names. */
+/* Copy only the octets in use: the array is larger than most names. */
 static void copy_question(DnsQuestion *to, const DnsQuestion *from)
 {
     to->name.len = from->name.len;
@@ -131,7 +134,7 @@ bool dns_memory_recall(const DnsMemory *memory, const uint8_t *query,
     return false;
 }
 
-/* Notes the TTLs' places.  Returns the least, 0 if there is none to go by. */
+/* Note the offsets of all TTLs.  Returns the least TTL; 0: none can be used. */
 static uint32_t find_ttls(Entry *e, const uint8_t *answer, size_t len)
 {
     uint32_t least = UINT32_MAX;
@@ -157,7 +160,7 @@ static uint32_t find_ttls(Entry *e, const uint8_t *answer, size_t len)
     return ret || !e->ttls ? 0 : least;
 }
 
-/* The place in a set whose answer is over first */
+/* The entry of a set whose answer expires first */
 static unsigned oldest_of(const Tag *tag)
 {
     unsigned oldest = 0;

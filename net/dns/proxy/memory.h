@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers of the DNS proxy, to be given again to the very same query
+ * Answers of the DNS proxy that are given again to an identical query
  *
- * A program's resolver asks the same octets again, but for the id.  What it was
- * told then is true until the first of the answer's TTLs is over, and no more
- * has to be looked at than that.
+ * The resolver of a program repeats the same octets, except for the id.  The
+ * answer stays true until the first of its TTLs ends, so a look-up compares the
+ * query and parses nothing.
  *
- * Bounded: what is found takes the place of what is over, or older.  Not
+ * The memory is bounded: a new answer replaces an expired or an older one.  Not
  * thread-safe.
  */
 #ifndef NET_DNS_PROXY_MEMORY_H
@@ -14,7 +14,7 @@
 
 #include "net/dns/proxy/proxy.h"
 
-/* Longer queries and answers, and answers that lead to more, are not kept. */
+/* Longer queries and answers, and answers with more addresses, are not kept. */
 #define DNS_MEMORY_QUERY_MAX     288
 #define DNS_MEMORY_ANSWER_MAX    512
 #define DNS_MEMORY_ADDRESSES     8
@@ -22,10 +22,10 @@
 
 typedef struct DnsMemory DnsMemory;
 
-/* An answer that was given, and all that its owner was told with it */
+/* An answer, and all that the owner was told with it */
 typedef struct DnsRemembered {
     DnsQuestion question;
-    uint64_t *counter;          /* how it was counted */
+    uint64_t *counter;          /* that counted the answer */
     size_t num;
     DnsProxyAddress addr[DNS_MEMORY_ADDRESSES];
     size_t len;
@@ -35,12 +35,12 @@ typedef struct DnsRemembered {
 DnsMemory *dns_memory_new(void);
 void dns_memory_free(DnsMemory *memory);
 
-/* Forget everything: the same query would have another answer now. */
+/* Forget everything: the same query may get another answer from here on. */
 void dns_memory_clear(DnsMemory *memory);
 
 /*
- * The answer to a query: *told as it was, but for the query's id, and times
- * less by what has passed.  Returns false if there is none.
+ * Find the answer to a query.  *told has the id of the query, and TTLs less the
+ * time that has passed.  Returns false if there is none.
  */
 bool dns_memory_recall(const DnsMemory *memory, const uint8_t *query,
                        size_t len, DnsTransport transport, int64_t now_ms,
@@ -48,7 +48,8 @@ bool dns_memory_recall(const DnsMemory *memory, const uint8_t *query,
 
 /*
  * Keep the answer to a query, if it is small enough and has a TTL.  addrs are
- * those that ops->resolved was told of, counter is where it was counted.
+ * the addresses that ops->resolved was told of; counter is the one that counted
+ * the answer.
  */
 void dns_memory_keep(DnsMemory *memory, const uint8_t *query, size_t len,
                      DnsTransport transport, int64_t now_ms,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which prefix does this network's NAT64 use?  RFC 7050, pure part
+ * Discovery of the NAT64 prefixes of this network, RFC 7050, pure part
  *
  * Theory of operation
  *
- * ipv4only.arpa has the A records 192.0.0.170 and 192.0.0.171 and no AAAA.
- * Whoever answers AAAA for it is a DNS64, and has put one of the two behind
- * the prefix in one of the six ways of RFC 6052 section 2.2.  Every way that
- * fits an address is a candidate.  A prefix can happen to contain one of the
- * well-known addresses itself and so look like a shorter one; but then it
- * contains the same one in all AAAA records, while the true position has
- * .170 in one and .171 in another.  So the candidate that was seen with both
- * is the prefix.
+ * ipv4only.arpa has the A records 192.0.0.170 and 192.0.0.171 and no AAAA.  A
+ * server that answers AAAA for it is a DNS64: it has embedded one of the two
+ * addresses in its prefix, in one of the six forms of RFC 6052 section 2.2.
+ * Every form that fits an address is a candidate.  A prefix may contain one of
+ * the well-known addresses itself, and so look like a shorter prefix.  But then
+ * all AAAA records contain the same address at that place, while the true place
+ * has .170 in one record and .171 in another.  So the candidate that was seen
+ * with both addresses is the prefix.
  *
- * A network with several NAT64s has several such, and resolvers rotate
- * records.  As long as the prefix in use is one of them it stays: addresses
- * that were made with it are in use, too.  The others are told as well: there
- * is a translator behind each, whichever is used.
+ * A network with several NAT64s has several prefixes, and resolvers rotate
+ * records.  The prefix in use stays as long as it is one of them, because
+ * connections use addresses that were made with it.  The other prefixes are
+ * returned as well, as there is a translator behind each.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@ enum {
     SEEN_BOTH = 3,
 };
 
-/* Where the octets of the IPv4 address are; octet 8 is skipped */
+/* Offsets of the octets of the IPv4 address; octet 8 is skipped. */
 static const struct {
     uint8_t prefix_len;
     uint8_t octet[4];
@@ -110,8 +110,8 @@ static void add_address(Candidates *all, const struct in6_addr *addr,
             continue;
         }
         /*
-         * Octet 8 is zero by RFC 6052.  Of a /96 it is part of the prefix,
-         * and networks that put something there do work.
+         * RFC 6052 says that octet 8 is zero.  In a /96 it is part of the
+         * prefix, and networks with another value there do work.
          */
         if (positions[i].prefix_len != 96 && octets[8]) {
             continue;
@@ -121,7 +121,7 @@ static void add_address(Candidates *all, const struct in6_addr *addr,
     }
 }
 
-/* Header and question.  Returns 0, -ENOENT, -EAGAIN or -EBADMSG. */
+/* Check header and question.  Returns 0, -ENOENT, -EAGAIN or -EBADMSG. */
 static int check_reply(DnsCursor *cursor, const uint8_t *msg, size_t len)
 {
     DnsQuestion expected, question;

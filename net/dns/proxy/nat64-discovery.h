@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which prefix does this network's NAT64 use?  RFC 7050, pure part
- */
+/* Discovery of the NAT64 prefixes of this network, RFC 7050, pure part */
 
 #ifndef NET_DNS_PROXY_NAT64_DISCOVERY_H
 #define NET_DNS_PROXY_NAT64_DISCOVERY_H
@@ -20,22 +18,23 @@ typedef struct DnsNat64Prefix {
 } DnsNat64Prefix;
 
 /*
- * The query to send: AAAA of ipv4only.arpa, to be answered by a DNS64.
- * CD is clear, as RFC 7050 section 3 asks.  Returns its length.
+ * Build the query: AAAA of ipv4only.arpa, which a DNS64 answers.  CD is clear,
+ * as RFC 7050 section 3 requires.  Returns its length.
  */
 size_t dns_nat64_query(uint8_t buf[DNS_QUERY_MAX]);
 
 /*
- * The prefixes from the reply (RFC 7050 section 3), at most @max (1 or more).
+ * Find the prefixes in the reply (RFC 7050 section 3), at most @max (1 or
+ * more).
  *
- * The first is the one to be used: one that is there for both well-known
- * addresses wins, else one that is there for one; of several like that
- * @current, which is in use (NULL: none), else the first.  Then come the
- * others that are there for both, in the order of the reply.
+ * The first prefix is the one to use.  A prefix that was seen with both
+ * well-known addresses precedes one that was seen with one of them.  Among
+ * several of these, @current is first, the prefix in use (NULL: none).  Then
+ * come the other prefixes that were seen with both, in the order of the reply.
  *
- * Returns how many; -ENOENT if the network has no NAT64 (no AAAA, or none with
- * a well-known address); -EAGAIN if the server failed, which says nothing; or
- * -EBADMSG if it is not a well-formed reply to that query.
+ * Returns their number; -ENOENT if the network has no NAT64 (no AAAA, or none
+ * with a well-known address); -EAGAIN if the server failed, which proves
+ * nothing; or -EBADMSG if msg is not a well-formed reply to that query.
  */
 int dns_nat64_discover(const uint8_t *msg, size_t len,
                        const Nat64Prefix *current, DnsNat64Prefix *prefixes,

@@ -4,8 +4,8 @@
  *
  * Theory of operation
  *
- * The guest asks for IPv4 addresses; the network has IPv6 ones.  These are
- * the six steps of the paper's section 4.2 and where they happen:
+ * The guest asks for IPv4 addresses; the network has IPv6 addresses.  These are
+ * the six steps of the paper's section 4.2, and the functions that take them:
  *
  *   (1) a query comes from the guest            dns_proxy_query()
  *   (2) ask upstream for the IPv6 addresses     start(), ask()
@@ -14,83 +14,86 @@
  *   (5) find or make a virtual address for each collect_virtual(), ops->map
  *   (6) answer with the virtual addresses       dns_proxy_answer_virtual()
  *
- * What happens to which question:
+ * The proxy treats each question by its type:
  *
- *   A, ANY      AAAA is asked upstream.  With a NAT64 on the network (RFC
- *               6146) A is asked at the same time, as a name without AAAA
- *               can then be reached by its IPv4 address.  AAAA wins; but an A
- *               that has come waits for it no longer than the Resolution
- *               Delay of RFC 8305, since servers that never answer AAAA
- *               exist and the guest's resolver gives up after 5 seconds.
- *               An A that comes after the AAAA is not for the guest, but
- *               its owner may want to know of that way (ops->resolved).
- *               NXDOMAIN from either ends it: a name exists for every type
- *               or for none (RFC 8020).  ANY gets the A records only, which
- *               RFC 8482 section 4.1 allows, and if there are none HINFO
- *               (section 4.2): what the name has may be of any type.
- *   AAAA        asked upstream, and of a positive answer only the CNAMEs are
- *               handed on: the guest has no IPv6, but NXDOMAIN and the SOA
+ *   A, ANY      AAAA is asked upstream.  If the network has a NAT64 (RFC 6146),
+ *               A is asked at the same time, as a name without AAAA can be
+ *               reached by its IPv4 address then.  AAAA is preferred.  An A
+ *               reply waits for AAAA no longer than the Resolution Delay of
+ *               RFC 8305: some servers never answer AAAA, and the guest's
+ *               resolver gives up after 5 seconds.  An A reply that comes
+ *               after the AAAA is not passed to the guest, but to the owner
+ *               (ops->resolved).  NXDOMAIN for either type ends the request:
+ *               a name exists for all types or for none (RFC 8020).  ANY gets
+ *               the A records only, which RFC 8482 section 4.1 allows.  If
+ *               there are none, it gets HINFO (section 4.2), as the name may
+ *               have records of any other type.
+ *   AAAA        AAAA is asked upstream.  Of a positive answer only the CNAMEs
+ *               are passed on, as the guest has no IPv6.  NXDOMAIN and the SOA
  *               for negative caching (RFC 2308) stay true.
- *   HTTPS, SVCB passed without their ipv4hint and ipv6hint (RFC 9460 section
- *               7.3): these would be connected to without asking for A, around
- *               the translation; without them a client asks for the target's
- *               A.  All other parameters stay.
- *   PTR         of a virtual address: the IPv6 address behind it is asked
- *               for under ip6.arpa.  Whatever else is asked of such a name is
- *               answered by the same reply: the name exists if there is a PTR.
- *               Others are passed.
- *   special-use names, such as localhost, are not asked for: local-names.c.
- *   others      passed: the upstream's message with the guest's id and
- *               question, and an OPT record only if the guest sent one, as
- *               OPT is between neighbours (RFC 6891 section 6.1.1).
+ *   HTTPS, SVCB The records pass without their ipv4hint and ipv6hint (RFC 9460
+ *               section 7.3).  With hints a client would connect without
+ *               asking for A, and so without translation.  All other
+ *               parameters stay.
+ *   PTR         For a virtual address, PTR of the IPv6 address behind it is
+ *               asked under ip6.arpa.  Questions of other types for such a
+ *               name are answered by the same reply: the name exists if there
+ *               is a PTR record.  PTR of other addresses passes.
+ *   special-use Names such as localhost are answered without asking:
+ *               local-names.c.
+ *   others      The upstream's message passes, with the id and question of the
+ *               guest.  It has an OPT record only if the guest sent one, as
+ *               OPT is hop by hop (RFC 6891 section 6.1.1).
  *
- * A name above one that is answered here exists (RFC 8020), so NXDOMAIN for it
- * becomes NODATA: 0.18.198.in-addr.arpa is such a one.
+ * A name above a name that the proxy answers exists (RFC 8020).  So NXDOMAIN
+ * for it becomes NODATA, for example for 0.18.198.in-addr.arpa.
  *
- * A reply with records of a wrong shape is worth nothing: SERVFAIL.  To leave
- * them out would say that there are none.
+ * A reply with a malformed record becomes SERVFAIL.  To omit the record would
+ * claim that it does not exist.
  *
- * A reply too large for a datagram is cut behind the last record that fits.
+ * A reply that is too large for a datagram is cut behind the last record that
+ * fits.
  *
- * A "no" holds for as long as the SOA in it says (RFC 2308).  That of the
- * upstream is handed on, if it is of the zone of the last name; where the
- * upstream has what the guest is not told, there is one of ours with a short
- * TTL, since a "no" without SOA is asked for again by every program.
+ * A negative answer holds as long as its SOA says (RFC 2308).  The upstream's
+ * SOA is passed on if it is of the zone of the last name.  If the proxy
+ * withholds records, it adds a SOA of its own with a short TTL, as programs do
+ * not cache a negative answer without SOA.
  *
- * TTLs never promise more than the mapping: all A records of an answer carry
- * the least of their TTLs and leases (one RRset, one TTL, RFC 2181).
+ * TTLs never exceed the mapping: all A records of an answer have the least of
+ * their TTLs and leases (one RRset has one TTL, RFC 2181).
  *
- * Signatures (RFC 6147 section 5.5).  What the proxy makes or changes is not
- * signed and never says AD.  With DO it hands on what it does not change: a
- * NXDOMAIN, and the NODATA of the type that was asked, come with their proof.
- * With DO and CD the guest checks the signatures itself, and could call bogus
- * whatever is made for it: it gets what the upstream has, of every type, or, if
- * that leads to an address that the guest may not be led to, nothing of it.
- * The proxy checks none, the upstream may.  AD in its replies says that it has,
- * and that all of the reply is secure; it passes to who has asked with AD or DO
- * (RFC 6840 sections 5.7 and 5.8).  CD is asked for if the guest does.
+ * Signatures (RFC 6147 section 5.5): Records that the proxy makes or changes
+ * are not signed, and their answer never has AD.  If the query has DO, answers
+ * that the proxy does not change have their proofs: NXDOMAIN, and NODATA of the
+ * type that was asked.  If the query has DO and CD, the guest validates, and
+ * could judge translated records bogus.  So it gets the upstream's reply, for
+ * every type; or nothing of it, if it has an address that the guest may not be
+ * led to.  The proxy does not validate; the upstream may.  AD in the upstream's
+ * reply says that it has validated, and that all of the reply is secure.  AD is
+ * passed to clients that set AD or DO (RFC 6840 sections 5.7 and 5.8).  CD is
+ * passed upstream.
  *
- * Of what the upstream calls bogus nothing is made or told: the answer is
- * SERVFAIL.  So a bogus AAAA ends a question for addresses, whatever A says
- * ("if the data does not validate": section 5.5, 2).  A bogus A is no A.
+ * If the upstream calls a reply bogus, the proxy uses nothing of it and answers
+ * SERVFAIL.  So a bogus AAAA ends a question for addresses, even if A is good
+ * ("if the data does not validate": section 5.5, 2).  A bogus A counts as no A.
  *
- * PTR of a virtual address is answered by the proxy to everybody, as that is
- * an address of no other network.
+ * The proxy answers PTR of a virtual address to validators, too, as no other
+ * network has that address.
  *
- * A query that was answered at once, since the upstream knew, has the same
- * reply as long as its TTLs last: proxy-memory.c.  Such a look-up is the
- * quickest, so nothing is parsed for it; but the owner judges each, and hears
- * of the addresses.
+ * If the upstream answers at once, because it knows the answer, the same query
+ * has the same answer as long as the TTLs last: memory.c.  This is the fastest
+ * path, so it parses nothing.  The owner still admits each query and is told of
+ * the addresses.
  *
- * State: a table of DNS_PROXY_MAX_REQUESTS slots, each with the guest's
- * question and one or two requests upstream.  The owner asks dns_proxy_room()
- * and lets what does not fit wait: it knows whose turn it is.  The upstream's
- * request number holds slot and generation, so a reply to a request that has
- * ended finds nothing.  An answer is built in one buffer of the proxy; the
- * slot is free before ops->answer is called, so whatever that does, nothing is
- * left half done.  Guest and upstream are both hostile: a message is walked
- * whole before it is used, a CNAME chain has an end, a record is believed only
- * if the chain leads to it.
+ * State: a table of DNS_PROXY_MAX_REQUESTS slots.  Each has the guest's
+ * question and one or two questions upstream.  The owner asks dns_proxy_room()
+ * and queues further queries, as it knows whose turn is next.  The upstream's
+ * request number contains slot and generation, so a reply to a request that has
+ * ended finds nothing.  An answer is built in the one buffer of the proxy.  The
+ * slot is freed before ops->answer is called, so whatever the callee does, no
+ * request is half done.  Guest and upstream are both hostile: a message is
+ * checked whole before it is used, a CNAME chain is bounded, and a record is
+ * believed only if the chain leads to it.
  */
 
 #include <errno.h>
@@ -98,7 +101,7 @@
 
 #include "net/dns/proxy/internal.h"
 
-/* A replies that wait for their AAAA, all together */
+/* Octets of all A replies that wait for their AAAA */
 #define MAX_HELD_BYTES (4 << 20)
 
 /*** A from AAAA ***/
@@ -111,7 +114,7 @@ static void answer_held(DnsProxy *p, Request *r)
     dns_proxy_answer_plain(p, r, &reply);
 }
 
-/* AAAA has come to nothing, not even a "no": what has A to say? */
+/* AAAA has failed, without even a negative answer: answer with A, if any. */
 static void main_failed(DnsProxy *p, Request *r)
 {
     r->state[ASK_MAIN] = ASK_FAILED;
@@ -129,7 +132,7 @@ static void main_failed(DnsProxy *p, Request *r)
     }
 }
 
-/* The name exists and has no AAAA that the guest could use */
+/* The name exists and has no AAAA that the guest can use. */
 static void main_empty(DnsProxy *p, Request *r, const Reply *reply)
 {
     r->state[ASK_MAIN] = ASK_EMPTY;
@@ -140,7 +143,7 @@ static void main_empty(DnsProxy *p, Request *r, const Reply *reply)
     case ASK_WAITING:
         break;
     case ASK_FAILED:
-        /* There may be an A: NODATA could be a lie */
+        /* There may be an A, so NODATA could be false. */
         dns_proxy_fail(p, r, r->failure, &p->counters.servfail_upstream);
         break;
     case ASK_UNUSED:
@@ -171,11 +174,11 @@ static void plain_failed(DnsProxy *p, Request *r)
     }
 }
 
-/* Keep the reply until AAAA comes or the delay is over */
+/* Keep the reply until AAAA comes or the delay ends. */
 static void hold_plain(DnsProxy *p, Request *r, const Reply *reply)
 {
     if (reply->len > MAX_HELD_BYTES - p->held_bytes) {
-        /* No room to wait in: as if the delay were over */
+        /* There is no memory to keep it: act as if the delay had ended. */
         p->counters.plain_after_delay++;
         dns_proxy_answer_plain(p, r, reply);
         return;
@@ -212,7 +215,7 @@ static void plain_reply(DnsProxy *p, Request *r, const Reply *reply)
     } else if (main_state == ASK_EMPTY) {
         dns_proxy_answer_negative(p, r, reply);
     } else if (main_state == ASK_FAILED) {
-        /* There may be an AAAA: NODATA could be a lie */
+        /* There may be an AAAA, so NODATA could be false. */
         dns_proxy_fail(p, r, r->failure, &p->counters.servfail_upstream);
     }
 }
@@ -249,13 +252,16 @@ static void ask_failed(DnsProxy *p, Request *r, Ask ask, DnsEde why)
     main_failed(p, r);
 }
 
-/* Does the guest check the signatures itself?  RFC 6147 section 5.5 */
+/* Does the guest validate itself?  RFC 6147 section 5.5 */
 static bool is_validator(const Client *client)
 {
     return client->edns.dnssec_ok && client->flags & DNS_FLAG_CD;
 }
 
-/* Is there a name below the one that the reply denies?  Not to a validator. */
+/*
+ * Does the proxy answer a name below the name that the reply denies?  This does
+ * not apply to validators.
+ */
 static bool has_below(const DnsProxy *p, const Request *r, const Reply *reply)
 {
     DnsName end = r->client.question.name;
@@ -297,7 +303,7 @@ static void ask_replied(DnsProxy *p, Request *r, Ask ask, Reply *reply)
     }
 }
 
-/* The reply is forged or wrongly signed; msg, if it is there, says why. */
+/* The reply is forged or wrongly signed.  msg may have the reason. */
 static void ask_bogus(DnsProxy *p, Request *r, Ask ask, const uint8_t *msg,
                       size_t len)
 {
@@ -351,7 +357,9 @@ static void ask(DnsProxy *p, Request *r, Ask which, bool translated)
     uint16_t flags = DNS_FLAG_RD | DNS_FLAG_CD;
     size_t len;
 
-    /* The verdict is of use where nothing changes, proofs for the same name */
+    /*
+     * AD is useful if the answer is not changed, or if it proves the same name.
+     */
     if (!translated) {
         flags |= DNS_FLAG_AD;
     }
@@ -364,7 +372,7 @@ static void ask(DnsProxy *p, Request *r, Ask which, bool translated)
     }
 }
 
-/* asked[ASK_MAIN] and kind are set */
+/* The caller has set asked[ASK_MAIN] and kind. */
 static void start(DnsProxy *p, Request *r)
 {
     uint64_t plain_number = dns_proxy_request_number(p, r, ASK_PLAIN);
@@ -380,16 +388,17 @@ static void start(DnsProxy *p, Request *r)
     }
     ask(p, r, ASK_MAIN,
         r->kind != REQUEST_PASS && r->kind != REQUEST_SERVICE);
-    /* The first may have been answered by now, and ended the request */
+    /* The first question may have been answered, which ends the request. */
     if (plain && dns_proxy_find_request(p, plain_number) == r) {
         ask(p, r, ASK_PLAIN, false);
     }
 }
 
 /*
- * The name of a virtual address exists if that of the address behind it does,
- * so the same is asked whatever the type; a validator's other types are for the
- * servers.  Ends or starts the request; false: the name is none of these.
+ * Answer for the name of a virtual address.  It exists if the name of the
+ * address behind it exists, so PTR is asked for all types.  Other types of a
+ * validator go to the servers.  Ends or starts the request; returns false if
+ * the name is not the name of a virtual address.
  */
 static bool start_reverse(DnsProxy *p, Request *r)
 {
@@ -418,7 +427,7 @@ static bool start_reverse(DnsProxy *p, Request *r)
     return true;
 }
 
-/* The way each type is treated, unless the guest is a validator */
+/* The treatment of each type, if the guest does not validate */
 static RequestKind kind_of_type(uint16_t type)
 {
     switch (type) {
@@ -457,7 +466,7 @@ static void start_by_type(DnsProxy *p, Request *r)
     start(p, r);
 }
 
-/* Question and OPT.  Returns the RCODE that the query deserves so far. */
+/* Read question and OPT.  Returns the RCODE of the query so far. */
 static DnsRcode parse_query(Client *client, const uint8_t *msg, size_t len)
 {
     DnsCursor cursor;
@@ -473,7 +482,7 @@ static DnsRcode parse_query(Client *client, const uint8_t *msg, size_t len)
         if (rr.type != DNS_TYPE_OPT) {
             continue;
         }
-        /* Two are an error, RFC 6891 section 6.1.1 */
+        /* Two OPT records are an error, RFC 6891 section 6.1.1. */
         if (client->has_edns || dns_rdata_edns(&cursor, &rr, &client->edns)) {
             client->has_edns = false;
             return DNS_RCODE_FORMERR;
@@ -488,8 +497,8 @@ static DnsRcode parse_query(Client *client, const uint8_t *msg, size_t len)
 }
 
 /*
- * May this be asked at all?  Zone transfers and the like need more than one
- * message or a key; other classes (version.bind) would name the host's
+ * May the guest ask this at all?  Zone transfers and the like need more than one
+ * message, or a key.  Other classes (version.bind) would reveal the host's
  * resolver to the guest.
  */
 static bool is_ordinary(const DnsQuestion *question)
@@ -499,7 +508,7 @@ static bool is_ordinary(const DnsQuestion *question)
              question->type <= DNS_TYPE_MAILA);
 }
 
-/* Does the owner let the guest ask?  As check_query(). */
+/* Does the owner admit the query?  Arguments and result: as check_query() */
 static uint64_t *check_admission(DnsProxy *p, const Client *client,
                                  const int *verdict, DnsRcode *rcode, int *ede)
 {
@@ -517,8 +526,9 @@ static uint64_t *check_admission(DnsProxy *p, const Client *client,
 }
 
 /*
- * Step (1).  verdict: what the owner has said, or NULL.  Returns the counter of
- * why not, with *rcode and, if there is more to say, *ede set; or NULL.
+ * Step (1).  @verdict: the owner's decision if it was asked already, or NULL.
+ * Returns NULL if the query is good.  Otherwise returns the counter of the
+ * reason, and sets *rcode and perhaps *ede.
  */
 static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
                              size_t len, const int *verdict, DnsRcode *rcode,
@@ -553,7 +563,7 @@ static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
     return NULL;
 }
 
-/* The guest was told before: again, with all that goes with it */
+/* Repeat an answer, and all that goes with it. */
 static void answer_again(DnsProxy *p, const DnsRemembered *told, void *token)
 {
     (*told->counter)++;
@@ -565,7 +575,7 @@ static void answer_again(DnsProxy *p, const DnsRemembered *told, void *token)
     p->ops->answer(p->opaque, token, told->answer, told->len);
 }
 
-/* verdict: as check_query() */
+/* @verdict: as check_query() */
 static void take_query(DnsProxy *p, const uint8_t *msg, size_t len,
                        DnsTransport transport, const int *verdict, void *token)
 {

@@ -2,8 +2,8 @@
 /*
  * DNS proxy: what a reply from upstream says
  *
- * Nothing of it is believed but what follows from the question: the aliases
- * that begin at the name that was asked, and the records of their end.
+ * Only records that follow from the question are believed: the aliases that
+ * begin at the name that was asked, and the records at their end.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "net/dns/proxy/internal.h"
 #include "net/dns/wire/fields.h"
 
-/* A chain longer than this is a loop or a joke */
+/* A longer chain is a loop or nonsense. */
 #define MAX_CNAMES 16
 
 static int check_question(DnsCursor *cursor, const DnsQuestion *asked)
@@ -28,9 +28,9 @@ static int check_question(DnsCursor *cursor, const DnsQuestion *asked)
 }
 
 /*
- * Has RDATA the shape of its type?  What is not read because it is malformed
- * would look as if it were not there, and that is another answer.  Types in
- * which nothing is looked for are left to the guest.
+ * Has RDATA the shape of its type?  A malformed record that is skipped would
+ * look absent, and that is a different answer.  Types that the proxy does not
+ * read are left to the guest.
  */
 static bool is_well_formed(const DnsCursor *cursor, const DnsRr *rr)
 {
@@ -91,7 +91,7 @@ int dns_reply_parse(Reply *reply, const DnsQuestion *asked,
 bool dns_reply_find(DnsCursor *cursor, const DnsName *owner, uint16_t type,
                     DnsRr *rr)
 {
-    /* The reply was walked before, so -EBADMSG cannot be. */
+    /* The reply was checked before, so -EBADMSG is impossible here. */
     for (int n = 0; n < DNS_REPLY_MAX_RECORDS; n++) {
         if (dns_cursor_rr(cursor, rr) <= 0 ||
             rr->section > DNS_SECTION_ANSWER) {
@@ -129,9 +129,9 @@ typedef struct Alias {
 } Alias;
 
 /*
- * The aliases in the answer section, the first max of them; returns how many.
- * One walk for all steps of a chain: a reply can be made so that each takes
- * long.
+ * Collect the aliases of the answer section, the first @max of them.  Returns
+ * their number.  One walk serves all steps of a chain: a hostile reply could
+ * make each step slow.
  */
 static size_t collect_aliases(const Reply *reply, Alias *aliases, size_t max)
 {
@@ -155,7 +155,7 @@ static size_t collect_aliases(const Reply *reply, Alias *aliases, size_t max)
     return num;
 }
 
-/* The alias that name is, wherever it stands, or NULL */
+/* Find the alias whose owner is @name, wherever it stands, or NULL. */
 static const Alias *find_alias(const Alias *aliases, size_t num,
                                const DnsName *name)
 {

@@ -2,7 +2,7 @@
 /*
  * DNS proxy: the table of requests
  *
- * Nothing here builds an answer, so whoever does can end its request.
+ * No function here builds an answer, so the functions that do can end requests.
  */
 #include "net/dns/proxy/internal.h"
 
@@ -116,7 +116,7 @@ void dns_proxy_answered(DnsProxy *p, Request *r)
         dns_proxy_end_request(p, r);
         return;
     }
-    /* Its socket may go: from here on it is the proxy's own. */
+    /* The socket may be closed meanwhile, so the proxy becomes the owner. */
     r->answered = true;
     p->answered_count++;
     p->tokens[r - p->requests] = p;

@@ -8,7 +8,7 @@
 #include "net/packet/octets.h"
 
 #define PRIORITY_LEN    2
-#define PARAM_HEAD      4       /* key and length */
+#define PARAM_HEAD      4       /* octets of key and length */
 #define KEY_LEN         2
 
 static bool is_hint(uint16_t key)
@@ -16,7 +16,7 @@ static bool is_hint(uint16_t key)
     return key == DNS_SVCB_IPV4HINT || key == DNS_SVCB_IPV6HINT;
 }
 
-/* The parameters begin here: behind a name that is not compressed */
+/* The offset of the parameters, behind a name that is not compressed */
 static size_t params_at(const uint8_t *rdata)
 {
     size_t at = PRIORITY_LEN;
@@ -27,7 +27,10 @@ static size_t params_at(const uint8_t *rdata)
     return at + 1;
 }
 
-/* The list without the hints, if any is left.  Returns the octets of @out. */
+/*
+ * Copy the list of mandatory keys without the hints.  Returns the octets in
+ * @out; 0 if no key is left.
+ */
 static size_t copy_mandatory(const uint8_t *value, size_t len, uint8_t *out)
 {
     size_t done = PARAM_HEAD;
@@ -43,7 +46,7 @@ static size_t copy_mandatory(const uint8_t *value, size_t len, uint8_t *out)
     return done > PARAM_HEAD ? done : 0;
 }
 
-/* A parameter of @len octets.  Returns the octets of @out. */
+/* Copy a parameter of @len octets.  Returns the octets in @out. */
 static size_t copy_param(const uint8_t *param, size_t len, uint8_t *out)
 {
     uint16_t key = packet_get16(param);

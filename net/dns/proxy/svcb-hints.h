@@ -8,18 +8,18 @@
 
 /**
  * dns_svcb_without_hints: RDATA without ipv4hint and ipv6hint
- * @rdata: of a SVCB or HTTPS record that dns_rdata_check() has found good
- * @len: its octets
+ * @rdata: RDATA of a SVCB or HTTPS record that dns_rdata_check() accepts
+ * @len: octets of @rdata
  * @out: the copy, at most @len octets
  *
- * All other parameters stay as they are, octet for octet.  A key that is
- * removed leaves the list of mandatory ones as well, which goes when it is
- * empty: a list that names what is not there makes the record malformed
- * (section 8).  The record works on without: a client uses the addresses of the
- * target name in place of the hints as soon as it has them (section 7.3).  A
- * record in AliasMode is copied as it is (section 2.4.2).
+ * All other parameters are copied unchanged.  A key that is removed is also
+ * removed from the list of mandatory keys, and an empty list is removed: a
+ * mandatory key that is absent makes the record malformed (section 8).  The
+ * record still works: a client prefers the addresses of the target name to the
+ * hints (section 7.3).  A record in AliasMode is copied unchanged (section
+ * 2.4.2).
  *
- * Returns: the octets of @out, @len if there was nothing to remove.
+ * Returns: the octets in @out; @len if nothing was removed.
  */
 size_t dns_svcb_without_hints(const uint8_t *rdata, size_t len, uint8_t *out);
 

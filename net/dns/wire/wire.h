@@ -244,7 +244,7 @@ int dns_name_from_text(DnsName *name, const char *text);
  */
 void dns_name_to_text(const DnsName *name, char text[DNS_NAME_TEXT_MAX]);
 
-/* Are two names equal? The case of ASCII letters is ignored, RFC 4343. */
+/* Are two names equal?  The case of ASCII letters is ignored, RFC 4343. */
 bool dns_name_equal(const DnsName *a, const DnsName *b);
 
 /* Is this name the apex of the zone, or below it? */

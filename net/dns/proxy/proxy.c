@@ -497,8 +497,8 @@ static DnsRcode parse_query(Client *client, const uint8_t *msg, size_t len)
 }
 
 /*
- * May the guest ask this at all?  Zone transfers and the like need more than one
- * message, or a key.  Other classes (version.bind) would reveal the host's
+ * May the guest ask this at all?  Zone transfers and the like need more than
+ * one message, or a key.  Other classes (version.bind) would reveal the host's
  * resolver to the guest.
  */
 static bool is_ordinary(const DnsQuestion *question)

@@ -2,8 +2,8 @@
 /*
  * Descriptors and timers of one context, behind one descriptor
  *
- * Ready descriptors are taken one at a time: what one callback closes cannot
- * be in a list of those that come next.
+ * Ready descriptors are handled one at a time, so a callback may close any of
+ * the others.
  */
 
 #include <errno.h>
@@ -158,7 +158,10 @@ void dnsc_loop_run(DnscLoop *loop)
 
         source->ready(source, e.events);
     }
-    /* A timer that a timer sets to 0 waits for the next turn */
+    /*
+     * If a timer's callback sets a timer to 0, that one waits for the next
+     * turn.
+     */
     now = dnsc_now();
     while (loop->timers && loop->heap[1]->due <= now) {
         DnscTimer *timer = loop->heap[1];

@@ -2,9 +2,8 @@
 /*
  * Descriptors and timers of one context, behind one descriptor
  *
- * A callback may change anything: free itself, watch others.  This is the loop
- * of who asks servers: of a program, with the client library, and of the
- * daemon's resolver.
+ * A callback may change everything: free itself, or watch others.  The client
+ * library uses this loop in programs, and the resolver of the daemon does.
  */
 
 #ifndef VMMNET_DNS_UNBOUND_LOOP_H
@@ -28,14 +27,14 @@ typedef struct DnscTimer DnscTimer;
 typedef void DnscDueFn(DnscTimer *timer);
 
 struct DnscTimer {
-    int64_t due;                /* by dnsc_now() */
-    size_t slot;                /* in the heap, from 1 on; 0: not set */
+    int64_t due;                /* the time, as dnsc_now() */
+    size_t slot;                /* place in the heap, from 1; 0: not set */
     DnscDueFn *fire;
 };
 
 typedef struct DnscLoop {
     int epoll;
-    DnscTimer **heap;           /* [1] is due first */
+    DnscTimer **heap;           /* [1] is the first one due */
     size_t timers;
     size_t room;
 } DnscLoop;
@@ -44,44 +43,45 @@ typedef struct DnscLoop {
 int64_t dnsc_now(void);
 
 /*
- * Make the one descriptor, of a loop that is all 0, or that was detached while
- * nothing was watched.  Returns 0 or a negative errno.
+ * Make the one descriptor.  The loop is all 0, or was detached while nothing
+ * was watched.  Returns 0 or a negative errno.
  */
 int dnsc_loop_attach(DnscLoop *loop);
 
 /*
- * The descriptor is closed first, and what is watched is forgotten and timers
- * cleared after that: the epoll instance may be that of a parent process,
- * too, which is not to lose anything.
+ * Close the descriptor, then forget the sources and clear the timers.  The
+ * order matters: a parent process may share the epoll instance, and must keep
+ * its sources.
  */
 void dnsc_loop_detach(DnscLoop *loop);
 void dnsc_loop_free(DnscLoop *loop);
 
 /*
- * Watch source->fd, which is open and stays the caller's, for EPOLLIN or
- * EPOLLOUT, or change for what.  Returns 0 or a negative errno.
+ * Watch source->fd for EPOLLIN or EPOLLOUT, or change the events.  The
+ * descriptor must be open, and stays the caller's.  Returns 0 or a negative
+ * errno.
  */
 int dnsc_loop_watch(DnscLoop *loop, DnscSource *source, uint32_t events);
 int dnsc_loop_change(DnscLoop *loop, DnscSource *source, uint32_t events);
 
-/* Before the descriptor is closed; no matter if it is not watched */
+/* Call it before the descriptor is closed.  It may be unwatched. */
 void dnsc_loop_forget(DnscLoop *loop, DnscSource *source);
 
 /*
- * Fire once at a time, instead of the one it may be set to.  There has to be
- * room: dnsc_loop_reserve() for each timer that may be set at a time.
+ * Set the timer to fire once; this replaces its earlier time.  Each timer that
+ * is set needs a place, which dnsc_loop_reserve() provides.
  */
 void dnsc_timer_set(DnscLoop *loop, DnscTimer *timer, int64_t due);
 void dnsc_timer_clear(DnscLoop *loop, DnscTimer *timer);
 
-/* Returns 0 or -ENOMEM; given back by dnsc_loop_unreserve(). */
+/* Returns 0 or -ENOMEM.  dnsc_loop_unreserve() returns the place. */
 int dnsc_loop_reserve(DnscLoop *loop);
 void dnsc_loop_unreserve(DnscLoop *loop);
 
-/* Milliseconds, rounded up; -1: no timer */
+/* Milliseconds until a timer is due, rounded up; -1: no timer is set */
 int dnsc_loop_timeout_ms(const DnscLoop *loop);
 
-/* Events that are ready and due, some at a time */
+/* Handle some of the events that are ready and timers that are due. */
 void dnsc_loop_run(DnscLoop *loop);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Our loop as libunbound's event base
+ * Our loop as the event base of libunbound
  *
- * The semantics are those of libevent, which is what libunbound is written
- * for: an event is active from add() to del(); one that is not persistent
- * ends as it fires; a timeout of a persistent one begins again whenever it
- * fires.  A callback may free the event.
+ * libunbound expects the semantics of libevent: an event is active from add()
+ * to del(); one that is not persistent ends when it fires; the timeout of a
+ * persistent one starts again whenever it fires.  A callback may free the
+ * event.
  */
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "net/dns/unbound/ub-event.h"
 
 typedef struct Event {
-    struct ub_event super;      /* first */
-    DnscSource source;          /* second: how it is found */
+    struct ub_event super;      /* must be first */
+    DnscSource source;          /* must be second, to find the event from it */
     DnscTimer timer;
     DnscLoop *loop;
     short bits;
@@ -133,7 +133,7 @@ static int event_add_timer(struct ub_event *event, struct ub_event_base *base,
     e->arg = arg;
     e->bits = UB_EV_TIMEOUT;
     e->timeout = tv->tv_sec * DNSC_SECOND + tv->tv_usec;
-    /* 0 is now, and not never */
+    /* 0 means now, not never. */
     dnsc_timer_set(e->loop, &e->timer, dnsc_now() + e->timeout);
     return 0;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Our loop as libunbound's event base
- */
+/* Our loop as the event base of libunbound */
 
 #ifndef VMMNET_DNS_UNBOUND_UB_EVENT_H
 #define VMMNET_DNS_UNBOUND_UB_EVENT_H
@@ -11,11 +9,11 @@
 #include "net/dns/unbound/loop.h"
 
 typedef struct DnscUbBase {
-    struct ub_event_base super; /* first: it is what libunbound has */
+    struct ub_event_base super; /* must be first: libunbound points to it */
     DnscLoop *loop;
 } DnscUbBase;
 
-/* base outlives the context that is made with it. */
+/* @base must outlive the context that is made with it. */
 void dnsc_ub_base_init(DnscUbBase *base, DnscLoop *loop);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * libunbound, loaded when it is asked for
- */
+/* libunbound, loaded on first use */
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,7 +13,7 @@ static DnscUnbound unbound;
 static bool loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* It stays, as its users are contexts that come and go. */
+/* It is never unloaded, as contexts that use it come and go. */
 static void load(void)
 {
     const struct {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libunbound, loaded when it is asked for
+ * libunbound, loaded on first use
  *
- * Every process that looks up a name loads libnss_vmmnet; what few of them
- * need is not loaded with it.  Nor does a server need it that only serves
- * zones.
+ * Every process that looks up a name loads libnss_vmmnet, and few of them
+ * validate, so libunbound is not a dependency of it.  A server without a
+ * resolver does not need it either.
  */
 
 #ifndef VMMNET_DNS_UNBOUND_H
@@ -13,7 +13,7 @@
 #include <unbound-event.h>
 #include <unbound.h>
 
-/* The functions that we call, as <unbound.h> declares them */
+/* The functions that are called, as <unbound.h> declares them */
 typedef struct DnscUnbound {
     __typeof__(ub_ctx_create_ub_event) *create;
     __typeof__(ub_ctx_delete) *destroy;
@@ -27,7 +27,7 @@ typedef struct DnscUnbound {
     __typeof__(ub_strerror) *strerror;
 } DnscUnbound;
 
-/* Thread-safe.  NULL: it is not installed, or too old. */
+/* Thread-safe.  NULL: libunbound is not installed, or is too old. */
 const DnscUnbound *dnsc_unbound(void);
 
 #endif

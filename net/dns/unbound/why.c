@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The validator's sentence as an Extended DNS Error
+ * Maps the text of the validator to an Extended DNS Error
  *
- * libunbound 1.17 knows the code, but its API has the sentence only.
+ * libunbound 1.17 knows the code, but its API only has the text.
  */
 
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "net/dns/unbound/why.h"
 #include "net/dns/wire/wire.h"
 
-/* The first that is in the text */
+/* The first entry that is found in the text applies. */
 static const struct {
     const char *part;
     DnsEde ede;

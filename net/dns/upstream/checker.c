@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread that validates, for a loop that has no time for it
+ * A thread that validates for an event loop which must not wait
  *
  * Theory of operation
- * ===================
  *
- * A signature costs what a hundred look-ups do, and who made it chooses how
- * many there are to be tried.  The loop that asks is that of a guest's sockets,
- * which all wait while it works.  So libunbound runs on a thread of its own,
- * by its event API on a second loop, and what it has found is made a reply
- * there as well.
+ * The validation of one signature costs as much as a hundred look-ups, and the
+ * author of a zone chooses how many signatures must be tried.  The loop that
+ * asks is the loop of a guest's sockets, and all of them wait while it works.
+ * So libunbound runs on a thread of its own, with its event API on a second
+ * loop.  That thread also makes the reply from the result.
  *
- * A check is in two lists at different times, which one lock guards: those that
- * the thread has not begun, and those that it has ended; a descriptor (eventfd)
- * in the other side's loop tells of news.  Between the two the thread alone has
- * it.  Its callback is the asking side's alone, and so is the list of all.
+ * A check passes through two lists that one lock guards: checks that the thread
+ * has not begun, and checks that it has completed.  An eventfd in the loop of
+ * the other side signals a new entry.  Between the two lists only the thread
+ * uses the check.  Its callback, and the list of all checks, belong to the
+ * asking side.
  *
- * Bounds: DNS_CHECKS_MAX are under way; each ends when its time is over,
- * whatever servers do; libunbound gives up a message after a few signatures,
- * and NSEC3 after 100 iterations (client/net/validate.c).
+ * Bounds: at most DNS_CHECKS_MAX checks are under way.  Each ends at its
+ * timeout, whatever the servers do.  libunbound gives up on a message after a
+ * few signatures, and on NSEC3 after 100 iterations (client/net/validate.c).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -36,12 +36,12 @@ struct DnsCheck {
     DnsChecker *checker;
     DnscQuery query;
 
-    /* the asking side's */
+    /* Used by the asking side */
     DnsCheck *before, *after;   /* in the list of all */
-    DnsCheckedFn *done;         /* NULL: it was cancelled */
+    DnsCheckedFn *done;         /* NULL: the check was cancelled */
     void *opaque;
 
-    /* the thread's, until it has ended it */
+    /* Used by the thread until the check has ended */
     DnscValidation *validation;
     DnscResult *result;
 };
@@ -55,18 +55,18 @@ struct DnsChecker {
     DnsDnssec mode;
     pthread_t thread;
     atomic_bool stop;
-    pthread_mutex_t lock;       /* of the lists in the two News */
+    pthread_mutex_t lock;       /* guards the lists of both News */
     News asked, ended;
 
-    /* the asking side's */
+    /* Used by the asking side */
     DnscLoop *outer;
     DnsCheck *all;
     size_t count;
 
-    /* the thread's */
+    /* Used by the thread */
     DnscLoop loop;
     DnscValidator *validator;
-    VmmnetDnsCounters counters; /* nobody reads them */
+    VmmnetDnsCounters counters; /* required by the validator, not read */
     uint8_t buf[DNS_MSG_MAX];
 };
 
@@ -84,7 +84,7 @@ static void news_wake(News *news)
 {
     uint64_t one = 1;
 
-    /* If the counter is full, the other side is awake. */
+    /* If the counter is full, the other side is awake already. */
     while (write(news->wake.fd, &one, sizeof(one)) < 0 && errno == EINTR) {
         continue;
     }
@@ -110,7 +110,7 @@ static DnsCheck *news_take(DnsChecker *c, News *news)
     DnsCheck *first;
     uint64_t count;
 
-    /* Before the list is looked at: what comes now wakes once more. */
+    /* Before the list is read: a later entry wakes this side once more. */
     while (read(news->wake.fd, &count, sizeof(count)) < 0 && errno == EINTR) {
         continue;
     }
@@ -164,7 +164,7 @@ static void *run(void *opaque)
     return NULL;
 }
 
-/* Signals are for the threads that the program has for them. */
+/* Block all signals: the program has threads of its own for them. */
 static int start(DnsChecker *c)
 {
     sigset_t all, old;
@@ -268,7 +268,7 @@ static int set_up(DnsChecker *c, const DnscValidatorOptions *options,
     return c->validator ? start(c) : -errno;
 }
 
-/* Free the thread's state, once there is no thread any more */
+/* Free the thread's state when the thread has ended. */
 static void drop_all(DnsChecker *c)
 {
     while (c->all) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * DNS servers of the host's network: what the user says of them
- */
+/* DNS servers of the host's network: parser of the option */
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -57,7 +55,7 @@ static bool refuse(GError **err, const char *text, const char *format, ...)
     return false;
 }
 
-/* ADDR, without what goes with it */
+/* Parse ADDR, without interface and port. */
 static bool parse_address(const char *text, const char *addr,
                           DnsServer *server, GError **err)
 {
@@ -75,7 +73,7 @@ static bool parse_address(const char *text, const char *addr,
            refuse(err, text, "the unspecified address is no server");
 }
 
-/* The zone of a link-local address, RFC 4007 section 11; NULL: none */
+/* Parse the zone of a link-local address, RFC 4007 section 11; NULL: none. */
 static bool parse_zone(const char *text, const char *addr, const char *zone,
                        DnsServer *server, GError **err)
 {

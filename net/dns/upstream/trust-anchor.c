@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file of trust anchors that a user has named */
+/* The file of trust anchors that the user has chosen */
 #include <errno.h>
 
 #include "net/dns/client/config/anchors.h"

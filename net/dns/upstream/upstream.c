@@ -4,53 +4,57 @@
  *
  * Theory of operation
  *
- * The engine (net/dns/client/net/ask.h) asks the servers for one question until
- * one knows: in their order, those last that have been silent, over UDP and,
- * if the reply is truncated, TCP.  Every RCODE but NOERROR and NXDOMAIN is a
- * refusal; if nobody knows better, that reply is the outcome, with the Extended
- * DNS Error that says why.  A lame server refuses, too.
+ * The engine (net/dns/client/net/ask.h) asks one server after the other until
+ * one knows the answer.  Servers that were silent come last.  It asks over UDP,
+ * and over TCP if the reply is truncated.  Every RCODE except NOERROR and
+ * NXDOMAIN counts as a refusal.  If all servers refuse, the outcome is a
+ * refusal, with the Extended DNS Error that has the reason.  A lame server
+ * counts as refusing, too.
  *
  * Requests with the same query share an exchange.  Two things protect against
- * forged replies (RFC 5452): the engine's, an id of random numbers and a source
- * port for each try; and that a question is out only once: with n ids out for
- * it a forger needs an n-th of the tries (section 5, the birthday attack), and
- * a guest can ask as often as it likes.
+ * forged replies (RFC 5452).  First, the engine uses a random id and a random
+ * source port for each try.  Second, a question is never in flight twice: with
+ * n ids in flight for one question, a forger needs an n-th of the tries
+ * (section 5, the birthday attack), and a guest can ask as often as it likes.
  *
- * So what is one question must not be out in many spellings.  Names are
- * compared, and sent, in lower case: what goes out then does not depend on who
- * was first, and nobody goes by the case in a reply.  With other RD, CD or DO
- * it is another query, as replies depend on them: 8 at most of a question.  AD
- * is not sent, since a server's is not believed.
+ * So one question must not be in flight in several spellings.  Names are
+ * compared and sent in lower case.  The spelling does not depend on the first
+ * asker then, and the proxy ignores the case of names in a reply.  Replies
+ * depend on RD, CD and DO, so these flags are part of the query: one question
+ * has 8 queries at most.  AD is not sent, because the AD of a server is not
+ * trusted.
  *
  * Validation: libunbound asks instead of the engine, on a thread of its own
- * (checker.h), and the reply is made of what it has found (verdict.h).  It is
- * the one that was validated, and no other one for the same question.  What it
- * cannot answer is a failure, or with DNS_DNSSEC_PERMISSIVE asked for as if
- * nothing were validated: no name is lost by being looked at.  AD in a reply is
- * always ours: of what the engine asked it is cleared.
+ * (checker.h).  The reply is made from its result (verdict.h), that is, from
+ * the message that was validated and no other.  If libunbound cannot answer,
+ * the request fails; with DNS_DNSSEC_PERMISSIVE the engine asks, as if
+ * validation were off, so that validation makes no name unresolvable.  AD in a
+ * reply always comes from libunbound: it is cleared in replies that the engine
+ * received.
  *
- * Replies are remembered for their TTL, failures for some seconds (RFC 9520).
- * Such a reply comes before send returns.  A guest chooses what there is, so
- * entries and octets have bounds.
+ * Replies are cached for their TTL, failures for some seconds (RFC 9520).  A
+ * cached reply is delivered before send returns.  A guest chooses the
+ * questions, so the cache has limits for entries and octets.
  *
- * A cancelled request leaves its exchange at once.  An exchange that nobody
- * waits for is out until its server has answered or had its time, but asks no
- * other.  For a forger it is as good as any other, so it is joined again by who
- * asks the same: else asking and cancelling in turn would send any number of
- * queries.  So would asking for ever new names and cancelling, so that there
- * are no more than MAX_EXCHANGES.
+ * A cancelled request leaves its exchange at once.  An exchange without
+ * requests waits for its current server until that has answered or its time is
+ * over, but asks no other server.  Its ids are still in flight, so a new
+ * request for the same query joins it.  Otherwise a guest could send any number
+ * of queries by asking and cancelling.  It could also ask for new names and
+ * cancel, so there are at most MAX_EXCHANGES exchanges.
  *
- * Who joins late gets the outcome of what was joined, be it a failure.  Who
- * asks when there is an outcome, and be it from within a reply, begins another
- * exchange, unless it is remembered.  If many wait for one, some are told at a
- * time and the rest when the event loop comes back: to answer 2048 queries from
- * one reply of 64 KiB can take seconds.
+ * A request that joins an exchange gets the outcome of that exchange, even if
+ * it is a failure.  A request that is sent when the outcome is there, for
+ * example from within a reply callback, starts another exchange, unless the
+ * reply is cached.  If many requests wait for one exchange, only some are told
+ * at a time, and the rest when the event loop returns: to answer 2048 queries
+ * from one reply of 64 KiB can take seconds.
  *
- * Descriptors: a question has a socket of its own until PORTS are open; then
- * sockets are shared, each by a few.
+ * Descriptors: each question has a socket of its own until PORTS are open.
+ * Then a few questions share each socket.
  *
  * Exchanges are found by their query in a balanced tree: a guest chooses the
- * queries, and could choose such as share one place of a hash table.
+ * queries, and could choose queries that share one bucket of a hash table.
  */
 
 #include <errno.h>
@@ -69,53 +73,54 @@
 #define RESOLV_CONF     "/etc/resolv.conf"
 #define TRY_TIMEOUT     (4 * DNSC_SECOND)
 #define ROUNDS          2
-#define TOLD_AT_ONCE    16      /* of those who wait for one outcome */
-#define MAX_EXCHANGES   4096    /* with those that nobody waits for any more */
-#define RESERVED        16      /* of these, which are not told as room */
-#define PORTS           256     /* UDP sockets, before they are shared */
-#define CONNECTIONS     32      /* over TCP, before a reply is waited for */
-#define EDNS_DO         0x8000  /* of OPT's TTL, RFC 3225 */
-#define REPLY_SMALL     1500    /* octets that the stack has room for */
-#define UNBOUND_CACHE   (8 << 20)       /* octets; what it has is in no reply */
+#define TOLD_AT_ONCE    16      /* callbacks for one outcome in a turn */
+#define MAX_EXCHANGES   4096    /* includes exchanges without requests */
+#define RESERVED        16      /* part of these that room() leaves out */
+#define PORTS           256     /* UDP sockets; further ones are shared */
+#define CONNECTIONS     32      /* TCP connections; further ones wait */
+#define EDNS_DO         0x8000  /* a bit of the TTL of OPT, RFC 3225 */
+#define REPLY_SMALL     1500    /* octets; shorter replies are on the stack */
+#define UNBOUND_CACHE   (8 << 20)       /* octets; libunbound's own cache */
 
 struct DnsUpstream {
     DnscLoop loop;
     DnscAsker *asker;
-    DnsChecker *checker;        /* NULL: nothing is validated */
+    DnsChecker *checker;        /* NULL: validation is off */
     DnsDnssec dnssec;
     DnsValidatedFn *validated;
-    void *opaque;               /* of that */
-    DnsUpstreamCounters verdicts;       /* and nothing else of it */
-    DnscCache *cache;           /* NULL: nothing is remembered */
+    void *opaque;               /* for validated */
+    /* only the counters of verdicts are used */
+    DnsUpstreamCounters verdicts;
+    DnscCache *cache;           /* NULL: replies are not cached */
     VmmnetDnsCounters counters;
-    GHashTable *live;       /* set of requests that have not been cancelled */
-    GTree *exchanges;       /* Query to Exchange: those without an outcome */
-    GQueue ended;           /* those with one, while not all have been told */
+    GHashTable *live;       /* the requests that are not cancelled */
+    GTree *exchanges;       /* from Query to Exchange without an outcome */
+    GQueue ended;           /* exchanges with requests to be told */
     bool dying;
 };
 
-/* As it was asked, but for id 0 and a name in lower case */
+/* The query as asked, but with id 0 and its name in lower case */
 typedef struct Query {
-    bool is_checked;        /* validated */
+    bool is_checked;        /* is to be validated */
     size_t len;
     uint8_t msg[DNS_QUERY_MAX];
 } Query;
 
-/* A query and all who wait for its outcome, perhaps nobody any more */
+/* A query and all requests that wait for its outcome; there may be none */
 typedef struct Exchange {
-    Query query;            /* key of up->exchanges, so it does not change */
-    DnscQuery asked;        /* the same, read */
+    Query query;            /* key of up->exchanges: must not change */
+    DnscQuery asked;        /* the same, parsed */
     DnsUpstream *up;
-    DnscAsk *ask;           /* one of these is out */
+    DnscAsk *ask;           /* Either of these is under way */
     DnsCheck *check;
     GQueue waiting;         /* of Request, by their links */
     GList link;             /* in up->ended */
     DnsUpstreamStatus status;
-    DnscResult *result;     /* with an outcome */
+    DnscResult *result;     /* set when the exchange has an outcome */
 } Exchange;
 
 typedef struct Request {
-    /* Key of the live set */
+    /* The key of a request in up->live */
     void *opaque;
     uint64_t number;
 
@@ -141,7 +146,7 @@ static gboolean request_equal(gconstpointer a, gconstpointer b)
     return x->opaque == y->opaque && x->number == y->number;
 }
 
-/* The one end of every request: neither its sender nor its exchange has it */
+/* Free a request: the only place.  Sender and exchange have dropped it. */
 static void request_free(Request *r)
 {
     Exchange *x = r->exchange;
@@ -165,9 +170,9 @@ static void tell(const Exchange *x, Request *r)
 }
 
 /*
- * Tell some of those who wait for an exchange of up->ended; it is gone when
- * nobody does any more.  What they do then, send and cancel, changes who
- * waits, but no request can join.
+ * Tell some of the requests of an exchange in up->ended, and free it if none is
+ * left.  The callbacks may send and cancel, which removes requests of this
+ * exchange, but no request can join it.
  */
 static void tell_some(Exchange *x)
 {
@@ -182,8 +187,8 @@ static void tell_some(Exchange *x)
 }
 
 /*
- * The one end of every exchange, which takes the result, or NULL.  x may be
- * gone when this returns.
+ * End an exchange: the only place.  Takes over the result, which may be NULL.
+ * x may be freed when this returns.
  */
 static void finish(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
 {
@@ -217,8 +222,8 @@ static DnsUpstreamStatus status_of(const DnscResult *result)
 }
 
 /*
- * The key of the cache: replies depend on the flags.  Nothing is asked but of
- * class IN, so the class has room for them.
+ * The key of the cache.  Replies depend on the flags, so these are in the field
+ * of the class, which is always IN.
  */
 static DnsQuestion cache_key(const DnscQuery *query, bool is_checked)
 {
@@ -267,7 +272,7 @@ static void count_verdict(DnsUpstream *up, const Exchange *x,
     }
 }
 
-/* Is it to be asked for as if nothing were validated? */
+/* Does the engine have to ask, as if validation were off? */
 static bool falls_back(const DnsUpstream *up, const DnscResult *result)
 {
     return up->dnssec == DNS_DNSSEC_PERMISSIVE && !result->whole;
@@ -306,7 +311,7 @@ static int query_compare(gconstpointer a, gconstpointer b)
     return memcmp(x->msg, y->msg, x->len);
 }
 
-/* The query that a message is, its name in lower case; 0 or -EINVAL */
+/* Read a query, with its name in lower case.  Returns 0 or -EINVAL. */
 static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
 {
     DnsHeader header;
@@ -321,7 +326,7 @@ static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
     query->flags = header.flags & (DNS_FLAG_RD | DNS_FLAG_CD);
     query->dnssec_ok = dns_cursor_rr(&cursor, &rr) > 0 &&
                        rr.type == DNS_TYPE_OPT && rr.raw_ttl & EDNS_DO;
-    /* Lengths are below 'A' */
+    /* This is safe for a whole name: its length octets are below 'A'. */
     for (size_t i = 0; i < query->question.name.len; i++) {
         uint8_t *c = &query->question.name.wire[i];
 
@@ -330,7 +335,7 @@ static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
     return 0;
 }
 
-/* Returns NULL when out of memory. */
+/* Returns NULL if there is no memory. */
 static Exchange *exchange_new(DnsUpstream *up, const Query *key,
                               const DnscQuery *query)
 {
@@ -371,7 +376,7 @@ static void request_new(Exchange *x, DnsReplyFn *reply, void *opaque,
     g_hash_table_add(x->up->live, r);
 }
 
-/* Joins the exchange of this query, or begins one. */
+/* Join the exchange of this query, or begin one. */
 static int join(DnsUpstream *up, const DnscQuery *query, bool is_checked,
                 DnsReplyFn *reply, void *opaque, uint64_t number)
 {
@@ -392,7 +397,7 @@ static int join(DnsUpstream *up, const DnscQuery *query, bool is_checked,
     return 0;
 }
 
-/* A copy of what is remembered, as old as it is now */
+/* Deliver a copy of a cached reply, with TTLs less its age. */
 static void tell_remembered(const DnscResult *result, uint32_t left,
                             DnsReplyFn *reply, void *opaque, uint64_t number)
 {
@@ -563,7 +568,9 @@ static VmmnetDnsAddress engine_address(const DnsServer *server)
     return addr;
 }
 
-/* The servers of /etc/resolv.conf, or 127.0.0.1 as resolv.conf(5) has it */
+/*
+ * The servers of /etc/resolv.conf; if it has none, 127.0.0.1 (resolv.conf(5))
+ */
 static bool host_servers(DnscConf *conf, GError **err)
 {
     DnscFile file;

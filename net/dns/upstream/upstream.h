@@ -2,7 +2,7 @@
 /*
  * DNS servers of the host's network, asked by the client library's engine
  *
- * Implements DnsUpstreamOps with one descriptor and a timeout.  Not
+ * Implements DnsUpstreamOps with one descriptor and one timeout.  Not
  * thread-safe: all calls on one upstream come from one thread at a time.
  */
 
@@ -24,12 +24,12 @@ typedef struct DnsServer {
         struct in_addr in;
         struct in6_addr in6;
     } addr;
-    uint32_t scope;         /* the interface of a link-local address, or 0 */
+    uint32_t scope;         /* interface index of a link-local address, or 0 */
     uint16_t port;          /* host byte order, not 0 */
 } DnsServer;
 
 typedef enum DnsUpstreamError {
-    DNS_UPSTREAM_ERROR_ADDRESS, /* the value is no server's address */
+    DNS_UPSTREAM_ERROR_ADDRESS, /* the value is not the address of a server */
     DNS_UPSTREAM_ERROR_SYSTEM,  /* no memory, no descriptor */
 } DnsUpstreamError;
 
@@ -37,21 +37,21 @@ typedef enum DnsUpstreamError {
 GQuark dns_upstream_error_quark(void);
 
 /*
- * One server from "ADDR[%ZONE][@PORT]", ADDR an IPv4 or IPv6 address without
- * brackets, port 53 if there is none: as unbound.conf(5), libvmmnet-dns and
- * vmmnet-dnsd write it.  A link-local address, and no other, has a zone (RFC
- * 4007 section 11): the name or the number of an interface that is there.
- * Returns true, or false with *err naming the value and what would be right.
+ * Parse one server: "ADDR[%ZONE][@PORT]".  ADDR is an IPv4 or IPv6 address
+ * without brackets; the default port is 53.  unbound.conf(5), libvmmnet-dns and
+ * vmmnet-dnsd have the same syntax.  A link-local address, and no other, has a
+ * zone (RFC 4007 section 11): the name or number of an interface that exists.
+ * Returns true; or false, and *err has the value and what would be right.
  */
 bool dns_server_parse(const char *text, DnsServer *server, GError **err);
 
 typedef struct DnsUpstream DnsUpstream;
 
-/* Results of a validation */
+/* The result of a validation */
 typedef struct DnsValidated {
     const DnsQuestion *question;
     VmmnetDnsSecurity security;
-    int ede;                /* of what is bogus: RFC 8914, or -1 */
+    int ede;                /* the reason why it is bogus: RFC 8914; or -1 */
     const char *reason;     /* graphic ASCII; "" if there is none */
 } DnsValidated;
 
@@ -59,69 +59,72 @@ typedef void DnsValidatedFn(void *opaque, const DnsValidated *found);
 
 typedef struct DnsUpstreamOptions {
     /*
-     * At most DNS_UPSTREAM_MAX_SERVERS, asked in their order; 0: those of the
-     * host's /etc/resolv.conf as it is now.
+     * At most DNS_UPSTREAM_MAX_SERVERS, in the order in which they are asked.
+     * 0: the servers in the host's /etc/resolv.conf at this time.
      */
     const DnsServer *servers;
     size_t count;
-    /* the source address towards IPv6 servers, NULL: the kernel's choice */
+    /* the source address towards IPv6 servers; NULL: the kernel chooses */
     const struct in6_addr *bind6;
-    /* replies that are remembered, and their octets; 0: none */
+    /* limits of the cache: replies and octets; 0: no cache */
     size_t cache_entries;
     size_t cache_octets;
     DnsDnssec dnssec;
     /*
-     * The file of trust anchors, client/config/anchors.h; NULL: that of the
-     * root (trust-anchor.h).  Read now, and not again.
+     * The file of trust anchors, client/config/anchors.h; NULL: the root's
+     * (trust-anchor.h).  It is read once, by dns_upstream_new().
      */
     const char *trust_anchor;
-    /* Told of each question that was validated; NULL: nobody is */
+    /* Called after each validation; may be NULL */
     DnsValidatedFn *validated;
     void *opaque;
 } DnsUpstreamOptions;
 
 /*
  * Returns NULL with *err set: no memory or descriptor, too many servers, no
- * trust anchor, no libunbound.  What is wrong with the anchors begins with
+ * trust anchor, or no libunbound.  A text about the anchors begins with
  * "trust-anchor=".
  */
 DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err);
 
 /*
- * Requests that are out get DNS_UPSTREAM_CANCELLED, descriptors are
- * closed.  Not from within a reply.
+ * Requests under way get DNS_UPSTREAM_CANCELLED, and descriptors are closed.
+ * Do not call it from within a reply.
  */
 void dns_upstream_free(DnsUpstream *up);
 
-/* The same for its life: readable when dns_upstream_process() has work */
+/*
+ * The descriptor is the same for the life of the upstream.  It is readable when
+ * dns_upstream_process() has work.
+ */
 int dns_upstream_fd(const DnsUpstream *up);
 
 /*
  * Milliseconds until dns_upstream_process() has work even if the descriptor is
- * not readable, 0 for now, -1 for none.  May change with every call that the
- * upstream gets.
+ * not readable; 0: now; -1: no timeout.  Every call on the upstream may change
+ * it.
  */
 int dns_upstream_timeout_ms(DnsUpstream *up);
 
-/* Replies and timeouts, some at a time.  Not from within a reply. */
+/* Handle some replies and timeouts.  Do not call it from within a reply. */
 void dns_upstream_process(DnsUpstream *up);
 
 /*
- * How many different questions can be sent now.  Those beyond that may get
- * -ENOBUFS, so let them wait.
+ * The number of different questions that can be sent.  Further ones may get
+ * -ENOBUFS, so queue them instead.
  */
 size_t dns_upstream_room(const DnsUpstream *up);
 
 #define DNS_UPSTREAM_COUNTERS(X)                                              \
-    X(cache_hits)               /* replies that no server was asked for */    \
-    X(queries)                  /* sent, repetitions included */              \
-    X(over_tcp)                 /* of them */                                 \
+    X(cache_hits)               /* replies without a query */                 \
+    X(queries)                  /* includes repetitions */                    \
+    X(over_tcp)                 /* part of the queries */                     \
     X(timeouts)                 /* tries without a reply */                   \
     X(forged)                   /* dropped: wrong id, question or source */   \
-    X(secure)                   /* questions that were validated: signed, */  \
+    X(secure)                   /* validated questions: signed, */            \
     X(insecure)                 /* provably not signed, */                    \
     X(bogus)                    /* wrongly signed, */                         \
-    X(indeterminate)            /* or nothing can be proven */
+    X(indeterminate)            /* or without any proof */
 
 typedef struct DnsUpstreamCounters {
 #define DNS_UPSTREAM_COUNTER_FIELD(name) uint64_t name;
@@ -134,17 +137,17 @@ void dns_upstream_counters(const DnsUpstream *up,
 
 /*
  * For dns_proxy_new(): the upstream argument is a DnsUpstream.  A query is
- * validated, unless it has CD: who asks so does that himself (RFC 4035 section
- * 3.2.2).  One that is out is not sent again for another request: both get its
- * outcome.  One whose reply is remembered gets it before send returns, the time
- * that has passed taken off its TTLs.  Only what begins with a question is a
- * query, else send returns -EINVAL.
+ * validated unless it has CD: a client with CD validates itself (RFC 4035
+ * section 3.2.2).  A query that is in flight is not sent again for another
+ * request; both get its outcome.  A cached reply is delivered before send
+ * returns, with TTLs less its age.  send returns -EINVAL for a message that
+ * does not begin with a question.
  */
 extern const DnsUpstreamOps dns_upstream_ops;
 
 /*
- * The same, but nothing is validated, and what is remembered is asked for
- * again: for what a network says of itself (RFC 7050)
+ * The same without validation, and without cached replies: for questions about
+ * the network itself (RFC 7050)
  */
 extern const DnsUpstreamOps dns_upstream_fresh_ops;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The value of a validated message to the client that asked */
+/* The reply that the client gets for a validated message */
 #include <errno.h>
 #include <string.h>
 
@@ -9,15 +9,16 @@
 
 #define TTL_BEFORE  6       /* octets from a record's TTL to its RDATA */
 
-/* A validator's message, walked once */
+/* The message of a validator, and what one walk has found in it */
 typedef struct Message {
     const uint8_t *msg;
     size_t len;
     size_t plain_len;           /* up to the additional section */
-    bool has_proofs;            /* that who asked does not want */
+    /* it has proofs that the client does not want */
+    bool has_proofs;
 } Message;
 
-/* RFC 4035 section 3.2.1: of no use without DO, unless it was asked for */
+/* RFC 4035 section 3.2.1: useless without DO, unless it was asked for */
 static bool is_proof(const DnscQuery *query, const DnsRr *rr)
 {
     return !query->dnssec_ok && rr->type != query->question.type &&
@@ -26,7 +27,7 @@ static bool is_proof(const DnscQuery *query, const DnsRr *rr)
             rr->type == DNS_TYPE_NSEC3);
 }
 
-/* Returns 0, or -EBADMSG: it does not belong to the query either */
+/* Returns 0, or -EBADMSG, also if the message does not answer the query. */
 static int walk(Message *m, const DnscQuery *query, const DnscResult *judged)
 {
     DnsQuestion question;
@@ -51,7 +52,7 @@ static int walk(Message *m, const DnscQuery *query, const DnscResult *judged)
     return ret;
 }
 
-/* All but the proofs.  Returns 0, -EMSGSIZE or -EBADMSG. */
+/* Copy all records except the proofs.  Returns 0, -EMSGSIZE or -EBADMSG. */
 static int copy_records(DnsBuilder *b, const Message *m,
                         const DnscQuery *query)
 {
@@ -70,7 +71,7 @@ static int copy_records(DnsBuilder *b, const Message *m,
     return ret;
 }
 
-/* A TTL that is not believed */
+/* Lower the TTLs of bogus data, which are not trusted. */
 static void limit_ttls(uint8_t *msg, size_t len)
 {
     DnsCursor cursor;
@@ -97,7 +98,7 @@ static DnsEdns edns_of(const DnscQuery *query, const DnscResult *judged)
     };
 }
 
-/* The reply's head: header and question */
+/* Write header and question of the reply. */
 static void begin(DnsBuilder *b, uint8_t *buf, const DnscQuery *query,
                   bool is_secure, unsigned rcode)
 {
@@ -165,7 +166,7 @@ DnscResult *dns_verdict(const DnscQuery *query, DnscResult *judged,
     } else if (judged->whole) {
         r = hand_on(query, judged, buf);
     } else {
-        /* The servers have: with no reply that was worth anything */
+        /* The servers have failed: none sent a usable reply. */
         if (judged->error == VMMNET_DNS_FAILED && judged->refs) {
             judged->error = VMMNET_DNS_REFUSED;
         }

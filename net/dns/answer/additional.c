@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The additional section: addresses of names that records refer to
+ * The additional section: addresses of the names that records refer to
  *
- * Glue must be there for a referral to be of use, so TC says if some of it has
- * no room (RFC 9471).  Everything else is put where it fits and is not missed.
+ * A referral is useless without its glue, so TC is set if glue has no room (RFC
+ * 9471).  All other addresses are added only if they fit.
  */
 #include "net/dns/answer/answering.h"
 
-/* Nodes of one reply; what is put twice is only longer. */
+/* Nodes that are noted per reply; beyond these, a node may be put twice. */
 #define NODES_MAX   32
 
 typedef struct Additional {
@@ -27,7 +27,7 @@ static bool is_there(const Additional *add, const ZoneNode *node)
     return false;
 }
 
-/* Outside a referral there is no glue: what is below a delegation stays. */
+/* Only a referral has glue: otherwise names below a delegation are omitted. */
 static bool find_by_name(const Additional *add, const DnsName *name,
                          bool is_referral, ZoneNode *node)
 {
@@ -47,7 +47,7 @@ static bool find_by_name(const Additional *add, const DnsName *name,
     return true;
 }
 
-/* The name is read in any case: owners will point to it. */
+/* Read the name even if the node is known: owners will point to it. */
 static bool find_target(const Additional *add, const ZoneTarget *target,
                         bool is_referral, ZoneNode *node, uint8_t *len)
 {
@@ -89,7 +89,7 @@ static bool put_addresses(Additional *add, const ZoneNode *node,
     return all;
 }
 
-/* Returns: false if there was no room. */
+/* Returns: false if there is no room. */
 static bool put_target(Additional *add, const ZoneTarget *target,
                        bool is_referral)
 {
@@ -107,7 +107,7 @@ static bool put_target(Additional *add, const ZoneTarget *target,
     return put_addresses(add, &node, owner);
 }
 
-/* Glue first; it is not missed in an answer. */
+/* Glue comes first; in an answer it may be missing. */
 static bool put_targets(Additional *add, bool glue, bool is_referral)
 {
     const ZoneRrset *rrset = &add->from->rrset;
@@ -123,7 +123,7 @@ static bool put_targets(Additional *add, bool glue, bool is_referral)
     return all;
 }
 
-/* Their nodes are anywhere in the image, so they are fetched side by side. */
+/* The nodes are spread over the image, so all are prefetched at once. */
 static void expect_targets(const Additional *add)
 {
     const ZoneRrset *rrset = &add->from->rrset;

@@ -3,16 +3,15 @@
  * The reply to a query
  *
  * Theory of operation
- * ===================
  *
- * query.c has read the message, table.c knows the zones, net/dns/zone finds
- * the name.  name.c puts the answer section and follows aliases; authority.c
- * what must stand beside it, with the proofs of denial.c; additional.c the
- * addresses.  reply.c moves the records.  Here is what all replies have:
- * header, question, OPT, and which of them are errors.
+ * query.c has read the message, table.c knows the zones, and net/dns/zone finds
+ * the name.  name.c makes the answer section and follows aliases.  authority.c
+ * makes the authority section, with the proofs of denial.c; additional.c adds
+ * the addresses.  reply.c copies the records.  This file handles what all
+ * replies have: header, question, OPT, and errors.
  *
- * The usual reply is one copy of the question and one of an RRset.  What is
- * seldom needed (aliases, proofs, errors) is not touched then.
+ * The usual reply is one copy of the question and one copy of an RRset.  Code
+ * for rare cases (aliases, proofs, errors) is not touched then.
  */
 #include "net/dns/answer/answering.h"
 #include "net/dns/answer/edns.h"
@@ -22,7 +21,7 @@
 
 /* --- header and OPT ------------------------------------------------------- */
 
-/* The longest reply without the caller's reserve */
+/* The limit of the reply, without the caller's reserve */
 static size_t limit_of(const DnsAnswerer *answerer, const DnsQuery *q,
                        size_t room)
 {
@@ -58,7 +57,7 @@ static void truncate_reply(Reply *reply, const DnsQuery *q)
     memset(reply->count, 0, sizeof(reply->count));
 }
 
-/* The header's second word; RFC 4035 section 3.1.6: no AD, no CD. */
+/* The second word of the header; RFC 4035 section 3.1.6: no AD, no CD */
 static uint16_t flags_of(const DnsQuery *q, uint16_t flags, uint16_t rcode)
 {
     return DNS_FLAG_QR | flags | (rcode & DNS_FLAGS_RCODE) |
@@ -101,7 +100,7 @@ static size_t reply_empty(const DnsAnswerer *answerer, const DnsQuery *q,
     return end_reply(&reply, answerer, q, flags, info);
 }
 
-/* Returns: the length with the EDE, where there is one and room for it. */
+/* Add an EDE if there is one and it fits.  Returns: the length. */
 static size_t explain(const DnsAnswerer *answerer, const DnsQuery *q, int ede,
                       uint8_t *out, size_t len, size_t room,
                       DnsAnswerInfo *info)
@@ -152,7 +151,7 @@ size_t dns_answer_truncated(const DnsAnswerer *answerer, const DnsQuery *q,
 
 /* --- replies with records ------------------------------------------------- */
 
-/* Errors have no records; what else has ended how is in the reply. */
+/* The RCODE for an error; other ends have set it in the reply. */
 static int rcode_of(AnswerEnd end, int *ede)
 {
     *ede = -1;
@@ -190,7 +189,7 @@ static DnsAnswerKind kind_of(const Answering *a, AnswerEnd end)
     }
 }
 
-/* @full: what must be there had no room, so nothing is. */
+/* @full: a required record had no room, so the reply has no records. */
 static size_t end_answer(Answering *a, AnswerEnd how, bool full)
 {
     uint16_t flags = a->is_authoritative ? DNS_FLAG_AA : 0;
@@ -241,7 +240,7 @@ static size_t answer_ask(const DnsAnswerer *answerer, const DnsQuery *q,
 
 /* --- what is asked -------------------------------------------------------- */
 
-/* Types that are no data, RFC 6895 section 3.1; -1: the others */
+/* RCODE for types that are not data, RFC 6895 section 3.1; -1: other types */
 static int rcode_of_type(uint16_t type)
 {
     switch (type) {

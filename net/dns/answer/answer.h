@@ -2,19 +2,19 @@
 /*
  * The reply to a query, from zone images: docs/dns-answers.md
  *
- * Two steps, so that a server can look between them (cookies, rate limit,
- * access lists, TSIG):
+ * It takes two steps, so that a server can check the query in between (cookies,
+ * rate limit, access lists, TSIG):
  *
  *     dns_query_read(message, len, &query);
  *     len = dns_answer(&answerer, &query, out, room, &info);
  *
- * and then append options of its own, for which it had asked for a reserve:
+ * Then the server appends its own options, for which it has set query.reserve:
  *
  *     dns_edns_append(out, len, room, info.opt_at, DNS_OPTION_COOKIE, ...);
  *
- * Nothing here allocates, waits, or writes anywhere but into what the caller
- * gives.  Any number of threads may use one table.  Whatever a query or an
- * image says, the work is bounded.
+ * No function allocates memory, waits, or writes outside the caller's buffers.
+ * Any number of threads may use one table.  The work is bounded, whatever a
+ * query or an image contains.
  */
 #ifndef NET_DNS_ANSWER_ANSWER_H
 #define NET_DNS_ANSWER_ANSWER_H
@@ -22,16 +22,16 @@
 #include "net/dns/answer/query.h"
 #include "net/dns/answer/table.h"
 
-/* How to answer */
+/* Flags of an answerer */
 enum {
     /*
-     * TCP or another stream: the reply may fill the room, whatever the
-     * client's EDNS says, and ANY means all (RFC 8482 section 4.4).
+     * TCP or another stream: the reply may fill the whole buffer, whatever the
+     * client's EDNS says, and ANY returns all records (RFC 8482 section 4.4).
      */
     DNS_ANSWER_STREAM = 1,
     /*
-     * Leave out addresses of the names in MX and SRV answers.  Those of NS
-     * are always there, for priming (RFC 8109) and as glue (RFC 9471).
+     * Omit the addresses of names in MX and SRV answers.  Addresses of NS names
+     * are always added, for priming (RFC 8109) and as glue (RFC 9471).
      */
     DNS_ANSWER_MINIMAL = 2,
 };
@@ -39,26 +39,26 @@ enum {
 typedef struct DnsAnswerer {
     const DnsZoneTable *zones;
     uint32_t flags;             /* DNS_ANSWER_... */
-    uint16_t udp_size;          /* the longest reply without _STREAM, and */
-                                /* what OPT advertises; DNS_UDP_MIN at least */
+    uint16_t udp_size;          /* the limit of a reply without _STREAM, and */
+                                /* the size in OPT; at least DNS_UDP_MIN */
 } DnsAnswerer;
 
 typedef enum DnsAnswerKind {
-    DNS_ANSWER_NONE,            /* no reply at all: drop it */
-    DNS_ANSWER_RECORDS,         /* what was asked, or an alias that leads */
-                                /* out of the zone */
-    DNS_ANSWER_NODATA,          /* the name is there, the type is not */
+    DNS_ANSWER_NONE,            /* send no reply */
+    DNS_ANSWER_RECORDS,         /* the records asked for, or an alias out */
+                                /* of the zone */
+    DNS_ANSWER_NODATA,          /* the name exists, the type does not */
     DNS_ANSWER_NXDOMAIN,
     DNS_ANSWER_REFERRAL,
     DNS_ANSWER_ERROR,           /* see the rcode */
     DNS_ANSWER_EMPTY,           /* NOERROR without a question, for cookies */
-    /* The caller's work; there is no reply yet, and the length is 0. */
+    /* Left to the caller: there is no reply, and the length is 0. */
     DNS_ANSWER_TRANSFER,        /* AXFR or IXFR; @zone may be NULL */
     DNS_ANSWER_NOTIFY,          /* RFC 1996 */
     DNS_ANSWER_UPDATE,          /* RFC 2136 */
 } DnsAnswerKind;
 
-/* The kind of a reply: for metrics, logging and rate limits */
+/* The kind of a reply, for metrics, logging and rate limits */
 typedef struct DnsAnswerInfo {
     DnsAnswerKind kind;
     uint16_t rcode;             /* DNS_RCODE_..., all 12 bits */
@@ -66,45 +66,46 @@ typedef struct DnsAnswerInfo {
     bool truncated;
     bool wildcard;              /* made from a wildcard, RFC 4592 */
     /*
-     * The name under which a limiter should count: the one asked without its
-     * first so many octets.  A flood of made-up names below one wildcard, one
-     * delegation or in one zone so falls on one name: it is the closest
-     * encloser, the delegation, the zone's origin, or with 0 the whole name.
+     * The name that a rate limiter should count: the name asked, without its
+     * first common_at octets.  A flood of random names below one wildcard,
+     * below one delegation or in one zone so counts for one name: the closest
+     * encloser, the delegation, or the origin.  With 0 it is the whole name.
      */
     uint8_t common_at;
-    const DnsServedZone *zone;  /* of the name asked; NULL: none is served */
+    const DnsServedZone *zone;  /* of the name asked; NULL: no zone is served */
 } DnsAnswerInfo;
 
 /**
- * dns_answer: the reply to a query
- * @query: from dns_query_read(); its name may not be of class or type that
- *         the table has
- * @out: does not overlap the query
+ * dns_answer: make the reply to a query
+ * @query: from dns_query_read(); the table need not have its name or class
+ * @out: must not overlap the query
  * @room: octets at @out; DNS_UDP_MIN or more
- * @info: set in any case
+ * @info: always set
  *
- * The reply has query->reserve octets less than it might, and OPT, if the
- * query had one, stands last.  Where a record that must be there has no room,
- * TC is set (RFC 2181 section 9, RFC 9471 section 3.1).
+ * The reply is limited to query->reserve octets less than otherwise.  If the
+ * query had OPT, OPT is the last record.  If a required record has no room, TC
+ * is set (RFC 2181 section 9, RFC 9471 section 3.1).
  *
- * Returns: the reply's length; 0 if there is none, see info->kind.
+ * Returns: the length of the reply; 0 if there is none, see info->kind.
  */
 size_t dns_answer(const DnsAnswerer *answerer, const DnsQuery *query,
                   uint8_t *out, size_t room, DnsAnswerInfo *info);
 
 /**
- * dns_answer_error: a reply that says nothing but its RCODE
- * @rcode: DNS_RCODE_...; those above 15 need query->has_edns
+ * dns_answer_error: make a reply that only has an RCODE
+ * @rcode: DNS_RCODE_...; values above 15 need query->has_edns
  * @ede: an Extended DNS Error (RFC 8914), or -1; not sent without EDNS
  *
- * Arguments and return value as those of dns_answer(); info->zone is NULL.
+ * The other arguments and the result are as in dns_answer(); info->zone is
+ * NULL.
  */
 size_t dns_answer_error(const DnsAnswerer *answerer, const DnsQuery *query,
                         DnsRcode rcode, int ede, uint8_t *out, size_t room,
                         DnsAnswerInfo *info);
 
 /**
- * dns_answer_truncated: an empty reply with TC, which sends the client to TCP
+ * dns_answer_truncated: make an empty reply with TC, so that the client uses
+ * TCP
  *
  * As dns_answer_error() with NOERROR.
  */

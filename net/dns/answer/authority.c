@@ -16,7 +16,7 @@ static ReplyPut put_for(const Answering *a, unsigned labels)
     };
 }
 
-/* RFC 2308 section 3: no longer than the zone's MINIMUM. */
+/* RFC 2308 section 3: the TTL is at most the zone's MINIMUM. */
 static AnswerEnd put_soa(Answering *a)
 {
     ReplyPut put = put_for(a, a->zone->origin.labels);
@@ -41,7 +41,7 @@ static bool last_is_expanded(const Answering *a)
            a->expansion[a->expansions - 1].name_at == a->name_at;
 }
 
-/* Answers made from wildcards, up to the @count-th. */
+/* Prove the answers that wildcards gave, up to number @count. */
 static AnswerEnd deny_all_closer(Answering *a, unsigned count)
 {
     AnswerEnd end = END_NOT;
@@ -70,7 +70,7 @@ static AnswerEnd prove(Answering *a, AnswerEnd how)
     }
 }
 
-/* NS, and DS or the proof that there is none: RFC 4035 section 3.1.4.1. */
+/* Put NS, and DS or the proof that there is none: RFC 4035 section 3.1.4.1. */
 static AnswerEnd put_referral(Answering *a)
 {
     const ZoneNode *cut = &a->found.node;
@@ -96,7 +96,7 @@ static AnswerEnd put_referral(Answering *a)
     if (!zone_rrset_find(cut, DNS_TYPE_DS, &rrset)) {
         return deny_delegation_ds(a);
     }
-    /* A zone that is not signed vouches for no key. */
+    /* A zone that is not signed proves nothing about DS. */
     if (!rrset.sigs) {
         return END_NOT;
     }

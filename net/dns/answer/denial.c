@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Proofs that something does not exist
+ * Proofs that a name or a type does not exist
  *
- * With NSEC, a proof is the record before a name, whether it proves the name's
- * types or that there is no such name.  With NSEC3 it is a record that matches
- * a hash or covers it, and the closest encloser has to be proved, too: names
- * do not tell from hashes where they belong.
+ * With NSEC, one record proves that a name has no such type, or that there is
+ * no such name: the record of the name itself or of the name before it.  With
+ * NSEC3, a record matches a hash or covers it.  The closest encloser has to be
+ * proved as well, as hashes do not show the hierarchy of names.
  *
- * Where the zone opts out (RFC 5155 section 6), a name that is there may have
- * no NSEC3 record: an unsigned delegation, or a name above nothing else.  The
- * closest encloser that can be proved stands for it then.
+ * In a zone with opt-out (RFC 5155 section 6), an existing name may have no
+ * NSEC3 record: an unsigned delegation, or a name that is only above such ones.
+ * The closest encloser that can be proved is used in its place.
  */
 #include "net/dns/answer/denial.h"
 #include "net/dns/answer/sha1.h"
 #include "net/dns/zone/near.h"
 
 /*
- * RFC 9276 section 3.2 lets resolvers do without more, and nobody shall make
- * a server compute more.
+ * RFC 9276 section 3.2 allows resolvers to reject more iterations.  The limit
+ * bounds the work of the server.
  */
 #define ITERATIONS_MAX  150
 
@@ -27,7 +27,7 @@ typedef enum Signed {
     SIGNED_NSEC3,
 } Signed;
 
-/* A name in a zone, and how that zone proves */
+/* A name in a zone, and the parameters of that zone's proofs */
 typedef struct Denial {
     Answering *a;
     const DnsServedZone *zone;
@@ -37,7 +37,7 @@ typedef struct Denial {
     ZoneNsec3 param;
 } Denial;
 
-/* Returns: END_NOT, also if there is nothing to prove with (d->how). */
+/* Returns: END_NOT, also if the zone has nothing to prove with (d->how). */
 static AnswerEnd begin(Denial *d, Answering *a, const ZoneKey *name,
                        uint16_t name_at)
 {
@@ -77,7 +77,7 @@ static bool is_put(Answering *a, const ZoneNode *node)
     return false;
 }
 
-/* How many labels a node's name and the name have in common, from the root */
+/* The number of labels that a node's name and the name share, from the root */
 static unsigned common_labels(const ZoneNode *node, const ZoneKey *name)
 {
     ZoneKey key;
@@ -137,7 +137,7 @@ static AnswerEnd put_nsec(Denial *d, const ZoneKey *key)
     return put_node(d, &node, DNS_TYPE_NSEC);
 }
 
-/* "*" below the last @labels labels of a name; false if that is too long. */
+/* Make "*" below the last @labels labels of a name; false if it is too long. */
 static bool wildcard_below(const ZoneKey *name, unsigned labels, ZoneKey *key)
 {
     unsigned skip = name->start[name->labels - labels];
@@ -166,7 +166,7 @@ static void hash_name(const Denial *d, const uint8_t *name, size_t len,
     }
 }
 
-/* The record that matches or covers a name's hash. */
+/* Find the record that matches or covers the hash of a name. */
 static bool nsec3_of(const Denial *d, const uint8_t *name, size_t len,
                      ZoneNode *node, bool *is_match)
 {
@@ -187,7 +187,7 @@ static AnswerEnd put_nsec3(Denial *d, const uint8_t *name, size_t len)
     return put_node(d, &node, DNS_TYPE_NSEC3);
 }
 
-/* The last @labels labels of the name */
+/* Put the record for the last @labels labels of the name. */
 static AnswerEnd put_nsec3_of(Denial *d, unsigned labels)
 {
     unsigned skip = d->name->start[d->name->labels - labels];
@@ -196,9 +196,9 @@ static AnswerEnd put_nsec3_of(Denial *d, unsigned labels)
 }
 
 /*
- * RFC 5155 section 7.2.1: an ancestor that is there and the next closer name,
- * which is not.  @labels: of the first ancestor to try; then those above it,
- * and in the end of the one that was proved.
+ * RFC 5155 section 7.2.1: prove an ancestor that exists, and that the next
+ * closer name does not.  *labels: the first ancestor to try, then its
+ * ancestors; on return, the ancestor that was proved.
  */
 static AnswerEnd put_closest_encloser(Denial *d, unsigned *labels)
 {

@@ -6,7 +6,7 @@
 #include "net/dns/answer/edns.h"
 #include "net/packet/octets.h"
 
-#define OPT_CLASS       3       /* offsets in OPT, whose owner is the root */
+#define OPT_CLASS       3       /* offsets in OPT with the root as owner */
 #define OPT_RCODE_HIGH  5
 #define OPT_VERSION     6
 #define OPT_FLAGS       7

@@ -2,9 +2,8 @@
 /*
  * Options of an OPT record, RFC 6891 section 6.1.2
  *
- * Reading: begin with query->options and query->options_len.  Writing: OPT is
- * the last record of a reply, so an option is appended to the message and
- * OPT's RDLENGTH grows.
+ * To read, begin with query->options and query->options_len.  To write, append
+ * to a reply whose last record is OPT: the RDLENGTH of OPT grows.
  */
 #ifndef NET_DNS_ANSWER_EDNS_H
 #define NET_DNS_ANSWER_EDNS_H
@@ -23,22 +22,22 @@ typedef struct DnsOption {
     const uint8_t *data;
 } DnsOption;
 
-/* The rest of a list of options */
+/* The options that are not read yet */
 typedef struct DnsOptions {
     const uint8_t *next;
     size_t left;
 } DnsOptions;
 
 /**
- * dns_edns_next: the next option
+ * dns_edns_next: read the next option
  *
- * Returns: 1; 0 when there is none left; -EBADMSG if it is longer than what
- * is left.  dns_query_read() has refused a query with such a list.
+ * Returns: 1; 0 behind the last one; -EBADMSG if it exceeds the list.
+ * dns_query_read() refuses a query with such a list.
  */
 int dns_edns_next(DnsOptions *options, DnsOption *option);
 
 /**
- * dns_edns_find: the first option of a code
+ * dns_edns_find: find the first option with a code
  *
  * Returns: false if there is none.
  */
@@ -46,38 +45,39 @@ bool dns_edns_find(const uint8_t *options, size_t len, uint16_t code,
                    DnsOption *option);
 
 /**
- * dns_edns_put_opt: OPT without options
- * @to: DNS_OPT_LEN octets; the caller counts it in ARCOUNT
- * @rcode: all 12 bits; the upper 8 go here
+ * dns_edns_put_opt: write OPT without options
+ * @to: DNS_OPT_LEN octets; the caller counts the record in ARCOUNT
+ * @rcode: all 12 bits; OPT has the upper 8
  */
 void dns_edns_put_opt(uint8_t *to, uint16_t udp_size, uint16_t rcode,
                       bool dnssec_ok);
 
 /**
- * dns_edns_append: one option to the OPT that stands last in a message
- * @len: of the message
- * @room: for all of the message
+ * dns_edns_append: append an option to the OPT that ends a message
+ * @len: octets of the message
+ * @room: octets of the buffer
  * @opt_at: offset of OPT: info->opt_at of dns_answer(), not 0
  *
- * Returns: the message's new length; the old one if there is no room.
+ * Returns: the new length of the message; the old one if there is no room.
  */
 size_t dns_edns_append(uint8_t *message, size_t len, size_t room,
                        size_t opt_at, uint16_t code, const void *data,
                        uint16_t data_len);
 
-/** dns_edns_append_ede: an Extended DNS Error without text, RFC 8914. */
+/** dns_edns_append_ede: append an Extended DNS Error without text, RFC 8914 */
 size_t dns_edns_append_ede(uint8_t *message, size_t len, size_t room,
                            size_t opt_at, DnsEde ede);
 
 /**
- * dns_edns_append_keepalive: RFC 7828; TCP only
+ * dns_edns_append_keepalive: append edns-tcp-keepalive, RFC 7828; TCP only
  * @timeout: in units of 100 ms
  */
 size_t dns_edns_append_keepalive(uint8_t *message, size_t len, size_t room,
                                  size_t opt_at, uint16_t timeout);
 
 /**
- * dns_edns_keepalive_is_right: of a query, RFC 7828 section 3.2.1
+ * dns_edns_keepalive_is_right: check the option of a query, RFC 7828 section
+ * 3.2.1
  *
  * Returns: false if the option has data, which only a reply may have.
  */

@@ -2,8 +2,9 @@
 /*
  * The answer section: RFC 1034 section 4.3.2, RFC 4592, RFC 6672
  *
- * An alias is followed within its zone, as BIND and Knot do.  NSD goes on in
- * other zones that it has, but resolvers do not believe that and ask again.
+ * An alias is followed within its zone, as in BIND and Knot.  NSD continues in
+ * other zones that it serves, but resolvers discard those records and ask
+ * again.
  */
 #include "net/dns/answer/answering.h"
 #include "net/packet/octets.h"
@@ -31,7 +32,7 @@ static ReplyPut put_for_name(const Answering *a)
 
 /* --- aliases -------------------------------------------------------------- */
 
-/* Has the name at @at been looked up before?  Then aliases run in circles. */
+/* Was the name at @at looked up before?  Then the aliases are a loop. */
 static bool is_known(const Answering *a, const DnsName *name)
 {
     for (unsigned i = 0; i < a->aliases; i++) {
@@ -46,7 +47,7 @@ static bool is_known(const Answering *a, const DnsName *name)
     return false;
 }
 
-/* The name to look up next stands at @at of the message. */
+/* The next name to look up is at offset @at of the message. */
 static AnswerEnd follow(Answering *a, const DnsName *name, size_t at)
 {
     if (a->aliases == ALIASES_MAX || at > 0x3fff) {
@@ -77,7 +78,7 @@ static AnswerEnd answer_cname(Answering *a, const ZoneNode *node,
            follow(a, &target, at) : END_FAILED;
 }
 
-/* The name with the end that it shares with @owner replaced by @target. */
+/* Replace the suffix that the name shares with @owner by @target. */
 static bool replace_end(const Answering *a, const ZoneNode *owner,
                         const DnsName *target, DnsName *name)
 {
@@ -97,7 +98,7 @@ static bool replace_end(const Answering *a, const ZoneNode *owner,
     return true;
 }
 
-/* A target below the DNAME itself: each name that is made is below it again. */
+/* The target is below the DNAME itself, so each new name is below it again. */
 static bool is_endless(const ZoneNode *node, const DnsName *target)
 {
     DnsName owner = { .len = node->name_len, .labels = node->labels };
@@ -147,8 +148,8 @@ static AnswerEnd answer_dname(Answering *a)
 /* --- a node --------------------------------------------------------------- */
 
 /*
- * ANY: RFC 8482 section 4.1 lets one RRset stand for all, so that nobody uses
- * it to flood others; who asks over TCP is no such victim.
+ * ANY: RFC 8482 section 4.1 allows one RRset instead of all, which makes the
+ * server useless for amplification.  Over TCP all are sent.
  */
 static AnswerEnd answer_any(Answering *a, const ZoneNode *node)
 {
@@ -171,7 +172,7 @@ static AnswerEnd answer_any(Answering *a, const ZoneNode *node)
     return answer_end_of(result, end);
 }
 
-/* RRSIG as a type: of one RRset, over TCP of all. */
+/* RRSIG as a type: those of one RRset; over TCP all */
 static AnswerEnd answer_rrsig(Answering *a, const ZoneNode *node)
 {
     bool all = a->answerer->flags & DNS_ANSWER_STREAM;
@@ -193,8 +194,8 @@ static AnswerEnd answer_rrsig(Answering *a, const ZoneNode *node)
 }
 
 /*
- * NSEC, as RRSIG, stands beside a CNAME (RFC 4035 section 2.5): the alias does
- * not speak for it.
+ * NSEC and RRSIG may exist beside a CNAME (RFC 4035 section 2.5), so the alias
+ * does not apply to these types.
  */
 static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
 {
@@ -210,7 +211,7 @@ static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
     if (type == DNS_TYPE_RRSIG) {
         return answer_rrsig(a, node);
     }
-    /* NSEC3 is no data of the name, RFC 5155 section 7.2.8. */
+    /* NSEC3 is not data of the name, RFC 5155 section 7.2.8. */
     if (type == DNS_TYPE_NSEC3 || !zone_rrset_find(node, type, &rrset)) {
         return type != DNS_TYPE_NSEC &&
                zone_rrset_find(node, DNS_TYPE_CNAME, &rrset) ?
@@ -225,7 +226,7 @@ static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
 
 /* --- a name --------------------------------------------------------------- */
 
-/* DS belongs to the parent, where that is served: RFC 4035 section 3.1.4.1. */
+/* DS belongs to the parent, if it is served: RFC 4035 section 3.1.4.1. */
 static const DnsServedZone *zone_of(const Answering *a)
 {
     const DnsZoneTable *zones = a->answerer->zones;
@@ -249,7 +250,7 @@ static void note_expansion(Answering *a)
     };
 }
 
-/* For the name asked, not for aliases: see DnsAnswerInfo. */
+/* Only for the name asked, not for aliases: see DnsAnswerInfo. */
 static void note_common(Answering *a, unsigned labels)
 {
     if (!a->aliases) {
@@ -288,7 +289,7 @@ static AnswerEnd answer_from_zone(Answering *a)
     }
 }
 
-/* Returns: END_NOT if the zone can be asked. */
+/* Returns: END_NOT if the zone can be searched. */
 static AnswerEnd enter_zone(Answering *a)
 {
     const DnsServedZone *zone = zone_of(a);

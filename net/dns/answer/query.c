@@ -2,9 +2,9 @@
 /*
  * The question of a client
  *
- * All records are gone through, whoever sends them, since OPT and TSIG are
- * among the last; nothing is looked at in others, no pointer is followed, and
- * so the work is proportional to the message's length.
+ * The parser visits all records, as OPT and TSIG are among the last ones.  It
+ * ignores the contents of other records and follows no pointer.  So the work is
+ * proportional to the length of the message.
  */
 #include "net/dns/answer/edns.h"
 #include "net/dns/answer/query.h"
@@ -15,7 +15,7 @@
 #define RR_TAIL         10      /* type, class, TTL, RDLENGTH */
 #define OPT_DNSSEC_OK   0x8000
 
-/* The offset behind the name at @at; 0 if it is none or the message ends. */
+/* The offset behind the name at @at; 0 if it is invalid or the message ends. */
 static size_t skip_name(const DnsQuery *q, size_t at)
 {
     while (at < q->len) {
@@ -47,7 +47,10 @@ static bool options_are_right(const uint8_t *options, size_t len)
     return ret == 0;
 }
 
-/* OPT, whose owner is the root at @at; only one is right, RFC 6891 6.1.1. */
+/*
+ * OPT, whose owner at @at must be the root; only one is allowed, RFC 6891
+ * 6.1.1.
+ */
 static bool read_opt(DnsQuery *q, size_t at, size_t tail, uint16_t rdlength)
 {
     const uint8_t *rr = q->message + tail;
@@ -65,7 +68,7 @@ static bool read_opt(DnsQuery *q, size_t at, size_t tail, uint16_t rdlength)
     return true;
 }
 
-/* Returns: what is behind the record at @at; 0 if it is wrong. */
+/* Returns: the offset behind the record at @at; 0 if the record is wrong. */
 static size_t read_record(DnsQuery *q, size_t at, bool is_additional,
                           bool is_last)
 {
@@ -154,9 +157,9 @@ static bool has_cookie(const DnsQuery *q)
 }
 
 /*
- * An opcode that is not known here: what it has may be anything.  If it has a
- * question and records, the reply repeats the question, and OPT answers OPT
- * (RFC 6891 section 6.1.1).
+ * The opcode is unknown, so the contents may be anything.  If they look like a
+ * question and records, the reply repeats the question, and has OPT if the
+ * query has (RFC 6891 section 6.1.1).
  */
 static void read_unknown(DnsQuery *q, uint16_t questions)
 {
@@ -169,7 +172,7 @@ static void read_unknown(DnsQuery *q, uint16_t questions)
     q->tsig_at = 0;
 }
 
-/* The message is a query of some kind with a header. */
+/* The message has a header and is a query of some opcode. */
 static void read_body(DnsQuery *q)
 {
     uint16_t questions = packet_get16(q->message + 4);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RRsets of images, put into a reply with their names in full */
+/* RRsets of images, put into a reply with uncompressed names */
 #include "net/dns/answer/reply-internal.h"
 #include "net/packet/octets.h"
 
-/* Octets of a name as it stands in RDATA: to its pointer or the root. */
+/* The octets of a name in RDATA, up to its pointer or the root */
 static uint32_t written_len(const uint8_t *name, uint32_t room)
 {
     uint32_t at = 0;
@@ -35,7 +35,9 @@ static ReplyResult write_owner(const ReplyMove *m)
     return append(m->reply, m->node->name, m->node->name_len);
 }
 
-/* RDATA from @in of the records on; its length is written when it is known. */
+/*
+ * Write RDATA from offset @in of the records; its length is written afterwards.
+ */
 static ReplyResult write_rdata(const ReplyMove *m, uint32_t in,
                                uint16_t rdlength)
 {

@@ -3,25 +3,25 @@
  * RRsets of images, put into a reply
  *
  * Theory of operation
- * ===================
  *
- * The records of an RRset are copied as one, whatever they are.  Then they are
- * gone through once: that they are records at all must be seen for a reply
- * that parses, and an owner that is not the question's name gets its pointer.
- * An owner that is not in the message yet ends in a pointer to its suffix, and
- * takes the place of the first record's.
- * The types that RFC 1035 compresses (layout_of()) may have pointers in their
- * RDATA.  Such a pointer leads into the owner's name or into the records
- * before it, and so it is moved by what the one or the other has moved.
+ * The records of an RRset are copied as one block.  Then one pass checks that
+ * the block consists of records, so that the reply can be parsed.  If the owner
+ * is not the name of the question, the pass writes a pointer to the owner.  If
+ * the owner is not in the message yet, it is written in the first record, and
+ * ends in a pointer to its longest known suffix.
  *
- * Two cases are left: a name of a wildcard's RDATA that begins with the "*"
- * that the owner no longer has, and one that is further away than a pointer
- * reaches.  For them the RRset is written anew with its names in full.
+ * RDATA of the types that RFC 1035 compresses (layout_of()) may contain
+ * pointers.  A pointer leads into the owner name or into the records before it,
+ * so it is adjusted by the distance that its target has moved.
+ *
+ * Two cases remain: a name in RDATA of a wildcard that begins with the "*"
+ * which the owner does not have any more, and a target beyond the reach of a
+ * pointer.  For these the RRset is written again with uncompressed names.
  */
 #include "net/dns/answer/reply-internal.h"
 #include "net/packet/octets.h"
 
-/* Types of RFC 1035 that nobody uses any more, but zones may have */
+/* Obsolete types of RFC 1035 that zones may still have */
 enum {
     MD = 3,
     MF = 4,
@@ -33,7 +33,7 @@ enum {
 
 typedef enum Moved {
     MOVED,
-    MOVED_NOT,                  /* a name must be written in full */
+    MOVED_NOT,                  /* a name must be written uncompressed */
     MOVED_DAMAGE,
 } Moved;
 
@@ -86,7 +86,7 @@ uint16_t reply_suffix(const Reply *reply, uint16_t at, unsigned skip)
 
 /* --- pointers ------------------------------------------------------------- */
 
-/* The new place of what the image's pointer @to leads to; 0: none. */
+/* The new offset of the target of the image's pointer @to; 0: none */
 static size_t moved_pointer(const ReplyMove *m, unsigned to)
 {
     unsigned base = zone_rrset_base(m->node);
@@ -97,13 +97,13 @@ static size_t moved_pointer(const ReplyMove *m, unsigned to)
     }
     skip = (int)to - DNS_HEADER_LEN;
     if (m->put->expanded) {
-        /* A wildcard: "*" is gone, the rest stands behind other labels. */
+        /* A wildcard: "*" is gone, and the rest follows other labels. */
         skip = skip < 2 ? -1 : skip + m->put->owner.len - m->node->name_len;
     }
     return skip < 0 ? 0 : reply_suffix(m->reply, m->put->owner.at, skip);
 }
 
-/* The name at @at of a record's RDATA, which ends at @end; *at is behind it. */
+/* Move the name at *at of RDATA, which ends at @end; *at is then behind it. */
 static Moved move_name(const ReplyMove *m, size_t *at, size_t end)
 {
     uint8_t *out = m->reply->out;
@@ -151,7 +151,7 @@ static Moved move_names(const ReplyMove *m, size_t rdata, uint16_t rdlength)
     return moved;
 }
 
-/* The records have been copied; they become those of the reply. */
+/* Convert the records, which were copied, to those of the reply. */
 static Moved move_records(const ReplyMove *m)
 {
     uint8_t *out = m->reply->out;
@@ -189,7 +189,7 @@ static Moved move_records(const ReplyMove *m)
 
 /* --- RRsets --------------------------------------------------------------- */
 
-/* The owner as labels and a pointer, over which the first record begins. */
+/* Write the owner as labels and a pointer, where the first record begins. */
 static ReplyResult put_owner(ReplyMove *m)
 {
     Reply *reply = m->reply;

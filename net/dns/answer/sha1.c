@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SHA-1, FIPS 180-4, by the processor where it can */
+/* SHA-1, FIPS 180-4, with the processor's instructions if it has them */
 #include <stdbool.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ void dns_sha1_portable(const uint8_t *data, size_t len,
 #define SHA_TARGET  __attribute__((target("sha,sse4.1")))
 #define CPUID_SHA   (1u << 29)
 
-/* Four words of a message, in the order in which the instructions want them */
+/* Four words of a message, in the order that the instructions require */
 SHA_TARGET
 static __m128i load_words(const uint8_t *at)
 {
@@ -102,7 +102,7 @@ static __m128i load_words(const uint8_t *at)
     return _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)at), order);
 }
 
-/* Twenty rounds with one function; @e is of the round before. */
+/* Twenty rounds with one function; @e is from the round before. */
 #define ROUNDS(function)                                                \
     do {                                                                \
         for (unsigned i = 5 * (function); i < 5 * (function) + 5; i++) { \
@@ -150,7 +150,8 @@ static bool has_sha(void)
 
 void dns_sha1(const uint8_t *data, size_t len, uint8_t hash[DNS_SHA1_LEN])
 {
-    static int known;           /* 0: not yet; every thread finds the same */
+    /* 0: not tested yet; all threads get the same result */
+    static int known;
     int can = __atomic_load_n(&known, __ATOMIC_RELAXED);
 
     if (!can) {

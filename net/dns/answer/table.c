@@ -2,9 +2,9 @@
 /*
  * The zones that a server answers from
  *
- * A hash of open addressing, at most half full.  The longest origin that a
- * name is in is found by its suffixes, the longest first; only those with as
- * many labels as some zone has are looked up.
+ * A hash table with open addressing, at most half full.  The longest origin
+ * that a name is within is found by the suffixes of the name, the longest
+ * first.  Only suffixes with as many labels as some origin are looked up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "net/packet/siphash.h"
 
 typedef struct Slot {
-    uint32_t hash;              /* its upper half */
-    uint32_t zone;              /* number in the list, plus 1 */
+    uint32_t hash;              /* the upper half */
+    uint32_t zone;              /* index in the list, plus 1 */
 } Slot;
 
 typedef struct Origin {
@@ -24,7 +24,7 @@ typedef struct Origin {
 
 struct DnsZoneTable {
     uint64_t key[2];
-    uint64_t labels[2];         /* bit n: there are origins of n labels */
+    uint64_t labels[2];         /* bit n: some origin has n labels */
     uint32_t mask;
     Slot *slots;
     Origin *origins;

@@ -2,8 +2,8 @@
 /*
  * The zones that a server answers from, by origin and class
  *
- * A table never changes.  Who serves makes another and lets go of the old one
- * when no thread is in it any more.
+ * A table never changes.  The owner replaces it by a new one, and frees the old
+ * one when no thread uses it any more.
  */
 #ifndef NET_DNS_ANSWER_TABLE_H
 #define NET_DNS_ANSWER_TABLE_H
@@ -16,20 +16,20 @@ typedef struct DnsServedZone {
     DnsName origin;
     uint16_t rrclass;
     /*
-     * No layers: the zone has not been loaded or has expired.  Questions for
-     * it are answered SERVFAIL (RFC 1035 section 4.1.1), with EDE 14.
+     * Without layers the zone was not loaded, or has expired.  Questions for it
+     * are answered SERVFAIL (RFC 1035 section 4.1.1), with EDE 14.
      */
     ZoneView view;
     /*
-     * A zone that changes while it is served: where its view is, in place of
-     * @view; NULL: it does not.  A query takes what is there once.  Who
-     * stores another keeps the old one until no query has it.
+     * For a zone that changes while it is served: the pointer to its view,
+     * which replaces @view.  NULL: the zone does not change.  A query reads the
+     * pointer once.  The owner keeps a replaced view until no query uses it.
      */
     const ZoneView *_Atomic *live;
     void *opaque;               /* the caller's */
 } DnsServedZone;
 
-/** dns_served_view: what a query that begins now is answered from. */
+/** dns_served_view: the view for a query that begins at this moment */
 static inline const ZoneView *dns_served_view(const DnsServedZone *zone)
 {
     return zone->live ? atomic_load(zone->live) : &zone->view;
@@ -38,12 +38,12 @@ static inline const ZoneView *dns_served_view(const DnsServedZone *zone)
 typedef struct DnsZoneTable DnsZoneTable;
 
 /**
- * dns_zone_table_new: a table of @count zones
- * @key: random, so that nobody makes zones whose names collide
- * @zones: copied; the images stay the caller's and must outlive the table
+ * dns_zone_table_new: make a table of @count zones
+ * @key: random, so that nobody can choose origins whose hashes collide
+ * @zones: copied; the caller owns the images, which must outlive the table
  *
- * Returns: NULL; errno is ENOMEM, or EEXIST if one origin is there twice in
- * one class.
+ * Returns: NULL; errno is ENOMEM, or EEXIST if an origin is in the list twice
+ * in one class.
  */
 DnsZoneTable *dns_zone_table_new(const uint64_t key[2],
                                  const DnsServedZone *zones, size_t count);
@@ -51,17 +51,17 @@ DnsZoneTable *dns_zone_table_new(const uint64_t key[2],
 void dns_zone_table_free(DnsZoneTable *table);
 
 /**
- * dns_zone_table_find: the zone that a name is in
- * @labels_max: of the origin; with one less than the name has, the zone above
- *              the name (for DS, RFC 4035 section 3.1.4.1)
+ * dns_zone_table_find: the zone that a name is within
+ * @labels_max: limit for the labels of the origin.  One less than the name has
+ * finds the zone above the name (for DS, RFC 4035 section 3.1.4.1).
  *
- * Returns: the one with the longest origin, or NULL.
+ * Returns: the zone with the longest origin, or NULL.
  */
 const DnsServedZone *dns_zone_table_find(const DnsZoneTable *table,
                                          uint16_t rrclass, const ZoneKey *name,
                                          unsigned labels_max);
 
-/** dns_zone_table_get: the zone of just this origin, or NULL. */
+/** dns_zone_table_get: the zone with exactly this origin, or NULL */
 const DnsServedZone *dns_zone_table_get(const DnsZoneTable *table,
                                         uint16_t rrclass,
                                         const ZoneKey *origin);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of an image as they were before they were compressed */
+/* Records of an image, expanded to uncompressed form */
 #include "net/dns/wire/rrtype.h"
 #include "net/dns/zone/expand.h"
 #include "net/packet/octets.h"
@@ -18,7 +18,7 @@ void zone_records_first(const ZoneNode *node, const ZoneRrset *rrset,
     };
 }
 
-/* Octets of the name at @at itself, whatever it points to. */
+/* The octets of the name at @at, up to its pointer or the root */
 static uint32_t name_len(const uint8_t *name, uint32_t room)
 {
     uint32_t at = 0;
@@ -29,7 +29,7 @@ static uint32_t name_len(const uint8_t *name, uint32_t room)
     return at + (at < room && name[at] ? POINTER_LEN : 1);
 }
 
-/* Octets that a field of fixed size has; 0 for others. */
+/* The octets of a field of fixed size; 0 for other fields */
 static unsigned fixed_len(DnsFieldKind kind)
 {
     switch (kind) {
@@ -43,7 +43,7 @@ static unsigned fixed_len(DnsFieldKind kind)
     }
 }
 
-/* Names that may be compressed have only names and numbers before them. */
+/* Only names and numbers precede a name that may be compressed. */
 static bool expand(const ZoneRecords *r, const uint8_t *fields, uint32_t at,
                    uint32_t end, ZoneRecord *record, uint8_t *rdata)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A Bloom filter of the names that the deltas of a view have
+ * A Bloom filter of the names in the deltas of a view
  *
- * Most names that are asked for are in the image alone.  One line of cache says
- * so, however many deltas there are: the bits of a name are one in each word of
- * a block (Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom
+ * Most names that are asked for are only in the image.  One cache line shows
+ * that, whatever the number of deltas: a name sets one bit in each word of one
+ * block (Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom
  * Filters", 2007).
  *
- * One thread adds names while others read.  Who publishes a view has added its
- * names before, so readers of that view miss none of them.
+ * One thread adds names while others read.  The names of a view are added
+ * before the view is published, so its readers find all of them.
  */
 #ifndef NET_DNS_ZONE_FILTER_H
 #define NET_DNS_ZONE_FILTER_H
@@ -18,15 +18,15 @@
 #include <stdint.h>
 
 #define ZONE_FILTER_WORDS   8
-/* With so many, one name in a thousand that is not there seems to be. */
-#define ZONE_FILTER_NAMES   32      /* a block */
+/* At this number, one absent name in a thousand seems present. */
+#define ZONE_FILTER_NAMES   32      /* per block */
 
 typedef struct ZoneFilterBlock {
     _Alignas(64) atomic_uint_least64_t word[ZONE_FILTER_WORDS];
 } ZoneFilterBlock;
 
 typedef struct ZoneFilter {
-    uint64_t key[2];            /* of the hashes, as ZoneImage.key */
+    uint64_t key[2];            /* of the hashes, the same as ZoneImage.key */
     uint32_t blocks;
     ZoneFilterBlock *block;
 } ZoneFilter;
@@ -37,13 +37,13 @@ static inline ZoneFilterBlock *zone_filter_block(const ZoneFilter *filter,
     return &filter->block[(hash >> 32) * filter->blocks >> 32];
 }
 
-/* Bits that have not chosen the block; 6 of them choose one in a word. */
+/* The bits that do not choose the block; 6 of them choose a bit in a word. */
 static inline uint64_t zone_filter_bits(uint64_t hash)
 {
     return (hash & UINT32_MAX) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/** zone_filter_has: false: no delta has a name with this hash. */
+/** zone_filter_has: false if no delta has a name with this hash */
 static inline bool zone_filter_has(const ZoneFilter *filter, uint64_t hash)
 {
     const ZoneFilterBlock *block = zone_filter_block(filter, hash);
@@ -57,7 +57,7 @@ static inline bool zone_filter_has(const ZoneFilter *filter, uint64_t hash)
     return all;
 }
 
-/** zone_filter_add: by one thread; false if nothing has changed. */
+/** zone_filter_add: for one thread; false if nothing has changed */
 static inline bool zone_filter_add(ZoneFilter *filter, uint64_t hash)
 {
     ZoneFilterBlock *block = zone_filter_block(filter, hash);

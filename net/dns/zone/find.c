@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finding a name in a zone
+ * Find a name in a zone
  *
  * Theory of operation
- * ===================
  *
- * Names are looked up from the origin downwards: each ancestor of the name,
- * then the name itself.  Empty non-terminals are nodes, so the first one that
- * is missing ends the walk: what was found last is the closest encloser.  A
- * delegation or a DNAME on the way ends it, too.  A name with many labels so
- * costs no more than the zone is deep.
+ * A look-up walks from the origin downwards: to each ancestor of the name, then
+ * to the name itself.  Empty non-terminals are nodes, so the walk ends at the
+ * first ancestor that is missing, and the last node found is the closest
+ * encloser.  The walk also ends at a delegation or a DNAME.  So the cost is
+ * bounded by the depth of the zone, however many labels the name has.
  *
- * One step is a hash and a bucket, which is a line of cache; a tag of 16 bits
- * says which of its nodes are worth a look.  Deltas are asked first, unless the
- * view's filter says that none of them has the name.
+ * One step is a hash and a bucket, which is one cache line.  Tags of 16 bits
+ * tell which nodes of the bucket may match.  Deltas are searched first, unless
+ * the filter of the view excludes the name.
  */
 #include "net/dns/zone/find.h"
 #include "net/dns/zone/fold.h"
@@ -30,7 +29,7 @@ uint64_t zone_name_hash(const uint64_t key[2], const uint8_t *name,
 
 /* --- one image ------------------------------------------------------------ */
 
-/* A bit a way; without branches, since a name may be in any of them. */
+/* One bit for each way.  There are no branches, as a name may be in any way. */
 static unsigned ways_of(const uint8_t *bucket, uint16_t tag)
 {
     unsigned ways = 0;
@@ -89,8 +88,8 @@ static bool look_into_image(ZoneImage *image, uint64_t hash,
 /* --- all layers ----------------------------------------------------------- */
 
 /*
- * The layer to begin at: the image, if no delta has the name.  To know that
- * takes a line of cache, and its bucket of the image is on its way meanwhile.
+ * The first layer to search: the image, if no delta has the name.  The filter
+ * costs one cache line; the bucket of the image is fetched meanwhile.
  */
 static unsigned first_of(const ZoneView *view, uint64_t hash)
 {
@@ -102,7 +101,7 @@ static unsigned first_of(const ZoneView *view, uint64_t hash)
     return zone_filter_has(view->filter, hash) ? 0 : last;
 }
 
-/* Deltas that were made with the key of the image below share its hash. */
+/* A delta that was made with the key of the image shares its hash. */
 static bool look(const ZoneView *view, const uint8_t *folded, size_t len,
                  ZoneNode *node)
 {
@@ -129,14 +128,14 @@ static bool look(const ZoneView *view, const uint8_t *folded, size_t len,
     return false;
 }
 
-/* In a delta the apex is the first node, if it is there. */
+/* The apex of a delta is its first node, if it is in the delta. */
 static bool has_apex(ZoneImage *image, ZoneNode *node)
 {
     return image->nodes && zone_node_get(image, 1, node) &&
            node->name_len == image->origin.len;
 }
 
-/* The header of the image says where it is. */
+/* The header of the image has the reference of the apex. */
 bool zone_find_apex(const ZoneView *view, ZoneNode *node)
 {
     unsigned last = view->layers - 1;
@@ -177,7 +176,7 @@ bool zone_view_failed(const ZoneView *view)
     return false;
 }
 
-/* "*" below the closest encloser, RFC 4592 section 3.3.1. */
+/* Look for "*" below the closest encloser, RFC 4592 section 3.3.1. */
 static bool look_for_wildcard(const ZoneView *view, ZoneFound *found)
 {
     const ZoneNode *encloser = &found->encloser;
@@ -211,7 +210,7 @@ bool zone_key_read(ZoneKey *key, const uint8_t *wire, size_t len)
     return false;
 }
 
-/* The name is there, or the walk has come to the end of the zone's own. */
+/* The result at a node where the walk stops: the name, or a cut */
 static ZoneFind stop_at(const ZoneNode *node, bool is_last)
 {
     if (node->flags & ZONE_NODE_CUT) {
@@ -223,13 +222,15 @@ static ZoneFind stop_at(const ZoneNode *node, bool is_last)
     return node->flags & ZONE_NODE_DNAME ? ZONE_FIND_DNAME : ZONE_FIND_NONE;
 }
 
-/* RFC 5155 section 7.2.8: a name with nothing but NSEC3 is none. */
+/* RFC 5155 section 7.2.8: a node with only NSEC3 is not a name of the zone. */
 static bool is_only_a_hash(const ZoneNode *node)
 {
     return node->flags & ZONE_NODE_NSEC3 && node->rrsets == 1;
 }
 
-/* From the origin, which has @above labels less than the name, downwards. */
+/*
+ * Walk from the origin, which has @above labels less than the name, downwards.
+ */
 static ZoneFind walk_down(const ZoneView *view, const ZoneKey *key,
                           unsigned above, ZoneFound *found)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of a zone image: indexes, names that records refer to, checksums */
+/* The last steps of writing an image: indexes, targets, checksums */
 #include <errno.h>
 #include <pthread.h>
 
@@ -13,7 +13,7 @@
 
 /* --- indexes, checksums, header ------------------------------------------- */
 
-/* The next section, all zeros, of @len octets; w->end is behind its filling. */
+/* Begin the next section, of @len zeros.  w->end is behind its padding then. */
 static int begin_section(ZoneWriter *w, ZoneSection section, uint64_t len)
 {
     uint64_t filled = zone_align_up(len, ZONE_PAGE);
@@ -41,7 +41,7 @@ static ZoneNodes nodes_of(const ZoneWriter *w)
     };
 }
 
-/* Another seed may help.  If it does not, more room does. */
+/* Try another seed first.  If that fails, more buckets help. */
 static int fill_hash(ZoneWriter *w)
 {
     ZoneNodes nodes = nodes_of(w);
@@ -170,12 +170,12 @@ static void link_rrset(ZoneWriter *w, const ZoneView *view,
     }
 }
 
-/* A thread's part of the nodes */
+/* The nodes that one thread links */
 typedef struct Part {
     ZoneWriter *w;
     const ZoneView *view;
-    uint32_t ref;               /* of its first node */
-    uint32_t end;               /* of the first that is not its own; 0: none */
+    uint32_t ref;               /* of the first node */
+    uint32_t end;               /* of the first node behind the part; 0: none */
 } Part;
 
 static void *link_part(void *opaque)
@@ -198,7 +198,7 @@ static void *link_part(void *opaque)
     return NULL;
 }
 
-/* The first node of part @number of @count, by ORDER; 0 behind the last. */
+/* The first node of part @number of @count, by ORDER; 0 behind the last one */
 static uint32_t part_begins(const ZoneWriter *w, unsigned number,
                             unsigned count)
 {
@@ -210,8 +210,8 @@ static uint32_t part_begins(const ZoneWriter *w, unsigned number,
 }
 
 /*
- * Threads write to nodes of their own, and there only what no other one uses.
- * The caller does what no thread could be had for.
+ * Each thread writes only to its own nodes, and there only to octets that no
+ * other thread reads.  If no thread can be created, the caller does that part.
  */
 static void link_parts(ZoneWriter *w, const ZoneView *view, unsigned count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Case of names, RFC 4343: ASCII letters only
+ * Folding the case of names, RFC 4343: ASCII letters only
  *
- * Length octets are below 'A', so wire names can be folded as a whole.
+ * Length octets are below 'A', so a wire name may be folded as a whole.
  */
 #ifndef NET_DNS_ZONE_FOLD_H
 #define NET_DNS_ZONE_FOLD_H
@@ -17,7 +17,7 @@ static inline uint8_t zone_lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
 }
 
-/* Eight octets at once, in any order; those with bit 7 stay. */
+/* Fold eight octets at once, in any order; octets with bit 7 set stay. */
 static inline uint64_t zone_lower8(uint64_t octets)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -36,7 +36,7 @@ static inline uint64_t zone_load8(const uint8_t *at)
     return octets;
 }
 
-/* The last word overlaps the one before it, so nothing is read beyond. */
+/* The last word overlaps the one before it, to read no octet beyond the end. */
 static inline void zone_fold(uint8_t *to, const uint8_t *name, size_t len)
 {
     size_t at = 0;

@@ -2,8 +2,8 @@
 /*
  * Numbers of a zone image, version 1: docs/dns-image.md defines them
  *
- * All integers are little-endian.  Readers and the compiler go by offsets and
- * the functions below, so that a file means the same on every architecture.
+ * All integers are little-endian.  Readers and the compiler use offsets and the
+ * functions below, so that a file means the same on every architecture.
  */
 #ifndef NET_DNS_ZONE_FORMAT_H
 #define NET_DNS_ZONE_FORMAT_H
@@ -71,7 +71,7 @@ enum {
     ZONE_N_LABELS = 6,
     ZONE_N_RRSETS = 7,
     ZONE_N_NAME = 8,
-    ZONE_NODE_ALIGN = 8,        /* of nodes and their length */
+    ZONE_NODE_ALIGN = 8,        /* of nodes and of their length */
 };
 
 enum {
@@ -83,7 +83,7 @@ enum {
     ZONE_NODE_GONE = 32,
 };
 
-/* Offsets in an RRset, and the sizes of what it has */
+/* Offsets in an RRset, and sizes of its parts */
 enum {
     ZONE_R_TYPE = 0,
     ZONE_R_RECORDS = 2,
@@ -106,7 +106,7 @@ enum {
     ZONE_TARGET_GLUE = 1,
 };
 
-/* A bucket of the hash, and how far from its own one a name may be */
+/* A bucket of the hash, and the reach: how far a name may be from its bucket */
 enum {
     ZONE_B_REFS = 0,
     ZONE_B_TAGS = 40,
@@ -116,7 +116,8 @@ enum {
     ZONE_B_REACH = 8,
 };
 
-#define ZONE_REF_SHIFT          3       /* references count 8 octets */
+/* references are in units of 8 octets */
+#define ZONE_REF_SHIFT          3
 #define ZONE_ORDER_EVERY        16      /* nodes */
 
 static inline uint16_t zone_get16(const uint8_t *p)

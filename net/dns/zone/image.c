@@ -3,22 +3,22 @@
  * Zone images
  *
  * Theory of operation
- * ===================
  *
- * docs/dns-image.md defines the file.  This is the lowest floor: it knows
- * pages and sections.  node.c takes names and records from them, find.c finds
- * a name, the server makes answers of that.
+ * docs/dns-image.md defines the file.  This file is the lowest layer: it
+ * handles pages and sections.  node.c reads names and records from them, and
+ * find.c finds a name.
  *
- * A server must be ready at once and must not give a wrong answer because a
- * disk did.  So opening reads the header and the checksums, 0.1 % of the file,
- * and a page is compared with its checksum when it is used for the first time.
- * A bit says that it was; threads that set it at the same time do the same
- * work twice, and nothing else happens.
+ * A server must be ready at once, and must not give a wrong answer because of a
+ * bad disk.  So opening an image reads only the header and the checksums, 0.1 %
+ * of the file.  A page is compared with its checksum when it is used for the
+ * first time, and then a bit is set.  If two threads do this at the same time,
+ * both do the work, and the result is the same.
  *
- * A checksum says that the page is what was written, not that a fool or a foe
- * did not write it.  So everybody above checks bounds as well and calls
- * zone_image_fail() where they are wrong: the zone is then out of service, as
- * a whole, and its owner is told.  Half a zone would be a wrong answer.
+ * A correct checksum means that the page is what was written.  It does not mean
+ * that the writer was correct or honest.  So the layers above check bounds as
+ * well, and call zone_image_fail() if something is wrong.  Then the whole zone
+ * is out of service, and its owner is told: a part of a zone would give wrong
+ * answers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static uint64_t pages_of(uint64_t len)
     return (len + ZONE_PAGE - 1) >> ZONE_PAGE_SHIFT;
 }
 
-/* Words of the bits that say which pages are checked. */
+/* The number of words that have the bits of the checked pages */
 static uint64_t words_of(uint64_t len)
 {
     return pages_of(len) / PAGES_A_WORD + 1;
@@ -198,7 +198,7 @@ static void read_numbers(ZoneImage *image)
 
 /* --- pages ---------------------------------------------------------------- */
 
-/* Pages are counted from the one behind the header. */
+/* Page 0 is the one behind the header. */
 static bool page_is_right(const ZoneImage *image, uint64_t page)
 {
     const uint8_t *sum = image->file + image->section[ZONE_SUMS].offset +

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A zone image in memory: what it is, and its pages, checked when used
+ * A zone image in memory: its header, and its pages, which are checked on use
  *
- * Any number of threads may read one image.  What they share and write is one
- * bit a page, once.
+ * Any number of threads may read one image.  The only memory that they write is
+ * one bit for each page, once.
  */
 #ifndef NET_DNS_ZONE_IMAGE_H
 #define NET_DNS_ZONE_IMAGE_H
@@ -16,16 +16,16 @@
 #include "net/dns/wire/wire.h"
 #include "net/dns/zone/format.h"
 
-/* A fault of an image, for people */
+/* A fault of an image, for messages */
 typedef struct ZoneFault {
     const char *what;           /* "the page's checksum is wrong"; constant */
     const char *where;          /* name of the section, or "header" */
-    uint64_t offset;            /* in the file, of what is wrong */
+    uint64_t offset;            /* of the fault in the file */
 } ZoneFault;
 
 typedef struct ZoneSpan {
-    uint64_t offset;            /* in the file, at a page */
-    uint64_t len;               /* octets, without the filling */
+    uint64_t offset;            /* in the file; page-aligned */
+    uint64_t len;               /* octets, without the padding */
 } ZoneSpan;
 
 typedef struct ZoneImage {
@@ -45,34 +45,34 @@ typedef struct ZoneImage {
     uint8_t labels_max;         /* below the origin */
     DnsName origin;
     ZoneSpan section[ZONE_SECTIONS];
-    /* A bit a page; words of a thread's own would check what others have. */
+    /* A bit for each page; per-thread bits would repeat the checks. */
     atomic_uint_least64_t *checked;
     atomic_bool failed;
 } ZoneImage;
 
 /**
- * zone_image_open: the image that @file of @len octets is
+ * zone_image_open: open the image in @file, @len octets
  *
- * @file begins at a page's boundary, does not change, and outlives the image.
- * Checks the header, that the sections are in the file, and the checksum of
- * checksums; no other page is read.
+ * @file begins at a page boundary, does not change, and outlives the image.
+ * The function checks the header, that the sections are in the file, and the
+ * checksum of the checksums.  It reads no other page.
  *
- * Returns: NULL, and @fault is set; errno is ENOMEM if that was the cause, then
- * @fault->what says so.
+ * Returns: NULL, and @fault is set.  errno is ENOMEM if there is no memory, and
+ * @fault->what says the same.
  */
 ZoneImage *zone_image_open(const void *file, size_t len, ZoneFault *fault);
 
 void zone_image_free(ZoneImage *image);
 
-/* zone_image_get() where a page is to be checked, or something is wrong */
+/* The slow path of zone_image_get(): a page to check, or an error */
 const uint8_t *zone_image_get_checked(ZoneImage *image, ZoneSection section,
                                       uint64_t offset, uint64_t len);
 
 /**
  * zone_image_get: @len octets of a section from @offset on
  *
- * Returns: where they are, their pages checked; NULL if the section is shorter
- * or a page is damaged, and then the image has failed for good.
+ * Returns: their address; their pages are checked.  NULL if the section is
+ * shorter or a page is damaged, and then the image has failed for good.
  */
 static inline const uint8_t *zone_image_get(ZoneImage *image,
                                             ZoneSection section,
@@ -93,20 +93,20 @@ static inline const uint8_t *zone_image_get(ZoneImage *image,
 }
 
 /**
- * zone_image_fail: what was taken from the image contradicts itself
+ * zone_image_fail: report that data of the image is inconsistent
  *
- * From now on zone_image_get() returns NULL.
+ * From then on zone_image_get() returns NULL.
  */
 void zone_image_fail(ZoneImage *image);
 
 /**
- * zone_image_check_pages: all pages against their checksums
+ * zone_image_check_pages: compare all pages with their checksums
  *
- * Returns: false, and @fault is the first that is wrong.
+ * Returns: false, and @fault is the first fault.
  */
 bool zone_image_check_pages(const ZoneImage *image, ZoneFault *fault);
 
-/** zone_image_trust: take all pages as checked; for whoever just wrote them. */
+/** zone_image_trust: mark all pages as checked; for the writer of the image */
 void zone_image_trust(ZoneImage *image);
 
 /** zone_section_name: "SUMS" and so on, for messages */

@@ -8,12 +8,12 @@
 #define REF_LEN         4
 
 /*
- * References a bucket, of ten: with 6, four million names are within the reach
- * nearly always, with 6.4 nearly never.
+ * References in a bucket, in tenths.  With 6, all of four million names nearly
+ * always fit within the reach; with 6.4 nearly never.
  */
 #define FULL_OF_TEN     6
 
-/* The writer has made the nodes, so they are not checked again. */
+/* A walk over the nodes, which are not checked as the writer made them */
 typedef struct Walk {
     const ZoneNodes *nodes;
     uint64_t offset;

@@ -6,35 +6,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The nodes as they lie in the file */
+/* The nodes in the order of the file */
 typedef struct ZoneNodes {
     const uint8_t *at;
     uint64_t len;
     uint64_t count;
 } ZoneNodes;
 
-/** zone_hash_buckets: how many are enough for most keys; at least 1. */
+/** zone_hash_buckets: the number that suffices for most keys; at least 1 */
 uint32_t zone_hash_buckets(uint64_t nodes);
 
 /**
- * zone_hash_fill: put every node into its bucket
+ * zone_hash_fill: put every node into a bucket
  * @seed: of the hash, ZONE_H_SEED
- * @hash: ZONE_B_SIZE * @buckets octets, zeros at first
+ * @hash: ZONE_B_SIZE * @buckets octets of zeros
  *
- * Returns: 0, or -ENOSPC if one would be further from its bucket than
- * ZONE_B_REACH; take another seed then, or more buckets.
+ * Returns: 0; or -ENOSPC if a node would be further than ZONE_B_REACH from its
+ * bucket.  Then try another seed, or more buckets.
  */
 int zone_hash_fill(const ZoneNodes *nodes, uint64_t seed, uint8_t *hash,
                    uint32_t buckets);
 
-/** zone_order_fill: the reference of every ZONE_ORDER_EVERY-th node. */
+/** zone_order_fill: write the reference of every ZONE_ORDER_EVERY-th node */
 void zone_order_fill(const ZoneNodes *nodes, uint8_t *order);
 
 /**
- * zone_nsec3_fill: the references of nodes with NSEC3 records
- * @refs: NULL to count only
+ * zone_nsec3_fill: write the references of nodes with NSEC3 records
+ * @refs: NULL to only count them
  *
- * Returns: how many there are.
+ * Returns: their number.
  */
 uint64_t zone_nsec3_fill(const ZoneNodes *nodes, uint8_t *refs);
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The NSEC or NSEC3 record that covers what a zone does not have
+ * The NSEC or NSEC3 record that covers a name which the zone does not have
  *
- * Names are looked for by bisection of ORDER, then from node to node.  Hashes
- * are spread evenly, so a hash says where in NSEC3 it must be, and a few looks
- * nearby find it; if the file does not have them so, bisection does.
+ * Names are searched by bisection of ORDER, then from node to node.  Hashes are
+ * distributed evenly, so the value of a hash gives its approximate place in
+ * NSEC3, and a few steps find it.  If a file has other hashes, bisection finds
+ * it.
  */
 #include "net/dns/zone/fold.h"
 #include "net/dns/zone/near.h"
 #include "net/packet/octets.h"
 
 #define REF_LEN         4
-#define GUESSES         12      /* then by halves: 32 more at most */
+#define GUESSES         12      /* then bisection: at most 32 steps more */
 #define RR_HEAD         12
 #define SHA1            1       /* RFC 5155 section 11 */
 
-/* The number that the first characters of a hash are, 5 bits each */
+/* The first characters of a hash as a number, 5 bits each */
 #define PREFIX_CHARS    12
 #define PREFIX_BITS     (5 * PREFIX_CHARS)
 
@@ -35,7 +36,7 @@ static int compare_labels(const uint8_t *a, const uint8_t *folded)
     return *a - *folded;
 }
 
-/* RFC 4034 section 6.1; the last @same labels are known to be the same. */
+/* RFC 4034 section 6.1; the last @same labels are known to be equal. */
 static int compare(const ZoneNode *node, const ZoneKey *key, unsigned same)
 {
     uint8_t start[DNS_LABELS_MAX + 1];
@@ -66,7 +67,7 @@ static bool node_of(ZoneImage *image, ZoneSection section, uint64_t index,
     return ref && zone_node_get(image, zone_get32(ref), node);
 }
 
-/* How far a search goes: up to a name, with it or without it */
+/* The end of a search: a name, which is included or not */
 typedef struct UpTo {
     ZoneKey key;
     bool with_it;
@@ -79,7 +80,7 @@ static bool is_up_to(const ZoneNode *node, const UpTo *to)
     return differ < 0 || (differ == 0 && to->with_it);
 }
 
-/* From an entry of ORDER to the last node before the next entry. */
+/* Walk from an entry of ORDER to the last node before the next entry. */
 static bool walk_up_to(const UpTo *to, ZoneNode *node)
 {
     for (unsigned i = 1; i < ZONE_ORDER_EVERY; i++) {
@@ -122,11 +123,11 @@ static bool last_in_image(ZoneImage *image, const UpTo *to, ZoneNode *node)
 
 static void key_of(const ZoneNode *node, ZoneKey *key)
 {
-    /* zone_node_get() has seen that it is a name. */
+    /* zone_node_get() has checked that it is a name. */
     zone_key_read(key, node->name, node->name_len);
 }
 
-/* Where two layers have the same name, the younger one's node is it. */
+/* If two layers have the same name, the node of the younger layer is valid. */
 static bool last_in_view(const ZoneView *view, const UpTo *to, ZoneNode *node)
 {
     bool is_there = false;
@@ -148,9 +149,9 @@ static bool last_in_view(const ZoneView *view, const UpTo *to, ZoneNode *node)
 }
 
 /*
- * A name without NSEC that is before another one is an empty non-terminal, of
- * which there are no more in a row than a name has labels, or lies below a
- * delegation, whose NSEC covers all of that.
+ * Step back to a name with NSEC.  A name without NSEC is an empty non-terminal,
+ * and a row of these is at most as long as a name has labels; or it is below a
+ * delegation, whose NSEC covers all names there.
  */
 static bool has_nsec(const ZoneView *view, ZoneNode *node)
 {
@@ -217,7 +218,7 @@ bool zone_nsec3_param(const ZoneNode *apex, ZoneNsec3 *param)
     return false;
 }
 
-/* A hash as the first label of an owner's name, and how far a search goes */
+/* A search for a hash, which is the first label of an owner, and its end */
 typedef struct UpToHash {
     uint8_t text[ZONE_HASH_TEXT_LEN];
     bool with_it;
@@ -248,7 +249,7 @@ static uint64_t prefix_of(const uint8_t *text)
     return prefix;
 }
 
-/* The node of an entry of NSEC3: its name begins with a hash. */
+/* Get the node of an entry of NSEC3: its name begins with a hash. */
 static bool hash_node_of(ZoneImage *image, uint64_t index, ZoneNode *node)
 {
     if (!node_of(image, ZONE_NSEC3, index, node)) {
@@ -273,9 +274,9 @@ static int compare_text(const ZoneNode *node, const uint8_t *text)
     return 0;
 }
 
-/* Entries of a sorted list, and what their hashes begin with */
+/* A range of a sorted list, and the prefixes of the hashes at its ends */
 typedef struct Range {
-    uint64_t low, high;         /* entries; high is not in it */
+    uint64_t low, high;         /* entries; high is behind the last one */
     uint64_t from, to;          /* prefixes */
 } Range;
 
@@ -343,7 +344,7 @@ static bool last_hash_in_view(const ZoneView *view, const UpToHash *to,
     return is_there;
 }
 
-/* One that the view still has, of the chain with these parameters. */
+/* Does the view still have this node, in the chain with these parameters? */
 static bool is_of_chain(const ZoneView *view, const ZoneNsec3 *param,
                         ZoneNode *node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Nodes of a zone image, read within their bounds */
+/* Nodes of a zone image, read with bounds checked */
 #include "net/dns/zone/node.h"
 
 static uint32_t align_up(uint32_t len, uint32_t to)
@@ -13,7 +13,7 @@ static bool refuse(ZoneImage *image)
     return false;
 }
 
-/* Labels of a wire name that is all of @len octets, root excluded; or -1. */
+/* The labels of a wire name of exactly @len octets, without the root; or -1 */
 static int count_labels(const uint8_t *name, size_t len)
 {
     size_t at = 0;
@@ -139,8 +139,8 @@ bool zone_rrset_find(const ZoneNode *node, uint16_t type, ZoneRrset *rrset)
 }
 
 /*
- * A name ends in the records, or in the owner's name by a pointer below the
- * base.  As in a message, a pointer leads only to what is before it.
+ * The name may end in the records, or in the owner name by a pointer below the
+ * base.  As in a message, a pointer leads backwards only.
  */
 bool zone_rrset_name(const ZoneNode *node, const ZoneRrset *rrset,
                      uint32_t at, DnsName *name)

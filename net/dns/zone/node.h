@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Nodes of a zone image: owner names, their RRsets, the names they refer to */
+/* Nodes of a zone image: owner names, their RRsets, and targets */
 #ifndef NET_DNS_ZONE_NODE_H
 #define NET_DNS_ZONE_NODE_H
 
@@ -31,11 +31,11 @@ typedef struct ZoneRrset {
 
 typedef struct ZoneTarget {
     uint32_t ref;
-    uint16_t at;                /* of the name, in the records */
+    uint16_t at;                /* offset of the name in the records */
     bool is_glue;
 } ZoneTarget;
 
-/* A place between the RRsets of a node */
+/* A position between the RRsets of a node */
 typedef struct ZoneCursor {
     const ZoneNode *node;
     uint32_t next;
@@ -43,20 +43,18 @@ typedef struct ZoneCursor {
 } ZoneCursor;
 
 /**
- * zone_node_get: the node that @ref refers to
+ * zone_node_get: read the node of a reference
  *
- * Returns: false if there is none, or what is there is no node; the image has
- * failed then.
+ * Returns: false if there is no valid node, and then the image has failed.
  */
 bool zone_node_get(ZoneImage *image, uint32_t ref, ZoneNode *node);
 
-#define ZONE_NODE_LINES     4   /* of cache; most nodes have no more */
+#define ZONE_NODE_LINES     4   /* cache lines; most nodes have no more */
 
 /**
- * zone_node_expect: the node that @ref refers to will be read soon
+ * zone_node_expect: prefetch the node of a reference
  *
- * The processor fetches it meanwhile; nothing is checked, and a reference that
- * is wrong does no harm.
+ * Nothing is checked, and a wrong reference is harmless.
  */
 static inline void zone_node_expect(const ZoneImage *image, uint32_t ref)
 {
@@ -72,14 +70,14 @@ static inline void zone_node_expect(const ZoneImage *image, uint32_t ref)
     }
 }
 
-/** zone_node_next: the reference behind @node's; 0 behind the last. */
+/** zone_node_next: the reference of the next node; 0 behind the last one */
 uint32_t zone_node_next(const ZoneNode *node);
 
 /**
  * zone_rrset_first, zone_rrset_next: RRsets in the order of their types
  *
- * Returns of _next: false at the end, or when the node contradicts itself; the
- * image has failed then.
+ * Returns (_next): false behind the last one, or if the node is inconsistent.
+ * In the latter case the image has failed.
  */
 void zone_rrset_first(const ZoneNode *node, ZoneCursor *cursor);
 bool zone_rrset_next(ZoneCursor *cursor, ZoneRrset *rrset);
@@ -88,25 +86,26 @@ bool zone_rrset_next(ZoneCursor *cursor, ZoneRrset *rrset);
 bool zone_rrset_find(const ZoneNode *node, uint16_t type, ZoneRrset *rrset);
 
 /**
- * zone_rrset_target: the @index-th of rrset->targets
+ * zone_rrset_target: the target with number @index of the RRset
  *
- * Its position is within the records.
+ * Its offset is within the records.
  */
 ZoneTarget zone_rrset_target(const ZoneRrset *rrset, unsigned index);
 
 /**
- * zone_rrset_name: the name at @at octets from the beginning of the records
+ * zone_rrset_name: read the name at offset @at of the records
  *
- * Returns: false if there is none; the image has failed then.
+ * Returns: false if there is no valid name, and then the image has failed.
  */
 bool zone_rrset_name(const ZoneNode *node, const ZoneRrset *rrset,
                      uint32_t at, DnsName *name);
 
 /**
- * zone_rrset_base: where in a message the records of @node are meant to be
+ * zone_rrset_base: the offset in a message that the records of @node are made
+ * for
  *
- * Compression pointers in them are for that place (docs/dns-image.md,
- * Records): behind a header and a question for the node's name.
+ * Their compression pointers are right at that offset (docs/dns-image.md,
+ * Records): behind a header and a question for the name of the node.
  */
 static inline unsigned zone_rrset_base(const ZoneNode *node)
 {

@@ -5,7 +5,7 @@
 #include "net/dns/zone/fold.h"
 #include "net/dns/zone/order.h"
 
-/* Offsets of the suffixes of a name, by their labels. */
+/* The offsets of the suffixes of a name, indexed by their labels */
 static void find_labels(const DnsName *name, uint8_t start[])
 {
     unsigned at = 0;
@@ -50,7 +50,7 @@ int zone_name_compare(const DnsName *a, const DnsName *b, unsigned *common)
 }
 
 /*
- * 0 ends a label, so that the shorter one comes first; octets 0 and 1 of a
+ * 0 ends a label, so that a shorter label comes first.  Octets 0 and 1 within a
  * label become 1 1 and 1 2.
  */
 unsigned zone_name_key(const DnsName *name, unsigned above,

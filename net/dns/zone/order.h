@@ -6,28 +6,30 @@
 #include "net/dns/wire/wire.h"
 
 /**
- * zone_name_compare: which name comes first?
- * @common: how many labels they have in common, from the root
+ * zone_name_compare: the canonical order of two names
+ * @common: set to the number of labels that both have in common, from the root
  *
  * Returns: less than, equal to or more than 0, as memcmp() does.
  */
 int zone_name_compare(const DnsName *a, const DnsName *b, unsigned *common);
 
-/* A label of 63 octets has two for each, and its end. */
+/* In the worst case each octet of a label takes two octets. */
 #define ZONE_KEY_MAX    (2 * DNS_NAME_MAX)
 
 /**
- * zone_name_key: octets in whose order, that of memcmp(), names lie canonically
- * @above: labels from the root that all names have in common; left out
+ * zone_name_key: make a key; memcmp() of keys gives the canonical order of
+ * names
+ * @above: labels from the root that all names have in common; they are omitted
  *
- * A key that is the beginning of another comes before it.
+ * A key that is a prefix of another key precedes it.
  *
- * Returns: how many octets; 0 for the name that all have in common.
+ * Returns: octets of the key; 0 for the name that consists of the @above
+ * labels.
  */
 unsigned zone_name_key(const DnsName *name, unsigned above,
                        uint8_t key[ZONE_KEY_MAX]);
 
-/** zone_name_ancestor: the last @labels labels of a name that has as many. */
+/** zone_name_ancestor: the last @labels labels of a name, which has as many */
 DnsName zone_name_ancestor(const DnsName *name, unsigned labels);
 
 #endif /* NET_DNS_ZONE_ORDER_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of a zone image as the writer lays them out */
+/* Records of a zone image in the layout of the writer */
 #include <errno.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #define POINTER         0xc000
 #define POINTER_LEN     2
 /*
- * A pointer has 14 bits and moves with its record, so what is compressed
- * against is in the first half of what they reach.
+ * A pointer has 14 bits and moves with its record.  So names are compressed
+ * only against names in the lower half of that range.
  */
 #define SUFFIX_AT_MAX   0x2000
 
@@ -55,7 +55,7 @@ int zone_target_of(const ZoneRecord *record)
     }
 }
 
-/* The suffixes of a name whose first @written octets are at @at as they are. */
+/* Remember the suffixes of a name whose first @written octets are at @at. */
 static void remember(ZonePacker *packer, const uint8_t *name, unsigned len,
                      unsigned written, unsigned at)
 {
@@ -86,7 +86,7 @@ static const ZoneSuffix *known(const ZonePacker *packer, const uint8_t *name,
     return NULL;
 }
 
-/* Returns: octets written. */
+/* Returns: octets that were written. */
 static unsigned pack_name(ZonePacker *packer, const uint8_t *name,
                           unsigned len, unsigned at, uint8_t *to)
 {

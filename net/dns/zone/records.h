@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the writer lays out records: compression, and names to be looked up */
+/* The layout of records: compression, and names to look up */
 #ifndef NET_DNS_ZONE_RECORDS_H
 #define NET_DNS_ZONE_RECORDS_H
 
@@ -21,29 +21,33 @@ typedef struct ZonePacker {
     ZoneSuffix suffix[ZONE_SUFFIXES_MAX];
 } ZonePacker;
 
-/** zone_packer_begin: for an RRset of @owner, which must outlive it. */
+/**
+ * zone_packer_begin: begin an RRset of @owner, which must outlive the packer
+ */
 void zone_packer_begin(ZonePacker *packer, const DnsName *owner);
 
 /**
- * zone_pack: one record in the form in which it leaves
+ * zone_pack: write a record in the form in which it is sent
  * @at: octets of the RRset before it
- * @to: room for 12 + record->rdlength octets
+ * @to: memory for 12 + record->rdlength octets
  *
- * The record's RDATA must outlive the packer.
+ * RDATA of the record must outlive the packer.
  *
- * Returns: octets written, or -EINVAL if the RDATA is not one of its type.
+ * Returns: octets that were written; or -EINVAL if RDATA does not have the
+ * shape of its type.
  */
 int zone_pack(ZonePacker *packer, const ZoneRecord *record, uint16_t rrclass,
               uint32_t at, uint8_t *to);
 
 /**
- * zone_target_of: the name whose addresses go with a record (NS, MX, SRV)
+ * zone_target_of: the name in RDATA whose addresses are added to a reply (NS,
+ * MX, SRV)
  *
- * Returns: where in RDATA it begins, or -1 if there is none.
+ * Returns: its offset in RDATA, or -1 if there is none.
  */
 int zone_target_of(const ZoneRecord *record);
 
-/** zone_wire_name: the name that @len octets begin with; 0 or -EINVAL. */
+/** zone_wire_name: read the name at the start of @len octets; 0 or -EINVAL */
 int zone_wire_name(const uint8_t *wire, size_t len, DnsName *name);
 
 #endif /* NET_DNS_ZONE_RECORDS_H */

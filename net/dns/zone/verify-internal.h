@@ -11,7 +11,7 @@ typedef struct ZoneVerify {
     ZoneImage *image;
     ZoneView view;
     ZoneFault *fault;
-    /* what the walk has met so far */
+    /* counted during the walk */
     uint64_t nodes;
     uint64_t rrsets;
     uint64_t records;
@@ -21,7 +21,7 @@ typedef struct ZoneVerify {
     bool has_soa;
     uint8_t labels_max;
     DnsName last;
-    /* of the last node and its ancestors, by labels */
+    /* the last node and its ancestors, indexed by labels */
     uint64_t at[DNS_LABELS_MAX + 1];
     bool says_wildcard[DNS_LABELS_MAX + 1];
     bool has_wildcard[DNS_LABELS_MAX + 1];
@@ -45,7 +45,7 @@ static inline bool zone_verify_fault(ZoneVerify *v, const char *what,
     return false;
 }
 
-/** zone_verify_records: the node at @at of NODES by itself. */
+/** zone_verify_records: verify the node at offset @at of NODES on its own */
 bool zone_verify_records(ZoneVerify *verify, const ZoneNode *node,
                          uint64_t at);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Is a node of an image what docs/dns-image.md says, taken by itself? */
+/* Verification of one node of an image against docs/dns-image.md */
 #include "net/dns/wire/fields.h"
 #include "net/dns/zone/records.h"
 #include "net/dns/zone/verify-internal.h"
@@ -42,7 +42,7 @@ static bool is_below(const ZoneNode *node, const DnsName *name)
     return dns_name_within(name, &owner);
 }
 
-/* A record that refers to a name of the zone has the next target. */
+/* A record that refers to a name of the zone uses the next target. */
 static bool check_target(Check *c, const ZoneRecord *record,
                          const uint8_t *head)
 {

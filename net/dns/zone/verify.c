@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does an image keep all that docs/dns-image.md promises?
+ * Verification of an image against docs/dns-image.md
  *
  * Theory of operation
- * ===================
  *
- * One walk over the nodes in their order looks at what each must have to do
- * with the one before; what a parent must say of its children is known when
- * the walk has left it.  The walk compares ORDER and NSEC3 with what it meets,
- * and looks each name up: if all are found, and HASH has no more references
- * than there are nodes, HASH is right.  A second walk looks at the records.
+ * One walk visits the nodes in their order and compares each with the one
+ * before it.  When the walk leaves a parent, it knows all its children and
+ * checks what the parent says of them.  The walk compares ORDER and NSEC3 with
+ * the nodes, and looks up each name.  If all names are found, and HASH has no
+ * more references than there are nodes, HASH is right.  A second walk checks
+ * the records.
  */
 #include "net/dns/zone/verify-internal.h"
 #include "net/dns/zone/verify.h"
@@ -102,7 +102,7 @@ static bool check_place(ZoneVerify *v, const ZoneNode *node,
     return true;
 }
 
-/* The parent has said that it has a child "*"; or a child is one. */
+/* The parent's flag must be set if, and only if, it has a child "*". */
 static bool check_wildcards(ZoneVerify *v, unsigned above)
 {
     if (v->image->flags & ZONE_IS_DELTA) {
@@ -252,7 +252,7 @@ static bool check_nodes(ZoneVerify *v)
     return !v->nodes || check_wildcards(v, v->image->origin.labels);
 }
 
-/* Records refer to other nodes, so those are looked at before. */
+/* Records refer to other nodes, so all nodes are checked before. */
 static bool check_records(ZoneVerify *v)
 {
     ZoneNode node;

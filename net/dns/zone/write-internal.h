@@ -9,7 +9,7 @@
 struct ZoneWriter {
     ZoneAbout about;
     ZoneOut *out;
-    uint64_t end;               /* of what is written, in the file */
+    uint64_t end;               /* in the file, of the octets written */
     uint64_t nodes;
     uint64_t rrsets;
     uint64_t records;
@@ -18,7 +18,7 @@ struct ZoneWriter {
     bool has_soa;
     uint8_t labels_max;
     DnsName last;
-    /* The nodes of the last name and of its ancestors, by labels. */
+    /* The nodes of the last name and of its ancestors, indexed by labels */
     uint32_t ref[DNS_LABELS_MAX + 1];
     uint32_t buckets;
     ZoneSpan section[ZONE_SECTIONS];
@@ -37,16 +37,18 @@ typedef struct ZoneGroup {
     size_t sigs_count;
 } ZoneGroup;
 
-/* The place of the next octet */
+/* The address of the next octet */
 static inline uint8_t *zone_writer_here(const ZoneWriter *w)
 {
     return w->out->base + w->end;
 }
 
-/* Room for @len octets behind the end; 0, or what grow() returns. */
+/*
+ * Ensure memory for @len octets behind the end.  Returns 0, or grow()'s error.
+ */
 int zone_writer_room(ZoneWriter *w, uint64_t len);
 
-/* An RRset of @owner behind the end; 0 or a negative errno. */
+/* Write an RRset of @owner behind the end.  Returns 0 or a negative errno. */
 int zone_writer_rrset(ZoneWriter *w, const DnsName *owner,
                       const ZoneGroup *group);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing a zone image: room behind what is written */
+/* Writing a zone image: memory behind the octets written */
 #include "net/dns/zone/write-internal.h"
 
 #define GROW_MIN        (1u << 20)

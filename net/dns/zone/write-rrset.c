@@ -17,7 +17,7 @@ static bool is_a_target(const ZoneWriter *w, const ZoneRecord *record,
            dns_name_within(name, &w->about.origin);
 }
 
-/* A target of @record, at @at; its node is looked up later. */
+/* Write a target of @record, at @at.  Its node is looked up later. */
 static void put_target(uint8_t *to, const DnsName *owner, uint32_t at,
                        const ZoneRecord *record, const DnsName *name)
 {

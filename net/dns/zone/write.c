@@ -3,16 +3,15 @@
  * Writing a zone image
  *
  * Theory of operation
- * ===================
  *
- * Nodes are appended as they come, and nothing else is kept of them than
- * where the ancestors of the last one are: what a parent must know of a child
- * (that it is a wildcard) is written into it then.  So a zone costs the memory
- * of its file, and the file may be one that is mapped.
+ * Nodes are appended as they come.  The writer only keeps the positions of the
+ * ancestors of the last node: if a child is a wildcard, its parent is updated
+ * at once.  So writing a zone takes the memory of its file, and the file may be
+ * mapped.
  *
- * In the end the nodes are gone through to make the hash and the order.  Then
- * the image can be read like any other, and the names that records refer to
- * are looked up in it (ZoneTarget).  The checksums come last.
+ * At the end a walk over the nodes makes the hash and the order.  After that
+ * the image can be read like any other, and the names that records refer to are
+ * looked up in it (ZoneTarget).  The checksums come last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ void zone_writer_wildcard(ZoneWriter *w)
     node_at(w, w->ref[w->last.labels])[ZONE_N_FLAGS] |= ZONE_NODE_WILDCARD;
 }
 
-/* The head of a node; zone_end_node() says how long it has become. */
+/* Write the head of a node; zone_end_node() writes its length. */
 static int begin_node(ZoneWriter *w, const DnsName *owner)
 {
     uint64_t offset = w->end - ZONE_PAGE;
@@ -94,7 +93,7 @@ static int put_empty_node(ZoneWriter *w, const DnsName *owner, uint8_t flags)
     return ret ? ret : end_node(w, w->ref[owner->labels], flags, 0);
 }
 
-/* Ancestors that are not there yet: RFC 4592 section 2.2.2. */
+/* Add the ancestors that are missing: RFC 4592 section 2.2.2. */
 static int put_non_terminals(ZoneWriter *w, const DnsName *owner,
                              unsigned common)
 {
@@ -122,7 +121,7 @@ static int go_to(ZoneWriter *w, const DnsName *owner)
     if (w->nodes && zone_name_compare(owner, &w->last, &common) <= 0) {
         return -EINVAL;
     }
-    /* The ancestors of a delta's node may be in the image below. */
+    /* For a delta, the ancestors may be in the image below it. */
     return w->about.is_delta ? 0 : put_non_terminals(w, owner, common);
 }
 
@@ -133,7 +132,7 @@ static uint16_t covered(const ZoneRecord *record)
     return record->rdlength < 2 ? 0 : record->rdata[0] << 8 | record->rdata[1];
 }
 
-/* RRSIG records are among the others by their own type: to the end of them. */
+/* Take the RRSIG records of a type; they are sorted among the other types. */
 static ZoneGroup take_sigs(const ZoneRecord *records, size_t count)
 {
     ZoneGroup all = { 0 };

@@ -2,7 +2,7 @@
 /*
  * Writing a zone image, node by node in canonical order
  *
- * The caller has sorted and checked the records; the writer makes the empty
+ * The caller has sorted and checked the records.  The writer makes the empty
  * non-terminals, the indexes and the checksums.
  */
 #ifndef NET_DNS_ZONE_WRITE_H
@@ -28,7 +28,7 @@ typedef struct ZoneAbout {
     uint64_t identity;          /* random */
     uint64_t made;              /* seconds since 1970 */
     uint64_t seed;              /* of the hash; random */
-    unsigned threads;           /* that finish a big image; 0 is 1 */
+    unsigned threads;           /* to finish a large image; 0 means 1 */
 } ZoneAbout;
 
 /* The memory that becomes the file */
@@ -36,50 +36,50 @@ typedef struct ZoneOut {
     uint8_t *base;              /* NULL at first */
     uint64_t room;
     /*
-     * Make @room octets or more of it, what is new as zeros; @base may move.
-     * Returns 0 or a negative errno, and then nothing has changed.
+     * Enlarge the memory to @room octets or more; new octets are 0, and @base
+     * may move.  Returns 0; or a negative errno, and nothing has changed.
      */
     int (*grow)(struct ZoneOut *out, uint64_t room);
 } ZoneOut;
 
 typedef struct ZoneWriter ZoneWriter;
 
-/** zone_writer_new: @about is copied, @out must outlive the writer. */
+/** zone_writer_new: @about is copied; @out must outlive the writer */
 ZoneWriter *zone_writer_new(const ZoneAbout *about, ZoneOut *out);
 
 void zone_writer_free(ZoneWriter *writer);
 
 /**
- * zone_writer_node: all records of one owner name, no two the same
+ * zone_writer_node: write all records of one owner name; all must differ
  *
- * Names come in canonical order (RFC 4034 section 6.1), the origin first, and
- * records in the order of their types; RRSIG records in that of the types that
- * they cover, for each of which there are others.  Without records the name is
- * an empty non-terminal.
+ * Names come in canonical order (RFC 4034 section 6.1), the origin first.
+ * Records come in the order of their types.  RRSIG records come in the order of
+ * the types that they cover; of each such type there are records.  A name
+ * without records is an empty non-terminal.
  *
- * Returns: 0; -EINVAL if that is not so, or a RDATA is not one of its type;
- * -EFBIG where the format's numbers end; or what grow() returns.
+ * Returns: 0; -EINVAL if the order is wrong or RDATA does not have the shape of
+ * its type; -EFBIG if the format's limits are exceeded; or grow()'s error.
  */
 int zone_writer_node(ZoneWriter *writer, const DnsName *owner,
                      const ZoneRecord *records, size_t count);
 
 /**
- * zone_writer_wildcard: the last node has a child "*"
+ * zone_writer_wildcard: note that the last node has a child "*"
  *
- * For deltas, where that may be in the image below; in others the writer sees
- * it by itself.
+ * This is for deltas, where the child may be in the image below.  In other
+ * images the writer notes it by itself.
  */
 void zone_writer_wildcard(ZoneWriter *writer);
 
-/** zone_writer_gone: in a delta, a name that the zone no longer has. */
+/** zone_writer_gone: in a delta, a name that the zone does not have any more */
 int zone_writer_gone(ZoneWriter *writer, const DnsName *owner);
 
 /**
- * zone_writer_finish: the indexes, the checksums, the header
- * @len: how much of @out is the file
+ * zone_writer_finish: write the indexes, the checksums and the header
+ * @len: set to the octets of @out that are the file
  *
- * Returns: 0; -EINVAL without a SOA record at the origin, unless it is a
- * delta; or as above.
+ * Returns: 0; -EINVAL if the origin has no SOA record, except in a delta; or as
+ * zone_writer_node().
  */
 int zone_writer_finish(ZoneWriter *writer, uint64_t *len);
 

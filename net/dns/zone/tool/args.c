@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Command lines: commands, their options, help, mistakes */
+/* Command lines: commands, options, help, error messages */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct Parser {
     char **words;
     size_t count;
     size_t at;
-    char **kept;            /* words that are no options */
+    char **kept;            /* the words that are not options */
     size_t kept_count;
 } Parser;
 
@@ -34,7 +34,7 @@ static void begin_complaint(const Parser *p)
 
 /* --- values --------------------------------------------------------------- */
 
-/* "64M" is 67108864.  Returns: false if it is no number of that kind. */
+/* Read a number; "64M" is 67108864.  Returns: false if the text is not one. */
 static bool read_number(const char *text, bool is_size, uint64_t *number)
 {
     static const char units[] = "KMGT";
@@ -125,7 +125,7 @@ static int take_value(const Parser *p, const ArgOption *o, const char *value)
 
 /* --- words ---------------------------------------------------------------- */
 
-/* "--name", "--name=value", "-n": which option, and the value if it has one. */
+/* Find the option of "--name", "--name=value" or "-n", and its value if any. */
 static const ArgOption *find_in(const ArgOption *options, const char *word,
                                 const char **value)
 {

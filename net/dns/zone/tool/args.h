@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Command lines: commands, their options, help, mistakes */
+/* Command lines: commands, options, help, error messages */
 #ifndef NET_DNS_ZONE_TOOL_ARGS_H
 #define NET_DNS_ZONE_TOOL_ARGS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exit codes, as those of the command vmmnet */
+/* Exit codes, the same as of the command vmmnet */
 enum {
     EXIT_DONE = 0,
     EXIT_CANNOT = 1,        /* and nothing is changed */
@@ -30,10 +30,10 @@ typedef struct ArgOption {
     const char *value;      /* "SIZE", for the help; NULL for a flag */
     const char *help;
     void *to;
-    uint64_t least;         /* of sizes and numbers */
+    uint64_t least;         /* bounds of sizes and numbers */
     uint64_t most;
     const char *const *choices;     /* ends with NULL */
-    bool *given;            /* NULL, or set if the option is there */
+    bool *given;            /* NULL, or set if the option was given */
 } ArgOption;
 
 typedef struct ArgCommand {
@@ -41,29 +41,32 @@ typedef struct ArgCommand {
     const char *usage;      /* "ZONE FILE... [-o IMAGE]" */
     const char *summary;    /* one line */
     const char *text;       /* further paragraphs, or NULL */
-    const ArgOption *options;   /* ends with one without a name */
-    const ArgOption *shared;    /* further ones, or NULL */
-    size_t least;           /* other words than options */
+    const ArgOption *options;   /* ends with an option without a name */
+    const ArgOption *shared;    /* more options, or NULL */
+    size_t least;           /* words that are not options */
     size_t most;            /* 0: no limit */
     /* Returns: an exit code. */
     int (*run)(char **words, size_t count);
 } ArgCommand;
 
 /**
- * args_run: take the words behind the command and run it
+ * args_run: parse the words behind the command and run the command
  * @program: for messages
  *
- * Options may stand anywhere, "--" ends them.
+ * Options may be anywhere; "--" ends them.
  *
  * Returns: the exit code.
  */
 int args_run(const char *program, const ArgCommand *command, char **words,
              size_t count);
 
-/** args_help: of a command, to standard output. */
+/** args_help: print the help of a command */
 void args_help(const char *program, const ArgCommand *command);
 
-/** args_flush: standard output; EXIT_CANNOT, and said why, if it failed. */
+/**
+ * args_flush: flush standard output.  Returns: @code; on failure prints a
+ * message and returns EXIT_CANNOT.
+ */
 int args_flush(int code);
 
 #endif /* NET_DNS_ZONE_TOOL_ARGS_H */

@@ -3,11 +3,10 @@
  * From sorted runs to the nodes of an image
  *
  * Theory of operation
- * ===================
  *
- * One thread merges the runs, puts the records of each name together and
- * checks them; another one writes them into the image.  Batches of nodes go
- * from the one to the other and, empty, back.
+ * One thread merges the runs, collects the records of each name and checks
+ * them.  Another thread writes the nodes into the image.  Batches of nodes pass
+ * from the first to the second, and return empty.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 
 #define BATCHES     8
 
-/* Batches that wait for a thread; there is room for all. */
+/* Batches that wait for a thread; the queue has room for all */
 typedef struct Queue {
     Batch *batch[BATCHES];
     unsigned first;
@@ -34,19 +33,19 @@ typedef struct Builder {
     Queue full;
     Queue empty;
     bool no_more;
-    int failed;                 /* what the writer has met */
-    /* of the thread that merges */
+    int failed;                 /* the error of the writer */
+    /* Used by the thread that merges */
     Batch *batch;
     uint8_t key[ZONE_KEY_MAX];
-    int key_len;                /* of the node that is open; -1: none is */
-    /* of the one that writes */
+    int key_len;                /* of the open node; -1: no node is open */
+    /* Used by the thread that writes */
     ZoneRecord *records;
     size_t room;
 } Builder;
 
 /* --- queues --------------------------------------------------------------- */
 
-/* Caller holds the lock. */
+/* The caller holds the lock. */
 static void push(Queue *queue, Batch *batch)
 {
     queue->batch[(queue->first + queue->count++) % BATCHES] = batch;
@@ -83,7 +82,7 @@ static Batch *wait_for_empty(Builder *b)
     return batch;
 }
 
-/* Returns: NULL when there are no more. */
+/* Returns: NULL behind the last one. */
 static Batch *wait_for_full(Builder *b)
 {
     Batch *batch = NULL;
@@ -219,7 +218,7 @@ static int take_bundle(Builder *b, const Bundle *bundle)
     return batch_bundle(b->batch, bundle, is_new);
 }
 
-/* An origin without records must be told as well. */
+/* Report an origin without records. */
 static void miss_origin(Builder *b)
 {
     char origin[DNS_PRINT_NAME_MAX];

@@ -13,15 +13,16 @@ typedef struct Build {
     const ZoneRules *rules;
     const Runs *runs;
     ZoneWriter *writer;
-    Places *places;             /* of NS, MX and SRV records */
-    Report *report;             /* what is wrong with the zone */
+    Places *places;             /* of the NS, MX and SRV records */
+    Report *report;             /* for faults of the zone */
     Progress *progress;
 } Build;
 
 /**
  * build_nodes: merge, settle, check and write
  *
- * With an error in the report nothing more is written, but all is checked.
+ * After an error in the report nothing more is written, but the checks
+ * continue.
  *
  * Returns: 0 or a negative errno.
  */

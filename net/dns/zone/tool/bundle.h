@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records as they are sorted: bundles of one owner name each
+ * Bundles: records in the form that is sorted, one owner name in each
  *
- * A master file has the records of a name one behind the other, mostly.  Those
- * are sorted as one, by a key of the name that memcmp() compares.
+ * In a master file the records of a name mostly follow each other.  They are
+ * sorted as one bundle, by a key of the name that memcmp() compares.
  */
 #ifndef NET_DNS_ZONE_TOOL_BUNDLE_H
 #define NET_DNS_ZONE_TOOL_BUNDLE_H
@@ -19,13 +19,13 @@
 #define BUNDLE_LONG     (64u << 10)
 #define BUNDLE_MAX      (BUNDLE_LONG + (68u << 10))
 
-/* The place in which a record was read */
+/* The place where a record was read */
 typedef struct ZonePlace {
     uint32_t line;
     uint16_t file;              /* index in the report's table of files */
 } ZonePlace;
 
-/* One record of a bundle, at any address */
+/* One record of a bundle; its address may be unaligned */
 typedef struct __attribute__((packed)) Bundled {
     uint32_t ttl;
     uint32_t line;
@@ -36,13 +36,13 @@ typedef struct __attribute__((packed)) Bundled {
 } Bundled;
 
 typedef struct Bundle {
-    uint32_t len;               /* all of it, a multiple of BUNDLE_ALIGN */
+    uint32_t len;               /* of the bundle, a multiple of BUNDLE_ALIGN */
     uint32_t count;             /* records */
-    uint32_t piece;             /* of the input, in its order */
+    uint32_t piece;             /* number of the piece of the input */
     uint16_t key_len;
     uint8_t name_len;
     uint8_t labels;
-    uint8_t octets[];           /* the key, the name in wire form, records */
+    uint8_t octets[];           /* the key, the wire name, the records */
 } Bundle;
 
 static inline const uint8_t *bundle_name(const Bundle *bundle)
@@ -55,7 +55,7 @@ static inline const uint8_t *bundle_records(const Bundle *bundle)
     return bundle_name(bundle) + bundle->name_len;
 }
 
-/** bundle_prefix: the first eight octets of a key, to be compared at once. */
+/** bundle_prefix: the first eight octets of a key, for a fast comparison */
 static inline uint64_t bundle_prefix(const Bundle *bundle)
 {
     uint8_t first[8] = { 0 };
@@ -66,7 +66,7 @@ static inline uint64_t bundle_prefix(const Bundle *bundle)
     return be64toh(prefix);
 }
 
-/** bundle_compare: the order of two names, as memcmp() has it. */
+/** bundle_compare: the order of the names of two bundles, as memcmp() */
 static inline int bundle_compare(const Bundle *a, const Bundle *b)
 {
     unsigned least = a->key_len < b->key_len ? a->key_len : b->key_len;

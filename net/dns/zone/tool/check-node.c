@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of the records of one name, as named-checkzone makes them */
+/* Checks of the records of one name, the same as those of named-checkzone */
 #include <inttypes.h>
 
 #include "net/dns/text/print.h"
@@ -16,7 +16,7 @@ typedef struct Look {
     const BatchNode *node;
     Report *report;
     DnsName name;
-    char owner[DNS_PRINT_NAME_MAX];     /* empty until it is needed */
+    char owner[DNS_PRINT_NAME_MAX];     /* empty until it is used */
 } Look;
 
 static const Bundled *record_at(const Look *look, size_t index)
@@ -56,7 +56,7 @@ static void tell_name(Look *look, const Bundled *record, const DnsName *name,
 
 /* --- which records may be together ---------------------------------------- */
 
-/* Types that may be beside a CNAME: RFC 4035 section 2.5, and RFC 2535's. */
+/* May the type be beside a CNAME?  RFC 4035 section 2.5, and RFC 2535 */
 static bool may_be_with_cname(uint16_t type)
 {
     return type == DNS_TYPE_CNAME || type == DNS_TYPE_RRSIG ||
@@ -135,7 +135,7 @@ static void check_wildcard(Look *look, const Bundled *record)
     }
 }
 
-/* The first record of an RRset, and those behind it. */
+/* Check the RRset whose first record is at @index. */
 static void check_rrset(Look *look, size_t index, bool is_apex)
 {
     const Bundled *record = record_at(look, index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of the records of one name, as named-checkzone makes them */
+/* Checks of the records of one name, the same as those of named-checkzone */
 #ifndef NET_DNS_ZONE_TOOL_CHECK_NODE_H
 #define NET_DNS_ZONE_TOOL_CHECK_NODE_H
 
@@ -11,9 +11,10 @@ typedef struct ZoneRules {
 } ZoneRules;
 
 /**
- * check_settled_node: a node that is settled
+ * check_settled_node: check a node that batch_settle() has completed
  *
- * An error is what BIND does not load a zone with; all else is a warning.
+ * Reports an error if BIND would not load the zone, and a warning for any other
+ * fault.
  */
 void check_settled_node(const ZoneRules *rules, const Batch *batch,
                 const BatchNode *node, Report *report);

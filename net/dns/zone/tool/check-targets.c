@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names that NS, MX and SRV records refer to: have they addresses? */
+/* Do the names in NS, MX and SRV records have addresses? */
 #include "net/dns/text/print.h"
 #include "net/dns/text/types.h"
 #include "net/dns/zone/find.h"
@@ -8,7 +8,7 @@
 #include "net/packet/octets.h"
 
 #define RR_HEAD     12
-#define RR_LENGTH   10      /* where RDLENGTH is */
+#define RR_LENGTH   10      /* offset of RDLENGTH */
 
 typedef struct Walk {
     ZoneImage *image;
@@ -16,7 +16,7 @@ typedef struct Walk {
     Places *places;
     Report *report;
     bool has_dname;
-    DnsName covers;             /* last delegation or DNAME; len 0: none yet */
+    DnsName covers;             /* the last delegation or DNAME; len 0: none */
 } Walk;
 
 /* A record that refers to a name of the zone */
@@ -60,7 +60,7 @@ static const char *lacks(const ZoneNode *node)
            : "has no address: add an A or AAAA record";
 }
 
-/* A name at or below a delegation: glue. */
+/* The complaint about a name at or below a delegation, which needs glue */
 static const char *lacks_glue(const Reference *r)
 {
     DnsName owner = { r->node->name_len, r->node->labels, { 0 } };
@@ -96,7 +96,7 @@ static const char *fault_of(Walk *walk, const Reference *r, bool is_apex)
     }
 }
 
-/* Only the zone's own servers are worth an error: BIND loads the others. */
+/* Only a fault of the zone's own NS is an error: BIND loads the others. */
 static void check(Walk *walk, const Reference *r)
 {
     bool is_apex = r->node->labels == walk->image->origin.labels;
@@ -141,8 +141,8 @@ static void check_rrset(Walk *walk, const ZoneNode *node,
 }
 
 /*
- * Names below a delegation or a DNAME are hidden, and so is all but NS at a
- * delegation.  They follow it in the order of the image.
+ * Names below a delegation or a DNAME are hidden.  At a delegation only NS is
+ * visible.  In the order of the image they follow the delegation.
  */
 static bool is_below(Walk *walk, const ZoneNode *node)
 {

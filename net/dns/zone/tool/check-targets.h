@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names that NS, MX and SRV records refer to: have they addresses? */
+/* Do the names in NS, MX and SRV records have addresses? */
 #ifndef NET_DNS_ZONE_TOOL_CHECK_TARGETS_H
 #define NET_DNS_ZONE_TOOL_CHECK_TARGETS_H
 
@@ -9,10 +9,10 @@
 #include "net/dns/zone/tool/report.h"
 
 /**
- * check_targets: those within the zone, as named-checkzone -i local does
+ * check_targets: check the names within the zone, as named-checkzone -i local
  * @places: of all such records, in the order of the image; rewound
  *
- * Names outside the zone are not looked up: that is a resolver's work.
+ * Names outside the zone are not looked up, as that takes a resolver.
  */
 void check_targets(ZoneImage *image, Places *places, Report *report,
                    Progress *progress);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A part of the input in memory, to be sorted */
+/* A part of the input in memory, which is sorted */
 #include <sys/mman.h>
 
 #include "net/dns/zone/tool/chunk.h"
 
-#define SMALL   12      /* entries that are sorted by insertion */
+#define SMALL   12      /* so many entries: sort by insertion */
 
 bool chunk_init(Chunk *chunk, size_t size)
 {
@@ -149,8 +149,8 @@ static void insert(const Chunk *chunk, ChunkEntry *e, size_t count)
 }
 
 /*
- * The first half waits in the scratch.  What is in order already, as a zone
- * that was transferred or printed is, costs one comparison.
+ * The first half waits in the scratch memory.  Input that is in order, for
+ * example a zone that was transferred or printed, takes one comparison.
  */
 static void merge_sort(const Chunk *chunk, ChunkEntry *e, size_t count,
                        ChunkEntry *scratch)
@@ -177,7 +177,7 @@ void chunk_sort(Chunk *chunk, ChunkEntry *scratch)
 {
     ChunkEntry *e = chunk->entries;
 
-    /* They grew downwards: the last one is first. */
+    /* The entries grew downwards, so the last one is first: reverse them. */
     for (size_t i = 0; i < chunk->count / 2; i++) {
         ChunkEntry other = e[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A part of the input in memory, to be sorted */
+/* A part of the input in memory, which is sorted */
 #ifndef NET_DNS_ZONE_TOOL_CHUNK_H
 #define NET_DNS_ZONE_TOOL_CHUNK_H
 
@@ -12,17 +12,17 @@
 
 typedef struct ChunkEntry {
     uint64_t prefix;            /* bundle_prefix() */
-    uint64_t at;                /* of the bundle in the chunk */
+    uint64_t at;                /* offset of the bundle in the chunk */
 } ChunkEntry;
 
-/* Bundles grow from the beginning, entries from the end. */
+/* Bundles grow from the start of the memory, entries from its end. */
 typedef struct Chunk {
     uint8_t *base;
     size_t size;
     size_t used;
-    ChunkEntry *entries;        /* in the order of names when sorted */
+    ChunkEntry *entries;        /* after sorting in the order of names */
     size_t count;
-    Bundle *open;               /* that records are added to; NULL: none */
+    Bundle *open;               /* the bundle to add to; NULL: none */
 } Chunk;
 
 typedef struct ChunkRecord {
@@ -35,16 +35,16 @@ typedef struct ChunkRecord {
     uint16_t rdlength;
 } ChunkRecord;
 
-/** chunk_init: @size is CHUNK_MIN or more.  Returns: false without memory. */
+/** chunk_init: @size is at least CHUNK_MIN.  Returns: false without memory */
 bool chunk_init(Chunk *chunk, size_t size);
 
 void chunk_destroy(Chunk *chunk);
 
-/** chunk_clear: for what comes next; its memory is kept. */
+/** chunk_clear: remove all entries and keep the memory */
 void chunk_clear(Chunk *chunk);
 
 /**
- * chunk_add: one record more
+ * chunk_add: add a record
  * @above: labels that all owners have in common
  *
  * Returns: false if the chunk is full, and nothing has changed.
@@ -52,12 +52,12 @@ void chunk_clear(Chunk *chunk);
 bool chunk_add(Chunk *chunk, const ChunkRecord *record, unsigned above);
 
 /**
- * chunk_sort: entries into the order of names, equal ones as they came
- * @scratch: room for half of the entries, rounded up
+ * chunk_sort: sort entries by name; equal names keep their order
+ * @scratch: memory for half of the entries, rounded up
  */
 void chunk_sort(Chunk *chunk, ChunkEntry *scratch);
 
-/** chunk_close: no record is added to the bundle that is open. */
+/** chunk_close: close the open bundle, so that no record is added to it */
 void chunk_close(Chunk *chunk);
 
 static inline const Bundle *chunk_bundle(const Chunk *chunk, size_t index)

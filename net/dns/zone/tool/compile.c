@@ -17,7 +17,7 @@
 
 static const char *output_path;
 
-/* "example.net.vzi", and for the root "root.vzi" */
+/* "example.net.vzi"; for the root zone "root.vzi" */
 static char *default_path(const char *zone)
 {
     size_t len = strlen(zone);

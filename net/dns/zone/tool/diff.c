@@ -18,7 +18,7 @@ static bool json;
 static bool brief;
 static bool ignore_soa;
 
-/* One of the two images, and where the walk is in it */
+/* One of the two images, and the position of the walk in it */
 typedef struct Side {
     ImageFile file;
     char sign;
@@ -75,7 +75,7 @@ static void first_record(Side *side, bool are_sigs)
     next_record(side);
 }
 
-/* The order of records; those that differ only in TTL or in case are two. */
+/* The order of records.  Records that differ in TTL or case are different. */
 static int compare_records(const Side *old, const Side *new)
 {
     const ZoneRecord *a = &old->record, *b = &new->record;
@@ -134,7 +134,7 @@ static void next_rrset(Side *side)
              side->rrset.type == DNS_TYPE_SOA);
 }
 
-/* Octets are the same: so are records, as the owners have equal lengths. */
+/* Equal octets mean equal records, as the owners have the same length. */
 static bool are_same_octets(const ZoneRrset *a, const ZoneRrset *b)
 {
     return a->len == b->len && a->sigs_len == b->sigs_len &&

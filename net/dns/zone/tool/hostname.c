@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of hosts and mailboxes, and names that were meant to be addresses */
+/* Host names, mailbox names, and addresses in the place of names */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ bool name_is_host(const DnsName *name)
 
 bool name_is_host_owner(const DnsName *name)
 {
-    /* Active Directory's global catalog, as BIND takes it. */
+    /* The global catalog of Active Directory, which BIND allows. */
     static const uint8_t catalog[] = "\2gc\6_msdcs";
     size_t len = sizeof(catalog) - 1;
     const uint8_t *at = name->wire;

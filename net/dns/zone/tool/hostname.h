@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of hosts and mailboxes, and names that were meant to be addresses */
+/* Host names, mailbox names, and addresses in the place of names */
 #ifndef NET_DNS_ZONE_TOOL_HOSTNAME_H
 #define NET_DNS_ZONE_TOOL_HOSTNAME_H
 
@@ -10,31 +10,31 @@
 /**
  * name_is_host: letters, digits and hyphens (RFC 952, RFC 1123 section 2.1)
  *
- * The root is one as well: "no such host" (RFC 7505).
+ * The root is valid as well: it means "no such host" (RFC 7505).
  */
 bool name_is_host(const DnsName *name);
 
 /**
- * name_is_host_owner: may it own an address?
+ * name_is_host_owner: may the name own an address?
  *
- * That of a host, or of a wildcard for hosts, or gc._msdcs of a domain.
+ * It must be a host name, a wildcard for host names, or gc._msdcs of a domain.
  */
 bool name_is_host_owner(const DnsName *name);
 
-/** name_is_mailbox: any first label, then a host. */
+/** name_is_mailbox: any first label, then a host name */
 bool name_is_mailbox(const DnsName *name);
 
 /**
- * name_is_address: somebody wrote an address where a name belongs
+ * name_is_address: did the author write an address where a name belongs?
  *
- * "192.0.2.1" alone or below @origin.
+ * Finds "192.0.2.1", alone or below @origin.
  */
 bool name_is_address(const DnsName *name, const DnsName *origin);
 
-/** name_has_wildcard_inside: a label "*" that is not the first one. */
+/** name_has_wildcard_inside: is a label other than the first one "*"? */
 bool name_has_wildcard_inside(const DnsName *name);
 
-/** name_is_reverse: below in-addr.arpa or ip6.arpa? */
+/** name_is_reverse: is the name below in-addr.arpa or ip6.arpa? */
 bool name_is_reverse(const DnsName *name);
 
 #endif /* NET_DNS_ZONE_TOOL_HOSTNAME_H */

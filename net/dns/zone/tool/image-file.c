@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An image that lies in a file */
+/* An image in a file */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

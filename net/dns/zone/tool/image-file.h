@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An image that lies in a file */
+/* An image in a file */
 #ifndef NET_DNS_ZONE_TOOL_IMAGE_FILE_H
 #define NET_DNS_ZONE_TOOL_IMAGE_FILE_H
 
@@ -16,9 +16,9 @@ typedef struct ImageFile {
 
 /**
  * image_file_open: map the file and open the image
- * @why: a sentence that begins with the path, if it fails
+ * @why: on failure a sentence that begins with the path
  *
- * Returns: false then.
+ * Returns: false on failure.
  */
 bool image_file_open(ImageFile *file, const char *path,
                      char why[IMAGE_FAULT_MAX]);
@@ -26,17 +26,17 @@ bool image_file_open(ImageFile *file, const char *path,
 void image_file_close(ImageFile *file);
 
 /**
- * image_file_is_one: does the file begin as an image does?
+ * image_file_is_one: does the file begin like an image?
  *
  * Returns: 1, 0, or a negative errno.
  */
 int image_file_is_one(const char *path);
 
-/** image_file_fault: the sentence for a fault of the image. */
+/** image_file_fault: make the sentence for a fault of the image */
 void image_file_fault(const char *path, const ZoneFault *fault,
                       char why[IMAGE_FAULT_MAX]);
 
-/** image_file_damaged: the sentence for an image that has failed in use. */
+/** image_file_damaged: make the sentence for an image that failed during use */
 void image_file_damaged(const ImageFile *file, char why[IMAGE_FAULT_MAX]);
 
 #endif /* NET_DNS_ZONE_TOOL_IMAGE_FILE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings in JSON, RFC 8259, and refusals */
+/* JSON strings, RFC 8259, and error messages */
 #include <stdarg.h>
 
 #include "net/dns/zone/tool/commands.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings in JSON, RFC 8259, and refusals */
+/* JSON strings, RFC 8259, and error messages */
 #ifndef NET_DNS_ZONE_TOOL_JSON_H
 #define NET_DNS_ZONE_TOOL_JSON_H
 
@@ -7,15 +7,16 @@
 #include <stdio.h>
 
 /**
- * json_string: in quotes, with its escapes
+ * json_string: write a string in quotes, with escapes
  *
- * Octets that are not ASCII, which paths can have, are taken for Latin-1, so
- * that the output is JSON whatever they are.
+ * Octets that are not ASCII, which paths may have, are treated as Latin-1, so
+ * that the output is always valid JSON.
  */
 void json_string(FILE *out, const char *text);
 
 /**
- * refuse: "vmmnet-zone COMMAND: ..." to standard error, or {"error": "..."}
+ * reject: print "vmmnet-zone COMMAND: ..." to standard error, or {"error":
+ * "..."}
  *
  * Returns: EXIT_CANNOT.
  */

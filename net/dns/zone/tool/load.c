@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Master files into sorted runs
+ * From master files to sorted runs
  *
  * Theory of operation
- * ===================
  *
- * Each thread takes the next piece of the file, parses it and puts its records
- * into a feed of its own; what they share is the file, the runs and the report.
- * A file that cannot be cut, or is a pipe, is read by one thread.
+ * Each thread takes the next piece of the file, parses it, and adds its records
+ * to a feed of its own.  The threads share the file, the runs and the report.
+ * A pipe, or a file that cannot be cut into pieces, is read by one thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,18 +20,18 @@
 #include "net/dns/zone/tool/pieces.h"
 
 #define STANDARD_INPUT  "-"
-#define ERRORS_MAX      1000000     /* the report has a limit of its own */
+#define ERRORS_MAX      1000000     /* the report has its own limit */
 
-/* One thread's own */
+/* The state of one thread */
 typedef struct Reader {
     const Load *load;
     const DnsMasterOptions *options;
     Pieces *pieces;
     uint32_t piece;
-    const char *path;           /* the last one that a record had */
-    uint16_t file;              /* its index */
+    const char *path;           /* of the last record */
+    uint16_t file;              /* the index of path */
     Feed feed;
-    int failed;                 /* negative errno; mistakes are not meant */
+    int failed;                 /* negative errno; not for faults of the zone */
 } Reader;
 
 /* --- records and mistakes ------------------------------------------------- */
@@ -107,7 +106,7 @@ static const DnsMasterOps ops = {
 
 /* --- one file ------------------------------------------------------------- */
 
-/* Mistakes are in the report, and are no failure here. */
+/* A fault of the zone is in the report, and is not an error here. */
 static int note(Reader *reader, int ret)
 {
     if (ret == -ENOMEM) {
@@ -155,7 +154,7 @@ static int join_all(Reader *readers, pthread_t *threads, unsigned count)
     return ret;
 }
 
-/* The caller is the first of the threads. */
+/* The caller is one of the threads. */
 static int read_by_all(Reader *readers, unsigned count, Pieces *pieces)
 {
     pthread_t threads[count];

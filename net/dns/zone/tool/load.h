@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Master files into sorted runs, by all threads */
+/* From master files to sorted runs, by all threads */
 #ifndef NET_DNS_ZONE_TOOL_LOAD_H
 #define NET_DNS_ZONE_TOOL_LOAD_H
 
@@ -15,20 +15,20 @@ typedef struct Load {
     bool has_default_ttl;
     uint32_t default_ttl;
     Runs *runs;
-    Report *report;             /* what is wrong with the files */
+    Report *report;             /* for faults of the files */
     Progress *progress;
 } Load;
 
-/** load_octets: of the files, as far as that can be known */
+/** load_octets: the size of the files, as far as it is known */
 uint64_t load_octets(const Load *load);
 
 /**
- * load_files: all of them, one behind the other
+ * load_files: read all files one after the other
  *
- * Mistakes go to the report.
+ * Faults of the files are reported.
  *
- * Returns: 0, also with mistakes; or a negative errno of what has nothing to
- * do with the zone, such as memory or the disk for the runs.
+ * Returns: 0, even with faults in the files; or a negative errno for other
+ * errors, such as no memory or a full disk.
  */
 int load_files(const Load *load);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An image in memory from master files: one step behind the other */
+/* From master files to an image in memory: the sequence of steps */
 #include <errno.h>
 #include <sched.h>
 #include <sys/random.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An image in memory from master files, whoever wants it */
+/* From master files to an image in memory */
 #ifndef NET_DNS_ZONE_TOOL_MAKE_H
 #define NET_DNS_ZONE_TOOL_MAKE_H
 
@@ -15,13 +15,13 @@ typedef struct Make {
     uint64_t memory;            /* octets, for sorting */
     bool has_default_ttl;
     uint32_t default_ttl;
-    const char *dir;            /* for files of what does not fit there */
+    const char *dir;            /* for temporary files */
     Report *report;
     Progress *progress;
     ZoneOut *out;
 } Make;
 
-/* The result */
+/* The result of make_image() */
 typedef struct Made {
     uint64_t len;               /* octets of the image */
     uint64_t nodes;
@@ -32,18 +32,18 @@ typedef struct Made {
 
 extern const ProgressStep make_steps[];
 
-/** make_thread_count: as many as there are processors to use */
+/** make_thread_count: the number of processors that may be used */
 unsigned make_thread_count(void);
 
-/** make_memory: a quarter of what the machine has, RUNS_MEMORY_MIN or more */
+/** make_memory: a quarter of the machine's memory, at least RUNS_MEMORY_MIN */
 uint64_t make_memory(void);
 
 /**
  * make_image: read, sort, check and write
  *
- * Mistakes go to the report; if one is an error, there is no image.
+ * Faults of the zone are reported; if one is an error, there is no image.
  *
- * Returns: 0 or a negative errno of what has nothing to do with the zone.
+ * Returns: 0, or a negative errno for errors that are not faults of the zone.
  */
 int make_image(const Make *make, Made *made);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All runs as one: a heap of them, the one with the first name on top */
+/* All runs as one: a heap, whose top is the run with the first name */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "net/dns/zone/tool/merge.h"
 
-/* Of the memory, for buffers of runs in the file, when chunks need no more. */
+/* Memory for the buffers of runs in the file, if the chunks leave no more */
 #define BUFFER_MIN      (256u << 10)
 #define BUFFER_MAX      (8u << 20)
 
@@ -24,7 +24,7 @@ static void go_to_entry(Source *source)
     source->next++;
 }
 
-/* Octets of the run from source->next on: all that fit into the buffer. */
+/* Read octets of the run from source->next on, as many as fit the buffer. */
 static int refill(const Merge *merge, Source *source)
 {
     uint64_t left = source->run->len - source->read;
@@ -91,7 +91,7 @@ static bool is_before(const Source *a, const Source *b)
     if (a->bundle->piece != b->bundle->piece) {
         return a->bundle->piece < b->bundle->piece;
     }
-    /* A piece is one thread's, whose runs are in order. */
+    /* One thread read a piece, so the runs of a piece are in order. */
     return a < b;
 }
 

@@ -7,9 +7,10 @@
 
 typedef struct Source {
     const Run *run;
-    const Bundle *bundle;       /* the first that is left; NULL: none is */
+    const Bundle *bundle;       /* the next one; NULL: no more */
     uint64_t prefix;
-    size_t next;                /* entry of the chunk; or where in the buffer */
+    /* entry of the chunk; or offset in the buffer */
+    size_t next;
     uint8_t *buffer;            /* of a run in the file */
     size_t held;                /* octets in the buffer */
     uint64_t read;              /* octets of the run that were read */
@@ -21,22 +22,22 @@ typedef struct Merge {
     Source **heap;
     size_t sources;
     size_t heaped;
-    size_t buffer_len;          /* of each run in the file */
+    size_t buffer_len;          /* for each run in the file */
     bool begun;
 } Merge;
 
-/** merge_init: @runs are complete and outlive it.  0 or a negative errno. */
+/** merge_init: @runs are complete and must outlive it; 0 or a negative errno */
 int merge_init(Merge *merge, const Runs *runs);
 
 void merge_destroy(Merge *merge);
 
 /**
- * merge_next: the next bundle
+ * merge_next: read the next bundle
  *
- * Those of one name come in the order of the input.
+ * Bundles with the same name come in the order of the input.
  *
- * Returns: 1, and *bundle is good up to the next call; 0 at the end; or a
- * negative errno.
+ * Returns: 1, and *bundle is valid until the next call; 0 behind the last
+ * bundle; or a negative errno.
  */
 int merge_next(Merge *merge, const Bundle **bundle);
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file that an image becomes
+ * The file of a new image
  *
  * Theory of operation
- * ===================
  *
- * The file is made without a name (O_TMPFILE), so whatever ends this program
- * leaves nothing behind.  Its room is allocated before it is mapped and
- * written: a full disk is an error of fallocate() and not a signal.  It gets a
- * name when it is on the disk.  link() does not replace a file, so it has
- * NAME.new for a moment, and rename() puts it into the old one's place.  Who
- * has locked the folder may take NAME.new away: it is of somebody who was
- * killed at that moment.
+ * The file is created without a name (O_TMPFILE), so it vanishes if this
+ * program is killed.  Its space is allocated before it is mapped and written,
+ * so a full disk is an error of fallocate() and not a signal.  The file gets a
+ * name after it has been written to the disk.  link() does not replace a file,
+ * so the name is NAME.new for a moment; then rename() replaces the old file.
+ * The folder is locked meanwhile.  A process that holds the lock may remove a
+ * NAME.new that it finds: a process was killed at that moment.
  *
- * File systems without O_TMPFILE have NAME.new all the time, and it stays if
- * the program is killed; the next one takes it away.
+ * On file systems without O_TMPFILE the name is NAME.new from the start.  It
+ * stays if the program is killed; the next program removes it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +65,7 @@ static int split_path(Output *output, const char *path)
     return *name ? 0 : -EISDIR;
 }
 
-/* Somebody else's file of this name is in use as long as it is locked. */
+/* If the file exists and is locked, another process uses it. */
 static int open_named(Output *output)
 {
     int fd = openat(output->dir, output->fresh,
@@ -110,7 +109,7 @@ int output_open(Output *output, const char *path)
                                                   : -errno;
 }
 
-/* Caller has locked the folder. */
+/* The caller has locked the folder. */
 static int give_name(Output *output)
 {
     char self[64];

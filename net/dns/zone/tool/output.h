@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file that an image becomes: all of it, or nothing
+ * The file of a new image: either all of it appears, or nothing
  *
- * It has no name until it is whole and on the disk; then it takes the place of
- * the old one at once.
+ * The file has no name until it is complete and on the disk.  Then it replaces
+ * the old file at once.
  */
 #ifndef NET_DNS_ZONE_TOOL_OUTPUT_H
 #define NET_DNS_ZONE_TOOL_OUTPUT_H
@@ -16,27 +16,27 @@ typedef struct Output {
     int dir;
     char *folder;
     char *name;                 /* in the folder */
-    char *fresh;                /* its name until it takes the other's place */
-    bool is_named;              /* it has that name already */
+    char *fresh;                /* its name until it replaces the old file */
+    bool is_named;              /* it has the name @fresh */
 } Output;
 
 /**
- * output_open: a file for @path, which need not exist
+ * output_open: create a file for @path, which need not exist
  *
- * Returns: 0 or a negative errno; output_close() is due in any case.
+ * Returns: 0 or a negative errno.  Call output_close() in both cases.
  */
 int output_open(Output *output, const char *path);
 
 /**
- * output_commit: the first @len octets of output->out, at @path for good
+ * output_commit: make the first @len octets of output->out the file @path
  *
- * They are on the disk when it returns, and so is the name.
+ * Contents and name are on the disk when it returns.
  *
- * Returns: 0 or a negative errno, and then the old file is in its place.
+ * Returns: 0; or a negative errno, and the old file is unchanged.
  */
 int output_commit(Output *output, uint64_t len);
 
-/** output_close: also removes what was not committed. */
+/** output_close: close the file, and remove it if it was not committed */
 void output_close(Output *output);
 
 #endif /* NET_DNS_ZONE_TOOL_OUTPUT_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A master file in pieces, each of which can be parsed on its own */
+/* A master file in pieces that can be parsed independently */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int make_room(Piece *piece, size_t room)
     return 0;
 }
 
-/* More of the file behind what the piece has. */
+/* Read more of the file behind the octets of the piece. */
 static int read_more(Pieces *pieces, Piece *piece)
 {
     size_t want = piece->len > READ_AT_ONCE ? piece->len : READ_AT_ONCE;
@@ -64,7 +64,7 @@ static int read_more(Pieces *pieces, Piece *piece)
     return ret;
 }
 
-/* The rest waits for the next piece. */
+/* Keep the rest for the next piece. */
 static int keep_rest(Pieces *pieces, Piece *piece, size_t len)
 {
     size_t rest = piece->len - len;

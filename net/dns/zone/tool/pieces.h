@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A master file in pieces, each of which can be parsed on its own */
+/* A master file in pieces that can be parsed independently */
 #ifndef NET_DNS_ZONE_TOOL_PIECES_H
 #define NET_DNS_ZONE_TOOL_PIECES_H
 
@@ -8,9 +8,9 @@
 #include "net/dns/text/master.h"
 
 typedef struct Piece {
-    DnsMasterState state;       /* as it begins */
-    uint32_t number;            /* of all files' */
-    char *text;                 /* the caller's to reuse, or to free */
+    DnsMasterState state;       /* at the start of the piece */
+    uint32_t number;            /* continues from file to file */
+    char *text;                 /* owned by the caller, who may reuse it */
     size_t len;
     size_t room;
 } Piece;
@@ -19,9 +19,9 @@ typedef struct Pieces {
     pthread_mutex_t lock;
     const DnsMasterOptions *options;
     int fd;
-    DnsMasterState state;       /* of what comes next */
+    DnsMasterState state;       /* at the start of the next piece */
     uint32_t number;
-    char *rest;                 /* read, but not given away */
+    char *rest;                 /* octets read but not returned yet */
     size_t rest_len;
     bool is_first;
     bool at_end;
@@ -29,8 +29,8 @@ typedef struct Pieces {
 } Pieces;
 
 /**
- * pieces_open: of a regular file
- * @fd: is the pieces' to close
+ * pieces_open: begin with a regular file
+ * @fd: pieces_close() closes it
  * @number: of the first piece
  */
 void pieces_open(Pieces *pieces, const DnsMasterOptions *options, int fd,
@@ -39,14 +39,13 @@ void pieces_open(Pieces *pieces, const DnsMasterOptions *options, int fd,
 void pieces_close(Pieces *pieces);
 
 /**
- * pieces_next: the next one, to whichever thread asks
+ * pieces_next: read the next piece; any thread may call it
  *
- * A piece is as long as it must be if none may begin (dns_master_split()) for a
- * while.
+ * A piece ends where the next one may begin (dns_master_split()), however far
+ * away that is.
  *
- * Returns: 1; 0 at the end; or a negative errno: -E2BIG for a first piece that
- * is so long that dns_master_read() had better have the file, in a bounded
- * memory.
+ * Returns: 1; 0 behind the last piece; or a negative errno.  -E2BIG: the first
+ * piece is very long, so use dns_master_read(), which takes bounded memory.
  */
 int pieces_next(Pieces *pieces, Piece *piece);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Places of records whose names are looked up when the image is whole */
+/* Places of records whose targets are looked up in the finished image */
 #include <errno.h>
 #include <unistd.h>
 

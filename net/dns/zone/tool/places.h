@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Places of records whose names are looked up when the image is whole
+ * Places of records whose targets are looked up in the finished image
  *
- * One place a record, in the order of the image, in a file without a name: the
- * kernel keeps it in memory as long as there is some.
+ * The places are in the order of the image, in a file without a name.  The
+ * kernel keeps it in memory as long as it can.
  */
 #ifndef NET_DNS_ZONE_TOOL_PLACES_H
 #define NET_DNS_ZONE_TOOL_PLACES_H
@@ -16,16 +16,16 @@ typedef struct Places {
     FILE *file;
 } Places;
 
-/** places_open: in the folder @dir.  0 or a negative errno. */
+/** places_open: create the file in @dir; 0 or a negative errno */
 int places_open(Places *places, const char *dir);
 
-/** places_add: the next one.  0 or a negative errno. */
+/** places_add: append a place; 0 or a negative errno */
 int places_add(Places *places, ZonePlace place);
 
-/** places_rewind: read from the first one.  0 or a negative errno. */
+/** places_rewind: start to read at the first place; 0 or a negative errno */
 int places_rewind(Places *places);
 
-/** places_next: of the next record; without a line behind the last. */
+/** places_next: the place of the next record; line 0 behind the last one */
 ZonePlace places_next(Places *places);
 
 void places_close(Places *places);

@@ -17,11 +17,12 @@ static bool relative;
 typedef struct Printer {
     const ZoneImage *image;
     Line line;
-    char owner[DNS_PRINT_NAME_MAX];     /* relative; empty once it was shown */
-    size_t owner_len;                   /* of the absolute one in the line */
+    /* relative; empty after it was printed */
+    char owner[DNS_PRINT_NAME_MAX];
+    size_t owner_len;                   /* of the absolute name in the line */
 } Printer;
 
-/* The labels below the origin, without the final dot; "@" for the origin. */
+/* The name relative to the origin, without the final dot; "@": the origin */
 static void take_owner(Printer *p, const ZoneNode *node)
 {
     DnsName own = line_owner(node);
@@ -56,7 +57,7 @@ static void put_line(void *opaque, const char *text, size_t len)
     putchar_unlocked('\n');
 }
 
-/* SOA is first, where other servers want it. */
+/* Print SOA first, as other servers require. */
 static void print_node(Printer *p, const ZoneNode *node)
 {
     ZoneCursor cursor;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How far a long command is, on standard error */
+/* The progress of a long command, on standard error */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 #define EVERY_MS        250     /* on a terminal */
 #define EVERY_LINE_MS   2000    /* elsewhere */
-#define QUIET_S         1.0     /* nothing is shown of what is over by then */
+#define QUIET_S         1.0     /* shorter commands show nothing */
 
 double progress_seconds(const Progress *progress)
 {
@@ -18,7 +18,7 @@ double progress_seconds(const Progress *progress)
            (now.tv_nsec - progress->begun.tv_nsec) / 1e9;
 }
 
-/* Caller holds the lock.  Returns: between 0 and 1. */
+/* The caller holds the lock.  Returns: the progress, 0 to 1. */
 static double so_far(const Progress *progress)
 {
     const ProgressStep *steps = progress->steps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How far a long command is, on standard error */
+/* The progress of a long command, on standard error */
 #ifndef NET_DNS_ZONE_TOOL_PROGRESS_H
 #define NET_DNS_ZONE_TOOL_PROGRESS_H
 
@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <time.h>
 
-/* A step of the command, and its share of the whole time */
+/* A step of the command, and its share of the total time */
 typedef struct ProgressStep {
     const char *name;           /* "reading" */
-    unsigned share;             /* of 100 */
+    unsigned share;             /* percent */
 } ProgressStep;
 
 typedef struct Progress {
@@ -21,7 +21,7 @@ typedef struct Progress {
     bool is_on;
     bool is_terminal;
     bool is_over;
-    atomic_uint_least64_t done; /* of the step; anybody adds to it */
+    atomic_uint_least64_t done; /* units done; any thread adds to it */
     uint64_t total;
     struct timespec begun;
     pthread_t thread;
@@ -29,10 +29,10 @@ typedef struct Progress {
     pthread_cond_t over;
 } Progress;
 
-/** progress_begin: @steps ends with one without a name. */
+/** progress_begin: @steps ends with a step without a name */
 void progress_begin(Progress *progress, const ProgressStep *steps, bool is_on);
 
-/** progress_step: go on to the next step, which has @total to do. */
+/** progress_step: begin the next step, of @total units */
 void progress_step(Progress *progress, uint64_t total);
 
 static inline void progress_add(Progress *progress, uint64_t done)
@@ -40,10 +40,10 @@ static inline void progress_add(Progress *progress, uint64_t done)
     atomic_fetch_add_explicit(&progress->done, done, memory_order_relaxed);
 }
 
-/** progress_end: nothing is shown any more. */
+/** progress_end: stop, and clear what is shown */
 void progress_end(Progress *progress);
 
-/** progress_seconds: since the beginning. */
+/** progress_seconds: the time since progress_begin() */
 double progress_seconds(const Progress *progress);
 
 #endif /* NET_DNS_ZONE_TOOL_PROGRESS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages on a zone, for people */
+/* Messages about a zone */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void report_destroy(Report *report)
     pthread_mutex_destroy(&report->lock);
 }
 
-/* Caller holds the lock.  Returns: 0, "the zone", without memory. */
+/* The caller holds the lock.  Returns: 0, "the zone", without memory. */
 static uint16_t find_or_add(Report *report, const char *path)
 {
     char **file;
@@ -60,7 +60,7 @@ uint16_t report_file(Report *report, const char *path)
 
 /* --- messages ------------------------------------------------------------- */
 
-/* Caller holds the lock. */
+/* The caller holds the lock. */
 static void add(Report *report, const Message *message, const char *text)
 {
     if (report->messages == report->room) {

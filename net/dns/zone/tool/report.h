@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages on a zone, for people: lines "FILE:LINE: error: ..."
+ * Messages about a zone: lines "FILE:LINE: error: ..."
  *
- * Threads find it at the same time and in any order.  It is shown at the end of
- * each step, in the order of the files and lines.
+ * Threads report at the same time and in any order.  The messages are shown at
+ * the end of each step, in the order of files and lines.
  */
 #ifndef NET_DNS_ZONE_TOOL_REPORT_H
 #define NET_DNS_ZONE_TOOL_REPORT_H
@@ -14,8 +14,8 @@
 
 #include "net/dns/zone/tool/bundle.h"
 
-#define REPORT_LIMIT    100     /* messages of a kind, unless told otherwise */
-#define REPORT_TEXT_MAX 3000    /* octets of a message: names can be long */
+#define REPORT_LIMIT    100     /* default, for each severity */
+#define REPORT_TEXT_MAX 3000    /* octets of a message; names may be long */
 
 typedef enum Severity {
     SEVERITY_WARNING,
@@ -25,54 +25,55 @@ typedef enum Severity {
 
 typedef struct Message {
     Severity severity;
-    ZonePlace place;            /* line 0: of the file, or of all */
-    uint32_t column;            /* 0: of the line */
-    uint64_t number;            /* in the order in which they came */
+    ZonePlace place;            /* line 0: the file; or the whole zone */
+    uint32_t column;            /* 0: the whole line */
+    uint64_t number;            /* in the order of arrival */
     char *text;
 } Message;
 
 typedef struct Report {
     pthread_mutex_t lock;
-    FILE *out;                  /* NULL: they are counted and kept only */
-    char **file;                /* [0] is the zone itself, without a place */
+    FILE *out;                  /* NULL: only count and keep the messages */
+    char **file;                /* [0] is the zone itself */
     size_t files;
     Message *message;
     size_t messages;
     size_t room;
-    size_t shown;               /* of the messages */
-    uint64_t limit;             /* of each severity */
+    size_t shown;               /* messages */
+    uint64_t limit;             /* for each severity */
     uint64_t count[SEVERITIES];
 } Report;
 
 /**
- * report_init: @zone is what messages without a file begin with
+ * report_init: begin a report
+ * @zone: the start of messages without a file
  * @limit: how many messages of each severity are shown
  */
 void report_init(Report *report, FILE *out, const char *zone, uint64_t limit);
 
 void report_destroy(Report *report);
 
-/** report_file: the index of a path in the table of files. */
+/** report_file: the index of a path in the table of files */
 uint16_t report_file(Report *report, const char *path);
 
-/** report_at: one message. */
+/** report_at: add a message */
 void report_at(Report *report, Severity severity, ZonePlace place,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/** report_column: one message with the column in the line. */
+/** report_column: add a message with a column of the line */
 void report_column(Report *report, Severity severity, ZonePlace place,
                    uint32_t column, const char *text);
 
-/** report_show: what has come since the last time. */
+/** report_show: show the messages since the last call */
 void report_show(Report *report);
 
-/** report_show_rest: that, and how many were not shown; at the very end. */
+/** report_show_rest: show the rest, and how many were omitted; at the end */
 void report_show_rest(Report *report);
 
-/** report_failed: was there an error? */
+/** report_failed: was an error reported? */
 bool report_failed(Report *report);
 
-/** report_is_full: are there as many errors as are shown? */
+/** report_is_full: has the number of errors reached the limit? */
 bool report_is_full(Report *report);
 
 #endif /* NET_DNS_ZONE_TOOL_REPORT_H */

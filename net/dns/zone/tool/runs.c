@@ -3,14 +3,13 @@
  * Sorted runs of the input
  *
  * Theory of operation
- * ===================
  *
- * A feed fills a chunk, sorts it and hands it over.  As long as all chunks fit
- * into the memory that may be used, they stay there, and a zone that fits is
- * never written to a disk but as its image.  Otherwise the chunk is written to
- * the file and filled anew, so nobody waits for anybody.
+ * A feed fills a chunk, sorts it and adds it to the runs.  As long as all
+ * chunks fit into the allowed memory, they stay there, and the only file that
+ * is written is the image.  Otherwise the chunk is written to a file and is
+ * filled again, so no thread waits for another.
  *
- * A fifth of the memory is for what sorting needs besides the chunks.
+ * One fifth of the memory is for what sorting takes besides the chunks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include "net/dns/zone/tool/runs.h"
 
 #define CHUNK_BEST      (64u << 20)
-#define CHUNKS_LEAST    4           /* for each feed */
+#define CHUNKS_LEAST    4           /* in each feed */
 
 void runs_init(Runs *runs, uint64_t memory, unsigned feeds, const char *dir)
 {
@@ -42,7 +41,7 @@ void runs_destroy(Runs *runs)
     pthread_mutex_destroy(&runs->lock);
 }
 
-/* Caller holds the lock.  Returns: NULL without memory. */
+/* The caller holds the lock.  Returns: NULL without memory. */
 static Run *add_run(Runs *runs)
 {
     if (runs->count == runs->room) {
@@ -59,7 +58,7 @@ static Run *add_run(Runs *runs)
     return &runs->run[runs->count++];
 }
 
-/* May this chunk stay in memory?  The runs get it then. */
+/* If this chunk may stay in memory, pass it to the runs. */
 static int keep(Feed *feed, bool *kept)
 {
     Runs *runs = feed->runs;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sorted runs of the input, in memory as far as it goes, then in a file
+ * Sorted runs of the input, in memory, and in a file if memory is short
  *
- * Each thread that reads input has a feed of its own; they share the runs.
+ * Each thread that reads input has a feed of its own; all share the runs.
  */
 #ifndef NET_DNS_ZONE_TOOL_RUNS_H
 #define NET_DNS_ZONE_TOOL_RUNS_H
@@ -14,7 +14,7 @@
 #define RUNS_MEMORY_MIN     (16u << 20)
 
 typedef struct Run {
-    Chunk chunk;                /* its base is NULL if the run is in the file */
+    Chunk chunk;                /* base is NULL if the run is in the file */
     uint64_t offset;
     uint64_t len;
 } Run;
@@ -28,7 +28,7 @@ typedef struct Runs {
     const char *dir;
     uint64_t memory;
     size_t chunk_size;
-    size_t kept_max;            /* runs that may stay in memory */
+    size_t kept_max;            /* limit of the runs in memory */
     size_t kept;
     uint64_t bundles;
     uint64_t records;
@@ -44,21 +44,21 @@ typedef struct Feed {
 } Feed;
 
 /**
- * runs_init: for @feeds feeds
+ * runs_init: begin the runs of @feeds feeds
  * @memory: octets that the runs may take; RUNS_MEMORY_MIN or more
- * @dir: of the file; it outlives the runs
+ * @dir: the folder of the file; must outlive the runs
  */
 void runs_init(Runs *runs, uint64_t memory, unsigned feeds, const char *dir);
 
 void runs_destroy(Runs *runs);
 
-/** feed_init: @above are the labels of the origin.  0 or -ENOMEM. */
+/** feed_init: @above is the labels of the origin; 0 or -ENOMEM */
 int feed_init(Feed *feed, Runs *runs, unsigned above);
 
-/** feed_add: one record within the origin.  0 or a negative errno. */
+/** feed_add: add a record within the origin; 0 or a negative errno */
 int feed_add(Feed *feed, const ChunkRecord *record);
 
-/** feed_finish: what is left becomes a run.  0 or a negative errno. */
+/** feed_finish: make a run of the remaining records; 0 or a negative errno */
 int feed_finish(Feed *feed);
 
 void feed_destroy(Feed *feed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From bundles to nodes: all records of a name, in order, each once */
+/* From bundles to nodes: sorted records of one name, without duplicates */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "net/dns/zone/tool/settle.h"
 
 #define BATCH_OCTETS    (512u << 10)
-#define FEW             16      /* items that are sorted by insertion */
+#define FEW             16      /* so many items: sort by insertion */
 
 Batch *batch_new(void)
 {
@@ -32,7 +32,7 @@ bool batch_is_full(const Batch *batch)
     return batch->used >= BATCH_OCTETS;
 }
 
-/* Make room for @count elements of @size in *@array.  0 or -ENOMEM. */
+/* Ensure room for @count elements of @size in *@array.  0 or -ENOMEM. */
 static int make_room(void *array, size_t *room, size_t count, size_t size)
 {
     void **at = array;
@@ -115,7 +115,7 @@ typedef struct Order {
     uint16_t rrclass;
 } Order;
 
-/* Records alone, without where they come from. */
+/* Compare the records, not their places. */
 static int compare_records(const Order *order, const Item *a, const Item *b)
 {
     const Bundled *left = batch_record(order->batch, a);
@@ -172,7 +172,7 @@ static uint16_t covered(const Bundled *record)
            record->rdata[0] << 8 | record->rdata[1] : 0;
 }
 
-/* Items from @first on that are of one RRset; RRSIG by what they cover. */
+/* The number of items from @first on in one RRset; RRSIG by type covered. */
 static size_t rrset_of(const Batch *batch, const Item *first, size_t count)
 {
     const Bundled *head = batch_record(batch, first);
@@ -188,7 +188,7 @@ static size_t rrset_of(const Batch *batch, const Item *first, size_t count)
     return n;
 }
 
-/* The record whose TTL all get: in the last group of lines, the first. */
+/* The record whose TTL applies to all: the first one of the last group */
 static const Bundled *leader(const Batch *batch, const Item *item,
                              size_t count)
 {

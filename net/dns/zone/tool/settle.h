@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From bundles to nodes: all records of a name, in order, each once
+ * From bundles to nodes: sorted records of one name, without duplicates
  *
- * Nodes are put into batches, which go from the thread that merges to the one
- * that writes.
+ * Nodes are collected in batches, which pass from the thread that merges to the
+ * thread that writes.
  */
 #ifndef NET_DNS_ZONE_TOOL_SETTLE_H
 #define NET_DNS_ZONE_TOOL_SETTLE_H
@@ -11,14 +11,14 @@
 #include "net/dns/zone/tool/report.h"
 
 typedef struct Item {
-    uint64_t at;                /* of a Bundled in the batch */
-    uint32_t bundle;            /* of the node, in the order of the input */
+    uint64_t at;                /* offset of a Bundled in the batch */
+    uint32_t bundle;            /* number in the node, in input order */
     bool dropped;
 } Item;
 
 typedef struct BatchNode {
     uint64_t name_at;
-    size_t first;               /* item */
+    size_t first;               /* index of its first item */
     size_t count;
     uint8_t name_len;
     uint8_t labels;
@@ -36,29 +36,29 @@ typedef struct Batch {
     size_t nodes_room;
 } Batch;
 
-/** batch_new: an empty one; NULL without memory. */
+/** batch_new: an empty batch; NULL without memory */
 Batch *batch_new(void);
 
 void batch_free(Batch *batch);
 
-/** batch_is_full: should the next node be in another one? */
+/** batch_is_full: must the next node go into another batch? */
 bool batch_is_full(const Batch *batch);
 
 /**
- * batch_bundle: the records of a bundle, for the node that is open
- * @is_new: its name is another one, and a node is opened for it
+ * batch_bundle: add the records of a bundle to the open node
+ * @is_new: the name differs, so a new node is opened
  *
  * Returns: 0 or -ENOMEM.
  */
 int batch_bundle(Batch *batch, const Bundle *bundle, bool is_new);
 
 /**
- * batch_settle: the node that is open has all its records
+ * batch_settle: complete the open node, which has all its records
  *
- * They are put in the order of types and canonical RDATA.  RRsets get one TTL,
- * as BIND does it: of records that stand one behind the other the first
- * counts, of such groups the last.  Of equal records the first stays.  Warnings
- * say so.
+ * Sorts the records by type and canonical RDATA.  All records of an RRset get
+ * one TTL, as in BIND: in a group of consecutive records the first TTL applies,
+ * and among several groups the last one.  Of equal records the first is kept.
+ * Each such change is a warning.
  */
 void batch_settle(Batch *batch, uint16_t rrclass, Report *report);
 
@@ -72,7 +72,7 @@ static inline ZonePlace bundled_place(const Bundled *record)
     return (ZonePlace) { record->line, record->file };
 }
 
-/** batch_name: of a node. */
+/** batch_name: the name of a node */
 DnsName batch_name(const Batch *batch, const BatchNode *node);
 
 #endif /* NET_DNS_ZONE_TOOL_SETTLE_H */

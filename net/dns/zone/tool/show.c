@@ -172,7 +172,7 @@ static int show_none(const DnsName *name, const ZoneFound *found)
                   "of it is %s", text, encloser);
 }
 
-/* "www" and "www.example.net." are the same; "@" is the origin. */
+/* "www" and "www.example.net." mean the same; "@" is the origin. */
 static bool read_name(const ZoneImage *image, const char *text, DnsName *name)
 {
     size_t len = strlen(text);

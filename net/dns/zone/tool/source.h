@@ -24,22 +24,22 @@ typedef struct SourceOptions {
     bool json;
 } SourceOptions;
 
-/* Values of the options below; one command runs. */
+/* The values of the options below; only one command runs. */
 extern SourceOptions source_options;
 
 extern const ArgOption source_arguments[];
 
 /**
- * source_make: from master files to @out
+ * source_make: make an image in @out from master files
  * @command: for messages
  * @make: .paths, .count, .dir, .report and .out are set
  *
- * Returns: 0; EXIT_USAGE with a wrong zone or class, which has been said; or
- * a negative errno.
+ * Returns: 0; EXIT_USAGE for a wrong zone or class, after a message; or a
+ * negative errno.
  */
 int source_make(const char *command, const char *zone, Make *make, Made *made);
 
-/** source_messages: the report as a JSON array, and numbers before it. */
+/** source_messages: print the report as a JSON array, after its numbers */
 void source_messages(const Report *report);
 
 #endif /* NET_DNS_ZONE_TOOL_SOURCE_H */

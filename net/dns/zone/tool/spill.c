@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file without a name, for what does not fit into memory */
+/* A file without a name, for data that memory has no room for */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define AT_ONCE         (1u << 20)
 
-/* File systems without O_TMPFILE: the name is there for a moment. */
+/* Without O_TMPFILE the file has a name for a moment. */
 static int open_named(const char *dir)
 {
     char path[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sets of types: RFC 4034 section 4.1.2, and RFC 2535's older form */
+/* Type bitmaps: RFC 4034 section 4.1.2, and the older form of RFC 2535 */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* --- reading ------------------------------------------------------------- */
 
-/* @count zeros at @at, and what was there behind them */
+/* Insert @count zeros at @at; the octets there move behind them. */
 static bool insert(DnsRdataReader *r, size_t at, size_t count)
 {
     size_t behind = r->len - at;
@@ -22,7 +22,10 @@ static bool insert(DnsRdataReader *r, size_t at, size_t count)
     return true;
 }
 
-/* Windows are made and grow as types need them, which may be in any order. */
+/*
+ * Set the bit of a type.  Windows are inserted and grow as types come, in any
+ * order.
+ */
 static int add(DnsRdataReader *r, size_t start, uint16_t type)
 {
     uint8_t window = type >> 8, need = (type & 0xff) / 8 + 1, have;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Octets as digits */
+/* Octets as digits of text */
 #include <errno.h>
 
 #include "net/dns/text/codes.h"
@@ -32,7 +32,7 @@ static int value64(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* A digit of hex or base32hex, whose digits go on with letters */
+/* The value of a digit of hex or base32hex, where letters follow '9' */
 static int value_of(char c, int digits)
 {
     int value = c >= '0' && c <= '9' ? c - '0' : -1;

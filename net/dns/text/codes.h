@@ -13,36 +13,36 @@ typedef enum DnsCode {
     DNS_CODE_BASE64,
 } DnsCode;
 
-/* Digits may come in several words. */
+/* The state of a decoder; the digits may be in several words */
 typedef struct DnsDecoder {
     DnsCode code;
-    unsigned bits;              /* of @held that are no octet yet */
+    unsigned bits;              /* bits of @held that are not an octet yet */
     unsigned pads;
     uint32_t held;
     uint64_t digits;
 } DnsDecoder;
 
 /**
- * dns_decode: the octets of a word
- * @to: room for dns_decode_most()
+ * dns_decode: decode the digits of a word
+ * @to: memory for dns_decode_most()
  *
- * Returns: octets written, or -EINVAL for what is no digit.
+ * Returns: octets that were written, or -EINVAL if a character is not a digit.
  */
 int dns_decode(DnsDecoder *decoder, const char *text, size_t len,
                uint8_t *to);
 
-/** dns_decode_most: octets that the digits of a word end, at most */
+/** dns_decode_most: the most octets that a word can complete */
 size_t dns_decode_most(const DnsDecoder *decoder, const char *text,
                        size_t len);
 
-/** dns_decode_end: were the digits whole octets, with the right padding? */
+/** dns_decode_end: were the digits whole octets with the right padding? */
 bool dns_decode_end(const DnsDecoder *decoder);
 
 /**
- * dns_encode: in upper case
- * @text: room for 2 * len + 4 octets; there is no NUL
+ * dns_encode: encode octets, in upper case
+ * @text: memory for 2 * len + 4 octets; there is no NUL
  *
- * Returns: octets written.
+ * Returns: octets that were written.
  */
 size_t dns_encode(DnsCode code, const uint8_t *from, size_t len, char *text);
 

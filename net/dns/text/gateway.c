@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gateways and hosts by key: IPSECKEY, AMTRELAY, HIP */
+/* Gateways, and hosts identified by keys: IPSECKEY, AMTRELAY, HIP */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "net/packet/octets.h"
 
 #define HIP_HEAD    4
-#define RELAY_BIT   0x80        /* discovery optional, RFC 8777 */
+#define RELAY_BIT   0x80        /* the D bit: discovery optional, RFC 8777 */
 
 int dns_read_gateway(DnsRdataReader *r, unsigned kind)
 {
@@ -49,7 +49,7 @@ int dns_read_relay_type(DnsRdataReader *r)
     return 0;
 }
 
-/* Digits of one word.  Returns: octets, or -EINVAL. */
+/* Read the digits of one word.  Returns: octets, or -EINVAL. */
 static int read_word(DnsRdataReader *r, DnsCode code, const char *what)
 {
     DnsDecoder d = { .code = code };

@@ -3,8 +3,8 @@
  * $GENERATE RANGE LHS [TTL] [CLASS] TYPE RHS: a record for each number, as
  * BIND's manual defines it
  *
- * "$" stands for the number, "${OFFSET,WIDTH,BASE}" for that in another form;
- * "$$" and "\$" are a dollar sign.
+ * "$" is replaced by the number, "${OFFSET,WIDTH,BASE}" by the number in
+ * another form; "$$" and "\$" are a dollar sign.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ typedef struct Form {
     char base;
 } Form;
 
-/* Where the text of one record is made */
+/* The buffer in which the text of one record is made */
 typedef struct Text {
     char *to;
     char *end;
@@ -42,7 +42,7 @@ static void put(Text *text, char c)
     if (text->to < text->end) {
         *text->to = c;
     }
-    /* One behind the end says that there was no room. */
+    /* One octet behind the end means that there was no room. */
     text->to += text->to <= text->end;
 }
 
@@ -53,7 +53,7 @@ static void put_text(Text *text, const char *from)
     }
 }
 
-/* The lowest nibble first, each a label: for ip6.arpa */
+/* Put labels of one nibble, the lowest first: for ip6.arpa. */
 static void put_nibbles(Text *text, uint32_t value, unsigned width, bool upper)
 {
     do {
@@ -97,7 +97,7 @@ static void put_number(Text *text, const Form *form, int64_t value)
 
 /* --- templates ----------------------------------------------------------- */
 
-/* One part of {OFFSET,WIDTH,BASE}: up to "," or the end.  May be signed. */
+/* Read a part of {OFFSET,WIDTH,BASE}, up to "," or the end; may be signed. */
 static bool form_number(const char **at, const char *end, int64_t *number)
 {
     const char *start = *at, *comma = memchr(start, ',', end - start);
@@ -137,7 +137,7 @@ static bool parse_form(const char *at, const char *end, Form *form)
     return at == end;
 }
 
-/* The value that a "$" stands for.  Returns: behind it, or NULL. */
+/* Put the value for a "$".  Returns: the text behind it, or NULL. */
 static const char *put_dollar(Text *text, const char *at, const char *end,
                               uint32_t number)
 {
@@ -164,7 +164,7 @@ static const char *put_dollar(Text *text, const char *at, const char *end,
     return at;
 }
 
-/* Returns: octets made, or -EINVAL. */
+/* Returns: octets that were made, or -EINVAL. */
 static int expand(DnsMasterReader *r, DnsLex *lex, const DnsToken *token,
                   uint32_t number)
 {
@@ -179,7 +179,7 @@ static int expand(DnsMasterReader *r, DnsLex *lex, const DnsToken *token,
             at = put_dollar(&text, at, end, number);
             continue;
         }
-        /* In quotes, \" is a quote of the data. */
+        /* In a quoted string \" is a quote of the data. */
         if (c != '\\' || at == end || *at != '"' || !is_quoted) {
             put(&text, c);
         }
@@ -227,7 +227,9 @@ static int parse_range(DnsLex *lex, const DnsToken *token, Range *range)
     return 0;
 }
 
-/* A lexer of what was made.  Its faults are the line's. */
+/*
+ * A lexer of the generated text.  It reports faults at the line of $GENERATE.
+ */
 static DnsLex lex_made(DnsMasterReader *r, const DnsLex *lex, int len)
 {
     DnsLex made;
@@ -281,7 +283,10 @@ static int make_all(DnsMasterReader *r, DnsLex *lex, const Range *range,
 
         ret = ret ? ret : make_record(r, lex, rhs, head, i);
         if (ret) {
-            /* The column is one of the text that was made. */
+            /*
+             * The column refers to the generated text, so it is useless to the
+             * user.
+             */
             r->fault.column = 0;
             return ret;
         }

@@ -14,7 +14,7 @@
 enum {
     BLANK = 1,
     LINE = 2,
-    SPECIAL = 4,                /* ends a word and is none */
+    SPECIAL = 4,                /* ends a word, and is not one itself */
     ESCAPE = 8,
 };
 
@@ -50,7 +50,7 @@ bool dns_lex_is_blank(const DnsLex *lex)
 
 /* --- faults -------------------------------------------------------------- */
 
-/* An octet that a terminal would interpret is shown as a dot. */
+/* Show octets that a terminal would interpret as dots. */
 static void make_printable(char *text)
 {
     for (; *text; text++) {
@@ -117,7 +117,7 @@ static void to_line_end(DnsLex *lex)
     lex->at = end ? end : lex->end;
 }
 
-/* The text ends, for now or for good. */
+/* The text ends: for good, or until more is read. */
 static void take_end(DnsLex *lex, DnsToken *token)
 {
     if (lex->has_more) {
@@ -136,7 +136,7 @@ static void take_end(DnsLex *lex, DnsToken *token)
     lex->at_end = true;
 }
 
-/* Behind a quoted string's closing quote, or NULL. */
+/* Find the end of a quoted string, behind its quote; NULL if there is none. */
 static const char *quote_end(const char *at, const char *end, bool *has_escape)
 {
     while (at < end && *at != '"' && *at != '\n') {
@@ -210,7 +210,7 @@ static void take_word(DnsLex *lex, DnsToken *token, bool is_pair)
     }
 }
 
-/* Parentheses and comments; false: what is here is a token or wrong. */
+/* Skip parentheses and comments; false: here is a token or a fault. */
 static bool pass_special(DnsLex *lex)
 {
     switch (*lex->at) {
@@ -311,7 +311,7 @@ static void pass_quoted(DnsLex *lex)
     }
 }
 
-/* Octets that neither end a line nor begin anything */
+/* Skip octets that neither end a line nor begin another token. */
 static void pass_plain(DnsLex *lex)
 {
     const char *at = lex->at, *end = lex->end;

@@ -2,9 +2,9 @@
 /*
  * Tokens of a master file, RFC 1035 section 5.1
  *
- * A token is a piece of the text as it stands there: nothing is copied, and
- * its escapes are not yet resolved.  Blanks, comments, and line ends between
- * parentheses are between tokens.
+ * A token points into the text: it is not copied, and its escapes are not
+ * resolved.  Blanks, comments, and line ends within parentheses separate
+ * tokens.
  */
 #ifndef NET_DNS_TEXT_LEX_H
 #define NET_DNS_TEXT_LEX_H
@@ -17,21 +17,21 @@
 
 typedef enum DnsTokenKind {
     DNS_TOKEN_WORD,
-    DNS_TOKEN_STRING,           /* was in quotes, which are not part of it */
-    DNS_TOKEN_END,              /* of the record: a line end, or of the text */
-    DNS_TOKEN_BAD,              /* the lexer's fault says why */
+    DNS_TOKEN_STRING,           /* was in quotes, which it does not include */
+    DNS_TOKEN_END,              /* end of the record: of a line, or the text */
+    DNS_TOKEN_BAD,              /* the fault of the lexer has the reason */
 } DnsTokenKind;
 
 typedef struct DnsToken {
     DnsTokenKind kind;
-    bool has_escape;            /* a backslash is in it */
+    bool has_escape;            /* it contains a backslash */
     uint32_t len;
     const char *text;           /* not terminated */
 } DnsToken;
 
-/* A mistake and its place, for people */
+/* A fault in a text, and its place */
 typedef struct DnsFault {
-    uint64_t line;              /* from 1; 0: nothing is wrong */
+    uint64_t line;              /* from 1; 0: there is no fault */
     uint32_t column;            /* from 1, in octets */
     char text[DNS_FAULT_MAX];   /* graphic ASCII and blanks only */
 } DnsFault;
@@ -41,18 +41,18 @@ typedef struct DnsLexPlace {
     uint32_t column;
 } DnsLexPlace;
 
-/* The text must outlive it. */
+/* The state of a lexer; the text must outlive it */
 typedef struct DnsLex {
     const char *at;
     const char *end;
     const char *line_start;
-    uint64_t line;              /* of @at, from 1 */
+    uint64_t line;              /* the line of @at, from 1 */
     unsigned depth;             /* of parentheses */
-    DnsLexPlace open;           /* the outermost one */
+    DnsLexPlace open;           /* the outermost parenthesis */
     bool at_end;                /* the last token was DNS_TOKEN_END */
     /*
-     * The text goes on behind @end.  A record that is not whole before it
-     * makes the lexer @starved, and then its tokens are to be forgotten.
+     * More text follows behind @end.  If a record is not complete before @end,
+     * the lexer becomes @starved, and the tokens of that record are invalid.
      */
     bool has_more;
     bool starved;
@@ -60,56 +60,57 @@ typedef struct DnsLex {
 } DnsLex;
 
 /**
- * dns_lex_init: at the beginning of a line, which has the number @line
+ * dns_lex_init: start at the beginning of a line, whose number is @line
  *
- * A byte order mark of UTF-8 before line 1 is passed.
+ * A byte order mark of UTF-8 before line 1 is skipped.
  */
 void dns_lex_init(DnsLex *lex, const char *text, size_t len, uint64_t line,
                   DnsFault *fault);
 
 /**
- * dns_lex_is_blank: does the line begin with a blank?  Then a record on it has
- * the owner of the one before it.
+ * dns_lex_is_blank: does the line begin with a blank?
+ *
+ * If so, a record on it has the owner of the record before.
  */
 bool dns_lex_is_blank(const DnsLex *lex);
 
 /**
- * dns_lex_next: the next token
+ * dns_lex_next: read the next token
  *
- * Behind the end of a record there is DNS_TOKEN_END again and again, up to
- * dns_lex_begin().  The same goes for DNS_TOKEN_BAD.
+ * At the end of a record every call returns DNS_TOKEN_END, until
+ * dns_lex_begin() is called.  The same applies to DNS_TOKEN_BAD.
  */
 void dns_lex_next(DnsLex *lex, DnsToken *token);
 
 /**
- * dns_lex_next_pair: as dns_lex_next() for words as key="a value"
+ * dns_lex_next_pair: like dns_lex_next(), for words like key="a value"
  *
- * A quoted part behind a "=" belongs to the word, with its quotes.
+ * A quoted part behind "=" belongs to the word, including its quotes.
  */
 void dns_lex_next_pair(DnsLex *lex, DnsToken *token);
 
-/** dns_lex_begin: go on behind the end of a record; false: the text ends. */
+/** dns_lex_begin: begin the next record; false at the end of the text */
 bool dns_lex_begin(DnsLex *lex);
 
-/** dns_lex_skip: to the end of the record, whatever is in it. */
+/** dns_lex_skip: skip to the end of the record, whatever it contains */
 void dns_lex_skip(DnsLex *lex);
 
 /**
- * dns_lex_octet: one octet of a token, its escape resolved
- * @at: where it begins; moves behind it
+ * dns_lex_octet: read one octet of a token, and resolve its escape
+ * @at: the position; moves behind the octet
  *
- * Returns: the octet, or -EINVAL for a wrong escape.  *@escaped is whether it
- * had one.
+ * Returns: the octet, or -EINVAL for a wrong escape.  *@escaped is set if the
+ * octet was an escape.
  */
 int dns_lex_octet(const char **at, const char *end, bool *escaped);
 
-/** dns_token_is: a word of these letters, case ignored? */
+/** dns_token_is: is the token this word?  Case is ignored. */
 bool dns_token_is(const DnsToken *token, const char *word);
 
 /**
- * dns_fault: say what is wrong with a token
- * @at: where, in the line that the lexer is in
- * @format: as printf(); the result is cut and made printable
+ * dns_fault: record a fault
+ * @at: its place in the current line
+ * @format: as printf(); the result is truncated and made printable
  *
  * The first fault is kept.
  *
@@ -118,7 +119,7 @@ bool dns_token_is(const DnsToken *token, const char *word);
 int dns_fault(DnsLex *lex, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** dns_token_fault: as dns_fault(), with "@token " before it. */
+/** dns_token_fault: like dns_fault(), with the token before the message */
 int dns_token_fault(DnsLex *lex, const DnsToken *token, const char *format,
                     ...) __attribute__((format(printf, 3, 4)));
 

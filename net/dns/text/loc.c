@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Places on Earth: LOC, RFC 1876 */
+/* Locations on Earth: LOC, RFC 1876 */
 #include <errno.h>
 
 #include "net/dns/text/number.h"
@@ -16,8 +16,8 @@
 /* --- reading ------------------------------------------------------------- */
 
 /*
- * A decimal fraction with up to @places digits behind the point, as a whole
- * number of its smallest unit; -1 if it is none.  At most 11 digits.
+ * Parse a decimal fraction with up to @places digits behind the point.  Returns
+ * it in units of the last place; -1 if the text is not one.  At most 11 digits.
  */
 static int64_t parse_decimal(const char *text, size_t len, unsigned places)
 {
@@ -49,7 +49,7 @@ static bool is_letter(const DnsToken *token, const char *letters)
     return dns_token_is(token, one) || dns_token_is(token, other);
 }
 
-/* Degrees, then perhaps minutes, then perhaps seconds, then the letter */
+/* Read degrees, optional minutes, optional seconds, and the letter. */
 static int read_angle(DnsRdataReader *r, unsigned degrees, const char *letters)
 {
     const int64_t unit[] = { DEGREE, MINUTE, 1 };
@@ -85,13 +85,13 @@ static int read_angle(DnsRdataReader *r, unsigned degrees, const char *letters)
         return dns_token_fault(r->lex, &r->token,
                                "ends an angle above %u degrees", degrees);
     }
-    /* North and east are above the middle. */
+    /* North and east are above the middle of the range. */
     return dns_take_number(r, (r->token.text[0] | 0x20) ==
                            (letters[0] | 0x20) ? EQUATOR + sum :
                            EQUATOR - sum, 4);
 }
 
-/* A length in metres as centimetres, or -1 */
+/* Parse a length in metres.  Returns centimetres, or -1. */
 static int64_t metres(const DnsToken *token)
 {
     size_t len = token->len;
@@ -122,7 +122,7 @@ static int read_altitude(DnsRdataReader *r)
     return dns_take_number(r, ALTITUDE_BASE + (is_below ? -cm : cm), 4);
 }
 
-/* Section 2: one digit and a power of ten */
+/* Section 2: a size is one digit and a power of ten. */
 static int read_size(DnsRdataReader *r, uint8_t *size)
 {
     uint8_t exponent = 0;

@@ -15,13 +15,13 @@ typedef struct DnsMasterReader {
     void *opaque;
     const DnsMasterOptions *options;
     DnsMasterState *state;
-    const char *path;           /* of the file that is being read */
-    unsigned depth;             /* of files within one another */
+    const char *path;           /* of the file being read */
+    unsigned depth;             /* nesting of included files */
     unsigned errors;
-    bool owner_is_bad;          /* records without one are left out */
-    bool has_warned;            /* of RFC 1035's TTLs */
+    bool owner_is_bad;          /* skip records without an owner */
+    bool has_warned;            /* about TTLs by the rule of RFC 1035 */
     DnsFault fault;
-    /* A $INCLUDE that is to be followed, if not empty */
+    /* The file of a $INCLUDE that must be read next; empty: none */
     char include[PATH_MAX];
     DnsName include_origin;
     DnsName name;
@@ -29,7 +29,7 @@ typedef struct DnsMasterReader {
     char generated[DNS_RDATA_MAX];
 } DnsMasterReader;
 
-/* The fields before the data of a record */
+/* The fields of a record before its RDATA */
 typedef struct DnsMasterHead {
     uint16_t type;
     bool has_ttl;
@@ -38,29 +38,32 @@ typedef struct DnsMasterHead {
 
 /*** Reports ***/
 
-/* The reader's fault, and go on: 0, or a negative errno to stop */
+/*
+ * Report the fault of the reader.  Returns 0 to continue, or a negative errno
+ * to stop.
+ */
 int dns_master_report(DnsMasterReader *reader);
 
-/* A warning of the line @line: 0, or -ECANCELED */
+/* Report a warning for line @line.  Returns 0 or -ECANCELED. */
 int dns_master_warn(DnsMasterReader *reader, uint64_t line, const char *text);
 
 /*** Records ***/
 
-/* 0 with a warning for a TTL that is too large: 0, or -ECANCELED */
+/* Replace a TTL that is too large by 0 and warn.  Returns 0 or -ECANCELED. */
 int dns_master_limit_ttl(DnsMasterReader *reader, uint64_t line,
                          uint32_t *ttl);
 
-/* [TTL] [CLASS] TYPE in any order; @token is the first of them. */
+/* Read [TTL] [CLASS] TYPE in any order; @token is the first of them. */
 int dns_master_head(DnsMasterReader *reader, DnsLex *lex, DnsToken *token,
                     DnsMasterHead *head);
 
-/* Hand out the record whose RDATA is in the reader, with the right TTL. */
+/* Pass on the record whose RDATA is in the reader, with the right TTL. */
 int dns_master_emit(DnsMasterReader *reader, const DnsName *owner,
                     const DnsMasterHead *head, size_t rdlength, uint64_t line);
 
 /*** Directives ***/
 
-/* $ORIGIN, $TTL: their value, up to the end of the line */
+/* Read the value of $ORIGIN or $TTL, up to the end of the line. */
 int dns_master_origin(DnsLex *lex, DnsMasterState *state);
 int dns_master_ttl(DnsLex *lex, uint32_t *ttl);
 
@@ -69,12 +72,12 @@ int dns_master_generate(DnsMasterReader *reader, DnsLex *lex);
 /*** Lines ***/
 
 /*
- * A record or a directive.  0; -EINVAL with a fault to be reported; another
- * negative errno, or what record() returned, to stop.
+ * Read a record or a directive.  Returns 0; -EINVAL, with a fault to report;
+ * or, to stop, another negative errno or the result of record().
  */
 int dns_master_line(DnsMasterReader *reader, DnsLex *lex);
 
-/* The records and directives of a text as far as they are whole in it. */
+/* Read all records and directives that are complete in a text. */
 int dns_master_lines(DnsMasterReader *reader, DnsLex *lex);
 
 #endif /* NET_DNS_TEXT_MASTER_INTERNAL_H */

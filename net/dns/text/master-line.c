@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of a master file: a record or a directive each */
+/* Lines of a master file: each is a record or a directive */
 #include <errno.h>
 #include <string.h>
 
@@ -77,7 +77,9 @@ static int read_ttl(DnsMasterReader *r, DnsLex *lex)
     return ret;
 }
 
-/* $INCLUDE FILE [ORIGIN]: who runs the lines follows it. */
+/*
+ * $INCLUDE FILE [ORIGIN]: note the file, which the caller of the lines reads.
+ */
 static int read_include(DnsMasterReader *r, DnsLex *lex)
 {
     DnsToken file, token;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of a master file: what stands before their data, and their TTL */
+/* Records of a master file: the fields before RDATA, and the TTL */
 #include <errno.h>
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ int dns_master_limit_ttl(DnsMasterReader *r, uint64_t line, uint32_t *ttl)
     return dns_master_warn(r, line, "a TTL above 2147483647 counts as 0");
 }
 
-/* Without a $TTL: RFC 2308 section 4, and what BIND makes of a SOA record */
+/* The TTL without $TTL: RFC 2308 section 4; for SOA the same as in BIND */
 static int without_default(DnsMasterReader *r, const DnsMasterHead *head,
                            size_t rdlength, uint64_t line, uint32_t *ttl)
 {

@@ -3,17 +3,17 @@
  * Master files
  *
  * Theory of operation
- * ===================
  *
- * A file is read in pieces, of which each is parsed where it lies in the
- * buffer.  A record that the end of the piece cuts starves the lexer; it is
- * parsed again, whole, with the next piece.  So there is no limit on the size
- * of a file, nothing is copied but the rest of a line, and a file that is
- * shortened meanwhile is a read error or a wrong record and not a signal, as
- * it would be with a mapping.
+ * A file is read in large pieces, and each is parsed in the buffer.  If the end
+ * of the piece cuts a record, the lexer is starved, and that record is parsed
+ * again with the next piece.  So the size of a file is unlimited, and nothing
+ * is copied except the rest of a record.  If the file is truncated meanwhile,
+ * the result is a read error or a wrong record.  With a mapping it would be a
+ * signal.
  *
- * Each line changes the state (DnsMasterState) or hands out a record.  A
- * fault skips to the end of its record and is reported; then it goes on.
+ * Each line changes the state (DnsMasterState) or passes on a record.  After a
+ * fault the parser skips to the end of the record, reports the fault and
+ * continues.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +30,14 @@ typedef struct Buffer {
     char *text;
     size_t len;
     size_t room;
-    bool is_whole;              /* there is no more of the file */
+    bool is_whole;              /* the file has no more octets */
 } Buffer;
 
 static int read_file(DnsMasterReader *r, const char *path);
 
 /* --- lines --------------------------------------------------------------- */
 
-/* Reports that a file cannot be read: at the line that includes it if any. */
+/* Report that a file cannot be read, at the line that includes it if any. */
 static int cannot_read(DnsMasterReader *r, const char *path, int error)
 {
     int ret;
@@ -49,7 +49,7 @@ static int cannot_read(DnsMasterReader *r, const char *path, int error)
     return ret ? ret : r->depth ? 0 : error;
 }
 
-/* An included file is looked for beside the one that includes it. */
+/* The path of an included file is relative to the file that includes it. */
 static int beside(const DnsMasterReader *r, char path[PATH_MAX])
 {
     const char *slash = strrchr(r->path, '/');
@@ -59,7 +59,7 @@ static int beside(const DnsMasterReader *r, char path[PATH_MAX])
     return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* RFC 1035 section 5.1: origin and owner are as before, behind the file. */
+/* RFC 1035 section 5.1: behind the file, origin and owner are as before it. */
 static int include(DnsMasterReader *r)
 {
     DnsMasterState before = *r->state;
@@ -80,7 +80,7 @@ static int include(DnsMasterReader *r)
     r->state->owner = before.owner;
     r->state->has_owner = before.has_owner;
     r->state->line = before.line;
-    /* The mistake in it is reported. */
+    /* The fault in the included file was reported already. */
     r->fault.line = 0;
     return ret;
 }
@@ -96,7 +96,7 @@ static int follow(DnsMasterReader *r, DnsLex *lex, uint64_t line)
     return include(r);
 }
 
-/* One record or directive, with what it takes to go on behind a fault */
+/* Read one record or directive; after a fault, skip to its end. */
 static int run_line(DnsMasterReader *r, DnsLex *lex)
 {
     uint64_t line = lex->line;
@@ -151,7 +151,7 @@ static int fill(Buffer *b, int fd)
     return 0;
 }
 
-/* Room for a record that is longer than what there is */
+/* Enlarge the buffer for a record that is longer than it. */
 static int grow(DnsMasterReader *r, Buffer *b)
 {
     char *more;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Master files, RFC 1035 section 5, as BIND takes them
+ * Master files, RFC 1035 section 5, with BIND's extensions
  *
- * Records are handed out one by one in the order of the file; nothing is
- * kept of them.  Which records a zone may have, and which belong together, is
- * not looked at here, only that each is one of its type.
+ * Records are passed on one by one in the order of the file, and are not kept.
+ * The parser only checks that each record has the shape of its type.  It does
+ * not check which records a zone may have, or which must be together.
  *
- * A file can be read by several threads, a piece each: dns_master_split()
- * finds where a piece may begin and in which state, dns_master_parse() reads
- * it.  These functions keep no state but in their arguments.
+ * Several threads can read one file in pieces: dns_master_split() finds where a
+ * piece may begin and its state there, and dns_master_parse() reads the piece.
+ * These functions keep no state except in their arguments.
  */
 #ifndef NET_DNS_TEXT_MASTER_H
 #define NET_DNS_TEXT_MASTER_H
@@ -16,10 +16,11 @@
 #include "net/dns/text/lex.h"
 #include "net/dns/wire/wire.h"
 
-#define DNS_MASTER_INCLUDES_MAX     16          /* files within one another */
+#define DNS_MASTER_INCLUDES_MAX     16          /* nesting of included files */
 #define DNS_MASTER_GENERATE_MAX     (1 << 24)   /* lines of one $GENERATE */
-#define DNS_MASTER_RECORD_MAX       (1 << 24)   /* octets of one in the file */
-#define DNS_MASTER_ERRORS_MAX       64          /* unless told otherwise */
+/* octets of one record in the file */
+#define DNS_MASTER_RECORD_MAX       (1 << 24)
+#define DNS_MASTER_ERRORS_MAX       64          /* the default of errors_max */
 
 typedef struct DnsMasterRecord {
     const DnsName *owner;
@@ -27,73 +28,77 @@ typedef struct DnsMasterRecord {
     uint16_t rrclass;
     uint32_t ttl;
     uint16_t rdlength;
-    const uint8_t *rdata;       /* uncompressed, of its type */
+    const uint8_t *rdata;       /* uncompressed, checked */
     const char *file;
-    uint64_t line;              /* in which the record begins */
+    uint64_t line;              /* of the record's first token */
 } DnsMasterRecord;
 
 typedef struct DnsMasterError {
     const char *file;
-    uint64_t line;              /* 0: it is about the file as a whole */
-    uint32_t column;            /* from 1; 0: it is about the line */
-    bool is_warning;            /* what it is about was taken nevertheless */
-    const char *text;           /* one line, without the place */
+    uint64_t line;              /* 0: the file as a whole */
+    uint32_t column;            /* from 1; 0: the whole line */
+    bool is_warning;            /* the record or directive is accepted */
+    const char *text;           /* one line, without path and line number */
 } DnsMasterError;
 
 typedef struct DnsMasterOps {
-    /* All pointers are good during the call.  0, or not 0 to stop. */
+    /*
+     * All pointers are valid during the call.  Return 0, or another value to
+     * stop.
+     */
     int (*record)(void *opaque, const DnsMasterRecord *record);
-    /* true: go on, to see what else is wrong */
+    /* Return true to continue and find further faults. */
     bool (*error)(void *opaque, const DnsMasterError *error);
     /*
-     * A descriptor, from which the file is read and which is closed then, or
-     * a negative errno.  NULL: open(2) for reading.
+     * Open a file for reading.  Returns a descriptor, which the reader closes,
+     * or a negative errno.  NULL: use open(2).
      */
     int (*open)(void *opaque, const char *path);
 } DnsMasterOps;
 
 typedef struct DnsMasterOptions {
-    const char *path;           /* for messages, and of the file itself */
+    const char *path;           /* the file; also for messages */
     const DnsName *origin;
-    uint16_t rrclass;           /* of all records; another one is an error */
-    bool has_default_ttl;       /* as if a $TTL stood before all */
+    uint16_t rrclass;           /* other classes are an error */
+    bool has_default_ttl;       /* as if $TTL preceded all records */
     uint32_t default_ttl;
     unsigned errors_max;        /* 0: DNS_MASTER_ERRORS_MAX */
 } DnsMasterOptions;
 
-/* The state on which the meaning of a line depends, beside its text */
+/* The state that decides what a line means, besides its text */
 typedef struct DnsMasterState {
     DnsName origin;
     DnsName owner;              /* of the last record */
     bool has_owner;
-    bool has_default_ttl;       /* $TTL, RFC 2308 4; or of a SOA without one */
-    bool has_last_ttl;          /* the last one stated, RFC 1035 5.1 */
-    bool is_open;               /* an included file may have a $TTL */
+    bool has_default_ttl;       /* $TTL, RFC 2308 4; or from SOA without $TTL */
+    bool has_last_ttl;          /* the last explicit TTL, RFC 1035 5.1 */
+    bool is_open;               /* an included file may contain a $TTL */
     uint32_t default_ttl;
     uint32_t last_ttl;
-    uint64_t line;              /* of what comes next, from 1 */
+    uint64_t line;              /* of the next octet, from 1 */
 } DnsMasterState;
 
 /**
- * dns_master_read: all of a file and of those that it includes
+ * dns_master_read: read a file, and the files that it includes
  *
- * Memory is bounded: a file is read in big pieces.  A file that is included
- * is looked for beside the one that includes it.
+ * Memory is bounded, as a file is read in pieces.  The path of an included file
+ * is relative to the file that includes it.
  *
- * Returns: 0; what record() stopped it with; -ECANCELED if error() did;
- * -EINVAL if errors were reported (warnings are none); a negative errno if the
- * file cannot be read, which is reported as well; or -ENOMEM.
+ * Returns: 0; the result of record() that stopped it; -ECANCELED if error()
+ * stopped it; -EINVAL if errors were reported (warnings do not count); a
+ * negative errno if a file cannot be read, which is reported as well; or
+ * -ENOMEM.
  */
 int dns_master_read(const DnsMasterOps *ops, void *opaque,
                     const DnsMasterOptions *options);
 
-/** dns_master_state: that of the beginning of a file. */
+/** dns_master_state: set the state at the beginning of a file */
 void dns_master_state(DnsMasterState *state, const DnsMasterOptions *options);
 
 /**
- * dns_master_parse: a piece of a file that is in memory
- * @state: as the piece begins; on return as it ends
- * @text: begins where a record or a directive does, ends where one does
+ * dns_master_parse: parse a piece of a file in memory
+ * @state: the state at the beginning of the piece; on return at its end
+ * @text: begins and ends where a record or directive begins
  *
  * Returns: as dns_master_read().
  */
@@ -102,15 +107,15 @@ int dns_master_parse(const DnsMasterOps *ops, void *opaque,
                      const char *text, size_t len);
 
 /**
- * dns_master_split: where the next piece may begin
- * @state: that of the beginning of @text; on return of the place found
- * @at_least: octets before it
+ * dns_master_split: find where the next piece may begin
+ * @state: the state at the beginning of @text; on return at that place
+ * @at_least: octets before the place
  *
- * The place is a line that states its owner, and its TTL unless there is a
- * $TTL: so only directives before it matter, which this reads, and the SOA
- * record if that comes first.  Other records are not looked into: text is gone
- * over at nearly memory's speed.  Behind an $INCLUDE there is no place up to
- * the next $TTL, as the included file may have one.
+ * The place is a line with an explicit owner, and an explicit TTL unless there
+ * is a $TTL.  So its meaning depends only on the directives before it, which
+ * this function reads, and on the SOA record if that is first.  Other records
+ * are skipped, at nearly the speed of memory.  After an $INCLUDE there is no
+ * place until the next $TTL, as the included file may contain one.
  *
  * Nothing is reported: dns_master_parse() does that.
  *

@@ -23,13 +23,13 @@ static int too_long(DnsLex *lex, const DnsToken *token, bool is_label)
 }
 
 /*
- * The labels of a token.  Returns: 1 if the last one has its dot, 0 if the
- * origin is to follow, or -EINVAL.
+ * Read the labels of a token.  Returns: 1 if the name has the final dot; 0 if
+ * it does not, so that the origin must follow; or -EINVAL.
  */
 static int read_labels(DnsLex *lex, const DnsToken *token, DnsName *name)
 {
     const char *at = token->text, *end = at + token->len;
-    unsigned start = 0, to = 1;     /* of the label; in name->wire */
+    unsigned start = 0, to = 1;     /* of the label, in name->wire */
 
     while (at < end) {
         bool escaped = false;

@@ -7,11 +7,12 @@
 #include "net/dns/wire/wire.h"
 
 /**
- * dns_name_read: a name of a token, relative to @origin without a final dot
+ * dns_name_read: read the name in a token; without final dot it is relative to
+ * @origin
  *
  * "@" is the origin itself.  @name must not be @origin.
  *
- * Returns: 0, or -EINVAL, and then lex->fault says why.
+ * Returns: 0; or -EINVAL, and lex->fault has the reason.
  */
 int dns_name_read(DnsLex *lex, const DnsToken *token, const DnsName *origin,
                   DnsName *name);

@@ -7,8 +7,8 @@
 
 #define DAY_SECONDS     86400
 #define ERA_DAYS        146097      /* 400 years of the Gregorian calendar */
-#define EPOCH_DAYS      719468      /* from March 1st of year 0 to 1970 */
-#define YEAR_MIN        1900        /* BIND prints 2099 as one before 1970 */
+#define EPOCH_DAYS      719468      /* days from 1 March of year 0 to 1970 */
+#define YEAR_MIN        1900        /* BIND prints 2099 as a year before 1970 */
 #define IPV6_GROUPS     8
 
 static bool is_digit(char c)
@@ -82,7 +82,7 @@ int64_t dns_ttl_parse(const char *text, size_t len)
 
 /* --- times --------------------------------------------------------------- */
 
-/* A year begins in March here, so that its odd day is its last one. */
+/* A year begins in March here, so that a leap day is its last day. */
 static int64_t days_of(int year, int month, int day)
 {
     int y = year - (month <= 2);
@@ -189,7 +189,9 @@ int dns_hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Up to four digits; behind them, or NULL if there is none */
+/*
+ * Read up to four digits.  Returns the text behind them; NULL without digits.
+ */
 static const char *read_group(const char *at, const char *end, uint8_t *to)
 {
     const char *start = at;
@@ -202,7 +204,9 @@ static const char *read_group(const char *at, const char *end, uint8_t *to)
     return at > start ? at : NULL;
 }
 
-/* The groups before or behind a "::" up to @max; -1 if there is another */
+/*
+ * Read up to @max groups, before or behind "::".  Returns -1 at another "::".
+ */
 static int read_groups(const char *at, const char *end, uint8_t *to, int max)
 {
     int count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Types that no new zone has: WKS, NSAP, A6 */
+/* Obsolete types: WKS, NSAP, A6 */
 #include <errno.h>
 #include <string.h>
 

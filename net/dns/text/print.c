@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A record as a line of a master file */
+/* Print a record as a line of a master file */
 #include <errno.h>
 
 #include "net/dns/text/print.h"

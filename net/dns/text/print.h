@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A record as a line of a master file */
+/* Print a record as a line of a master file */
 #ifndef NET_DNS_TEXT_PRINT_H
 #define NET_DNS_TEXT_PRINT_H
 
 #include "net/dns/text/rdata.h"
 
-/* A name with its final dot, escapes for all octets, NUL */
+/* A name with its final dot, every octet escaped, and NUL */
 #define DNS_PRINT_NAME_MAX      DNS_NAME_TEXT_MAX
 #define DNS_PRINT_RECORD_MAX    (DNS_PRINT_NAME_MAX + 40 + DNS_RDATA_TEXT_MAX)
 
@@ -19,20 +19,20 @@ typedef struct DnsPrintRecord {
 } DnsPrintRecord;
 
 /**
- * dns_print_name: presentation form with the final dot
+ * dns_print_name: print a name with its final dot
  *
- * Octets are escaped so that dns_master_read() takes the name for the same
- * one whatever is in it.
+ * Octets are escaped so that dns_master_read() reads the same name.
  *
  * Returns: the length without the NUL.
  */
 size_t dns_print_name(const DnsName *name, char text[DNS_PRINT_NAME_MAX]);
 
 /**
- * dns_print_record: "OWNER TTL CLASS TYPE RDATA", with a NUL, no line end
- * @room: octets at @text; DNS_PRINT_RECORD_MAX is always enough
+ * dns_print_record: print "OWNER TTL CLASS TYPE RDATA" and a NUL, without a
+ * line end
+ * @room: octets at @text; DNS_PRINT_RECORD_MAX always suffices
  *
- * All names are absolute, so a line is good under any $ORIGIN.
+ * All names are absolute, so the line is valid with any $ORIGIN.
  *
  * Returns: the length without the NUL, or -ENOSPC.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Printing: what fields are made of */
+/* Printing: the parts that fields consist of */
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "net/dns/text/rdata-internal.h"
 #include "net/dns/text/types.h"
 
-#define CHUNK   48              /* octets of hex or base64 at once */
+#define CHUNK   48              /* octets of hex or base64 per step */
 
 void dns_put_char(DnsPrinter *p, char c)
 {
@@ -48,7 +48,7 @@ static void put_decimal_escape(DnsPrinter *p, uint8_t c)
     dns_put_text(p, escape, sizeof(escape));
 }
 
-/* An octet between quotes */
+/* Put an octet of a quoted string. */
 void dns_put_octet(DnsPrinter *p, uint8_t c)
 {
     if (c < ' ' || c > '~') {
@@ -76,7 +76,7 @@ static bool is_plain(uint8_t c)
            (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* An octet with a meaning in master files has a backslash. */
+/* Put a backslash before an octet that is special in master files. */
 static void put_label_octet(DnsPrinter *p, uint8_t c)
 {
     if (c <= ' ' || c > '~') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields of RDATA from text */
+/* Fields of RDATA, read from text */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 /* --- fields -------------------------------------------------------------- */
 
-/* BIND writes a type that it does not know as a number. */
+/* A number is allowed, as BIND writes an unknown type as a number. */
 static int read_type(DnsRdataReader *r)
 {
     uint8_t *to;
@@ -54,7 +54,7 @@ static int read_time(DnsRdataReader *r)
            dns_take_number(r, when, 4);
 }
 
-/* A number or its mnemonic */
+/* Read a number or its mnemonic. */
 static int read_mnemonic(DnsRdataReader *r, DnsFieldKind kind, unsigned octets)
 {
     int number;
@@ -134,7 +134,7 @@ static int read_long_string(DnsRdataReader *r)
     return 0;
 }
 
-/* Words of digits up to the end of the record */
+/* Read words of digits up to the end of the record. */
 static int read_digits(DnsRdataReader *r, DnsCode code, bool may_be_empty)
 {
     const char *what = code == DNS_CODE_HEX ? "hex" : "base64";
@@ -160,7 +160,10 @@ static bool is_dash(const DnsRdataReader *r)
            *r->token.text == '-';
 }
 
-/* One word with its length before it; "-" for nothing where that may be */
+/*
+ * Read one word of digits, and put its length before it.  "-" means no octets,
+ * if @may_be_empty.
+ */
 static int read_counted(DnsRdataReader *r, DnsCode code, bool may_be_empty)
 {
     const char *what = code == DNS_CODE_HEX ? "hex" : "base32hex";

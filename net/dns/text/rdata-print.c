@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RDATA to text, field by field */
+/* RDATA, printed field by field */
 #include <errno.h>
 
 #include "net/dns/text/number.h"
@@ -59,7 +59,7 @@ static void put_relay_type(DnsPrinter *p, uint8_t octet)
     dns_put_number(p, octet & 0x7f);
 }
 
-/* Returns: false where the field has no text. */
+/* Returns: false if the field has no text form. */
 static bool put_field(DnsPrinter *p, const DnsField *field)
 {
     const uint8_t *at = field->start;
@@ -169,7 +169,7 @@ static bool put_field(DnsPrinter *p, const DnsField *field)
     return false;
 }
 
-/* A blank between two fields, none for a field of which nothing is seen */
+/* Put a blank between two fields, but none for a field without text. */
 static bool put_fields(DnsPrinter *p, DnsFieldCursor *c)
 {
     const char *first = p->at;

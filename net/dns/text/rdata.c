@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * RDATA from text
+ * RDATA, read from text
  *
  * Theory of operation
- * ===================
  *
- * The layout of the type says which fields there are; each field takes the
- * tokens that are its own, one token is looked ahead, and the end of the
- * record must follow the last field.  What was read is then checked as if it
- * came from the network, so text cannot make RDATA that a secondary refuses.
+ * The layout of the type lists the fields.  Each field reads its tokens, with
+ * one token of look-ahead, and the record must end behind the last field.  Then
+ * RDATA is checked like RDATA from the network, so text cannot produce RDATA
+ * that a secondary refuses.
  */
 #include <errno.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static int read_fields(DnsRdataReader *r)
     }
 }
 
-/* These are right as soon as they are read. */
+/* Fields of these types need no check after they were read. */
 static bool is_simple(const DnsRrType *type)
 {
     switch (type->type) {
@@ -84,7 +83,7 @@ static bool is_simple(const DnsRrType *type)
     }
 }
 
-/* Why fields that are right each are not right together */
+/* The reason why fields that are valid alone do not fit together */
 static const char *misfit(const DnsRrType *type)
 {
     switch (type->type) {

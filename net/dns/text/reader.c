@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading RDATA: a token ahead, and what several fields are made of */
+/* Reading RDATA: the token of look-ahead, and the parts of fields */
 #include <errno.h>
 #include <string.h>
 
@@ -186,7 +186,7 @@ static const char *right_digits(DnsCode code)
            "digits are A-Z, a-z, 0-9, + and /, with = at the end alone";
 }
 
-/* The digits of one word; @d goes on with the next. */
+/* Decode the digits of one word; @d continues with the next. */
 int dns_read_digits(DnsRdataReader *r, DnsDecoder *d, const char *what)
 {
     size_t before = r->len;

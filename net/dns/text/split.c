@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a master file can be cut, so that several threads read it */
+/* Places where a master file can be cut, so that several threads read it */
 #include <stdlib.h>
 
 #include "net/dns/text/master-internal.h"
@@ -19,7 +19,7 @@ static const DnsMasterOps ignoring = {
     .record = ignore_record, .error = ignore_error,
 };
 
-/* How its text begins says nothing, so the first record is read. */
+/* The text of the first record may be of any form, so it is parsed. */
 static bool read_first(const DnsMasterOptions *options, DnsMasterState *state,
                        DnsLex *lex)
 {
@@ -37,7 +37,7 @@ static bool read_first(const DnsMasterOptions *options, DnsMasterState *state,
     return true;
 }
 
-/* $INCLUDE and $GENERATE are not followed, as they hand out records. */
+/* $INCLUDE and $GENERATE are not executed, as they produce records. */
 static void read_directive(DnsMasterState *state, DnsLex *lex)
 {
     DnsFault fault = { 0 };
@@ -57,7 +57,7 @@ static void read_directive(DnsMasterState *state, DnsLex *lex)
     }
 }
 
-/* OWNER TTL or OWNER CLASS TTL: what is a number there is a TTL. */
+/* In OWNER TTL or OWNER CLASS TTL, a number at that place is a TTL. */
 static bool states_ttl(const DnsLex *lex)
 {
     DnsFault fault = { 0 };

@@ -2,8 +2,8 @@
 /*
  * Parameters of SVCB and HTTPS records, RFC 9460 sections 2.1 and 7
  *
- * A parameter is read behind those that are there, and then goes to where its
- * key belongs.  keyN="..." stands for the octets of any value as they are.
+ * A parameter is read behind the ones before it, and then moved to the place of
+ * its key.  keyN="..." sets any value as octets.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "net/dns/text/rdata-internal.h"
 #include "net/packet/octets.h"
 
-#define HEAD        4           /* key, length */
+#define HEAD        4           /* octets of key and length */
 #define KEY_MAX     UINT16_MAX
 
 enum {
@@ -32,10 +32,10 @@ static const char *const names[NAMED_KEYS] = {
     "ipv6hint", "dohpath",
 };
 
-/* A parameter in text: its key as a number, its value without quotes */
+/* A parameter in text: the number of its key, and its value without quotes */
 typedef struct Pair {
     int key;
-    bool is_generic;            /* keyN: the value has no syntax */
+    bool is_generic;            /* keyN: the value is plain octets */
     const char *value;
     size_t len;
 } Pair;
@@ -77,7 +77,7 @@ static int split_pair(DnsRdataReader *r, Pair *pair)
     return 0;
 }
 
-/* One item of a list up to its comma; false behind the last one. */
+/* Read one item of a list up to its comma; false behind the last one. */
 static bool next_item(Pair *pair, const char **item, size_t *len)
 {
     const char *comma;
@@ -129,7 +129,7 @@ static int read_hints(DnsRdataReader *r, Pair *pair)
     return 0;
 }
 
-/* Section 8: in the order of the keys, whatever the text's is */
+/* Section 8: the keys are sorted, in any order of the text. */
 static int read_mandatory(DnsRdataReader *r, Pair *pair)
 {
     uint8_t *keys = r->out + r->len;
@@ -167,8 +167,8 @@ static int read_ech(DnsRdataReader *r, const Pair *pair)
 }
 
 /*
- * Appendix A.1: a list within a string, so a comma of an item has "\\," in
- * the file.  The octet before an item becomes its length.
+ * Appendix A.1: this is a list within a string, so a comma in an item is "\\,"
+ * in the file.  The length of an item replaces the octet before it.
  */
 static int read_alpn(DnsRdataReader *r, const Pair *pair)
 {
@@ -231,7 +231,7 @@ static void reverse(uint8_t *from, uint8_t *to)
     }
 }
 
-/* The parameter at @last goes to its key's place among those before it. */
+/* Move the parameter at @last to the place of its key. */
 static int sort_in(DnsRdataReader *r, size_t start, size_t last, int key)
 {
     size_t at = start;
@@ -298,7 +298,7 @@ static void put_key(DnsPrinter *p, unsigned key)
     }
 }
 
-/* Both levels of escapes at once */
+/* Put an item with both levels of escapes. */
 static void put_alpn(DnsPrinter *p, const uint8_t *value, size_t len)
 {
     dns_put_char(p, '"');

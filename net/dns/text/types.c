@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mnemonics */
+/* Mnemonics of types, classes and other numbers */
 #include <stdbool.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "net/dns/wire/wire.h"
 
 #define KEY_OCTETS      8
-#define KEY_FLAGS_BIT   (1 << 16)   /* sets no bit, as in "HOST" */
+#define KEY_FLAGS_BIT   (1 << 16)   /* "HOST" and the like set no bit */
 
 typedef struct Mnemonic {
     const char *name;
@@ -83,7 +83,7 @@ static int find(const Mnemonic *list, const char *text, size_t len)
     return list->number;
 }
 
-/* RFC 3597 section 5: a word with a number of 16 bits behind it, or -1 */
+/* RFC 3597 section 5: the 16-bit number behind @word, or -1 */
 static int numbered(const char *word, const char *text, size_t len)
 {
     size_t at = strlen(word);
@@ -120,7 +120,7 @@ static size_t put_numbered(const char *word, unsigned number, char *text)
 
 /* --- types --------------------------------------------------------------- */
 
-/* Letters as one number, so that those which are frequent cost a switch */
+/* Letters as one number, so that a switch finds frequent mnemonics */
 #define KEY2(a, b)              ((uint64_t)(a) << 8 | (b))
 #define KEY3(a, b, c)           (KEY2(a, b) << 8 | (c))
 #define KEY4(a, b, c, d)        (KEY3(a, b, c) << 8 | (d))

@@ -7,12 +7,13 @@
 
 #define DNS_POLICY_TYPES_MAX    16
 
-/* One rule: who may change what.  Nothing is allowed that no rule allows. */
+/* A rule: what a key may change.  Everything without a rule is forbidden. */
 typedef struct DnsUpdateRule {
-    DnsName key;                /* of TSIG; the root: anybody, unsigned, too */
-    DnsName below;              /* this name and those below it */
-    bool only_self;             /* only the name that the key has */
-    unsigned types;             /* 0: all but SOA and NS at the apex */
+    /* of TSIG; the root: everybody, also unsigned */
+    DnsName key;
+    DnsName below;              /* applies to this name and names below */
+    bool only_self;             /* applies only to the name of the key */
+    unsigned types;             /* 0: all types but SOA and NS at the apex */
     uint16_t type[DNS_POLICY_TYPES_MAX];
 } DnsUpdateRule;
 
@@ -22,16 +23,17 @@ typedef struct DnsUpdatePolicy {
 } DnsUpdatePolicy;
 
 /**
- * dns_policy_allows: may the key, or nobody (NULL), change that RRset?
- * @is_apex: the name is the zone's origin
+ * dns_policy_allows: may the key change that RRset?  NULL: an unsigned request
+ * @is_apex: the name is the origin of the zone
  */
 bool dns_policy_allows(const DnsUpdatePolicy *policy, const TsigKey *key,
                        const DnsName *name, bool is_apex, uint16_t type);
 
 /**
- * dns_policy_allows_any: has the key any right here?
+ * dns_policy_allows_any: does any rule apply to the key?
  *
- * Without one it is refused before prerequisites tell it what the zone has.
+ * If not, the request is refused before the prerequisites are checked, which
+ * would reveal what the zone has.
  */
 bool dns_policy_allows_any(const DnsUpdatePolicy *policy, const TsigKey *key);
 

@@ -7,10 +7,10 @@
 #include "net/dns/update/request.h"
 #include "net/dns/zone/order.h"
 
-/* A record that the zone must have, with all others of its RRset (2.4.2) */
+/* A record that must exist; the RRset must have no other (2.4.2) */
 typedef struct Wanted {
     DnsName name;
-    size_t at;                  /* of its RDATA */
+    size_t at;                  /* offset of its RDATA */
     ZoneRecord record;
 } Wanted;
 
@@ -54,7 +54,7 @@ static uint16_t want(UpdateRequest *r, const DnsRr *rr, WantedList *list)
     return DNS_RCODE_NOERROR;
 }
 
-/* From @from on, those of one RRset: are they just the zone's? */
+/* Compare the wanted RRset from @from on with that of the zone. */
 static uint16_t compare_rrset(UpdateRequest *r, const WantedList *list,
                               size_t from, size_t *behind)
 {
@@ -95,7 +95,7 @@ static uint16_t compare_rrsets(UpdateRequest *r, WantedList *list)
     return rcode;
 }
 
-/* Sections 2.4.1, 2.4.3 to 2.4.5: the class says which one it is. */
+/* Sections 2.4.1, 2.4.3 to 2.4.5: the class tells which of them applies. */
 static uint16_t check_existence(UpdateRequest *r, const DnsRr *rr)
 {
     bool must_be = rr->rrclass == DNS_CLASS_ANY, is;

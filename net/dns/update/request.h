@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One UPDATE request on its way through RFC 2136 section 3 */
+/* One UPDATE request during the steps of RFC 2136 section 3 */
 #ifndef NET_DNS_UPDATE_REQUEST_H
 #define NET_DNS_UPDATE_REQUEST_H
 
@@ -11,14 +11,14 @@ typedef struct UpdateRequest {
     size_t len;
     DnsQuestion zone;
     DnsEdit *edit;
-    const char *why;            /* it is refused; constant */
-    uint8_t rdata[UINT16_MAX];  /* of the record at hand */
+    const char *why;            /* reason of refusal; constant */
+    uint8_t rdata[UINT16_MAX];  /* of the current record */
 } UpdateRequest;
 
 /**
- * update_refuse: say why
+ * update_refuse: set the reason of the refusal
  *
- * Returns: @rcode
+ * Returns: @rcode.
  */
 static inline uint16_t update_refuse(UpdateRequest *r, uint16_t rcode,
                                      const char *why)
@@ -28,24 +28,25 @@ static inline uint16_t update_refuse(UpdateRequest *r, uint16_t rcode,
 }
 
 /**
- * update_take: the RDATA of a record of the message, with the zone's class
+ * update_take: take RDATA of a record of the message, with the class of the
+ * zone
  *
- * Returns: false if it is none of its type.
+ * Returns: false if RDATA does not have the shape of its type.
  */
 bool update_take(UpdateRequest *r, const DnsRr *rr, ZoneRecord *record);
 
-/** update_is_apex: is the name the zone's origin? */
+/** update_is_apex: is the name the origin of the zone? */
 static inline bool update_is_apex(const UpdateRequest *r, const DnsName *name)
 {
     return dns_name_equal(name, &r->zone.name);
 }
 
-/** update_check_prerequisites: section 3.2; an RCODE */
+/** update_check_prerequisites: section 3.2; returns an RCODE */
 uint16_t update_check_prerequisites(UpdateRequest *r);
 
 /**
  * update_node: the records of a name; NULL if there are none
- * @rcode: SERVFAIL if it cannot be read, otherwise it stays
+ * @rcode: set to SERVFAIL if they cannot be read, otherwise unchanged
  */
 const DnsNode *update_node(UpdateRequest *r, const DnsName *name,
                            uint16_t *rcode);

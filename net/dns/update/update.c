@@ -3,13 +3,12 @@
  * Dynamic update, RFC 2136
  *
  * Theory of operation
- * ===================
  *
- * A request goes through section 3 step by step: the zone (3.1), the
- * prerequisites (3.2), then the update section, which is looked through for
- * whatever is wrong or not allowed (3.3, 3.4.1) before anything is done
- * (3.4.2).  It is one edit of the store, so a failure at any step leaves
- * nothing behind.
+ * A request passes the steps of section 3: the zone (3.1), the prerequisites
+ * (3.2), then the update section.  The whole update section is checked for
+ * errors and permissions (3.3, 3.4.1) before anything is changed (3.4.2).  The
+ * request is one edit of the store, so a failure at any step leaves the zone
+ * unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #include "net/packet/octets.h"
 
 #define WKS             11
-#define WKS_KEY_LEN     5       /* address and protocol */
+#define WKS_KEY_LEN     5       /* octets of address and protocol */
 
 /* --- pieces --------------------------------------------------------------- */
 
@@ -57,7 +56,7 @@ static bool is_signed(const ZoneView *view)
     return flags & (ZONE_HAS_NSEC | ZONE_HAS_NSEC3);
 }
 
-/* Call @each for the update section, until one does not say NOERROR. */
+/* Call @each for records of the update section, until it returns an error. */
 typedef uint16_t UpdateEach(UpdateRequest *r, const DnsRr *rr, void *opaque);
 
 static uint16_t for_each(UpdateRequest *r, UpdateEach *each, void *opaque)
@@ -102,7 +101,7 @@ static uint16_t check_form(UpdateRequest *r, const DnsRr *rr)
               : update_refuse(r, DNS_RCODE_FORMERR, "a record is malformed");
 }
 
-/* Of all RRsets of a name, those that would go */
+/* May all RRsets of the name that would be deleted be changed? */
 static bool allows_all(UpdateRequest *r, const DnsName *name,
                        const Allowed *allowed, uint16_t *rcode)
 {
@@ -159,7 +158,9 @@ static bool is_alone(uint16_t type)
            type == DNS_TYPE_DNAME;
 }
 
-/* A wildcard is no cut: RFC 4592 section 4.2, RFC 6672 section 3.3. */
+/*
+ * A wildcard cannot be a zone cut: RFC 4592 section 4.2, RFC 6672 section 3.3.
+ */
 static bool is_wildcard_cut(const DnsName *name, const ZoneRecord *record)
 {
     return name->wire[0] == 1 && name->wire[1] == '*' &&
@@ -167,8 +168,9 @@ static bool is_wildcard_cut(const DnsName *name, const ZoneRecord *record)
 }
 
 /*
- * Section 3.4.2.2: a CNAME and other records are not to be of one name.  What
- * no zone may have is passed over in the same way.
+ * Section 3.4.2.2: an update must not add a CNAME beside other records, or
+ * other records beside a CNAME.  Such records, and those that no zone may have,
+ * are ignored.
  */
 static bool is_ignored(const UpdateRequest *r, const DnsNode *node,
                        const DnsName *name, const ZoneRecord *record)
@@ -192,7 +194,7 @@ static bool is_ignored(const UpdateRequest *r, const DnsNode *node,
            (int32_t)(dns_soa_serial(record) - dns_soa_serial(soa)) <= 0;
 }
 
-/* The record that @record takes the place of, if it is not the same one */
+/* The record that @record replaces, if there is one */
 static const ZoneRecord *find_rival(const DnsNode *node,
                                     const ZoneRecord *record)
 {
@@ -232,7 +234,7 @@ static uint16_t add(UpdateRequest *r, const DnsRr *rr)
                               : -ENOMEM);
 }
 
-/* Is this a record that the update may not take from the apex? */
+/* Must this record of the apex stay? */
 static bool stays(const UpdateRequest *r, const DnsRr *rr,
                   const ZoneRecord *record)
 {
@@ -240,7 +242,7 @@ static bool stays(const UpdateRequest *r, const DnsRr *rr,
            (record->type == DNS_TYPE_SOA || record->type == DNS_TYPE_NS);
 }
 
-/* Sections 2.5.2 and 2.5.3: an RRset, or all of them */
+/* Sections 2.5.2 and 2.5.3: delete an RRset, or all RRsets of a name. */
 static uint16_t remove_rrsets(UpdateRequest *r, const DnsRr *rr)
 {
     uint16_t rcode = DNS_RCODE_NOERROR;
@@ -271,7 +273,7 @@ static uint16_t remove_rrsets(UpdateRequest *r, const DnsRr *rr)
     return rcode;
 }
 
-/* Section 2.5.4; the last NS of the zone stays, and its SOA does. */
+/* Section 2.5.4; the SOA and the last NS of the zone stay. */
 static uint16_t remove_record(UpdateRequest *r, const DnsRr *rr)
 {
     uint16_t rcode = DNS_RCODE_NOERROR;
@@ -300,7 +302,7 @@ static uint16_t do_one(UpdateRequest *r, const DnsRr *rr, void *opaque)
     }
 }
 
-/* Section 3.6, unless the update brought a greater serial itself */
+/* Section 3.6: increase the serial, unless the update has done so. */
 static int bump(UpdateRequest *r, uint32_t before)
 {
     const DnsNode *apex = dns_edit_node(r->edit, &r->zone.name);

@@ -2,8 +2,8 @@
 /*
  * Dynamic update, RFC 2136
  *
- * The daemon verifies the TSIG record, finds the zone, calls dns_update() for
- * each request that there is, dns_store_commit() once, and then sends the
+ * The daemon verifies the TSIG record, finds the zone, and calls dns_update()
+ * for each request.  Then it calls dns_store_commit() once, and sends the
  * replies.
  */
 #ifndef NET_DNS_UPDATE_UPDATE_H
@@ -15,32 +15,33 @@
 
 typedef struct DnsUpdateResult {
     uint16_t rcode;
-    bool has_changed;           /* reply after dns_store_commit() */
-    const char *why;            /* for the log; constant; NULL if all is well */
+    bool has_changed;           /* reply only after dns_store_commit() */
+    const char *why;            /* for the log; constant; NULL: no error */
 } DnsUpdateResult;
 
 /**
- * dns_update_zone: which zone an UPDATE message is for
+ * dns_update_zone: find the zone of an UPDATE message
  *
- * Returns: 0; or -EBADMSG: answer FORMERR.
+ * Returns: 0; or -EBADMSG, and then answer FORMERR.
  */
 int dns_update_zone(const uint8_t *msg, size_t len, DnsQuestion *zone);
 
 /**
- * dns_update: one request
+ * dns_update: execute one request
  * @msg: verified, without the TSIG record
  * @key: the key that signed it, or NULL
  *
- * Prerequisites, permissions and the update section are those of RFC 2136
- * section 3.  Either all of it is done, as one edit of @store, or nothing.  A
- * zone that is signed is refused: signatures are not made here.
+ * Checks prerequisites, permissions and the update section as in RFC 2136
+ * section 3.  Either all changes are made, as one edit of @store, or none.  An
+ * update of a signed zone is refused, as this server does not sign.
  */
 void dns_update(DnsStore *store, const DnsUpdatePolicy *policy,
                 const uint8_t *msg, size_t len, const TsigKey *key,
                 DnsUpdateResult *result);
 
 /**
- * dns_update_reply: header and zone section; sign it with tsig_sign_reply()
+ * dns_update_reply: make header and zone section; sign it with
+ * tsig_sign_reply()
  * @room: at least DNS_UDP_MIN
  *
  * Returns: octets, or 0 if the request has no header.

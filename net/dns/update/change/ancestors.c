@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that exist because of others: RFC 4592 section 2.2.2
+ * Ancestors of names: they exist because of names below them, RFC 4592 section
+ * 2.2.2
  *
- * To know whether a name has others below it, its part of the zone is walked
- * until one is found.  Those that were deleted are in the way, and when many
- * names go one after the other, there are more and more of them.  So the walk
- * goes on in two places by turns, from the beginning and from behind the name
- * that has just gone: whichever order they go in, one of both is short.
+ * To find whether a name has others below it, that part of the zone is walked
+ * until one is found.  Deleted names are in the way, and if many names are
+ * deleted one after the other, their number grows.  So two walks alternate, one
+ * from the beginning, and one from the name that was just deleted.  In
+ * ascending and in descending order, one of them is short.
  */
 #include <errno.h>
 
@@ -14,10 +15,10 @@
 #include "net/dns/update/change/walk.h"
 #include "net/dns/zone/order.h"
 
-/* A walk over view and overlay together */
+/* A walk over the view and the overlay, merged */
 typedef struct Walk {
     ViewWalk view;
-    bool view_has;              /* view.node is the next one of the view */
+    bool view_has;              /* view.node is valid */
     OverlayEntry *entry;
 } Walk;
 
@@ -32,9 +33,9 @@ static void begin(Walk *walk, DnsEdit *edit, const NameKey *behind)
 }
 
 typedef enum Found {
-    FOUND_ONE,                  /* that exists */
-    FOUND_GONE,                 /* go on */
-    FOUND_END,                  /* there are no more below the name */
+    FOUND_ONE,                  /* a name that exists */
+    FOUND_GONE,                 /* a deleted name: continue */
+    FOUND_END,                  /* no more names below */
 } Found;
 
 static Found step(Walk *walk, const NameKey *above)
@@ -86,7 +87,7 @@ int edit_has_below(DnsEdit *edit, const NameKey *key, const NameKey *near)
     return first == FOUND_ONE || second == FOUND_ONE;
 }
 
-/* The node above a wildcard has a flag that says so; it is written anew. */
+/* The parent of a wildcard has a flag for it, so the parent is rewritten. */
 static int touch_parent(DnsEdit *edit, const DnsName *name)
 {
     DnsName up;

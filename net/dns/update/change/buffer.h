@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Octets that become more */
+/* A growing buffer */
 #ifndef NET_DNS_UPDATE_CHANGE_BUFFER_H
 #define NET_DNS_UPDATE_CHANGE_BUFFER_H
 
@@ -14,7 +14,7 @@ typedef struct DnsBuffer {
     size_t room;
 } DnsBuffer;
 
-/** dns_buffer_room: for @len octets more; where they go, or NULL. */
+/** dns_buffer_room: ensure room for @len octets; their address, or NULL */
 static inline uint8_t *dns_buffer_room(DnsBuffer *buffer, size_t len)
 {
     size_t room = buffer->room ? buffer->room : 1024;
@@ -34,7 +34,7 @@ static inline uint8_t *dns_buffer_room(DnsBuffer *buffer, size_t len)
     return buffer->octets + buffer->len;
 }
 
-/** dns_buffer_add: 0 or -ENOMEM */
+/** dns_buffer_add: append octets; 0 or -ENOMEM */
 static inline int dns_buffer_add(DnsBuffer *buffer, const void *data,
                                  size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Change sets: read, and made from an edit */
+/* Change sets: how they are read, and made from an edit */
 #include "net/dns/update/change/changes.h"
 #include "net/dns/update/change/edit-internal.h"
 #include "net/dns/zone/records.h"
@@ -82,7 +82,9 @@ static int put(Collect *c, const DnsName *name, const ZoneRecord *record)
     return ret;
 }
 
-/* The records of @in that are not in @not_in, or there with another TTL */
+/*
+ * Put the records of @in that @not_in does not have, or has with another TTL.
+ */
 static int put_missing(Collect *c, const DnsName *name, const DnsNode *in,
                        const DnsNode *not_in)
 {
@@ -176,7 +178,7 @@ bool dns_changes_any(const DnsEdit *edit)
     return false;
 }
 
-/* The SOA before and after the edit; false if there is not one of each */
+/* Find the SOA before and after the edit; false if either is missing. */
 static bool find_soas(const DnsEdit *edit, const OverlayEntry *apex,
                       const ZoneRecord **was, const ZoneRecord **now)
 {

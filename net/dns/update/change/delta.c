@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Images from what is changed */
+/* Images of changes */
 #include <errno.h>
 #include <stdlib.h>
 

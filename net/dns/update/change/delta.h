@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Images from what is changed */
+/* Images of changes */
 #ifndef NET_DNS_UPDATE_CHANGE_DELTA_H
 #define NET_DNS_UPDATE_CHANGE_DELTA_H
 
@@ -7,22 +7,22 @@
 #include "net/dns/zone/write.h"
 
 /**
- * dns_delta_write: the overlay as a delta over the edit's view
+ * dns_delta_write: write the overlay as a delta over the view of the edit
  *
- * No edit is open.
+ * No edit may be open.
  *
- * Returns: 0 and the length of the image, or an error of zone_writer_...()
+ * Returns: 0 and the length of the image, or an error of zone_writer_...().
  */
 int dns_delta_write(DnsEdit *edit, const ZoneAbout *about, ZoneOut *out,
                     uint64_t *len);
 
-/** dns_delta_read: the overlay, which is empty, from such an image. */
+/** dns_delta_read: fill the overlay, which is empty, from such an image */
 int dns_delta_read(Overlay *overlay, ZoneImage *image);
 
 /**
- * dns_view_write: all layers of a view as one image
+ * dns_view_write: write all layers of a view as one image
  *
- * With about->is_delta the names that are gone stay in it as such.
+ * With about->is_delta, deleted names stay in it, marked as deleted.
  */
 int dns_view_write(const ZoneView *view, const ZoneAbout *about, ZoneOut *out,
                    uint64_t *len);

@@ -7,7 +7,7 @@
 #include "net/dns/update/change/overlay.h"
 #include "net/dns/zone/find.h"
 
-/* An entry before this edit; it owns the node */
+/* The state of an entry before this edit; it owns the node */
 typedef struct EditSaved {
     OverlayEntry *entry;
     OverlayState was;
@@ -28,30 +28,33 @@ struct DnsEdit {
 DnsEdit *dns_edit_create(Overlay *overlay, const DnsName *origin);
 void dns_edit_destroy(DnsEdit *edit);
 
-/* Over another view that has the same names; no edit is open. */
+/* Use another view with the same names.  No edit may be open. */
 void dns_edit_over(DnsEdit *edit, const ZoneView *view);
 
-/* Put back all that was before. */
+/* Restore the state before the edit. */
 void dns_edit_undo(DnsEdit *edit);
 
-/* Forget what was before. */
+/* Keep the changes of the edit. */
 void dns_edit_keep(DnsEdit *edit);
 
 /* --- between the files --- */
 
 /*
- * The state of a name, an entry that is not changed yet if there was none
- * NULL and errno: ENOMEM, EIO
+ * The entry of a name.  If there is none, it is made from the view, unchanged.
+ * NULL, and errno is ENOMEM or EIO.
  */
 OverlayEntry *edit_load(DnsEdit *edit, const DnsName *name);
 
-/* Remember what it was, and say that it is changed; 0 or -ENOMEM. */
+/* Save the state of an entry and mark it as changed.  Returns 0 or -ENOMEM. */
 int edit_touch(DnsEdit *edit, OverlayEntry *entry);
 
-/* 1: a name below this one exists; 0; or -EIO. @near: one below to begin at */
+/*
+ * Does a name below this one exist?  Returns 1, 0 or -EIO.  @near: a name below
+ * it where a second walk starts, or NULL.
+ */
 int edit_has_below(DnsEdit *edit, const NameKey *key, const NameKey *near);
 
-/* The ancestors of a name that has begun, or ceased, to exist */
+/* Update the ancestors of a name that was created, or deleted. */
 int edit_raise_ancestors(DnsEdit *edit, const DnsName *name);
 int edit_prune_ancestors(DnsEdit *edit, const DnsName *name);
 

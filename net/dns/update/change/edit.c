@@ -3,16 +3,15 @@
  * Edits of a zone
  *
  * Theory of operation
- * ===================
  *
- * The overlay has the names that edits touched, each with all its records. A
- * name that is not in it is as the view has it.  An edit changes the overlay
- * in place and remembers what was there, so undoing it costs what it did.
+ * The overlay has the names that edits have touched, each with all its records.
+ * For all other names the view is valid.  An edit changes the overlay in place
+ * and saves the former state, so undoing it costs as much as the edit did.
  *
- * A name exists if it has records or a name below it does (RFC 4592 section
- * 2.2.2).  So when a name gets its first record, ancestors may begin to exist;
- * when it loses its last one, ancestors without records may cease to, if
- * nothing else is below them (ancestors.c).
+ * A name exists if it has records, or if a name below it exists (RFC 4592
+ * section 2.2.2).  So the first record of a name may create ancestors.  The
+ * removal of its last record may delete ancestors that have no records and no
+ * other names below them (ancestors.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 #include "net/dns/wire/fields.h"
 
 #define RRSETS_MAX      UINT8_MAX
-/* Octets of an RRset: what a message can hold, and an image's targets */
+/* Octets of an RRset that fit into a message, and into an image's targets */
 #define RRSET_LEN_MAX   65000
 #define RR_HEAD         12
 
@@ -63,7 +62,7 @@ int dns_edit_set(DnsEdit *edit, const DnsName *name, DnsNode *node)
         free(node);
         return ret;
     }
-    /* The node that was there before the edit is kept with what is saved. */
+    /* The node from before the edit is kept in edit->saved. */
     if (edit->saved[entry->saved].was.node != entry->now.node) {
         free(entry->now.node);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One change set in the making: the zone as it is, and what becomes of it
+ * One change set under construction: the zone before it, and the zone after it
  *
- * An edit is over a view and over the edits before it that are not in an image
- * yet.  Empty non-terminals and wildcards follow by themselves.
+ * An edit applies to a view and to earlier edits that are not in an image yet.
+ * Empty non-terminals and wildcards are maintained automatically.
  */
 #ifndef NET_DNS_UPDATE_CHANGE_EDIT_H
 #define NET_DNS_UPDATE_CHANGE_EDIT_H
@@ -13,11 +13,11 @@
 typedef struct DnsEdit DnsEdit;
 
 /**
- * dns_edit_node: the records of a name as they are now
+ * dns_edit_node: the records of a name at this time
  *
- * Returns: NULL if the name has none (it may be an empty non-terminal); errno
- * is 0 then, and ENOMEM or EIO where the node cannot be read.  Valid until the
- * name is changed.
+ * Returns: NULL if the name has none, for example an empty non-terminal.  errno
+ * is 0 then; ENOMEM or EIO mean that the node cannot be read.  The node is
+ * valid until the name is changed.
  */
 const DnsNode *dns_edit_node(DnsEdit *edit, const DnsName *name);
 
@@ -25,20 +25,23 @@ const DnsNode *dns_edit_node(DnsEdit *edit, const DnsName *name);
 bool dns_edit_exists(DnsEdit *edit, const DnsName *name);
 
 /**
- * dns_edit_add: a record, which the name does not have
+ * dns_edit_add: add a record to a name
  *
- * The RRset takes its TTL (RFC 2181 section 5.2).
+ * The whole RRset gets its TTL (RFC 2181 section 5.2).
  *
- * Returns: 0; -EEXIST if the name has it, with that TTL; -ENOMEM, -EIO,
- * -ENOSPC where a node or an RRset would be larger than an image can hold.
+ * Returns: 0; -EEXIST if the name has it with that TTL; -ENOMEM, -EIO; or
+ * -ENOSPC if a node or an RRset would exceed the limits of an image.
  */
 int dns_edit_add(DnsEdit *edit, const DnsName *name, const ZoneRecord *record);
 
-/** dns_edit_remove: a record, whatever its TTL; -ENOENT if it is not there. */
+/**
+ * dns_edit_remove: delete a record; its TTL is ignored; -ENOENT if it is
+ * missing
+ */
 int dns_edit_remove(DnsEdit *edit, const DnsName *name,
                     const ZoneRecord *record);
 
-/** dns_edit_set: all records of a name; NULL or an empty one: none. */
+/** dns_edit_set: replace all records of a name; NULL or empty: delete them */
 int dns_edit_set(DnsEdit *edit, const DnsName *name, DnsNode *node);
 
 const DnsName *dns_edit_origin(const DnsEdit *edit);

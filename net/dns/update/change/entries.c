@@ -43,7 +43,7 @@ const DnsName *dns_edit_origin(const DnsEdit *edit)
     return &edit->origin;
 }
 
-/* Nodes that were read but not changed are of no use later. */
+/* Entries that were read but not changed are not kept. */
 static void forget_unchanged(DnsEdit *edit)
 {
     for (size_t i = 0; i < edit->count; i++) {
@@ -115,7 +115,7 @@ int edit_touch(DnsEdit *edit, OverlayEntry *entry)
     return ret;
 }
 
-/* The view's records of the name */
+/* Read the records of the name from the view. */
 static int read_view(DnsEdit *edit, const DnsName *name, OverlayState *state)
 {
     ZoneNode node;
@@ -151,7 +151,7 @@ OverlayEntry *edit_load(DnsEdit *edit, const DnsName *name)
         return NULL;
     }
     entry->now = state;
-    /* Saved at once, so that the end of the edit finds it. */
+    /* Save it at once, so that the end of the edit finds it. */
     if (save(edit, entry)) {
         overlay_remove(edit->overlay, entry);
         errno = ENOMEM;

@@ -2,9 +2,9 @@
 /*
  * Names as octets that sort in canonical order (RFC 4034 section 6.1)
  *
- * Labels from the root on, in lower case, each behind an octet 0; the octets 0
- * and 1 of labels are escaped.  So memcmp() is the order, and the names below
- * another one are those that go on from it with an octet 0.
+ * The labels from the root on, in lower case, each preceded by an octet 0;
+ * octets 0 and 1 in labels are escaped.  So memcmp() gives the order.  The keys
+ * of names below a name consist of its key, an octet 0, and more.
  */
 #ifndef NET_DNS_UPDATE_CHANGE_KEY_H
 #define NET_DNS_UPDATE_CHANGE_KEY_H
@@ -19,7 +19,7 @@ typedef struct NameKey {
     uint8_t octets[2 * DNS_NAME_MAX];
 } NameKey;
 
-/** name_key_init: of an uncompressed name in wire form */
+/** name_key_init: make the key of an uncompressed name in wire form */
 static inline void name_key_init(NameKey *key, const uint8_t *wire)
 {
     uint8_t start[DNS_LABELS_MAX + 1];
@@ -53,7 +53,7 @@ static inline int name_key_compare(const NameKey *a, const NameKey *b)
     return differ ? differ : a->len - b->len;
 }
 
-/** name_key_is_below: not the name itself */
+/** name_key_is_below: is the name below the other?  Equal names are not. */
 static inline bool name_key_is_below(const NameKey *key, const NameKey *above)
 {
     return key->len > above->len && key->octets[above->len] == 0 &&

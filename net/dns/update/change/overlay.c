@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Nodes that are changed and not in an image yet: a skip list */
+/* Changed nodes that are not in an image yet: a skip list */
 #include <stdlib.h>
 
 #include "net/dns/update/change/overlay.h"
@@ -50,8 +50,8 @@ size_t overlay_count(const Overlay *o)
 }
 
 /*
- * For each level, the links of the last entry before @key.  The head's are
- * before all of them.
+ * For each level, the links of the last entry before @key; the head precedes
+ * all entries.
  */
 static OverlayEntry *const *before(const Overlay *o, const NameKey *key,
                                    OverlayEntry *const **links)
@@ -81,7 +81,7 @@ OverlayEntry *overlay_find(const Overlay *o, const NameKey *key)
     return entry && !name_key_compare(entry->key, key) ? entry : NULL;
 }
 
-/* One in four goes up a level. */
+/* One entry in four reaches the next level. */
 static unsigned choose_levels(Overlay *o)
 {
     unsigned levels = 1;

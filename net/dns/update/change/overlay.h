@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Nodes that are changed and not in an image yet, in canonical order
+ * Changed nodes that are not in an image yet, in canonical order
  *
- * A skip list: names come in any order, and are looked up, walked, and taken
- * out again.
+ * A skip list: names come in any order, are looked up, walked, and removed.
  */
 #ifndef NET_DNS_UPDATE_CHANGE_OVERLAY_H
 #define NET_DNS_UPDATE_CHANGE_OVERLAY_H
@@ -12,16 +11,18 @@
 #include "net/dns/update/change/records.h"
 
 typedef struct OverlayState {
-    bool exists;                /* in the zone */
-    bool is_changed;            /* else it is only what the view has */
+    bool exists;                /* the name exists in the zone */
+    bool is_changed;            /* if not set, it is a copy of the view */
     DnsNode *node;              /* NULL: it has no records */
 } OverlayState;
 
 typedef struct OverlayEntry {
     DnsName name;
-    const NameKey *key;         /* no longer than its len says */
+    const NameKey *key;         /* only its len octets are valid */
     OverlayState now;
-    /* The editor's: the edit that saved it last, and where */
+    /*
+     * For the editor: the last edit that saved the entry, and the index there
+     */
     uint64_t edit;
     size_t saved;
     unsigned levels;
@@ -33,10 +34,10 @@ typedef struct Overlay Overlay;
 Overlay *overlay_new(void);
 void overlay_free(Overlay *overlay);
 
-/** overlay_find: NULL if it is not there */
+/** overlay_find: the entry of a name, or NULL */
 OverlayEntry *overlay_find(const Overlay *overlay, const NameKey *key);
 
-/** overlay_from: the first that is not before @key; NULL: the first. */
+/** overlay_from: the first entry at or behind @key; NULL: the first of all */
 OverlayEntry *overlay_from(const Overlay *overlay, const NameKey *key);
 
 static inline OverlayEntry *overlay_next(const OverlayEntry *entry)
@@ -44,14 +45,14 @@ static inline OverlayEntry *overlay_next(const OverlayEntry *entry)
     return entry->next[0];
 }
 
-/** overlay_add: a name that is not there, without state; NULL: no memory. */
+/** overlay_add: add a name that is missing, without state; NULL: no memory */
 OverlayEntry *overlay_add(Overlay *overlay, const DnsName *name,
                           const NameKey *key);
 
-/** overlay_remove: the entry and its node */
+/** overlay_remove: remove the entry and its node */
 void overlay_remove(Overlay *overlay, OverlayEntry *entry);
 
-/** overlay_clear: all of them */
+/** overlay_clear: remove all entries */
 void overlay_clear(Overlay *overlay);
 
 size_t overlay_count(const Overlay *overlay);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RDATA taken from a message: uncompressed, and checked */
+/* RDATA from a message, uncompressed and checked */
 #include <errno.h>
 #include <string.h>
 
 #include "net/dns/update/change/rdata.h"
 #include "net/dns/wire/fields.h"
 
-/* Octets of the fields that stand before names; -1: no name is behind it. */
+/* Octets of a field that precedes names; -1: no name follows. */
 static int field_len(DnsFieldKind kind, const uint8_t *at, size_t left)
 {
     switch (kind) {

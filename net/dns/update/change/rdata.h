@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RDATA taken from a message: uncompressed, and checked */
+/* RDATA from a message, uncompressed and checked */
 #ifndef NET_DNS_UPDATE_CHANGE_RDATA_H
 #define NET_DNS_UPDATE_CHANGE_RDATA_H
 
 #include "net/dns/wire/wire.h"
 
 /**
- * dns_rdata_take: the RDATA of a record from dns_cursor_rr()
- * @rdata: room for UINT16_MAX octets
+ * dns_rdata_take: take RDATA of a record from dns_cursor_rr()
+ * @rdata: memory for UINT16_MAX octets
  *
- * Names are decompressed in the types in which RFC 3597 section 4 has a
- * receiver do that.
+ * Names are decompressed in the types for which RFC 3597 section 4 requires it.
  *
- * Returns: octets, or -EBADMSG if it is not one of its type.
+ * Returns: octets, or -EBADMSG if RDATA does not have the shape of its type.
  */
 int dns_rdata_take(const uint8_t *msg, const DnsRr *rr, uint16_t rrclass,
                    uint8_t *rdata);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The records of one name, taken from an image to be changed */
+/* The records of one name, read from an image */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "net/dns/wire/fields.h"
 #include "net/packet/octets.h"
 
-#define RR_HEAD         12      /* as docs/dns-image.md has it */
-#define NAMES_MAX       2       /* that are compressed in one RDATA: SOA */
+#define RR_HEAD         12      /* as docs/dns-image.md defines */
+#define NAMES_MAX       2       /* compressed names in one RDATA: SOA */
 
 uint16_t dns_record_covers(const ZoneRecord *record)
 {
@@ -42,10 +42,10 @@ const ZoneRecord *dns_node_find(const DnsNode *node, uint16_t type,
     return first;
 }
 
-/* A node that becomes full */
+/* A node under construction */
 typedef struct Filling {
     DnsNode *node;
-    uint8_t *to;                /* where the next RDATA goes */
+    uint8_t *to;                /* address of the next RDATA */
 } Filling;
 
 /* --- made from records ---------------------------------------------------- */
@@ -99,7 +99,7 @@ DnsNode *dns_node_new(const ZoneRecord *records, size_t count)
     return node;
 }
 
-/* The first record that is not before this one */
+/* The index of the first record that does not precede this one */
 static size_t place_of(const DnsNode *node, const ZoneRecord *record)
 {
     size_t low = 0, high = node ? node->count : 0;
@@ -171,7 +171,7 @@ DnsNode *dns_node_change(const DnsNode *node, const ZoneRecord *without,
 
 /* --- read from an image --------------------------------------------------- */
 
-/* RDATA whose names an image compresses: octets, names, octets (RFC 1035) */
+/* RDATA with compressible names: octets, names, octets (RFC 1035) */
 static bool is_compressed(uint16_t type, unsigned *before, unsigned *names)
 {
     *before = type == DNS_TYPE_MX ? 2 : 0;
@@ -180,7 +180,7 @@ static bool is_compressed(uint16_t type, unsigned *before, unsigned *names)
            type == DNS_TYPE_SOA || type == DNS_TYPE_PTR || type == DNS_TYPE_MX;
 }
 
-/* Octets that a name takes where it stands; 0 if it does not end in time. */
+/* Octets that a name takes in place; 0 if it exceeds @left */
 static uint32_t name_extent(const uint8_t *at, uint32_t left)
 {
     uint32_t len = 0;
@@ -197,7 +197,7 @@ static uint32_t name_extent(const uint8_t *at, uint32_t left)
     return 0;
 }
 
-/* The RDATA at @at of the RRset's records, uncompressed; octets or -1 */
+/* Uncompress RDATA at @at of the records of an RRset.  Returns octets or -1. */
 static int unpack(const ZoneNode *node, const ZoneRrset *rrset, uint32_t at,
                   uint16_t rdlength, uint8_t *to)
 {
@@ -227,7 +227,7 @@ static int unpack(const ZoneNode *node, const ZoneRrset *rrset, uint32_t at,
     return out + rdlength - in;
 }
 
-/* Records lie one behind the other, as they leave. */
+/* Take the records of an RRset, which follow each other in wire form. */
 static bool take_records(Filling *f, const ZoneNode *node,
                          const ZoneRrset *rrset, bool sigs)
 {
@@ -279,7 +279,7 @@ static bool fill(Filling *f, const ZoneNode *node, bool sigs)
     return true;
 }
 
-/* Room for a node's records: how many, and their octets at most */
+/* Compute the memory for a node: records, and the most octets. */
 static void measure(const ZoneNode *node, size_t *count, size_t *octets)
 {
     ZoneCursor cursor;

@@ -2,7 +2,7 @@
 /* The names of a view in canonical order, all layers together */
 #include "net/dns/update/change/walk.h"
 
-/* The node at layer->ref; false at the end. */
+/* Load the node at layer->ref; false at the end. */
 static bool load(ViewWalkLayer *layer, ZoneImage *image)
 {
     if (!layer->ref) {
@@ -21,7 +21,7 @@ static bool step(ViewWalkLayer *layer)
     return load(layer, layer->node.image);
 }
 
-/* The @index-th entry of ORDER; false if the image is damaged. */
+/* Load entry @index of ORDER; false if the image is damaged. */
 static bool load_ordered(ViewWalkLayer *layer, ZoneImage *image,
                          uint64_t index)
 {
@@ -33,7 +33,7 @@ static bool load_ordered(ViewWalkLayer *layer, ZoneImage *image,
     return layer->ref && load(layer, image);
 }
 
-/* The last entry of ORDER that is not behind @from, then on to it. */
+/* Go to the last entry of ORDER at or before @from, then on to @from. */
 static bool seek(ViewWalkLayer *layer, ZoneImage *image, const NameKey *from,
                  bool behind)
 {

@@ -7,7 +7,7 @@
 #include "net/dns/zone/find.h"
 
 typedef struct ViewWalkLayer {
-    uint32_t ref;               /* of the next node; 0 behind the last */
+    uint32_t ref;               /* of the next node; 0 behind the last one */
     ZoneNode node;
     NameKey key;
 } ViewWalkLayer;
@@ -15,20 +15,17 @@ typedef struct ViewWalkLayer {
 typedef struct ViewWalk {
     unsigned layers;
     bool has_failed;            /* an image is damaged */
-    ZoneNode node;              /* the youngest of its name */
+    ZoneNode node;              /* of the youngest layer that has the name */
     NameKey key;
     ViewWalkLayer layer[ZONE_LAYERS_MAX];
 } ViewWalk;
 
-/**
- * view_walk_begin: from a name on, or from the one behind it; NULL: from the
- * first one
- */
+/** view_walk_begin: begin at a name, or behind it; NULL: at the first name */
 void view_walk_begin(ViewWalk *walk, const ZoneView *view, const NameKey *from,
                      bool behind);
 
 /**
- * view_walk_next: walk->node, which may be GONE
+ * view_walk_next: go to the next node, walk->node, which may be marked GONE
  *
  * Returns: false behind the last one, or if walk->has_failed.
  */

@@ -143,7 +143,10 @@ int dns_store_commit(DnsStore *s)
     if (overlay_count(s->overlay) >= s->seal_nodes) {
         store_seal(s);
     }
-    /* It is durable, so without memory readers get it with the next commit. */
+    /*
+     * The changes are durable.  Without memory, readers see them at the next
+     * commit.
+     */
     ret = store_publish(s);
     if (ret) {
         store_log(s, "the view could not be published", ret);

@@ -7,7 +7,7 @@
 #include "net/dns/zone/find.h"
 
 #define NAMES_MIN   16384
-/* Room to become so many times larger before all names are hashed again */
+/* The factor by which the number of names may grow before a new filter */
 #define GROWTH      2
 
 static void add_all(DnsFilter *f, ZoneImage *image)

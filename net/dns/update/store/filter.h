@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The filter of a store's deltas; those who use it count */
+/* The filter of a store's deltas, with a reference count */
 #ifndef NET_DNS_UPDATE_STORE_FILTER_H
 #define NET_DNS_UPDATE_STORE_FILTER_H
 
@@ -8,24 +8,24 @@
 #include "net/dns/zone/filter.h"
 #include "net/dns/zone/image.h"
 
-/* The count and what is not in ZoneFilter are the control thread's. */
+/* Only the control thread uses the count and the fields besides ZoneFilter. */
 typedef struct DnsFilter {
-    ZoneFilter filter;          /* what readers have */
+    ZoneFilter filter;          /* readers use this */
     unsigned refs;
-    uint64_t names;             /* that were added */
-    uint64_t names_max;         /* with more it says too often "perhaps" */
+    uint64_t names;             /* names that were added */
+    uint64_t names_max;         /* with more it has too many false positives */
 } DnsFilter;
 
 /**
- * dns_filter_new: with the names of these images
- * @key: of hashes, ZoneImage.key of most of them
+ * dns_filter_new: make a filter with the names of these images
+ * @key: of the hashes: ZoneImage.key of most of them
  *
  * Returns: NULL without memory.
  */
 DnsFilter *dns_filter_new(const uint64_t key[2], ZoneImage *const *images,
                           unsigned count);
 
-/** dns_filter_add: the names of one more image; false if it becomes full. */
+/** dns_filter_add: add the names of one more image; false if it gets full */
 bool dns_filter_add(DnsFilter *filter, ZoneImage *image);
 
 DnsFilter *dns_filter_ref(DnsFilter *filter);

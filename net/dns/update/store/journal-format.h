@@ -39,7 +39,7 @@ enum {
     JOURNAL_R_COME = 44,
     JOURNAL_R_IDENTITY = 32,    /* of a base */
     JOURNAL_R_SERIAL = 40,
-    JOURNAL_R_OCTETS = 48,      /* the length of the fixed part */
+    JOURNAL_R_OCTETS = 48,      /* octets of the fixed part */
 };
 
 #endif /* NET_DNS_UPDATE_STORE_JOURNAL_FORMAT_H */

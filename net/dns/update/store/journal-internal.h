@@ -7,14 +7,14 @@
 
 #define JOURNAL_INDEX_EVERY 64  /* changes */
 
-/* Where a change is, and the position before it */
+/* The offset of a change, and the position before it */
 typedef struct JournalPlace {
     uint64_t before;
     uint64_t offset;
 } JournalPlace;
 
 typedef struct JournalFile {
-    int fd;                     /* -1: there is none */
+    int fd;                     /* -1: no file */
     uint64_t len;               /* all of it is durable */
     uint64_t changes;
     uint64_t begin;             /* position before its first change */
@@ -32,22 +32,22 @@ enum {
 struct Journal {
     JournalAbout about;
     char *path[JOURNAL_FILES];
-    char *path_new;             /* of a file that is being made */
+    char *path_new;             /* of a new file, before it is renamed */
     char *folder;
     JournalFile file[JOURNAL_FILES];
     uint64_t position;          /* of the last change */
     uint64_t base;              /* position of the image */
-    bool is_unknown;            /* what is on disk */
+    bool is_unknown;            /* the contents of the disk are unknown */
 };
 
-/* Count a change that is in the file at @offset. */
+/* Count a change at @offset of the file, and perhaps add it to the index. */
 int journal_index(JournalFile *file, uint64_t before, uint64_t offset);
 
-/* No changes, no file */
+/* Close the file and clear the index. */
 void journal_forget(JournalFile *file);
 
 /*
- * Read both files as they are at the start.  Sets file[], position and base.
+ * Read both files when the journal is opened.  Sets file[], position and base.
  * Returns 0, or -1 and @error.
  */
 int journal_scan(Journal *journal, JournalReplay *replay, void *opaque,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The journal of a zone: read from a serial on, for IXFR */
+/* The journal of a zone: reading from a serial on, for IXFR */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ static int read_at(int fd, void *to, size_t len, uint64_t at)
     return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
 }
 
-/* The last place that is not behind @position */
+/* The last place at or before @position */
 static const JournalPlace *find_place(const JournalFile *file,
                                       uint64_t position)
 {
@@ -31,7 +31,7 @@ static const JournalPlace *find_place(const JournalFile *file,
            ? &file->place[low] : NULL;
 }
 
-/* From a place on to the change that begins at @position; 1 if it is there */
+/* Go from a place to the change that begins at @position; 1 if it is found. */
 static int seek(const JournalFile *file, const JournalPlace *place,
                 uint64_t position, uint64_t *offset)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The journal of a zone: read at the start
+ * The journal of a zone: reading when it is opened
  *
- * Each file is gone through twice: for the place behind its last whole record
- * and the base that the image is, then for the changes.
+ * Each file is scanned twice: first for its last complete record and for the
+ * base of the image, then for the changes.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ typedef struct Scan {
     char *error;
     const uint8_t *map[JOURNAL_FILES];
     size_t map_len[JOURNAL_FILES];
-    bool has_base;              /* one that is the image */
-    bool has_chain;             /* there was a change already */
+    bool has_base;              /* a base of this image was found */
+    bool has_chain;             /* a change was found */
 } Scan;
 
 static int fail(Scan *s, unsigned file, const char *what)
@@ -40,7 +40,7 @@ static int fail_at(Scan *s, unsigned file, uint64_t offset, const char *what)
 
 /* --- files ---------------------------------------------------------------- */
 
-/* Returns: 0 also if there is no such file. */
+/* Returns: 0 even if the file does not exist. */
 static int map_file(Scan *s, unsigned i)
 {
     JournalFile *file = &s->journal->file[i];
@@ -70,7 +70,7 @@ static int map_file(Scan *s, unsigned i)
     return 0;
 }
 
-/* Does a whole record behind @offset say that this place was durable? */
+/* Does a complete record behind @offset prove that @offset was durable? */
 static bool was_durable(const Scan *s, unsigned i, uint64_t offset)
 {
     const uint8_t *map = s->map[i];
@@ -105,7 +105,7 @@ static int end_at(Scan *s, unsigned i, uint64_t offset)
     return 0;
 }
 
-/* The base that the image is, and the end */
+/* Find the base of the image, and the end of the file. */
 static int scan_records(Scan *s, unsigned i)
 {
     Journal *j = s->journal;
@@ -128,7 +128,7 @@ static int scan_records(Scan *s, unsigned i)
 
 /* --- changes -------------------------------------------------------------- */
 
-/* History that does not lead to where we are is of no use. */
+/* Forget changes that do not lead to the current position. */
 static void forget_history(Journal *j)
 {
     for (unsigned i = 0; i < JOURNAL_FILES; i++) {
@@ -210,7 +210,7 @@ static int scan_all(Scan *s, JournalReplay *replay, void *opaque)
     for (unsigned i = 0; i < JOURNAL_FILES && !ret; i++) {
         ret = scan_changes(s, i, replay, opaque);
     }
-    /* Changes end where the image does, if it has them all. */
+    /* If the image has all changes, the history ends at the image. */
     if (!ret && (int64_t)(j->position - j->base) < 0) {
         forget_history(j);
         j->position = j->base;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The journal of a zone: written */
+/* The journal of a zone: writing */
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static int sync_folder(const Journal *j)
     return ret;
 }
 
-/* A whole file with a header and a base, under its final name */
+/* Make a file with a header and a base, and give it its final name. */
 static int make_file(Journal *j, uint64_t identity, uint64_t position,
                      JournalFile *file)
 {
@@ -70,8 +70,8 @@ static int make_file(Journal *j, uint64_t identity, uint64_t position,
 /* --- records -------------------------------------------------------------- */
 
 /*
- * After a failure nobody knows what is on disk: a write that failed may be
- * there in part, and one that was not synced may still be written.
+ * After a failure the contents of the disk are unknown: a failed write may be
+ * there in part, and data that was not synced may still be written.
  */
 static int append(Journal *j, const uint8_t *data, size_t len)
 {

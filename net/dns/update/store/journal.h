@@ -2,7 +2,7 @@
 /*
  * The journal of a zone: docs/dns-journal.md
  *
- * Two files at most: the one that is written, and the one before.
+ * There are at most two files: the current one, and the one before it.
  */
 #ifndef NET_DNS_UPDATE_STORE_JOURNAL_H
 #define NET_DNS_UPDATE_STORE_JOURNAL_H
@@ -12,7 +12,7 @@
 #define JOURNAL_ERROR_MAX   256
 
 typedef struct JournalAbout {
-    const char *image;          /* path; the journal's is made of it */
+    const char *image;          /* path, from which the journal's is made */
     DnsName origin;
     uint16_t rrclass;
     uint64_t identity;          /* of the image */
@@ -20,67 +20,71 @@ typedef struct JournalAbout {
     uint64_t history_max;
 } JournalAbout;
 
-/* Called for each change that the image lacks; not 0 ends the replay. */
+/* Called for each change that the image lacks; another value than 0 stops. */
 typedef int JournalReplay(void *opaque, const JournalRecord *change);
 
 typedef struct Journal Journal;
 
 /**
- * journal_open: read what there is, and replay
+ * journal_open: read the files and replay the changes
  *
- * Returns: NULL; @error says why, and which file.
+ * Returns: NULL; @error has the reason and the file.
  */
 Journal *journal_open(const JournalAbout *about, JournalReplay *replay,
                       void *opaque, char error[JOURNAL_ERROR_MAX]);
 
 void journal_close(Journal *journal);
 
-/** journal_position: of the last change */
+/** journal_position: the position of the last change */
 uint64_t journal_position(const Journal *journal);
 
-/** journal_base_position: of the last change that the image has */
+/** journal_base_position: the position of the last change in the image */
 uint64_t journal_base_position(const Journal *journal);
 
-/** journal_len: octets in the files */
+/** journal_len: octets of both files */
 uint64_t journal_len(const Journal *journal);
 
 /**
- * journal_append: whole change records, not sealed yet; durable on return
+ * journal_append: append complete change records, which are not sealed; they
+ * are durable on return
  *
- * Returns: 0 or a negative errno; if what is on disk is not known then, all
- * later calls fail with -EROFS, as a promise could not be kept.
+ * Returns: 0 or a negative errno.  If the contents of the disk are unknown
+ * then, all later calls fail with -EROFS, as durability cannot be guaranteed.
  */
 int journal_append(Journal *journal, uint8_t *records, size_t len);
 
 /**
- * journal_base: an image has all changes up to @position; durable on return
+ * journal_base: note that an image has all changes up to @position; durable on
+ * return
  *
- * The image gets its name after that, and then journal_based() is called.
+ * After that the image is renamed, and then journal_based() is called.
  */
 int journal_base(Journal *journal, uint64_t identity, uint64_t position);
 void journal_based(Journal *journal, uint64_t identity, uint64_t position);
 
 /**
- * journal_rotate: begin another file if this one is large, and the changes of
- * the one before are no longer needed
+ * journal_rotate: begin another file if this one is large and the changes in
+ * the one before are not needed any more
  */
 int journal_rotate(Journal *journal);
 
-/** journal_restart: no history; the image is another one, at @position. */
+/** journal_restart: drop the history; another image is at @position */
 int journal_restart(Journal *journal, uint64_t identity, uint64_t position);
 
-/* A place in the history, to read changes from; it holds the files. */
+/*
+ * A position in the history from which changes are read; holds the files open
+ */
 typedef struct JournalReader {
-    int fd[2];                  /* -1: none */
+    int fd[2];                  /* -1: no file */
     uint64_t at[2];
     uint64_t end[2];
     unsigned file;
-    uint64_t octets;            /* of records from here to the end */
+    uint64_t octets;            /* of the records from here to the end */
     uint64_t position;          /* before the next change */
 } JournalReader;
 
 /**
- * journal_read_from: the changes behind a serial
+ * journal_read_from: begin at a serial
  *
  * Returns: 0; -ENOENT if the history does not have it; or a negative errno.
  */
@@ -88,10 +92,11 @@ int journal_read_from(Journal *journal, uint32_t serial,
                       JournalReader *reader);
 
 /**
- * journal_read_next: the next change; any one thread may call this
- * @buffer: where it is read to; what is in it before goes
+ * journal_read_next: read the next change; any thread may call this
+ * @buffer: for the change; its former contents are dropped
  *
- * Returns: 1; 0 behind the last change that there was; -EIO; -ENOMEM.
+ * Returns: 1; 0 behind the change that was the last one at journal_read_from();
+ * -EIO; -ENOMEM.
  */
 int journal_read_next(JournalReader *reader, DnsBuffer *buffer,
                       JournalRecord *record);

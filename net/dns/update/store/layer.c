@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Images that are open, in memory or mapped, and counted */
+/* Open images, in memory or mapped, with a reference count */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -150,7 +150,7 @@ static int file_grow(ZoneOut *out, uint64_t room)
     DnsFileOut *file = (DnsFileOut *)((char *)out - offsetof(DnsFileOut, out));
     int ret;
 
-    /* Room on the disk now, so that a full one is an error and no signal */
+    /* Reserve disk space, so that a full disk is an error and not a signal. */
     ret = posix_fallocate(file->fd, 0, room);
     return ret ? -ret : grow_map(out, room, MAP_SHARED, file->fd);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The threads in the background */
+/* Background threads that merge images */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ typedef struct Worker {
 
 struct DnsMerger {
     int fd;
-    pthread_mutex_t lock;       /* of all that follows */
+    pthread_mutex_t lock;       /* guards all fields below */
     pthread_cond_t changed;
     bool is_ending;
     unsigned left;              /* jobs whose done() has not been called */
@@ -72,14 +72,18 @@ static void *work(void *opaque)
         push(&m->ran, job);
         pthread_cond_broadcast(&m->changed);
         if (write(m->fd, &one, sizeof(one)) < 0) {
-            continue;           /* EAGAIN: it is readable as it is */
+            /* EAGAIN: the counter is full, so it is readable already */
+            continue;
         }
     }
     pthread_mutex_unlock(&m->lock);
     return NULL;
 }
 
-/* Signals are for the daemon's other threads, but for a page that is lost. */
+/*
+ * Block signals, which are for other threads of the daemon, except SIGBUS for a
+ * lost page.
+ */
 static int start(Worker *worker)
 {
     sigset_t all, before;

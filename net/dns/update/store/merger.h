@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads in the background that merge images, for all stores
+ * Background threads that merge images, for all stores
  *
- * One is for what takes long.  Jobs of a thread run one after the other. Their
- * results are handed out in the control thread.
+ * One thread is for long jobs.  The jobs of a thread run one after the other.
+ * Their results are delivered in the control thread.
  */
 #ifndef NET_DNS_UPDATE_STORE_MERGER_H
 #define NET_DNS_UPDATE_STORE_MERGER_H
@@ -13,28 +13,29 @@
 typedef struct DnsMerger DnsMerger;
 
 typedef struct DnsMergeJob {
-    bool is_long;                           /* has a thread of its own */
-    void (*run)(struct DnsMergeJob *job);   /* in the background */
+    /* run it on the thread for long jobs */
+    bool is_long;
+    void (*run)(struct DnsMergeJob *job);   /* in the background thread */
     void (*done)(struct DnsMergeJob *job);  /* in the control thread */
     struct DnsMergeJob *next;
 } DnsMergeJob;
 
-/** dns_merger_new: starts the threads; NULL, and errno. */
+/** dns_merger_new: start the threads; NULL, and errno is set */
 DnsMerger *dns_merger_new(void);
 
-/** dns_merger_free: there must be no job. */
+/** dns_merger_free: no job may be left */
 void dns_merger_free(DnsMerger *merger);
 
-/** dns_merger_fd: an eventfd; when it is readable, call dns_merger_run(). */
+/** dns_merger_fd: an eventfd; if it is readable, call dns_merger_run() */
 int dns_merger_fd(const DnsMerger *merger);
 
-/** dns_merger_run: done() of all jobs that have run; does not wait. */
+/** dns_merger_run: call done() of the completed jobs; does not wait */
 void dns_merger_run(DnsMerger *merger);
 
-/** dns_merger_add: run a job; the caller keeps it until done(). */
+/** dns_merger_add: add a job, which must exist until done() */
 void dns_merger_add(DnsMerger *merger, DnsMergeJob *job);
 
-/** dns_merger_wait: until all jobs have run, and their done(). */
+/** dns_merger_wait: wait for all jobs and call their done() */
 void dns_merger_wait(DnsMerger *merger);
 
 #endif /* NET_DNS_UPDATE_STORE_MERGER_H */

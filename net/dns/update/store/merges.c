@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A zone that changes: few layers from many
+ * A zone that changes: merging layers
  *
- * A merge takes neighbouring layers and leaves one in their place.  It may not
- * be the top, which the next commit replaces.  One merge among deltas and one
- * into the image can run at a time; the first is then for what is younger than
- * the second.
+ * A merge replaces neighbouring layers by one.  The top is never merged, as the
+ * next commit replaces it.  One merge of deltas and one merge into the image
+ * may run at the same time.  The former then takes only layers that are younger
+ * than those of the latter.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 #include "net/dns/update/store/store-internal.h"
 
-/* A layer is merged when the younger ones have this part of its nodes. */
+/* A layer is merged if the younger ones have a quarter of its nodes. */
 #define MERGE_PART      4
-/* The image is written anew when deltas have this part of its octets. */
+/* The image is rewritten if the deltas have an eighth of its octets. */
 #define REBASE_PART     8
 
 void store_splice(DnsStore *s, const DnsLayer *first, unsigned count,
@@ -180,7 +180,7 @@ static void begin(DnsStore *s, StoreMerge *m, unsigned first, unsigned count,
     dns_merger_add(s->merger, &m->job);
 }
 
-/* Layers of deltas that a merge may take: from the first behind the top */
+/* The number of deltas that a merge may take, from behind the top on */
 static unsigned free_layers(const DnsStore *s)
 {
     unsigned end = s->has_top;

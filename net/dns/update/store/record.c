@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of a journal, in memory */
+/* Records of a journal in memory */
 #include "net/dns/update/store/record.h"
 #include "net/dns/zone/fold.h"
 #include "net/packet/crc32c.h"

@@ -8,7 +8,7 @@
 #include "net/dns/update/store/layer.h"
 #include "net/dns/update/store/store.h"
 
-/* A published view, which the store, readers and transfers have */
+/* A published view, shared by the store, readers and transfers */
 struct DnsVersion {
     unsigned refs;
     ZoneView view;
@@ -35,55 +35,58 @@ struct DnsStore {
     DnsMerger *merger;
     const DnsMapOps *maps;
     char *path;
-    char *path_new;             /* of an image that is being made */
+    char *path_new;             /* of a new image, before it is renamed */
     DnsName origin;
     uint16_t rrclass;
     size_t seal_nodes;
     uint64_t rebase_len;
-    uint64_t rebase_factor;     /* doubles when one has failed */
-    bool is_broken;             /* the overlay is not what it should be */
+    uint64_t rebase_factor;     /* doubles at each failure */
+    bool is_broken;             /* the overlay could not be restored */
     Journal *journal;
     /* Committed layers, the youngest first.  layer[0] is the overlay's... */
     unsigned layers;
     DnsLayer *layer[ZONE_LAYERS_MAX];
     bool has_top;               /* ...if this is set */
-    DnsFilter *filter;          /* of deltas; NULL: to be made */
+    DnsFilter *filter;          /* of the deltas; NULL: not made yet */
     DnsVersion *current;
     ZoneView below;             /* below the overlay */
     Overlay *overlay;
     DnsEdit *edit;
     DnsBuffer pending;          /* change records for the journal */
-    uint64_t position;          /* with all edits */
+    uint64_t position;          /* of the last edit */
     ZoneOut scratch;
     StoreMerge merge;
     StoreMerge rebase;
     DnsStoreStats stats;
 };
 
-/* The layers become the view of edits, and with _publish readers'. */
+/*
+ * Make the layers the view of edits.  store_publish() also makes them the view
+ * of readers.
+ */
 void store_refresh(DnsStore *store);
 int store_publish(DnsStore *store);
 
-/* The next view has one of its own deltas' names alone. */
+/* The next view gets a new filter. */
 void store_forget_filter(DnsStore *store);
 
-/* Replace @count layers, from that one on, by another, which is taken over. */
+/* Replace @count layers, from @first on, by @by, which is taken over. */
 void store_splice(DnsStore *store, const DnsLayer *first, unsigned count,
                   DnsLayer *by);
 
-/* The overlay as an image; NULL without memory, or errno. */
+/* Make an image of the overlay; NULL, and errno is set. */
 DnsLayer *store_make_top(DnsStore *store);
 
-/* That image stays, and the overlay begins anew, where there is room. */
+/* Keep that image and clear the overlay, if there is a free layer. */
 void store_seal(DnsStore *store);
 
-/* Begin a merge if there is something to merge. */
+/* Begin a merge if layers should be merged. */
 void store_consider_merges(DnsStore *store);
 
 uint64_t store_random(void);
 void store_log(DnsStore *store, const char *what, int error);
 
-/* Give the image its name: the journal knows of it first.  0 or -errno. */
+/* Rename the image, after it was noted in the journal.  Returns 0 or -errno. */
 int store_name_image(DnsStore *store, const char *path, uint64_t identity,
                      uint64_t position);
 

@@ -3,13 +3,12 @@
  * A zone that changes
  *
  * Theory of operation
- * ===================
  *
- * docs/dns-journal.md is the design.  layer[] is what is committed.  The
- * overlay is over layer[], or with has_top over all but the first, which is
- * the overlay in the form that readers have.  commit.c makes that, merges.c
- * makes few layers of many; both publish what comes out as a version, which
- * holds its layers until nobody has it.
+ * docs/dns-journal.md has the design.  layer[] are the committed layers.  The
+ * overlay is on top of layer[]; with has_top, layer[0] is a copy of the overlay
+ * for readers, and the overlay is on top of the others.  commit.c makes that
+ * copy.  merges.c merges layers.  Both publish the result as a version
+ * (versions.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +61,7 @@ static int replay(void *opaque, const JournalRecord *record)
     return 0;
 }
 
-/* The replayed changes become a layer. */
+/* Make a layer of the replayed changes. */
 static int seal_replayed(DnsStore *s)
 {
     DnsLayer *top;
@@ -151,7 +150,7 @@ void dns_store_close(DnsStore *s)
 {
     DnsMerger *merger = s->merger;
 
-    s->merger = NULL;           /* no more of them */
+    s->merger = NULL;           /* start no more merges */
     while (s->merge.is_running || s->rebase.is_running) {
         dns_merger_wait(merger);
     }

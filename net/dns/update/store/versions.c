@@ -72,7 +72,7 @@ void store_refresh(DnsStore *s)
     dns_edit_over(s->edit, &s->below);
 }
 
-/* Without memory readers look into all layers. */
+/* Without memory there is no filter, and readers search all layers. */
 static void refresh_filter(DnsStore *s)
 {
     ZoneImage *delta[ZONE_LAYERS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files of TSIG keys in BIND's syntax */
+/* Files of TSIG keys, in BIND's syntax */
 #include <ctype.h>
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -16,7 +16,7 @@ typedef struct Reader {
     const char *end;
     unsigned line;
     TsigKeysError *error;
-    char word[WORD_MAX];        /* "" at the end of the file */
+    char word[WORD_MAX];        /* "": the end of the file */
 } Reader;
 
 static int wrong(Reader *r, const char *what, const char *name)
@@ -162,7 +162,7 @@ static int base64_digit(char c)
     return at ? at - digits : -1;
 }
 
-/* RFC 4648 section 4, padded; octets or -1 */
+/* RFC 4648 section 4, padded.  Returns octets or -1. */
 static int from_base64(const char *text, uint8_t *to, size_t room)
 {
     size_t len = strlen(text), out = 0, pad = 0;

@@ -15,7 +15,7 @@
 
 struct TsigKeys {
     size_t count;
-    TsigKey **key;              /* each stays where it is */
+    TsigKey **key;              /* their addresses do not change */
 };
 
 static const struct {
@@ -81,7 +81,7 @@ void tsig_keys_free(TsigKeys *keys)
     }
 }
 
-/* A context with the key in it, to be copied for each message */
+/* A context with the key, which is copied for each message */
 static EVP_MAC_CTX *make_hmac(const TsigKey *key)
 {
     char *digest = (char *)algorithms[key->algorithm].digest;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keys of TSIG (RFC 8945), and the files that hold them
+ * Keys of TSIG (RFC 8945), and their files
  *
- * A set of keys does not change once it is in use, so any thread may look up.
+ * A set of keys does not change while it is used, so any thread may look up.
  */
 #ifndef NET_DNS_UPDATE_TSIG_KEYS_H
 #define NET_DNS_UPDATE_TSIG_KEYS_H
@@ -29,59 +29,59 @@ typedef enum TsigAlgorithm {
 typedef struct TsigKey {
     DnsName name;               /* in lower case */
     TsigAlgorithm algorithm;
-    uint16_t mac_len;           /* octets sent, and asked for at least */
+    uint16_t mac_len;           /* octets to send, and the least to accept */
     uint16_t secret_len;
     uint8_t secret[TSIG_SECRET_MAX];
-    void *hmac;                 /* libcrypto's; of a key in a set only */
+    void *hmac;                 /* of libcrypto; only for a key in a set */
 } TsigKey;
 
 typedef struct TsigKeys TsigKeys;
 
-/* Where a key file is wrong, for people: "line 3: ..." */
+/* The fault in a key file: "line 3: ..." */
 typedef struct TsigKeysError {
     unsigned line;
     char text[160];
 } TsigKeysError;
 
-/** tsig_keys_new: an empty set; NULL without memory. */
+/** tsig_keys_new: an empty set; NULL without memory */
 TsigKeys *tsig_keys_new(void);
 
-/** tsig_keys_free: secrets are wiped. */
+/** tsig_keys_free: free the set and wipe the secrets */
 void tsig_keys_free(TsigKeys *keys);
 
-/** tsig_mac_min: octets that a truncated MAC must have, section 5.2.2.1 */
+/** tsig_mac_min: the least octets of a truncated MAC, section 5.2.2.1 */
 unsigned tsig_mac_min(TsigAlgorithm algorithm);
 
 /**
- * tsig_keys_add: a copy of @key
+ * tsig_keys_add: add a copy of @key
  *
- * Returns: 0, -EEXIST if there is one of that name, -EINVAL if its numbers
- * are out of bounds, or -ENOMEM.
+ * Returns: 0; -EEXIST if there is a key of that name; -EINVAL if a number is
+ * out of bounds; or -ENOMEM.
  */
 int tsig_keys_add(TsigKeys *keys, const TsigKey *key);
 
 /**
- * tsig_keys_read: the keys of a file as BIND has it
+ * tsig_keys_read: read a file of keys in BIND's syntax
  * @text: key "name" { algorithm hmac-sha256; secret "base64"; }; ...
  *
- * Comments are those of C, C++ and the shell.  An algorithm may end in the
- * bits of a truncated MAC ("hmac-sha256-128").
+ * Comments may be in the style of C, C++ or the shell.  An algorithm may end in
+ * the bits of a truncated MAC ("hmac-sha256-128").
  *
  * Returns: 0; -EINVAL, with the reason in @error; -ENOMEM.
  */
 int tsig_keys_read(TsigKeys *keys, const char *text, size_t len,
                    TsigKeysError *error);
 
-/** tsig_keys_find: the key of a name in any case, or NULL. */
+/** tsig_keys_find: the key of a name, or NULL; case is ignored */
 const TsigKey *tsig_keys_find(const TsigKeys *keys, const DnsName *name);
 
-/** tsig_algorithm_name: "hmac-sha256" and so on */
+/** tsig_algorithm_name: a name like "hmac-sha256" */
 const char *tsig_algorithm_name(TsigAlgorithm algorithm);
 
-/** tsig_algorithm_len: octets of its whole MAC */
+/** tsig_algorithm_len: octets of the MAC without truncation */
 unsigned tsig_algorithm_len(TsigAlgorithm algorithm);
 
-/** tsig_algorithm_find: of a name, in text; TSIG_ALGORITHMS if unknown. */
+/** tsig_algorithm_find: the algorithm of a name; TSIG_ALGORITHMS if unknown */
 TsigAlgorithm tsig_algorithm_find(const char *text);
 
 #endif /* NET_DNS_UPDATE_TSIG_KEYS_H */

@@ -9,9 +9,9 @@
 #define ARCOUNT         10
 #define RR_FIXED        10      /* type, class, TTL, RDLENGTH */
 #define TIME_LEN        6
-/* RDATA behind the algorithm: time, fudge, size of the MAC */
+/* Octets of RDATA between the algorithm and the MAC: time, fudge, MAC size */
 #define BEFORE_MAC      (TIME_LEN + 4)
-/* and behind the MAC: original ID, error, other length */
+/* Octets behind the MAC: original ID, error, other length */
 #define BEHIND_MAC      6
 
 static int read_rdata(const uint8_t *msg, const DnsRr *rr, TsigRecord *record)

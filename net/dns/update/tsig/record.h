@@ -20,17 +20,17 @@ typedef struct TsigRecord {
 } TsigRecord;
 
 /**
- * tsig_record_find: take the record from a message
+ * tsig_record_find: parse the record of a message
  *
  * Returns: 1; 0 if there is none; -EBADMSG if the message or the record is
- * none, or it is not the last one.
+ * malformed, or the record is not the last one.
  */
 int tsig_record_find(const uint8_t *msg, size_t len, TsigRecord *record);
 
-/** tsig_record_strip: the message without it; the length */
+/** tsig_record_strip: remove the record.  Returns: the length of the message */
 size_t tsig_record_strip(uint8_t *msg, const TsigRecord *record);
 
-/** tsig_record_put: append it; 0 or -EMSGSIZE. */
+/** tsig_record_put: append the record; 0 or -EMSGSIZE */
 int tsig_record_put(uint8_t *msg, size_t *len, size_t room,
                     const TsigRecord *record);
 

@@ -3,15 +3,13 @@
  * Transaction signatures, RFC 8945
  *
  * Theory of operation
- * ===================
  *
- * The digest is of (section 4.3): the MAC of the message before, if there is
- * one, with its length; the message as it was without the record; then the
- * record's own fields, or in the later messages of a stream only its times.
+ * The digest is made of (section 4.3): the MAC of the message before with its
+ * length, if there is one; the message without its record; and the fields of
+ * the record, or only its times in later messages of a stream.
  *
- * The order of a server's checks is that of section 5.2: key, MAC, time,
- * truncation.  A reason that comes after the MAC's check is told in a signed
- * reply, one before it in an unsigned one.
+ * A server checks in the order of section 5.2: key, MAC, time, truncation.  If
+ * the MAC was right, a refusal is signed; otherwise it is not.
  */
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -64,7 +62,7 @@ static bool add_variables(EVP_MAC_CTX *mac, const TsigRecord *record)
            add(mac, record->other, record->other_len);
 }
 
-/* A digest that has the MAC of the message before */
+/* Begin a digest with the MAC of the message before. */
 static EVP_MAC_CTX *begin(const Tsig *tsig)
 {
     EVP_MAC_CTX *mac = EVP_MAC_CTX_dup(tsig->key->hmac);
@@ -79,7 +77,7 @@ static EVP_MAC_CTX *begin(const Tsig *tsig)
     return mac;
 }
 
-/* The whole MAC of a message that has no record yet, or no longer */
+/* Make the untruncated MAC of a message without its record. */
 static bool digest(Tsig *tsig, const uint8_t *msg, size_t len,
                    const TsigRecord *record, uint8_t mac[TSIG_MAC_MAX])
 {
@@ -133,7 +131,7 @@ static int sign(Tsig *tsig, uint8_t *msg, size_t *len, size_t room,
     return ret;
 }
 
-/* BADKEY and BADSIG: the record says so, and has no MAC. */
+/* BADKEY and BADSIG: put a record with the error and without a MAC. */
 static int tell(const Tsig *tsig, uint8_t *msg, size_t *len, size_t room,
                 uint64_t now)
 {
@@ -163,7 +161,7 @@ size_t tsig_room(const Tsig *tsig)
     if (!key || is_told_unsigned(tsig)) {
         return is_told_unsigned(tsig) ? TSIG_ROOM : 0;
     }
-    /* As little as it is: without EDNS a reply over UDP has 512 octets. */
+    /* Reserve no more than needed: a UDP reply without EDNS has 512 octets. */
     return TSIG_ROOM - 2 * DNS_NAME_MAX - TSIG_MAC_MAX + key->name.len +
            strlen(tsig_algorithm_name(key->algorithm)) + 2 + key->mac_len;
 }
@@ -212,7 +210,7 @@ static bool is_in_time(const TsigRecord *record, uint64_t now)
     return away <= record->fudge;
 }
 
-/* Does the record name the transaction's key, with its algorithm? */
+/* Has the record the key of the transaction, and its algorithm? */
 static bool is_of_key(const TsigKey *key, const TsigRecord *record)
 {
     DnsName algorithm;
@@ -228,7 +226,7 @@ static TsigVerdict refuse(Tsig *tsig, uint16_t error)
     return TSIG_REFUSED;
 }
 
-/* The MAC, then time, then truncation; the record is off the message. */
+/* Check MAC, time and truncation.  The record was removed from the message. */
 static TsigVerdict judge(Tsig *tsig, const uint8_t *msg, size_t len,
                          const TsigRecord *record, uint64_t now)
 {
@@ -280,7 +278,7 @@ TsigVerdict tsig_verify_request(Tsig *tsig, const TsigKeys *keys, uint8_t *msg,
     return judge(tsig, msg, *len, &record, now);
 }
 
-/* A message of a stream without a record: the next MAC is of it, too. */
+/* A message of a stream without a record is part of the next MAC. */
 static TsigVerdict take_unsigned(Tsig *tsig, const uint8_t *msg, size_t len,
                                  bool may_be_unsigned)
 {

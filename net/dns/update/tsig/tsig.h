@@ -2,10 +2,10 @@
 /*
  * Transaction signatures, RFC 8945
  *
- * A Tsig is one transaction: a request and its reply, or its replies where
- * these are a stream over TCP.  The server verifies the request and then signs
- * replies; the client signs the request and then verifies replies.  Nothing
- * here keeps state elsewhere.
+ * A Tsig is one transaction: a request and its reply, or its replies if these
+ * are a stream over TCP.  The server verifies the request and signs the
+ * replies.  The client signs the request and verifies the replies.  There is no
+ * other state.
  */
 #ifndef NET_DNS_UPDATE_TSIG_TSIG_H
 #define NET_DNS_UPDATE_TSIG_TSIG_H
@@ -13,12 +13,14 @@
 #include "net/dns/update/tsig/keys.h"
 
 #define TSIG_FUDGE          300     /* seconds, RFC 8945 section 10 */
-/* Messages of a stream without a TSIG record in a row, section 5.3.1 */
+/* The most messages without TSIG record in a row in a stream, section 5.3.1 */
 #define TSIG_UNSIGNED_MAX   99
-/* Two names, the record's fixed parts, a MAC, and 6 octets of other data */
+/*
+ * Two names, the fixed parts of the record, a MAC, and 6 octets of other data
+ */
 #define TSIG_ROOM           (2 * DNS_NAME_MAX + 10 + 16 + TSIG_MAC_MAX + 6)
 
-/* The field "error" of the record, section 3 */
+/* Values of the field "error", section 3 */
 enum {
     TSIG_BADSIG = 16,
     TSIG_BADKEY = 17,
@@ -30,75 +32,77 @@ typedef enum TsigVerdict {
     TSIG_NONE,          /* the message has no TSIG record */
     TSIG_GOOD,
     TSIG_MALFORMED,     /* answer FORMERR, without a TSIG record */
-    TSIG_REFUSED,       /* answer NOTAUTH; tsig->error says why */
+    TSIG_REFUSED,       /* answer NOTAUTH; tsig->error is the reason */
 } TsigVerdict;
 
 typedef struct Tsig {
-    const TsigKey *key;         /* of a set; NULL: sign nothing */
+    const TsigKey *key;         /* from a set; NULL: do not sign */
     uint16_t error;             /* of the request: TSIG_BAD..., or 0 */
-    uint16_t mac_len;           /* 0 if there is none before */
+    uint16_t mac_len;           /* 0 if there is no message before */
     uint8_t mac[TSIG_MAC_MAX];  /* of the message before */
-    uint64_t when;              /* "time signed" of that */
-    bool is_chain;              /* not the first message of the replies */
-    /* Client, in a stream: messages since the last TSIG record */
+    uint64_t when;              /* "time signed" of the message before */
+    bool is_chain;              /* not the first reply */
+    /* For a client, in a stream: messages since the last TSIG record */
     unsigned unsigned_count;
     void *pending;              /* their digest; tsig_free() frees it */
-    /* With BADKEY: what the request named, to be named in the reply */
+    /* For BADKEY: the key that the request named, for the reply */
     DnsName unknown_name;
     DnsName unknown_algorithm;
 } Tsig;
 
 /**
- * tsig_verify_request: the server's first step
- * @len: of the message; without the TSIG record afterwards
+ * tsig_verify_request: the first step of a server
+ * @len: octets of the message; on return without the TSIG record
  * @now: seconds since 1970
  *
- * The message becomes what it was before it was signed: without the record,
- * with its original ID and ARCOUNT.  @tsig is initialised whatever comes out,
- * for tsig_sign_reply().  It refers to a key of @keys.
+ * Restores the message to its state before it was signed: without the record,
+ * with the original ID and ARCOUNT.  @tsig is always initialised, for
+ * tsig_sign_reply().  It points to a key of @keys.
  */
 TsigVerdict tsig_verify_request(Tsig *tsig, const TsigKeys *keys, uint8_t *msg,
                                 size_t *len, uint64_t now);
 
 /**
- * tsig_room: octets to leave free at the end of a reply; 0 if there will be
- * no record.
+ * tsig_room: octets to leave free at the end of a reply; 0 if there will be no
+ * record
  */
 size_t tsig_room(const Tsig *tsig);
 
 /**
- * tsig_sign_reply: append the record, to one reply or to each of a stream
- * @room: of @msg
+ * tsig_sign_reply: append the record to one reply, or to each reply of a stream
+ * @room: octets of the buffer
  *
- * The reply to TSIG_REFUSED is signed by BADTIME and BADTRUNC only (section
- * 5.3.2).  To TSIG_NONE and TSIG_MALFORMED this adds nothing.
+ * A reply to TSIG_REFUSED is only signed for BADTIME and BADTRUNC (section
+ * 5.3.2).  For TSIG_NONE and TSIG_MALFORMED nothing is appended.
  *
- * Returns: 0, -EMSGSIZE, or -EIO where libcrypto failed.
+ * Returns: 0; -EMSGSIZE; or -EIO if libcrypto failed.
  */
 int tsig_sign_reply(Tsig *tsig, uint8_t *msg, size_t *len, size_t room,
                     uint64_t now);
 
-/** tsig_sign_request: the client's first step; errors as above. */
+/**
+ * tsig_sign_request: the first step of a client; errors: as tsig_sign_reply()
+ */
 int tsig_sign_request(Tsig *tsig, const TsigKey *key, uint8_t *msg,
                       size_t *len, size_t room, uint64_t now);
 
 /**
- * tsig_verify_reply: one reply, or the next one of a stream
- * @may_be_unsigned: it is one within a stream: TSIG_NONE is no failure
+ * tsig_verify_reply: verify a reply, or the next one of a stream
+ * @may_be_unsigned: it is within a stream, so TSIG_NONE is not an error
  *
- * The message is restored as by tsig_verify_request().  The last message of a
- * stream must be TSIG_GOOD: what came as TSIG_NONE is covered by it.
+ * Restores the message as tsig_verify_request() does.  The last message of a
+ * stream must be TSIG_GOOD: it also covers the messages with TSIG_NONE.
  *
- * Returns: TSIG_REFUSED also if the server says that it refused the request,
+ * Returns: TSIG_REFUSED also if the server reports that it refused the request,
  * with its reason in tsig->error, or if a signature is missing (error 0).
  */
 TsigVerdict tsig_verify_reply(Tsig *tsig, uint8_t *msg, size_t *len,
                               bool may_be_unsigned, uint64_t now);
 
-/** tsig_free: what @tsig refers to, not @tsig. */
+/** tsig_free: free what @tsig points to, but not @tsig */
 void tsig_free(Tsig *tsig);
 
-/** tsig_error_name: "BADSIG" and so on, for messages */
+/** tsig_error_name: a name like "BADSIG", for messages */
 const char *tsig_error_name(uint16_t error);
 
 #endif /* NET_DNS_UPDATE_TSIG_TSIG_H */

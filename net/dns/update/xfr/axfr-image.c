@@ -25,7 +25,7 @@ struct AxfrImage {
     bool has_name;
     DnsName name;
     size_t count;
-    DnsBuffer records;          /* ZoneRecord; rdata is an offset till then */
+    DnsBuffer records;          /* ZoneRecord; rdata is an offset at first */
     DnsBuffer rdata;
 };
 
@@ -74,7 +74,7 @@ static ZoneRecord *records_of(AxfrImage *image)
     return (ZoneRecord *)image->records.octets;
 }
 
-/* A zone has NS at its apex (RFC 1034 section 4.2.1). */
+/* RFC 1034 section 4.2.1: the apex must have NS records. */
 static bool is_no_zone(const AxfrImage *image, const ZoneRecord *records)
 {
     size_t i = 0;

@@ -10,24 +10,24 @@
 typedef struct AxfrImage AxfrImage;
 
 /**
- * axfr_image_new: NULL without memory, or if the folder cannot be written
- * @stop: NULL, or what ends axfr_image_finish() early by becoming true
+ * axfr_image_new: NULL without memory, or if the folder is not writable
+ * @stop: NULL, or a flag that ends axfr_image_finish() early
  */
 AxfrImage *axfr_image_new(const char *path, const DnsName *origin,
                           uint16_t rrclass, const atomic_bool *stop);
 
-/** axfr_image_add: a record within the zone; 0 or a negative errno */
+/** axfr_image_add: add a record of the zone; 0 or a negative errno */
 int axfr_image_add(AxfrImage *image, const DnsName *name,
                    const ZoneRecord *record);
 
 /**
  * axfr_image_finish: write the file; durable on return
  *
- * Returns: 0; -EINVAL if the records are no zone; a negative errno.
+ * Returns: 0; -EINVAL if the records are not a zone; or a negative errno.
  */
 int axfr_image_finish(AxfrImage *image);
 
-/** axfr_image_free: the file stays if it is finished. */
+/** axfr_image_free: the file stays if it was finished */
 void axfr_image_free(AxfrImage *image);
 
 #endif /* NET_DNS_UPDATE_XFR_AXFR_IMAGE_H */

@@ -39,7 +39,7 @@ bool dns_notify_answer(DnsNotify *n, const DnsName *zone, const uint8_t *msg,
         dns_cursor_init(&cursor, msg, len)) {
         return false;
     }
-    /* Some servers leave the question out of errors. */
+    /* Some servers omit the question in error replies. */
     if (header.qdcount && (dns_cursor_question(&cursor, &question) <= 0 ||
                            !dns_name_equal(&question.name, zone))) {
         return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reasons for which a primary has not given a zone */
+/* Reasons why a transfer from a primary failed */
 #include "net/dns/update/xfr/reason.h"
 
 const char *dns_xfr_reason_word(DnsXfrReason reason)

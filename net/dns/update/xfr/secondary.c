@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A secondary's timers: RFC 1034 section 4.3.5, RFC 1996 */
+/* Timers of a secondary: RFC 1034 section 4.3.5, RFC 1996 */
 #include "net/dns/update/xfr/secondary.h"
 
 #define RETRY_FIRST_MAX 3600
-#define JITTER_PART     10      /* a tenth earlier at most */
+#define JITTER_PART     10      /* at most a tenth earlier */
 
 static uint32_t between(uint32_t value, uint32_t least, uint32_t most)
 {
     return value < least ? least : value > most ? most : value;
 }
 
-/* Earlier, never later: the SOA's times are limits. */
+/* Make the time earlier, never later, as the SOA's times are limits. */
 static uint64_t spread(uint32_t seconds, uint32_t jitter)
 {
     uint32_t part = seconds / JITTER_PART;
@@ -24,7 +24,7 @@ static void take_soa(DnsSecondary *s, const DnsSoa *soa)
     s->serial = soa->serial;
     s->refresh = between(soa->refresh, DNS_REFRESH_MIN, DNS_REFRESH_MAX);
     s->retry = between(soa->retry, DNS_RETRY_MIN, DNS_RETRY_MAX);
-    /* Less would end the zone before it is asked for once and again. */
+    /* A smaller value would expire the zone before it was asked for twice. */
     s->expire = between(soa->expire, s->refresh + s->retry, UINT32_MAX);
 }
 
@@ -53,7 +53,7 @@ DnsSecondaryDo dns_secondary_tick(DnsSecondary *s, uint64_t now)
     return DNS_SECONDARY_WAIT;
 }
 
-/* Asked while it was asking: the answer may have been too early. */
+/* It was notified while asking, so the answer may be from before. */
 static void ask_again_if_notified(DnsSecondary *s, uint64_t now)
 {
     if (s->is_notified) {

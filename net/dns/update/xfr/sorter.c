@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records sorted for an image, outside memory where there are many */
+/* Records sorted for an image, in a file if there are many */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "net/dns/update/change/records.h"
 #include "net/dns/update/xfr/sorter.h"
 
-/* A record as it lies in memory and in the file: all of it has 8's multiple */
+/* A record in memory and in the file; its length is a multiple of 8 */
 typedef struct Entry {
     uint32_t len;
     uint32_t ttl;
@@ -171,7 +171,7 @@ static int hand_out(const Entry *e, DnsSorterEach *each, void *opaque)
     return each(opaque, &name, &record);
 }
 
-/* The first of what is left: of a run, or of what is in memory */
+/* The first remaining entry of a run, or of the memory */
 static const Entry *first_of(DnsSorter *s, size_t next, Run **run)
 {
     const Entry *first = next < s->count ? s->entry[next] : NULL;
@@ -225,7 +225,7 @@ DnsSorter *dns_sorter_new(const char *folder, size_t memory)
     if (!s) {
         return NULL;
     }
-    /* One entry fits at least. */
+    /* At least one entry must fit. */
     s->memory = memory < 128 * 1024 ? 128 * 1024 : memory;
     s->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     s->arena = mmap(NULL, s->memory, PROT_READ | PROT_WRITE,

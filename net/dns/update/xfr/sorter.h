@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records sorted for an image, outside memory where there are many
+ * Records sorted for an image, in a file if there are many
  *
- * Records are kept in memory until there are so many; then they are sorted and
- * go to a file without a name.  In the end all such runs are merged.
+ * Records are collected in memory.  If the memory is full, they are sorted and
+ * written to a file without a name as a run.  At the end all runs are merged.
  */
 #ifndef NET_DNS_UPDATE_XFR_SORTER_H
 #define NET_DNS_UPDATE_XFR_SORTER_H
@@ -14,22 +14,22 @@ typedef struct DnsSorter DnsSorter;
 
 /**
  * dns_sorter_new: NULL without memory
- * @folder: where the file is made
- * @memory: octets, more or less
+ * @folder: the folder of the file
+ * @memory: octets, approximately
  */
 DnsSorter *dns_sorter_new(const char *folder, size_t memory);
 
 void dns_sorter_free(DnsSorter *sorter);
 
-/** dns_sorter_add: 0 or a negative errno */
+/** dns_sorter_add: add a record; 0 or a negative errno */
 int dns_sorter_add(DnsSorter *sorter, const DnsName *name,
                    const ZoneRecord *record);
 
 /**
- * dns_sorter_each: all of them in order: by name, then as zone_writer_node()
- * wants them
+ * dns_sorter_each: call @each for all records, by name, then in the order for
+ * zone_writer_node()
  *
- * Returns: 0, what @each returned if that is not 0, or a negative errno.
+ * Returns: 0; the result of @each if it is not 0; or a negative errno.
  */
 int dns_sorter_each(DnsSorter *sorter,
                     int (*each)(void *opaque, const DnsName *name,

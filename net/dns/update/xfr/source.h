@@ -8,47 +8,50 @@
 #include "net/dns/update/store/journal.h"
 
 typedef enum XfrSourceState {
-    XFR_FIRST,                  /* the SOA that a transfer begins with */
+    XFR_FIRST,                  /* the SOA at the beginning */
     XFR_BETWEEN,
-    XFR_LAST,                   /* the SOA that it ends with */
+    XFR_LAST,                   /* the SOA at the end */
     XFR_END,
 } XfrSourceState;
 
 typedef struct XfrSource {
     XfrSourceState state;
-    bool has_changes;           /* the journal's, otherwise the view's */
+    bool has_changes;           /* records of the journal, not of the view */
     DnsNode *apex;
     const ZoneRecord *soa;
     DnsName origin;
-    /* The record at hand */
+    /* The current record */
     DnsName name;
     const ZoneRecord *record;
-    /* A view's */
+    /* For a view */
     ViewWalk walk;
     DnsNode *node;
     size_t next;
-    /* A journal's */
+    /* For a journal */
     JournalReader reader;
     DnsBuffer buffer;
     DnsChangeCursor cursor;
 } XfrSource;
 
 /**
- * xfr_source_begin: of a zone as it is; xfr_source_view() or
- * xfr_source_changes() comes next, or there is nothing but the SOA
+ * xfr_source_begin: begin with the zone as it is
+ *
+ * Then call xfr_source_view() or xfr_source_changes(); otherwise there is only
+ * the SOA.
  *
  * Returns: 0, -EIO, -ENOMEM.
  */
 int xfr_source_begin(XfrSource *source, const ZoneView *view);
 void xfr_source_view(XfrSource *source, const ZoneView *view);
-/* The reader is taken over. */
+/* The source takes over the reader. */
 void xfr_source_changes(XfrSource *source, const JournalReader *reader);
 
-/** xfr_source_only_soa: end behind the first record. */
+/** xfr_source_only_soa: end behind the first record */
 void xfr_source_only_soa(XfrSource *source);
 
 /**
- * xfr_source_next: source->name and source->record, valid until the next call
+ * xfr_source_next: set source->name and source->record, valid until the next
+ * call
  *
  * Returns: 1; 0 behind the last one; -EIO, -ENOMEM.
  */

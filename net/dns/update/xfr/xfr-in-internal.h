@@ -7,12 +7,12 @@
 #include "net/dns/update/xfr/xfr-in.h"
 
 typedef enum XfrInStage {
-    FIRST,                      /* the SOA that all begins with */
-    SECOND,                     /* which kind? */
+    FIRST,                      /* expects the first SOA */
+    SECOND,                     /* expects the record that tells the kind */
     ZONE,                       /* AXFR */
-    GONE,                       /* IXFR: records that go */
-    COME,                       /* and those that come */
-    ZONE_ENDS,                  /* with this message */
+    GONE,                       /* IXFR: deleted records */
+    COME,                       /* IXFR: added records */
+    ZONE_ENDS,                  /* ends with this message */
     CHANGES_END,
     DONE,
 } XfrInStage;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Incoming transfers: the query, and what is kept */
+/* Incoming transfers: the query, and the data that is kept */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ DnsXfrIn *dns_xfr_in_new(const DnsXfrInOptions *options, uint16_t id)
     return in;
 }
 
-/* Of the SOA only the serial is looked at. */
+/* Of the SOA in a query only the serial matters. */
 static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
 {
     uint8_t rdata[2 + 20] = { 0 };

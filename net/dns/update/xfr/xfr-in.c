@@ -3,15 +3,14 @@
  * Incoming transfers
  *
  * Theory of operation
- * ===================
  *
- * The first record is the primary's SOA.  The second one says which kind of
- * answer it is (RFC 1995 section 4): the SOA that we have begins change sets,
- * anything else is of the zone.  Both end with the first SOA again.
+ * The first record is the primary's SOA.  The second one tells the kind of
+ * answer (RFC 1995 section 4): our own SOA begins change sets, any other record
+ * is part of the whole zone.  Both kinds end with the first SOA again.
  *
- * Change sets are kept until the last message has been verified and are then
- * done one after the other; records of AXFR go to the sorter as they come.
- * A mistake of the primary makes IXFR begin again as AXFR, and AXFR fail.
+ * Change sets are kept until the last message has been verified, and are then
+ * applied one after the other.  Records of AXFR go to the sorter at once.
+ * After a fault of the primary, IXFR falls back to AXFR, and AXFR fails.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static DnsXfrState fail(DnsXfrIn *in, DnsXfrReason reason, const char *why)
     return DNS_XFR_FAILED;
 }
 
-/* AXFR may put right a wrong IXFR. */
+/* AXFR may repair what IXFR failed to do. */
 static DnsXfrState fall_back(DnsXfrIn *in, DnsXfrReason reason,
                              const char *why)
 {
@@ -70,7 +69,7 @@ DnsXfrState dns_xfr_in_apply(DnsXfrIn *in, DnsStore *store)
     return DNS_XFR_CHANGED;
 }
 
-/* Behind the last record, and behind the message that it is in */
+/* Called behind the last record, which must be the last of its message. */
 static DnsXfrState finish(DnsXfrIn *in)
 {
     bool is_zone = in->stage == ZONE_ENDS;
@@ -123,7 +122,7 @@ static int begin_change(DnsXfrIn *in, uint32_t from)
     return 0;
 }
 
-/* An SOA of IXFR begins what goes, or what comes, or is the last record. */
+/* An SOA in IXFR begins deleted or added records, or is the last record. */
 static bool take_ixfr_soa(DnsXfrIn *in, uint32_t serial, int *ret)
 {
     if (in->stage == GONE) {
@@ -174,7 +173,7 @@ static DnsXfrState take_axfr(DnsXfrIn *in, const DnsRr *rr,
                : DNS_XFR_MORE;
 }
 
-/* The primary's serial beside ours */
+/* Compare the primary's serial with ours. */
 static DnsXfrState compare_serial(const DnsXfrIn *in)
 {
     return in->serial == in->options.serial ? DNS_XFR_CURRENT
@@ -291,7 +290,7 @@ static DnsXfrState check_header(DnsXfrIn *in, const DnsHeader *header)
     return DNS_XFR_MORE;
 }
 
-/* A record of the answer, whichever it is */
+/* A record of an answer of either kind */
 static DnsXfrState take_answer(DnsXfrIn *in, const uint8_t *msg,
                                const DnsRr *rr)
 {
@@ -340,7 +339,7 @@ static DnsXfrState take_records(DnsXfrIn *in, const uint8_t *msg, size_t len)
                                                               : state;
 }
 
-/* These end the answer with its first record. */
+/* Do these states end the answer behind its first record? */
 static bool is_serial_alone(DnsXfrState state)
 {
     return state == DNS_XFR_CURRENT || state == DNS_XFR_OLDER ||

@@ -2,9 +2,9 @@
 /*
  * Outgoing transfers
  *
- * A source hands out records one after the other (source.c); here they are put
- * into messages, as many as there is room for.  A record that does not fit
- * waits for the next message.
+ * A source returns the records one after the other (source.c).  Here they are
+ * put into messages, as many as fit.  A record that does not fit waits for the
+ * next message.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct DnsXfrOut {
     DnsVersion *version;
     DnsXfrKind kind;
     bool is_udp;
-    bool has_begun;             /* the question is in the first message only */
-    bool is_waiting;            /* the source's record is not sent yet */
+    bool has_begun;             /* the first message was sent */
+    bool is_waiting;            /* the source's record was not sent yet */
     bool has_ended;
     uint16_t id;
     uint16_t flags;
@@ -30,7 +30,7 @@ struct DnsXfrOut {
 
 /* --- the query ------------------------------------------------------------ */
 
-/* The client's serial, from the authority section (RFC 1995 section 3) */
+/* Read the client's serial in the authority section (RFC 1995 section 3). */
 static int read_serial(DnsCursor *cursor, uint32_t *serial)
 {
     DnsSoa soa;
@@ -75,7 +75,10 @@ static uint64_t zone_len(const ZoneView *view)
     return view->layer[view->layers - 1]->len;
 }
 
-/* IXFR: the changes, or the zone where these are more or not known */
+/*
+ * For IXFR choose the changes; or the zone, if it is smaller or they are
+ * unknown.
+ */
 static DnsXfrKind choose(DnsXfrOut *out, DnsStore *store, uint32_t serial)
 {
     const ZoneView *view = dns_version_view(out->version);
@@ -125,7 +128,7 @@ static uint16_t begin(DnsXfrOut *out, DnsStore *store, const uint8_t *query,
 
 /* --- messages ------------------------------------------------------------- */
 
-/* NS and SOA are what a zone has many of, so their names are compressed. */
+/* NS and SOA are frequent in a zone, so their names are compressed. */
 static int put_record(DnsXfrOut *out, DnsBuilder *b)
 {
     const ZoneRecord *record = out->source.record;
@@ -143,7 +146,7 @@ static int put_record(DnsXfrOut *out, DnsBuilder *b)
                            record->rdata, record->rdlength);
 }
 
-/* Fill a message: 1 if the transfer ends with it, 0 if not, or an error */
+/* Fill a message.  Returns 1 if the transfer ends with it, 0, or an error. */
 static int fill(DnsXfrOut *out, DnsBuilder *b)
 {
     size_t empty = b->len;
@@ -171,7 +174,9 @@ static void begin_message(DnsXfrOut *out, DnsBuilder *b, uint8_t *msg,
     }
 }
 
-/* A reply too long for a datagram sends the client to TCP (RFC 1995, 2). */
+/*
+ * If a reply is too long for a datagram, the client must use TCP (RFC 1995, 2).
+ */
 static int send_soa_alone(DnsXfrOut *out, DnsBuilder *b, uint8_t *msg,
                           size_t room)
 {

@@ -2,8 +2,8 @@
 /*
  * Outgoing transfers: AXFR (RFC 5936) and IXFR (RFC 1995)
  *
- * A generator: each call makes the next message.  It has its own hold on the
- * zone as it was when it began, so it can take as long as its reader does.
+ * A generator: each call makes the next message.  It holds the version of the
+ * zone at its beginning, so a slow reader does no harm.
  */
 #ifndef NET_DNS_UPDATE_XFR_XFR_OUT_H
 #define NET_DNS_UPDATE_XFR_XFR_OUT_H
@@ -16,29 +16,30 @@ typedef struct DnsXfrOut DnsXfrOut;
 typedef enum DnsXfrKind {
     DNS_XFR_AXFR,
     DNS_XFR_IXFR,
-    DNS_XFR_AS_AXFR,    /* IXFR was asked, and is answered by the zone */
-    DNS_XFR_SOA,        /* the asker is up to date, or is to ask over TCP */
+    DNS_XFR_AS_AXFR,    /* answer to IXFR with the whole zone */
+    DNS_XFR_SOA,        /* the client is current, or must use TCP */
 } DnsXfrKind;
 
 /**
  * dns_xfr_out_new: begin to answer a query for AXFR or IXFR
  * @query: verified, without the TSIG record
- * @tsig: NULL, or of the request; it is taken over
+ * @tsig: NULL, or that of the request; the function takes it over
  * @is_udp: answer in one message, or with the SOA alone
  *
- * For the control thread, as is dns_xfr_out_free().
+ * For the control thread, like dns_xfr_out_free().  The caller has checked that
+ * the client may ask.
  *
- * Returns: NULL, and @rcode is what to answer: FORMERR, NOTAUTH, NOTIMP (AXFR
- * over UDP) or SERVFAIL.  The caller has checked who may ask.
+ * Returns: NULL, and @rcode is the answer: FORMERR, NOTAUTH, NOTIMP (AXFR over
+ * UDP) or SERVFAIL.
  */
 DnsXfrOut *dns_xfr_out_new(DnsStore *store, const uint8_t *query, size_t len,
                            const Tsig *tsig, bool is_udp, uint16_t *rcode);
 
 /**
- * dns_xfr_out_next: the next message, signed
- * @room: DNS_MSG_MAX for TCP; what the asker takes for UDP
+ * dns_xfr_out_next: make the next message, with its signature
+ * @room: DNS_MSG_MAX for TCP; the client's limit for UDP
  *
- * Any one thread may call this.  An error means: close the connection.
+ * Any thread may call this.  On error close the connection.
  *
  * Returns: octets; 0 behind the last message; a negative errno.
  */

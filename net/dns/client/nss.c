@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libnss_vmmnet: names for programs that know nothing of this library
+ * libnss_vmmnet: name resolution for programs that do not use this library
  *
- * The C library calls in here for "hosts: … vmmnet" in nsswitch.conf(5). It
- * reads /etc/hosts itself ("files"), so that is left out.  Results go into
- * the caller's buffer; one that is too small gets ERANGE, and the call comes
- * again.
+ * The C library calls these functions for "hosts: … vmmnet" in
+ * nsswitch.conf(5).  It reads /etc/hosts itself ("files"), so this module does
+ * not.  Results go into the caller's buffer.  If it is too small, the result is
+ * ERANGE, and the C library calls again.
  */
 
 #include <errno.h>
@@ -15,17 +15,17 @@
 #include "net/dns/client/face/pool.h"
 #include "net/dns/client/nss.h"
 
-/* A copy of an answer: the callback's is gone when the look-up has ended */
+/* A copy of an answer, which is valid only during the callback */
 typedef struct Got {
     bool done;
     VmmnetDnsError error;
     int32_t ttl;
-    char name[1025];            /* canonical, or of an address the first */
+    char name[1025];            /* canonical; for an address, its first name */
     size_t count;
     VmmnetDnsAddress *addrs;
 } Got;
 
-/* The caller's buffer, what is left of it */
+/* The rest of the caller's buffer */
 typedef struct Room {
     char *at;
     size_t left;
@@ -105,8 +105,9 @@ static enum nss_status fail(VmmnetDnsError error, int *errnop, int *herrnop)
         *herrnop = NO_DATA;
         return NSS_STATUS_NOTFOUND;
     /*
-     * Never UNAVAIL: "vmmnet [!UNAVAIL=return] dns" goes on to a module that
-     * believes what is forged only where this one is not installed.
+     * Never UNAVAIL: with "vmmnet [!UNAVAIL=return] dns" the C library would
+     * continue with a module that accepts forged answers.  UNAVAIL is for a
+     * host without this module.
      */
     case VMMNET_DNS_BOGUS:
     case VMMNET_DNS_CHAIN:
@@ -127,7 +128,7 @@ static enum nss_status too_small(int *errnop, int *herrnop)
     return NSS_STATUS_TRYAGAIN;
 }
 
-/* Fills got, or without a context says VMMNET_DNS_RESOURCES */
+/* Fill @got.  Without a context the error is VMMNET_DNS_RESOURCES. */
 static VmmnetDnsError ask(Got *got, const char *name, int family,
                           const struct sockaddr *addr)
 {
@@ -184,7 +185,7 @@ enum nss_status _nss_vmmnet_gethostbyname4_r(const char *name,
         const void *octets;
         size_t len = octets_of(&got.addrs[i], &octets);
 
-        /* The caller may have one to begin with */
+        /* The caller may have provided the first tuple. */
         tuple = i == 0 && *pat ? *pat :
                 reserve(&room, sizeof(*tuple), __alignof__(*tuple));
         if (tuple) {
@@ -211,7 +212,7 @@ enum nss_status _nss_vmmnet_gethostbyname4_r(const char *name,
     return NSS_STATUS_SUCCESS;
 }
 
-/* A list of count pointers to len octets each, and NULL */
+/* Make a list of @count pointers to @len octets each, and NULL. */
 static char **make_list(Room *room, size_t count, size_t len)
 {
     char **list = reserve(room, (count + 1) * sizeof(*list),

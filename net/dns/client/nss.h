@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Symbols of libnss_vmmnet.so.2 that the C library wants, without a header
- */
+/* Symbols of libnss_vmmnet.so.2 for the C library, which has no header */
 
 #ifndef VMMNET_DNS_CLIENT_NSS_H
 #define VMMNET_DNS_CLIENT_NSS_H

@@ -9,17 +9,20 @@
 #include "vmmnet/dns.h"
 
 /*
- * "ADDR", with "%SCOPE" behind an IPv6 one: the name or number of an
- * interface.  IPv4 as inet_pton() has it, and with legacy, as inet_aton():
- * getaddrinfo() takes "127.1".  Port 0.
- * Returns 0, -EINVAL it is no address, or -ENXIO no such scope.
+ * Parse "ADDR", with "%SCOPE" behind an IPv6 address: the name or number of an
+ * interface.  IPv4 addresses are parsed as by inet_pton(); with legacy as by
+ * inet_aton(), as getaddrinfo() accepts "127.1".  The port is 0.  Returns 0;
+ * -EINVAL if it is not an address; or -ENXIO if the scope does not exist.
  */
 int dnsc_address_parse(const char *text, bool legacy, VmmnetDnsAddress *addr);
 
-/* "ADDR[%SCOPE][@PORT]"; port 53 if there is none.  Returns as above. */
+/*
+ * Parse "ADDR[%SCOPE][@PORT]"; the default port is 53.  Returns as
+ * dnsc_address_parse().
+ */
 int dnsc_address_parse_server(const char *text, VmmnetDnsAddress *addr);
 
-/* 127.0.0.0/8 or ::1 */
+/* Is the address in 127.0.0.0/8, or ::1? */
 bool dnsc_address_is_loopback(const VmmnetDnsAddress *addr);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Trust anchors: which names they say anything of
- */
+/* Trust anchors, and the names that they cover */
 
 #include <ctype.h>
 #include <string.h>
@@ -9,16 +7,16 @@
 
 #include "net/dns/client/config/anchors.h"
 
-/* Longer than any key, which may be in many words */
+/* Longer than any key, which may be several words */
 #define WORD_MAX    4096
 #define WORDS_MAX   64
 
-#define ZONE_KEY    0x100       /* of a DNSKEY's flags */
+#define ZONE_KEY    0x100       /* a bit of the flags of DNSKEY */
 
-/* The words of a record: lines, or what is between parentheses */
+/* The words of a record: one line, or more within parentheses */
 typedef struct Record {
-    unsigned line;              /* where it begins, from 1 */
-    bool is_continued;          /* begins with a blank: it has no owner */
+    unsigned line;              /* of its start, from 1 */
+    bool is_continued;          /* begins with a blank, so it has no owner */
     bool is_too_long;
     unsigned count;
     struct {
@@ -61,7 +59,7 @@ static void add_word(Reader *r, Record *record)
     record->word[record->count++].len = r->at - start;
 }
 
-/* To the end of the record */
+/* Read up to the end of the record. */
 static void read_words(Reader *r, Record *record)
 {
     unsigned depth = 0;
@@ -85,7 +83,7 @@ static void read_words(Reader *r, Record *record)
     }
 }
 
-/* The next record that has words and is no directive; false: there is none */
+/* Find the next record with words that is no directive; false: none is left. */
 static bool next_record(Reader *r, Record *record)
 {
     while (r->at < r->end) {
@@ -107,7 +105,7 @@ static bool word_is(const Record *record, unsigned i, const char *text)
            !strncasecmp(record->word[i].text, text, strlen(text));
 }
 
-/* The number that the word is, up to max; or -1 */
+/* The value of a word that is a number up to max; or -1 */
 static int64_t number(const Record *record, unsigned i, int64_t max)
 {
     int64_t value = 0;
@@ -134,7 +132,7 @@ static bool is_hex(int c)
     return isxdigit(c);
 }
 
-/* The digits in the words from i on; 0 if others are among them */
+/* The digits in the words from i on; 0 if there are other characters */
 static size_t count_digits(const Record *record, unsigned i,
                            bool (*is_digit)(int c))
 {
@@ -165,7 +163,7 @@ static bool owner_of(const Record *record, DnsName *name)
     return !dns_name_from_text(name, text);
 }
 
-/* RFC 4034 section 5.1; a digest is as long as its type says */
+/* RFC 4034 section 5.1; the digest has the length of its type */
 static const char *check_ds(const Record *record, unsigned i)
 {
     static const size_t digits[] = { 0, 40, 64, 64, 96 };
@@ -199,7 +197,7 @@ static const char *check_dnskey(const Record *record, unsigned i)
     return NULL;
 }
 
-/* NULL: it is an anchor */
+/* Returns the fault; NULL: it is an anchor. */
 static const char *check(const Record *record)
 {
     unsigned i = 1;
@@ -212,7 +210,7 @@ static const char *check(const Record *record)
         return "a record begins with its owner's whole name, as '.' or "
                "'example.com.'";
     }
-    /* TTL and class, in either order */
+    /* TTL and class may be in either order. */
     for (int n = 0; n < 2; n++) {
         i += number(record, i, INT32_MAX) >= 0 || word_is(record, i, "IN");
     }

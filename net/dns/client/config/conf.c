@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * resolv.conf(5), and the names to try for the one that a program gave
- */
+/* resolv.conf(5), and the candidates of the search list for a name */
 
 #include <errno.h>
 #include <string.h>
@@ -124,7 +122,7 @@ void dnsc_conf_parse(DnscConf *conf, const char *text, size_t len,
     }
 }
 
-/* name under suffix; -EINVAL if that is too long */
+/* Append suffix to name; -EINVAL if that is too long. */
 static int append(DnsName *name, const DnsName *suffix)
 {
     if (name->len - 1 + suffix->len > DNS_NAME_MAX) {
@@ -150,13 +148,14 @@ int dnsc_conf_candidate(const DnscConf *conf, const char *text, bool search,
                     !(len > 1 && text[len - 2] == '\\'))) {
         return index == 0;
     }
-    last = name->labels <= conf->ndots;         /* one dot less than labels */
+    /* a name has one dot less than labels */
+    last = name->labels <= conf->ndots;
     if (index > searches) {
         return 0;
     }
     if (index == (last ? searches : 0)) {
         return 1;
     }
-    /* A candidate that is too long is no name of anybody */
+    /* A candidate that is too long does not exist. */
     return append(name, &conf->search[last ? index : index - 1]) ? 0 : 1;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * resolv.conf(5), and the names to try for the one that a program gave
- */
+/* resolv.conf(5), and the candidates of the search list for a name */
 
 #ifndef VMMNET_DNS_CLIENT_CONF_H
 #define VMMNET_DNS_CLIENT_CONF_H
@@ -26,19 +24,19 @@ typedef struct DnscConf {
 } DnscConf;
 
 /*
- * text, of len octets, is the file; localdomain is the host's name, whose
- * domain is searched where the file says nothing, or NULL.  What is
- * unknown or wrong is passed over, as everywhere: the file is the host's, and
- * other libraries read it, too.  No server means one on this host.
+ * Parse the file, text of len octets.  localdomain is the name of the host or
+ * NULL; its domain is searched if the file has no search list.  Unknown and
+ * wrong lines are ignored, as by other libraries that read this file of the
+ * host.  If there is no server, the server is on this host.
  */
 void dnsc_conf_parse(DnscConf *conf, const char *text, size_t len,
                      const char *hostname);
 
 /*
- * The index-th name to try (from 0) for text.  A final dot, and search being
- * false, mean the name alone.  One with fewer dots than ndots is tried last
- * without a suffix, any other one first.
- * Returns 1, 0 when there are no more, or -EINVAL: text is no name.
+ * Make candidate number index (from 0) for the name text.  If it has a final
+ * dot, or search is false, the only candidate is the name itself.  A name with
+ * fewer dots than ndots is tried last without a suffix, any other name first.
+ * Returns 1; 0 behind the last candidate; or -EINVAL if text is not a name.
  */
 int dnsc_conf_candidate(const DnscConf *conf, const char *text, bool search,
                         size_t index, DnsName *name);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A file that is read again when it has changed
- */
+/* A file that is read again when it has changed */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +9,8 @@
 
 #include "net/dns/client/config/file.h"
 
-#define FILE_MAX        (16 << 20)      /* what is beyond is not read */
+/* the rest of a longer file is ignored */
+#define FILE_MAX        (16 << 20)
 
 int dnsc_file_init(DnscFile *file, const char *path)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A file that is read again when it has changed
- */
+/* A file that is read again when it has changed */
 
 #ifndef VMMNET_DNS_CLIENT_FILE_H
 #define VMMNET_DNS_CLIENT_FILE_H
@@ -11,17 +9,17 @@
 #include <sys/stat.h>
 
 typedef struct DnscFile {
-    char *path;                 /* "": none */
-    char *text;                 /* NULL: not there */
+    char *path;                 /* "": no file */
+    char *text;                 /* NULL: the file does not exist */
     size_t len;
-    struct stat seen;           /* all 0: not there */
+    struct stat seen;           /* all 0: the file does not exist */
 } DnscFile;
 
 /* Returns 0 or -ENOMEM. */
 int dnsc_file_init(DnscFile *file, const char *path);
 void dnsc_file_clear(DnscFile *file);
 
-/* Look, and read if it is another one than before: true. */
+/* Check the file, and read it if it has changed.  Returns whether it has. */
 bool dnsc_file_refresh(DnscFile *file);
 
 #endif

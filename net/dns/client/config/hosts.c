@@ -13,7 +13,7 @@
 #define LINE_MAX_LEN    2048
 #define BLANK           " \t\r"
 
-/* The first of the line's names, or NULL if name is none of them */
+/* The first name of the line, or NULL if name is not in the line */
 static const char *line_names(char *save, const char *name, size_t len)
 {
     const char *first = NULL, *word;

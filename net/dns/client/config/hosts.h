@@ -9,10 +9,10 @@
 #include "vmmnet/dns.h"
 
 /*
- * All addresses of a name, in the file's order, up to max; family AF_INET,
- * AF_INET6 or AF_UNSPEC.  text, of len octets, is the file.  canonical, of
- * size octets, gets the first name of the first line.
- * Returns how many there are; *known, whether the name has any line at all.
+ * Find the addresses of a name in the order of the file, at most max; family is
+ * AF_INET, AF_INET6 or AF_UNSPEC.  text, of len octets, is the file.
+ * canonical, of size octets, is set to the first name of the first line.
+ * Returns their number.  *known is set to whether any line has the name.
  */
 size_t dnsc_hosts_find(const char *text, size_t len, const char *name,
                        int family, VmmnetDnsAddress *addrs, size_t max,

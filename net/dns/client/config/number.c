@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Decimal numbers in text that is not ours
- */
+/* Decimal numbers in untrusted text */
 
 #include "net/dns/client/config/number.h"
 

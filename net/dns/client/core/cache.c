@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers, remembered
+ * The cache of answers
  *
  * A hash table of chains, and a ring from the entry that was used last to the
- * one that goes next.  The hash is keyed: a hostile page of many names cannot
- * choose such as share one chain.
+ * one that is evicted next.  The hash has a secret key, so that a hostile page
+ * cannot choose names that share one chain.
  */
 
 #include <stdlib.h>
@@ -15,18 +15,18 @@
 
 #define SECOND          INT64_C(1000000)
 #define STALE           (86400 * SECOND)        /* RFC 8767: 1 to 3 days */
-/* RFC 9520 section 3.2: from 1 s on, back-off, 5 min at most; ours is less */
+/* RFC 9520 section 3.2: 1 s, back-off, at most 5 min; this limit is lower. */
 #define FAILURE_MAX     (8 * SECOND)
 
 typedef struct Entry {
     struct Entry *next;         /* of the chain */
     struct Entry *older, *newer;        /* of the ring */
     DnsQuestion question;
-    DnscResult *known;          /* NULL: only a failure */
+    DnscResult *known;          /* NULL: there was only a failure */
     int64_t until;
     DnscResult *failure;
     int64_t failure_until;
-    int64_t failure_time;       /* how long the next one is remembered */
+    int64_t failure_time;       /* lifetime of the next failure */
 } Entry;
 
 struct DnscCache {
@@ -34,7 +34,7 @@ struct DnscCache {
     size_t count;
     size_t max;
     size_t octets;              /* of all entries */
-    size_t octets_max;          /* 0: no bound */
+    size_t octets_max;          /* 0: no limit */
     size_t chains;              /* power of two */
     uint64_t key;
     Entry *chain[];
@@ -204,7 +204,7 @@ static void replace(DnscCache *cache, DnscResult **at, DnscResult *r)
     *at = r ? dnsc_result_ref(r) : NULL;
 }
 
-/* The newest may be the one that goes */
+/* The newest entry may be the one that is evicted. */
 static void keep_bound(DnscCache *cache)
 {
     while (cache->octets_max && cache->octets > cache->octets_max) {
@@ -224,7 +224,7 @@ void dnsc_cache_put(DnscCache *cache, const DnsQuestion *question,
     bool failure = dnsc_error_is_failure(result->error);
     Entry *e;
 
-    /* Being out of memory is ours alone */
+    /* A lack of memory is a local error, so it is not cached. */
     if (result->error == VMMNET_DNS_RESOURCES || !cache->max ||
         (!failure && !result->ttl)) {
         return;

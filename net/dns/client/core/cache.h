@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers, remembered: records and denials for their TTL (RFC 2308),
- * failures for a moment (RFC 9520), and on request what has expired (RFC 8767)
+ * The cache of answers: records and denials for their TTL (RFC 2308), failures
+ * for some seconds (RFC 9520), and on request expired records (RFC 8767)
  *
- * Bounded: the entry that was used least lately goes first.  Times are
- * microseconds of one clock that never goes back.
+ * The size is bounded: the least recently used entry is evicted first.  Times
+ * are microseconds of a monotonic clock.
  */
 
 #ifndef VMMNET_DNS_CLIENT_CACHE_H
@@ -14,32 +14,32 @@
 
 typedef struct DnscCache DnscCache;
 
-/* Returns NULL when out of memory. */
+/* Returns NULL without memory. */
 DnscCache *dnsc_cache_new(size_t entries);
 
-/* Beside that, so many octets of memory at most; 0: no bound */
+/* Also limit the octets of memory; 0: no limit. */
 void dnsc_cache_bound(DnscCache *cache, size_t octets);
 
 void dnsc_cache_free(DnscCache *cache); /* NULL is allowed */
 
-/* Forget everything: other servers may know better. */
+/* Forget everything, for example when the servers have changed. */
 void dnsc_cache_clear(DnscCache *cache);
 
 /*
- * A reference to what is known, and how many seconds it is still good; or
- * NULL.  Failures are found as well, for as long as they are not to be asked
- * again.
+ * Get a reference to the cached result, and the seconds for which it is still
+ * valid; or NULL.  Failures are returned, too, as long as the question must not
+ * be asked again.
  */
 DnscResult *dnsc_cache_get(DnscCache *cache, const DnsQuestion *question,
                            int64_t now, uint32_t *ttl);
 
-/* The same of what has expired no longer than a day ago, no failure */
+/* The same for a result that expired within the last day and is no failure */
 DnscResult *dnsc_cache_get_stale(DnscCache *cache,
                                  const DnsQuestion *question, int64_t now);
 
 /*
- * Takes a reference of its own, if it is worth it: ttl is not 0, or it is a
- * failure (dnsc_error_is_failure()).  A failure leaves what was known there.
+ * Cache a result, and take a reference: if ttl is not 0, or it is a failure
+ * (dnsc_error_is_failure()).  A failure does not replace a known result.
  */
 void dnsc_cache_put(DnscCache *cache, const DnsQuestion *question,
                     DnscResult *result, int64_t now);

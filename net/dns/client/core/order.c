@@ -34,7 +34,7 @@ static unsigned common_bits(const struct in6_addr *a, const struct in6_addr *b)
     return bits;
 }
 
-/* The longest prefix that matches, whatever the order of the rows */
+/* The longest prefix that matches; rows may be in any order. */
 static const DnscPolicy *look_up(const DnscPolicy *row,
                                  const struct in6_addr *addr)
 {
@@ -51,7 +51,7 @@ static const DnscPolicy *look_up(const DnscPolicy *row,
     }
 }
 
-/* Section 3.1 and, for IPv4, 3.2 */
+/* Section 3.1; for IPv4 section 3.2 */
 static unsigned scope(const struct in6_addr *addr)
 {
     if (IN6_IS_ADDR_MULTICAST(addr)) {
@@ -68,7 +68,7 @@ static unsigned scope(const struct in6_addr *addr)
     return IN6_IS_ADDR_SITELOCAL(addr) ? 5 : 14;
 }
 
-/* Both families' bits count from the address they have of their own */
+/* Bits are counted within the address of each family. */
 static unsigned matching_bits(const DnscDestination *d)
 {
     unsigned bits = common_bits(&d->addr, &d->source);
@@ -76,7 +76,7 @@ static unsigned matching_bits(const DnscDestination *d)
     return d->source_len && bits > d->source_len ? d->source_len : bits;
 }
 
-/* Negative: a is better, 0: rules 1 to 9 do not decide */
+/* Negative: a is better; 0: rules 1 to 9 do not decide. */
 static int compare(const DnscPolicy *policy, const DnscDestination *a,
                    const DnscDestination *b)
 {
@@ -93,7 +93,9 @@ static int compare(const DnscPolicy *policy, const DnscDestination *a,
         better = (scope_b == scope(&b->source)) -
                  (scope_a == scope(&a->source));
         better = better ? better : a->deprecated - b->deprecated;
-        /* Home and care-of at once is best, then home, then what is neither */
+        /*
+         * An address that is home and care-of is best, then home, then neither.
+         */
         better = better ? better : (b->home && b->care_of) -
                                    (a->home && a->care_of);
         better = better ? better : (b->home && !b->care_of) -
@@ -110,7 +112,7 @@ static int compare(const DnscPolicy *policy, const DnscDestination *a,
     better = to_b->precedence - to_a->precedence;
     better = better ? better : a->encapsulated - b->encapsulated;
     better = better ? better : (int)scope_a - (int)scope_b;
-    /* IPv4 has no such rule worth it: glibc and others leave DNS's order */
+    /* Not for IPv4: glibc and others keep the order of DNS there. */
     if (!better && a->usable && !v4 && !IN6_IS_ADDR_V4MAPPED(&b->addr)) {
         better = (int)matching_bits(b) - (int)matching_bits(a);
     }

@@ -21,24 +21,24 @@ typedef struct DnscPolicy {
     uint8_t label;
 } DnscPolicy;
 
-/* The default table; its last row, ::/0, ends it, as in any other one. */
+/* The default table; the last row of every table is ::/0. */
 extern const DnscPolicy dnsc_default_policy[];
 
 typedef struct DnscDestination {
     struct in6_addr addr;
     bool usable;                /* there is a source address: rule 1 */
     struct in6_addr source;
-    uint8_t source_len;         /* of its prefix, 0 if that is not known */
-    bool deprecated;            /* the source: rule 3 */
+    uint8_t source_len;         /* bits of its prefix; 0: unknown */
+    bool deprecated;            /* the source is deprecated: rule 3 */
     bool home;                  /* the source is a home address: rule 4 */
     bool care_of;               /* the source is a care-of address: rule 4 */
-    bool encapsulated;          /* reached through a transition mechanism */
-    size_t index;               /* the caller's */
+    bool encapsulated;          /* reached by a transition mechanism */
+    size_t index;               /* for the caller */
 } DnscDestination;
 
 /*
- * The best first.  Those among which no rule decides keep their order (rule
- * 10).  Works in place; destinations are at most some hundred.
+ * Sort by preference, the best first.  If no rule decides, the order is kept
+ * (rule 10).  Sorts in place, for at most some hundred destinations.
  */
 void dnsc_order(const DnscPolicy *policy, DnscDestination *destinations,
                 size_t count);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * When to hand on the addresses of which family; RFC 8305 section 3
- */
+/* When to report the addresses of each family: RFC 8305 section 3 */
 
 #include "net/dns/client/core/race.h"
 
@@ -38,10 +36,9 @@ DnscMove dnsc_race_settle(DnscRace *race, DnscFamily family,
         race->due = now + race->delay;
     } else if (outcome == DNSC_OUTCOME_NO_NAME && family == DNSC_IP4) {
         /*
-         * There is no such name for any type, so who does not answer for
-         * AAAA has nothing to tell.  The other way round it is no proof:
-         * servers are known that deny a name which has an A when they are
-         * asked for its AAAA (RFC 4074 section 4.2).
+         * The name does not exist for any type, so there is nothing to wait
+         * for.  The converse is no proof: some servers deny a name with an A
+         * record if they are asked for AAAA (RFC 4074 section 4.2).
          */
         race->due = now + race->delay;
     }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The meaning to a program of an RCODE that is no answer
- */
+/* The error for an RCODE */
 
 #include "net/dns/client/core/rcode.h"
 #include "net/dns/wire/wire.h"

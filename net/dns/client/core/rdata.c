@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Record data out of a message, with its names uncompressed
+ * RDATA of a record in a message, with its names uncompressed
  *
- * Names are compressed in the types of RFC 1035 and, by old servers, in SRV
- * (RFC 3597 section 4 forbids it, and asks receivers to bear it).
+ * Names are compressed in the types of RFC 1035.  Old servers also compress SRV
+ * (RFC 3597 section 4 forbids it, but asks receivers to accept it).
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 typedef struct Layout {
     uint16_t type;
-    uint8_t before;             /* octets in front of the names */
+    uint8_t before;             /* octets before the names */
     uint8_t names;
     uint8_t behind;
 } Layout;

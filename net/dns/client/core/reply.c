@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replies: whether one is ours, and what it says
+ * Replies: do they match a query, and what do they say?
  *
- * A reply is read in several passes over its answer section, one for each
- * alias: records may come in any order (RFC 1034 section 4.3.1 promises
- * none).  A message has at most 64 KiB and a chain DNSC_CHAIN_MAX steps, so
- * the work is bounded.
+ * The answer section is read several times, once for each alias, as records may
+ * come in any order (RFC 1034 section 4.3.1 promises none).  A message has at
+ * most 64 KiB and a chain DNSC_CHAIN_MAX steps, so the work is bounded.
  */
 
 #include <errno.h>
@@ -43,7 +42,7 @@ DnscMatch dnsc_reply_match(const uint8_t *msg, size_t len, uint16_t id,
     return DNSC_MATCH;
 }
 
-/* The Extended DNS Error among the options, RFC 8914 section 2 */
+/* Look for an Extended DNS Error among the options, RFC 8914 section 2. */
 static void look_for_ede(const uint8_t *at, size_t left, DnscLook *look)
 {
     while (left >= 4) {
@@ -95,14 +94,14 @@ int dnsc_reply_look(const uint8_t *msg, size_t len, DnscLook *look)
         look->rcode |= edns.rcode_high << 4;
         look_for_ede(msg + rr.rdata, rr.rdlength, look);
     }
-    /* The last record of a truncated message need not be whole */
+    /* The last record of a truncated message may be incomplete. */
     return ret && !look->truncated ? ret : 0;
 }
 
-/* One pass: what the answer section has for a name */
+/* The records of one name that a pass over the answer section finds */
 typedef struct Found {
-    size_t count;               /* of the wanted type */
-    size_t octets;              /* of their data, uncompressed */
+    size_t count;               /* of the type that was asked */
+    size_t octets;              /* of their uncompressed RDATA */
     uint32_t ttl;               /* the lowest, of the alias or the records */
     bool alias;
     DnsName target;
@@ -171,7 +170,7 @@ static int find(const DnsCursor *begin, const DnsName *name, uint16_t type,
     return ret;
 }
 
-/* How long a denial is good, 0 if there is none; RFC 2308 section 5 */
+/* The TTL of a negative answer, 0 without SOA; RFC 2308 section 5 */
 static int denial(const DnsCursor *begin, const DnsName *name, uint32_t *ttl,
                   bool *referral)
 {
@@ -225,7 +224,7 @@ static DnscResult *with_records(const DnsCursor *begin, const DnsName *name,
     return r;
 }
 
-/* No record at the end of the chain: does the reply deny, or say nothing? */
+/* The chain ends without records: is that a denial, or no answer? */
 static int without_records(const DnsCursor *begin, const DnsHeader *header,
                            const DnsName *name, unsigned hops,
                            DnscResult **result)

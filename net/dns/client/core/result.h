@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The outcome of one question: records or why there are none.  Shared by the
- * cache and by look-ups, so it does not change once it is handed on.
+ * The outcome of one question: records, or the reason why there are none.  The
+ * cache and look-ups share it, so it does not change after it was passed on.
  */
 
 #ifndef VMMNET_DNS_CLIENT_RESULT_H
@@ -11,18 +11,18 @@
 #include "vmmnet/dns.h"
 
 #define DNSC_REASON_MAX 256
-/* Of one result: what is beyond is left out, a reply has no more use for it */
+/* Limit of the records in a result; further records are dropped */
 #define DNSC_RECORDS_MAX 4096
 
 typedef struct DnscResult {
     unsigned refs;              /* 0: static, never freed */
     VmmnetDnsError error;
     VmmnetDnsSecurity security;
-    int ede;                    /* VMMNET_DNS_NO_EDE for none */
-    bool authenticated;         /* AD, from a server where it counts */
-    bool follow;                /* the chain goes on at canonical: ask for it */
+    int ede;                    /* VMMNET_DNS_NO_EDE: there is none */
+    bool authenticated;         /* AD of a server that is trusted */
+    bool follow;                /* the chain continues at canonical: ask it */
     unsigned hops;              /* aliases so far */
-    uint32_t ttl;               /* 0: not to be remembered */
+    uint32_t ttl;               /* 0: do not cache it */
     DnsName canonical;
     char reason[DNSC_REASON_MAX];
     size_t count;
@@ -33,23 +33,26 @@ typedef struct DnscResult {
 } DnscResult;
 
 /*
- * A result with room for count records of octets in all, not filled: records
- * is writable through *records, their data through *data.
- * Returns NULL when out of memory.
+ * Make a result with memory for count records with octets of RDATA in all.  The
+ * caller fills the records through *records and RDATA through *data.  Returns
+ * NULL without memory.
  */
 DnscResult *dnsc_result_new(size_t count, size_t octets,
                             VmmnetDnsRecord **records, uint8_t **data);
 
-/* Without records.  Never NULL: out of memory gives a result that says so. */
+/* A result without records; never NULL: without memory it reports that. */
 DnscResult *dnsc_result_error(VmmnetDnsError error, const char *reason);
 
-/* Shortened if need be; what is not graphic ASCII becomes "?" */
+/* The text may be truncated; octets that are not graphic ASCII become "?". */
 void dnsc_result_set_reason(DnscResult *r, const char *text, size_t len);
 
 DnscResult *dnsc_result_ref(DnscResult *r);
 void dnsc_result_unref(DnscResult *r);  /* NULL is allowed */
 
-/* Is it of the servers rather than of the name, and may change any moment? */
+/*
+ * Is the error one of the servers, which may change at any moment, and not one
+ * of the name?
+ */
 bool dnsc_error_is_failure(VmmnetDnsError error);
 
 #endif

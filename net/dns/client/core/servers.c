@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * How the servers do
- */
+/* State of the servers */
 
 #include <string.h>
 
@@ -12,7 +10,7 @@
 #define WAIT_MIN        (SECOND / 4)
 #define LEAVE_MIN       (1 * SECOND)
 #define LEAVE_MAX       (60 * SECOND)
-#define PROBE_MAX       (5 * SECOND)    /* who asked may have gone */
+#define PROBE_MAX       (5 * SECOND)    /* the asker may have cancelled */
 
 static bool same(const VmmnetDnsAddress *a, const VmmnetDnsAddress *b)
 {
@@ -62,7 +60,7 @@ void dnsc_servers_order(DnscServers *servers, bool rotate, int64_t now,
             }
         }
     }
-    /* Only who is asked first is sure to be asked */
+    /* Only the server that is asked first is certain to be asked. */
     if (n && servers->server[order[0]].failures) {
         servers->server[order[0]].probed_until = now + PROBE_MAX;
     }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Whole replies, for who reads them himself
- */
+/* Whole replies, for callers that parse them */
 
 #include <errno.h>
 #include <string.h>
@@ -10,13 +8,13 @@
 #include "net/dns/client/core/reply.h"
 #include "net/dns/client/core/whole.h"
 
-#define TTL_LEN 4       /* and RDLENGTH, of 2, is between TTL and RDATA */
+#define TTL_LEN 4       /* followed by RDLENGTH of 2, then RDATA */
 
-/* The contents of a reply's records */
+/* The contents of a reply */
 typedef struct Contents {
-    bool has_type;              /* the answer section has one of that type */
-    bool has_soa;               /* the authority section has one */
-    uint32_t answer_ttl;        /* the least */
+    bool has_type;              /* the answer section has the type asked */
+    bool has_soa;               /* the authority section has a SOA */
+    uint32_t answer_ttl;        /* the least one */
     uint32_t denial_ttl;
 } Contents;
 
@@ -54,9 +52,9 @@ static int read_contents(DnsCursor *cursor, uint16_t type, Contents *c)
 }
 
 /*
- * A reply without records that is authoritative is one of RFC 2308 section
- * 2.2, NODATA without SOA.  With an alias AA is of that alone (RFC 1035 section
- * 4.1.1).
+ * An authoritative reply without records is NODATA without SOA (RFC 2308
+ * section 2.2).  If the reply has an alias, AA applies to the alias only (RFC
+ * 1035 section 4.1.1).
  */
 static bool is_lame(const DnsHeader *header, const Contents *c)
 {
@@ -80,7 +78,10 @@ static DnscResult *with_message(const uint8_t *msg, size_t len)
     return r;
 }
 
-/* Returns 0 with the header, and the cursor behind the question; or -EBADMSG */
+/*
+ * Read the header, and move the cursor behind the question.  Returns 0 or
+ * -EBADMSG.
+ */
 static int begin(const uint8_t *msg, size_t len, DnsHeader *header,
                  DnsCursor *cursor, DnsQuestion *question)
 {
@@ -147,7 +148,7 @@ DnscResult *dnsc_whole_refusal(const uint8_t *msg, size_t len)
 
 void dnsc_whole_distrust(DnscResult *result)
 {
-    /* In the result's own memory, behind it: dnsc_result_new() */
+    /* The message is in the memory of the result: dnsc_result_new(). */
     uint8_t *msg = (uint8_t *)result->whole;
 
     if (msg) {

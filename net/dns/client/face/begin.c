@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The functions that begin look-ups: what is asked for, and whether it can be
- */
+/* The functions that begin look-ups: they check and store the arguments */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@ static VmmnetDnsId refuse(DnscLookup *l, int error)
     return 0;
 }
 
-/* The families to ask for; false: this host has an address of none */
+/* Choose the families to ask; false: this host has no address of any. */
 static bool choose_families(DnscLookup *l)
 {
     bool ip4 = true, ip6 = true;

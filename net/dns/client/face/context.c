@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A context: its options, its life, its files
- */
+/* A context: options, creation, files */
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,9 +14,9 @@
 #define RESOLV_CONF     "/etc/resolv.conf"
 #define HOSTS           "/etc/hosts"
 #define TRUST_ANCHOR    "/usr/share/dns/root.key"
-/* 50 of RFC 8305 section 3, less 1 in which the program is woken. */
+/* 50 of RFC 8305 section 3, less 1 for waking the program */
 #define DELAY_MS        49
-#define DELAY_MS_MAX    2000    /* RFC 8305 section 8 has no bound; we do */
+#define DELAY_MS_MAX    2000    /* RFC 8305 section 8 sets no limit */
 #define TIMEOUT_MS_MAX  60000
 #define ATTEMPTS_MAX    10
 #define CACHE_ENTRIES   256
@@ -123,7 +121,7 @@ static int take_options(VmmnetDns *dns, const VmmnetDnsOptions *o,
 
 /*** What the files say ***/
 
-/* RFC 6840 section 5.7: AD is worth what the way to the server is */
+/* RFC 6840 section 5.7: AD is as trustworthy as the path to the server. */
 static bool all_are_local(const VmmnetDnsAddress *addrs, size_t count)
 {
     size_t i;
@@ -226,7 +224,7 @@ void dnsc_context_refresh(VmmnetDns *dns)
 
 static void destroy(VmmnetDns *dns)
 {
-    /* After fork() the parent's loop must not notice */
+    /* After fork() the parent's loop must not be changed. */
     if (dns->loop.epoll >= 0) {
         dnsc_loop_detach(&dns->loop);
     }

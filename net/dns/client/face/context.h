@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A context: what its look-ups share
- */
+/* A context: the state that its look-ups share */
 
 #ifndef VMMNET_DNS_CLIENT_CONTEXT_H
 #define VMMNET_DNS_CLIENT_CONTEXT_H
@@ -19,22 +17,22 @@ struct VmmnetDns {
     DnscFile hosts;
     char *trust_anchor;
     unsigned flags;
-    bool own_servers;           /* the program's, not resolv.conf's */
-    size_t servers;             /* those */
+    bool own_servers;           /* from the program, not from resolv.conf */
+    size_t servers;             /* number of own servers */
     VmmnetDnsAddress server[DNSC_SERVERS_MAX];
-    unsigned timeout_ms;        /* 0: of resolv.conf */
+    unsigned timeout_ms;        /* 0: the value of resolv.conf */
     unsigned attempts;
     int64_t delay;              /* microseconds */
     bool trust_ad;
     DnscLookup *lookups;
-    size_t count;               /* of them */
+    size_t count;               /* of the look-ups */
     uint64_t last_id;
     VmmnetDnsCounters counters;
 };
 
 /*
- * Read the files again that have changed, and have the next questions go by
- * what they say now.  What cannot be had (memory) stays as it was.
+ * Read files again that have changed, and use them for the next questions.
+ * Without memory the old state is kept.
  */
 void dnsc_context_refresh(VmmnetDns *dns);
 

@@ -17,14 +17,14 @@ struct DnscFetch {
     DnscFetcher *fetcher;
     DnsQuestion question;
     DnscWaiter *waiting;
-    DnscAsk *ask;               /* one of the two is out */
+    DnscAsk *ask;               /* Either of these is under way */
     DnscValidation *validation;
-    DnscResult *result;         /* there is one, of the cache or a failure */
+    DnscResult *result;         /* known: from the cache, or a failure */
     uint32_t ttl;
     DnscTimer timer;
-    unsigned hops;              /* aliases that were followed by asking */
+    unsigned hops;              /* aliases that took a question each */
     uint32_t chain_ttl;
-    bool ended;                 /* those who wait are being told */
+    bool ended;                 /* waiters are being told */
 };
 
 static void drop(DnscFetch *f)
@@ -45,7 +45,7 @@ static void drop(DnscFetch *f)
     free(f);
 }
 
-/* A callback may cancel others, and ask again */
+/* A callback may cancel other waiters, and ask again. */
 static void tell(DnscFetch *f, DnscResult *result, uint32_t ttl, bool stale)
 {
     DnscWaiter *w;
@@ -76,7 +76,7 @@ static void end(DnscFetch *f, DnscResult *result)
     if (f->fetcher->cache) {
         dnsc_cache_put(f->fetcher->cache, &f->question, result, dnsc_now());
     }
-    /* A bogus answer must not look like the absence of one */
+    /* A bogus answer must not look like a missing one. */
     if (dnsc_error_is_failure(result->error) &&
         result->error != VMMNET_DNS_BOGUS) {
         old = stale_of(f);
@@ -88,7 +88,7 @@ static void end(DnscFetch *f, DnscResult *result)
 
 static int go_out(DnscFetch *f, const DnsQuestion *question);
 
-/* The alias's end is elsewhere: a server that does not follow it */
+/* The end of the alias is missing: the server does not follow aliases. */
 static void answered(DnscFetch *f, DnscResult *result)
 {
     DnsQuestion next = { .type = f->question.type, .qclass = DNS_CLASS_IN };
@@ -141,7 +141,7 @@ static int go_out(DnscFetch *f, const DnsQuestion *question)
     return f->validation || f->ask ? 0 : -ENOMEM;
 }
 
-/* The cache's answer, from the event loop; or too long without one */
+/* Deliver the answer of the cache; or the time without an answer is over. */
 static void due(DnscTimer *timer)
 {
     DnscFetch *f = (DnscFetch *)((char *)timer - offsetof(DnscFetch, timer));
@@ -155,7 +155,7 @@ static void due(DnscTimer *timer)
     }
     old = stale_of(f);
     if (old) {
-        f->ended = true;        /* whoever is told cannot end it */
+        f->ended = true;        /* a callback must not free it */
         tell(f, old, STALE_TTL, true);
         f->ended = false;
         dnsc_result_unref(old);

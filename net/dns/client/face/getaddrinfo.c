@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The blocking face: getaddrinfo(3), RFC 3493 section 6.1
- */
+/* The blocking interface: getaddrinfo(3), RFC 3493 section 6.1 */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #define FLAGS   (AI_PASSIVE | AI_CANONNAME | AI_NUMERICHOST | \
                  AI_NUMERICSERV | AI_ADDRCONFIG | AI_V4MAPPED | AI_ALL)
 
-/* The host argument, read */
+/* The addresses for the host argument */
 typedef struct Found {
     bool done;
     VmmnetDnsError error;
@@ -99,7 +97,7 @@ static void map(VmmnetDnsAddress *addr)
     }
 }
 
-/* AI_V4MAPPED: IPv4 ones where there are no others; with AI_ALL beside them */
+/* AI_V4MAPPED: IPv4 addresses if there are no others; AI_ALL: in addition */
 static int ask_mapped(VmmnetDns *dns, const char *node, int ai_flags,
                       unsigned flags, Found *f)
 {
@@ -138,7 +136,7 @@ static int look_up(const char *node, const struct addrinfo *hints, Found *f)
     return ret;
 }
 
-/* No host: the wildcard to bind to, or this host */
+/* Without a host: the wildcard address for a listener, or this host */
 static int no_node(const struct addrinfo *hints, Found *f)
 {
     VmmnetDnsAddress addrs[2] = { 0 };
@@ -189,7 +187,7 @@ static int literal(const char *node, const struct addrinfo *hints, Found *f)
     return ret;
 }
 
-/* Each address with each service; one allocation an entry */
+/* Combine each address with each service; one allocation for each entry. */
 static int make(const Found *f, const DnscService *services, int count,
                 const struct addrinfo *hints, struct addrinfo **res)
 {

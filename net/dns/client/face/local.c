@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Names that no server is asked for
- */
+/* Names that are answered without asking servers */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +11,7 @@
 #include "net/dns/client/config/hosts.h"
 #include "net/dns/client/face/local.h"
 
-/* Is it the domain, or a name under it?  With or without a final dot */
+/* Is it the domain, or below it?  With or without final dot. */
 static bool is_under(const char *name, const char *domain)
 {
     size_t len = strlen(name), domain_len = strlen(domain);
@@ -32,7 +30,7 @@ static void add(DnscLocal *local, int family, const char *text)
     local->count += family == AF_UNSPEC || family == addr->sa.sa_family;
 }
 
-/* An IPv4 address in IPv6's clothes, where IPv4 is wanted */
+/* Convert a mapped IPv4 address if IPv4 is wanted. */
 static void unmap(VmmnetDnsAddress *addr)
 {
     struct in6_addr in6 = addr->in6.sin6_addr;
@@ -57,7 +55,7 @@ bool dnsc_local_literal(const char *name, int family, DnscLocal *local)
     if (!ret && family == AF_INET) {
         unmap(&addr);
     }
-    local->no_such_name = ret;          /* a scope that is not there */
+    local->no_such_name = ret;          /* -ENXIO: the scope does not exist */
     local->count = !ret && (family == AF_UNSPEC ||
                             family == addr.sa.sa_family);
     local->addrs[0] = addr;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Look-ups: from a program's name to what it is told
+ * Look-ups: from the name that a program gives to the answer
  *
  * Theory of operation
  *
- * A look-up goes through the candidates of the search list.  For each, both
- * families' questions go out at the same time, and race.c says when what is
- * handed on.  A candidate that does not exist, or has nothing of the kind, is
- * followed by the next one; so is one whose server failed, but then the end is
- * that failure and not that there is no name.  One that is forged, or that
- * nobody answers for, ends the look-up: else a forger, or a broken wire, could
- * choose which name it is.
+ * A look-up tries the candidates of the search list.  For each, the questions
+ * of both families are asked at the same time, and race.c decides when to
+ * report addresses.  If a candidate does not exist, or has no such records, the
+ * next one is tried.  The same applies if its server failed, but then the final
+ * error is that failure, not NO_NAME.  A forged candidate, or one without any
+ * answer, ends the look-up.  Otherwise a forger or a broken network could
+ * choose which candidate is used.
  *
- * Nothing calls back from within a program's own call: what is known at once
- * is handed on by a timer that is due.
+ * No callback is called within a call of the program: results that are known at
+ * once are delivered by a timer that is due.
  */
 
 #include <errno.h>
@@ -54,7 +54,7 @@ void dnsc_lookup_free(DnscLookup *l)
     free(l);
 }
 
-/* A callback that cancels its own look-up must not take it away under us */
+/* If a callback cancels its own look-up, the look-up is freed afterwards. */
 static void hand_on(DnscLookup *l, bool more)
 {
     if (!more) {
@@ -92,7 +92,7 @@ static VmmnetDnsError error_of_all(const DnscLookup *l)
     return error;
 }
 
-/* All that is known of this candidate is there, and nothing handed on yet */
+/* The candidate has ended, and nothing was reported for it. */
 static void candidate_ended(DnscLookup *l)
 {
     VmmnetDnsError error = error_of_all(l);

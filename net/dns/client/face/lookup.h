@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Look-ups: from a program's name to what it is told
- */
+/* Look-ups: from the name that a program gives to the answer */
 
 #ifndef VMMNET_DNS_CLIENT_LOOKUP_H
 #define VMMNET_DNS_CLIENT_LOOKUP_H
@@ -11,9 +9,9 @@
 #include "net/dns/client/face/local.h"
 
 typedef struct DnscPart {
-    DnscWaiter waiter;          /* first: it is how the part is found */
+    DnscWaiter waiter;          /* must be first, to find the part from it */
     DnscLookup *lookup;
-    DnscResult *result;         /* the outcome, NULL while there is none */
+    DnscResult *result;         /* NULL: no outcome yet */
     uint32_t ttl;
     bool stale;
     bool handed;
@@ -23,43 +21,43 @@ struct DnscLookup {
     DnscLookup *next, **at;
     VmmnetDns *dns;
     VmmnetDnsId id;
-    uint16_t type;              /* 0: addresses */
+    uint16_t type;              /* 0: addresses of a host */
     int family;
     unsigned flags;
     VmmnetDnsAnswerFn *told;
     void *opaque;
-    size_t candidate;           /* of the search list */
-    DnsName name;               /* asked now */
-    VmmnetDnsError failed;      /* of a candidate before, or OK */
-    bool wanted[2];             /* by DnscFamily */
+    size_t candidate;           /* index in the search list */
+    DnsName name;               /* of this candidate */
+    VmmnetDnsError failed;      /* error of an earlier candidate, or OK */
+    bool wanted[2];             /* indexed by DnscFamily */
     DnscRace race;
-    DnscPart part[2];           /* of records: the first alone */
+    DnscPart part[2];           /* for records only the first is used */
     DnscTimer timer;
-    DnscLocal *local;           /* what the timer hands on; else the race's */
-    bool out_of_memory;         /* what the timer tells */
-    bool telling;               /* with more to come: not to be freed yet */
+    DnscLocal *local;           /* the timer delivers it; NULL: the race */
+    bool out_of_memory;         /* the timer reports it */
+    bool telling;               /* in a callback: do not free it yet */
     bool cancelled;
-    char text[];                /* as it was given */
+    char text[];                /* the name as the program gave it */
 };
 
 /*
- * One that has not begun: the type or family, what is wanted, and the name or
- * what is local, are still to be set.  Returns NULL with errno set.
+ * Make a look-up.  The caller sets type or families, and the name or the local
+ * answer.  Returns NULL with errno set.
  */
 DnscLookup *dnsc_lookup_new(VmmnetDns *dns, const char *text, unsigned flags,
                             VmmnetDnsAnswerFn *told, void *opaque);
 
-/* From here on it is the context's. */
+/* Begin the look-up; the context owns it from here on. */
 VmmnetDnsId dnsc_lookup_begin(DnscLookup *l);
 
 void dnsc_lookup_cancel_all(VmmnetDns *dns);
 
-/* Gives back what a look-up holds; it is in no list any more. */
+/* Free a look-up, which is in no list. */
 void dnsc_lookup_free(DnscLookup *l);
 
 /*
- * Tell what the parts have that was not handed on, or what is local.  With
- * more set the look-up goes on, else it has been freed before.
+ * Report what the parts have and what was not reported before, or the local
+ * answer.  If more is false, the look-up is freed before the callback.
  */
 void dnsc_lookup_tell(DnscLookup *l, bool more);
 

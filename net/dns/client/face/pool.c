@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contexts for the blocking faces
+ * Contexts for the blocking interfaces
  *
- * There are programs that close all descriptors, and open others of the same
- * numbers.  So a context that nobody uses has none; but one that validates
- * keeps its own, as libunbound's connections and keys are worth keeping.
- * After fork() parent and child would have these in common.  So contexts are
- * marked with a number that fork() changes in the child, which throws away
- * what has another one.
+ * Some programs close all descriptors and open others with the same numbers.
+ * So a context that is not in use has no descriptors.  A context that validates
+ * keeps its own, as the connections and keys of libunbound are valuable.  After
+ * fork() parent and child would share these.  So each context is marked with a
+ * number that changes in the child at fork(), and the child frees contexts with
+ * another number.
  *
- * /etc/vmmnet/dns.conf says what the host wants of programs that know nothing
- * of this library: a word a line, as read_line() knows them.
+ * /etc/vmmnet/dns.conf has the host's settings for programs that do not use
+ * this library: one word on a line, see read_line().
  */
 
 #include <errno.h>
@@ -35,7 +35,7 @@ typedef struct Kept {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static Kept kept[KEPT];
-static unsigned generation;     /* of the process */
+static unsigned generation;     /* of this process */
 
 static void before_fork(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contexts for the blocking faces: one a thread that is in a call, kept for
- * the next call with what they remember
+ * Contexts for the blocking interfaces: one for each thread that is in a call,
+ * kept with its cache for the next call
  */
 
 #ifndef VMMNET_DNS_CLIENT_POOL_H
@@ -10,15 +10,15 @@
 #include "vmmnet/dns.h"
 
 /*
- * A context of this process: what came across fork() is thrown away.
- * Returns NULL with errno set.
+ * A context of this process; contexts from before fork() are freed.  Returns
+ * NULL with errno set.
  */
 VmmnetDns *dnsc_pool_get(void);
 
-/* No look-up is out on it. */
+/* Return a context, which has no look-up under way. */
 void dnsc_pool_put(VmmnetDns *dns);
 
-/* Handle what comes until *done */
+/* Handle events until *done is set. */
 void dnsc_pool_wait(VmmnetDns *dns, const bool *done);
 
 #endif

@@ -11,11 +11,11 @@
 #include "net/dns/client/config/number.h"
 #include "net/dns/client/face/service.h"
 
-/* As the C library has them: the first that fits what was asked for */
+/* The same table as in the C library: the first row that fits is used. */
 static const struct {
     DnscService as;
-    bool unasked;               /* also if no kind was asked for */
-    const char *name;           /* in services(5); NULL: has no ports */
+    bool unasked;               /* also used if no type was asked for */
+    const char *name;           /* in services(5); NULL: no ports */
 } kinds[] = {
     { { SOCK_STREAM, IPPROTO_TCP, 0 }, true, "tcp" },
     { { SOCK_DGRAM, IPPROTO_UDP, 0 }, true, "udp" },

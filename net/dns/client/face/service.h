@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The service argument of getaddrinfo(): which sockets, and which port
- */
+/* The service argument of getaddrinfo(): socket types, and a port */
 
 #ifndef VMMNET_DNS_CLIENT_SERVICE_H
 #define VMMNET_DNS_CLIENT_SERVICE_H
@@ -18,8 +16,8 @@ typedef struct DnscService {
 } DnscService;
 
 /*
- * Those that the hints allow and the service has.  service may be NULL.
- * Returns how many there are, or an EAI_ code, which is negative.
+ * Find the socket types that the hints allow and the service has.  service may
+ * be NULL.  Returns their number, or a negative EAI_ code.
  */
 int dnsc_services(const char *service, const struct addrinfo *hints,
                   DnscService found[DNSC_SERVICES_MAX]);

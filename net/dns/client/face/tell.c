@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The news for a program
- */
+/* Reporting answers to the program */
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +7,11 @@
 #include "net/dns/client/face/lookup.h"
 #include "net/dns/client/net/source.h"
 
-#define ADDRESSES_MAX   256     /* of a family; those beyond are left out */
+#define ADDRESSES_MAX   256     /* of a family; further ones are dropped */
 
 /*
- * The error that says most: a forged name says more than no answer, and an
- * error that may pass is worth another try.
+ * The error to report if there are several: a forged answer ranks above no
+ * answer, and a temporary error above a permanent one.
  */
 static int weight(VmmnetDnsError error)
 {
@@ -28,7 +26,7 @@ static int weight(VmmnetDnsError error)
     return weights[error];
 }
 
-/* From forged over unknown to proven */
+/* The order of trust: forged, unknown, proved */
 static int trust(VmmnetDnsSecurity s)
 {
     return s == VMMNET_DNS_BOGUS_DATA ? -1 : (int)s;
@@ -41,7 +39,7 @@ static bool has_records(const DnscLookup *l, const DnscPart *part)
             l->flags & VMMNET_DNS_SHOW_BOGUS);
 }
 
-/* The part that the error, or the names, are taken from */
+/* The part that provides the error and the names */
 static const DnscPart *main_part(const DnscLookup *l)
 {
     const DnscPart *best = NULL;
@@ -83,7 +81,7 @@ static void add_addresses(const DnscPart *part, DnscFamily family,
     }
 }
 
-/* The least of several parts */
+/* Lower the values of the answer to those of this part. */
 static void lower(VmmnetDnsAnswer *answer, const DnscPart *part, bool first)
 {
     const DnscResult *r = part->result;
@@ -126,7 +124,7 @@ static void collect(DnscLookup *l, VmmnetDnsAnswer *answer,
     }
 }
 
-/* The look-up's own copy of what the callback is told, gone from the lists */
+/* Call the callback with a copy, after the look-up has left the lists. */
 static void call(DnscLookup *l, VmmnetDnsAnswer *answer, bool more)
 {
     answer->more = more;
@@ -198,7 +196,7 @@ static void tell_parts(DnscLookup *l, bool more)
     } else {
         collect(l, &answer, addrs);
     }
-    /* An earlier candidate's failure hides that there is no name */
+    /* An earlier candidate has failed, so NO_NAME is not certain. */
     if (l->failed && (answer.error == VMMNET_DNS_NO_NAME ||
                       answer.error == VMMNET_DNS_NO_DATA)) {
         answer.error = l->failed;

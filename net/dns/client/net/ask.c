@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One question, asked of the servers until one answers
+ * One question, which is sent to the servers until one answers
  *
  * Theory of operation
  *
- * The servers are tried one after the other, and all again, `attempts` times
- * round.  Each try has a socket of its own, so a source port and an id of its
- * own (RFC 5452), connected, so that the kernel drops what comes from another
- * address or port and reports that nobody listens.  A try that nobody answers
- * in time stays open while the next one is out: a slow server's reply counts
- * as well.
+ * The servers are tried one after the other, in `attempts` rounds.  Each try
+ * has its own id and its own socket, and so its own source port (RFC 5452).
+ * The socket is connected, so the kernel drops packets from other addresses and
+ * ports, and reports unreachable ones.  If a try is not answered in time, it
+ * stays open while the next one is under way, so the reply of a slow server is
+ * accepted.
  *
- *   wrong id, question, no reply   counted and dropped; the try goes on, as a
- *                                  forger must not be able to end it
+ *   wrong id, question, no reply   counted and dropped; the try continues, so
+ *                                  that a forger cannot end it
  *   TC                             the same server over TCP, RFC 7766
  *   FORMERR, NOTIMP, BADVERS       the same server without EDNS, once
  *   other RCODEs, malformed        the next server at once; the last such
- *                                  reply is the outcome if none knows better
+ *                                  reply is the outcome if no server answers
  *   ICMP error                     the next server at once
  *
- * A server that has refused or sent what is malformed is not asked this
- * question again; after SERVFAIL it is, in the next round, unless the whole
- * reply is wanted: who asks for that gets to know why.
+ * A server that refused, or sent a malformed reply, is not asked this question
+ * again.  After SERVFAIL it is asked again in the next round, unless the caller
+ * wants whole replies: then it gets the SERVFAIL with its reason.
  */
 
 #include <errno.h>
@@ -34,7 +34,7 @@
 #include "net/dns/client/net/ask.h"
 #include "net/dns/client/net/attempts.h"
 
-#define RECEIVE_MAX     4096    /* more than we advertise */
+#define RECEIVE_MAX     4096    /* more than the advertised size */
 #define DATAGRAMS_AT_ONCE 32
 
 static void set_ede(DnscResult *r, const DnscLook *look)
@@ -48,8 +48,8 @@ static void set_ede(DnscResult *r, const DnscLook *look)
 }
 
 /*
- * A reply that says no, with its refusal as a result.  Frees the question if
- * nothing is left to try.
+ * A reply is a refusal; its result is @result.  Frees the question if no try is
+ * left.
  */
 static void refused(DnscAsk *ask, DnscTry *t, const DnscLook *look,
                     DnscResult *refusal)
@@ -95,14 +95,14 @@ static int read_reply(const DnscAsk *ask, const DnscTry *t,
            dnsc_reply_read(msg, len, &t->question, result);
 }
 
-/* Can another server know better? */
+/* May another server know a better answer? */
 static bool is_lame(const DnscResult *result)
 {
     return result->error == VMMNET_DNS_FAILED ||
            result->error == VMMNET_DNS_REFUSED;
 }
 
-/* A reply to what went out.  May free the question. */
+/* Handle a reply that matches a try.  May free the question. */
 static void reply(DnscAsk *ask, DnscTry *t, const uint8_t *msg, size_t len)
 {
     DnscAsker *asker = ask->asker;
@@ -132,13 +132,13 @@ static void reply(DnscAsk *ask, DnscTry *t, const uint8_t *msg, size_t len)
     if (ret) {
         result = dnsc_result_error(VMMNET_DNS_RESOURCES, "out of memory");
     } else if (is_lame(result)) {
-        /* A referral: another server may recurse */
+        /* A referral: another server may be recursive. */
         dnsc_attempts_keep(ask, result);
         ask->no_use |= 1 << t->server;
         dnsc_attempts_next(ask);
         return;
     } else {
-        /* It was EDNS that the server did not take, or what it asked did */
+        /* The server did not accept EDNS, or what EDNS asked for. */
         dnsc_ask_server(ask, t)->no_edns |= ask->no_edns && !t->edns &&
                                             !ask->whole;
         result->authenticated = look.authenticated && asker->trust_ad;
@@ -147,7 +147,7 @@ static void reply(DnscAsk *ask, DnscTry *t, const uint8_t *msg, size_t len)
     dnsc_attempts_finish(ask, result);
 }
 
-/* ICMP: nobody is there, for none of those who have sent from this port */
+/* An ICMP error: it applies to all tries from this port. */
 static void lose(DnscPort *port, int why)
 {
     DnscTry *t;
@@ -171,7 +171,7 @@ static void lose(DnscPort *port, int why)
 static void receive(DnscSource *source, uint32_t events)
 {
     DnscPort *port = (DnscPort *)source;
-    /* A port without a try is closed, and all are of one asker */
+    /* A port without tries is closed, and all its tries belong to one asker. */
     VmmnetDnsCounters *counters = ((DnscAsk *)port->tries->owner)->
                                   asker->counters;
     uint8_t msg[RECEIVE_MAX];
@@ -239,7 +239,7 @@ static DnscAsk *begin(DnscAsker *asker, const DnscQuery *query, bool whole,
 DnscAsk *dnsc_ask(DnscAsker *asker, const DnsQuestion *question,
                   DnscAskFn *done, void *opaque)
 {
-    /* RFC 6840 section 5.7: AD asks for AD */
+    /* RFC 6840 section 5.7: AD in a query asks for AD. */
     const DnscQuery query = {
         .question = *question,
         .flags = DNS_FLAG_RD | (asker->trust_ad ? DNS_FLAG_AD : 0),

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A question's way out
- */
+/* The tries of a question */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +83,7 @@ static int open_tcp(DnscAsk *ask)
                          ask->tcp_done, ask);
 }
 
-/* From the event loop: this may be the caller's own stack */
+/* Fail from the event loop, as this may be within the caller's call. */
 static void fail_soon(DnscAsk *ask, int error)
 {
     bool is_ours = error == -EMFILE || error == -ENFILE || error == -ENOMEM;
@@ -105,7 +103,7 @@ static void tcp_turn(DnscTurn *turn)
     }
 }
 
-/* Until it has its turn, the timer counts as well. */
+/* The timer also runs while the try waits for its turn. */
 static int send_over_tcp(DnscAsk *ask, uint8_t server, unsigned round)
 {
     dnsc_attempts_close_tcp(ask);
@@ -127,7 +125,7 @@ static int send_over_udp(DnscAsk *ask, uint8_t server, unsigned round)
                          ask->receive, msg, len);
 }
 
-/* Is there anything to try after this? */
+/* Is no try left after this one? */
 static bool is_last(const DnscAsk *ask)
 {
     const DnscAsker *asker = ask->asker;
@@ -188,7 +186,7 @@ static void due(DnscTimer *timer)
     DnscAsk *ask = (DnscAsk *)((char *)timer - offsetof(DnscAsk, timer));
     DnscTry *t = ask->current;
 
-    /* Without a socket the try has failed, and said why */
+    /* A try without a socket has failed, and has reported it. */
     if (t->port || ask->tcp.source.fd >= 0) {
         ask->asker->counters->timeouts++;
         dnsc_server_silent(dnsc_ask_server(ask, t), t->sent, dnsc_now());

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Sockets towards the servers
- */
+/* Sockets for queries */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +75,7 @@ static int new_port(DnscPorts *ports, const VmmnetDnsAddress *to,
     return 0;
 }
 
-/* The one towards this server that has the fewest users, or NULL */
+/* The port to this server with the fewest users, or NULL */
 static DnscPort *find_shared(DnscPorts *ports, const VmmnetDnsAddress *to)
 {
     DnscPort *best = NULL, *p;

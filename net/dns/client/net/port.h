@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sockets towards the servers
+ * Sockets for queries
  *
- * A question's own socket is its own source port: what a forger has to guess
- * beside the id (RFC 5452).  A context that can have thousands of questions out
- * has a bound, from which on they share.
+ * Each question has a socket, and so a source port, of its own, which a forger
+ * must guess in addition to the id (RFC 5452).  A context with thousands of
+ * questions has a limit, beyond which questions share sockets.
  */
 
 #ifndef VMMNET_DNS_CLIENT_PORT_H
@@ -18,39 +18,39 @@ typedef struct DnscTry DnscTry;
 
 typedef struct DnscPorts {
     DnscLoop *loop;
-    unsigned max;               /* UDP sockets, about; 0: no bound */
+    unsigned max;               /* approximate limit of UDP sockets; 0: none */
     bool has_from6;             /* the source address towards IPv6 servers */
     struct in6_addr from6;
     DnscPort *all;
     unsigned count;
 } DnscPorts;
 
-/* A UDP socket, connected: the kernel drops what comes from elsewhere */
+/* A connected UDP socket: the kernel drops packets from other addresses */
 struct DnscPort {
-    DnscSource source;          /* first */
+    DnscSource source;          /* must be first */
     DnscPorts *ports;
     DnscPort *next, **at;
     VmmnetDnsAddress to;
-    DnscTry *tries;             /* that are out on it */
-    unsigned users;             /* those, and who holds it */
-    bool dead;                  /* takes no more */
+    DnscTry *tries;             /* that are under way on it */
+    unsigned users;             /* the tries, and other holders */
+    bool dead;                  /* accepts no more tries */
 };
 
 /*
- * A socket of this type that is connected or connecting.  Returns its
+ * Make a socket of this type that is connected or connecting.  Returns its
  * descriptor or a negative errno.
  */
 int dnsc_ports_socket(const DnscPorts *ports, const VmmnetDnsAddress *to,
                       int type);
 
 /*
- * Another user of a port towards this server, a new one if there is room.
- * Returns 0 with *port, or a negative errno.
+ * Get a port to this server: a new one, or a shared one at the limit.  Returns
+ * 0 with *port, or a negative errno.
  */
 int dnsc_port_get(DnscPorts *ports, const VmmnetDnsAddress *to,
                   DnscReadyFn *ready, DnscPort **port);
 
-/* The last user's closes it. */
+/* Release a port; the last user closes it. */
 void dnsc_port_put(DnscPort *port);
 
 #endif

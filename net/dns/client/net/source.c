@@ -23,14 +23,14 @@ static void map(const VmmnetDnsAddress *addr, struct in6_addr *mapped)
     memcpy(mapped->s6_addr + 12, &addr->in.sin_addr, 4);
 }
 
-/* One socket a family, connected to one address after the other */
+/* One socket for each family is connected to all addresses in turn. */
 static void find_source(int fd, const VmmnetDnsAddress *addr,
                         DnscDestination *d)
 {
     struct sockaddr none = { .sa_family = AF_UNSPEC };
     VmmnetDnsAddress to = *addr, from;
 
-    /* Without a port the kernel does not connect */
+    /* Without a port the kernel would not connect. */
     if (to.sa.sa_family == AF_INET) {
         to.in.sin_port = htons(53);
     } else {
@@ -59,7 +59,7 @@ static unsigned prefix_len(const struct sockaddr *mask)
     return len;
 }
 
-/* Rule 9 looks no further than the source's prefix goes */
+/* Rule 9 compares only the bits of the source's prefix. */
 static void find_prefixes(DnscDestination *d, size_t count)
 {
     struct ifaddrs *all, *i;

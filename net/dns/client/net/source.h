@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The source addresses that this host would use, for RFC 6724
- */
+/* The source addresses that this host would use, for RFC 6724 */
 
 #ifndef VMMNET_DNS_CLIENT_SOURCE_H
 #define VMMNET_DNS_CLIENT_SOURCE_H
@@ -10,13 +8,13 @@
 #include "vmmnet/dns.h"
 
 /*
- * Put addresses in the order of RFC 6724.  The kernel says which source it
- * takes when a UDP socket is connected; nothing is sent.
- * Returns 0, or -ENOMEM with the order as it was.
+ * Sort addresses as in RFC 6724.  The kernel tells the source address when a
+ * UDP socket is connected; nothing is sent.  Returns 0; or -ENOMEM, and the
+ * order is unchanged.
  */
 int dnsc_sort(VmmnetDnsAddress *addrs, size_t count);
 
-/* Has this host an address of that family which is not a loopback one? */
+/* Has this host an address of each family, besides loopback addresses? */
 void dnsc_families(bool *ip4, bool *ip6);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * One question over one TCP connection
- */
+/* One question over one TCP connection */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,14 +20,14 @@ static void hang_up(DnscTcp *tcp)
     }
 }
 
-/* The message stays until the connection is closed or opened again */
+/* The message is valid until the connection is closed or opened again. */
 static void end(DnscTcp *tcp, const uint8_t *msg, size_t len)
 {
     hang_up(tcp);
     tcp->done(tcp->opaque, msg, len);
 }
 
-/* Returns 0 (goes on), or a negative errno. */
+/* Returns 0 to continue, or a negative errno. */
 static int send_query(DnscTcp *tcp)
 {
     ssize_t n = send(tcp->source.fd, tcp->out + tcp->sent,
@@ -48,7 +46,7 @@ static size_t wanted(const DnscTcp *tcp)
     return tcp->received < 2 ? 2 : 2 + (tcp->in[0] << 8 | tcp->in[1]);
 }
 
-/* Returns 1 when the reply is there, 0, or a negative errno. */
+/* Returns 1 if the reply is complete, 0, or a negative errno. */
 static int receive(DnscTcp *tcp)
 {
     size_t want = wanted(tcp);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * One query on its way to one server
- */
+/* One query to one server */
 
 #include <errno.h>
 #include <sys/random.h>
@@ -12,7 +10,7 @@
 
 #define OPT_LEN         11      /* as dns_query_build() makes it */
 
-/* A length octet of a name is below 64, so it is no letter */
+/* Length octets are below 64, so they are not letters. */
 static void randomize_case(DnsName *name)
 {
     uint8_t bits[DNS_NAME_MAX / 8 + 1];
@@ -139,7 +137,7 @@ DnscTry *dnsc_try_of(const DnscPort *port, const uint8_t *msg, size_t len,
         if (now == DNSC_MATCH) {
             return t;
         }
-        /* In the order of how much was right */
+        /* The order of the reasons is how much was right. */
         why = now > why ? now : why;
     }
     count(why, counters);

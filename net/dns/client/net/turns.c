@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Turns: so many at a time, the others wait in a line
- */
+/* Turns: a limited number at a time, the others queue */
 
 #include <stddef.h>
 

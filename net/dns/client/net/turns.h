@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Turns: so many at a time, the others wait in a line
- */
+/* Turns: a limited number at a time, the others queue */
 
 #ifndef VMMNET_DNS_CLIENT_TURNS_H
 #define VMMNET_DNS_CLIENT_TURNS_H
@@ -11,23 +9,23 @@
 typedef struct DnscTurn DnscTurn;
 typedef void DnscTurnFn(DnscTurn *turn);
 
-/* All 0 before the first time */
+/* Must be all 0 at first. */
 struct DnscTurn {
-    DnscTurn *next, **at;       /* in the line, if at is set */
+    DnscTurn *next, **at;       /* in the queue, if at is set */
     bool has;
-    DnscTurnFn *come;           /* it is this one's turn after all */
+    DnscTurnFn *come;           /* called when its turn has come */
 };
 
 typedef struct DnscTurns {
-    unsigned max;               /* 0: no bound */
+    unsigned max;               /* 0: no limit */
     unsigned out;
     DnscTurn *first, *last;
 } DnscTurns;
 
-/* Is it its turn now?  Else come() is called when it is. */
+/* Take a turn.  Returns false if it must wait; come() is called later. */
 bool dnsc_turn_take(DnscTurns *turns, DnscTurn *turn);
 
-/* Its turn is over, or it leaves the line; no matter if neither */
+/* End a turn, or leave the queue.  The turn may be in neither state. */
 void dnsc_turn_end(DnscTurns *turns, DnscTurn *turn);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions asked and answers validated by libunbound, on our loop
+ * Questions that libunbound asks and validates, on our event loop
  *
  * Theory of operation
  *
  * libunbound asks the same servers, as forwarders, for the answer and for the
- * keys of the zones above it up to a trust anchor.  It has timers, retries and
- * a cache of its own, and runs on our descriptor and timers by its event API:
- * there is no thread.  A question has a time-out of ours as well, since
- * libunbound goes on for a minute where a server drops one type of question.
+ * keys of all zones up to a trust anchor.  It has its own timers, retries and
+ * cache.  With its event API it runs on our descriptor and timers, so there is
+ * no thread.  Each question also has our timeout, because libunbound continues
+ * for a minute if a server drops one type of question.
  *
- * Settings beside the servers: names that libunbound answers itself by
- * default (test, home.arpa, reverse zones of private addresses) go to the
- * servers, who know; NSEC3 with more than 100 iterations makes an answer
- * insecure (RFC 9276 section 3.2).  Against KeyTrap (CVE-2023-50387, -50868)
- * Debian's 1.17.1 has limits since +deb12u2 that are compiled in.
+ * Other settings: names that libunbound answers itself by default (test,
+ * home.arpa, reverse zones of private addresses) go to the servers.  NSEC3 with
+ * more than 100 iterations makes an answer insecure (RFC 9276 section 3.2).
+ * Limits against KeyTrap (CVE-2023-50387, -50868) are compiled into Debian's
+ * 1.17.1 since +deb12u2.
  */
 
 #include <arpa/inet.h>
@@ -35,14 +35,14 @@
 #include "net/dns/unbound/why.h"
 
 struct DnscValidator {
-    DnscUbBase base;            /* first: libunbound's */
+    DnscUbBase base;            /* must be first: libunbound points to it */
     const DnscUnbound *unbound;
     struct ub_ctx *ctx;
     DnscLoop *loop;
     VmmnetDnsCounters *counters;
     DnscFile anchors;
     int64_t timeout;
-    unsigned refs;              /* the context's, and one a question */
+    unsigned refs;              /* one for the context, one per question */
 };
 
 struct DnscValidation {
@@ -50,10 +50,10 @@ struct DnscValidation {
     DnsQuestion question;
     DnscValidatedFn *done;
     void *opaque;
-    int id;                     /* libunbound's */
-    bool out;                   /* libunbound has it */
-    bool whole;                 /* the message is wanted whole */
-    DnscResult *result;         /* there at once: the timer hands it on */
+    int id;                     /* for libunbound */
+    bool out;                   /* under way in libunbound */
+    bool whole;                 /* the whole message is wanted */
+    DnscResult *result;         /* known at once: the timer delivers it */
     DnscTimer timer;
 };
 
@@ -125,7 +125,7 @@ static DnscResult *read_packet(DnscValidation *q, int rcode,
     return r ? r : dnsc_result_error(VMMNET_DNS_RESOURCES, "out of memory");
 }
 
-/* libunbound calls insecure what is below no trust anchor, too. */
+/* libunbound also reports names below no trust anchor as insecure. */
 static VmmnetDnsSecurity unproven(const DnscValidation *q)
 {
     const DnscFile *anchors = &q->validator->anchors;
@@ -134,7 +134,7 @@ static VmmnetDnsSecurity unproven(const DnscValidation *q)
            VMMNET_DNS_INSECURE : VMMNET_DNS_INDETERMINATE;
 }
 
-/* Records of a bogus answer stay, for who wants to see them */
+/* The records of a bogus answer are kept for callers that show them. */
 static void set_bogus(DnscResult *r, const char *why)
 {
     r->error = VMMNET_DNS_BOGUS;
@@ -158,11 +158,11 @@ static void resolved(void *opaque, int rcode, void *packet, int len,
     } else if (r->refs && (!dnsc_error_is_failure(r->error))) {
         r->security = security == 2 ? VMMNET_DNS_SECURE : unproven(q);
         r->authenticated = security == 2;
-        /* A chain that libunbound did not follow has no end */
+        /* libunbound did not follow the chain, so it has no end. */
         r->follow = false;
     }
     q->result = r;
-    /* It may be within ub_resolve_event(), and is within libunbound */
+    /* This may be within ub_resolve_event(), and is within libunbound. */
     dnsc_timer_set(q->validator->loop, &q->timer, dnsc_now());
 }
 
@@ -238,7 +238,7 @@ static int set_number(DnscValidator *v, const char *option, size_t value)
     return set(v, option, text);
 }
 
-/* By unbound's rule sets of records take twice what messages do */
+/* As unbound recommends, the RRset cache is twice the message cache. */
 static int set_sizes(DnscValidator *v, const DnscValidatorOptions *o)
 {
     int ret = 0;
@@ -258,7 +258,7 @@ static int set_sizes(DnscValidator *v, const DnscValidatorOptions *o)
     return ret;
 }
 
-/* With an interface named, libunbound uses no other, of neither family */
+/* If an interface is set, libunbound uses no other, for both families. */
 static int set_source(DnscValidator *v, const DnscValidatorOptions *o)
 {
     char text[INET6_ADDRSTRLEN];
@@ -331,7 +331,7 @@ static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
         *mistake = "libunbound has no memory";
         return -ENOMEM;
     }
-    /* A library has nothing to say on its program's stderr */
+    /* A library must not write to the stderr of its program. */
     v->unbound->debugout(v->ctx, NULL);
     ret = set_options(v, o);
     ret = ret ? ret : set_servers(v, o);
@@ -347,7 +347,7 @@ static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
         }
     }
     ret = ret ? ret : v->unbound->add_ta_file(v->ctx, o->trust_anchor);
-    /* Finalizes the context, so it is the last: RFC 6761 6.2, RFC 8375 5 */
+    /* This finalizes the context, so it is last: RFC 6761 6.2, RFC 8375 5. */
     ret = ret ? ret : v->unbound->zone_remove(v->ctx, "test.");
     ret = ret ? ret : v->unbound->zone_remove(v->ctx, "home.arpa.");
     if (ret) {

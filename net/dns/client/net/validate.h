@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Questions asked and answers validated by libunbound, on our loop
- */
+/* Questions that libunbound asks and validates, on our event loop */
 
 #ifndef VMMNET_DNS_CLIENT_VALIDATE_H
 #define VMMNET_DNS_CLIENT_VALIDATE_H
@@ -15,45 +13,48 @@ typedef struct DnscValidation DnscValidation;
 typedef struct DnscValidatorOptions {
     const VmmnetDnsAddress *servers;
     size_t count;
-    const char *trust_anchor;   /* a file */
+    const char *trust_anchor;   /* path of a file */
     bool random_case;
     bool use_vc;
-    int64_t timeout;            /* of a question in all, microseconds */
-    /* The source address towards IPv6 servers, NULL: the kernel's choice */
+    int64_t timeout;            /* for the whole question, microseconds */
+    /* The source address towards IPv6 servers; NULL: the kernel chooses */
     const struct in6_addr *from6;
-    size_t cache_octets;        /* of libunbound's caches in all; 0: its own */
-    unsigned bogus_ttl;         /* seconds, RFC 4035 section 4.7; 0: its own */
+    size_t cache_octets;        /* for all of libunbound's caches; 0: default */
+    unsigned bogus_ttl;         /* seconds, RFC 4035 section 4.7; 0: default */
 } DnscValidatorOptions;
 
 /*
- * Returns NULL with errno set, and a sentence: ENOSYS libunbound is not
- * installed, ENOENT or EINVAL the trust anchor, ENOMEM.
+ * Returns NULL with errno and *mistake set: ENOSYS if libunbound is not
+ * installed, ENOENT or EINVAL for the trust anchor, or ENOMEM.
  */
 DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
                                   const DnscValidatorOptions *options,
                                   const char **mistake);
 
-/* Questions that are out go on; the last of them ends the validator. */
+/* Questions under way continue; the last of them frees the validator. */
 void dnsc_validator_release(DnscValidator *v);  /* NULL is allowed */
 
-/* The result is the callee's. */
+/* The callee owns the result. */
 typedef void DnscValidatedFn(void *opaque, DnscResult *result);
 
-/* done comes once, never from within.  Returns NULL when out of memory. */
+/*
+ * done is called once, and never during this call.  Returns NULL without
+ * memory.
+ */
 DnscValidation *dnsc_validate(DnscValidator *v, const DnsQuestion *question,
                               DnscValidatedFn *done, void *opaque);
 
 /*
- * The same, for the whole message (result->whole) as libunbound has it, with
- * all signatures and proofs, also if it is bogus: error is then that, and
- * security and reason say what it is worth and why.  An error without a message
- * is not of the data.
+ * The same for the whole message (result->whole) as libunbound has it, with all
+ * signatures and proofs, even if it is bogus: error says so then, and security
+ * and reason give the verdict.  Without a message, the error is not one of the
+ * data.
  */
 DnscValidation *dnsc_validate_whole(DnscValidator *v,
                                     const DnsQuestion *question,
                                     DnscValidatedFn *done, void *opaque);
 
-/* Without calling back */
+/* Cancel a validation; done is not called. */
 void dnsc_validation_cancel(DnscValidation *validation);
 
 #endif

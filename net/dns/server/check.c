@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A configuration, and what it names, looked at without serving it */
+/* Check a configuration and the files that it names, without serving */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ static bool check_resolver(const char *path, const DnsdConfig *config)
     return true;
 }
 
-/* A server looks at a page when it is used; here each is looked at. */
+/* A server checks a page on first use; this checks all pages. */
 static bool check_image(const DnsdZoneConfig *config, const DnsdZone *zone)
 {
     char name[DNS_NAME_TEXT_MAX];

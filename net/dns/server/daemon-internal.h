@@ -18,8 +18,8 @@ typedef struct DnsdDaemon {
     DnsdCrew crew;
     DnsdRequests requests;
     DnsdPanel *panel;
-    DnsdResolver *resolver;     /* NULL: there is none */
-    /* NULL without zones that change */
+    DnsdResolver *resolver;     /* NULL: no resolver */
+    /* NULL: no zone can change */
     DnsdLives *lives;
     DnsdTransfers *transfers;
     DnsdNotifier *notifier;
@@ -28,24 +28,27 @@ typedef struct DnsdDaemon {
     int epoll, signals, lost;
     uint8_t secret[DNSD_SECRET_LEN];
     uint64_t reloads, reloads_failed;
-    time_t looked;              /* when the last second's work was done */
+    time_t looked;              /* time of the last each_second() */
     bool is_stopping;
 } DnsdDaemon;
 
 /**
- * dnsd_daemon_world: what the configuration says, beside what is served
- * @before: that; NULL: nothing
- * @faults: images that cannot be used
+ * dnsd_daemon_world: make a world from the configuration
+ * @before: the world that is served; NULL: none
+ * @faults: set to the number of images that cannot be used
  *
- * Returns: NULL, and @mistakes says why.
+ * Returns: NULL, and @mistakes has the reasons.
  */
 DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
                              unsigned *faults, DnsdMistakes *mistakes);
 
-/** dnsd_daemon_reload: false, and @text, if it is not done, or not all. */
+/**
+ * dnsd_daemon_reload: false if it was not done, or only in part; @text has the
+ * reason
+ */
 bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text);
 
-/* Commands of the control socket; "opaque" is a DnsdDaemon. */
+/* Commands of the control socket; "opaque" is a DnsdDaemon */
 extern const DnsdPanelOps dnsd_daemon_panel;
 
 #endif /* NET_DNS_SERVER_DAEMON_INTERNAL_H */

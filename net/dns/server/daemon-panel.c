@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What vmmnet-dnsd does when it is asked to: reload, say what it has counted
+ * Commands for vmmnet-dnsd: reload, metrics, refresh
  *
- * A reload makes a world beside the one that is served.  Workers take it with
- * their next round; when all have, the old one goes.  If anything is wrong
- * with the new configuration the old one stays.
+ * A reload makes a new world beside the one that is served.  Workers use it
+ * from their next round on.  When all of them do, the old world is freed.  If
+ * the new configuration has an error, the old world stays.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
 
 /* --- reload --------------------------------------------------------------- */
 
-/* The resolver's part of it; returns false, and why. */
+/* Reload the resolver.  Returns false, and the reason. */
 static bool take_resolver(DnsdDaemon *d, const DnsdWorld *before,
                           DnsdWorld *world, DnsdMistakes *mistakes)
 {

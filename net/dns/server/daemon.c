@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmmnet-dnsd as a process
+ * The process of vmmnet-dnsd
  *
  * Theory of operation
- * ===================
  *
- * The first thread is the control thread: signals, reloads, the control
- * socket, and requests that are no plain queries.  All others are workers
- * (workers/worker.c), which know nothing of it, and with a resolver its
- * threads (resolver/thread.c).
+ * The first thread is the control thread.  It handles signals, reloads, the
+ * control socket, and requests that are not plain queries.  The other threads
+ * are workers (workers/worker.c), which do not depend on it, and the threads of
+ * the resolver if there is one (resolver/thread.c).
  *
- * The order at start is that of privileges: sockets are opened as whoever
- * started the process; all else is done as the user that it then is, so what
- * works at start works at a reload, too; and before the first octet of a
- * stranger is read, the filter of system calls is in place.
+ * The start has an order because of privileges.  Sockets are opened as the user
+ * that started the process.  All else is done as the final user, so what works
+ * at the start also works at a reload.  The filter of system calls is installed
+ * before the first octet from the network is read.
  */
 #include <errno.h>
 #include <signal.h>
@@ -38,8 +37,8 @@
 
 #define EVENTS_MAX      16
 #define TICK_MS         1000
-#define FILES_BESIDE    256     /* descriptors that are no crew's */
-#define FILES_ZONE      2       /* of the journal of one that changes */
+#define FILES_BESIDE    256     /* descriptors besides those of the crew */
+#define FILES_ZONE      2       /* for the journal of a zone that changes */
 
 /* --- the loop ------------------------------------------------------------- */
 
@@ -78,7 +77,7 @@ static void take_event(DnsdDaemon *d, void *what)
     }
 }
 
-/* Work that need not be done with each event */
+/* Work for which once a second is enough */
 static void each_second(DnsdDaemon *d)
 {
     struct timespec now;
@@ -139,7 +138,7 @@ static bool make_loop(DnsdDaemon *d)
 
 /* --- start and end -------------------------------------------------------- */
 
-/* Threads that merge are there before a zone is. */
+/* The merger's threads must exist before the first zone. */
 static bool make_lives(DnsdDaemon *d, const DnsdConfig *config)
 {
     if (!dnsd_world_writes(config)) {
@@ -164,7 +163,7 @@ static bool make_control(DnsdDaemon *d, const DnsdConfig *config)
     return d->transfers && d->notifier && d->secondaries && d->control;
 }
 
-/* Libraries are mapped before the filter of system calls is there. */
+/* Libraries are mapped before the filter of system calls is installed. */
 static bool make_resolver(DnsdDaemon *d, const DnsdConfig *config,
                           DnsdMistake *mistake)
 {
@@ -177,7 +176,7 @@ static bool make_resolver(DnsdDaemon *d, const DnsdConfig *config,
     return d->resolver;
 }
 
-/* All that privileges are for, and their end */
+/* Do all that takes privileges, and drop them. */
 static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
 {
     static DnsdMistakes mistakes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmmnet-dnsd: a DNS server that serves zone images
+ * vmmnet-dnsd: a DNS server for zone images
  *
  *     vmmnet-dnsd [CONFIG]
  *     vmmnet-dnsd --check [CONFIG]
@@ -50,8 +50,8 @@ static int ask(const char *path, const char *request)
 }
 
 typedef struct Line {
-    const char *word;           /* the first that is no option */
-    const char *zone;           /* of "refresh" */
+    const char *word;           /* the first argument that is no option */
+    const char *zone;           /* the argument of "refresh" */
     const char *control;
     bool check;
 } Line;
@@ -61,7 +61,7 @@ static bool is_word(const Line *line, const char *word)
     return line->word && !strcmp(line->word, word);
 }
 
-/* Returns -1 if it is right, else how to end. */
+/* Returns -1 to go on, otherwise the exit code. */
 static int read_line(int argc, char **argv, Line *line)
 {
     static const struct option options[] = {

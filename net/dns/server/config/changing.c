@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readers of values: keys of TSIG, and what zones that change have */
+/* Readers of values: TSIG keys, and settings of zones that change */
 #include <stdio.h>
 #include <string.h>
 
@@ -109,7 +109,7 @@ static const yaml_node_t *value_of(DnsdReader *r, const yaml_node_t *map,
     return NULL;
 }
 
-/* In the file, not in what is read of it: 'keys' may stand behind 'zones'. */
+/* Searches the file itself, because 'keys' may follow 'zones' in it. */
 static bool is_key(DnsdReader *r, const DnsName *name)
 {
     const yaml_node_t *keys = value_of(
@@ -251,7 +251,7 @@ static const DnsdKey secondary_keys[] = {
     { 0 },
 };
 
-/* An address, or a map with one and a key */
+/* Read an address, or a map of an address and a key. */
 static void read_secondary(DnsdReader *r, const yaml_node_t *node,
                            const DnsdKey *key, void *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The configuration: its keys, what they take and what they are without */
+/* The configuration: its keys, their types and their defaults */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -79,7 +79,7 @@ void dnsd_read_listen(DnsdReader *r, const yaml_node_t *node,
                                  &c->listens);
 }
 
-/* Anybody who can connect could read; so only this host's own can. */
+/* Metrics have no access control, so only loopback addresses are allowed. */
 static bool is_loopback(const DnsdListen *listen)
 {
     const struct sockaddr_in *four = (const void *)&listen->addr;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readers of values that only the configuration of a server has */
+/* Readers of values that only the server's configuration has */
 #ifndef NET_DNS_SERVER_CONFIG_KEYS_H
 #define NET_DNS_SERVER_CONFIG_KEYS_H
 
 #include "net/dns/server/config/reader.h"
 
-/* Each reads to the member that the key is for. */
+/* @to is the member for the key */
 DnsdReadFn dnsd_read_listen, dnsd_read_metrics, dnsd_read_octets,
            dnsd_read_path, dnsd_read_ranges, dnsd_read_slots,
            dnsd_read_threads, dnsd_read_name, dnsd_read_address;
 
-/** dnsd_name_lower: in lower case. */
+/** dnsd_name_lower: convert to lower case */
 void dnsd_name_lower(DnsName *name);
 
 #endif /* NET_DNS_SERVER_CONFIG_KEYS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory of a configuration: many pieces that go together */
+/* Memory of a configuration: many allocations that are freed together */
 #ifndef NET_DNS_SERVER_CONFIG_MEMORY_H
 #define NET_DNS_SERVER_CONFIG_MEMORY_H
 
@@ -8,14 +8,15 @@
 typedef struct DnsdMemory DnsdMemory;
 
 /**
- * dnsd_memory_get: @len octets of zeros, freed with the others
+ * dnsd_memory_get: allocate @len octets of zeros, which are freed with the
+ * others
  * @memory: NULL at first
  *
- * Ends the process if there is none: a configuration is small.
+ * Exits the process if there is no memory, as a configuration is small.
  */
 void *dnsd_memory_get(DnsdMemory **memory, size_t len);
 
-/** dnsd_memory_text: a copy of a string. */
+/** dnsd_memory_text: copy a string */
 char *dnsd_memory_text(DnsdMemory **memory, const char *text);
 
 void dnsd_memory_free(DnsdMemory *memory);

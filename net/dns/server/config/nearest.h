@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The word that somebody may have meant */
+/* Search of the word that the user may have meant */
 #ifndef NET_DNS_SERVER_CONFIG_NEAREST_H
 #define NET_DNS_SERVER_CONFIG_NEAREST_H
 
-/** dnsd_word_distance: octets to change, add or leave out; at most 255. */
+/** dnsd_word_distance: Levenshtein's distance in octets; at most 255 */
 unsigned dnsd_word_distance(const char *a, const char *b);
 
 #endif /* NET_DNS_SERVER_CONFIG_NEAREST_H */

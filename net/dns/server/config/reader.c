@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* YAML whose keys a table names */
+/* A reader of YAML with tables of keys */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "net/dns/server/core/number.h"
 
 #define SHOWN_MAX       60      /* octets of a value in a message */
-#define KEYS_MAX        32      /* of a table */
+#define KEYS_MAX        32      /* per table */
 
 /* --- messages ------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static void add_text(DnsdMistakes *m, const char *format, ...)
     m->len += len < 0 ? 0 : (size_t)len < room ? (size_t)len : room - 1;
 }
 
-/* Control characters of a file must not reach a terminal. */
+/* Replace control characters, which must not reach a terminal. */
 static void show(char to[SHOWN_MAX + 1], const char *text)
 {
     size_t i;

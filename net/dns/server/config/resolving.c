@@ -89,7 +89,7 @@ static void read_dnssec(DnsdReader *r, const yaml_node_t *node,
     dnsd_reader_wrong(r, node, "is none of them", key->right);
 }
 
-/* A path that cannot be off */
+/* Read a path that cannot be off. */
 static void read_anchor(DnsdReader *r, const yaml_node_t *node,
                         const DnsdKey *key, void *to)
 {

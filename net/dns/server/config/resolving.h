@@ -5,16 +5,16 @@
 
 #include "net/dns/server/config/reader.h"
 
-/* To a DnsdConfig */
+/* @to is a DnsdConfig */
 DnsdReadFn dnsd_read_resolver;
 
-/** dnsd_resolver_defaults: what it is without its section: off. */
+/** dnsd_resolver_defaults: set the values without that section: off */
 void dnsd_resolver_defaults(DnsdResolverConfig *resolver);
 
 /**
- * dnsd_resolver_same: is all of it the same that a cache is made by?
+ * dnsd_resolver_same: are all settings equal that affect the cache?
  *
- * The clients that may ask, the fate of bogus data and the bounds are not.
+ * Access, the treatment of bogus data, and limits do not affect it.
  */
 bool dnsd_resolver_same(const DnsdResolverConfig *a,
                         const DnsdResolverConfig *b);

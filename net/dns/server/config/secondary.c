@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readers of values: zones that are copied from primaries */
+/* Readers of values: secondary zones */
 #include "net/dns/server/config/changing.h"
 #include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/memory.h"
@@ -75,7 +75,7 @@ void dnsd_read_notifiers(DnsdReader *r, const yaml_node_t *node,
                                       &zone->notifiers);
 }
 
-/* Without a list the primaries may, from whatever port. */
+/* Without a list, the primaries may notify, from any port. */
 static void let_primaries_notify(DnsdReader *r, DnsdZoneConfig *zone)
 {
     zone->notifiers = zone->primaries;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readers of values: zones that are copied from primaries */
+/* Readers of values: secondary zones */
 #ifndef NET_DNS_SERVER_CONFIG_SECONDARY_H
 #define NET_DNS_SERVER_CONFIG_SECONDARY_H
 
 #include "net/dns/server/config/reader.h"
 
-/* To a DnsdZoneConfig */
+/* @to is a DnsdZoneConfig */
 DnsdReadFn dnsd_read_primaries, dnsd_read_notifiers;
 
 /**
- * dnsd_read_secondary_end: what can be checked when a zone is read whole
- * @node: the zone's map
+ * dnsd_read_secondary_end: checks that need the whole zone
+ * @node: the map of the zone
  */
 void dnsd_read_secondary_end(DnsdReader *r, const yaml_node_t *node,
                              DnsdZoneConfig *zone);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readers of values: addresses that the server sends from */
+/* Readers of values: source addresses */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool is_unicast(const DnsdListen *source)
              !IN6_IS_ADDR_MULTICAST(&six->sin6_addr);
 }
 
-/* The kernel chooses the port, which nobody can guess then (RFC 5452). */
+/* The kernel chooses the port, so that it is not predictable (RFC 5452). */
 static void read_source(DnsdReader *r, const yaml_node_t *node,
                         const DnsdKey *key, void *to)
 {

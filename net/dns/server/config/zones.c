@@ -90,7 +90,7 @@ static int compare_zones(const void *a, const void *b)
     return order ? order : *x < *y ? -1 : 1;
 }
 
-/* Names are in lower case here, as dnsd_read_zones() makes them. */
+/* dnsd_read_zones() has converted the names to lower case. */
 static void find_twins(DnsdReader *r, const yaml_node_t *node,
                        DnsdZoneConfig *zone, size_t count)
 {

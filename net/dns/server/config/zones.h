@@ -5,7 +5,7 @@
 
 #include "net/dns/server/config/reader.h"
 
-/* To a DnsdConfig */
+/* @to is a DnsdConfig */
 DnsdReadFn dnsd_read_zones;
 
 #endif /* NET_DNS_SERVER_CONFIG_ZONES_H */

@@ -6,9 +6,10 @@
 #include "net/packet/siphash.h"
 
 #define VERSION         1
-#define COOKIE_MAX      40      /* with a server's of 32, RFC 7873 section 4 */
+/* with a server cookie of 32; RFC 7873 section 4 */
+#define COOKIE_MAX      40
 #define SERVER_MIN      8
-#define HEAD            8       /* version, three reserved, time */
+#define HEAD            8       /* version, three reserved octets, time */
 
 /* RFC 9018 section 4.3 */
 #define OLDEST_S        3600
@@ -113,7 +114,7 @@ static void sign(const uint64_t key[2], const uint8_t *client,
     memcpy(to, &hash, sizeof(hash));
 }
 
-/* In a time that does not depend on where the octets differ */
+/* The time does not depend on which octets differ. */
 static bool same(const uint8_t *a, const uint8_t *b)
 {
     uint8_t differs = 0;
@@ -124,7 +125,7 @@ static bool same(const uint8_t *a, const uint8_t *b)
     return !differs;
 }
 
-/* The number of the secret that made it; -1 if none did. */
+/* The index of the secret that made the cookie; -1: none did */
 static int signer(const DnsdSecrets *secrets, const uint8_t *option,
                   const uint8_t *addr, size_t addr_len)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS cookies (RFC 7873) that all servers with one secret take (RFC 9018)
+ * DNS cookies (RFC 7873) that all servers with the same secret accept (RFC
+ * 9018)
  *
- * A server keeps nothing for a client: the cookie has the time and a code over
- * it, the client's cookie and the client's address.
+ * The server has no state for a client: the cookie consists of the time and a
+ * MAC of it, the client cookie and the address of the client.
  */
 #ifndef NET_DNS_SERVER_CORE_COOKIE_H
 #define NET_DNS_SERVER_CORE_COOKIE_H
@@ -18,7 +19,7 @@
 #define DNSD_SECRETS_MAX        4
 #define DNSD_SECRET_LEN         16
 
-/* The first is for cookies that are made, all are for those that come back. */
+/* The first secret makes cookies; all secrets are accepted. */
 typedef struct DnsdSecrets {
     unsigned count;
     uint64_t key[DNSD_SECRETS_MAX][2];
@@ -27,30 +28,30 @@ typedef struct DnsdSecrets {
 typedef enum DnsdCookie {
     DNSD_COOKIE_NONE,           /* the query has no option COOKIE */
     DNSD_COOKIE_MALFORMED,      /* FORMERR, RFC 7873 section 5.2.2 */
-    DNSD_COOKIE_CLIENT,         /* no server cookie, or none of ours */
+    DNSD_COOKIE_CLIENT,         /* no server cookie, or not a valid one */
     DNSD_COOKIE_VALID,
 } DnsdCookie;
 
 /**
- * dnsd_secrets_read: from the text of a file
+ * dnsd_secrets_read: parse the text of a file
  *
- * A line has 32 hexadecimal digits; what begins with '#' is a comment.
+ * Each line has 32 hexadecimal digits.  A line that begins with '#' is a
+ * comment.
  *
- * Returns: 0, or the number of the line that is wrong; the last line plus one
- * if there is no secret.  @secrets is changed only with 0.
+ * Returns: 0; or the number of the wrong line, or of the last line plus one if
+ * there is no secret.  @secrets is only changed on success.
  */
 unsigned dnsd_secrets_read(DnsdSecrets *secrets, const char *text, size_t len);
 
-/** dnsd_secrets_from: one secret of DNSD_SECRET_LEN (random) octets. */
+/** dnsd_secrets_from: set one secret of DNSD_SECRET_LEN (random) octets */
 void dnsd_secrets_from(DnsdSecrets *secrets, const uint8_t *octets);
 
 /**
- * dnsd_cookie_judge: what an option COOKIE is worth
+ * dnsd_cookie_judge: check a COOKIE option
  * @option: its @len octets
- * @addr: the client's address, 4 or 16 octets
- * @now: seconds since 1970, which wrap as RFC 1982 says
- * @reply: DNSD_COOKIE_LEN octets, the option for the reply: with VALID and
- *         CLIENT
+ * @addr: address of the client, 4 or 16 octets
+ * @now: seconds since 1970, which wrap as in RFC 1982
+ * @reply: DNSD_COOKIE_LEN octets: for VALID and CLIENT the option of the reply
  */
 DnsdCookie dnsd_cookie_judge(const DnsdSecrets *secrets, const uint8_t *option,
                              size_t len, const uint8_t *addr, size_t addr_len,

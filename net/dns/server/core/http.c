@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The few requests of HTTP that the control socket takes */
+/* The HTTP requests that the control socket accepts */
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,7 +10,9 @@ static bool is_whole(const char *text, size_t len)
     return memmem(text, len, "\r\n\r\n", 4) || memmem(text, len, "\n\n", 2);
 }
 
-/* Does @text begin with the word, and then a blank, or anything behind '/'? */
+/*
+ * Does @text begin with the word and a blank; or anything, if it ends in '/'?
+ */
 static bool has_word(const char *text, size_t len, const char *word)
 {
     size_t word_len = strlen(word);

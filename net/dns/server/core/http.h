@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The few requests of HTTP (RFC 9112) that the control socket takes */
+/* The HTTP requests (RFC 9112) that the control socket accepts */
 #ifndef NET_DNS_SERVER_CORE_HTTP_H
 #define NET_DNS_SERVER_CORE_HTTP_H
 
 #include <stddef.h>
 
-#define DNSD_HTTP_MAX   4096    /* octets of a request */
+#define DNSD_HTTP_MAX   4096    /* limit of a request, octets */
 
 typedef enum DnsdHttp {
-    DNSD_HTTP_MORE,             /* is not whole */
+    DNSD_HTTP_MORE,             /* incomplete */
     DNSD_HTTP_METRICS,          /* GET /metrics */
     DNSD_HTTP_RELOAD,           /* POST /reload */
     DNSD_HTTP_REFRESH,          /* POST /refresh/ZONE */
@@ -17,12 +17,14 @@ typedef enum DnsdHttp {
     DNSD_HTTP_WRONG,            /* 400 */
 } DnsdHttp;
 
-/** dnsd_http_parse: what the octets so far are; fields are not looked at. */
+/** dnsd_http_parse: parse the request so far; header fields are ignored */
 DnsdHttp dnsd_http_parse(const char *text, size_t len);
 
 /**
- * dnsd_http_argument: what is behind the last '/' of the path of a request
- * that dnsd_http_parse() knows; "" where there is nothing, or no room for it
+ * dnsd_http_argument: the text behind the last '/' of the path
+ *
+ * The request is one that dnsd_http_parse() knows.  The result is "" if there
+ * is no such text, or no room for it.
  */
 void dnsd_http_argument(const char *text, size_t len, char *to, size_t room);
 

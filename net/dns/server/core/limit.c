@@ -3,18 +3,17 @@
  * Response rate limiting
  *
  * Theory of operation
- * ===================
  *
- * Each account (prefix, kind of response, name) is a GCRA: one number, the
- * time at which it will have had what it was allowed ("due").  A response
- * moves that on by 1/rate s; an account whose due time is more than a second
- * ahead is over the limit.
+ * Each account (prefix, kind of response, name) is a GCRA.  Its state is one
+ * number: the time at which the allowance for all responses so far ends
+ * ("due").  Each response adds 1/rate s to it.  An account is over the limit if
+ * its due time is more than a second ahead.
  *
- * The table is set-associative: a hash under a secret key names a set of four
- * slots.  A new account takes the slot that is due first, which is free if it
- * is due already.  An attacker with many prefixes so pushes out accounts that
- * hardly used what they may, and never one that is at its limit, unless all
- * four are.
+ * The table is set-associative: a hash with a secret key selects a set of four
+ * slots.  A new account takes the slot with the earliest due time; if that is
+ * past, the slot is free.  An attacker with many prefixes so evicts accounts
+ * with little traffic.  An account at its limit is only evicted if all four
+ * are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +28,7 @@
 typedef struct Slot {
     uint64_t due_us;
     uint32_t tag;
-    uint32_t slips;             /* responses over the limit, so far */
+    uint32_t slips;             /* responses over the limit */
 } Slot;
 
 struct DnsdLimit {
@@ -90,7 +89,7 @@ static Slot *find(DnsdLimit *limit, const DnsdLimitAccount *account,
     uint64_t hash = hash_of(limit, account);
     Slot *set = &limit->slot[(hash >> 32) % limit->sets * WAYS];
     Slot *first = set;
-    uint32_t tag = (uint32_t)hash | 1;      /* a slot of zeros is nobody's */
+    uint32_t tag = (uint32_t)hash | 1;      /* a slot of zeros is free */
 
     for (Slot *slot = set; slot < set + WAYS; slot++) {
         if (slot->tag == tag) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Response rate limiting: who is answered too often is likely a victim whose
- * address others use
+ * Response rate limiting: a client that gets too many responses is probably the
+ * victim of spoofed queries
  *
- * Each thread has a table of its own, of fixed size.
+ * Each thread has its own table, of fixed size.
  */
 #ifndef NET_DNS_SERVER_CORE_LIMIT_H
 #define NET_DNS_SERVER_CORE_LIMIT_H
@@ -20,21 +20,21 @@
 #define DNSD_LIMIT_SLOTS_MAX    (1u << 24)
 
 typedef struct DnsdLimitOptions {
-    uint32_t rate;              /* responses a second; 0: no limit */
-    uint32_t slip;              /* every so-manieth is answered; 0: none */
-    uint32_t slots;             /* a thread; a power of two */
+    uint32_t rate;              /* responses per second; 0: no limit */
+    uint32_t slip;              /* each slip-th is answered; 0: none */
+    uint32_t slots;             /* per thread; a power of two */
 } DnsdLimitOptions;
 
 typedef enum DnsdLimitVerdict {
     DNSD_LIMIT_SEND,
-    DNSD_LIMIT_SLIP,            /* a short answer instead */
+    DNSD_LIMIT_SLIP,            /* send a short answer instead */
     DNSD_LIMIT_DROP,
 } DnsdLimitVerdict;
 
 typedef struct DnsdLimit DnsdLimit;
 
 /**
- * dnsd_limit_new: a table
+ * dnsd_limit_new: make a table
  * @key: random
  *
  * Returns: NULL without memory.
@@ -43,22 +43,22 @@ DnsdLimit *dnsd_limit_new(const DnsdLimitOptions *options,
                           const uint64_t key[2]);
 void dnsd_limit_free(DnsdLimit *limit);
 
-/** dnsd_limit_bytes: the memory of a table of so many slots. */
+/** dnsd_limit_bytes: octets of a table with this many slots */
 size_t dnsd_limit_bytes(uint32_t slots);
 
-/* Replies that are counted together */
+/* Responses that are counted together */
 typedef struct DnsdLimitAccount {
-    DnsdAddr client;            /* with all of its /24 or /56 */
-    uint32_t kind;              /* of response */
-    const uint8_t *name;        /* with @name_len octets; or none */
+    DnsdAddr client;            /* its /24 or /56 is used */
+    uint32_t kind;              /* of the response */
+    const uint8_t *name;        /* of @name_len octets; or NULL */
     size_t name_len;
 } DnsdLimitAccount;
 
 /**
  * dnsd_limit_judge: count one response
- * @now_ms: a clock that does not go back
+ * @now_ms: a monotonic clock
  *
- * An account may be one second's responses in advance.
+ * An account may be ahead by the responses of one second.
  */
 DnsdLimitVerdict dnsd_limit_judge(DnsdLimit *limit,
                                   const DnsdLimitAccount *account,

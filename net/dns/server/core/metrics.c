@@ -53,7 +53,7 @@ static const char *const kinds[DNSD_KINDS] = {
     [DNS_ANSWER_EMPTY] = "empty",
 };
 
-/* Metrics with one label, or none (label NULL: the metric itself) */
+/* Metrics with one label, or without (label NULL: the metric itself) */
 static const struct {
     unsigned which;
     const char *metric, *label;
@@ -193,7 +193,7 @@ void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers)
                   numbers->reloads, numbers->reloads_failed);
 }
 
-/* A zone's name has no octet but graphic ASCII; quotes and '\' are escaped. */
+/* The name of a zone is graphic ASCII; quotes and '\' are escaped. */
 void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
                        uint64_t value)
 {

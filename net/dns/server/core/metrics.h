@@ -8,7 +8,7 @@
 
 #include "net/dns/server/core/counters.h"
 
-/* Text of any length; @len is what it has, or would have */
+/* Text; @len is its full length, even if the buffer is shorter */
 typedef struct DnsdText {
     char *at;
     size_t room;
@@ -17,28 +17,28 @@ typedef struct DnsdText {
 
 typedef struct DnsdNumbers {
     uint64_t sum[DNSD_COUNTS];
-    uint64_t kernel_drops;      /* datagrams that found no room */
+    uint64_t kernel_drops;      /* datagrams dropped: buffer full */
     uint64_t connections;
-    uint64_t resolver_waiting;  /* queries */
+    uint64_t resolver_waiting;  /* queries for the resolver */
     uint64_t reloads, reloads_failed;
     uint64_t threads;
 } DnsdNumbers;
 
 typedef enum DnsdZoneState {
     DNSD_ZONE_SERVED,
-    DNSD_ZONE_MISSING,          /* no image could be opened */
+    DNSD_ZONE_MISSING,          /* its image could not be opened */
     DNSD_ZONE_DAMAGED,
-    DNSD_ZONE_EXPIRED,          /* no primary has confirmed it in time */
+    DNSD_ZONE_EXPIRED,          /* no primary confirmed it in time */
 } DnsdZoneState;
 
-/** dnsd_text_add: as printf(). */
+/** dnsd_text_add: append like printf() */
 void dnsd_text_add(DnsdText *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** dnsd_metrics_server: all but zones. */
+/** dnsd_metrics_server: all metrics except those of zones */
 void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers);
 
-/** dnsd_metrics_type: before the lines of a metric */
+/** dnsd_metrics_type: the lines before a metric */
 void dnsd_metrics_type(DnsdText *text, const char *metric, const char *type);
 
 /** dnsd_metrics_counts: all lines of a counter with one label */
@@ -46,14 +46,15 @@ void dnsd_metrics_counts(DnsdText *text, const uint64_t *n, const char *metric,
                          const char *label, const char *const *names,
                          unsigned count);
 
-/** dnsd_metrics_zone: a line of a metric, for a zone */
+/** dnsd_metrics_zone: the line of a metric for a zone */
 void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
                        uint64_t value);
 
 /**
- * dnsd_metrics_states_begin, dnsd_metrics_serials_begin: before zones' lines
+ * dnsd_metrics_states_begin, dnsd_metrics_serials_begin: the lines before those
+ * of zones
  *
- * First all states, then all serials.
+ * First come all states, then all serials.
  */
 void dnsd_metrics_states_begin(DnsdText *text);
 void dnsd_metrics_state(DnsdText *text, const char *zone,

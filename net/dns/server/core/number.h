@@ -8,11 +8,11 @@
 
 typedef enum DnsdNumber {
     DNSD_NUMBER_RIGHT,
-    DNSD_NUMBER_NONE,           /* something else than digits */
+    DNSD_NUMBER_NONE,           /* not only digits */
     DNSD_NUMBER_RANGE,
 } DnsdNumber;
 
-/** dnsd_number_read: digits, and nothing else, from @min to @max */
+/** dnsd_number_read: parse a number of digits only, from @min to @max */
 static inline DnsdNumber dnsd_number_read(const char *text, uint32_t min,
                                           uint32_t max, uint32_t *number)
 {

@@ -38,7 +38,7 @@ DnsdAddr dnsd_addr_of(const struct sockaddr *sa)
     return addr;
 }
 
-/* Bits from @bits on become @value. */
+/* Set all bits from @bits on to @value. */
 static void fill(DnsdAddr *addr, unsigned bits, bool value)
 {
     for (unsigned i = bits / 8; i < sizeof(addr->octets); i++) {
@@ -109,7 +109,7 @@ static int compare_ranges(const void *a, const void *b)
                    &((const DnsdRange *)b)->first);
 }
 
-/* Prefixes contain one another or do not meet: the outer one comes first. */
+/* Two prefixes are nested or disjoint; sorted, the outer one comes first. */
 void dnsd_ranges_sort(DnsdRanges *ranges)
 {
     size_t kept = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages on a stream, each behind its length (RFC 1035 section 4.2.2,
+ * Messages on a stream, each with its length before it (RFC 1035 section 4.2.2,
  * RFC 7766 section 8)
  *
- * Buffers are the caller's, of fixed size; nothing is taken in while replies
- * wait that the client does not read.
+ * The caller provides the buffers, which have a fixed size.  No request is read
+ * while the client does not read replies.
  */
 #ifndef NET_DNS_SERVER_CORE_STREAM_H
 #define NET_DNS_SERVER_CORE_STREAM_H
@@ -16,7 +16,9 @@
 #include "net/dns/wire/wire.h"
 
 #define DNSD_STREAM_PREFIX  2
-/* A longest message; and a longest reply behind others that fill no page */
+/*
+ * The longest message; and the longest reply, behind less than a page of others
+ */
 #define DNSD_STREAM_IN      (DNSD_STREAM_PREFIX + DNS_MSG_MAX)
 #define DNSD_STREAM_OUT     (2 * (DNSD_STREAM_PREFIX + DNS_MSG_MAX))
 
@@ -29,43 +31,42 @@ typedef struct DnsdStream {
     size_t out_to;
 } DnsdStream;
 
-/** dnsd_stream_init: with buffers of the sizes above. */
+/** dnsd_stream_init: use buffers of the sizes above */
 void dnsd_stream_init(DnsdStream *s, uint8_t *in, uint8_t *out);
 
 /**
- * dnsd_stream_room: where to put what arrives
+ * dnsd_stream_room: where to read octets to
  *
- * Returns: octets there; 0 while a whole message waits in a full buffer.
+ * Returns: octets there; 0 while a complete message waits in a full buffer.
  */
 size_t dnsd_stream_room(DnsdStream *s, uint8_t **to);
 
-/** dnsd_stream_filled: @len octets are there now. */
+/** dnsd_stream_filled: @len octets were read */
 void dnsd_stream_filled(DnsdStream *s, size_t len);
 
 /**
  * dnsd_stream_next: take the next message
  *
- * It stays where it is until dnsd_stream_room().
+ * It is valid until dnsd_stream_room().
  *
- * Returns: 1; 0 if it is not whole, or a reply would have no room; or
- * -EBADMSG: its length is below that of a header, and the connection cannot
- * go on.
+ * Returns: 1; 0 if it is incomplete, or a reply might not fit; -EBADMSG if its
+ * length is less than a header, and then the connection is unusable.
  */
 int dnsd_stream_next(DnsdStream *s, const uint8_t **msg, size_t *len);
 
-/** dnsd_stream_has_room: for a reply of @len octets? */
+/** dnsd_stream_has_room: does a reply of @len octets fit? */
 bool dnsd_stream_has_room(const DnsdStream *s, size_t len);
 
-/** dnsd_stream_reply: DNS_MSG_MAX octets for the reply to it. */
+/** dnsd_stream_reply: memory of DNS_MSG_MAX octets for the reply */
 uint8_t *dnsd_stream_reply(DnsdStream *s);
 
-/** dnsd_stream_put: the reply there has @len octets, not 0. */
+/** dnsd_stream_put: the reply in that memory has @len octets, not 0 */
 void dnsd_stream_put(DnsdStream *s, size_t len);
 
-/** dnsd_stream_pending: octets to be sent; 0 for none. */
+/** dnsd_stream_pending: octets to send; 0: none */
 size_t dnsd_stream_pending(const DnsdStream *s, const uint8_t **from);
 
-/** dnsd_stream_sent: the first @len of them are sent. */
+/** dnsd_stream_sent: the first @len of them were sent */
 void dnsd_stream_sent(DnsdStream *s, size_t len);
 
 #endif /* NET_DNS_SERVER_CORE_STREAM_H */

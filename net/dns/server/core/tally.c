@@ -41,7 +41,7 @@ static atomic_uint_least32_t *place_of(DnsdTally *tally,
                          PLACES];
 }
 
-/* Returns false, and nothing has changed, at @max. */
+/* Returns false, and changes nothing, if the count is @max. */
 static bool add(atomic_uint_least32_t *count, uint32_t max)
 {
     if (atomic_fetch_add_explicit(count, 1, memory_order_relaxed) < max) {

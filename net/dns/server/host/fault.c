@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mapped files that others may cut short
+ * Mapped files that others may truncate
  *
- * The handler runs in the thread that has read, whatever that was doing, so it
- * takes no lock and calls nothing but mmap() and write(), which are plain
- * system calls.  It restarts the load, which then finds zeros.
+ * The signal handler runs in the thread that read the page, at any point.  So
+ * it takes no lock and only calls mmap() and write(), which are plain system
+ * calls.  Then the load is repeated, and finds zeros.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,8 @@
 
 typedef _Atomic(DnsdMapping *) Next;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* of changes */
+/* for changes of the list */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Next mappings;
 static int wake_fd;
 
@@ -32,7 +33,9 @@ static DnsdMapping *find(uintptr_t address)
     return m;
 }
 
-/* Not ours: the load is done again, without a handler, and ends the process. */
+/*
+ * Not our mapping: repeat the load without a handler, which kills the process.
+ */
 static void give_up(void)
 {
     const struct sigaction action = { .sa_handler = SIG_DFL };
@@ -63,7 +66,7 @@ static void page_is_lost(int number, siginfo_t *info, void *context)
         atomic_store(failed, true);
     }
     if (write(wake_fd, &one, sizeof(one)) < 0) {
-        errno = saved;          /* it is told at the next look */
+        errno = saved;          /* it is reported at the next check */
     }
     errno = saved;
 }

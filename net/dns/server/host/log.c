@@ -15,7 +15,7 @@ void dnsd_log(DnsdLogLevel level, const char *format, ...)
     va_list args;
     int at, len;
 
-    /* The journal takes the level from the line, sd-daemon(3). */
+    /* The journal takes the level from a prefix of the line, sd-daemon(3). */
     at = getenv("JOURNAL_STREAM")
          ? snprintf(line, sizeof(line), "<%d>", level)
          : snprintf(line, sizeof(line), "vmmnet-dnsd: ");
@@ -29,6 +29,6 @@ void dnsd_log(DnsdLogLevel level, const char *format, ...)
                                            : (int)sizeof(line) - 2;
     line[len++] = '\n';
     if (write(STDERR_FILENO, line, len) < 0) {
-        return;                 /* there is nowhere to tell it */
+        return;                 /* there is no place to report it */
     }
 }

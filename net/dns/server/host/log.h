@@ -4,12 +4,12 @@
 #define NET_DNS_SERVER_HOST_LOG_H
 
 typedef enum DnsdLogLevel {
-    DNSD_ERROR = 3,             /* as those of syslog */
+    DNSD_ERROR = 3,             /* the numbers of syslog */
     DNSD_WARNING = 4,
     DNSD_NOTICE = 5,
 } DnsdLogLevel;
 
-/** dnsd_log: a line, written at once; by any thread, but not on a data path. */
+/** dnsd_log: write a line at once; for any thread, but not per query */
 void dnsd_log(DnsdLogLevel level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rights of this process */
+/* The privileges of this process */
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 
 #include "net/dns/server/host/sandbox.h"
 
-#define SOCKET_KINDS    0xf     /* of the type of a socket; the rest is flags */
+#define SOCKET_KINDS    0xf     /* the type of a socket; other bits are flags */
 
 static bool fail(DnsdMistake *mistake, const char *what)
 {
@@ -95,19 +95,19 @@ bool dnsd_sandbox_user(const char *user, DnsdMistake *mistake)
 /* --- system calls --------------------------------------------------------- */
 
 static const int allowed[] = {
-    /* requests */
+    /* to serve requests */
     SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_ctl),
     SCMP_SYS(epoll_create1), SCMP_SYS(eventfd2), SCMP_SYS(recvmmsg),
     SCMP_SYS(sendmmsg), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
     SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(accept4),
     SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(read),
     SCMP_SYS(write), SCMP_SYS(close), SCMP_SYS(shutdown),
-    /* files of zones and the configuration, also at a reload */
+    /* to read zones and the configuration, also at a reload */
     SCMP_SYS(openat), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(lseek),
     SCMP_SYS(fcntl), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
-    /* memory; mmap and mprotect have rules of their own */
+    /* for memory; mmap and mprotect have rules of their own */
     SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
-    /* threads, time, the end */
+    /* for threads, time and exit */
     SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
     SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getaffinity),
@@ -118,14 +118,14 @@ static const int allowed[] = {
     SCMP_SYS(exit_group),
 };
 
-/* Journals, and images that are made of them */
+/* To write journals, and images from them */
 static const int allowed_journal[] = {
     SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(fdatasync),
     SCMP_SYS(fsync), SCMP_SYS(ftruncate), SCMP_SYS(fallocate),
     SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
 };
 
-/* Connections to primaries */
+/* To connect to primaries */
 static const int allowed_connect[] = {
     SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(poll), SCMP_SYS(ppoll),
 };
@@ -140,7 +140,7 @@ static int allow(scmp_filter_ctx filter, const int *calls, size_t count)
     return ret;
 }
 
-/* Sockets to other servers, over IP */
+/* To send to other servers over IP */
 static const int allowed_resolver[] = {
     SCMP_SYS(bind), SCMP_SYS(connect), SCMP_SYS(readv), SCMP_SYS(writev),
 };
@@ -156,7 +156,7 @@ static int allow_resolve(scmp_filter_ctx filter)
         SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET6));
 }
 
-/* Sockets of TCP over IPv4 and IPv6 */
+/* Allow TCP sockets over IPv4 and IPv6. */
 static int allow_connect(scmp_filter_ctx filter)
 {
     static const int families[] = { AF_INET, AF_INET6 };
@@ -185,12 +185,12 @@ static int add_rules(scmp_filter_ctx filter, unsigned more)
     if (more & DNSD_CALLS_CONNECT) {
         ret = ret ? ret : allow_connect(filter);
     }
-    /* No memory that can be written and run */
+    /* Forbid memory that is writable and executable. */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),
         1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW,
         SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    /* Threads, but no processes; flags of clone3() cannot be seen. */
+    /* Allow threads but no processes; the flags of clone3() are not visible. */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone),
         1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
     return ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sockets that requests arrive at */
+/* Sockets for requests */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sock_diag.h>
@@ -11,7 +11,8 @@
 #include "net/dns/server/host/sockets.h"
 
 #define BACKLOG         1024
-#define STREAM_SEND     (256 * 1024)    /* octets in the kernel a connection */
+/* octets in the kernel per connection */
+#define STREAM_SEND     (256 * 1024)
 
 static void set(int fd, int level, int option, int value)
 {
@@ -29,8 +30,8 @@ static bool is_wildcard(const struct sockaddr_storage *addr)
 }
 
 /*
- * Replies are not fragmented by what somebody sends as "packet too big": they
- * go out as large as the interface takes (RFC 9715 section 3).
+ * A spoofed "packet too big" must not fragment replies: the limit is the MTU of
+ * the interface (RFC 9715 section 3).
  */
 static void set_datagram(const DnsdSocket *s, int family, uint32_t buffer)
 {
@@ -42,7 +43,7 @@ static void set_datagram(const DnsdSocket *s, int family, uint32_t buffer)
         set(s->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, s->is_wildcard);
     }
     if (buffer) {
-        /* Beyond net.core.rmem_max only with CAP_NET_ADMIN */
+        /* Above net.core.rmem_max this takes CAP_NET_ADMIN. */
         set(s->fd, SOL_SOCKET, SO_RCVBUF, buffer);
         set(s->fd, SOL_SOCKET, SO_RCVBUFFORCE, buffer);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sockets that requests arrive at
+ * Sockets for requests
  *
- * Each thread has its own for each address (SO_REUSEPORT), so none waits for
- * another.  Sockets from systemd are one for each address; all threads have
- * them then.
+ * Each thread has its own sockets for each address (SO_REUSEPORT), so no thread
+ * waits for another.  Sockets from systemd are one for each address, and all
+ * threads share them.
  */
 #ifndef NET_DNS_SERVER_HOST_SOCKETS_H
 #define NET_DNS_SERVER_HOST_SOCKETS_H
@@ -16,8 +16,8 @@
 typedef struct DnsdSocket {
     int fd;
     bool is_stream;
-    bool is_wildcard;           /* a datagram says where it went to */
-    bool is_shared;             /* with the other threads */
+    bool is_wildcard;           /* datagrams have their destination */
+    bool is_shared;             /* by all threads */
 } DnsdSocket;
 
 typedef struct DnsdSockets {
@@ -30,29 +30,31 @@ typedef struct DnsdMistake {
 } DnsdMistake;
 
 /**
- * dnsd_sockets_probe: is nobody else at the addresses?
+ * dnsd_sockets_probe: check that no other process uses the addresses
  *
- * With SO_REUSEPORT another server would go unseen, and share the requests.
+ * With SO_REUSEPORT another server would go unnoticed, and share the requests.
  */
 bool dnsd_sockets_probe(const DnsdConfig *config, DnsdMistake *mistake);
 
 /**
- * dnsd_sockets_open: for one thread
+ * dnsd_sockets_open: open the sockets of one thread
  *
- * Returns: false, and @mistake names the address.
+ * Returns: false, and @mistake has the address.
  */
 bool dnsd_sockets_open(DnsdSockets *sockets, const DnsdConfig *config,
                        DnsdMistake *mistake);
 
 /**
- * dnsd_sockets_adopt: those that systemd has given, for all threads
+ * dnsd_sockets_adopt: use the sockets from systemd, for all threads
  *
- * Returns: false, and @mistake names the one that is of no use.
+ * Returns: false, and @mistake has the socket that cannot be used.
  */
 bool dnsd_sockets_adopt(DnsdSockets *sockets, int first, unsigned count,
                         DnsdMistake *mistake);
 
-/** dnsd_sockets_drops: datagrams that found no room in the kernel's buffer. */
+/**
+ * dnsd_sockets_drops: datagrams that the kernel dropped as its buffer was full
+ */
 uint64_t dnsd_sockets_drops(const DnsdSockets *sockets);
 
 void dnsd_sockets_close(DnsdSockets *sockets);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A service's talk with systemd */
+/* The interface to systemd */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define FDS_FIRST   3
 #define FDS_MAX     256
 
-/* The socket is opened once: a sandbox may forbid it later. */
+/* The socket is opened once, as a sandbox may forbid it later. */
 static int notify_fd = -1;
 static struct sockaddr_un notify_addr;
 static socklen_t notify_len;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A service's talk with systemd: sd_notify, sd_listen_fds */
+/* The interface to systemd: sd_notify, sd_listen_fds */
 #ifndef NET_DNS_SERVER_HOST_SYSTEMD_H
 #define NET_DNS_SERVER_HOST_SYSTEMD_H
 
 #include <stdbool.h>
 
-/** dnsd_systemd_notify: "READY=1"; nothing if nobody wants to know. */
+/** dnsd_systemd_notify: send a text like "READY=1"; nothing without systemd */
 void dnsd_systemd_notify(const char *state);
 
-/** dnsd_systemd_reloading: RELOADING=1 with the time that systemd asks for. */
+/**
+ * dnsd_systemd_reloading: send RELOADING=1 with the time, as systemd requires
+ */
 void dnsd_systemd_reloading(void);
 
 /**
- * dnsd_systemd_fds: sockets that were given to this process
- * @first: the first descriptor, the others follow it
+ * dnsd_systemd_fds: the sockets that systemd passed to this process
+ * @first: set to the first descriptor; the others follow it
  *
- * Returns: their number, 0 for none.  They are closed on exec from now on.
+ * Returns: their number; 0: none.  Sets close-on-exec for them.
  */
 unsigned dnsd_systemd_fds(int *first);
 

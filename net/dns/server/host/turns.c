@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The turns that threads have on a processor that others want, too
+ * Time slices of threads on a processor that others use, too
  *
- * A kernel that does not know of it, or a container that forbids it, is no
- * reason not to serve: nothing is told.
+ * If the kernel does not support this, or a container forbids it, the server
+ * still works, so no error is reported.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -12,11 +12,9 @@
 
 #include "net/dns/server/host/turns.h"
 
-#define SHORT_NS    100000      /* the least that Linux takes */
+#define SHORT_NS    100000      /* the shortest that Linux accepts */
 
-/*
- * sched_setattr(2), as it was first; <linux/sched/types.h> and <sched.h> clash
- */
+/* sched_setattr(2), first version; <linux/sched/types.h> and <sched.h> clash */
 typedef struct Attr {
     uint32_t size;
     uint32_t policy;
@@ -30,7 +28,7 @@ void dnsd_turns_short(void)
 {
     Attr attr;
 
-    /* Whoever has given it a policy of real time, or a nice value, knows. */
+    /* A real-time policy or a nice value was set on purpose: keep it. */
     if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 ||
         (attr.policy != SCHED_OTHER && attr.policy != SCHED_BATCH)) {
         return;

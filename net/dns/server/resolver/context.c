@@ -9,16 +9,16 @@
 
 #define OPTIONS_MAX     40
 #define VALUE_MAX       32
-/* Queries to servers that are out at a time: a socket each */
+/* Queries to servers under way at a time: each takes a socket */
 #define SOCKETS         1024
 #define STREAMS         64
-/* Old contexts end when their queries have, which may be after a reload */
+/* Old contexts last until their queries end, which may be after a reload. */
 #define CONTEXTS        3
 
 typedef struct Options {
     DnsdContext *context;
-    int error;                  /* of libunbound; the first */
-    const char *name;           /* whose it is */
+    int error;                  /* of libunbound; the first one */
+    const char *name;           /* the option with that error */
 } Options;
 
 /* --- options -------------------------------------------------------------- */
@@ -41,8 +41,8 @@ static void set_number(Options *o, const char *name, uint32_t value)
 }
 
 /*
- * Options as Debian's unbound has them, where the library's defaults are those
- * of a small program; and RFC 9276: NSEC3 with many iterations proves nothing.
+ * Options as in Debian's unbound, as the defaults of the library suit small
+ * programs.  RFC 9276: NSEC3 with many iterations proves nothing.
  */
 static void set_always(Options *o)
 {
@@ -62,7 +62,7 @@ static void set_always(Options *o)
     }
 }
 
-/* Sets of records are what fills memory: by unbound's rule twice messages */
+/* The RRset cache takes most memory: unbound recommends twice the messages. */
 static void set_sizes(Options *o, const DnsdResolverConfig *c, unsigned share)
 {
     uint32_t size = c->cache_size / share;
@@ -76,7 +76,7 @@ static void set_sizes(Options *o, const DnsdResolverConfig *c, unsigned share)
     set_number(o, "num-queries-per-thread:", c->queries_max / share + 1);
 }
 
-/* RFC 8767 section 5: after 1.8 s the client has what there is. */
+/* RFC 8767 section 5: after 1.8 s the client gets expired data. */
 static void set_stale(Options *o, const DnsdResolverConfig *c)
 {
     if (c->serve_stale) {
@@ -98,8 +98,8 @@ static void set_names(Options *o, const DnsdResolverConfig *c)
 }
 
 /*
- * Private reverse zones and the like do not leave the host (RFC 6303), unless
- * there is somebody to ask who may know them.
+ * Private reverse zones and the like are not asked on the Internet (RFC 6303),
+ * unless there are forwarders, which may know them.
  */
 static void set_servers(Options *o, const DnsdResolverConfig *c)
 {
@@ -158,8 +158,8 @@ static bool set_up(DnsdContext *context, const DnsdResolverConfig *c,
     }
     if (!o.error) {
         /*
-         * RFC 6761 section 6.2; and it ends the settings, so what is wrong in
-         * files is told here.
+         * RFC 6761 section 6.2.  This also finalizes the settings, so errors in
+         * files are reported here.
          */
         o.error = context->unbound->zone_remove(context->ctx, "test.");
         o.name = NULL;

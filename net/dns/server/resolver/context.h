@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A context of libunbound: its cache, and how it was set up */
+/* A context of libunbound: its cache and its settings */
 #ifndef NET_DNS_SERVER_RESOLVER_CONTEXT_H
 #define NET_DNS_SERVER_RESOLVER_CONTEXT_H
 
@@ -11,29 +11,28 @@
 typedef struct DnsdContext DnsdContext;
 
 struct DnsdContext {
-    DnscUbBase base;            /* first: libunbound's */
+    DnscUbBase base;            /* must be first: libunbound points to it */
     const DnscUnbound *unbound;
     struct ub_ctx *ctx;
-    unsigned asks;              /* that are not answered yet */
-    DnsdContext *next;          /* in the list of the thread */
+    unsigned asks;              /* without an answer yet */
+    DnsdContext *next;          /* in the list of its thread */
 };
 
 /**
- * dnsd_context_new: by its settings
- * @loop: where it will run: of the thread that asks it, which is the only one
- *        that may touch it from then on
- * @share: of how many it is one, by which memory and descriptors are divided
+ * dnsd_context_new: make a context from the settings
+ * @loop: the loop of the only thread that uses the context
+ * @share: the number of contexts; memory and descriptors are divided by it
  *
- * Returns: NULL, and @mistake names the key and what would be right.
+ * Returns: NULL, and @mistake has the key and what would be right.
  */
 DnsdContext *dnsd_context_new(const DnsdResolverConfig *config,
                               DnscLoop *loop, unsigned share,
                               DnsdMistake *mistake);
 
-/** dnsd_context_free: not within a callback of it; nobody is called back. */
+/** dnsd_context_free: not within its callbacks; none is called any more */
 void dnsd_context_free(DnsdContext *context);
 
-/** dnsd_context_files: descriptors that the contexts of a process may need. */
+/** dnsd_context_files: descriptors that all contexts of a process may need */
 unsigned dnsd_context_files(const DnsdResolverConfig *config);
 
 #endif /* NET_DNS_SERVER_RESOLVER_CONTEXT_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files that a resolver is set up by: trust anchors and root hints */
+/* Files of the resolver: trust anchors and root hints */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,14 +53,14 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '(' || c == ')';
 }
 
-/* Is one of the line's words the type of a trust anchor? */
+/* Is one of the words of the line the type of a trust anchor? */
 static bool line_has_anchor(char *line)
 {
     static const char blank[] = " \t\r()";
     char *rest;
 
     line[strcspn(line, ";")] = 0;
-    /* The first word is an owner, if the line does not begin with a blank. */
+    /* If the line does not begin with a blank, its first word is the owner. */
     if (!is_blank(*line)) {
         line += strcspn(line, blank);
     }
@@ -73,7 +73,7 @@ static bool line_has_anchor(char *line)
     return false;
 }
 
-/* Of a file that is longer, what is in front */
+/* Of a longer file only the beginning is read. */
 static bool has_anchor(FILE *file)
 {
     char *text = malloc(ANCHORS_MAX + 1);

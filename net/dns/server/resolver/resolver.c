@@ -14,8 +14,8 @@
 struct DnsdResolver {
     DnsdResolvers workers;
     uint32_t generation;
-    DnsdResolverFiles files;    /* that the contexts have read */
-    unsigned begun;             /* threads that are made */
+    DnsdResolverFiles files;    /* that the contexts were made from */
+    unsigned begun;             /* threads that were initialised */
     DnsdRequests queue[DNSD_RESOLVERS_MAX];
     DnsdResolverThread thread[DNSD_RESOLVERS_MAX];
 };
@@ -27,7 +27,7 @@ static bool fail(DnsdMistake *mistake, int error)
     return false;
 }
 
-/* One for each thread, or none */
+/* Make a context for each thread, or none. */
 static bool make_contexts(DnsdResolver *r, const DnsdResolverConfig *config,
                           DnsdMistake *mistake)
 {

@@ -3,31 +3,30 @@
  * A thread that resolves
  *
  * Theory of operation
- * ===================
  *
- * Resolving takes time, and not only of the network: a signature costs what a
- * hundred answers do.  So it is not the workers' thread that does it: these
- * answer zones, and what they have kept, whatever somebody asks the resolver.
- * Nor has each worker a resolver of its own: a name would be asked for by each
- * of them, and memory for a cache would be divided by their number.  With
- * several threads of this kind a name is always the same one's.
+ * Resolving takes time on the network and on the processor: a signature costs
+ * as much as a hundred answers.  So the workers do not resolve.  They answer
+ * from zones and from kept answers, whatever the load of the resolver is.
+ * There is also no resolver for each worker: each would ask for the same names,
+ * and the memory of the cache would be divided among them.  If there are
+ * several threads of this kind, each name belongs to one of them.
  *
- * An answer from libunbound's cache costs more than 6 us beside what a reply
- * costs anyway, 4 of them here: its query is a state machine that is allocated
- * and run, and there are two changes of thread.  Hence the table in front
- * (serve/replies.c), by which an answer costs as much as one from an image.
+ * An answer from the cache of libunbound costs more than 6 us in addition to
+ * the reply.  4 us of them are here: libunbound allocates and runs a state
+ * machine for each query, and the thread changes twice.  So the workers have a
+ * table in front (serve/replies.c), with which an answer costs as much as one
+ * from an image.
  *
- * A query is copied by its worker into the queue of a thread.  libunbound runs
- * on the loop here by its event API, without a thread or process of its own,
- * and joins queries for the same question.  What it finds goes back to the
- * worker in a form that only needs to be copied into replies.
+ * A worker copies a query into the queue of a thread.  libunbound runs on the
+ * loop of that thread by its event API, without threads or processes of its
+ * own, and joins queries for the same question.  Its result goes back to the
+ * worker in a form that only has to be copied into replies.
  *
- * A query that has no answer after a while is answered SERVFAIL, since no
- * client waits for longer.  libunbound goes on, and so the query counts as one
- * that waits until libunbound has ended it.
+ * If a query has no answer after some time, it is answered SERVFAIL, as no
+ * client waits for longer.  libunbound continues, so the query counts as
+ * waiting until libunbound has ended it.
  *
- * With new settings there is a new context.  The old one ends with the last
- * of its queries.
+ * New settings take a new context.  The old one is freed after its last query.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,12 +38,12 @@
 
 #define PATIENCE    (10 * DNSC_SECOND)
 
-/* A query, for as long as libunbound has it */
+/* A query while libunbound works on it */
 struct DnsdAsk {
     DnsdAsk *before, *after;
     DnsdResolverThread *thread;
     DnsdContext *context;
-    DnsdRequest *request;       /* NULL: it took too long, and is answered */
+    DnsdRequest *request;       /* NULL: answered SERVFAIL after a timeout */
     DnsdAddr client;
     DnsQuestion question;
     bool dnssec_ok;
@@ -110,7 +109,7 @@ static void due(DnscTimer *timer)
 
 /* --- libunbound ----------------------------------------------------------- */
 
-/* As its documentation has them */
+/* Values from the documentation of libunbound */
 enum {
     UNBOUND_BOGUS = 1,
     UNBOUND_SECURE = 2,
@@ -134,7 +133,7 @@ static DnsdResolved *read_packet(const DnsdAsk *a, const uint8_t *packet,
     return r;
 }
 
-/* It may come from within ub_resolve_event(). */
+/* This may be called within ub_resolve_event(). */
 static void resolved(void *opaque, int rcode, void *packet, int len,
                      int security, char *why, int was_ratelimited)
 {
@@ -197,7 +196,7 @@ static void take_queue(DnscSource *source, uint32_t events)
     }
 }
 
-/* Those before the one in use whose last ask has ended */
+/* Free contexts that are not in use and have no query any more. */
 static void drop_contexts(DnsdResolverThread *t)
 {
     DnsdContext **at = &t->context->next;
@@ -248,7 +247,7 @@ static void wake(DnsdResolverThread *t)
 {
     uint64_t one = 1;
 
-    /* If the counter is full, it is awake. */
+    /* If the counter is full, the thread is awake. */
     while (write(t->queue->wake, &one, sizeof(one)) < 0 && errno == EINTR) {
         continue;
     }

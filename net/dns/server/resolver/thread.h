@@ -14,9 +14,9 @@ typedef struct DnsdResolverThread {
     DnscSource wake;            /* of the queue */
     DnsdRequests *queue;
     DnsdTally *tally;
-    DnsdContext *_Atomic next;  /* to be taken instead of the one in use */
-    DnsdContext *context;       /* the one in use, and those before it, */
-                                /* which have asks still */
+    DnsdContext *_Atomic next;  /* replaces the one in use */
+    DnsdContext *context;       /* the one in use, and older ones */
+                                /* that still have queries */
     DnsdAsk *asks;              /* all */
     atomic_bool stop;
     bool is_running;
@@ -27,19 +27,19 @@ typedef struct DnsdResolverThread {
 int dnsd_resolver_thread_init(DnsdResolverThread *t, DnsdRequests *queue,
                               DnsdTally *tally);
 
-/** dnsd_resolver_thread_use: the context for queries from now on. */
+/** dnsd_resolver_thread_use: use this context for further queries */
 void dnsd_resolver_thread_use(DnsdResolverThread *t, DnsdContext *context);
 
 /** dnsd_resolver_thread_start: returns 0 or a negative errno. */
 int dnsd_resolver_thread_start(DnsdResolverThread *t);
 
-/** dnsd_resolver_thread_stop: nothing is given back any more. */
+/** dnsd_resolver_thread_stop: after it no query is returned any more */
 void dnsd_resolver_thread_stop(DnsdResolverThread *t);
 
 /**
- * dnsd_resolver_thread_free: what it has, when nobody fills its queue
+ * dnsd_resolver_thread_free: free a thread, whose queue is not filled any more
  *
- * Requests that wait get no reply.  Also of one that did not start.
+ * Waiting requests get no reply.  It also frees a thread that was not started.
  */
 void dnsd_resolver_thread_free(DnsdResolverThread *t);
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One attempt to get a zone from one primary
+ * One attempt to transfer a zone from one primary
  *
  * Theory of operation
- * ===================
  *
- * All is over TCP: nobody can forge the reply to a question about the SOA, and
- * the transfer follows on the same connection.  Some servers close it after
- * one answer; then there is another one.
+ * Everything is over TCP, so nobody can forge the answer to the question for
+ * the SOA, and the transfer follows on the same connection.  Some servers close
+ * it after one answer; then another connection is made.
  *
  *     SOA --- current or older ---> the end
  *      |
  *     IXFR -- changes, or the whole zone ---> the end
  *      |
- *     AXFR, at once where there is no zone, and where IXFR is of no use
+ *     AXFR, at once without a zone, or if IXFR has failed
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ typedef struct Talk {
     DnsdFetch *fetch;
     DnsdLine line;
     bool is_used;               /* the connection has had an answer */
-    bool is_silent;             /* the answer has not begun */
+    bool is_silent;             /* no answer has begun */
     uint8_t octets[DNSD_LINE_PREFIX + DNS_MSG_MAX];
 } Talk;
 
@@ -132,7 +131,7 @@ static DnsXfrIn *make_question(const DnsdFetch *f, DnsXfrAsk ask)
            ? dns_xfr_in_new(&options, id) : NULL;
 }
 
-/* @t->fetch->in has the answer. */
+/* The answer is in @t->fetch->in. */
 static DnsXfrState ask_once(Talk *t, DnsXfrAsk ask)
 {
     DnsdFetch *f = t->fetch;
@@ -165,7 +164,7 @@ static DnsXfrState ask_on(Talk *t, DnsXfrAsk ask)
 
 /* --- all of them ---------------------------------------------------------- */
 
-/* The rest of the answer may still be on its way on the old connection. */
+/* Close the connection, where the rest of the answer may still arrive. */
 static DnsXfrState give_up_ixfr(Talk *t)
 {
     char name[DNS_NAME_TEXT_MAX];
@@ -195,7 +194,7 @@ static DnsXfrState ask_all(Talk *t)
     return state == DNS_XFR_AGAIN ? give_up_ixfr(t) : state;
 }
 
-/* The primary confirms the zone that there was before, and still is. */
+/* The primary confirms the zone that we have. */
 static void end_current(DnsdFetch *f)
 {
     char name[DNS_NAME_TEXT_MAX];
@@ -240,7 +239,7 @@ void dnsd_fetch_run(DnsdFetch *f)
         f->end = DNSD_FETCH_IMAGE;
         break;
     default:
-        break;                  /* it has failed, and has said so */
+        break;                  /* it has failed, and has set the reason */
     }
     dnsd_line_close(&t.line);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A secondary's last success, kept beside the image */
+/* The time of a secondary's last success, in a file beside the image */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

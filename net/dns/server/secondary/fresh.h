@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A secondary's last success, kept beside the image: IMAGE.time
+ * The time of a secondary's last success, in a file beside the image:
+ * IMAGE.time
  *
- * A file of its own: the time of an image or a journal changes also when it is
- * merged or restored, and a zone that nobody has confirmed must not live on
- * by that.  It is written when what it says is true, so that a crash before
- * makes the zone older than it is, never younger.
+ * The time of an image or a journal also changes when it is merged or restored,
+ * and this must not extend the life of the zone.  So there is a file for it.
+ * It is written after the success, so a crash makes the zone older, never
+ * younger.
  */
 #ifndef NET_DNS_SERVER_SECONDARY_FRESH_H
 #define NET_DNS_SERVER_SECONDARY_FRESH_H
@@ -13,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** dnsd_fresh_read: seconds since 1970; 0 if there is none. */
+/** dnsd_fresh_read: seconds since 1970; 0 without a file */
 uint64_t dnsd_fresh_read(const char *image);
 
 /** dnsd_fresh_write: 0 or a negative errno; durable on return */

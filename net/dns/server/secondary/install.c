@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A zone that a primary has given is put in place */
+/* Installation of a zone that was transferred */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -14,7 +14,7 @@
 #include "net/dns/update/xfr/source.h"
 #include "net/packet/octets.h"
 
-#define SOA_NUMBERS     20      /* octets at the end of an SOA */
+#define SOA_NUMBERS     20      /* octets of the numbers of an SOA */
 
 bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa)
 {
@@ -37,8 +37,8 @@ bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa)
 }
 
 /*
- * An image that came another way is as old as it is.  Seconds are rounded up,
- * so that what has expired before a restart has after it.
+ * For an image without that file, the age of the image counts.  Seconds are
+ * rounded up, so a zone that expired before a restart is expired after it.
  */
 uint64_t dnsd_secondary_age(const DnsdLive *live, const char *image,
                             uint64_t *success)
@@ -69,7 +69,7 @@ static int sync_folder_of(const char *path)
     return ret;
 }
 
-/* There is no image that it could be of. */
+/* A journal without its image is useless. */
 static int remove_journal(const char *image, const char *suffix)
 {
     char *path = NULL;

@@ -10,7 +10,7 @@
 #include "net/dns/server/secondary/line.h"
 #include "net/packet/octets.h"
 
-#define SLICE_MS    200         /* until line->stop is looked at again */
+#define SLICE_MS    200         /* interval of checking line->stop */
 
 uint64_t dnsd_line_clock(void)
 {
@@ -67,7 +67,7 @@ static int finish_connect(const DnsdLine *line)
     return -error;
 }
 
-/* The port is chosen when it connects, so that others may have it, too. */
+/* The port is chosen at connect(), so that others can use it, too. */
 static int bind_source(const DnsdLine *line, const DnsdListen *from)
 {
     int one = 1;
@@ -139,7 +139,7 @@ int dnsd_line_send(DnsdLine *line, uint8_t *octets, size_t len)
     return 0;
 }
 
-/* Time is for all of it, so that octet by octet is no way to stay. */
+/* The timeout is for the whole message, so slow octets do not extend it. */
 static int receive(const DnsdLine *line, uint8_t *to, size_t len,
                    uint64_t until)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Threads that fetch zones */
+/* Threads that transfer zones */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,12 +18,12 @@ typedef struct Queue {
 typedef struct Worker {
     DnsdPool *pool;
     pthread_t thread;
-    DnsdFetch *fetch;           /* NULL: it waits */
+    DnsdFetch *fetch;           /* NULL: the thread is idle */
 } Worker;
 
 struct DnsdPool {
     int fd;
-    pthread_mutex_t lock;       /* of all that follows */
+    pthread_mutex_t lock;       /* guards all fields below */
     pthread_cond_t changed;
     bool is_ending;
     Queue waiting, ended;
@@ -91,7 +91,7 @@ void dnsd_pool_heard(DnsdPool *p)
     uint64_t count;
 
     if (read(p->fd, &count, sizeof(count)) < 0) {
-        return;                 /* EAGAIN: nothing is lost by that */
+        return;                 /* EAGAIN: the counter was read before */
     }
 }
 
@@ -100,7 +100,8 @@ void dnsd_pool_wake(DnsdPool *p)
     const uint64_t one = 1;
 
     if (write(p->fd, &one, sizeof(one)) < 0) {
-        return;                 /* EAGAIN: it is readable as it is */
+        /* EAGAIN: the counter is full, so it is readable already */
+        return;
     }
 }
 
@@ -151,7 +152,7 @@ static void *work(void *opaque)
     return NULL;
 }
 
-/* Signals are for the daemon's other threads. */
+/* Block signals, which are for other threads of the daemon. */
 static int start(Worker *worker)
 {
     sigset_t all, before;

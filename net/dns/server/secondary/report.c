@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Metrics of zones that are copied from primaries */
+/* Metrics of secondary zones */
 #include <inttypes.h>
 
 #include "net/dns/server/secondary/secondaries.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A round: the primaries of a zone, one after the other, until one has it
+ * A round: the primaries of a zone are asked in turn until one has the zone
  *
- * The next one is asked when one fails, when it is behind what is served here,
- * or when it has not what NOTIFY has told of.  A round begins with the primary
- * that was good for the last one, or that has sent NOTIFY.
+ * The next primary is asked if one fails, is behind the zone that we serve, or
+ * does not have the serial that NOTIFY announced.  A round begins with the
+ * primary that was successful last, or that sent NOTIFY.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static const TsigKey *find_key(const DnsdSecondaries *all,
                                              &primary->key) : NULL;
 }
 
-/* Everything of the configuration goes with it at a reload. */
+/* A reload frees the configuration, so all is copied. */
 static bool copy_addresses(DnsdFetch *f, const DnsdCopy *s)
 {
     const DnsdListen *from;
@@ -120,7 +120,7 @@ static void succeed(DnsdCopy *s, uint64_t now)
     }
 }
 
-/* Does a primary that has not been asked yet have more, as NOTIFY says? */
+/* Is a primary left that may have the serial announced by NOTIFY? */
 static bool wants_more(const DnsdCopy *s)
 {
     return s->tried + 1 < s->config->primaries && s->has_news &&
@@ -176,7 +176,7 @@ static void fail(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
     ask_next(all, s, now);
 }
 
-/* A new serial is served: who has it from here is told. */
+/* A new serial is served, so our secondaries are notified. */
 static void take(DnsdSecondaries *all, DnsdCopy *s, DnsdTransferEnd how,
                  uint64_t now)
 {
@@ -272,7 +272,7 @@ static void expire(DnsdCopy *s)
               "queries are answered SERVFAIL");
 }
 
-/* One that was taken away and is back: the file on its way has one writer. */
+/* A zone that was removed and is back: its file may have only one writer. */
 static bool is_blocked(const DnsdSecondaries *all, const DnsdCopy *s)
 {
     for (const DnsdCopy *gone = all->gone; gone; gone = gone->next) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Zones that are copied from primaries
+ * Secondary zones
  *
  * Theory of operation
- * ===================
  *
  * Each zone has timers (net/dns/update/xfr/secondary.h), which say when to ask
- * and when to stop serving.  Asking is a round (round.c), of fetches (fetch.c)
- * that a pool of threads runs (pool.c).  The control thread puts in place what
- * they bring: an image by a few calls of rename() and fsync(), changes as one
+ * and when to stop serving.  To ask is a round (round.c) of fetches (fetch.c),
+ * which a pool of threads runs (pool.c).  The control thread installs the
+ * results: an image with a few calls of rename() and fsync(); changes as one
  * commit of at most DNS_XFR_CHANGES_MAX octets.
  */
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #include "net/dns/server/secondary/secondaries.h"
 #include "net/dns/server/secondary/secondary.h"
 
-#define ENDED_TURN  4           /* results, before others have their turn */
+#define ENDED_TURN  4           /* results per turn */
 
 /* --- by name -------------------------------------------------------------- */
 
@@ -104,7 +103,7 @@ static bool has_same_primaries(const DnsdZoneConfig *a,
     return same;
 }
 
-/* It ends soon; one that has ended, and waits, does so here. */
+/* Drop a fetch: a running one ends soon, a completed one ends here. */
 static void drop_fetch(DnsdCopy *s, uint64_t now)
 {
     if (s->is_waiting) {
@@ -118,7 +117,7 @@ static void drop_fetch(DnsdCopy *s, uint64_t now)
     }
 }
 
-/* The same zone with another configuration */
+/* Keep a zone with a new configuration. */
 static void keep(DnsdCopy *s, const DnsdZoneConfig *config, uint64_t now)
 {
     if (!has_same_primaries(s->config, config)) {
@@ -141,7 +140,7 @@ static void take_away(DnsdSecondaries *all, DnsdCopy *s)
     }
 }
 
-/* Takes the zone's copy out of the list that there was before; NULL: none. */
+/* Take the copy of the zone out of the old list; NULL: it has none. */
 static DnsdCopy *take_before(DnsdSecondaries *all, const DnsName *name,
                              const DnsdLive *live, bool *taken)
 {

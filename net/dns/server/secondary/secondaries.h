@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Zones that are copied from primaries: when they are asked for, by whose word,
- * and until when they are served
+ * Secondary zones: when they are asked for, what triggers it, and how long they
+ * are served
  *
- * All functions are for the control thread; the transfers are other threads'.
+ * All functions are for the control thread; transfers run in other threads.
  */
 #ifndef NET_DNS_SERVER_SECONDARY_SECONDARIES_H
 #define NET_DNS_SERVER_SECONDARY_SECONDARIES_H
@@ -13,49 +13,53 @@
 typedef struct DnsdSecondaries DnsdSecondaries;
 
 /**
- * dnsd_secondaries_new: starts the threads
- * @epoll: tells dnsd_secondaries_ready() of transfers that have ended
- * @has_any: false: there will be none, so no thread and no connection
+ * dnsd_secondaries_new: start the threads
+ * @epoll: reports completed transfers, for dnsd_secondaries_ready()
+ * @has_any: false: start no thread and never connect
  *
- * Returns: NULL, and errno.
+ * Returns: NULL, and errno is set.
  */
 DnsdSecondaries *dnsd_secondaries_new(int epoll, bool has_any,
                                       DnsdNotifier *notifier);
 
-/** dnsd_secondaries_free: ends all transfers; NULL is none. */
+/** dnsd_secondaries_free: stop all transfers; NULL is allowed */
 void dnsd_secondaries_free(DnsdSecondaries *all);
 
 /**
- * dnsd_secondaries_follow: a world that is about to be served
+ * dnsd_secondaries_follow: prepare for a world that will be served next
  *
- * The one before is still there.  Zones that both have go on as they are;
- * those that have expired on disk are marked so before anybody reads them.
+ * The old world still exists.  Zones in both continue.  Zones that have expired
+ * on disk are marked before any reader sees them.
  *
  * Returns: false without memory, and nothing has changed.
  */
 bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdWorld *world);
 
-/** dnsd_secondaries_ready: false if the event is not its own. */
+/**
+ * dnsd_secondaries_ready: handle an event; false if it is not for this module
+ */
 bool dnsd_secondaries_ready(DnsdSecondaries *all, void *event);
 
-/** dnsd_secondaries_tick: once a second */
+/** dnsd_secondaries_tick: call it once a second */
 void dnsd_secondaries_tick(DnsdSecondaries *all);
 
-/** dnsd_secondaries_notify: DnsdControlOps' notify(); @opaque: all */
+/** dnsd_secondaries_notify: the notify() of DnsdControlOps; @opaque: all */
 uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
                                  const DnsName *key, const uint8_t *msg,
                                  size_t len);
 
 /**
- * dnsd_secondaries_refresh: ask the primaries of a zone now
+ * dnsd_secondaries_refresh: ask the primaries of a zone at once
  * @zone: its name
  *
- * Returns: false if there is no such secondary zone; @text says what happens.
+ * Returns: false if there is no such secondary zone; @text has the result.
  */
 bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
                               DnsdText *text);
 
-/** dnsd_secondaries_metrics: of transfers, NOTIFY, and the last successes */
+/**
+ * dnsd_secondaries_metrics: metrics of transfers, NOTIFY, and last successes
+ */
 void dnsd_secondaries_metrics(const DnsdSecondaries *all, DnsdText *text);
 
 #endif /* NET_DNS_SERVER_SECONDARY_SECONDARIES_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by the files of what the control thread does about secondary zones */
+/* Shared by the files for secondary zones in the control thread */
 #ifndef NET_DNS_SERVER_SECONDARY_SECONDARY_H
 #define NET_DNS_SERVER_SECONDARY_SECONDARY_H
 
@@ -7,27 +7,28 @@
 #include "net/dns/server/service/notifier.h"
 #include "net/dns/update/xfr/secondary.h"
 
-/* One zone that is copied from primaries */
+/* One secondary zone */
 typedef struct DnsdCopy {
-    struct DnsdCopy *next;     /* of those that are gone */
+    struct DnsdCopy *next;     /* in the list of removed ones */
     DnsName name;
     DnsdLive *live;
-    const DnsdZoneConfig *config;   /* of the world; NULL: it is gone */
-    DnsSecondary timers;            /* of dnsd_line_clock() */
-    uint64_t asked;                 /* when, last; likewise */
-    uint64_t success;               /* the last one, since 1970; 0: none */
-    /* A round asks one primary after the other. */
+    const DnsdZoneConfig *config;   /* in the world; NULL: it was removed */
+    DnsSecondary timers;            /* on the clock dnsd_line_clock() */
+    uint64_t asked;                 /* time of the last round; the same clock */
+    /* time of the last one, since 1970; 0: none */
+    uint64_t success;
+    /* A round asks one primary after the other */
     size_t at;
     size_t tried;
-    bool has_current;               /* one of them has what we have */
-    bool has_news;                  /* NOTIFY says that there is this: */
+    bool has_current;               /* a primary has our serial */
+    bool has_news;                  /* NOTIFY has announced this serial: */
     uint32_t news;
-    bool needs_axfr;                /* what is here is of no use */
-    /* Of the primary that is being asked */
+    bool needs_axfr;                /* what we have is useless */
+    /* For the primary that is being asked */
     DnsdFetch *fetch;
-    DnsdKeyring *keyring;           /* has its key */
-    bool is_waiting;                /* it has ended, and a merge has not */
-    bool is_dropped;                /* its result is not wanted any more */
+    DnsdKeyring *keyring;           /* holds its key */
+    bool is_waiting;                /* it has ended; a merge has not */
+    bool is_dropped;                /* its result is not wanted */
 } DnsdCopy;
 
 typedef enum DnsdTransferEnd {
@@ -47,25 +48,25 @@ typedef enum DnsdNotifyEnd {
 } DnsdNotifyEnd;
 
 struct DnsdSecondaries {
-    DnsdPool *pool;                 /* NULL: there were none at the start */
+    DnsdPool *pool;                 /* NULL: there was no secondary at start */
     DnsdNotifier *notifier;
     const DnsdWorld *world;
     size_t count;
-    DnsdCopy **one;            /* by name */
-    DnsdCopy *gone;            /* whose fetch has not ended */
+    DnsdCopy **one;            /* sorted by name */
+    DnsdCopy *gone;            /* removed, with a fetch under way */
     uint64_t ended[DNSD_IN_ENDS];
     uint64_t failed[DNS_XFR_REASONS];
     uint64_t notified[DNSD_NOTIFY_ENDS];
 };
 
 /**
- * dnsd_secondaries_find: the place of a zone, or NULL
- * @name: in lower case, as names of the configuration are
+ * dnsd_secondaries_find: the place of a zone in the list, or NULL
+ * @name: in lower case, as in the configuration
  */
 DnsdCopy **dnsd_secondaries_find(const struct DnsdSecondaries *all,
                                  const DnsName *name);
 
-/** dnsd_secondary_soa: of the zone as it is served; false if it is damaged. */
+/** dnsd_secondary_soa: the SOA that is served; false if the zone is damaged */
 bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa);
 
 /** dnsd_secondary_age: seconds since the zone on disk was confirmed */
@@ -73,18 +74,18 @@ uint64_t dnsd_secondary_age(const DnsdLive *live, const char *image,
                             uint64_t *success);
 
 /**
- * dnsd_secondary_install: serve the image that has come
+ * dnsd_secondary_install: serve the image that was transferred
  *
- * Returns: false, and @why; what was served before still is.
+ * Returns: false, and @why; the old zone is still served.
  */
 bool dnsd_secondary_install(DnsdLive *live, const char *image,
                             const char *path, char *why, size_t why_len);
 
-/** dnsd_round_tick: what a zone's timers want now */
+/** dnsd_round_tick: do what the timers of a zone require */
 void dnsd_round_tick(struct DnsdSecondaries *all, DnsdCopy *s,
                      uint64_t now);
 
-/** dnsd_round_settle: a fetch has ended, and is not dropped */
+/** dnsd_round_settle: handle a fetch that has ended and was not dropped */
 void dnsd_round_settle(struct DnsdSecondaries *all, DnsdCopy *s,
                        uint64_t now);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Zones that are copied from primaries: asked for when somebody says so */
+/* Secondary zones: requests to ask for them */
 #include <string.h>
 
 #include "net/dns/server/config/keys.h"
@@ -7,7 +7,7 @@
 #include "net/dns/server/secondary/secondaries.h"
 #include "net/dns/server/secondary/secondary.h"
 
-/* The one that says it has a newer zone is asked first. */
+/* Ask the primary first that announced the newer zone. */
 static void begin_with(DnsdCopy *s, const DnsdAddr *from)
 {
     for (size_t i = 0; i < s->config->primaries; i++) {
@@ -21,7 +21,7 @@ static void begin_with(DnsdCopy *s, const DnsdAddr *from)
     }
 }
 
-/* At most once a second, however many there are */
+/* At most once a second, however many requests there are */
 static void ask_now(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 {
     if (s->asked != now) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of class CHAOS: which server this is, and of which version */
+/* Names of class CHAOS: the identity of the server, and its version */
 #ifndef NET_DNS_SERVER_SERVE_CHAOS_H
 #define NET_DNS_SERVER_SERVE_CHAOS_H
 
 #include "net/dns/server/serve/serve.h"
 
 /**
- * dnsd_chaos: the reply to version.server, version.bind, id.server (RFC 4892)
- * and hostname.bind
+ * dnsd_chaos: reply to version.server, version.bind, id.server (RFC 4892) and
+ * hostname.bind
  *
- * Returns: its length; 0 if the query is none of those, or it is off.
+ * Returns: the length of the reply; 0 if the query is another one, or the name
+ * is off.
  */
 size_t dnsd_chaos(const DnsdServing *serving, const DnsQuery *query,
                   uint8_t *out, size_t room, DnsAnswerInfo *info);

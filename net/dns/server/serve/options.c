@@ -11,7 +11,7 @@ static void read_cookie(DnsdOptions *o, const DnsdServing *serving,
     const uint8_t *addr = client->addr.octets;
     bool is4 = dnsd_addr_is4(&client->addr);
 
-    /* RFC 7873 section 5.3: of several, the first */
+    /* RFC 7873 section 5.3: of several options, use the first. */
     if (!serving->config->cookies || o->cookie != DNSD_COOKIE_NONE) {
         return;
     }

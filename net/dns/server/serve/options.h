@@ -13,14 +13,14 @@ typedef struct DnsdOptions {
     bool wrong;                 /* FORMERR */
 } DnsdOptions;
 
-/** dnsd_options_read: of a query that has EDNS; sets query->reserve. */
+/** dnsd_options_read: parse the options of a query; sets query->reserve */
 void dnsd_options_read(DnsdOptions *options, const DnsdServing *serving,
                        const DnsdClient *client, DnsQuery *query);
 
 /**
- * dnsd_options_append: those of the reply
+ * dnsd_options_append: append the options of the reply
  *
- * Returns: the reply's length.
+ * Returns: the length of the reply.
  */
 size_t dnsd_options_append(const DnsdOptions *options,
                            const DnsdServing *serving, uint8_t *out,

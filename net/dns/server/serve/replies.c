@@ -2,9 +2,9 @@
 /*
  * Answers of the resolver that a worker keeps
  *
- * A question may be in each of four places.  A new answer takes that whose
- * time is over, else the one that was not used for the longest time.  Pages
- * are there when they are used first.
+ * A question may be in any of four places.  A new answer takes the place of an
+ * expired one, or else of the least recently used one.  Memory is allocated
+ * when a page is first used.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct Place {
     uint16_t type;
     uint8_t name_len;
     bool dnssec_ok;
-    /* A DnsdResolved with its records, and behind them the name */
+    /* A DnsdResolved with its records, then the name */
     _Alignas(DnsdResolved) uint8_t data[];
 } Place;
 
@@ -113,7 +113,7 @@ const DnsdResolved *dnsd_replies_find(DnsdReplies *r, const DnsQuery *q,
     return NULL;
 }
 
-/* The one of this question, or one that is worth the least */
+/* The place of this question, or the one with the least value */
 static Place *choose(DnsdReplies *r, uint64_t hash, const DnsQuery *q,
                      uint64_t now_ms)
 {

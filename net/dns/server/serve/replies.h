@@ -2,8 +2,9 @@
 /*
  * Answers of the resolver that a worker keeps
  *
- * A table of its own, of fixed size: nothing is allocated or locked.  What is
- * too long for a place is not kept, and the resolver is asked again.
+ * Each worker has its own table of fixed size, so there is no allocation and no
+ * lock.  Answers that are too long for a place are not kept; the resolver is
+ * asked again.
  */
 #ifndef NET_DNS_SERVER_SERVE_REPLIES_H
 #define NET_DNS_SERVER_SERVE_REPLIES_H
@@ -12,25 +13,25 @@
 
 typedef struct DnsdReplies DnsdReplies;
 
-/** dnsd_replies_new: with a random key; NULL without memory. */
+/** dnsd_replies_new: @key is random; NULL without memory */
 DnsdReplies *dnsd_replies_new(const uint64_t key[2]);
 void dnsd_replies_free(DnsdReplies *replies);       /* NULL is allowed */
 
 /**
- * dnsd_replies_find: the answer to a question of class IN
- * @generation: of the resolver's cache; answers of another one are gone
- * @now_ms: a clock that does not go back
- * @age: seconds since it was made
+ * dnsd_replies_find: find the answer to a question of class IN
+ * @generation: of the resolver's cache; answers of others are ignored
+ * @now_ms: a monotonic clock
+ * @age: set to the seconds since the answer was made
  *
- * Returns: NULL if there is none, or its time is over; valid until the next
- * dnsd_replies_put().
+ * Returns: NULL if there is none, or it has expired; otherwise valid until the
+ * next dnsd_replies_put().
  */
 const DnsdResolved *dnsd_replies_find(DnsdReplies *replies,
                                       const DnsQuery *query,
                                       uint32_t generation, uint64_t now_ms,
                                       uint32_t *age);
 
-/** dnsd_replies_put: keep a copy, if it may be kept and is short enough. */
+/** dnsd_replies_put: keep a copy, if that is allowed and it is short enough */
 void dnsd_replies_put(DnsdReplies *replies, const DnsQuery *query,
                       const DnsdResolved *resolved, uint32_t generation,
                       uint64_t now_ms);

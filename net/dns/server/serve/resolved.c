@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers of the resolver, ready to be put into replies
+ * Answers of the resolver, in the form of replies
  *
- * libunbound's message has all that DNSSEC has.  Who does not want it gets the
- * records without, which is another message: names may be compressed against
- * those of a record that is left out.  So it is built anew.
+ * The message of libunbound has all records of DNSSEC.  A client without DO
+ * gets a message without them.  It is built anew, because names may be
+ * compressed against names in the records that are removed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,15 +19,15 @@
 #define POINTER         0xc0
 #define NO_EDE          (-1)
 
-/* A message that is gone through, and what is known of it by then */
+/* A walk over a message, and its findings */
 typedef struct Look {
     const DnsQuestion *question;
     DnsCursor cursor;
-    size_t begin, end;          /* of records, without OPT */
+    size_t begin, end;          /* offsets of the records, without OPT */
     uint16_t count[3];
     uint32_t ttl;
-    bool has_dnssec;            /* records that not everybody wants */
-    uint8_t soa_len;            /* of the owner in the authority section */
+    bool has_dnssec;            /* it has records of DNSSEC */
+    uint8_t soa_len;            /* of the SOA's owner */
 } Look;
 
 /* --- reading -------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static void look_at(Look *l, const DnsRr *rr)
     }
 }
 
-/* OPT is the last record, where there is one: nothing is behind the end. */
+/* OPT is last, if there is one: nothing may follow the end. */
 static bool look(Look *l, const uint8_t *msg, size_t len)
 {
     DnsQuestion question;
@@ -77,7 +77,7 @@ static bool look(Look *l, const uint8_t *msg, size_t len)
 
 /* --- without DNSSEC ------------------------------------------------------- */
 
-/* Octets that a field of a fixed length has; 0: it is another one. */
+/* The octets of a field with fixed length; 0: another field */
 static size_t fixed_len(DnsFieldKind kind)
 {
     switch (kind) {
@@ -94,8 +94,8 @@ static size_t fixed_len(DnsFieldKind kind)
 }
 
 /*
- * RDATA with its names in full, if they may be compressed; returns its length,
- * or -EBADMSG.  Behind the last name stands what is copied as it is.
+ * Copy RDATA with uncompressed names.  Octets behind the last name are copied
+ * unchanged.  Returns its length, or -EBADMSG.
  */
 static int expand_rdata(const DnsCursor *c, const DnsRr *rr, uint8_t *out)
 {
@@ -128,7 +128,7 @@ static int expand_rdata(const DnsCursor *c, const DnsRr *rr, uint8_t *out)
     return len > UINT16_MAX ? -EMSGSIZE : (int)len;
 }
 
-/* Returns 0, or what dns_builder_raw() says. */
+/* Returns 0, or the error of dns_builder_raw(). */
 static int copy_record(DnsBuilder *b, const DnsCursor *c, const DnsRr *rr,
                        uint8_t *scratch)
 {
@@ -201,7 +201,7 @@ static DnsdResolved *keep(const Look *l, const uint8_t *records, size_t len,
 
 static DnsdResolved *keep_without(Look *l, uint16_t flags)
 {
-    /* The builder's message, and one record's RDATA */
+    /* For the message of the builder, and RDATA of one record */
     uint8_t *buf = malloc(2 * DNS_MSG_MAX + DNS_NAME_MAX * 2);
     DnsdResolved *r = NULL;
     DnsBuilder b;
@@ -248,7 +248,7 @@ DnsdResolved *dnsd_resolved_failed(int ede)
 
 /* --- replies -------------------------------------------------------------- */
 
-/* The longest reply, as for those from images */
+/* The limit of the reply, as for answers from images */
 static size_t limit_of(const DnsAnswerer *answerer, const DnsQuery *q,
                        size_t room)
 {
@@ -264,7 +264,7 @@ static size_t limit_of(const DnsAnswerer *answerer, const DnsQuery *q,
     return limit < room ? limit : room;
 }
 
-/* They have been gone through once: each is whole. */
+/* The records were checked before, so each is complete. */
 static void count_down(uint8_t *at, unsigned records, uint32_t age)
 {
     for (unsigned i = 0; i < records; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers of the resolver, ready to be put into replies
+ * Answers of the resolver, in the form of replies
  *
- * Records are held as they stand behind the question of their name, so that a
- * reply is a copy whose TTLs are counted down.
+ * Records have their position behind a question for their name, so a reply is a
+ * copy with lower TTLs.
  */
 #ifndef NET_DNS_SERVER_SERVE_RESOLVED_H
 #define NET_DNS_SERVER_SERVE_RESOLVED_H
@@ -13,13 +13,13 @@
 typedef enum DnsdSecurity {
     DNSD_INSECURE,
     DNSD_BOGUS,
-    DNSD_SECURE,                /* AD, for who wants to know */
+    DNSD_SECURE,                /* AD, if the client wants it */
 } DnsdSecurity;
 
 typedef struct DnsdResolved {
-    uint32_t ttl;               /* the least of all; 0: not to be kept */
+    uint32_t ttl;               /* the least one; 0: do not keep it */
     uint32_t len;               /* octets of records */
-    uint16_t count[3];          /* records, by DnsSection */
+    uint16_t count[3];          /* records, indexed by DnsSection */
     uint8_t rcode;              /* DNS_RCODE_..., 4 bits */
     uint8_t security;           /* DnsdSecurity */
     uint8_t common_at;          /* as in DnsAnswerInfo */
@@ -28,27 +28,28 @@ typedef struct DnsdResolved {
 } DnsdResolved;
 
 /**
- * dnsd_resolved_new: from a message with all that DNSSEC has
- * @question: the one that was asked; also the message's, in any case
- * @dnssec_ok: false: without records of DNSSEC, unless they were asked for
- *             (RFC 4035 section 3.2.1)
+ * dnsd_resolved_new: make an answer from a message with all records of DNSSEC
+ * @question: that was asked; the message has the same, in any case
+ * @dnssec_ok: false: omit records of DNSSEC that were not asked for (RFC 4035
+ * section 3.2.1)
  *
- * Returns: malloc()ed; NULL without memory, or if the message is malformed.
+ * Returns: memory for free(); NULL without memory, or if the message is
+ * malformed.
  */
 DnsdResolved *dnsd_resolved_new(const DnsQuestion *question,
                                 const uint8_t *msg, size_t len,
                                 bool dnssec_ok);
 
-/** dnsd_resolved_failed: SERVFAIL, and why; NULL without memory. */
+/** dnsd_resolved_failed: SERVFAIL with its reason; NULL without memory */
 DnsdResolved *dnsd_resolved_failed(int ede);
 
 /**
- * dnsd_resolved_reply: put it into the reply to a query for its name
- * @age: seconds since it was made
- * @as_failure: without its records: SERVFAIL
+ * dnsd_resolved_reply: make the reply to a query for its name
+ * @age: seconds since the answer was made
+ * @as_failure: omit the records: SERVFAIL
  *
- * Arguments and return value as those of dns_answer(); what has no room is
- * left out as a whole, with TC.
+ * Other arguments and the result are as in dns_answer().  If the records do not
+ * fit, all are omitted, and TC is set.
  */
 size_t dnsd_resolved_reply(const DnsdResolved *resolved, uint32_t age,
                            bool as_failure, const DnsAnswerer *answerer,

@@ -3,24 +3,23 @@
  * One request and its reply
  *
  * Theory of operation
- * ===================
  *
- * net/dns/answer makes the reply; this is what a server in public has around
- * it, in this order:
+ * net/dns/answer makes the reply.  This file adds what a public server needs,
+ * in this order:
  *
- * - what is no query (UPDATE, NOTIFY, transfers, anything that TSIG signs)
- *   goes to the control thread;
- * - cookies: a client that brings one of ours has shown that its address is
- *   its own;
- * - the zone's access list, when it is known in which zone the name is;
- * - the resolver, for names that are in no zone or below a delegation, if the
- *   client may recurse and wants to (RD).  What a worker has kept is answered
- *   at once; all else goes to the resolver's thread and comes back to
- *   dnsd_serve_resolved();
- * - the rate limit, for UDP and clients without a cookie of ours.  Who is over
- *   it gets nothing, and now and then a reply as short as the question: with
- *   a cookie option BADCOOKIE, whose cookie frees an honest client from the
- *   limit with the next query; else TC, which sends it to TCP;
+ * - requests that are not queries (UPDATE, NOTIFY, transfers, everything with
+ *   TSIG) go to the control thread;
+ * - cookies: a client with a valid cookie has proved its address;
+ * - the access list of the zone, after the zone of the name was found;
+ * - the resolver, for names in no zone or below a delegation, if the client
+ *   may use recursion and sets RD.  If the worker has kept the answer, it is
+ *   used.  Otherwise the query goes to a thread of the resolver and comes back
+ *   to dnsd_serve_resolved();
+ * - the rate limit, for UDP and clients without a valid cookie.  Over the
+ *   limit most queries are dropped, and some get a reply as short as the
+ *   question.  If the query has a cookie option, that reply is BADCOOKIE, with
+ *   a cookie that exempts an honest client from the limit.  Otherwise it has
+ *   TC, so that the client uses TCP;
  * - options of the reply.
  */
 #include "net/dns/answer/edns.h"
@@ -28,7 +27,7 @@
 #include "net/dns/server/serve/options.h"
 #include "net/dns/wire/rrtype.h"
 
-#define QUERY_MAX   4096        /* octets of one that waits for the resolver */
+#define QUERY_MAX   4096        /* octets of a query for the resolver */
 
 typedef struct Request {
     const DnsdServing *serving;
@@ -39,7 +38,7 @@ typedef struct Request {
     DnsAnswerInfo info;
     uint8_t *out;
     size_t room;
-    bool may_recurse;           /* the client, RFC 1035's RA */
+    bool may_recurse;           /* RA of RFC 1035, for this client */
     bool is_for_resolver;       /* there is no reply yet */
 } Request;
 
@@ -56,7 +55,9 @@ static size_t reply_error(Request *r, DnsRcode rcode, int ede)
 
 /* --- access --------------------------------------------------------------- */
 
-/* The reply, or REFUSED to who may not ask, or SERVFAIL for a lost zone */
+/*
+ * Replace the reply by REFUSED if access is denied, SERVFAIL for a lost zone.
+ */
 static size_t guard_zone(Request *r, size_t len)
 {
     const DnsdRules *rules = r->info.zone ? r->info.zone->opaque : NULL;
@@ -85,7 +86,7 @@ static void look_at_client(Request *r)
     r->may_recurse = c->is_on && dnsd_ranges_have(&c->allow, &r->client->addr);
 }
 
-/* Bogus data is for those alone who know that it may be (CD). */
+/* Bogus data is only for clients that expect it (CD). */
 static size_t reply_resolved(Request *r, const DnsdResolved *found,
                              uint32_t age)
 {
@@ -101,12 +102,12 @@ static size_t reply_resolved(Request *r, const DnsdResolved *found,
         dnsd_count(&r->desk->counters, is_strict ? DNSD_COUNT_BOGUS_FAILED
                                                  : DNSD_COUNT_BOGUS_SHOWN);
     }
-    /* RFC 4035 section 3.2.2, of errors, too */
+    /* RFC 4035 section 3.2.2: CD is copied, even in errors. */
     r->out[3] |= r->query.flags & DNS_FLAG_CD;
     return len;
 }
 
-/* Returns the length of the reply, or 0: it is for the resolver. */
+/* Returns the length of the reply, or 0 if the resolver must be asked. */
 static size_t resolve(Request *r)
 {
     const DnsdResolved *kept;
@@ -133,7 +134,7 @@ static size_t resolve(Request *r)
     return kept ? reply_resolved(r, kept, age) : 0;
 }
 
-/* Names of others: in no zone, or below a delegation of one */
+/* Is the name in no zone, or below a delegation of one? */
 static bool is_of_others(const Request *r)
 {
     return r->serving->config->resolver.is_on &&
@@ -153,7 +154,7 @@ static bool is_limited(const Request *r)
                              &r->client->addr);
 }
 
-/* Errors have one account, as anybody can make up names for them. */
+/* All errors share an account, as anybody can invent names for them. */
 static DnsdLimitVerdict judge(const Request *r)
 {
     unsigned at = r->info.common_at;
@@ -179,7 +180,7 @@ static size_t slip(Request *r)
                                 &r->info);
 }
 
-/* The reply, a short one, or 0: none */
+/* Returns the length of the reply or of a short one; 0: send none. */
 static size_t limit(Request *r, size_t len)
 {
     if (!is_limited(r)) {
@@ -261,7 +262,7 @@ static size_t answer(Request *r)
     return is_of_others(r) ? resolve(r) : len;
 }
 
-/* All that is around a reply.  Returns its length, 0 for none. */
+/* Complete the reply.  Returns its length, 0 for none. */
 static size_t finish(Request *r, size_t len)
 {
     len = len ? limit(r, len) : 0;

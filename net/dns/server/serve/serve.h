@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One request and its reply: cookies, access lists, rate limits, and options
- * around what net/dns/answer says
+ * One request and its reply: cookies, access lists, rate limits and options
+ * around the reply of net/dns/answer
  *
- * Knows no socket and no clock.
+ * This code uses no socket and no clock.
  */
 #ifndef NET_DNS_SERVER_SERVE_SERVE_H
 #define NET_DNS_SERVER_SERVE_SERVE_H
@@ -20,11 +20,11 @@
 /* The "opaque" of a served zone */
 typedef struct DnsdRules {
     const DnsdRanges *allow_query;      /* NULL: everybody */
-    const atomic_bool *lost;            /* a page of its file is gone, or */
+    const atomic_bool *lost;            /* a page of its file is lost, or */
                                         /* it has expired; NULL: never */
 } DnsdRules;
 
-/* The data that requests are answered from; they do not change */
+/* The data from which requests are answered; it does not change */
 typedef struct DnsdServing {
     const DnsdConfig *config;
     DnsdSecrets secrets;
@@ -33,33 +33,33 @@ typedef struct DnsdServing {
     uint32_t generation;        /* of the resolver's cache */
 } DnsdServing;
 
-/* A thread's own state */
+/* The state of one thread */
 typedef struct DnsdDesk {
     DnsdCounters counters;
     DnsdLimit *limit;           /* NULL: no limit */
-    DnsdReplies *replies;       /* NULL: it does not ask the resolver */
+    DnsdReplies *replies;       /* NULL: no resolver */
 } DnsdDesk;
 
 typedef struct DnsdClient {
     DnsdAddr addr;
     bool is_stream;
     uint32_t now;               /* seconds since 1970 */
-    uint64_t now_ms;            /* of a clock that does not go back */
+    uint64_t now_ms;            /* of a monotonic clock */
     uint16_t reserve;           /* octets to leave free behind the reply */
 } DnsdClient;
 
 typedef enum DnsdOutcome {
     DNSD_DROP,                  /* counted, no reply */
     DNSD_REPLY,
-    DNSD_RESOLVE,               /* for the resolver */
-    DNSD_CONTROL,               /* for the control thread: UPDATE, NOTIFY, */
-                                /* and what TSIG signs */
-    DNSD_TRANSFER,              /* likewise: AXFR, IXFR */
+    DNSD_RESOLVE,               /* pass it to the resolver */
+    DNSD_CONTROL,               /* pass it to the control thread: UPDATE, */
+                                /* NOTIFY, and requests with TSIG */
+    DNSD_TRANSFER,              /* the same for AXFR and IXFR */
 } DnsdOutcome;
 
 /**
- * dnsd_serve: the reply to a request
- * @room: octets at @out, DNSD_UDP_MAX at least; DNS_MSG_MAX for a stream
+ * dnsd_serve: make the reply to a request
+ * @room: octets at @out: at least DNSD_UDP_MAX; DNS_MSG_MAX for a stream
  * @reply_len: set with DNSD_REPLY
  */
 DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
@@ -68,11 +68,12 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
                        size_t *reply_len);
 
 /**
- * dnsd_serve_resolved: the reply to a query that has been to the resolver
- * @generation: serving->generation when it went there
+ * dnsd_serve_resolved: make the reply to a query after the resolver has
+ * answered
+ * @generation: serving->generation when the query was passed on
  *
- * Other arguments and return value as those of dnsd_serve(), but never
- * DNSD_RESOLVE or DNSD_CONTROL.
+ * Other arguments and the result are as in dnsd_serve(), without DNSD_RESOLVE
+ * and DNSD_CONTROL.
  */
 DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
                                 const DnsdClient *client, const uint8_t *msg,
@@ -81,9 +82,9 @@ DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
                                 size_t *reply_len);
 
 /**
- * dnsd_serve_error: a reply that says nothing but its RCODE
+ * dnsd_serve_error: make a reply that only has an RCODE
  *
- * Returns: its length, 0 if there is none.
+ * Returns: its length; 0 if there is none.
  */
 size_t dnsd_serve_error(const DnsdServing *serving, const DnsdClient *client,
                         const uint8_t *msg, size_t len, DnsRcode rcode,

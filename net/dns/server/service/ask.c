@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The client's side of the control socket */
+/* The client of the control socket */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,9 @@ static bool write_all(int fd, const char *text, size_t len)
     return true;
 }
 
-/* Returns the head's length with the part of the body that came with it. */
+/*
+ * Returns the length of the head, which may be followed by a part of the body.
+ */
 static size_t read_head(int fd, char *head, char **body)
 {
     size_t len = 0;

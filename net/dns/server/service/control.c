@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests that are no plain queries
+ * Requests that are not plain queries
  *
  * Theory of operation
- * ===================
  *
- * TSIG first: what is signed wrong gets NOTAUTH and nothing is done.  Then
- * each request is answered at once, but updates that change something, or that
- * come behind one which does, as that is what they have seen: these wait for
- * the commit, which is one for all of a zone that came together (group commit).
- * A transfer over TCP is many messages, and goes its own way.
+ * TSIG is verified first: a request with a wrong signature gets NOTAUTH and has
+ * no effect.  Then each request is answered at once, except for updates that
+ * change something, and updates behind such a one, as they depend on it.  These
+ * wait for the commit.  All updates of a zone that arrived together share one
+ * commit (group commit).  A transfer over TCP has many messages, and is handled
+ * by transfers.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +19,15 @@
 #include "net/dns/server/service/control.h"
 #include "net/dns/update/update.h"
 
-/* One request under way */
+/* One request being handled */
 typedef struct Case {
     struct Case *next;
     DnsdRequest *request;
-    size_t len;                 /* of the message, without TSIG */
+    size_t len;                 /* of the message without TSIG */
     Tsig tsig;
     bool is_signed;
     const DnsdZoneConfig *config;
-    DnsdLive *live;             /* of an update that waits, */
+    DnsdLive *live;             /* of an update that waits for commit, */
     uint16_t rcode;             /* for this reply */
 } Case;
 
@@ -36,10 +36,10 @@ struct DnsdControl {
     DnsdNotifier *notifier;
     const DnsdControlOps *ops;
     void *opaque;
-    DnsdWorld *world;           /* of the requests at hand */
+    DnsdWorld *world;           /* for the current requests */
     uint64_t now;               /* seconds since 1970 */
     Case *waiting, **end;
-    DnsdDesk desk;              /* signed queries have been counted before */
+    DnsdDesk desk;              /* without counters: they were counted before */
     uint8_t out[DNS_MSG_MAX];
 };
 
@@ -64,7 +64,7 @@ void dnsd_control_free(DnsdControl *c)
     free(c);
 }
 
-/* That the request is signed with, or NULL */
+/* The name of the key that signed the request, or NULL */
 static const DnsName *key_of(const Case *one)
 {
     return one->is_signed ? &one->tsig.key->name : NULL;
@@ -72,7 +72,7 @@ static const DnsName *key_of(const Case *one)
 
 /* --- replies -------------------------------------------------------------- */
 
-/* The case ends. */
+/* Send the reply; the case ends. */
 static void reply(DnsdControl *c, Case *one, size_t len)
 {
     if (len && tsig_sign_reply(&one->tsig, c->out, &len, sizeof(c->out),
@@ -102,7 +102,7 @@ static void reply_update(DnsdControl *c, Case *one, uint16_t rcode)
 
 /* --- updates -------------------------------------------------------------- */
 
-/* Only of who has a key: others must not fill the log. */
+/* Log only requests with a key, so that others cannot fill the log. */
 static void log_refused(const Case *one, const DnsUpdateResult *result)
 {
     char key[DNS_NAME_TEXT_MAX], zone[DNS_NAME_TEXT_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests that are no plain queries: UPDATE, NOTIFY, transfers, and what TSIG
- * signs
+ * Requests that are not plain queries: UPDATE, NOTIFY, transfers, and requests
+ * with TSIG
  *
  * All functions are for the control thread.
  */
@@ -15,24 +15,24 @@ typedef struct DnsdControl DnsdControl;
 
 typedef struct DnsdControlOps {
     /*
-     * A NOTIFY without its TSIG record; @key: that it was signed with, or NULL.
+     * A NOTIFY without its TSIG record; @key: the key that signed it, or NULL.
      * Returns the RCODE of the reply.
      */
     uint16_t (*notify)(void *opaque, const DnsdAddr *from, const DnsName *key,
                        const uint8_t *msg, size_t len);
 } DnsdControlOps;
 
-/** dnsd_control_new: the others are the caller's; NULL without memory. */
+/** dnsd_control_new: the caller owns the arguments; NULL without memory */
 DnsdControl *dnsd_control_new(DnsdTransfers *transfers,
                               DnsdNotifier *notifier,
                               const DnsdControlOps *ops, void *opaque);
 void dnsd_control_free(DnsdControl *control);
 
 /**
- * dnsd_control_take: all of a queue
+ * dnsd_control_take: handle all requests of a queue
  *
- * Updates of one zone are one commit; their replies leave when it is durable
- * and every later query sees it.
+ * Updates of one zone share one commit.  Their replies are sent when it is
+ * durable and all later queries see it.
  */
 void dnsd_control_take(DnsdControl *control, DnsdWorld *world,
                        DnsdRequests *requests);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file of an image, mapped */
+/* The mapped file of an image */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

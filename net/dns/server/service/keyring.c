@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keys of TSIG that a configuration names */
+/* The TSIG keys of a configuration */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define FILE_LEN_MAX    16384
 
-/* Base64 alone: nothing in the file may become syntax around it. */
+/* Allow only base64: nothing in the file may become syntax. */
 static bool trim(char *text, ssize_t len)
 {
     while (len && isspace((unsigned char)text[len - 1])) {
@@ -22,7 +22,7 @@ static bool trim(char *text, ssize_t len)
                          "stuvwxyz0123456789+/=") == (size_t)len;
 }
 
-/* The key as BIND would have it; -EINVAL, and @error. */
+/* Add the secret, via BIND's syntax; -EINVAL, and @error. */
 static int add_secret(TsigKeys *to, const DnsdKeyConfig *key, char *text,
                       ssize_t len, TsigKeysError *error)
 {
@@ -42,7 +42,7 @@ static int add_secret(TsigKeys *to, const DnsdKeyConfig *key, char *text,
     return ret;
 }
 
-/* One key of a file that may have others */
+/* Add one key of a file, which may have others. */
 static int add_from_file(TsigKeys *to, const DnsdKeyConfig *key,
                          const char *text, size_t len, TsigKeysError *error)
 {
@@ -50,7 +50,7 @@ static int add_from_file(TsigKeys *to, const DnsdKeyConfig *key,
     const TsigKey *found;
     int ret = all ? tsig_keys_read(all, text, len, error) : -ENOMEM;
 
-    /* A message about a wrong word quotes it, and it may be the secret. */
+    /* The message would quote the wrong word, which may be the secret. */
     if (ret == -EINVAL) {
         snprintf(error->text, sizeof(error->text), "line %u: right is 'key "
                  "NAME { algorithm hmac-sha256; secret BASE64; };'",

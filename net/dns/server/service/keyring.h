@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keys of TSIG that a configuration names; those who use them count */
+/* The TSIG keys of a configuration, with a reference count */
 #ifndef NET_DNS_SERVER_SERVICE_KEYRING_H
 #define NET_DNS_SERVER_SERVICE_KEYRING_H
 
@@ -14,15 +14,15 @@ typedef struct DnsdKeyring {
 /**
  * dnsd_keyring_new: read the files of all keys
  *
- * Returns: NULL, and @mistake names the key, its file, and what would be
- * right, but nothing of what the file has.
+ * Returns: NULL, and @mistake has the key, its file, and what would be right,
+ * but no contents of the file.
  */
 DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *mistake,
                               size_t mistake_len);
 
 DnsdKeyring *dnsd_keyring_ref(DnsdKeyring *ring);
 
-/** dnsd_keyring_unref: the last one wipes the secrets; NULL is none. */
+/** dnsd_keyring_unref: the last one wipes the secrets; NULL is allowed */
 void dnsd_keyring_unref(DnsdKeyring *ring);
 
 #endif /* NET_DNS_SERVER_SERVICE_KEYRING_H */

@@ -83,7 +83,7 @@ static void publish(void *opaque, const ZoneView *view)
     atomic_store(&live->view, view);
 }
 
-/* Without memory to wait, the view stays: nobody may read what is freed. */
+/* Without memory for the entry, the view is leaked: it may be in use. */
 static void retire(void *opaque, void (*release)(void *what), void *what)
 {
     DnsdLives *all = ((DnsdLive *)opaque)->lives;

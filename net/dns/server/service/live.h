@@ -2,9 +2,9 @@
 /*
  * Zones that change while they are served
  *
- * Readers take the view that is there when their query begins.  A view that
- * has been replaced is kept until each worker has begun a new round or reads
- * nothing.  All functions are for the control thread.
+ * A query uses the view that is current when it begins.  A view that was
+ * replaced is kept until each worker has begun a new round or is idle.  All
+ * functions are for the control thread.
  */
 #ifndef NET_DNS_SERVER_SERVICE_LIVE_H
 #define NET_DNS_SERVER_SERVICE_LIVE_H
@@ -15,46 +15,46 @@
 
 _Static_assert(DNSD_SECONDARIES_MAX <= 32, "a bit each");
 
-/* Shared by all of them: the threads that merge, and old views */
+/* Shared by these zones: the merging threads, and old views */
 typedef struct DnsdLives DnsdLives;
 
 typedef struct DnsdLive {
-    const ZoneView *_Atomic view;       /* what readers have */
+    const ZoneView *_Atomic view;       /* the view for readers */
     DnsStore *store;            /* NULL: there is no zone yet */
     DnsdLives *lives;
     DnsName origin;
     unsigned users;
-    bool has_edits;             /* that are not committed */
-    bool has_failed;            /* the last commit */
-    atomic_bool has_expired;    /* as a secondary: not served */
-    /* The serial that secondaries were told of; notifier.c */
+    bool has_edits;             /* uncommitted ones */
+    bool has_failed;            /* the last commit has failed */
+    atomic_bool has_expired;    /* a secondary that must not be served */
+    /* The serial that secondaries were notified of; notifier.c */
     size_t told;                /* secondaries */
     uint32_t told_serial;
-    uint64_t told_at;           /* seconds */
-    uint32_t unsent;            /* a bit each: it does not leave, is logged */
+    uint64_t told_at;           /* time, seconds */
+    uint32_t unsent;            /* a bit each: sending failed, was logged */
     DnsNotify notify[DNSD_SECONDARIES_MAX];
 } DnsdLive;
 
-/** dnsd_lives_new: @crew reads; it may start later.  NULL, and errno. */
+/** dnsd_lives_new: @crew are the readers; NULL, and errno is set */
 DnsdLives *dnsd_lives_new(DnsdCrew *crew);
 
-/** dnsd_lives_free: when there is none any more, and no reader. */
+/** dnsd_lives_free: no zone and no reader may be left */
 void dnsd_lives_free(DnsdLives *lives);
 
-/** dnsd_lives_fd: when it is readable, call dnsd_lives_run(). */
+/** dnsd_lives_fd: when it is readable, call dnsd_lives_run() */
 int dnsd_lives_fd(const DnsdLives *lives);
 
-/** dnsd_lives_run: take what the merging threads have done. */
+/** dnsd_lives_run: take the results of the merging threads */
 void dnsd_lives_run(DnsdLives *lives);
 
-/** dnsd_lives_tidy: free views that nobody reads any more; cheap. */
+/** dnsd_lives_tidy: free views without readers; cheap */
 void dnsd_lives_tidy(DnsdLives *lives);
 
-/** dnsd_live_has_journal: are there changes beside the image at @path? */
+/** dnsd_live_has_journal: is there a journal for the image at @path? */
 bool dnsd_live_has_journal(const char *path);
 
 /**
- * dnsd_live_open: map the image, do again what its journal has
+ * dnsd_live_open: map the image and replay its journal
  *
  * Returns: NULL, and @why says what is wrong.
  */
@@ -62,28 +62,28 @@ DnsdLive *dnsd_live_open(DnsdLives *lives, const char *path,
                          const DnsName *origin, char *why, size_t why_len);
 
 /**
- * dnsd_live_new: a zone that has yet to come; queries get SERVFAIL
+ * dnsd_live_new: a zone that must still be transferred; queries get SERVFAIL
  *
  * Returns: NULL without memory.
  */
 DnsdLive *dnsd_live_new(DnsdLives *lives, const DnsName *origin);
 
-/** dnsd_live_fill: the zone that has come; false, and @why. */
+/** dnsd_live_fill: set the zone that was transferred; false, and @why */
 bool dnsd_live_fill(DnsdLive *live, const char *path, char *why,
                     size_t why_len);
 
-/** dnsd_live_is_at: is it whole, and what the image at @path is? */
+/** dnsd_live_is_at: is it complete, and still the image at @path? */
 bool dnsd_live_is_at(const DnsdLive *live, const char *path);
 
-/** dnsd_live_is_cut: is its image shorter than it was? */
+/** dnsd_live_is_cut: was its image truncated? */
 bool dnsd_live_is_cut(const DnsdLive *live, const char *path);
 
-/** dnsd_live_serial: of what is published; 0 without a zone */
+/** dnsd_live_serial: the published serial; 0 without a zone */
 uint32_t dnsd_live_serial(const DnsdLive *live);
 
 DnsdLive *dnsd_live_ref(DnsdLive *live);
 
-/** dnsd_live_unref: the last one closes it; nobody may read it then. */
+/** dnsd_live_unref: the last one closes it; no thread may read it then */
 void dnsd_live_unref(DnsdLive *live);
 
 #endif /* NET_DNS_SERVER_SERVICE_LIVE_H */

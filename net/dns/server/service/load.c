@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A configuration from its file */
+/* Read a configuration from its file */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@
 #define NOTIFY_MAX      1232
 
 struct DnsdNotifier {
-    int fd[DNSD_FAMILIES];      /* AF_INET, AF_INET6; -1: the host has none */
+    int fd[DNSD_FAMILIES];      /* AF_INET, AF_INET6; -1: not available */
 };
 
 static uint64_t now_s(void)
@@ -62,8 +62,8 @@ void dnsd_notifier_free(DnsdNotifier *n)
 /* --- requests ------------------------------------------------------------- */
 
 /*
- * The message; its length, or 0.  The reply's signature is not looked at: all
- * that it does is to end that this is sent again.
+ * Build the message.  Returns its length, or 0.  The signature of the reply is
+ * not verified, as a reply only stops retransmission.
  */
 static size_t build(const DnsdSecondary *to, const TsigKeys *keys,
                     const DnsdLive *live, uint16_t id, uint8_t *msg,
@@ -85,7 +85,7 @@ static size_t build(const DnsdSecondary *to, const TsigKeys *keys,
     return len;
 }
 
-/* The source, as the kernel takes it with a message; @hdr has room for it. */
+/* Set the source address of a message; @hdr has room for it. */
 static void set_source(struct msghdr *hdr, const DnsdListen *from)
 {
     const struct sockaddr_in *four = (const void *)&from->addr;
@@ -131,7 +131,7 @@ static int send_from(int fd, const DnsdListen *from, const DnsdListen *to,
     return sendmsg(fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
 
-/* Once, until one leaves again */
+/* Log it once, until a message was sent again. */
 static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
                         const DnsdListen *from, int error)
 {
@@ -148,7 +148,7 @@ static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
     }
 }
 
-/* One that does not leave is sent again, as one that is lost. */
+/* A message that could not be sent is retransmitted like a lost one. */
 static void send_one(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
                      const TsigKeys *keys, DnsdLive *live)
 {

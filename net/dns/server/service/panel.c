@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* HTTP for who operates the server */
+/* HTTP for the operator */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ typedef struct Visitor {
     time_t until;
     size_t in_len;
     char in[DNSD_HTTP_MAX];
-    char *out;                  /* NULL until the request is whole */
+    char *out;                  /* NULL until the request is complete */
     size_t out_at, out_len;
 } Visitor;
 
@@ -69,7 +69,7 @@ static void leave(Visitor *v)
 
 /* --- answers -------------------------------------------------------------- */
 
-/* The text of an answer, in memory of its size */
+/* Make the body of an answer, in memory of its size. */
 static bool write_body(DnsdPanel *p, const Visitor *v, DnsdHttp what,
                        DnsdText *text)
 {
@@ -128,7 +128,7 @@ static void answer(DnsdPanel *p, Visitor *v, DnsdHttp what)
     bool done;
     int head;
 
-    /* Over TCP anybody on this host can ask. */
+    /* Over TCP any user of this host can connect, so it allows no commands. */
     if ((what == DNSD_HTTP_RELOAD || what == DNSD_HTTP_REFRESH) &&
         v->place != PLACE_CONTROL) {
         what = DNSD_HTTP_UNKNOWN;
@@ -153,7 +153,7 @@ static void answer(DnsdPanel *p, Visitor *v, DnsdHttp what)
 
 /* --- visitors ------------------------------------------------------------- */
 
-/* Returns false when it is over. */
+/* Returns false if the visit is over. */
 static bool send_out(Visitor *v)
 {
     while (v->out_at < v->out_len) {
@@ -256,7 +256,7 @@ static bool set_path(struct sockaddr_un *addr, const char *path)
     return true;
 }
 
-/* A socket that another process has left is taken over. */
+/* A socket that a process has left behind is replaced. */
 static int listen_at_path(const char *path)
 {
     struct sockaddr_un addr = { 0 };

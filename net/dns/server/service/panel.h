@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * HTTP for who operates the server: metrics, and orders
+ * HTTP for the operator: metrics and commands
  *
- * A few connections at a time, each bounded in octets and in time; runs in the
- * control thread.
+ * A few connections at a time, each with limits of octets and time.  It runs in
+ * the control thread.
  */
 #ifndef NET_DNS_SERVER_SERVICE_PANEL_H
 #define NET_DNS_SERVER_SERVICE_PANEL_H
@@ -15,9 +15,9 @@
 
 typedef struct DnsdPanelOps {
     void (*metrics)(void *opaque, DnsdText *text);
-    /* Returns false if it could not be done; @text says what was, or why */
+    /* Returns false if it failed; @text has the result or the reason. */
     bool (*reload)(void *opaque, DnsdText *text);
-    /* The same; @zone is what the request has */
+    /* The same; @zone is from the request. */
     bool (*refresh)(void *opaque, const char *zone, DnsdText *text);
 } DnsdPanelOps;
 
@@ -25,28 +25,28 @@ typedef struct DnsdPanel DnsdPanel;
 
 /**
  * dnsd_panel_new: listen at the path and the address of @config
- * @epoll: where it adds its sockets, with events of data.ptr within the panel
+ * @epoll: for its sockets; the data.ptr of their events is within the panel
  *
- * Returns: NULL, and @mistake says why.
+ * Returns: NULL, and @mistake has the reason.
  */
 DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
                           const DnsdPanelOps *ops, void *opaque,
                           DnsdMistake *mistake);
 void dnsd_panel_free(DnsdPanel *panel);
 
-/** dnsd_panel_ready: an event of the panel's; false if it is not. */
+/** dnsd_panel_ready: handle an event; false if it is not for this module */
 bool dnsd_panel_ready(DnsdPanel *panel, void *event);
 
-/** dnsd_panel_expire: close connections that take too long. */
+/** dnsd_panel_expire: close connections that exceed their time */
 void dnsd_panel_expire(DnsdPanel *panel);
 
 /**
- * dnsd_panel_ask: the client's side
+ * dnsd_panel_ask: send a request to a server
  * @request: "GET /metrics", "POST /reload", "POST /refresh/ZONE"
- * @to: where the body of the answer is printed
+ * @to: where to print the body of the answer
  *
- * Returns: false if the answer was no success, and then @mistake is empty, or
- * says that there is no server.
+ * Returns: false if the answer is an error.  @mistake is empty then, or says
+ * that there is no server.
  */
 bool dnsd_panel_ask(const char *path, const char *request, int to,
                     DnsdMistake *mistake);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Outgoing transfers on connections */
+/* Outgoing transfers over TCP */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -9,15 +9,15 @@
 #include "net/packet/octets.h"
 
 #define PREFIX          2       /* length of a message, RFC 1035 4.2.2 */
-#define MESSAGES_TURN   4       /* before others have their turn */
-#define PATIENCE_S      30      /* without an octet taken */
+#define MESSAGES_TURN   4       /* messages per turn */
+#define PATIENCE_S      30      /* seconds without progress */
 
 typedef struct Transfer {
     DnsdRequest *request;
     DnsXfrOut *out;
     DnsdKeyring *ring;
     time_t until;
-    size_t at, len;             /* of the message, with its prefix */
+    size_t at, len;             /* of the message and its prefix */
     uint8_t octets[PREFIX + DNS_MSG_MAX];
 } Transfer;
 
@@ -61,7 +61,7 @@ static int next_message(Transfer *t)
     return 1;
 }
 
-/* Returns 1 when the message is out, 0 if the client is behind, or -errno. */
+/* Returns 1 if the message was sent, 0 if the client is slow, or -errno. */
 static int send_message(Transfer *t)
 {
     while (t->at < t->len) {
@@ -77,7 +77,7 @@ static int send_message(Transfer *t)
     return 1;
 }
 
-/* Returns 1 to go on, 0 at the end, or a negative errno. */
+/* Returns 1 to continue, 0 at the end, or a negative errno. */
 static int run(Transfer *t)
 {
     for (unsigned i = 0; i < MESSAGES_TURN; i++) {

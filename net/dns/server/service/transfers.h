@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Outgoing transfers on connections, a few messages in turn
+ * Outgoing transfers over TCP, some messages per turn
  *
- * A connection is the transfer's until it ends.  All functions are for the
+ * A transfer owns its connection until it ends.  All functions are for the
  * control thread.
  */
 #ifndef NET_DNS_SERVER_SERVICE_TRANSFERS_H
@@ -16,26 +16,26 @@
 
 typedef struct DnsdTransfers DnsdTransfers;
 
-/** dnsd_transfers_new: with @epoll, to be told by dnsd_transfers_ready(). */
+/** dnsd_transfers_new: @epoll reports events, for dnsd_transfers_ready() */
 DnsdTransfers *dnsd_transfers_new(int epoll);
 
-/** dnsd_transfers_free: connections stay as they are. */
+/** dnsd_transfers_free: connections are not closed */
 void dnsd_transfers_free(DnsdTransfers *transfers);
 
 /**
  * dnsd_transfers_start: send all messages of @out
- * @request: over TCP; is given back at the end
+ * @request: over TCP; it is returned at the end
  * @ring: has the key that signs
  *
- * Returns: false if there are too many; all is still the caller's.
+ * Returns: false if there are too many; the caller keeps all arguments.
  */
 bool dnsd_transfers_start(DnsdTransfers *transfers, DnsdRequest *request,
                           DnsXfrOut *out, DnsdKeyring *ring);
 
-/** dnsd_transfers_ready: false if the event is not of a transfer. */
+/** dnsd_transfers_ready: handle an event; false if it is not for this module */
 bool dnsd_transfers_ready(DnsdTransfers *transfers, void *event);
 
-/** dnsd_transfers_expire: end those whose client does not read. */
+/** dnsd_transfers_expire: end transfers whose client does not read */
 void dnsd_transfers_expire(DnsdTransfers *transfers);
 
 #endif /* NET_DNS_SERVER_SERVICE_TRANSFERS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Zones as they are served */
+/* The zones that are served */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static bool read_secrets(DnsdWorld *w, const uint8_t *secret, char *mistake,
 
 /* --- images --------------------------------------------------------------- */
 
-/* Zones by name, to find one of the world before */
+/* Sort zones by name, to find one of the old world. */
 static int compare(const void *a, const void *b)
 {
     const DnsName *x = &(*(const DnsdZoneConfig *const *)a)->name;
@@ -105,7 +105,7 @@ static DnsdFile *open_file(const DnsdZoneConfig *zone, DnsdFile *before,
     return before ? dnsd_file_ref(before) : NULL;
 }
 
-/* A secondary's image comes with its first transfer. */
+/* Is it a secondary whose image must still be transferred? */
 static bool is_to_come(const DnsdZoneConfig *zone)
 {
     struct stat st;
@@ -120,7 +120,7 @@ static DnsdLive *wait_for_live(DnsdWorld *w, const DnsdZoneConfig *zone,
                                                           &zone->name);
 }
 
-/* A zone that changes: the one before, if its image is still the same */
+/* Open a zone that changes: share the old one if its image is the same. */
 static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
                            DnsdLive *before, unsigned *faults)
 {
@@ -147,8 +147,8 @@ static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
 }
 
 /*
- * A process that had no zone with a journal may not write files, so it cannot
- * have one now; and without its changes a zone is not served.
+ * A process that started without a journal may not write files, so it cannot
+ * have one later.  Without its changes the zone must not be served.
  */
 static DnsdFile *refuse_journal(const DnsdZoneConfig *zone, DnsdFile *before,
                                 unsigned *faults)
@@ -266,7 +266,7 @@ DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
     w->keyring = dnsd_keyring_new(config, mistake, mistake_len);
     if (!w->keyring || !read_secrets(w, secret, mistake, mistake_len) ||
         !open_files(w, before, faults) || !make_table(w)) {
-        w->config = NULL;       /* is the caller's still */
+        w->config = NULL;       /* the caller keeps it */
         w->serving.config = config;
         dnsd_world_free(w);
         return NULL;
@@ -332,7 +332,7 @@ DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial)
                                                    : DNSD_ZONE_SERVED;
 }
 
-/* Where it is damaged is known when all pages are looked at. */
+/* Log a damaged zone; all pages are checked to find the place. */
 static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
 {
     const DnsdFile *file = zone->file;

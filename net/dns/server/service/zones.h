@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Zones as they are served: images that are mapped, and what is made of a
+ * The zones that are served: mapped images, and other data made from a
  * configuration
  *
- * A world is made beside the one that is served.  Images whose file has not
- * changed are in both.  All functions are for one thread.
+ * A world is made beside the one that is served.  Both share images whose files
+ * have not changed.  All functions are for one thread.
  */
 #ifndef NET_DNS_SERVER_SERVICE_ZONES_H
 #define NET_DNS_SERVER_SERVICE_ZONES_H
@@ -18,55 +18,55 @@ typedef struct DnsdFile DnsdFile;
 
 typedef struct DnsdZone {
     DnsdFile *file;
-    DnsdLive *live;             /* in its place; both NULL: SERVFAIL */
+    DnsdLive *live;             /* instead of @file; both NULL: SERVFAIL */
     DnsdRules rules;
-    bool is_told;               /* that it is damaged */
+    bool is_told;               /* damage was logged */
 } DnsdZone;
 
 typedef struct DnsdWorld {
-    DnsdServing serving;        /* first: what readers have */
+    DnsdServing serving;        /* must be first: readers use it */
     DnsdConfig *config;
-    DnsdZone *zone;             /* as config->zone */
+    DnsdZone *zone;             /* parallel to config->zone */
     DnsZoneTable *table;
     DnsdKeyring *keyring;
     DnsdLives *lives;
 } DnsdWorld;
 
 /**
- * dnsd_world_new: open images, read secrets
- * @config: taken over with success
- * @before: what is served now, or NULL: images are shared with it, and an
- *          image that cannot be opened is taken from it
+ * dnsd_world_new: open images and read secrets
+ * @config: taken over on success
+ * @before: the world that is served, or NULL.  It shares images; an image that
+ * cannot be opened is taken from it.
  * @secret: DNSD_SECRET_LEN random octets, for cookies without a file
- * @lives: NULL: journals are not looked at, and zones do not change
- * @faults: zones whose image could not be opened, which is logged
+ * @lives: NULL: ignore journals, and zones do not change
+ * @faults: number of zones whose image could not be opened, which is logged
  *
- * Returns: NULL if there is no memory, or the secrets or keys cannot be read;
- * that is in @mistake.
+ * Returns: NULL if there is no memory, or secrets or keys cannot be read;
+ * @mistake has the reason.
  */
 DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
                           const uint8_t *secret, DnsdLives *lives,
                           unsigned *faults, char *mistake,
                           size_t mistake_len);
 
-/** dnsd_world_writes: has a zone of it a journal, or may have one? */
+/** dnsd_world_writes: has a zone a journal, or may it get one? */
 bool dnsd_world_writes(const DnsdConfig *config);
 
-/** dnsd_world_free: when nobody reads it. */
+/** dnsd_world_free: no thread may read it any more */
 void dnsd_world_free(DnsdWorld *world);
 
-/** dnsd_world_look: log zones that have become damaged, once each. */
+/** dnsd_world_look: log zones that were found damaged, each once */
 void dnsd_world_look(DnsdWorld *world);
 
-/** dnsd_world_find: the zone of an origin, and its @config; or NULL. */
+/** dnsd_world_find: the zone of an origin, and its @config; or NULL */
 const DnsdZone *dnsd_world_find(const DnsdWorld *world, uint16_t rrclass,
                                 const ZoneKey *origin,
                                 const DnsdZoneConfig **config);
 
-/** dnsd_zone_store: of a zone that changes; NULL: there is none to serve. */
+/** dnsd_zone_store: the store of a zone that changes; NULL: nothing to serve */
 DnsStore *dnsd_zone_store(const DnsdZone *zone);
 
-/** dnsd_zone_state: and its serial, if it has an image. */
+/** dnsd_zone_state: its state, and its serial if it has an image */
 DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial);
 
 #endif /* NET_DNS_SERVER_SERVICE_ZONES_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The connections, and the one that was idle for the longest */
+/* Connections of a worker, and the list by activity */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "net/dns/server/workers/worker.h"
 
 #define NONE            UINT32_MAX
-#define ACCEPTS_MAX     64      /* of one turn */
+#define ACCEPTS_MAX     64      /* per turn */
 #define PAGE_LEN        4096
 #define IN_LEN          ((DNSD_STREAM_IN + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN)
 #define BUFFERS_LEN \
@@ -75,7 +75,7 @@ int dnsd_tcp_init(DnsdTcp *t, unsigned max)
 {
     *t = (DnsdTcp) { .max = max, .idlest = NONE, .busiest = NONE };
     t->connection = calloc(max, sizeof(*t->connection));
-    /* Pages are there when they are used first. */
+    /* Memory is allocated when a page is first used. */
     t->buffers = mmap(NULL, (size_t)max * BUFFERS_LEN, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!t->connection || t->buffers == MAP_FAILED) {

@@ -10,7 +10,7 @@
 #include "net/dns/server/workers/crew.h"
 #include "net/dns/server/workers/worker.h"
 
-#define FILES_WORKER    8       /* descriptors beside sockets, connections */
+#define FILES_WORKER    8       /* besides sockets and connections */
 
 static unsigned processors(cpu_set_t *set)
 {
@@ -33,7 +33,7 @@ uint64_t dnsd_crew_files(DnsdCrew *crew, const DnsdConfig *config)
            (FILES_WORKER + 2 * config->listens + config->tcp.connections);
 }
 
-/* A processor for each thread, if there are as many. */
+/* The processor of the next thread, if there are enough processors */
 static int next_processor(const DnsdCrew *crew, int cpu)
 {
     if ((unsigned)CPU_COUNT(&crew->processors) < crew->threads) {

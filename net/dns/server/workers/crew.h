@@ -12,11 +12,11 @@
 
 typedef struct DnsdCrew {
     DnsdEpoch epoch;            /* of DnsdServing */
-    const DnsdResolvers *resolvers;     /* NULL: there are none */
+    const DnsdResolvers *resolvers;     /* NULL: no resolver */
     unsigned threads;
     cpu_set_t processors;       /* that this process may use */
     unsigned started;
-    unsigned sockets_count;     /* one for each thread, or one for all */
+    unsigned sockets_count;     /* one per thread, or one for all */
     DnsdSockets *sockets;
     struct DnsdWorker **worker;
 } DnsdCrew;
@@ -24,45 +24,47 @@ typedef struct DnsdCrew {
 /**
  * dnsd_crew_files: descriptors that the crew needs
  *
- * Sets crew->threads and crew->processors, too.
+ * It also sets crew->threads and crew->processors.
  */
 uint64_t dnsd_crew_files(DnsdCrew *crew, const DnsdConfig *config);
 
 /**
- * dnsd_crew_keep_off: the calling thread, and those it starts from now on but
- * the crew, do not run where the crew will
+ * dnsd_crew_keep_off: keep the calling thread, and threads that it starts
+ * afterwards, away from the processors of the crew
  *
- * With no more processors than threads, nothing changes.
+ * If there are no more processors than threads, nothing changes.
  */
 void dnsd_crew_keep_off(const DnsdCrew *crew);
 
 /**
- * dnsd_crew_open: sockets from systemd, or of our own
+ * dnsd_crew_open: take sockets from systemd, or open our own
  *
- * Returns: false, and @mistake says why.
+ * Returns: false, and @mistake has the reason.
  */
 bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
                     DnsdMistake *mistake);
 
-/** dnsd_crew_start: begin to answer; false, and @mistake says why. */
+/** dnsd_crew_start: start the threads; false, and @mistake has the reason */
 bool dnsd_crew_start(DnsdCrew *crew, const DnsdServing *serving,
                      DnsdRequests *control, DnsdMistake *mistake);
 
-/** dnsd_crew_replace: what they serve; nobody reads the old when it returns. */
+/**
+ * dnsd_crew_replace: serve other data; on return no thread reads the old data
+ */
 void dnsd_crew_replace(DnsdCrew *crew, const DnsdServing *serving);
 
 /**
- * dnsd_crew_advance: what readers find by themselves has been replaced
+ * dnsd_crew_advance: data that readers find by themselves was replaced
  *
- * Returns: a number; when dnsd_crew_is_past() it, nobody reads the old.
+ * Returns: a number; when dnsd_crew_is_past() it, no thread reads the old data.
  */
 uint64_t dnsd_crew_advance(DnsdCrew *crew);
 bool dnsd_crew_is_past(const DnsdCrew *crew, uint64_t number);
 
-/** dnsd_crew_count: sums of what they have counted. */
+/** dnsd_crew_count: sum up the counters of all threads */
 void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers);
 
-/** dnsd_crew_stop: and close all; also after an error. */
+/** dnsd_crew_stop: stop and close all; also after an error */
 void dnsd_crew_stop(DnsdCrew *crew);
 
 #endif /* NET_DNS_SERVER_WORKERS_CREW_H */

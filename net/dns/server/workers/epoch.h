@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data that all threads read and one replaces
+ * Data that all threads read and one thread replaces
  *
- * A thread says when it begins to read and when it has stopped: in words of
- * its own, so readers share nothing that they write.  Who replaces waits until
- * each thread has begun anew, or does not read.
+ * Each thread marks when it begins and ends to read, in words of its own, so
+ * readers write nothing that they share.  The replacing thread waits until each
+ * reader has begun again, or does not read.
  */
 #ifndef NET_DNS_SERVER_WORKERS_EPOCH_H
 #define NET_DNS_SERVER_WORKERS_EPOCH_H
@@ -14,14 +14,14 @@
 #include <stdint.h>
 #include <time.h>
 
-#define DNSD_LINE   64          /* octets of a line of cache */
+#define DNSD_LINE   64          /* octets of a cache line */
 
 typedef struct DnsdReaderMark {
-    _Alignas(DNSD_LINE) atomic_uint_least64_t seen;     /* 0: reads nothing */
+    _Alignas(DNSD_LINE) atomic_uint_least64_t seen;     /* 0: not reading */
 } DnsdReaderMark;
 
 typedef struct DnsdEpoch {
-    _Alignas(DNSD_LINE) atomic_uint_least64_t number;   /* from 1 on */
+    _Alignas(DNSD_LINE) atomic_uint_least64_t number;   /* starts at 1 */
     _Atomic(const void *) current;
 } DnsdEpoch;
 
@@ -31,12 +31,12 @@ static inline void dnsd_epoch_init(DnsdEpoch *e, const void *first)
     atomic_init(&e->current, first);
 }
 
-/** dnsd_epoch_begin: what there is to read, until dnsd_epoch_end() */
+/** dnsd_epoch_begin: get the data, which is valid until dnsd_epoch_end() */
 static inline const void *dnsd_epoch_begin(DnsdEpoch *e, DnsdReaderMark *mark)
 {
     /*
-     * Sequentially consistent: either the replacer sees this mark, or this
-     * thread sees what it has put there.
+     * Sequentially consistent: either the replacing thread sees this mark, or
+     * this thread sees the new data.
      */
     atomic_store(&mark->seen, atomic_load(&e->number));
     return atomic_load(&e->current);
@@ -48,11 +48,11 @@ static inline void dnsd_epoch_end(DnsdReaderMark *mark)
 }
 
 /**
- * dnsd_epoch_advance: after something that readers find by themselves, such
- * as a view, has been replaced
+ * dnsd_epoch_advance: data that readers find by themselves, such as a view, was
+ * replaced
  *
- * Returns: a number for dnsd_epoch_is_past(): when it says so, nobody reads
- * what was there before.
+ * Returns: a number for dnsd_epoch_is_past(): when that is true, no thread
+ * reads the old data.
  */
 static inline uint64_t dnsd_epoch_advance(DnsdEpoch *e)
 {
@@ -67,7 +67,7 @@ static inline bool dnsd_epoch_is_past(uint64_t number,
     return !seen || seen >= number;
 }
 
-/** dnsd_epoch_replace: returns what nobody reads any more. */
+/** dnsd_epoch_replace: returns the old data, which no thread reads any more */
 static inline const void *dnsd_epoch_replace(DnsdEpoch *e, const void *next,
                                              DnsdReaderMark *const *marks,
                                              unsigned count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A connection's requests on their way to other threads, and back */
+/* Requests of a connection, passed to other threads and returned */
 #include <string.h>
 
 #include "net/dns/server/workers/handover.h"
@@ -22,7 +22,7 @@ static unsigned ask_control(DnsdWorker *w, DnsdRequest *r)
     return dnsd_requests_put(w->control, r, true) ? 0 : DNSD_DROP_CONTROL;
 }
 
-/* Returns 0, or what is to be counted if it cannot go later, either. */
+/* Returns 0, or the counter to increment if it can never be passed on. */
 static unsigned send_held(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];

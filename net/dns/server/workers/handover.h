@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A connection's requests on their way to other threads, and back */
+/* Requests of a connection, passed to other threads and returned */
 #ifndef NET_DNS_SERVER_WORKERS_HANDOVER_H
 #define NET_DNS_SERVER_WORKERS_HANDOVER_H
 
@@ -7,30 +7,31 @@
 
 typedef enum DnsdHandover {
     DNSD_HANDOVER_DONE,         /* connection->held is free again */
-    DNSD_HANDOVER_WAITS,        /* for one that is under way */
-    DNSD_HANDOVER_AWAY,         /* the connection is, with a transfer */
-    DNSD_HANDOVER_FAILED,       /* nothing would make it go: it is counted; */
-                                /* close it */
+    DNSD_HANDOVER_WAITS,        /* for a request under way */
+    DNSD_HANDOVER_AWAY,         /* the connection is away, for a transfer */
+    DNSD_HANDOVER_FAILED,       /* it can never be passed on: it is counted; */
+                                /* close the connection */
 } DnsdHandover;
 
 /**
- * dnsd_handover: connection->held to the control thread, or the resolver
+ * dnsd_handover: pass connection->held to the control thread or the resolver
  *
- * A transfer goes alone, when all replies are sent.
+ * A transfer is passed alone, after all replies were sent.
  */
 DnsdHandover dnsd_handover(struct DnsdWorker *worker, unsigned which);
 
 /**
- * dnsd_handover_back: a request is done
+ * dnsd_handover_back: a request has returned
  *
- * Returns: false if its connection is gone; @request is freed then.
+ * Returns: false if its connection is closed; @request is freed then.
  */
 bool dnsd_handover_back(struct DnsdWorker *worker, DnsdRequest *request);
 
 /**
- * dnsd_handover_put: replies of requests that are back, where there is room
+ * dnsd_handover_put: put replies of returned requests into the stream, as many
+ * as fit
  *
- * Returns: how many.
+ * Returns: their number.
  */
 unsigned dnsd_handover_put(DnsdConnection *connection);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests on their way to other threads, and back */
+/* Requests, passed to other threads and returned */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,8 @@ static void wake(const DnsdRequests *requests)
     uint64_t one = 1;
 
     if (write(requests->wake, &one, sizeof(one)) < 0) {
-        return;                 /* the counter is full: it is awake anyway */
+        /* the counter is full, so the reader is awake */
+        return;
     }
 }
 
@@ -93,7 +94,7 @@ bool dnsd_requests_put(DnsdRequests *requests, DnsdRequest *request,
         append(requests, request);
     }
     pthread_mutex_unlock(&requests->lock);
-    /* The reader has been woken for requests that are there already. */
+    /* Otherwise the reader was woken for earlier requests. */
     if (taken && is_first) {
         wake(requests);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Queries on their way to the resolver's threads, and back */
+/* Queries, passed to the threads of the resolver and returned */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static void set_client(DnsdWorker *w, const DnsdRequest *request)
     w->client.is_stream = request->client.is_stream;
 }
 
-/* Without an answer, as memory was short, there is no reply. */
+/* There is no answer if memory was short; then there is no reply. */
 static size_t reply_to(DnsdWorker *w, DnsdRequest *r, uint8_t *out,
                        size_t room)
 {

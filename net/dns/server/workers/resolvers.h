@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Queries on their way to the resolver's threads, and back
+ * Queries, passed to the threads of the resolver and returned
  *
- * A name is always one thread's, so its answer is in one cache.  A query that
- * is answered comes back to its worker, which keeps the answer and replies.
+ * A name always belongs to the same thread, so its answer is in one cache.  A
+ * query returns to its worker, which keeps the answer and replies.
  */
 #ifndef NET_DNS_SERVER_WORKERS_RESOLVERS_H
 #define NET_DNS_SERVER_WORKERS_RESOLVERS_H
@@ -11,29 +11,29 @@
 #include "net/dns/server/core/tally.h"
 #include "net/dns/server/workers/request.h"
 
-/* The resolver, as workers see it */
+/* The interface of the resolver for workers */
 typedef struct DnsdResolvers {
     unsigned count;
-    DnsdRequests *queue;        /* of each thread */
-    DnsdTally *tally;           /* of what is there */
+    DnsdRequests *queue;        /* one for each thread */
+    DnsdTally *tally;           /* of the waiting queries */
     uint64_t key[2];            /* random */
 } DnsdResolvers;
 
 /**
- * dnsd_resolvers_ask: hand a request over
+ * dnsd_resolvers_ask: pass on a request
  *
- * Returns: 0; or, if too many wait and @request is still the caller's, what
- * is to be counted where it is dropped: DNSD_DROP_RESOLVER_...
+ * Returns: 0; or, if too many wait, the counter for a dropped request,
+ * DNSD_DROP_RESOLVER_..., and the caller keeps @request.
  */
 unsigned dnsd_resolvers_ask(struct DnsdWorker *worker, DnsdRequest *request);
 
 /**
- * dnsd_resolvers_back: make the reply to a request that has come back
+ * dnsd_resolvers_back: make the reply to a request that has returned
  *
  * Over UDP it is sent.
  *
- * Returns: false if the request is done and freed; else it has the reply that
- * its connection has to send.
+ * Returns: false if the request was completed and freed; otherwise it has the
+ * reply, which the connection must send.
  */
 bool dnsd_resolvers_back(struct DnsdWorker *worker, DnsdRequest *request);
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests on connections of one thread
+ * Connections of one thread
  *
  * Theory of operation
- * ===================
  *
- * A connection is in use or free.  In use it is in the list of activity, or has
- * requests under way, with other threads.  These are bounded; the next one
- * is held, and nothing more is read until it can go.  With a transfer under way
- * the connection is away: nothing is done here until that is back.
+ * A connection is in use or free.  In use, it is in the list by activity, or
+ * has requests under way in other threads.  The number of these is limited; the
+ * next one is held, and nothing more is read until it can be passed on.  During
+ * a transfer the connection is away: this thread does not use it until it
+ * returns.
  *
- * Activity is a whole request, or replies that the client has taken in whole.
- * Octets one by one are none, nor are replies that are read one by one: such
- * clients are closed after the idle time as those that do nothing (slowloris).
- * If all connections are in use, a new one takes the place of the idlest.
+ * Activity means a complete request, or replies that the client has read
+ * completely.  Single octets do not count, in either direction: such clients
+ * are closed after the idle time like those that do nothing (slowloris).  If
+ * all connections are in use, a new one replaces the idlest.
  *
- * Nothing is read while replies wait to be sent, so a client that does not
- * read holds what its buffers hold, and does not make work.
+ * Nothing is read while replies wait to be sent.  So a client that does not
+ * read occupies its buffers, but causes no work.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,11 +25,11 @@
 #include "net/dns/server/workers/handover.h"
 #include "net/dns/server/workers/worker.h"
 
-#define READS_MAX       8       /* before another connection has its turn */
+#define READS_MAX       8       /* reads per turn */
 
 /* --- writing -------------------------------------------------------------- */
 
-/* Returns false if the connection is gone. */
+/* Returns false if the connection was closed. */
 static bool flush(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
@@ -56,7 +56,7 @@ static bool flush(DnsdWorker *w, unsigned i)
 
 /* --- requests ------------------------------------------------------------- */
 
-/* One request; returns what dnsd_stream_next() does. */
+/* Serve one request; returns as dnsd_stream_next(). */
 static int serve_next(DnsdWorker *w, DnsdConnection *c)
 {
     const uint8_t *msg;
@@ -91,8 +91,8 @@ static int serve_next(DnsdWorker *w, DnsdConnection *c)
 }
 
 /*
- * All whole requests, until one has to wait; those for other threads go
- * while others are served.  Returns how many, or -EBADMSG.
+ * Serve all complete requests until one must wait.  Requests for other threads
+ * are passed on meanwhile.  Returns their number, or -EBADMSG.
  */
 static int serve_some(DnsdWorker *w, unsigned i)
 {
@@ -108,7 +108,7 @@ static int serve_some(DnsdWorker *w, unsigned i)
     return ret < 0 ? ret : served;
 }
 
-/* Returns false if the connection is gone, or away. */
+/* Returns false if the connection was closed, or is away. */
 static bool send_held(DnsdWorker *w, unsigned i, bool *is_done)
 {
     switch (dnsd_handover(w, i)) {
@@ -126,8 +126,8 @@ static bool send_held(DnsdWorker *w, unsigned i, bool *is_done)
 }
 
 /*
- * Serve and send until there is no whole request, or the client does not take
- * its replies.  Returns false if the connection is gone, or away.
+ * Serve and send until there is no complete request, or the client does not
+ * read.  Returns false if the connection was closed, or is away.
  */
 static bool serve_all(DnsdWorker *w, unsigned i)
 {
@@ -162,7 +162,7 @@ static bool serve_all(DnsdWorker *w, unsigned i)
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Returns octets, 0 if there are none now; -1: the connection is gone. */
+/* Returns octets; 0 if there are none yet; -1: the connection was closed. */
 static ssize_t fill(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
@@ -184,7 +184,7 @@ static ssize_t fill(DnsdWorker *w, unsigned i)
     return len;
 }
 
-/* The next step: send the rest, read more, or it is over. */
+/* Choose the next step: send the rest, read more, or close. */
 static void settle(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
@@ -231,7 +231,7 @@ void dnsd_tcp_returned(DnsdWorker *w, DnsdRequest *first)
 {
     unsigned touched = w->tcp.max;
 
-    /* All first, so that replies that come together are sent together */
+    /* All are taken first, so that their replies are sent together. */
     for (DnsdRequest *r = first, *next; r; r = next) {
         unsigned i = r->connection;
         DnsdConnection *c = &w->tcp.connection[i];

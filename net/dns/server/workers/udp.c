@@ -2,9 +2,9 @@
 /*
  * Datagrams, in batches
  *
- * A batch is read with one system call and answered with one.  Replies leave
- * from the address that was asked: a socket of the wildcard address says for
- * each datagram where it went to, and takes the same with the reply.
+ * One system call reads a batch, and one answers it.  A reply is sent from the
+ * address that was asked: a socket of the wildcard address reports the
+ * destination of each datagram, and accepts it as the source of the reply.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 
 #define IN_MAX          4096    /* no plain query is longer */
 #define OUT_MAX         DNSD_UDP_MAX
-#define ROUNDS_MAX      16      /* batches before another socket has its turn */
+#define ROUNDS_MAX      16      /* batches per turn */
 
 typedef struct Letter {
     struct sockaddr_storage peer;
@@ -30,7 +30,7 @@ typedef struct Letter {
 
 struct DnsdBatch {
     bool is_wildcard;
-    unsigned used;              /* headers that the kernel has written to */
+    unsigned used;              /* headers that the kernel has changed */
     DnsdRequest *held, **held_end;  /* for the control thread */
     struct mmsghdr in[DNSD_UDP_BATCH];
     struct mmsghdr out[DNSD_UDP_BATCH];
@@ -65,7 +65,7 @@ void dnsd_udp_destroy(DnsdUdp *udp)
 
 /* --- in ------------------------------------------------------------------- */
 
-/* Headers stay as they are where no datagram has come. */
+/* Only headers that the kernel has changed are prepared again. */
 static void prepare(DnsdBatch *b, const DnsdSocket *s)
 {
     if (b->is_wildcard != s->is_wildcard) {
@@ -95,7 +95,7 @@ static int receive(DnsdBatch *b, const DnsdSocket *s)
     return count;
 }
 
-/* The interface decides where a link-local address is, and only there. */
+/* Keep the interface only for link-local addresses, which need it. */
 static void turn_pktinfo(struct msghdr *hdr)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
@@ -153,7 +153,7 @@ static void hand_over(DnsdWorker *w, const DnsdSocket *s,
     }
 }
 
-/* Returns the length of the reply, 0 for none. */
+/* Returns the length of the reply; 0: no reply. */
 static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
                     Letter *l)
 {
@@ -183,7 +183,7 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
 
 /* --- out ------------------------------------------------------------------ */
 
-/* One that the kernel refuses does not hold up the others. */
+/* If the kernel rejects a reply, the others are still sent. */
 static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
 {
     struct mmsghdr *out = w->udp.batch->out;
@@ -201,8 +201,8 @@ static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
 }
 
 /*
- * Replies leave first: to wake the control thread takes longer than they do,
- * and it finds all requests of a batch for one commit.
+ * Replies are sent first: waking the control thread takes longer, and it finds
+ * all requests of the batch for one commit.
  */
 static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Datagrams, in batches whose buffers are made once */
+/* Datagrams, in batches with fixed buffers */
 #ifndef NET_DNS_SERVER_WORKERS_UDP_H
 #define NET_DNS_SERVER_WORKERS_UDP_H
 
@@ -21,7 +21,7 @@ typedef struct DnsdUdp {
 int dnsd_udp_init(DnsdUdp *udp);
 void dnsd_udp_destroy(DnsdUdp *udp);
 
-/** dnsd_udp_ready: answer what has arrived, a bounded number of batches. */
+/** dnsd_udp_ready: answer what has arrived, a limited number of batches */
 void dnsd_udp_ready(struct DnsdWorker *worker, const struct DnsdSocket *s);
 
 #endif /* NET_DNS_SERVER_WORKERS_UDP_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread that answers
+ * A worker: a thread that answers queries
  *
- * Rounds: wait for events, see what is served now, answer.  What is served may
- * be replaced while a thread waits, and is not while it answers.
+ * In each round it waits for events, gets the served data, and answers.  The
+ * data may be replaced while the thread waits, but not while it answers.
  */
 #include <errno.h>
 #include <sched.h>
@@ -19,7 +19,7 @@
 
 /* --- rounds --------------------------------------------------------------- */
 
-/* Coarse clocks are exact to a tick, 4 ms, and cost no system call. */
+/* Coarse clocks have a resolution of a tick, 4 ms, and take no system call. */
 static void look_at_clocks(DnsdWorker *w)
 {
     struct timespec now;
@@ -114,7 +114,7 @@ static bool watch_all(DnsdWorker *w)
     return true;
 }
 
-/* A processor that may not be used is no reason not to answer. */
+/* If the processor is not allowed, the thread still answers. */
 static void pin(const DnsdWorker *w)
 {
     cpu_set_t set;

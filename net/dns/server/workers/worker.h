@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A thread that answers
+ * A worker: a thread that answers queries
  *
- * Each has its own sockets, buffers, connections, counters and rate limits; on
- * the way of a query it writes nothing that another thread reads, but its
- * counters, and reads nothing that another thread writes, but what
- * workers/epoch.h is for.
+ * Each has its own sockets, buffers, connections, counters and rate limits.  On
+ * the path of a query it writes nothing that another thread reads, except its
+ * counters; and it reads nothing that another thread writes, except what
+ * workers/epoch.h protects.
  */
 #ifndef NET_DNS_SERVER_WORKERS_WORKER_H
 #define NET_DNS_SERVER_WORKERS_WORKER_H
@@ -26,18 +26,18 @@ typedef struct DnsdWorker {
     DnsdTcp tcp;
     DnsdEpoch *epoch;           /* of DnsdServing */
     DnsdSockets *sockets;
-    DnsdRequests *control;      /* to the control thread */
-    DnsdRequests returned;      /* and back */
-    const DnsdResolvers *resolvers;     /* NULL: there are none */
+    DnsdRequests *control;      /* queue of the control thread */
+    DnsdRequests returned;      /* requests that have returned */
+    const DnsdResolvers *resolvers;     /* NULL: no resolver */
     const DnsdServing *serving; /* during a round */
-    DnsdClient client;          /* the time of a round, and who asks */
+    DnsdClient client;          /* the time of the round, and the client */
     int epoll;
-    int cpu;                    /* to run on; -1: any */
+    int cpu;                    /* processor to run on; -1: any */
     atomic_bool stop;
     pthread_t thread;
 } DnsdWorker;
 
-/* The thing that an event of the worker's epoll is about */
+/* The kind of an event of the worker's epoll */
 enum {
     DNSD_EVENT_SOCKET,          /* of DnsdSockets */
     DNSD_EVENT_CONNECTION,      /* of DnsdTcp */
@@ -51,8 +51,8 @@ static inline uint64_t dnsd_event(unsigned what, unsigned which)
 }
 
 /**
- * dnsd_worker_start: sockets, epoch, control and resolvers stay the caller's
- * @resolvers: NULL: it resolves nothing
+ * dnsd_worker_start: the caller owns sockets, epoch, control and resolvers
+ * @resolvers: NULL: no resolver
  * @cpu: the processor to run on, -1 for any
  * @key: random, for its tables
  *
@@ -64,7 +64,7 @@ DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
                               const DnsdConfig *config, int cpu,
                               const uint64_t key[2]);
 
-/** dnsd_worker_stop: and free it; connections are closed. */
+/** dnsd_worker_stop: stop it, close its connections, and free it */
 void dnsd_worker_stop(DnsdWorker *worker);
 
 #endif /* NET_DNS_SERVER_WORKERS_WORKER_H */

@@ -20,6 +20,7 @@ import dns.opcode
 import dns.query
 import dns.rcode
 import pytest
+from vmmnet import VERSION
 from vmmnet.testbed import dns_room, dnsd, process, wait
 from vmmnet.testbed.dnsd import Dnsd
 from vmmnet.testbed.dnsd_world import (
@@ -81,7 +82,7 @@ def test_reload_under_load(world: World) -> None:
         wait.until(lambda: len(seen) > 10, "the load")
         for serial in range(2, 22):
             world.image(serial)
-            assert "1 zones, 0 of them" in server.reload()
+            assert "1 zone, 0 of them" in server.reload()
             reply = world.udp(query("serial.example", "TXT"))
             assert reply.answer[0][0].to_text() == f'"{serial}"'
             assert server.metric('zone_serial{zone="example"}') == serial
@@ -118,7 +119,7 @@ def test_reload_of_what_is_wrong(world: World) -> None:
         )
         assert done.returncode == 1 and "1 of them" in done.stdout
         world.image(3)
-        assert "1 zones, 0 of them" in server.reload()
+        assert "1 zone, 0 of them" in server.reload()
 
 
 def test_cut_short(world: World) -> None:
@@ -243,11 +244,18 @@ def test_notify(world: World) -> None:
         heard(b"STOPPING=1")
 
 
+def test_version() -> None:
+    """--version prints one line: the name and the version of the package."""
+    command = [dns_room.program("vmmnet-dnsd"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
+    assert (done.returncode, done.stdout) == (0, f"vmmnet-dnsd {VERSION}\n")
+
+
 def test_check(world: World) -> None:
     """--check says all that is wrong, with the place, and starts nothing."""
     server = world.dnsd()
     done = dnsd.check(server.file)
-    assert done.returncode == 0 and done.stdout == f"{server.file}: 1 zones\n"
+    assert done.returncode == 0 and done.stdout == f"{server.file}: 1 zone\n"
     server.file.write_text("server:\n  listen: here\n  uesr: me\nzones:\n- name: example\n")
     done = dnsd.check(server.file)
     assert done.returncode == 1

@@ -210,9 +210,45 @@ static void test_dname_below_itself(void)
                "NOERROR aa\n"
                "an a.up.example 60 DNAME up.example\n"
                "an x.a.a.up.example 60 CNAME x.a.up.example\n"
-               "an a.up.example 60 DNAME up.example\n"
                "an x.a.up.example 60 CNAME x.up.example\n"
                "an x.up.example 60 A 192.0.2.1\n");
+    bed_clear(&bed);
+}
+
+/* A chain may use a DNAME several times; the reply has it once. */
+static void test_dname_again(void)
+{
+    static const char zone[] =
+        SOA("example")
+        "one.example 60 DNAME two.example\n"
+        "a.two.example 60 CNAME b.one.example\n"
+        "b.two.example 60 CNAME c.one.example\n"
+        "c.two.example 60 A 192.0.2.9\n";
+    AnswerBed bed = { 0 };
+
+    bed_add_zone(&bed, "example", zone, true);
+    bed_expect(&bed, "a.one.example A",
+               "NOERROR aa\n"
+               "an one.example 60 DNAME two.example\n"
+               "an a.one.example 60 CNAME a.two.example\n"
+               "an a.two.example 60 CNAME b.one.example\n"
+               "an b.one.example 60 CNAME b.two.example\n"
+               "an b.two.example 60 CNAME c.one.example\n"
+               "an c.one.example 60 CNAME c.two.example\n"
+               "an c.two.example 60 A 192.0.2.9\n");
+    bed_expect(&bed, "a.one.example A DO",
+               "NOERROR aa\n"
+               "an one.example 60 DNAME two.example\n"
+               "an one.example 60 RRSIG DNAME 2\n"
+               "an a.one.example 60 CNAME a.two.example\n"
+               "an a.two.example 60 CNAME b.one.example\n"
+               "an a.two.example 60 RRSIG CNAME 3\n"
+               "an b.one.example 60 CNAME b.two.example\n"
+               "an b.two.example 60 CNAME c.one.example\n"
+               "an b.two.example 60 RRSIG CNAME 3\n"
+               "an c.one.example 60 CNAME c.two.example\n"
+               "an c.two.example 60 A 192.0.2.9\n"
+               "an c.two.example 60 RRSIG A 3\n");
     bed_clear(&bed);
 }
 
@@ -386,6 +422,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-answer/rfc6672/compressed", test_dname_compressed);
     g_test_add_func("/dns-answer/rfc6672/below-itself",
                     test_dname_below_itself);
+    g_test_add_func("/dns-answer/rfc6672/again", test_dname_again);
     g_test_add_func("/dns-answer/rfc6672-signed", test_dname_signed);
     g_test_add_func("/dns-answer/aliases", test_aliases);
     g_test_add_func("/dns-answer/long-chain", test_long_chain);

@@ -15,6 +15,12 @@ typedef struct Expansion {
     uint8_t encloser_labels;
 } Expansion;
 
+/* A DNAME record in the answer section; other names may be below it, too */
+typedef struct Renaming {
+    const uint8_t *node;
+    size_t target_at;           /* in the message; 0: not known */
+} Renaming;
+
 /* An RRset of the reply, to whose targets addresses may be added */
 typedef struct Referring {
     bool is_there;
@@ -59,12 +65,14 @@ typedef struct Answering {
     const DnsServedZone *zone;
     const ZoneView *view;       /* of the zone; constant during the query */
     unsigned aliases;
+    unsigned renamings;
     unsigned expansions;
     unsigned denials;
     Referring referring;
     ZoneFound found;
     /* names that were looked up before */
     uint16_t alias_at[ALIASES_MAX];
+    Renaming renaming[ALIASES_MAX + 1];
     Expansion expansion[ALIASES_MAX + 1];
     /* nodes whose NSEC is in the reply */
     const uint8_t *denial[ALIASES_MAX + 4];

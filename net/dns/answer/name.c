@@ -107,14 +107,32 @@ static bool is_endless(const ZoneNode *node, const DnsName *target)
     return dns_name_within(target, &owner);
 }
 
+/* Put a DNAME record, unless an alias before has done so. */
+static ReplyResult put_dname(Answering *a, const ZoneNode *node,
+                             const ZoneRrset *rrset, size_t *target_at)
+{
+    ReplyPut put = put_for(a, answer_owner(a, node->labels));
+    ReplyResult result;
+
+    for (unsigned i = 0; i < a->renamings; i++) {
+        if (a->renaming[i].node == node->at) {
+            *target_at = a->renaming[i].target_at;
+            return REPLY_OK;
+        }
+    }
+    *target_at = put.owner.at ? a->reply.len + RR_HEAD : 0;
+    result = reply_put(&a->reply, &put, node, rrset);
+    a->renaming[a->renamings++] = (Renaming) { node->at, *target_at };
+    return result;
+}
+
 /* RFC 6672 section 3.1: the CNAME has the TTL of the DNAME. */
 static AnswerEnd answer_dname(Answering *a)
 {
     const ZoneNode *node = &a->found.node;
-    ReplyPut put = put_for(a, answer_owner(a, node->labels));
-    size_t at = put.owner.at ? a->reply.len + RR_HEAD : 0;
     ReplyOwner next, suffix;
     ReplyResult result;
+    size_t at;
     DnsName target, name;
     ZoneRrset rrset;
 
@@ -123,7 +141,7 @@ static AnswerEnd answer_dname(Answering *a)
         zone_image_fail(node->image);
         return END_FAILED;
     }
-    result = reply_put(&a->reply, &put, node, &rrset);
+    result = put_dname(a, node, &rrset, &at);
     if (result != REPLY_OK) {
         return answer_end_of(result, END_NOT);
     }

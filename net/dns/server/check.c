@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "net/dns/server/core/number.h"
 #include "net/dns/server/daemon.h"
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/resolver/resolver.h"
@@ -76,7 +77,8 @@ bool dnsd_check(const char *path)
     }
     faults += check_images(world);
     if (!faults) {
-        printf("%s: %zu zones\n", path, config->zones);
+        printf("%s: %zu zone%s\n", path, config->zones,
+               dnsd_plural(config->zones));
     }
     dnsd_world_free(world);
     return !faults;

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "net/dns/server/core/number.h"
 #include "net/dns/server/daemon-internal.h"
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/host/systemd.h"
@@ -64,6 +65,17 @@ DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
     return world;
 }
 
+static void report_reload(size_t zones, unsigned faults, DnsdText *text)
+{
+    const char *s = dnsd_plural(zones);
+
+    dnsd_log(DNSD_NOTICE, "reloaded: %zu zone%s, %u of them with an image "
+             "that cannot be used", zones, s, faults);
+    dnsd_text_add(text, "reloaded: %zu zone%s, %u of them with an image that "
+                  "cannot be used%s\n", zones, s, faults,
+                  faults ? "; the log says which" : "");
+}
+
 bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text)
 {
     static DnsdMistakes mistakes;
@@ -84,11 +96,7 @@ bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text)
         dnsd_crew_replace(&d->crew, &world->serving);
         dnsd_world_free(d->world);
         d->world = world;
-        dnsd_log(DNSD_NOTICE, "reloaded: %zu zones, %u of them with an image "
-                 "that cannot be used", world->config->zones, faults);
-        dnsd_text_add(text, "reloaded: %zu zones, %u of them with an image "
-                      "that cannot be used%s\n", world->config->zones, faults,
-                      faults ? "; the log says which" : "");
+        report_reload(world->config->zones, faults, text);
     }
     if (world && !faults) {
         d->reloads++;

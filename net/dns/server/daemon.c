@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/dns/server/core/number.h"
 #include "net/dns/server/daemon-internal.h"
 #include "net/dns/server/daemon.h"
 #include "net/dns/server/host/fault.h"
@@ -280,8 +281,11 @@ bool dnsd_run(const char *path)
     bool begun = begin(&d, &mistake);
 
     if (begun) {
-        dnsd_log(DNSD_NOTICE, "serving %zu zones with %u threads",
-                 d.world->config->zones, d.crew.started);
+        size_t zones = d.world->config->zones;
+
+        dnsd_log(DNSD_NOTICE, "serving %zu zone%s with %u thread%s", zones,
+                 dnsd_plural(zones), d.crew.started,
+                 dnsd_plural(d.crew.started));
         dnsd_systemd_notify("READY=1\nSTATUS=Serving");
         loop(&d);
         dnsd_systemd_notify("STOPPING=1");

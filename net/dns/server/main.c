@@ -5,6 +5,7 @@
  *     vmmnet-dnsd [CONFIG]
  *     vmmnet-dnsd --check [CONFIG]
  *     vmmnet-dnsd reload|metrics|refresh ZONE [--control PATH]
+ *     vmmnet-dnsd --version
  */
 #include <getopt.h>
 #include <signal.h>
@@ -25,15 +26,17 @@ static void help(void)
     puts("Usage: " NAME " [CONFIG]\n"
          "       " NAME " --check [CONFIG]\n"
          "       " NAME " reload|metrics|refresh ZONE [--control PATH]\n"
+         "       " NAME " --version\n"
          "\n"
          "Serve the zone images that CONFIG names (" DEFAULT_CONFIG ").\n"
          "\n"
-         "  --check         say what is wrong with CONFIG and its images\n"
-         "  reload          tell the server to read CONFIG again\n"
-         "  metrics         what the server has counted\n"
-         "  refresh ZONE    have its primaries asked for a newer one now\n"
-         "  --control PATH  its socket (" DEFAULT_CONTROL ")\n"
-         "  --help          this");
+         "  --check         print the errors in CONFIG and its images\n"
+         "  reload          make the server read CONFIG again\n"
+         "  metrics         print the metrics of the server\n"
+         "  refresh ZONE    ask the primaries of ZONE for a newer one\n"
+         "  --control PATH  the socket of the server (" DEFAULT_CONTROL ")\n"
+         "  --help          print this help\n"
+         "  --version       print the version");
 }
 
 static int ask(const char *path, const char *request)
@@ -68,6 +71,7 @@ static int read_line(int argc, char **argv, Line *line)
         { "check", no_argument, NULL, 'c' },
         { "control", required_argument, NULL, 's' },
         { "help", no_argument, NULL, 'h' },
+        { "version", no_argument, NULL, 'v' },
         { 0 },
     };
     int option;
@@ -82,6 +86,9 @@ static int read_line(int argc, char **argv, Line *line)
             break;
         case 'h':
             help();
+            return 0;
+        case 'v':
+            puts(NAME " " VMMNET_VERSION);
             return 0;
         default:
             fprintf(stderr, "See " NAME " --help\n");

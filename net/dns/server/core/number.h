@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decimal numbers in text */
+/* Decimal numbers in text, and in messages */
 #ifndef NET_DNS_SERVER_CORE_NUMBER_H
 #define NET_DNS_SERVER_CORE_NUMBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum DnsdNumber {
@@ -33,6 +34,12 @@ static inline DnsdNumber dnsd_number_read(const char *text, uint32_t min,
     }
     *number = value;
     return DNSD_NUMBER_RIGHT;
+}
+
+/** dnsd_plural: the ending of a noun behind a number, as in "2 zones" */
+static inline const char *dnsd_plural(size_t number)
+{
+    return number == 1 ? "" : "s";
 }
 
 #endif /* NET_DNS_SERVER_CORE_NUMBER_H */

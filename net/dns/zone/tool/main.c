@@ -13,8 +13,6 @@
 
 #include "net/dns/zone/tool/commands.h"
 
-#define VERSION "0.1"
-
 static const ArgCommand *const commands[] = {
     &command_compile, &command_print, &command_check, &command_show,
     &command_diff,
@@ -57,7 +55,7 @@ int main(int argc, char **argv)
         return show_help();
     }
     if (!strcmp(argv[1], "--version")) {
-        puts(PROGRAM " " VERSION);
+        puts(PROGRAM " " VMMNET_VERSION);
         return args_flush(EXIT_DONE);
     }
     for (size_t i = 0; i < COMMANDS; i++) {

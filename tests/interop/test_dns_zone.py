@@ -173,7 +173,7 @@ DAMAGED: dict[Callable[[bytearray], bytes], tuple[str, str]] = {
     bucket: ("NODES", "is not found by its name"),
     unsorted: ("NODES", "does not come behind the one before"),
     flag: ("NODES", "the flags are not those of the RRsets"),
-    counted: ("header", "the number of records is another"),
+    counted: ("header", "the number of records is wrong"),
     rdata: ("NODES", "RDATA is not one of its type"),
     target: ("NODES", "target is another node"),
 }

@@ -485,7 +485,7 @@ def test_first_secondary(world: World) -> None:
     with _primary(world, BIND, _text(1)), _server(world, static) as server:
         server.configure(_config(world, static, _zone(world)))
         server.reload()
-        assert "which a restart will heed" in server.log.read_text()
+        assert "which takes a restart" in server.log.read_text()
         assert _serial(world) == 0
         server.stop()
         server.start()

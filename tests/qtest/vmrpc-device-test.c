@@ -69,7 +69,7 @@ static const Refusal refusals[] = {
     { "'dns': 'fe80::1'", { "dns=fe80::1", "fe80::1%INTERFACE" } },
     { "'dns': 'fe80::1%no-such-link'", { "dns=fe80::1%", "no-such-link" } },
     { "'dns': 'fd00:6::53,fd00:6::54'",
-      { "dns=fd00:6::53,fd00:6::54", "'+' between servers" } },
+      { "dns=fd00:6::53,fd00:6::54", "separated by '+'" } },
     { "'dns': 'fd00:6::53+'", { "dns=", "address" } },
     { "'dns': '::2+::2+::2+::2+::2+::2+::2+::2+::3'",
       { "dns=::2+::2+::2+::2+::2+::2+::2+::2+::3", "9 servers", "8" } },

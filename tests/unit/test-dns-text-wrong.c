@@ -243,7 +243,7 @@ static void test_bounded(void)
     g_assert_cmpint(dns_text_parse(&heard, text->str), ==, -EINVAL);
     g_assert_true(g_str_has_suffix(heard.errors->str,
         "zone.db:65:5: y is no IPv4 address: four numbers from 0 to 255\n"
-        "zone.db:65:0: too many errors: what follows was not looked at\n"));
+        "zone.db:65:0: too many errors: the rest was not checked\n"));
     dns_text_forget(&heard);
 
     heard = dns_text_heard();

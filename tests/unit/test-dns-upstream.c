@@ -580,7 +580,7 @@ static void test_parse(void)
         { "192.0.2.1%5353", "192.0.2.1@5353" },
         { "2001:db8::1%5353", "2001:db8::1@5353" },
         { "fe80::1%53530", "behind '@'" },
-        { "2001:db8::1,2001:db8::2", "'+' between servers" },
+        { "2001:db8::1,2001:db8::2", "separated by '+'" },
     };
     DnsServer server;
 

@@ -37,7 +37,7 @@ static const struct {
       "keys[0].algorithm: 'hmac-md5' is no algorithm; right is "
       "'hmac-sha256', or the same with 1, 224, 384 or 512" },
     { ONE_KEY("name: k, key-file: /k, algorithm: hmac-sha256"), "keys[0]: a "
-      "map has 'algorithm'; right is 'key-file' alone, which says it" },
+      "map has 'algorithm'; right is 'key-file' alone, which has it" },
     { "keys: [{name: K, key-file: /k}, {name: k, key-file: /l}]", "keys: a "
       "list has a name twice; right is each key once" },
     { ZONE("allow-update: k.test"), "zones[0].allow-update: 'k.test' is no "

@@ -129,11 +129,11 @@ static const struct {
       "f.yaml:5:18: zones[0].notify-source: a list is empty; right is a list "
       "of one address of this host, or of one of IPv4 and one of IPv6" },
     { ZONE("  notify-source: [192.0.2.1]"), "f.yaml:2:3: zones[0]: a map has "
-      "'notify-source' without 'notify'; right is 'notify', whom that is sent "
-      "to" },
+      "'notify-source' without 'notify'; right is 'notify', the servers "
+      "to notify" },
     { ZONE("  transfer-source: [192.0.2.1]"), "f.yaml:2:3: zones[0]: a map "
-      "has 'transfer-source' without 'primaries'; right is 'primaries', whom "
-      "that is sent to" },
+      "has 'transfer-source' without 'primaries'; right is 'primaries', the "
+      "servers to ask" },
     { ZONE("  primaries: [192.0.2.1]\n  transfer-limit: 0"), "f.yaml:5:19: "
       "zones[0].transfer-limit: '0' is out of range; right is a number of "
       "MiB from 1 to 1048576" },

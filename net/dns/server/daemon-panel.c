@@ -49,8 +49,8 @@ DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
     }
     key = before ? dnsd_config_needs_restart(before->config, config) : NULL;
     if (key) {
-        dnsd_log(DNSD_WARNING, "%s: %s has changed, which a restart will "
-                 "heed, not a reload", d->path, key);
+        dnsd_log(DNSD_WARNING, "%s: %s has changed, which takes a restart, "
+                 "not a reload", d->path, key);
     }
     world = dnsd_world_new(config, before, d->secret, d->lives, faults,
                            mistakes->text, sizeof(mistakes->text));

@@ -30,7 +30,7 @@ int dns_master_report(DnsMasterReader *r)
         return ret;
     }
     error.column = 0;
-    error.text = "too many errors: what follows was not looked at";
+    error.text = "too many errors: the rest was not checked";
     ret = report(r, &error);
     return ret ? ret : -EINVAL;
 }

@@ -64,7 +64,7 @@ static bool parse_address(const char *text, const char *addr,
     } else if (inet_pton(AF_INET6, addr, &server->addr.in6) == 1) {
         server->family = AF_INET6;
     } else if (strchr(text, ',')) {
-        return refuse(err, text, "there is '+' between servers, not ','");
+        return refuse(err, text, "servers are separated by '+', not ','");
     } else {
         return refuse(err, text, "'%s' is not an IPv4 or IPv6 address; a "
                       "server is ADDR, ADDR@PORT or fe80::1%%INTERFACE", addr);
@@ -85,8 +85,8 @@ static bool parse_zone(const char *text, const char *addr, const char *zone,
         return !zone ||
                (is_digits(zone)
                 ? refuse(err, text, "a port is behind '@': %s@%s", addr, zone)
-                : refuse(err, text, "an interface is named with a link-local "
-                         "address only"));
+                : refuse(err, text, "only a link-local address has an "
+                         "interface"));
     }
     if (!zone) {
         return refuse(err, text, "a link-local address does not say on which "

@@ -40,18 +40,16 @@ static bool check_unused(ZoneVerify *v)
     uint64_t end = ZONE_H_SECTIONS + ZONE_SECTIONS * ZONE_S_SIZE;
 
     if (!is_zero(image->file + ZONE_H_BUCKETS + 4, 4)) {
-        return header_fault(v, "what is reserved is not 0",
-                                        ZONE_H_BUCKETS + 4);
+        return header_fault(v, "the reserved octets are not 0",
+                            ZONE_H_BUCKETS + 4);
     }
     if (!is_zero(image->file + ZONE_H_ORIGIN + image->origin.len,
                  ZONE_H_SECTIONS - ZONE_H_ORIGIN - image->origin.len)) {
-        return header_fault(v, "there is something behind the "
-                                        "origin", ZONE_H_ORIGIN +
-                                        image->origin.len);
+        return header_fault(v, "the octets behind the origin are not 0",
+                            ZONE_H_ORIGIN + image->origin.len);
     }
     if (!is_zero(image->file + end, ZONE_PAGE - end)) {
-        return header_fault(v, "the rest of the page is not 0",
-                                        end);
+        return header_fault(v, "the rest of the page is not 0", end);
     }
     for (ZoneSection s = 0; s < ZONE_SECTIONS; s++) {
         uint64_t next = s + 1 < ZONE_SECTIONS ? image->section[s + 1].offset
@@ -59,7 +57,7 @@ static bool check_unused(ZoneVerify *v)
         uint64_t used = image->section[s].offset + image->section[s].len;
 
         if (!is_zero(image->file + used, next - used)) {
-            return zone_verify_fault(v, "the filling of the last page is not "
+            return zone_verify_fault(v, "the padding of the last page is not "
                                      "0", s, image->section[s].len);
         }
     }
@@ -111,9 +109,10 @@ static bool check_wildcards(ZoneVerify *v, unsigned above)
     for (unsigned i = above; i <= v->last.labels; i++) {
         if (v->says_wildcard[i] != v->has_wildcard[i]) {
             return zone_verify_fault(v, v->says_wildcard[i] ?
-                                     "the node has no child '*' but says so" :
-                                     "the node has a child '*' and does not "
-                                     "say so", ZONE_NODES, v->at[i]);
+                                     "the node has the flag for a child '*', "
+                                     "but no such child" :
+                                     "the node has a child '*', but not the "
+                                     "flag for it", ZONE_NODES, v->at[i]);
         }
     }
     return true;
@@ -277,13 +276,13 @@ static bool check_numbers(ZoneVerify *v)
         const char *what;
     } numbers[] = {
         { v->nodes == image->nodes, ZONE_H_NODES,
-          "the number of nodes is another" },
+          "the number of nodes is wrong" },
         { v->rrsets == image->rrsets, ZONE_H_RRSETS,
-          "the number of RRsets is another" },
+          "the number of RRsets is wrong" },
         { v->records == image->records, ZONE_H_RECORDS,
-          "the number of records is another" },
+          "the number of records is wrong" },
         { v->labels_max == image->labels_max, ZONE_H_LABELS,
-          "the longest name has another number of labels" },
+          "the number of labels of the longest name is wrong" },
         { image->apex == apex, ZONE_H_APEX,
           "the reference of the apex is not that of the first node" },
         { (v->flags | (image->flags & ZONE_IS_DELTA)) == image->flags,

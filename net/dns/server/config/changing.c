@@ -59,7 +59,7 @@ static void read_key(DnsdReader *r, const yaml_node_t *node,
                           "secret in base64, or 'key-file', as BIND has it");
     } else if (one->key_file && one->algorithm) {
         dnsd_reader_wrong(r, node, "has 'algorithm'", "'key-file' alone, "
-                          "which says it");
+                          "which has it");
     }
     dnsd_name_lower(&one->name);
 }

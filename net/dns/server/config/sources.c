@@ -77,11 +77,11 @@ void dnsd_read_sources_end(DnsdReader *r, const yaml_node_t *node,
 {
     if (has_any(&zone->notify_source) && !zone->secondaries) {
         dnsd_reader_wrong(r, node, "has 'notify-source' without 'notify'",
-                          "'notify', whom that is sent to");
+                          "'notify', the servers to notify");
     }
     if (has_any(&zone->transfer_source) && !zone->primaries) {
         dnsd_reader_wrong(r, node, "has 'transfer-source' without "
-                          "'primaries'", "'primaries', whom that is sent to");
+                          "'primaries'", "'primaries', the servers to ask");
     }
 }
 

@@ -204,7 +204,7 @@ static void end_current(DnsdFetch *f)
     if (ret) {
         dns_name_to_text(&f->zone, name);
         dnsd_log(DNSD_WARNING, "zone %s: '%s.time' cannot be written: %s: "
-                 "after a restart the zone is older than it is", name,
+                 "after a restart the zone will expire too early", name,
                  f->image, strerror(-ret));
     }
 }

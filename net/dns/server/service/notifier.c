@@ -142,7 +142,7 @@ static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
     } else if (error != EAGAIN && !(live->unsent & 1u << i)) {
         live->unsent |= 1u << i;
         dns_name_to_text(&live->origin, name);
-        dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s does not leave%s%s: %s",
+        dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s cannot be sent%s%s: %s",
                  name, config->secondary[i].at.text, from ? " from " : "",
                  from ? from->text : "", strerror(error));
     }

@@ -100,7 +100,7 @@ static DnsdFile *open_file(const DnsdZoneConfig *zone, DnsdFile *before,
     ++*faults;
     dns_name_to_text(&zone->name, name);
     dnsd_log(DNSD_ERROR, "zone %s: '%s' %s: %s", name, zone->image, why,
-             before ? "the image before it is served on"
+             before ? "the image before it is still served"
                     : "queries are answered SERVFAIL");
     return before ? dnsd_file_ref(before) : NULL;
 }
@@ -141,7 +141,7 @@ static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
     ++*faults;
     dns_name_to_text(&zone->name, name);
     dnsd_log(DNSD_ERROR, "zone %s: '%s' %s: %s", name, zone->image, why,
-             before ? "what was before it is served on"
+             before ? "the zone before it is still served"
                     : "queries are answered SERVFAIL");
     return before ? dnsd_live_ref(before) : NULL;
 }
@@ -157,9 +157,10 @@ static DnsdFile *refuse_journal(const DnsdZoneConfig *zone, DnsdFile *before,
 
     ++*faults;
     dns_name_to_text(&zone->name, name);
-    dnsd_log(DNSD_ERROR, "zone %s: '%s.jnl' has changes, which are read at a "
+    dnsd_log(DNSD_ERROR, "zone %s: '%s.jnl' has changes, which are read at the "
              "start: restart, or remove it if they are not wanted; until then "
-             "%s", name, zone->image, before ? "what was before is served on"
+             "%s", name, zone->image, before
+             ? "the zone before it is still served"
              : "queries are answered SERVFAIL");
     return before ? dnsd_file_ref(before) : NULL;
 }
@@ -341,21 +342,19 @@ static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
 
     dns_name_to_text(&config->name, name);
     if (config->primaries) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' or what its journal has made of "
-                 "it contradicts itself: queries are answered SERVFAIL until "
-                 "a primary gives it anew", name, config->image);
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' or its journal is inconsistent: "
+                 "queries are answered SERVFAIL until the zone is transferred "
+                 "again", name, config->image);
     } else if (zone->live && dnsd_live_is_cut(zone->live, config->image)) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' has been cut short: queries are "
-                 "answered SERVFAIL; put this image back whole, whose changes "
-                 "'%s.jnl' has, and reload", name, config->image,
-                 config->image);
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' was truncated: queries are "
+                 "answered SERVFAIL; restore this image, to which '%s.jnl' "
+                 "belongs, and reload", name, config->image, config->image);
     } else if (!file) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' or what its journal has made of "
-                 "it contradicts itself: queries are answered SERVFAIL; "
-                 "compile it again, remove '%s.jnl' and restart", name,
-                 config->image, config->image);
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' or its journal is inconsistent: "
+                 "queries are answered SERVFAIL; compile it again, remove "
+                 "'%s.jnl' and restart", name, config->image, config->image);
     } else if (atomic_load(&file->mapping.lost)) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' has been cut short: queries are "
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' was truncated: queries are "
                  "answered SERVFAIL; put a whole image there and reload",
                  name, config->image);
     } else if (!zone_image_check_pages(file->image, &fault)) {
@@ -364,7 +363,7 @@ static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
                  "reload", name, config->image, fault.what, fault.where,
                  fault.offset);
     } else {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' contradicts itself: queries are "
+        dnsd_log(DNSD_ERROR, "zone %s: '%s' is inconsistent: queries are "
                  "answered SERVFAIL; compile it again and reload", name,
                  config->image);
     }

@@ -44,7 +44,7 @@ static int refuse_errno(const char *path, const char *dir, int error)
                       disk.f_frsize / MEGA);
     case ENOMEM:
         return reject(COMMAND, json, "%s: there is not enough memory: "
-                      "say less with --memory; nothing is changed", path);
+                      "set a lower --memory; nothing is changed", path);
     case EISDIR:
         return reject(COMMAND, json, "%s: it is a folder: name a file "
                       "with -o", path);

@@ -238,7 +238,7 @@ static size_t answer_ask(const DnsAnswerer *answerer, const DnsQuery *q,
     return end_answer(&a, how, end == END_FULL);
 }
 
-/* --- what is asked -------------------------------------------------------- */
+/* --- the question --------------------------------------------------------- */
 
 /* RCODE for types that are not data, RFC 6895 section 3.1; -1: other types */
 static int rcode_of_type(uint16_t type)

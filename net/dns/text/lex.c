@@ -349,7 +349,7 @@ void dns_lex_skip(DnsLex *lex)
     lex->starved |= lex->has_more;
 }
 
-/* --- what a token says --------------------------------------------------- */
+/* --- values of a token ---------------------------------------------------- */
 
 static bool is_digit(char c)
 {

@@ -117,7 +117,7 @@ int dns_master_emit(DnsMasterReader *r, const DnsName *owner,
     return ret ? ret : r->ops->record(r->opaque, &record);
 }
 
-/* --- what stands before the data ----------------------------------------- */
+/* --- the fields before RDATA ---------------------------------------------- */
 
 static int read_ttl(DnsLex *lex, const DnsToken *token, DnsMasterHead *head)
 {

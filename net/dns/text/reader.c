@@ -59,7 +59,7 @@ uint8_t *dns_reader_room(DnsRdataReader *r, size_t len)
     return to;
 }
 
-/* --- what fields are made of --------------------------------------------- */
+/* --- parts of fields ------------------------------------------------------ */
 
 int dns_take(DnsRdataReader *r, const void *octets, size_t len)
 {

@@ -77,7 +77,7 @@ static uint16_t for_each(UpdateRequest *r, UpdateEach *each, void *opaque)
            : update_refuse(r, DNS_RCODE_FORMERR, "the message is malformed");
 }
 
-/* --- looked through: sections 3.3 and 3.4.1 ------------------------------- */
+/* --- checks: sections 3.3 and 3.4.1 --------------------------------------- */
 
 typedef struct Allowed {
     const DnsUpdatePolicy *policy;
@@ -150,7 +150,7 @@ static uint16_t check_one(UpdateRequest *r, const DnsRr *rr, void *opaque)
     return rcode;
 }
 
-/* --- done: section 3.4.2 -------------------------------------------------- */
+/* --- changes: section 3.4.2 ----------------------------------------------- */
 
 static bool is_alone(uint16_t type)
 {
@@ -313,7 +313,7 @@ static int bump(UpdateRequest *r, uint32_t before)
                                                 : dns_changes_bump(r->edit);
 }
 
-/* --- the whole ---------------------------------------------------------- */
+/* --- the request ---------------------------------------------------------- */
 
 static uint16_t run(UpdateRequest *r, DnsStore *store, const Allowed *allowed)
 {

@@ -70,7 +70,7 @@ struct DnsChecker {
     uint8_t buf[DNS_MSG_MAX];
 };
 
-/* --- news ----------------------------------------------------------------- */
+/* --- signals -------------------------------------------------------------- */
 
 static int news_init(News *news, DnscReadyFn *ready)
 {

@@ -32,7 +32,7 @@ static bool is_zero(const uint8_t *at, uint64_t len)
     return true;
 }
 
-/* --- what is outside of the nodes ----------------------------------------- */
+/* --- octets outside of the nodes ------------------------------------------ */
 
 static bool check_unused(ZoneVerify *v)
 {
@@ -215,7 +215,7 @@ static bool check_buckets(ZoneVerify *v)
                              ZONE_HASH, 0);
 }
 
-/* --- the whole ------------------------------------------------------------ */
+/* --- the image ------------------------------------------------------------ */
 
 static bool check_node(ZoneVerify *v, const ZoneNode *node)
 {

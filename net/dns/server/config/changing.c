@@ -278,7 +278,7 @@ void dnsd_read_notify(DnsdReader *r, const yaml_node_t *node,
                                        &zone->secondaries);
 }
 
-/* --- a zone, whole -------------------------------------------------------- */
+/* --- a whole zone --------------------------------------------------------- */
 
 void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
                             DnsdZoneConfig *zone)

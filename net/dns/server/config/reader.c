@@ -83,7 +83,7 @@ static void tell_unknown(DnsdReader *r, const yaml_node_t *node,
              r->key, *r->key ? ": " : "", shown, nearest);
 }
 
-/* --- where we are --------------------------------------------------------- */
+/* --- the position --------------------------------------------------------- */
 
 static size_t enter(DnsdReader *r, const char *name)
 {

@@ -62,7 +62,7 @@ void dnsd_read_primaries(DnsdReader *r, const yaml_node_t *node,
     }
 }
 
-/* --- who may notify ------------------------------------------------------- */
+/* --- access for NOTIFY ---------------------------------------------------- */
 
 void dnsd_read_notifiers(DnsdReader *r, const yaml_node_t *node,
                          const DnsdKey *key, void *to)
@@ -89,7 +89,7 @@ static void let_primaries_notify(DnsdReader *r, DnsdZoneConfig *zone)
     }
 }
 
-/* --- a zone, whole -------------------------------------------------------- */
+/* --- a whole zone --------------------------------------------------------- */
 
 void dnsd_read_secondary_end(DnsdReader *r, const yaml_node_t *node,
                              DnsdZoneConfig *zone)

@@ -11,7 +11,7 @@
 
 #define ANCHORS_MAX     (1u << 20)      /* octets of a file */
 
-/* --- as they are ---------------------------------------------------------- */
+/* --- state of the files --------------------------------------------------- */
 
 static void look(const char *path, struct stat *at)
 {
@@ -46,7 +46,7 @@ bool dnsd_resolver_files_same(const DnsdResolverFiles *a,
     return same(&a->anchor, &b->anchor) && same(&a->hints, &b->hints);
 }
 
-/* --- what they have ------------------------------------------------------- */
+/* --- contents ------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -92,7 +92,7 @@ static bool has_anchor(FILE *file)
     return has;
 }
 
-/* --- whether they are of use ---------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 static FILE *open_file(const char *path, const char *key, const char *more,
                        DnsdMistake *mistake)

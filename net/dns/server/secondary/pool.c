@@ -46,7 +46,7 @@ static void cut(Queue *queue, DnsdFetch **at)
     queue->end = fetch->next ? queue->end : at;
 }
 
-/* --- which is next -------------------------------------------------------- */
+/* --- choosing the next ---------------------------------------------------- */
 
 static bool has_address(const DnsdFetch *a, const DnsdFetch *b)
 {

@@ -177,7 +177,7 @@ static int build(Look *l, DnsBuilder *b, uint8_t *scratch)
     return ret;
 }
 
-/* --- what is kept --------------------------------------------------------- */
+/* --- data that is kept ---------------------------------------------------- */
 
 static DnsdResolved *keep(const Look *l, const uint8_t *records, size_t len,
                           uint16_t flags)

@@ -74,7 +74,7 @@ void dnsd_lives_tidy(DnsdLives *all)
     }
 }
 
-/* --- what a store asks for ------------------------------------------------ */
+/* --- operations for a store ----------------------------------------------- */
 
 static void publish(void *opaque, const ZoneView *view)
 {

@@ -57,7 +57,7 @@ int dns_changes_next(DnsChangeCursor *c)
     return 1;
 }
 
-/* --- made ----------------------------------------------------------------- */
+/* --- construction --------------------------------------------------------- */
 
 typedef struct Collect {
     DnsEdit *edit;
@@ -126,7 +126,7 @@ static int put_side(Collect *c, const ZoneRecord *soa, bool is_gone)
     return ret;
 }
 
-/* --- is it a zone? -------------------------------------------------------- */
+/* --- validity of the zone ------------------------------------------------- */
 
 static bool is_signed_only(const DnsNode *node, const ZoneRecord *sig)
 {

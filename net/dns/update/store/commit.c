@@ -155,7 +155,7 @@ int dns_store_commit(DnsStore *s)
     return 0;
 }
 
-/* --- another image -------------------------------------------------------- */
+/* --- replacing the image -------------------------------------------------- */
 
 bool dns_store_is_merging(const DnsStore *s)
 {

@@ -110,7 +110,7 @@ void dns_layer_unref(DnsLayer *layer)
     }
 }
 
-/* --- where images are written --------------------------------------------- */
+/* --- output for images ---------------------------------------------------- */
 
 static int grow_map(ZoneOut *out, uint64_t room, int flags, int fd)
 {

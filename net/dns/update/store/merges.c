@@ -86,7 +86,7 @@ static void run_rebase(DnsMergeJob *job)
     }
 }
 
-/* --- when they are done --------------------------------------------------- */
+/* --- completing a merge --------------------------------------------------- */
 
 static void end(StoreMerge *m)
 {
@@ -149,7 +149,7 @@ static void rebase_done(DnsMergeJob *job)
     store_consider_merges(s);
 }
 
-/* --- when they begin ------------------------------------------------------ */
+/* --- starting a merge ----------------------------------------------------- */
 
 static void begin(DnsStore *s, StoreMerge *m, unsigned first, unsigned count,
                   bool is_rebase)

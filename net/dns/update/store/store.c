@@ -169,7 +169,7 @@ void dns_store_close(DnsStore *s)
     free(s);
 }
 
-/* --- what it says --------------------------------------------------------- */
+/* --- state ---------------------------------------------------------------- */
 
 const ZoneView *dns_store_view(const DnsStore *s)
 {

@@ -116,7 +116,7 @@ static int expect(Reader *r, const char *mark)
     return ret;
 }
 
-/* --- what words mean ------------------------------------------------------ */
+/* --- values --------------------------------------------------------------- */
 
 static bool read_bits(const char *digits, TsigKey *key)
 {

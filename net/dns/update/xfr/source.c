@@ -52,7 +52,7 @@ void xfr_source_end(XfrSource *s)
     dns_buffer_free(&s->buffer);
 }
 
-/* --- one after the other -------------------------------------------------- */
+/* --- the sequence --------------------------------------------------------- */
 
 static int put_soa(XfrSource *s, XfrSourceState next)
 {

@@ -68,7 +68,7 @@ static uint16_t read_query(DnsXfrOut *out, const uint8_t *query, size_t len,
            : out->is_udp ? DNS_RCODE_NOTIMP : DNS_RCODE_NOERROR;
 }
 
-/* --- what to send --------------------------------------------------------- */
+/* --- the message ---------------------------------------------------------- */
 
 static uint64_t zone_len(const ZoneView *view)
 {

@@ -54,7 +54,7 @@ static void tell_name(Look *look, const Bundled *record, const DnsName *name,
               "%s %s: %s %s", owner(look), type, shown, text);
 }
 
-/* --- which records may be together ---------------------------------------- */
+/* --- combinations of records ---------------------------------------------- */
 
 /* May the type be beside a CNAME?  RFC 4035 section 2.5, and RFC 2535 */
 static bool may_be_with_cname(uint16_t type)

@@ -263,10 +263,10 @@ static bool has_answer(const Reply *reply, const DnsName *end, uint32_t *ttl)
 }
 
 /*
- * Add the SOA that says how long a negative answer holds (RFC 2308).  If the
- * reply has records that the proxy withholds, its SOA does not apply to them,
- * so the proxy adds its own.  A negative reply of the upstream without SOA
- * stays without, and is not cached.
+ * Add the SOA that says how long a negative answer holds (RFC 2308): that of
+ * the reply, if it has one.  If the reply has records, which the proxy
+ * withholds, add a SOA of the proxy.  A negative reply without SOA stays
+ * without, and is not cached.
  */
 static bool add_soa(DnsBuilder *b, const Reply *reply, const DnsName *end)
 {

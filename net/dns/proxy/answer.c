@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net/dns/proxy/internal.h"
+#include "net/dns/proxy/answer.h"
+#include "net/dns/proxy/judge.h"
+#include "net/dns/proxy/requests.h"
 #include "net/dns/proxy/svcb-hints.h"
 
 #define OPT_LEN 11      /* without options */

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net/dns/proxy/internal.h"
+#include "net/dns/proxy/judge.h"
 
 static void block(DnsProxy *p, Request *r, const struct in6_addr *addr6)
 {

@@ -94,12 +94,18 @@
  * request is half done.  Guest and upstream are both hostile: a message is
  * checked whole before it is used, a CNAME chain is bounded, and a record is
  * believed only if the chain leads to it.
+ *
+ * Files: requests.c has the table; reply.c parses replies; judge.c finds the
+ * addresses that the guest may be led to; answer.c builds answers and ends
+ * requests; memory.c keeps answers.
  */
 
 #include <errno.h>
 #include <string.h>
 
-#include "net/dns/proxy/internal.h"
+#include "net/dns/proxy/answer.h"
+#include "net/dns/proxy/judge.h"
+#include "net/dns/proxy/requests.h"
 
 /* Octets of all A replies that wait for their AAAA */
 #define MAX_HELD_BYTES (4 << 20)

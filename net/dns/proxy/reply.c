@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "net/dns/client/core/rdata.h"
-#include "net/dns/proxy/internal.h"
+#include "net/dns/proxy/reply.h"
 #include "net/dns/wire/fields.h"
 
 /* A longer chain is a loop or nonsense. */

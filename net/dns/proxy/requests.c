@@ -4,7 +4,7 @@
  *
  * No function here builds an answer, so the functions that do can end requests.
  */
-#include "net/dns/proxy/internal.h"
+#include "net/dns/proxy/requests.h"
 
 #define SLOT_BITS 11
 G_STATIC_ASSERT(DNS_PROXY_MAX_REQUESTS == 1 << SLOT_BITS);

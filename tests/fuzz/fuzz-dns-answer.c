@@ -2,11 +2,11 @@
 /*
  * Any query, and a zone image that was made to harm
  *
- * The first octet says how many changes there are to the images, each of three
- * octets (where, and the new octet) whose checksums are right afterwards; the
- * rest is a query, or else fixed ones are asked.  Whatever happens, a reply is
- * within its limit and is a message with as many records as it says, and only
- * a damaged image may make it SERVFAIL.
+ * The first octet is the number of changes to the images.  Each change has
+ * three octets: where (two), and the new octet.  The checksums are corrected.
+ * The rest is a query; if it is empty, fixed ones are asked.  A reply must be
+ * within its limit and have as many records as its counts say.  Only a damaged
+ * image may cause SERVFAIL.
  */
 #include <string.h>
 

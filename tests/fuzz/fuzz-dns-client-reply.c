@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replies to the client library: whatever comes, the outcome is one that a
- * program can use, its records lie within what was allocated for them, and
- * an address has the size of one.
+ * Replies to the client library: every outcome must be usable for a program,
+ * its records must lie within their allocation, and an address must have the
+ * right size.
  *
- * The first octet chooses the type that was asked for, the rest is the
- * message.  What was asked is the message's own question, as nothing else
- * passes; and a name that is not there, too.
+ * The first octet chooses the type that was asked for, the rest is the message.
+ * The question is that of the message, as no other is accepted; and a name that
+ * the message does not have.
  */
 
 #include <glib.h>

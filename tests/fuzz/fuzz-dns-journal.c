@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A journal that a fool or a foe wrote: its checksums are right
+ * A hostile journal with correct checksums
  *
- * The input is records: an octet says how long each is, in eights, and another
- * one from which position it is; then its fixed part from "kind" on and its
- * octets.  What is left over is the end of the file as it is.
+ * The input is records.  One octet is the length of the record in units of
+ * eight, another the position before it.  Then come its fixed part from "kind"
+ * on, and its octets.  The rest is the end of the file.
  */
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Master files: whatever is read must print as what is read as the same, and
- * RDATA of the network as well; pieces must be the whole.
+ * Master files: text that is printed and read again must give the same records,
+ * and so must RDATA from the network.  Pieces must give the same as the whole.
  */
 #include <errno.h>
 #include <glib.h>

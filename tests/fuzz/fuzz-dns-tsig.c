@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TSIG: the first octet says whose message the rest is: a client's to a
+ * TSIG: the first octet chooses what the rest is: a client's message to a
  * server, a server's to a client, or a key file.
  */
 #include <stdlib.h>

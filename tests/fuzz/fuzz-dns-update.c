@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An UPDATE message from somebody who may do everything
+ * An UPDATE message from a client that may change everything
  *
- * Whatever it says, the zone is a zone afterwards: the apex has its SOA and
- * NS, and what the edit has changed can be undone.
+ * Afterwards the zone must still be a zone: the apex has its SOA and NS, and
+ * the edit can be undone.
  */
 #include <glib.h>
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a validator hands on, made a reply: whatever is in it, the reply is one
- * that can be walked, belongs to the question, has AD only if it is secure, and
- * no proof that was not asked for.  The same octets are a file of trust
- * anchors.
+ * Messages of a validator as replies: the reply must be well-formed, belong to
+ * the question, have AD only if it is secure, and have no proof that was not
+ * asked for.  The same octets are parsed as a file of trust anchors.
  *
- * The first octet chooses DO, how secure it is, and the mode; the rest is the
+ * The first octet chooses DO, the security, and the mode.  The rest is the
  * message, whose question is the one that was asked.
  */
 

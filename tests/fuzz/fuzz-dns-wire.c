@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS wire format: parse whatever there is, and what was parsed must come
- * out of the builder and the parser again as the same records.
+ * DNS wire format: parse any octets; what was parsed, and then built and parsed
+ * again, must be the same records.
  */
 
 #include <glib.h>

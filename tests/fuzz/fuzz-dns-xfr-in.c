@@ -2,8 +2,8 @@
 /*
  * An answer to AXFR or IXFR
  *
- * The first octet says what was asked; then there are messages, each behind
- * its length.  Unless it ends as a change, the zone is what it was.
+ * The first octet chooses the question.  Then come messages, each behind its
+ * length.  Unless the answer ends as a change, the zone must be unchanged.
  */
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What strangers and operators give to vmmnet-dnsd
+ * Input for vmmnet-dnsd from strangers and operators
  *
- * The first octet says what the rest is: pieces of a TCP stream, which are
- * served; a datagram; a configuration; a file of secrets; an HTTP request;
- * a message with what servers of others have said.
+ * The first octet chooses what the rest is: pieces of a TCP stream, a datagram,
+ * a configuration, a file of secrets, an HTTP request, or a message of another
+ * server.
  */
 #include <arpa/inet.h>
 #include <glib.h>

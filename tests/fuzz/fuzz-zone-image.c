@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A zone image that was made to harm: its checksums are right
+ * A hostile zone image with correct checksums
  *
- * The input is changes to a good image, three octets each: where (two), and
- * the new octet.  Whatever the image says then, names are found or not, all
- * nodes and records can be read, and nothing outside the image is.
+ * The input is changes to a good image, three octets each: where (two), and the
+ * new octet.  Names may be found or not, but all nodes and records can be read,
+ * and nothing outside the image is read.
  */
 #include <glib.h>
 #include <string.h>

@@ -57,7 +57,7 @@ static int fake_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
-/* Those of the pool, and the zone own.corp */
+/* The names above those that pool, own zone and host answer */
 static bool fake_is_above(void *opaque, const DnsName *name)
 {
     DnsName zone = name_of("own.corp");
@@ -71,7 +71,7 @@ static bool fake_is_above(void *opaque, const DnsName *name)
     return name->len < zone.len && dns_name_within(&zone, name);
 }
 
-/* Private addresses, of those that tests use, are for names in "corp". */
+/* Of the addresses in tests, the private ones are for names in "corp" only. */
 static bool is_foreign(const DnsName *asked)
 {
     DnsName corp = name_of("corp");
@@ -79,7 +79,7 @@ static bool is_foreign(const DnsName *asked)
     return !dns_name_within(asked, &corp);
 }
 
-/* As in the pool, or on the host, of those that tests use */
+/* Of the addresses in tests: those in the pool, or on the host */
 static int fake_usable4(void *opaque, const DnsName *asked,
                         struct in_addr addr4)
 {
@@ -233,7 +233,7 @@ static void fake_cancel(void *upstream, void *opaque, uint64_t request)
             return;
         }
     }
-    /* Only what was about to be sent may be unknown */
+    /* Only a request that was about to be sent may be unknown. */
     g_assert_true(w->nxdomain_at_once);
 }
 
@@ -297,7 +297,7 @@ void query(World *w)
 {
     g_autofree uint8_t *asked = g_memdup2(msg.buf, msg.b.len);
 
-    /* msg may be that of a reply before this returns */
+    /* msg may be part of a reply that is overwritten before this returns. */
     w->answer_len = 0;
     dns_proxy_query(w->proxy, asked, msg.b.len, DNS_TRANSPORT_UDP, w);
 }
@@ -382,7 +382,10 @@ void assert_sent(World *w, size_t i, const char *name, uint16_t type)
     g_assert_cmpuint(q.qclass, ==, DNS_CLASS_IN);
 }
 
-/* What every answer has: the guest's id, its question, QR, RA; returns flags */
+/*
+ * Check what every answer has: the guest's id and question, QR, RA.  Returns
+ * flags.
+ */
 uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
                        uint16_t type)
 {
@@ -481,7 +484,7 @@ void assert_records(World *w, const char *expected)
     g_assert_cmpstr(all->str, ==, expected);
 }
 
-/* Every query has ended in exactly one counter */
+/* Check that every query has ended in exactly one counter. */
 void assert_balance(World *w, size_t outstanding)
 {
     const DnsProxyCounters *c = dns_proxy_counters(w->proxy);

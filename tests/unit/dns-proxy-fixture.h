@@ -28,9 +28,9 @@ struct World {
     Sent sent[MAX_SENT];
     size_t sent_count;
     int send_error;
-    bool timeout_at_once;   /* reply from within send */
+    bool timeout_at_once;   /* the reply comes within send */
     bool nxdomain_at_once;
-    void (*at_once)(World *w, size_t i);     /* or this */
+    void (*at_once)(World *w, size_t i);     /* or this is called */
 
     struct in6_addr pool[64];
     size_t pool_used;
@@ -46,13 +46,13 @@ struct World {
     size_t answers;
     void *cancel_in_answer;
 
-    int admit;              /* what admit() says */
-    bool local;             /* what it was told */
+    int admit;              /* the result of admit() */
+    bool local;             /* its argument */
     char resolved[512];     /* "name: address ttl ...;" of all calls */
     char blocked[256];      /* "address, " of all calls */
 };
 
-/* A message that a test writes, as guest or as upstream */
+/* A message that a test writes as the guest or as the upstream */
 typedef struct Msg {
     uint8_t buf[DNS_MSG_MAX];
     DnsBuilder b;
@@ -86,7 +86,10 @@ void deliver(World *w, size_t i, DnsUpstreamStatus status);
 /*** Expectations ***/
 
 void assert_sent(World *w, size_t i, const char *name, uint16_t type);
-/* What every answer has: the guest's id, its question, QR, RA; returns flags */
+/*
+ * Check what every answer has: the guest's id and question, QR, RA.  Returns
+ * flags.
+ */
 uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
                        uint16_t type);
 /*
@@ -94,7 +97,7 @@ uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
  * MNAME and MINIMUM.
  */
 void assert_records(World *w, const char *expected);
-/* Every query has ended in exactly one counter */
+/* Check that every query has ended in exactly one counter. */
 void assert_balance(World *w, size_t outstanding);
 
 /*** NAT64 ***/

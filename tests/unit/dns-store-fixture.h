@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A store in a folder of its own, as a control thread and a reader see it */
+/* A store in a folder of its own, seen by a control thread and a reader */
 #ifndef DNS_STORE_FIXTURE_H
 #define DNS_STORE_FIXTURE_H
 
@@ -24,7 +24,7 @@ typedef struct StoreBed {
 void store_bed_make(StoreBed *bed, const char *origin, const ZoneLine *lines,
                     size_t count);
 
-/* Open what is there; the error, or NULL */
+/* Open the zone of the folder.  Returns the error, or NULL. */
 char *store_bed_try(StoreBed *bed);
 void store_bed_open(StoreBed *bed);
 void store_bed_close(StoreBed *bed);
@@ -35,7 +35,7 @@ void store_bed_free(StoreBed *bed);
 /* A record of a line; its RDATA is in @rdata. */
 ZoneRecord store_record(const ZoneLine *line, uint8_t rdata[DNS_NAME_MAX]);
 
-/* Add (or remove) a line's record, in an edit of its own, uncommitted */
+/* Add or remove the record of a line, in an edit of its own, uncommitted */
 int store_bed_add(StoreBed *bed, const ZoneLine *line);
 int store_bed_remove(StoreBed *bed, const ZoneLine *line);
 

@@ -66,7 +66,9 @@ int dns_text_parse(DnsTextHeard *heard, const char *text)
     };
     DnsMasterState state;
     size_t len = strlen(text);
-    /* Nothing behind the end, so that a sanitizer sees who reads there */
+    /*
+     * A copy without octets behind its end, so that a sanitizer finds overruns
+     */
     char *copy = g_memdup2(text, len);
     int ret;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is read of a master file, as lines */
+/* The records and errors of a master file, as lines */
 #ifndef DNS_TEXT_FIXTURE_H
 #define DNS_TEXT_FIXTURE_H
 
@@ -11,7 +11,8 @@ typedef struct DnsTextHeard {
     GString *records;           /* a line each, as printed */
     GString *errors;            /* "FILE:LINE:COLUMN: TEXT" each */
     unsigned count;             /* of records */
-    unsigned records_max;       /* then the record stops the reader; 0: all */
+    /* then record() stops the reader; 0: no limit */
+    unsigned records_max;
     unsigned errors_max;
 } DnsTextHeard;
 

@@ -14,7 +14,7 @@ typedef struct UpdateLine {
     const char *rdata;          /* as of ZoneLine; NULL: none */
 } UpdateLine;
 
-/* Lines up to one without an owner; the length of the message */
+/* Build a message of lines, up to one without owner.  Returns its length. */
 size_t update_message(uint8_t msg[DNS_MSG_MAX], const char *zone,
                       const UpdateLine *lines);
 

@@ -19,7 +19,7 @@ typedef struct XfrPair {
     DnsXfrKind kind;
     uint16_t rcode;
     char *path;
-    /* Spoil a message before it arrives */
+    /* Modify a message before it arrives. */
     void (*spoil)(unsigned number, uint8_t *msg, size_t *len);
     uint64_t len_max;           /* octets of records; 0: any */
     DnsXfrReason reason;
@@ -35,7 +35,7 @@ void xfr_add_hosts(StoreBed *bed, unsigned from, unsigned to);
 /* All of one transfer */
 DnsXfrState xfr_transfer(XfrPair *p);
 
-/* The image that came is the secondary's zone. */
+/* Replace the secondary's zone by the image that was received. */
 void xfr_replace(XfrPair *p);
 
 /* Are both zones the same, record by record? */

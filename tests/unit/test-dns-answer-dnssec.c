@@ -250,7 +250,10 @@ static void test_nsec3(void)
                NSEC3("0p9mhaveqvm6t7vbl5lop2u3t2rp3tom",
                      " NS SOA MX RRSIG DNSKEY NSEC3PARAM")
                NSEC3("35mthgpgcu1qg68fab165klnsnk3dpvl", " NS DS RRSIG"));
-    /* Section 7.2.8: the name of a hash is none, unless it is a name, too. */
+    /*
+     * Section 7.2.8: the owner of an NSEC3 record exists only if it has other
+     * records.
+     */
     bed_expect(&bed, "35mthgpgcu1qg68fab165klnsnk3dpvl.example NSEC3",
                "NXDOMAIN aa\n"
                "au example 3600 SOA ns1.example bugs.x.w.example"
@@ -265,7 +268,7 @@ static void test_nsec3(void)
     bed_clear(&bed);
 }
 
-/* The processor's SHA-1 and ours are that of the library. */
+/* Both implementations of SHA-1 give the same as the library. */
 static void test_sha1(void)
 {
     uint8_t data[DNS_SHA1_DATA_MAX];

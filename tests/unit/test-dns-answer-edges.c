@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What does not fit, what is wrong, what is not answered here */
+/* Replies that do not fit, queries that are malformed, and refusals */
 #include <string.h>
 
 #include "answer-fixture.h"
@@ -30,7 +30,7 @@ static void begin(AnswerBed *bed, bool is_signed)
     bed_add_zone(bed, "test", zone, is_signed);
 }
 
-/* Ask with a limit of @size octets, which is below what UDP has. */
+/* Ask with a limit of @size octets, which may be below the limits of UDP. */
 static char *ask_within(AnswerBed *bed, const char *question, size_t size)
 {
     uint8_t message[DNS_QUERY_MAX];
@@ -52,7 +52,7 @@ static void expect_within(AnswerBed *bed, const char *question, size_t size,
 
 /* --- truncation ----------------------------------------------------------- */
 
-/* RFC 2181 section 9: an RRset is there or not. */
+/* RFC 2181 section 9: an RRset is sent whole or not at all. */
 static void test_answer_truncated(void)
 {
     size_t whole = HEAD("www.test") + 16;
@@ -65,13 +65,13 @@ static void test_answer_truncated(void)
     g_assert_cmpuint(bed.len, ==, whole);
     expect_within(&bed, "www.test A", whole - 1, "NOERROR aa tc\n");
     g_assert_true(bed.info.truncated);
-    /* What stands beside a negative answer must be there, too. */
+    /* The records that must accompany a negative answer must fit, too. */
     expect_within(&bed, "no.test A", HEAD("no.test") + 40,
                   "NXDOMAIN aa tc\n");
     bed_clear(&bed);
 }
 
-/* RFC 9471: glue of the delegation's own names must be there. */
+/* RFC 9471: glue below the delegation must be sent. */
 static void test_glue_truncated(void)
 {
     const char ns[] = "au sub.test 3600 NS ns1.sub.test\n"
@@ -94,13 +94,13 @@ static void test_glue_truncated(void)
     expect_within(&bed, "sub.test A", referral + 16 + 27, half);
     expect_within(&bed, "sub.test A", referral + 16 + 28, own);
     g_assert_false(bed.info.truncated);
-    /* A sibling's is not required (section 3.2). */
+    /* Glue of a sibling is optional (section 3.2). */
     expect_within(&bed, "sub.test A", referral + 16 + 28 + 27, own);
     expect_within(&bed, "sub.test A", referral + 16 + 28 + 28, all);
     bed_clear(&bed);
 }
 
-/* Addresses that are a courtesy go without TC, and are there only once. */
+/* Optional addresses are omitted without TC, and are sent once. */
 static void test_courtesy(void)
 {
     const char mx[] = "NOERROR aa\n"
@@ -163,7 +163,7 @@ static void test_sizes(void)
 
             g_assert_cmpuint(bed.len, <=, cases[i].limit);
             g_assert_cmpuint(need == 0, ==, strstr(reply, " tc") != NULL);
-            /* Not a single octet is wasted. */
+            /* Not a single octet is left unused. */
             g_assert_cmpuint(bed.len + (need ? 0 : 12 + len) >
                              cases[i].limit, ==, need == 0);
         }
@@ -174,7 +174,7 @@ static void test_sizes(void)
     bed_clear(&bed);
 }
 
-/* Beyond what a pointer reaches, names stand in full. */
+/* Names beyond the reach of a pointer are uncompressed. */
 static void test_beyond_pointers(void)
 {
     g_autoptr(GString) text = g_string_new(SOA);
@@ -233,7 +233,7 @@ static void test_refused(void)
     bed_add_nothing(&bed, "soon.test");
     bed_expect(&bed, "www.soon.test A EDNS=1232", "SERVFAIL\n");
     g_assert_cmpuint(ede_of(&bed), ==, DNS_EDE_NOT_READY);
-    /* The zone above is not asked in its place. */
+    /* The parent zone must not answer in its place. */
     bed_expect(&bed, "soon.test DS", "NXDOMAIN aa\n"
                "au test 900 SOA ns.test root.test 1 7200 600 3600000 900\n");
     zone_image_fail(bed.zone[0].view.layer[0]);
@@ -250,7 +250,7 @@ static void test_malformed(void)
 
     begin(&bed, false);
     len = bed_query("www.test A EDNS=1232", message);
-    /* No reply: shorter than a header, and to a reply */
+    /* Messages without a reply: too short for a header, and responses */
     for (size_t cut = 0; cut < DNS_HEADER_LEN; cut++) {
         bed_send(&bed, message, cut, 0);
         g_assert_cmpuint(bed.len, ==, 0);
@@ -262,7 +262,7 @@ static void test_malformed(void)
     message[2] &= 0x7f;
     for (size_t cut = DNS_HEADER_LEN; cut < len; cut++) {
         expect_rcode(&bed, message, cut, DNS_RCODE_FORMERR);
-        /* The question is echoed if it was there. */
+        /* The question is repeated if the query has it. */
         g_assert_cmpuint(bed.reply[5], ==, cut >= len - DNS_OPT_LEN);
     }
     message[5] = 2;
@@ -283,7 +283,7 @@ static void test_malformed(void)
     /* OPT answers OPT, whatever the opcode: RFC 6891 section 6.1.1. */
     g_assert_cmpuint(bed.info.opt_at, ==, len - DNS_OPT_LEN);
     g_assert_cmpuint(bed.reply[5], ==, 1);
-    /* What is no question need not be one. */
+    /* If the opcode is not QUERY, the question need not be one. */
     expect_rcode(&bed, message, len - 1, DNS_RCODE_NOTIMP);
     g_assert_cmpuint(bed.info.opt_at, ==, 0);
     g_assert_cmpuint(bed.len, ==, DNS_HEADER_LEN);
@@ -366,7 +366,7 @@ static void test_options(void)
                                 bed.len - bed.info.opt_at - DNS_OPT_LEN,
                                 DNS_OPTION_KEEPALIVE, &option));
     g_assert_cmpmem(option.data, option.len, "\0\x64", 2);
-    /* An option that is longer than OPT is none. */
+    /* An option that is longer than OPT is malformed. */
     message[12 + DNS_OPT_LEN + 3] = 9;
     expect_rcode(&bed, message, len, DNS_RCODE_FORMERR);
     bed_clear(&bed);

@@ -50,7 +50,7 @@ static void test_wildcards(void)
     bed_clear(&bed);
 }
 
-/* Names in a wildcard's records, which may end in the wildcard's own. */
+/* Names in the records of a wildcard may end in the wildcard's own name. */
 static void test_wildcard_records(void)
 {
     static const char zone[] =
@@ -122,7 +122,7 @@ static void test_dname(void)
                "an no.frobozz.example 600 CNAME"
                " no.frobozz-division.acme.example\n"
                NEGATIVE("example"));
-    /* What is made is what was asked for. */
+    /* The synthesized CNAME answers a question for CNAME. */
     bed_expect(&bed, "www.frobozz.example CNAME",
                "NOERROR aa\n"
                "an frobozz.example 600 DNAME frobozz-division.acme.example\n"
@@ -154,7 +154,7 @@ static void test_dname(void)
     bed_clear(&bed);
 }
 
-/* The end of the CNAME's target is the DNAME's, which stands before it. */
+/* The target of the CNAME ends in the target of the DNAME, before it. */
 static void test_dname_compressed(void)
 {
     static const char zone[] =
@@ -184,8 +184,8 @@ static void test_dname_compressed(void)
 }
 
 /*
- * A target below the DNAME leads to longer and longer names: one is enough,
- * and has room without EDNS.  One above it comes to an end by itself.
+ * A target below the DNAME makes longer and longer names.  One step is enough,
+ * and it fits without EDNS.  A target above the DNAME ends by itself.
  */
 static void test_dname_below_itself(void)
 {
@@ -252,7 +252,7 @@ static void test_dname_again(void)
     bed_clear(&bed);
 }
 
-/* Signed is the DNAME, not what is made from it (section 5.3.1). */
+/* The DNAME is signed, the synthesized CNAME is not (section 5.3.1). */
 static void test_dname_signed(void)
 {
     AnswerBed bed = { 0 };
@@ -315,7 +315,10 @@ static void test_aliases(void)
                "an below.one.test 60 CNAME www.sub.one.test\n"
                "au sub.one.test 60 NS ns.sub.one.test\n"
                "ad ns.sub.one.test 60 A 192.0.2.1\n");
-    /* What stands beside a CNAME is not elsewhere: RFC 4035 section 2.5. */
+    /*
+     * Types beside a CNAME are not looked up at its target: RFC 4035 section
+     * 2.5.
+     */
     bed_expect(&bed, "away.one.test NSEC", "NOERROR aa\n" NEGATIVE("one.test"));
     bed_expect(&bed, "away.one.test A",
                "NOERROR aa\nan away.one.test 60 CNAME www.elsewhere.invalid\n");
@@ -364,7 +367,7 @@ static const char signed_zone[] =
     "sub.d.test 60 NSEC d.test NS RRSIG NSEC\n"
     "ns.sub.d.test 60 A 192.0.2.53\n";
 
-/* "b" is new, "c" is gone, the glue is another one. */
+/* "b" is new, "c" is deleted, and the glue has changed. */
 static const char delta[] =
     "a.d.test 60 A 192.0.2.1\n"
     "a.d.test 60 NSEC b.d.test A RRSIG NSEC\n"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Upstream DNS that validates, against a server of this process on loopback
+ * An upstream that validates, against a server of this process on loopback
  *
- * The server signs nothing: what is below the trust anchor is bogus, and of
- * what is not nothing can be proven.  Right signatures are for
- * tests/guest/test_dnssec.py, which has tools that make them.
+ * The server signs nothing, so names below the trust anchor are bogus, and for
+ * others nothing can be proved.  Correct signatures are tested in
+ * tests/guest/test_dnssec.py, with tools that make them.
  */
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ typedef struct Server {
     GThread *thread;
 } Server;
 
-/* An address for A, nothing for others; and the word that all is secure */
+/* An address for A, no data for others; with AD */
 static void reply_to(Server *s, const uint8_t *query, size_t len,
                      const struct sockaddr_in *peer)
 {
@@ -203,7 +203,7 @@ static void ask(Client *c, const DnsUpstreamOps *ops, const char *name,
     wait_replies(c, replies);
 }
 
-/* Its flags but QR, RD and RA; the address it has, or the EDE, or "" */
+/* The flags without QR, RD and RA; the address, or the EDE, or "" */
 static char *told(const Client *c)
 {
     DnsHeader header;
@@ -249,15 +249,15 @@ static void test_strict(void)
 
     ask(c, &dns_upstream_ops, "a.signed.example", 0);
     expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
-    /* Whatever the server says of its own validation */
+    /* The server's own AD has no effect. */
     ask(c, &dns_upstream_ops, "a.other.example", DNS_FLAG_AD);
     expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
     g_assert_cmpstr(c->verdicts->str, ==,
                     "a.signed.example 3 9;a.other.example 0 -1;");
-    /* RFC 4035 section 3.2.2: who sets CD judges himself */
+    /* RFC 4035 section 3.2.2: a client with CD validates itself. */
     ask(c, &dns_upstream_ops, "a.signed.example", DNS_FLAG_CD);
     expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
-    /* and a network says of itself what it likes */
+    /* Questions about the network itself are not validated. */
     ask(c, &dns_upstream_fresh_ops, "b.signed.example", 0);
     expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
     dns_upstream_counters(c->up, &counters);
@@ -282,7 +282,7 @@ static void test_permissive(void)
     server_free(s);
 }
 
-/* RFC 4035 section 4.7: bogus is remembered, for a moment and apart. */
+/* RFC 4035 section 4.7: bogus replies are cached shortly, and separately. */
 static void test_remembered(void)
 {
     Server *s = server_new();
@@ -296,7 +296,7 @@ static void test_remembered(void)
     expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
     start(c, &dns_upstream_ops, "a.signed.example", 0, 2);
     expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
-    /* What was not validated is not for who wants that it is */
+    /* An unvalidated reply is not used for a query that wants validation. */
     ask(c, &dns_upstream_fresh_ops, "b.signed.example", 0);
     ask(c, &dns_upstream_ops, "b.signed.example", 0);
     expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
@@ -304,7 +304,7 @@ static void test_remembered(void)
     server_free(s);
 }
 
-/* One question, one validation, whoever asks it while it is out */
+/* All requests for a question under way share one validation. */
 static void test_shared(void)
 {
     Server *s = server_new();
@@ -320,7 +320,7 @@ static void test_shared(void)
     server_free(s);
 }
 
-/* No more than so many are under way, and each of them ends. */
+/* The number of checks is limited, and each of them ends. */
 static void test_bounded(void)
 {
     Server *s = server_new();
@@ -334,7 +334,7 @@ static void test_bounded(void)
         start(c, &dns_upstream_ops, name, 0, count++);
     }
     g_assert_cmpuint(count, ==, DNS_CHECKS_MAX);
-    /* Who does not wait any more leaves no room before it has ended */
+    /* A cancelled check takes up room until it has ended. */
     dns_upstream_ops.cancel(c->up, c, 5);
     g_assert_cmpuint(dns_upstream_room(c->up), ==, 0);
     wait_replies(c, DNS_CHECKS_MAX - 1);
@@ -342,7 +342,7 @@ static void test_bounded(void)
     server_free(s);
 }
 
-/* Ended while the thread is at work: all are told, once, and nothing is left */
+/* Freed during validation: each request is told once, and nothing leaks. */
 static void test_free_outstanding(void)
 {
     Server *s = server_new();
@@ -360,7 +360,7 @@ static void test_free_outstanding(void)
         for (uint64_t i = 0; i < 50; i += 2) {
             dns_upstream_ops.cancel(c->up, c, i);
         }
-        /* Some before the thread has begun them, some while they are out */
+        /* Some before the thread has begun them, some during validation */
         while (round % 2 && !g_atomic_int_get(&s->queries)) {
             g_thread_yield();
         }
@@ -373,7 +373,7 @@ static void test_free_outstanding(void)
     server_free(s);
 }
 
-/* What servers do not answer is a failure, permissive or not. */
+/* If the servers do not answer, the request fails, permissive or not. */
 static void test_silent(void)
 {
     Server *s = server_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trust anchors: what is one, and which names they cover */
+/* Trust anchors: valid records, and the names that they cover */
 
 #include <glib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void test_right(void)
         { ". DNSKEY 256 3 8 ( ; in parts\n" KEY "\n" KEY " ) ; end\n"
           "a. " DS "\n", 2 },
         { ". DS 1 8 1 AABBCCDDEEFF00112233445566778899AABBCCDD", 1 },
-        /* A digest that we do not know is libunbound's to pass over */
+        /* libunbound itself ignores a digest type that is unknown. */
         { ". DS 1 8 200 AABB", 1 },
     };
 
@@ -85,7 +85,7 @@ static void test_wrong(void)
     }
 }
 
-/* Nothing is read that is not there, wherever the text ends. */
+/* Nothing is read behind the end, wherever the text ends. */
 static void test_cut(void)
 {
     static const char text[] = "a. 60 IN DNSKEY 257 3 8 ( " KEY "\n " KEY

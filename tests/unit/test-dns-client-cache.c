@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What is remembered, for how long, and how servers are chosen
- */
+/* The cache, and the choice of servers */
 
 #include <arpa/inet.h>
 #include <glib.h>
@@ -30,7 +28,7 @@ static void put(DnscCache *cache, const char *name, VmmnetDnsError error,
     dnsc_result_unref(r);
 }
 
-/* The error that is known, or -1 */
+/* The cached error, or -1 */
 static int get(DnscCache *cache, const char *name, int64_t now)
 {
     DnsQuestion q = question(name);
@@ -74,7 +72,10 @@ static void test_bounded(void)
         put(cache, name, VMMNET_DNS_OK, 60, 0);
         g_assert_cmpint(get(cache, "n0.example", 0), ==, VMMNET_DNS_OK);
     }
-    /* In use all the time, and the newest; the others are gone */
+    /*
+     * The one that is in use all the time and the newest stay; the others are
+     * gone.
+     */
     g_assert_cmpint(get(cache, "n999.example", 0), ==, VMMNET_DNS_OK);
     g_assert_cmpint(get(cache, "n901.example", 0), ==, VMMNET_DNS_OK);
     g_assert_cmpint(get(cache, "n900.example", 0), ==, -1);
@@ -83,7 +84,9 @@ static void test_bounded(void)
     dnsc_cache_free(cache);
 }
 
-/* RFC 9520: a second, then longer, but never for long */
+/*
+ * RFC 9520: a failure is cached for a second, then longer, but never for long.
+ */
 static void test_failures(void)
 {
     DnscCache *cache = dnsc_cache_new(8);
@@ -101,13 +104,13 @@ static void test_failures(void)
     g_assert_cmpint(get(cache, "x.example", now + 8 * SECOND), ==, -1);
     put(cache, "x.example", VMMNET_DNS_OK, 60, now);
     g_assert_cmpint(get(cache, "x.example", now), ==, VMMNET_DNS_OK);
-    /* Our own trouble is none of the name's */
+    /* A local error is not cached for the name. */
     put(cache, "y.example", VMMNET_DNS_RESOURCES, 0, now);
     g_assert_cmpint(get(cache, "y.example", now), ==, -1);
     dnsc_cache_free(cache);
 }
 
-/* RFC 8767: a failure does not take away what was known */
+/* RFC 8767: a failure does not replace a known answer. */
 static void test_stale(void)
 {
     DnscCache *cache = dnsc_cache_new(8);
@@ -148,7 +151,7 @@ static int first(DnscServers *servers, int64_t now)
     return order[0];
 }
 
-/* A dead server is left alone, gets one question, and comes back. */
+/* A dead server is avoided, gets one probe, and is used again. */
 static void test_back_off(void)
 {
     DnscServers servers = three();
@@ -178,7 +181,7 @@ static void test_one_question_dropped(void)
     g_assert_cmpint(first(&servers, 15 * SECOND), ==, 0);
 }
 
-/* An outage that many questions meet at once is one. */
+/* An outage that hits many questions at once counts once. */
 static void test_parallel_losses(void)
 {
     DnscServers servers = three();
@@ -190,7 +193,7 @@ static void test_parallel_losses(void)
     g_assert_cmpuint(s->failures, ==, 1);
     g_assert_cmpint(first(&servers, 12 * SECOND - 1), ==, 1);
     g_assert_cmpint(first(&servers, 12 * SECOND), ==, 0);
-    /* One that is older than the outage's notice ends no probe. */
+    /* A loss of a question from before the outage does not end a probe. */
     dnsc_server_silent(s, 11 * SECOND - 1, 12 * SECOND);
     g_assert_cmpint(first(&servers, 12 * SECOND), ==, 1);
     dnsc_server_silent(s, 12 * SECOND, 13 * SECOND);
@@ -198,7 +201,7 @@ static void test_parallel_losses(void)
     g_assert_cmpint(first(&servers, 15 * SECOND), ==, 0);
 }
 
-/* Who asks the one question, and goes, keeps the server out for a while. */
+/* If the probe is cancelled, the server is avoided for a while. */
 static void test_probe_given_up(void)
 {
     DnscServers servers = three();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The whole library, against a server that the test plays on 127.0.0.1: both
- * are served by turns in one thread, so what happens when is the test's.
+ * The whole library, against a server that the test plays on 127.0.0.1.  Both
+ * run in turn in one thread, so the test controls the order of events.
  */
 
 #include <arpa/inet.h>
@@ -147,7 +147,7 @@ static VmmnetDnsId ask(World *w, const char *name, int family)
     return id;
 }
 
-/* The same question is out once, and then remembered. */
+/* A question is asked once at a time, and then cached. */
 static void test_joined(void)
 {
     World *w = make(0, 1);
@@ -192,11 +192,12 @@ static void test_cancel(void)
     ask(w, "five.example", AF_UNSPEC);
     vmmnet_dns_cancel_all(w->dns);
     g_assert_cmpint(vmmnet_dns_timeout_ms(w->dns), ==, -1);
-    ask(w, "six.example", AF_UNSPEC);   /* out when the context goes */
+    /* under way when the context is freed */
+    ask(w, "six.example", AF_UNSPEC);
     destroy(w);
 }
 
-/* Who is silent is asked once more now and then, not every time. */
+/* A silent server is probed from time to time, not for each question. */
 static void test_second_server(void)
 {
     World *w = make(VMMNET_DNS_NO_CACHE, 2);
@@ -213,7 +214,7 @@ static void test_second_server(void)
     destroy(w);
 }
 
-/* A failure is an error; with RFC 8767 what was known is better. */
+/* A failure is an error; with RFC 8767 the old answer is used. */
 static void test_stale(void)
 {
     static const unsigned flags[] = { 0, VMMNET_DNS_SERVE_STALE };
@@ -239,7 +240,7 @@ static void test_stale(void)
     }
 }
 
-/* Letters in random case, and a reply without them is no reply. */
+/* Names are sent in random case, and a reply without it is ignored. */
 static void test_random_case(void)
 {
     World *w = make(VMMNET_DNS_RANDOM_CASE | VMMNET_DNS_NO_CACHE, 1);
@@ -258,7 +259,7 @@ static void test_random_case(void)
     destroy(w);
 }
 
-/* Without a server: literals, localhost, what is no name */
+/* Without a server: addresses, localhost, and invalid names */
 static void test_local(void)
 {
     World *w = make(0, 1);

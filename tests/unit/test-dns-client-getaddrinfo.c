@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The blocking face says what the C library says, where no server is asked
- */
+/* Without servers, the blocking interface behaves as the C library does. */
 
 #include <glib.h>
 #include <netdb.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which family is handed on when, with a clock of the test's own
- */
+/* When each family is reported, with a simulated clock */
 
 #include <glib.h>
 
@@ -54,7 +52,9 @@ static void test_a_first(void)
     }
 }
 
-/* A spoilt AAAA says nothing of A, and the other way round: it is awaited */
+/*
+ * A malformed reply for one family says nothing about the other: wait for that.
+ */
 static void test_spoilt_first(void)
 {
     DnscRace race = both(false);
@@ -73,7 +73,9 @@ static void test_spoilt_first(void)
                     ==, DNSC_MOVE_LAST);
 }
 
-/* No such name: who drops AAAA does not keep one waiting for that */
+/*
+ * The name does not exist, so the family that is not answered is not awaited.
+ */
 static void test_no_name(void)
 {
     DnscRace race = both(false);

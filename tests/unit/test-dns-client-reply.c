@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Replies: which are ours, and what they say
- */
+/* Replies: do they match, and what do they say? */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -132,7 +130,7 @@ static void test_match_without_question(void)
                     DNSC_MATCH_WRONG_QUESTION);
 }
 
-/* In any order, and with a record of somebody else's beside it */
+/* The records may be in any order, and unrelated records are ignored. */
 static void test_chain(void)
 {
     Reply *r = begin("www.example", DNS_TYPE_A, 0);
@@ -215,7 +213,7 @@ static void test_negative(void)
     g_assert_cmpuint(result->ttl, ==, DNSC_NEGATIVE_TTL_MAX);
     dnsc_result_unref(result);
 
-    /* A zone that the name is not in denies nothing for any time */
+    /* A SOA of another zone gives no TTL for the denial. */
     r = begin("x.example", DNS_TYPE_A, DNS_RCODE_NXDOMAIN);
     add_soa(r, "other", 900, 300);
     result = read_reply(r);
@@ -237,7 +235,7 @@ static void test_referral(void)
     dnsc_result_unref(result);
 }
 
-/* Names in record data come out whole, whatever they were compressed to. */
+/* Names in RDATA are uncompressed, whatever they were compressed against. */
 static void test_uncompressed(void)
 {
     Reply *r = begin("example", DNS_TYPE_MX, 0);

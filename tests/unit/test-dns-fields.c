@@ -29,7 +29,7 @@ typedef struct Wire {
     size_t len;
 } Wire;
 
-/* Each is right; one octet less or more of those that are not open is not. */
+/* Each is valid.  If it has a fixed length, one octet less or more is not. */
 static const Wire right[] = {
     WIRE(DNS_TYPE_A, "\1\2\3\4"),
     WIRE(DNS_TYPE_NS, "\1a\0"),
@@ -201,13 +201,13 @@ static void test_order(void)
     g_assert_cmpint(ORDER(DNS_TYPE_TXT, "\1a", "\1a\1b"), ==, -1);
     g_assert_cmpint(ORDER(DNS_TYPE_TXT, "\1a\1b", "\1a\1b"), ==, 0);
     g_assert_cmpint(ORDER(DNS_TYPE_NSEC, "\1A\0", "\1a\0"), ==, -1);
-    /* What is wrong has a place as well. */
+    /* Malformed RDATA has a place in the order as well. */
     g_assert_cmpint(ORDER(MX, "\0\1\5A", "\0\1\5a"), ==, -1);
     g_assert_cmpint(order(MX, NULL, 0, OCTETS("\0"), 1), ==, -1);
     g_assert_cmpint(ORDER(MX, "\0\1\1A\0", "\0\1\1a\0x"), ==, -1);
 }
 
-/* What random octets compare as is what their canonical forms do. */
+/* Random octets compare as their canonical forms do. */
 static void test_order_random(void)
 {
     static const uint16_t types[] = {

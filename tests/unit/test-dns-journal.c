@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Journals that are torn, damaged, of others, and long: what comes of them */
+/* Journals that are torn, damaged, of another zone, or long */
 #include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -84,7 +84,7 @@ static void test_replay(void)
     store_bed_free(&bed);
 }
 
-/* Wherever the file ends, the zone is that of the last whole change. */
+/* Wherever the file ends, the zone has all complete changes. */
 static void test_torn(void)
 {
     g_autofree char *octets = NULL;
@@ -103,7 +103,7 @@ static void test_torn(void)
         g_assert_cmpuint(count + 1, >=, last);
         g_assert_cmpuint(count, <=, last);
         last = count;
-        /* It goes on from there. */
+        /* New changes can be added. */
         add_changes(&bed, count, MIN(count + 1, CHANGES));
         assert_changes(&bed, MIN(count + 1, CHANGES));
         store_bed_close(&bed);
@@ -112,7 +112,7 @@ static void test_torn(void)
     store_bed_free(&bed);
 }
 
-/* A flipped octet in the middle is not taken for the end. */
+/* A flipped octet in the middle is not mistaken for the end. */
 static void test_damaged(void)
 {
     g_autofree char *octets = NULL;

@@ -130,7 +130,7 @@ static void test_several(void)
     g_assert_cmpuint(prefix.ttl, ==, 60);
 }
 
-/* Two NAT64s, whose records come in any order: one is stayed with */
+/* Two NAT64s, with records in any order: the prefix in use stays. */
 static void test_stays(void)
 {
     static const char *const addrs[] = {
@@ -157,7 +157,7 @@ static void test_stays(void)
                                 0);
                 assert_prefix(&prefix, stay[i], 96);
             }
-            /* what is not there any more is not stayed with */
+            /* A prefix that is not announced any more does not stay. */
             g_assert_true(nat64_prefix_parse("64:ff9b::/96", &current, NULL));
             g_assert_cmpint(discover_with(&msg, &current, &prefix), ==, 0);
             assert_prefix(&prefix, stay[first % 2], 96);
@@ -165,7 +165,7 @@ static void test_stays(void)
     }
 }
 
-/* What only looked like a prefix is given up for what is one */
+/* A prefix by mistake is replaced by a real one. */
 static void test_stays_not_with_a_mistake(void)
 {
     DnsNat64Prefix prefix;
@@ -180,7 +180,7 @@ static void test_stays_not_with_a_mistake(void)
     assert_prefix(&prefix, "2001:db8:c000:aa::", 96);
 }
 
-/* Whichever is used: all that are there for both addresses are told, once */
+/* All prefixes with both addresses are returned once, whichever is used. */
 static void test_tells_all(void)
 {
     static const char *const addrs[] = {

@@ -273,7 +273,7 @@ static void test_alias_leads_out(void)
     ask(&bed, "away.example", DNS_TYPE_AAAA);
     serve(&bed, DNS_RCODE_NXDOMAIN, NULL);
     assert_reply(&bed, "away.example? 3; away.example cdn.test");
-    /* the alias alone is all that is asked for */
+    /* The question is for the alias itself. */
     ask(&bed, "away.example", DNS_TYPE_CNAME);
     assert_reply(&bed, "away.example? 0; away.example cdn.test");
     g_assert_cmpuint(bed.asked, ==, 2);
@@ -333,11 +333,11 @@ static void test_alias_ends(void)
               sizeof(garbage));
     g_assert_cmpint(bed.status, ==, DNS_UPSTREAM_BADREPLY);
     g_assert_cmpuint(bed.replies, ==, 2);
-    /* whoever asked has gone */
+    /* The asker has cancelled. */
     ask(&bed, "away.example", DNS_TYPE_AAAA);
     dns_own_zones_ops.cancel(bed.zones, &bed, 7);
     g_assert_cmpuint(bed.cancelled, ==, 1);
-    /* and so does this one with all */
+    /* Freeing the zones does the same. */
     ask(&bed, "away.example", DNS_TYPE_AAAA);
     bed_clear(&bed);
     g_assert_cmpuint(bed.cancelled, ==, 2);

@@ -269,7 +269,7 @@ static void test_bad_replies(void)
     world_free(w);
 }
 
-/* Malformed is not "no data": a reply with RDATA of a wrong shape is none. */
+/* A reply with malformed RDATA fails; it is not NODATA. */
 static void test_bad_rdata(void)
 {
     static const struct {
@@ -298,7 +298,7 @@ static void test_bad_rdata(void)
 
         ask(w, "a.example", cases[i / 2].asked);
         begin_reply(w, i, 0x8180);
-        /* a good one beside it makes it no better */
+        /* A good record beside it makes no difference. */
         if (i % 2) {
             add_aaaa("a.example", 60, "2001:db8::1");
         }
@@ -330,7 +330,7 @@ static void test_bad_rdata(void)
 
 /*** Bounds and life ***/
 
-/* Of one token, or of many: only the table is a bound. */
+/* The only limit is the table, for one token or for many. */
 static void test_limits(void)
 {
     enum { MINE = 2000 };
@@ -358,14 +358,17 @@ static void test_limits(void)
     g_assert_cmpuint(w->sent_count, ==, DNS_PROXY_MAX_REQUESTS);
     assert_balance(w, DNS_PROXY_MAX_REQUESTS);
 
-    /* The socket goes: its slots are free, its upstream requests gone */
+    /*
+     * The socket is closed: its slots are free, its upstream requests
+     * cancelled.
+     */
     dns_proxy_cancel(w->proxy, w);
     g_assert_cmpuint(COUNTER(w, dropped_cancelled), ==, MINE);
     g_assert_cmpuint(dns_proxy_room(w->proxy), ==, MINE);
     for (i = 0; i < DNS_PROXY_MAX_REQUESTS; i++) {
         g_assert_cmpint(w->sent[i].cancelled, ==, i < MINE);
     }
-    /* A slot in new hands does not take the old one's reply */
+    /* A slot that is used again does not take the reply for the old request. */
     begin_query("b.example", DNS_TYPE_A);
     query(w);
     g_assert_cmpuint(w->answers, ==, 1);
@@ -434,7 +437,7 @@ static bool hold_large(World *w)
     return w->answers > before;
 }
 
-/* The owner decides what may be asked at all. */
+/* The owner decides whether a query is admitted. */
 static void test_admit(void)
 {
     World *w = world_new();
@@ -460,7 +463,7 @@ static void test_admit(void)
     world_free(w);
 }
 
-/* Held replies have a bound together; beyond it, nobody waits */
+/* Held replies share a limit; beyond it no reply is held. */
 static void test_held_bound(void)
 {
     World *w = world_new();

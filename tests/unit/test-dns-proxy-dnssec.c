@@ -53,7 +53,7 @@ static void assert_sent_with(World *w, size_t i, uint16_t flags,
     g_assert_cmpint(edns.dnssec_ok, ==, dnssec_ok);
 }
 
-/* A validator gets the upstream's data, signatures and all. */
+/* A validator gets the upstream's reply with its signatures. */
 static void test_validator(void)
 {
     static const struct {
@@ -100,7 +100,7 @@ static void test_validator(void)
     world_free(w);
 }
 
-/* No proof is left out, whatever does not exist. */
+/* Negative answers have all proofs. */
 static void test_validator_negative(void)
 {
     static const uint16_t types[] = {
@@ -122,7 +122,7 @@ static void test_validator_negative(void)
     world_free(w);
 }
 
-/* An address that the guest may not be led to: nothing passes. */
+/* If an address is not allowed, nothing of the reply passes. */
 static void test_validator_addresses(void)
 {
     static const struct {
@@ -199,7 +199,7 @@ static void test_validator_addresses(void)
     world_free(w);
 }
 
-/* What is malformed is not handed on, and not said to be missing. */
+/* A malformed reply neither passes, nor becomes NODATA. */
 static void test_validator_malformed(void)
 {
     static const struct {
@@ -231,7 +231,7 @@ static void test_validator_malformed(void)
     world_free(w);
 }
 
-/* PTR of the pool's addresses is known to nobody else. */
+/* Only the proxy knows PTR of the pool's addresses. */
 static void test_validator_ptr(void)
 {
     World *w = world_new();
@@ -243,7 +243,7 @@ static void test_validator_ptr(void)
     world_free(w);
 }
 
-/* With DO alone addresses are made, and never said to be authentic. */
+/* With DO alone addresses are translated, and never have AD. */
 static void test_made(void)
 {
     World *w = world_new();
@@ -278,7 +278,7 @@ static void test_made(void)
     world_free(w);
 }
 
-/* An answer of which nothing is changed has its proof, and AD. */
+/* An unchanged answer has its proof, and AD. */
 static void test_proof(void)
 {
     World *w = world_new();
@@ -342,7 +342,7 @@ static void test_proof(void)
     world_free(w);
 }
 
-/* AD is for who asks for it, RFC 6840 section 5.8. */
+/* AD is passed to clients that ask for it, RFC 6840 section 5.8. */
 static void test_ad(void)
 {
     static const struct {
@@ -390,7 +390,7 @@ static void deliver_bogus(World *w, size_t i, int ede)
     deliver(w, i, DNS_UPSTREAM_BOGUS);
 }
 
-/* What the upstream calls bogus is SERVFAIL with its reason, of every type. */
+/* A bogus reply becomes SERVFAIL with its reason, for every type. */
 static void test_bogus(void)
 {
     static const uint16_t types[] = {
@@ -417,8 +417,8 @@ static void test_bogus(void)
 }
 
 /*
- * RFC 6147 section 5.5, 2: a bogus AAAA is none that is not there, so A does
- * not take its place; a bogus A is worth nothing beside AAAA.
+ * RFC 6147 section 5.5, 2: a bogus AAAA does not count as missing, so A does
+ * not replace it.  A bogus A beside AAAA is ignored.
  */
 static void test_bogus_beside(void)
 {

@@ -72,7 +72,7 @@ static void test_hinfo(void)
     world_free(w);
 }
 
-/* An alias is a record of its own, wherever it leads. */
+/* An alias exists, wherever it leads. */
 static void test_any_alias(void)
 {
     World *w = world_new();
@@ -91,7 +91,7 @@ static void test_any_alias(void)
     world_free(w);
 }
 
-/* Addresses that the guest is not told of are no reason to deny the name. */
+/* Withheld addresses do not make the name nonexistent. */
 static void test_any_private(void)
 {
     World *w = world_new();
@@ -167,7 +167,7 @@ static void test_reverse_none(void)
     world_free(w);
 }
 
-/* A validator has what the servers say, but for PTR. */
+/* A validator gets the servers' answers, except for PTR. */
 static void test_reverse_validator(void)
 {
     World *w = world_with_address();
@@ -214,7 +214,9 @@ static void test_above(void)
     world_free(w);
 }
 
-/* What a server has of such a name is told, and others are not above. */
+/*
+ * A server's answer for such a name passes; the rule is for names above only.
+ */
 static void test_not_above(void)
 {
     static const char *const others[] = {

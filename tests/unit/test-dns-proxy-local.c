@@ -47,7 +47,7 @@ static const struct {
       "onion 10800 6 invalid 10800;" },
 };
 
-/* Nobody is asked, with and without a NAT64. */
+/* No server is asked, with and without a NAT64. */
 static void test_answers(void)
 {
     World *w = world_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DNS proxy: answers that are given again to the same query */
+/* DNS proxy: answers that are given again to an identical query */
 
 #include <errno.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static size_t asks(World *w, const char *name, uint16_t type)
     return w->sent_count - before;
 }
 
-/* Again with the id of the day, as old as it is, and the owner hears of it. */
+/* The answer has the new id and its age, and the owner is told. */
 static void test_again(void)
 {
     World *w = knowing_world();
@@ -117,7 +117,7 @@ static void test_kinds(void)
     world_free(w);
 }
 
-/* Another query, if only in what it says of itself, has another answer. */
+/* A query that differs in anything has an answer of its own. */
 static void test_same(void)
 {
     World *w = knowing_world();
@@ -145,7 +145,7 @@ static void test_same(void)
     world_free(w);
 }
 
-/* The owner's word counts each time, once; what it forgets is asked again. */
+/* The owner admits each query; forgotten answers are asked again. */
 static void test_owner(void)
 {
     World *w = knowing_world();
@@ -167,7 +167,7 @@ static void test_owner(void)
     world_free(w);
 }
 
-/* A guest that asks for more than there are places has right answers. */
+/* More queries than places are answered correctly. */
 static void test_many(void)
 {
     World *w = knowing_world();

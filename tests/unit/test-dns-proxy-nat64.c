@@ -72,7 +72,7 @@ static void test_nat64_aaaa_first(void)
     nat64_end(w);
 }
 
-/* Who only waits for an A that nobody waits for makes room. */
+/* A request that only waits for an unneeded A makes room. */
 static void test_nat64_room(void)
 {
     World *w = world_new();
@@ -254,7 +254,7 @@ static void test_nat64_failures(void)
     nat64_end(w);
 }
 
-/* What is told as it is stands for nothing else in the guest. */
+/* Addresses that pass unchanged have no other meaning in the guest. */
 static void test_nat64_addresses(void)
 {
     World *w = world_with_nat64();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DNS proxy: for how long a "no" holds, RFC 2308 */
+/* DNS proxy: how long a negative answer holds, RFC 2308 */
 
 #include "tests/unit/dns-proxy-fixture.h"
 
@@ -14,7 +14,7 @@ static void deliver_last(World *w)
     deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
 }
 
-/* The guest is told "no" of a name that has what it asked for. */
+/* Negative answers that the proxy makes although the upstream has records */
 static void test_made_up(void)
 {
     World *w = world_new();
@@ -47,7 +47,7 @@ static void test_made_up(void)
     world_free(w);
 }
 
-/* The upstream's SOA of its zone counts, no longer than its minimum. */
+/* The upstream's SOA is used, limited by its minimum. */
 static void test_of_the_zone(void)
 {
     World *w = world_new();
@@ -83,7 +83,7 @@ static void test_of_the_zone(void)
     world_free(w);
 }
 
-/* A "no" that its server did not allow to be cached is not cached. */
+/* A negative answer without SOA is not cached. */
 static void test_without(void)
 {
     World *w = world_new();
@@ -120,7 +120,7 @@ static void test_passed(void)
     world_free(w);
 }
 
-/* No room for it: the guest asks over TCP, and does not cache half a "no". */
+/* Without room for the SOA the reply has TC, and is not cached in part. */
 static void test_room(void)
 {
     World *w = world_new();

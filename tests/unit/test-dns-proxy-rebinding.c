@@ -42,7 +42,7 @@ static void test_aaaa(void)
     world_free(w);
 }
 
-/* The name that was asked counts, not the aliases behind it. */
+/* The name that was asked decides, not the aliases behind it. */
 static void test_alias(void)
 {
     World *w = world_new();

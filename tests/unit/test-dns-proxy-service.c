@@ -92,7 +92,7 @@ static void test_hints(void)
 
         begin_service(w, "a.example", type);
         add_service("a.example", type, &cases[i / 2].rdata);
-        /* What was changed is not what the servers have said. */
+        /* A changed answer does not have the AD of the servers. */
         g_assert_false(answer_of(w, "a.example", type) & DNS_FLAG_AD);
         assert_records(w, expected);
     }

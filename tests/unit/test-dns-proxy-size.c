@@ -72,7 +72,7 @@ static void ask_sized(World *w, const char *name, uint16_t type,
     dns_proxy_query(w->proxy, asked, len, transport, w);
 }
 
-/* So many whole records, TC if there are fewer, and OPT if there was one. */
+/* So many whole records; TC if some are missing; and OPT if the query had it */
 static void assert_has(World *w, const char *name, uint16_t type,
                        uint16_t edns, unsigned num, unsigned all)
 {
@@ -94,7 +94,7 @@ static void assert_has(World *w, const char *name, uint16_t type,
     g_assert_cmpuint(opt, ==, edns != 0);
 }
 
-/* What musl before 1.2.4 does: 512 octets, no EDNS and no TCP */
+/* As musl before 1.2.4: 512 octets, without EDNS and TCP */
 static void test_without_edns(void)
 {
     World *w = knowing_world();
@@ -112,7 +112,7 @@ static void test_without_edns(void)
     world_free(w);
 }
 
-/* The size that is offered is kept to, OPT included (RFC 6891 6.2.3). */
+/* The size in EDNS is respected, including OPT (RFC 6891 6.2.3). */
 static void test_edns(void)
 {
     static const uint16_t sizes[] = {
@@ -146,7 +146,7 @@ static void test_tcp(void)
     world_free(w);
 }
 
-/* A reason for which there is no room goes before a record does. */
+/* The reason is dropped before a record is. */
 static void test_reason(void)
 {
     static const DnsEdns why = { .udp_size = 1232, .has_ede = true, .ede = 3 };
@@ -179,8 +179,8 @@ static void test_reason(void)
 }
 
 /*
- * An answer that was cut is for nobody else, nor for the same once more: who
- * comes with more room, or over TCP, has all, whoever came before.
+ * A truncated answer is not used again, not even for the same query.  A client
+ * with more room, or over TCP, gets all records, whoever asked before.
  */
 static void test_remembered(void)
 {

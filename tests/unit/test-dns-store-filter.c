@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The filter of views: no name of a delta is missed, and few others ask for it */
+/* The filter of views: it has all names of deltas, and few false positives */
 #include <glib.h>
 
 #include "dns-store-fixture.h"
@@ -81,7 +81,7 @@ static void test_names(void)
     store_bed_free(&bed);
 }
 
-/* Deltas are not looked into for a name that the filter does not have. */
+/* Deltas are not searched for names that the filter excludes. */
 static void test_is_heeded(void)
 {
     static ZoneFilterBlock empty;
@@ -103,7 +103,7 @@ static void test_is_heeded(void)
     store_bed_free(&bed);
 }
 
-/* A new image has the names, so a filter for what comes then has not. */
+/* A new image has the names, so the filter for further deltas has not. */
 static void test_new_image(void)
 {
     StoreBed bed;

@@ -2,10 +2,10 @@
 /*
  * kill -9 while a zone is changed
  *
- * A child changes the zone, again and again, several names at a time, and says
- * which change is acknowledged. It is killed at any moment.  Then every name
- * must be of one and the same change, not older than the last one of which it
- * said so.  New images and rotations of the journal are made all the while.
+ * A child changes the zone continually, several names at a time, and reports
+ * each acknowledged change.  It is killed at a random moment.  Then all names
+ * must be of the same change, and not older than the last one that was
+ * reported.  New images and rotations of the journal happen all the time.
  */
 #include <glib.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ static G_NORETURN void change_for_ever(StoreBed *bed, int to)
     }
 }
 
-/* What the last change was of which the child said that it was done */
+/* Returns the last change that the child reported as done. */
 static uint32_t live_and_die(StoreBed *bed, GRand *rand, uint32_t number)
 {
     int pipes[2], status;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random changes to a zone, against a model that is a plain list of records
+ * Random changes to a zone, compared with a model that is a plain list of
+ * records
  *
- * After each commit every name that the zone might have is looked at: does it
- * exist, with which records, is its wildcard known; and so it is after merges,
- * after a new image, and after a new start from the journal.
+ * After each commit all names that the zone may have are compared: whether they
+ * exist, their records, and their wildcard flag.  The same is done after
+ * merges, after a new image, and after a restart from the journal.
  */
 #include <errno.h>
 #include <glib.h>
@@ -120,7 +121,7 @@ static void compare_name(const Model *m, const ZoneView *view, unsigned n)
     }
 }
 
-/* Every name of the view is one that the model has, and in order. */
+/* The view has only names of the model, in order. */
 static void compare_walk(const Model *m, const ZoneView *view)
 {
     NameKey last = { 0 };

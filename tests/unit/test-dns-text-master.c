@@ -140,7 +140,7 @@ static void test_readings(void)
     }
 }
 
-/* What record() returns ends it, and is what the caller sees. */
+/* The result of record() ends the reading and is returned. */
 static void test_stop(void)
 {
     DnsTextHeard heard = dns_text_heard();
@@ -290,7 +290,7 @@ static char *big_zone(bool has_ttl, unsigned records)
     return g_string_free(text, false);
 }
 
-/* A file is read in pieces, which cut records anywhere. */
+/* A file is read in pieces, which cut records at any place. */
 static void test_windows(void)
 {
     g_autofree char *text = big_zone(true, 60000);
@@ -329,7 +329,7 @@ static void test_long_record(void)
     folder_free(&f);
 }
 
-/* Pieces read on their own, the last one first, are the whole. */
+/* Pieces that are read independently, the last one first, give the whole. */
 static void read_pieces(const char *text, const DnsMasterOptions *options,
                         DnsTextHeard *heard, size_t at_least, unsigned *pieces)
 {

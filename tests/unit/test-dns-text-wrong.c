@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Wrong master files, and all that is said about them */
+/* Wrong master files and their error messages */
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
@@ -186,7 +186,7 @@ static const struct {
       "the end may have nothing before or behind it" },
 };
 
-/* Each is told, with its place, and the lines around it are read. */
+/* Each error is reported with its place, and the other lines are read. */
 static void test_messages(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(wrongs); i++) {
@@ -208,7 +208,7 @@ static void test_messages(void)
     }
 }
 
-/* A record in parentheses is skipped to its end, whatever is in it. */
+/* After an error in parentheses, the record is skipped to its end. */
 static void test_goes_on(void)
 {
     DnsTextHeard heard = dns_text_heard();
@@ -226,7 +226,7 @@ static void test_goes_on(void)
         "zone.db:5:6: ten is no number from 0 to 65535\n"
         "zone.db:6:1: bad.. is no domain name: a label is empty, but only the "
         "dot at the end may have nothing before or behind it\n");
-    /* A record of the owner that is wrong is nobody's. */
+    /* A record behind a wrong owner is dropped. */
     g_assert_cmpstr(heard.records->str, ==,
                     "z.example. 3600 IN A 192.0.2.3\n");
     dns_text_forget(&heard);

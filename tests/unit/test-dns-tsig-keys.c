@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files of TSIG keys: what is read, and what a wrong one is told */
+/* Files of TSIG keys, and the messages for wrong ones */
 #include <errno.h>
 #include <glib.h>
 #include <string.h>

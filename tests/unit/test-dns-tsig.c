@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TSIG against messages that dnspython signed, and what must be refused */
+/* TSIG: messages that dnspython signed, and messages that must be refused */
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static void test_server(void)
         g_assert_cmpint(tsig_sign_reply(&tsig, middle.octets, &middle.len,
                                         DNS_MSG_MAX, NOW), ==, 0);
 
-        /* What it signed as a stream, the client's side believes. */
+        /* The client accepts a stream that dnspython signed. */
         request = from_hex(g->request);
         g_assert_cmpint(tsig_sign_request(&tsig, the_key(keys), request.octets,
                                           &request.len, DNS_MSG_MAX, NOW),
@@ -158,7 +158,7 @@ static void test_stream(void)
         m = from_hex(g->stream[2]);
         g_assert_cmpint(verify_reply(&tsig, &m, true), ==, TSIG_GOOD);
 
-        /* The unsigned one is under the signature of the next one. */
+        /* The unsigned message is covered by the next signature. */
         tsig_free(&tsig);
         tsig = ask(keys, g);
         m = from_hex(g->stream[0]);
@@ -204,7 +204,7 @@ static void test_any_octet(void)
     size_t len = strlen(g->signed_request) / 2;
     Tsig tsig;
 
-    /* The ID may be changed by those who forward: the record has it. */
+    /* A forwarder may change the ID: the record has the original. */
     for (size_t i = 2; i < len; i++) {
         Message m = from_hex(g->signed_request);
 

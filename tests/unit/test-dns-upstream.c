@@ -21,7 +21,7 @@
 
 /*** Server ***/
 
-/* Replies of a server that is asked in vain, then of one that is not */
+/* Replies that let the next server be asked, then replies that do not */
 typedef enum Odd {
     ODD_NONE,
     ODD_EMPTY,              /* AA and RA clear, as all of these */
@@ -37,7 +37,7 @@ typedef enum Odd {
     ODD_BADVERS,            /* NOERROR in the header */
     ODD_CUT,                /* has fewer records than it says */
     ODD_SHAPE,              /* an A with the RDATA of AAAA */
-    ODD_REAL,               /* from here on there is no other server */
+    ODD_REAL,               /* from here on: no other server is asked */
     REAL_AA = ODD_REAL,     /* NODATA of an old authoritative server */
     REAL_RA,                /* and of a forwarder */
     REAL_SOA,
@@ -388,8 +388,9 @@ struct Client {
     int told[MAX_REQUESTS];     /* replies to each */
     void (*replied)(Client *c, uint64_t request);   /* may be NULL */
     /*
-     * A server is silent, and that is found out. Else who has not answered
-     * is a thread that has not had its turn: it gets the time.
+     * The test waits for the timeout of a silent server.  In other tests a
+     * server that has not answered is a thread that has not run yet: it gets
+     * the time.
      */
     bool by_the_clock;
     unsigned late;              /* times that nothing came meanwhile */
@@ -426,7 +427,7 @@ static Client *client_with(const DnsUpstreamOptions *options)
     return c;
 }
 
-/* Nothing is remembered, so that each question is one to the servers */
+/* Nothing is cached, so each question goes to the servers. */
 static Client *client_new(const DnsServer *servers, size_t count,
                           const struct in6_addr *bind6)
 {
@@ -497,7 +498,7 @@ static void ask(Client *c, const char *name)
     g_assert_cmpuint(c->request, ==, 77);
 }
 
-/* Until nothing is out any more */
+/* Run until nothing is under way. */
 static void drain(Client *c)
 {
     while (dns_upstream_timeout_ms(c->up) >= 0) {
@@ -505,7 +506,7 @@ static void drain(Client *c)
     }
 }
 
-/* How often each request from first on, count of them, was told */
+/* Check how often each request was answered: @count requests from @first on. */
 static void assert_told(Client *c, uint64_t first, size_t count, int times)
 {
     for (uint64_t i = first; i < first + count; i++) {
@@ -675,8 +676,9 @@ static bool was_asked(const Server *s)
 }
 
 /*
- * The first is dead, the second answers, and is asked first from then on: for a
- * second at least, so it takes a machine that is that fast.
+ * The first server is dead.  The second answers, and is asked first afterwards,
+ * for at least a second.  So the test needs a machine that is not slower than
+ * that.
  */
 static void test_second_server(void)
 {
@@ -684,7 +686,9 @@ static void test_second_server(void)
     DnsServer servers[] = { dead->addr, s->addr };
     bool in_time = false;
 
-    /* Deaf rather than dead: nobody reads, so that nothing comes back */
+    /*
+     * The server is silent, not unreachable: no process reads from its socket.
+     */
     close(dead->stop[1]);
     g_thread_join(dead->thread);
 
@@ -780,7 +784,7 @@ static bool ask_odd(Client *c, Server *b, const char *label, Odd odd)
     return g_atomic_int_get(&b->udp_queries) != before;
 }
 
-/* A server that cannot say is as one that refuses, over UDP and TCP. */
+/* Replies without an answer count as refusals, over UDP and TCP. */
 static void test_odd(void)
 {
     static const char * const labels[] = { "ok", "tc" };
@@ -805,7 +809,7 @@ static void test_odd(void)
     server_free(b);
 }
 
-/* If nobody can say, a refusal is told, and nothing that is not one. */
+/* If no server answers, a refusal is the outcome, if there was one. */
 static void test_all_odd(void)
 {
     Server *a = server_new(AF_INET), *b = server_new(AF_INET);
@@ -819,7 +823,7 @@ static void test_all_odd(void)
         g_assert_true(ask_odd(c, b, "ok", odd));
         g_assert_cmpint(c->status, ==, DNS_UPSTREAM_REFUSED);
         g_assert_cmpint(c->msg != NULL, ==, odd >= ODD_FORMERR);
-        /* The refusal of one is more than what a lame one says */
+        /* A refusal is preferred to the reply of a lame server. */
         g_atomic_int_set(&b->odd, ODD_REFUSED);
         g_assert_true(ask_odd(c, b, "more", odd));
         g_assert_cmpint(c->status, ==, DNS_UPSTREAM_REFUSED);
@@ -949,7 +953,7 @@ static void test_ad(void)
     server_free(s);
 }
 
-/* 0x41 and 0x61 are A and a, but not in a type */
+/* 0x41 and 0x61 are A and a, but not within a type. */
 static void test_not_shared(void)
 {
     Server *s = server_new(AF_INET);
@@ -994,7 +998,7 @@ static void test_shared_cancel(void)
     server_free(s);
 }
 
-/* A question that has no reply, and that nobody waits for; as send() */
+/* Send a question that is not answered, and cancel it.  Returns as send(). */
 static int put_out(Client *c, unsigned number)
 {
     g_autofree char *name = g_strdup_printf("silent.%u.example", number);
@@ -1010,7 +1014,7 @@ static int put_out(Client *c, unsigned number)
     return ret;
 }
 
-/* A guest cannot have any number of queries out. */
+/* The number of queries in flight is limited for a guest. */
 static void test_bounded(void)
 {
     Server *s = server_new(AF_INET);
@@ -1043,7 +1047,7 @@ static unsigned count_descriptors(void)
     return num;
 }
 
-/* However many are out, descriptors are few, and shared ones answer as well. */
+/* Descriptors are limited, and shared sockets work as well. */
 static void test_sockets(void)
 {
     Server *s = server_new(AF_INET);
@@ -1189,7 +1193,7 @@ static void test_cache_failure(void)
     server_free(s);
 }
 
-/* Entries and octets have bounds; who asks for what is true now gets that */
+/* Entries and octets are limited; fresh questions bypass the cache. */
 static void test_cache_bounds(void)
 {
     Server *s = server_new(AF_INET);
@@ -1223,7 +1227,7 @@ static void test_cache_bounds(void)
     server_free(s);
 }
 
-/* What all have left is out, and is joined again */
+/* An exchange that all requests have left is still in flight, and is joined. */
 static void test_left_and_joined(void)
 {
     Server *s = server_new(AF_INET);
@@ -1253,7 +1257,7 @@ static void test_left_and_joined(void)
     server_free(s);
 }
 
-/* Nor is another server asked for nobody */
+/* Without requests no other server is asked. */
 static void test_left_to_the_end(void)
 {
     Server *a = server_new(AF_INET), *b = server_new(AF_INET);
@@ -1304,7 +1308,7 @@ static void test_asked_in_reply(void)
     server_free(s);
 }
 
-/* Not all at a time; meanwhile things go on */
+/* Not all requests are told at once; meanwhile the loop continues. */
 static void test_told_by_and_by(void)
 {
     Server *s = server_new(AF_INET);
@@ -1400,7 +1404,7 @@ static void test_free_shared(void)
     server_free(s);
 }
 
-/* Anything at any time: each request has one reply, or none if cancelled */
+/* Random operations: each request has one reply, or none if cancelled. */
 static bool is_out[MAX_REQUESTS];
 
 static void anything(Client *c)

@@ -140,7 +140,7 @@ static void expect_records(const Bed *bed, const char *expected)
     g_assert_cmpstr(found->str, ==, expected);
 }
 
-/* AD is of what is secure, and of nothing else, in either mode. */
+/* AD is set for secure replies only, in both modes. */
 static void test_ad(void)
 {
     static const struct {
@@ -166,7 +166,7 @@ static void test_ad(void)
     }
 }
 
-/* Signatures and proofs are for DO, and for who asks for them by type. */
+/* Signatures and proofs are for DO, and for queries for these types. */
 static void test_do(void)
 {
     static const struct {
@@ -197,7 +197,7 @@ static void test_do(void)
     }
 }
 
-/* Names that pointed at what is left out are whole. */
+/* Names that pointed into removed records are uncompressed. */
 static void test_names(void)
 {
     static const struct {

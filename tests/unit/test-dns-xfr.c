@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Transfers from one store into another */
+/* Transfers from one store to another */
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void test_axfr_signed_many(void)
     xfr_pair_free(&p);
 }
 
-/* The zone changes while it is sent: what is sent does not. */
+/* The zone changes during the transfer; the transfer does not. */
 static XfrPair *changing;
 
 static void change_primary(unsigned number, uint8_t *msg, size_t *len)
@@ -308,7 +308,7 @@ static void test_soa(void)
     /* RFC 1982: it has gone around. */
     g_assert_cmpint(ask_soa(4294967295, 1, DNS_FLAG_AA), ==, DNS_XFR_NEWER);
     g_assert_cmpint(ask_soa(1, 4294967295, DNS_FLAG_AA), ==, DNS_XFR_OLDER);
-    /* A server without authority, or without the zone, has no say. */
+    /* A server without authority, or without the zone, is not trusted. */
     g_assert_cmpint(ask_soa(5, 6, 0), ==, DNS_XFR_FAILED);
     g_assert_cmpint(ask_soa(5, 0, DNS_FLAG_AA), ==, DNS_XFR_FAILED);
     g_assert_cmpint(ask_soa(5, 6, DNS_FLAG_AA | DNS_RCODE_REFUSED), ==,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys of TSIG and zones that change: what each wrong value is told */
+/* TSIG keys and zones that change: the messages for wrong values */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>

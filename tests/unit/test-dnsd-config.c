@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The configuration: what each wrong line is told, and what right ones mean */
+/*
+ * The configuration: the messages for wrong lines, and the values of right ones
+ */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -161,7 +163,7 @@ static void test_wrong(void)
     }
 }
 
-/* All that is wrong is told at once, as far as there is room. */
+/* All errors are reported at once, as far as they fit. */
 static void test_many(void)
 {
     g_autoptr(GString) text = g_string_new("server:\n");
@@ -252,7 +254,7 @@ static void test_access(void)
     dnsd_config_free(c);
 }
 
-/* Primaries, and who may notify: by default these, from any port */
+/* Primaries, and who may notify: by default the primaries, from any port */
 static void test_primaries(void)
 {
     DnsdConfig *c = read_right(

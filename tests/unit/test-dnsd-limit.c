@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Response rate limits: who is limited with whom, how far, and for how long */
+/* Response rate limits: shared accounts, limits, and recovery */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void test_rate(void)
     g_assert_cmpuint(sent(limit, &a, 100, 5000), ==, 10);
     g_assert_cmpuint(sent(limit, &a, 100, 5100), ==, 1);
     g_assert_cmpuint(sent(limit, &a, 100, 5500), ==, 4);
-    /* What was not used is not saved beyond a second. */
+    /* Unused allowance is kept for one second at most. */
     g_assert_cmpuint(sent(limit, &a, 100, 500000), ==, 10);
     dnsd_limit_free(limit);
 }
@@ -88,7 +88,7 @@ static void test_slip(void)
     dnsd_limit_free(limit);
 }
 
-/* A flood from a million networks does not free one that is over its limit. */
+/* A flood from a million networks does not reset an account over its limit. */
 static void test_flood(void)
 {
     DnsdLimit *limit = limit_of(100, 0);

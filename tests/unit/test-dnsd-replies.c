@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Answers that a worker keeps: which question gets which, and for how long */
+/* Answers that a worker keeps: for which question, and for how long */
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static void test_length(void)
     dnsd_replies_free(f.replies);
 }
 
-/* Those that are asked for stay, whatever is asked once. */
+/* Answers in use stay, whatever is asked only once. */
 static void test_flood(void)
 {
     Fixture f = { .replies = dnsd_replies_new(key) };

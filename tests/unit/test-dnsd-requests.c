@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests on their way to another thread: all arrive, or come back */
+/* Requests to another thread: all arrive, or come back */
 #include <glib.h>
 #include <poll.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static unsigned take_from(DnsdRequests *requests, unsigned first)
     return count;
 }
 
-/* A chain is behind what is there, and who has been woken is not again. */
+/* A chain is appended, and an awake reader is not woken again. */
 static void test_chain(void)
 {
     DnsdRequests requests;
@@ -71,7 +71,7 @@ static void test_chain(void)
     dnsd_requests_destroy(&requests);
 }
 
-/* Those that are too many are the caller's again, the youngest. */
+/* Requests beyond the limit come back: the youngest. */
 static void test_bounds(void)
 {
     DnsdRequests requests;
@@ -102,7 +102,7 @@ static void *put_batches(void *opaque)
     return NULL;
 }
 
-/* Threads fill it while another empties it; nothing is lost or left asleep. */
+/* Threads fill the queue while another empties it: nothing is lost. */
 static void test_threads(void)
 {
     GThread *putter[PUTTERS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The resolver's answers as replies: to whom they go, with which records */
+/* The resolver's answers as replies: for which clients, with which records */
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,7 +297,7 @@ static void test_long(void)
     end(f);
 }
 
-/* No cut of a message, and no other question's, is taken for an answer. */
+/* A truncated message, or one for another question, is not accepted. */
 static void test_malformed(void)
 {
     DnsQuestion question = question_of("nothing.a.example", DNS_TYPE_A);

@@ -55,7 +55,7 @@ static GByteArray *messages(unsigned count, size_t len)
     return all;
 }
 
-/* Each message comes out once and in order, whatever the pieces. */
+/* Each message is returned once and in order, whatever the pieces. */
 static void check_pieces(size_t piece, size_t len, unsigned count)
 {
     g_autoptr(GByteArray) all = messages(count, len);

@@ -268,7 +268,7 @@ static void test_refused(void)
     g_assert_cmpint(zone_try("example", sig_of_nothing, 2), ==, -EINVAL);
 }
 
-/* Every octet of the file is covered: whichever changes, it is noticed. */
+/* Every octet of the file is covered by a checksum. */
 static void test_damage(void)
 {
     ZoneMade made = zone_make("example", lines, G_N_ELEMENTS(lines));
@@ -317,7 +317,7 @@ static void test_damage_stops(void)
     g_free(made.file);
 }
 
-/* Whichever page is damaged, a name is found rightly or not at all. */
+/* Whichever page is damaged, a look-up is right or fails. */
 static void test_damage_misleads_nobody(void)
 {
     enum { STEP = 61 };         /* octets; no divisor of a page */

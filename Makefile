@@ -39,7 +39,7 @@ export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
 FULL := build/qemu
 LEAN := build/qemu-lean
 ASAN := build/qemu-asan
-BPF  := control/vmmnet/hostvlan/hostvlan.bpf.o
+BPF  := control/vmmnet/hostvlan/bpf/hostvlan.bpf.o
 
 configured := $(if $(wildcard $(FULL)/build.ninja),full) \
               $(if $(wildcard $(LEAN)/build.ninja),lean)
@@ -65,7 +65,7 @@ asan: $(ASAN)/build.ninja
 
 bpf: $(BPF)
 
-# Where vmmnet.hostvlan.twin looks for it; the same for all little-endian hosts.
+# Where vmmnet.hostvlan.bpf.twin looks for it; the same for all little-endian hosts.
 $(BPF): $(addprefix net/hostvlan/,bpf/hostvlan.bpf.c bpf/twin.h forged.h group.h headers.h offers.h) include/vmmnet/hostvlan.h
 	@command -v clang >/dev/null || \
 	    { echo "clang is not installed: run 'make deps' or install the package clang." >&2; exit 1; }

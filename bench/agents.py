@@ -20,8 +20,8 @@ from dataclasses import replace
 from vmmnet.etcd.client import Client, Watch, Watched
 from vmmnet.etcd.errors import EtcdError
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan.etcdkeys import ASSIGNED, Keys, Kind, Topic
-from vmmnet.hostvlan.lnid import GLOBAL
+from vmmnet.hostvlan.etcd.keys import ASSIGNED, Keys, Kind, Topic
+from vmmnet.hostvlan.table.lnid import GLOBAL
 from vmmnet.testbed import wait
 
 from .datacentre import Datacentre

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vmmnet.hostvlan.entry import Entry
+from vmmnet.hostvlan.table.entry import Entry
 
 VMS_OF_HOST, VMS_OF_TENANT = 128, 64
 #: MACs in the table of each host.

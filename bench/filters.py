@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import twin
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import wait
 from vmmnet.testbed.net import Interface, Namespace
 

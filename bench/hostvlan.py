@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from vmmnet.hostvlan import twin
+from vmmnet.hostvlan.bpf import twin
 from vmmnet.testbed import net, scratch, tools
 
 from . import commandline, filters, hostvlan_report, loads, lookup, measure, ports, tenants

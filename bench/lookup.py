@@ -17,9 +17,9 @@ import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vmmnet.hostvlan import bpf, mirror, twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.bpf import bpf, mirror, twin
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import paths as tree
 from vmmnet.testbed import tools
 

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.qmp import Qmp
 from vmmnet.testbed import wait
 from vmmnet.testbed.guest import Guest

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from vmmnet import VERSION
 from vmmnet.cvsw import command as cvsw
 from vmmnet.guestimage import command as guestimage
-from vmmnet.hostvlan import command as hostvlan
-from vmmnet.hostvlan import completion, output
-from vmmnet.hostvlan.options import Parser, Status
+from vmmnet.hostvlan.command import completion, output
+from vmmnet.hostvlan.command import main as hostvlan
+from vmmnet.hostvlan.command.options import Parser, Status
 from vmmnet.libvirt import command as libvirt
 
 # What the shell's completion calls; no word of users.

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import snooping, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Network

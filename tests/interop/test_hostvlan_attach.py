@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import bpf, check, layout, mirror, nic, twin
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table, TableDamaged
-from vmmnet.hostvlan.twin import Synced
+from vmmnet.hostvlan.bpf import bpf, mirror, nic, twin
+from vmmnet.hostvlan.bpf.twin import Synced
+from vmmnet.hostvlan.command import check
+from vmmnet.hostvlan.table import layout
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.testbed import bridged, ebpf, paths, tools, wait
 from vmmnet.testbed.bridged import Bed, Port, until
 from vmmnet.testbed.net import Namespace, Network
@@ -458,7 +460,7 @@ ATTACH = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from vmmnet.hostvlan import twin
+from vmmnet.hostvlan.bpf import twin
 os.setuid(int(sys.argv[5]))
 twin.attach(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
 """
@@ -540,7 +542,7 @@ def test_a_change_from_where_interfaces_are_hidden(host: Bed) -> None:
     a = host.veth("a")
     host.put(a.mac, 1)
     program = "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]);"
-    program += "from vmmnet.hostvlan import twin; print(twin.sync(Path(sys.argv[2])).name)"
+    program += "from vmmnet.hostvlan.bpf import twin; print(twin.sync(Path(sys.argv[2])).name)"
     words = [sys.executable, "-c", program, str(paths.ROOT / "control"), str(host.table)]
     assert host.space.run(words).stdout == "NOBODY\n"
     host.attach(a)

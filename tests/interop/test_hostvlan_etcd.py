@@ -26,13 +26,14 @@ import pytest
 from vmmnet.__main__ import main
 from vmmnet.etcd.errors import Denied
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import metrics, twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcdkeys import Keys
-from vmmnet.hostvlan.etcdstore import EtcdStore
-from vmmnet.hostvlan.store import add_store_options
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.etcd.keys import Keys
+from vmmnet.hostvlan.etcd.store import EtcdStore
+from vmmnet.hostvlan.host import metrics
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.store import add_store_options
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import certificates, ebpf, process, tools, wait
 from vmmnet.testbed import etcd as testbed
 from vmmnet.testbed.etcd import PORT, Etcd

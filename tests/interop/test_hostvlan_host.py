@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import check, twin
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.ports import Port as NamedPort
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.command import check
+from vmmnet.hostvlan.host.ports import Port as NamedPort
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import bridged, ebpf, wait
 from vmmnet.testbed.bridged import BROADCAST, Bed, Port, until
 from vmmnet.testbed.net import Network

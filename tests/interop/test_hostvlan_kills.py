@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import conditions, ebpf, paths, tools
 from vmmnet.testbed.net import Network
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import bridged, ebpf
 from vmmnet.testbed.bridged import Bed, Port
 from vmmnet.testbed.net import Network

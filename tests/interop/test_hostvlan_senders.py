@@ -17,10 +17,10 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import bridged, ebpf
 from vmmnet.testbed.bridged import Bed, Port, said
 from vmmnet.testbed.net import Network

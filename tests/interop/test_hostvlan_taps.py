@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import twin
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import bridged, ebpf
 from vmmnet.testbed.bridged import Bed, PacketWire, Port, TapWire, until
 from vmmnet.testbed.net import Interface, Network

@@ -16,10 +16,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import libvirt_session, paths, tools, wait
 from vmmnet.testbed.agent import Channel
 from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab

@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 from lxml import etree
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import document, names
 from vmmnet.libvirt.expand import drift, expand
 from vmmnet.testbed import commandline, libvirt_session, paths

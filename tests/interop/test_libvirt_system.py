@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
-from vmmnet.hostvlan import hostports
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.host import hostports
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import expand
 from vmmnet.testbed import domain, qemu, tools, wait
 from vmmnet.testbed.libvirtd import BUILD, GUESTS, GUESTS_FOLDER, Host, built

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.qmp import Qmp, QmpError
 from vmmnet.testbed import qemu, scratch, vhost_user, wait
 from vmmnet.testbed.guest import Guest, Job

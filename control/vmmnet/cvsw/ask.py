@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan import options, output
-from vmmnet.hostvlan.options import Parser, Refused, Status
+from vmmnet.hostvlan.command import options, output
+from vmmnet.hostvlan.command.options import Parser, Refused, Status
 
 from . import client, daemon
 from .client import Client

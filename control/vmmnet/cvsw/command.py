@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from vmmnet.hostvlan import options
-from vmmnet.hostvlan.options import Parser, Refused, Status
+from vmmnet.hostvlan.command import options
+from vmmnet.hostvlan.command.options import Parser, Refused, Status
 
 from . import ask, daemon, events
 from .client import DEFAULT, VARIABLE

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
-from vmmnet.hostvlan import hostname
-from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError, typed
+from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError, typed
+from vmmnet.hostvlan.etcd import hostname
 
 from . import client
 

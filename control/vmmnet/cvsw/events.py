@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from vmmnet.hostvlan import options, output
-from vmmnet.hostvlan.options import Parser, Status
+from vmmnet.hostvlan.command import options, output
+from vmmnet.hostvlan.command.options import Parser, Status
 
 from . import daemon
 from .ask import complete_nics

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from vmmnet.hostvlan import options
-from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError, typed
+from vmmnet.hostvlan.command import options
+from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError, typed
 from vmmnet.libvirt import values
 
 from . import domain, make, recipe

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from vmmnet.hostvlan.options import Refused
+from vmmnet.hostvlan.command.options import Refused
 
 #: Program -> Debian's package.
 PACKAGES = {

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan import options
-from vmmnet.hostvlan.completion import FILES
-from vmmnet.hostvlan.options import Parser, Refused, Status, UsageError
+from vmmnet.hostvlan.command import options
+from vmmnet.hostvlan.command.completion import FILES
+from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError
 
 _BRIEF = "networks of libvirt's domains, from one element in their XML"
 _TEXT = f"""\

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from vmmnet.hostvlan import output
+from vmmnet.hostvlan.command import output
 
 from . import names
 from .model import Net

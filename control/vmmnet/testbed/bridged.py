@@ -22,10 +22,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, Self
 
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 
 from . import wait
 from .net import Interface, Namespace, Network

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vmmnet.hostvlan import twin
+from vmmnet.hostvlan.bpf import twin
 
 from . import paths, programs, tools
 from .lock import locked

@@ -21,10 +21,10 @@ from typing import Any, Self
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from vmmnet.hostvlan import hostports
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.host import hostports
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import expand, names
 
 from . import hostd, qemu, tools, wait

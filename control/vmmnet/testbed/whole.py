@@ -22,10 +22,10 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from vmmnet.hostvlan import lnid
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.table import lnid
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 
 from . import cvsw, domain, mobility, paths, peers
 from .agent import Channel

@@ -2,7 +2,7 @@
 /*
  * The interface between the eBPF twin of HostVLAN and its loaders
  *
- * hostvlan.bpf.c defines the maps; control/vmmnet/hostvlan/twin.py and the
+ * hostvlan.bpf.c defines the maps; control/vmmnet/hostvlan/bpf/twin.py and the
  * agreement test fill and read them.
  */
 #ifndef NET_HOSTVLAN_BPF_TWIN_H

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vmmnet.__main__ import main as vmmnet
-from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import bridged, wait
 from vmmnet.testbed.guest import Guest, Job
 from vmmnet.testbed.net import Interface, Namespace, Network

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan import mac as macs
-from vmmnet.hostvlan import twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcdstore import EtcdStore
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.etcd.store import EtcdStore
+from vmmnet.hostvlan.table import mac as macs
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import bridged, process, wait
 from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.testbed.net import Interface, Namespace, Network

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from vmmnet.hostvlan import lnid
-from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.table import lnid
+from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import process, wait
 
 from . import policy

@@ -14,8 +14,8 @@ import threading
 
 from vmmnet.etcd.errors import StoreError
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcdstore import EtcdStore
+from vmmnet.hostvlan.etcd.store import EtcdStore
+from vmmnet.hostvlan.table.entry import Entry
 
 from .policy import a_change
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.cvsw.plan import command
-from vmmnet.hostvlan.options import Parser, Refused
+from vmmnet.hostvlan.command.options import Parser, Refused
 from vmmnet.testbed import cvsw_plans
 
 Run = Callable[..., tuple[int, str]]

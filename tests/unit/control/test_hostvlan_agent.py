@@ -16,12 +16,14 @@ import pytest
 from vmmnet.etcd.client import Age, Event, KeyValue, Range, Told, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan import etcdagent, etcdword, twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcdagent import Agent, Settings
-from vmmnet.hostvlan.etcdkeys import FORMAT, Keys, encode_ready, write
-from vmmnet.hostvlan.etcdword import Word
-from vmmnet.hostvlan.table import Table, TableError
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.etcd import word as etcdword
+from vmmnet.hostvlan.etcd.keys import FORMAT, Keys, encode_ready, write
+from vmmnet.hostvlan.etcd.word import Word
+from vmmnet.hostvlan.host import agent as etcdagent
+from vmmnet.hostvlan.host.agent import Agent, Settings
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table, TableError
 from vmmnet.testbed import wait
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003

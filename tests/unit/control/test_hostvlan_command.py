@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan import layout
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.table import layout
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import paths
 from vmmnet.testbed.commandline import Command
 

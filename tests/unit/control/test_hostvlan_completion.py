@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import paths
 
 CONTROL = paths.ROOT / "control"

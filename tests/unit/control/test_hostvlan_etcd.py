@@ -23,18 +23,11 @@ import pytest
 from vmmnet.etcd.client import Age, Client, Event, KeyValue, Range, Watched
 from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan import (
-    etcdhosts,
-    etcdword,
-    hostname,
-    hostports,
-    metrics,
-    portmetrics,
-    ports,
-    twin,
-)
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcdkeys import (
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.etcd import hostname
+from vmmnet.hostvlan.etcd import hosts as etcdhosts
+from vmmnet.hostvlan.etcd import word as etcdword
+from vmmnet.hostvlan.etcd.keys import (
     ALL,
     ASSIGNED,
     BadValue,
@@ -49,9 +42,11 @@ from vmmnet.hostvlan.etcdkeys import (
     mac_of,
     write,
 )
-from vmmnet.hostvlan.etcdmirror import Mirror
-from vmmnet.hostvlan.etcdstore import EtcdStore
-from vmmnet.hostvlan.etcdword import Word
+from vmmnet.hostvlan.etcd.mirror import Mirror
+from vmmnet.hostvlan.etcd.store import EtcdStore
+from vmmnet.hostvlan.etcd.word import Word
+from vmmnet.hostvlan.host import hostports, metrics, portmetrics, ports
+from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.testbed import wait
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import inotify
-from vmmnet.hostvlan.hostports import Ports, PortsFolder
+from vmmnet import inotify
+from vmmnet.hostvlan.host.hostports import Ports, PortsFolder
 from vmmnet.testbed import wait
 
 MAC_A, MAC_B = 0x525400000001, 0x525400000002

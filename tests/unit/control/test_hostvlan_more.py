@@ -9,10 +9,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import layout, verify
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.etcdkeys import BadValue, decode, encode
-from vmmnet.hostvlan.table import Table, TableDamaged
+from vmmnet.hostvlan.etcd.keys import BadValue, decode, encode
+from vmmnet.hostvlan.table import layout, verify
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.testbed.commandline import Command
 
 A, B, V = "52:54:00:00:00:01", "52:54:00:00:00:02", "00:00:5e:00:01:0a"

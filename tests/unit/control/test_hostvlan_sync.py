@@ -11,10 +11,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan import twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table, TableError, TableUnsettled
-from vmmnet.hostvlan.twin import Synced, TwinError
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.bpf.twin import Synced, TwinError
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table, TableError, TableUnsettled
 from vmmnet.testbed.commandline import Command
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"

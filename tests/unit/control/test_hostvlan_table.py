@@ -19,10 +19,10 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan import layout, verify, writer
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.filestore import FileStore
-from vmmnet.hostvlan.table import Table, TableDamaged, TableError, TableMissing
+from vmmnet.hostvlan.table import layout, verify, writer
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.filestore import FileStore
+from vmmnet.hostvlan.table.table import Table, TableDamaged, TableError, TableMissing
 from vmmnet.testbed import paths
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import vmmnet
 from vmmnet.etcd.client import Watch
-from vmmnet.hostvlan import nic, options, roles, twin
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.table import Table
+from vmmnet.hostvlan.bpf import nic, twin
+from vmmnet.hostvlan.command import options, roles
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import paths
 from vmmnet.testbed.commandline import Command
 from vmmnet.testbed.commandline import run as run_here
@@ -144,7 +145,7 @@ def test_no_room_and_a_change_in_place(table: Path) -> None:
 def test_no_room_for_a_password(tmp_path: Path) -> None:
     """No empty file is left, which would be a password."""
     code = (
-        "from pathlib import Path; from vmmnet.hostvlan import options, roles\n"
+        "from pathlib import Path; from vmmnet.hostvlan.command import options, roles\n"
         "try: roles.password_in(Path('new'))\n"
         "except options.Refused as error: print(error)"
     )

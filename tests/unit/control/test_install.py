@@ -26,8 +26,8 @@ assert want_os_ken < set(names)
 for name in set(names) - want_os_ken:
     if not name.endswith("__main__"):
         __import__(name)
-assert "vmmnet.hostvlan.etcdagent" in names and "vmmnet.testbed" not in names
-assert sys.modules["vmmnet.hostvlan.twin"].OBJECT.is_file()
+assert "vmmnet.hostvlan.host.agent" in names and "vmmnet.testbed" not in names
+assert sys.modules["vmmnet.hostvlan.bpf.twin"].OBJECT.is_file()
 assert {"dkms.conf", "device.c"} < set(sys.modules["vmmnet.guestimage.module"].sources())
 """
 

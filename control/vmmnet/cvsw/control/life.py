@@ -8,7 +8,8 @@ import contextlib
 import signal
 from collections.abc import Iterator
 
-from ...hostvlan import systemd
+from vmmnet import systemd
+
 from . import api
 from .controller import Controller, Options
 from .say import say

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan import exchange, mac, options, output
-from vmmnet.hostvlan.entry import Entry
-from vmmnet.hostvlan.options import Parser, Refused, Status
+from vmmnet.hostvlan.command import options, output
+from vmmnet.hostvlan.command.options import Parser, Refused, Status
+from vmmnet.hostvlan.table import exchange, mac
+from vmmnet.hostvlan.table.entry import Entry
 
 from . import flows, values
 from .model import Address, Nic, Plan, Station, Tenant

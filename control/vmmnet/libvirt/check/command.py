@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vmmnet.hostvlan import output
-from vmmnet.hostvlan.options import Refused, Status
+from vmmnet.hostvlan.command import output
+from vmmnet.hostvlan.command.options import Refused, Status
 
 from .. import connect, document, handoff
 from ..expand.qemu import ours

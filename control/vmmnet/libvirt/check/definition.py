@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from vmmnet.hostvlan import filestore
+from vmmnet.hostvlan.table import filestore
 
 from .. import names
 from ..element import BadElement, Net

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan import mac, twin
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table import mac
 
 from ..host import account, address6, conf, hostd, secrets
 from . import apparmor

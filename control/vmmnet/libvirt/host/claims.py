@@ -73,7 +73,7 @@ class Claims:
 
     @property
     def ports(self) -> Path:
-        """The file with its MACs; vmmnet.hostvlan.hostports tells the form."""
+        """The file with its MACs; vmmnet.hostvlan.host.hostports tells the form."""
         # Names with a dot first are not read there.
         fits = re.fullmatch(r"[^./][^/]*", self.name)
         return self.run / "ports" / (self.name if fits else self.uuid)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.hostvlan import mac as macs
+from vmmnet.hostvlan.table import mac as macs
 
 PATH = Path("/etc/vmmnet/host.conf")
 #: Stands for any uplink, or NIC, that has no line of its own.

@@ -1,0 +1,826 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""HostVLAN on an interface of the host, in eBPF: attach, detach, status, sync.
+
+For the frames that QEMU never sees: vhost-net taps, macvtap, veth of
+containers, and those of the host's own network stack, by its bridge.
+net/hostvlan/bpf takes the verdicts; make bpf compiles it to hostvlan.bpf.o
+beside this file.
+
+Theory of operation
+===================
+
+All state is in the kernel, and named in bpffs, so that it outlives whoever
+made it:
+
+    /sys/fs/bpf/vmmnet/TABLE/tables         the table's copy (see ``mirror``)
+                            /path           where its file is
+                            /NETNS-IFINDEX/port, counters
+                                          /xdp            a link
+                                          /send, receive  programs of tc
+
+TABLE is a hash of the file's path, NETNS the network namespace's cookie.  A
+link in bpffs keeps its program on the interface, a filter of tc does so by
+itself.  The folder /sys/fs/bpf/vmmnet is locked by who changes anything in
+it, the copy of a table included.
+
+attach() on what is attached puts new programs into the link and the filters
+that are there, so that an upgrade leaves no gap.  Who is killed in it leaves
+something that attach() completes and detach() removes.  What belonged to an
+interface that is gone is removed by the next attach() or sync().
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import enum
+import errno
+import fcntl
+import hashlib
+import logging
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..table import layout
+from ..table import mac as macs
+from ..table.table import Table, TableError
+from . import bpf, mirror, nic
+
+BPFFS = Path("/sys/fs/bpf")
+ROOT = BPFFS / "vmmnet"
+OBJECT = Path(__file__).with_name("hostvlan.bpf.o")
+
+#: Of counters, in the order of enum hostvlan_reason.
+REASONS = (
+    "passed",
+    "spoofed",
+    "unknown-source",
+    "other-tenant",
+    "forged-address",
+    "malformed",
+    "no-table",
+    "no-port",
+    "damaged",
+    "l2-control",
+    "multicast-query",
+    "ra-guard",
+    "dhcp-guard",
+)
+
+#: Where what is sent is judged: see attach().
+Sending = Literal["xdp", "tc"]
+Verdict = Literal["send", "receive"]
+
+_BPF_FS_MAGIC = 0xCAFE4A11
+# Ahead of other people's filters, with a number that nobody else takes.
+_PRIORITY, _HANDLE = 1, 0x484C414E
+
+# struct hostvlan_port, and its flags.
+_PORT = struct.Struct("=QQII16s")
+_SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL, _CHECK_SENDER = 1, 2, 4, 8, 16
+_RA_GUARD, _DHCP_GUARD = 32, 64
+_COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
+_PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
+
+_log = logging.getLogger(__name__)
+
+
+class TwinError(RuntimeError):
+    """What was asked for cannot be done; the message names what, and says what to do."""
+
+
+class Synced(enum.Enum):
+    """What sync() found to do; the value is a word for people."""
+
+    NOBODY = "no interface goes by it"
+    UNCHANGED = "interfaces go by it already"
+    CHANGED = "interfaces go by it; one MAC address was changed for them"
+    REPLACED = "interfaces go by it; it was copied for them as a whole"
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A place in the kernel where a program of ours judges frames."""
+
+    #: "xdp", "tc ingress" or "tc egress" of the interface.
+    place: str
+    #: Whose frames: "send" is what the VM or container sends, "receive" what it gets.
+    verdict: Verdict
+    #: Whether it is there; None: cannot be seen from this network namespace.
+    present: bool | None
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """One interface with HostVLAN on it."""
+
+    interface: str
+    ifindex: int
+    #: The network namespace's cookie, and whether it is that of this process.
+    netns: int
+    here: bool
+    #: The MAC address of the VM or container behind the interface, as in ``mac``.
+    mac: int
+    #: Whether it may send layer 2 control protocols.
+    l2_control: bool
+    #: Whether the senders in its ARP, neighbour discovery and IP are checked.
+    check_sender: bool
+    #: Whether it may send router advertisements, and to clients of DHCP, only if the
+    #: table says so.
+    ra_guard: bool
+    dhcp_guard: bool
+    table: Path
+    #: Of the copy of the table that is in force; the file says its own.
+    generation: int
+    hooks: tuple[Hook, ...]
+    #: What the VM or container sent, and what came for it: frames by reason.
+    send: Mapping[str, int]
+    receive: Mapping[str, int]
+
+    @property
+    def whole(self) -> bool:
+        """Whether no hook is missing, as far as can be seen from here."""
+        return all(hook.present is not False for hook in self.hooks)
+
+    def as_json(self) -> dict[str, object]:
+        """For --json: names, numbers and lists; the MAC address is spelled."""
+        return {
+            "interface": self.interface,
+            "ifindex": self.ifindex,
+            "netns": self.netns,
+            "here": self.here,
+            "mac": macs.text(self.mac),
+            "l2-control": self.l2_control,
+            "check-sender": self.check_sender,
+            "ra-guard": self.ra_guard,
+            "dhcp-guard": self.dhcp_guard,
+            "table": str(self.table),
+            "generation": self.generation,
+            "hooks": [vars(hook) for hook in self.hooks],
+            "send": dict(self.send),
+            "receive": dict(self.receive),
+        }
+
+
+def attach(
+    interface: str,
+    mac: int | None,
+    table: Path,
+    *,
+    sending: Sending = "xdp",
+    l2_control: bool = False,
+    check_sender: bool = False,
+    ra_guard: bool = False,
+    dhcp_guard: bool = False,
+) -> Attachment:
+    """Let nothing pass an interface but what the table allows.
+
+    ``interface`` is one of this process's network namespace.  ``mac`` is the
+    address of who is behind it (None: a macvtap's or a bridge's own).  Behind
+    a bridge is the host.  With ``l2_control`` switches are spoken to: STP,
+    LLDP, LACP, CDP and so on may be sent.  With ``check_sender`` what is sent
+    must be its own also as ARP, neighbour discovery and IP say it.  With ``ra_guard``
+    and ``dhcp_guard`` it sends router advertisements, and to clients of DHCP, only if the
+    table says that it may.  On who is attached
+    already, with the same arguments, it loads the programs anew, mends what is
+    missing and keeps the counters; no frame passes unjudged meanwhile.
+
+    With ``sending`` "xdp" frames are judged before anybody reads them, Open
+    vSwitch in user space too; "tc" is cheaper for large frames, and enough
+    where the interface is a port of a Linux bridge.  A macvtap and a bridge have
+    only "tc".
+
+    Raises TwinError; nothing is attached then that was not before.
+    """
+    device = _device(interface)
+    options = {
+        _L2_CONTROL: l2_control,
+        _CHECK_SENDER: check_sender,
+        _RA_GUARD: ra_guard,
+        _DHCP_GUARD: dhcp_guard,
+    }
+    flags = sum(flag for flag, on in options.items() if on)
+    wanted = _wanted(device, mac, sending, flags)
+    with _translated(f"attaching to {interface}"), _locked(create=True):
+        _forget_gone()
+        port = _known(device.index, nic.namespace())
+        if port is None:
+            port = _Port(_folder(table) / f"{wanted.netns}-{wanted.ifindex}", wanted)
+            with _opened(table) as opened:
+                try:
+                    _put_on(port, opened)
+                except BaseException:
+                    _take_off(port)
+                    raise
+        else:
+            _refuse_other(port, wanted, table)
+            with _opened(table) as opened:
+                _put_on(port, opened)
+        return _attachment(port)
+
+
+def detach(interface: str) -> None:
+    """Take HostVLAN off an interface, of which everything passes then.
+
+    Also of one that is gone.  Raises TwinError if it is not attached.
+    """
+    with _translated(f"detaching from {interface}"), _locked():
+        here = nic.namespace()
+        found = [port for port in _ports() if port.name == interface]
+        ours = [port for port in found if port.told.netns == here]
+        if not ours:
+            where = ", but one of this name in another network namespace is" if found else ""
+            raise TwinError(f"{interface} is not attached{where}: see 'vmmnet hostvlan status'")
+        for port in ours:
+            _take_off(port)
+        _forget_gone()
+
+
+def status(interface: str | None = None, table: Path | None = None) -> list[Attachment]:
+    """What is attached: all, or what has this name, or this table.
+
+    Raises TwinError if ``interface`` is given and not attached.
+    """
+    with _translated("looking at what is attached"), _locked():
+        folder = _folder(table) if table is not None else None
+        found = [
+            _attachment(port)
+            for port in _ports()
+            if (folder is None or port.folder.parent == folder) and interface in (None, port.name)
+        ]
+    if interface is not None and not found:
+        raise TwinError(f"{interface} is not attached: 'vmmnet hostvlan status' lists what is")
+    return sorted(found, key=lambda each: (not each.here, each.netns, each.interface))
+
+
+def sync(table: Path, *, check: bool = True) -> Synced:
+    """Copy to the kernel what has changed in a table's file.
+
+    When it returns, every frame is judged by the file as it was when it was
+    called, or later.  To be called after each change.  ``check=False`` is for
+    who has checked or written the file: only its header is looked at, and
+    what changed.  To check a million MACs takes twenty times as long as to
+    copy them.
+    Raises TwinError if the file is not there or damaged; the last good copy
+    stays in force.
+    """
+    with _translated(f"copying {table} to the kernel"), _locked():
+        _forget_gone()
+        pin = _folder(table) / "tables"
+        if not pin.exists():
+            _refuse_hidden(table)
+            return Synced.NOBODY
+        try:
+            with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
+                if older := _older_programs(pin.parent, opened):
+                    raise TwinError(f"{older}; the last good copy of it stays in force")
+                done = mirror.copy(tables, opened, check=check)
+        except (TableError, mirror.Unsteady) as error:
+            raise TwinError(f"{error}; the last good copy of it stays in force") from error
+    return {None: Synced.UNCHANGED, True: Synced.CHANGED, False: Synced.REPLACED}[done]
+
+
+def is_synced(table: Path) -> bool:
+    """Whether all frames are judged by the file as it is: sync() has nothing to do.
+
+    Raises TwinError if the file is not there or its header is damaged.
+    """
+    with _translated(f"comparing {table} with the kernel's copy"), _locked():
+        pin = _folder(table) / "tables"
+        if not pin.exists():
+            return True
+        with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
+            return mirror.is_copied(tables, opened)
+
+
+# What was asked for.
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What ``port`` holds: struct hostvlan_port."""
+
+    mac: int
+    netns: int
+    ifindex: int
+    flags: int
+    interface: str
+
+    @classmethod
+    def unpack(cls, octets: bytes) -> _Told:
+        mac, netns, ifindex, flags, interface = _PORT.unpack(octets)
+        return cls(mac, netns, ifindex, flags, interface.split(b"\0")[0].decode())
+
+    def pack(self) -> bytes:
+        name = self.interface.encode()
+        return _PORT.pack(self.mac, self.netns, self.ifindex, self.flags, name)
+
+    @property
+    def sending(self) -> Sending:
+        return "tc" if self.flags & (_SEND_TC | _REVERSED) else "xdp"
+
+    @property
+    def l2_control(self) -> bool:
+        return bool(self.flags & _L2_CONTROL)
+
+    @property
+    def check_sender(self) -> bool:
+        return bool(self.flags & _CHECK_SENDER)
+
+    @property
+    def ra_guard(self) -> bool:
+        return bool(self.flags & _RA_GUARD)
+
+    @property
+    def dhcp_guard(self) -> bool:
+        return bool(self.flags & _DHCP_GUARD)
+
+    @property
+    def places(self) -> Mapping[Verdict, int | None]:
+        """Where each verdict is taken: a point of tc, or None for XDP."""
+        if self.flags & _REVERSED:
+            return {"receive": bpf.INGRESS, "send": bpf.EGRESS}
+        sending = bpf.INGRESS if self.flags & _SEND_TC else None
+        return {"receive": bpf.EGRESS, "send": sending}
+
+
+def _device(interface: str) -> nic.Nic:
+    try:
+        return nic.look(interface)
+    except OSError as error:
+        raise TwinError(
+            f"there is no interface '{interface}' in this network namespace:"
+            " 'ip link' lists what there is"
+        ) from error
+
+
+def _wanted(device: nic.Nic, mac: int | None, sending: Sending, flags: int) -> _Told:
+    if not device.ethernet:
+        raise TwinError(f"{device.name} {_no_port(device)}")
+    is_own = device.driver in nic.OWN
+    if mac is None and not is_own:
+        raise TwinError(
+            f"{device.name} is no macvtap and no bridge: the MAC address of the VM or container"
+            f" behind it cannot be known; give it: 'vmmnet hostvlan attach {device.name} MAC'"
+        )
+    try:
+        number = macs.check(device.mac if mac is None else mac)
+    except macs.BadMac as error:
+        raise TwinError(str(error)) from error
+    flags |= _REVERSED if is_own else _SEND_TC if sending == "tc" else 0
+    return _Told(number, nic.namespace(), device.index, flags, device.name)
+
+
+def _no_port(device: nic.Nic) -> str:
+    """Why nothing can be behind an interface without Ethernet frames."""
+    if device.loopback:
+        return (
+            "is the loopback of this host: no VM and no container is behind it; the host itself is"
+            " behind a bridge"
+        )
+    if device.driver == "tun":
+        return "carries no Ethernet frames: it must be a tap, not a tun"
+    return "carries no Ethernet frames: a tap, veth, macvtap or bridge does"
+
+
+def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
+    """What is attached with other arguments stays as it is."""
+    has, asked = port.told, wanted
+    differences = (
+        ("MAC address", macs.text(has.mac), macs.text(asked.mac)),
+        ("table", str(port.table), str(_resolved(table))),
+        ("sending", has.sending, asked.sending),
+        ("l2-control", *map(_on_off, (has.l2_control, asked.l2_control))),
+        ("check-sender", *map(_on_off, (has.check_sender, asked.check_sender))),
+        ("ra-guard", *map(_on_off, (has.ra_guard, asked.ra_guard))),
+        ("dhcp-guard", *map(_on_off, (has.dhcp_guard, asked.dhcp_guard))),
+    )
+    for what, one, other in differences:
+        if one != other:
+            raise TwinError(
+                f"{asked.interface} is attached with the {what} {one}, not {other}:"
+                f" run 'vmmnet hostvlan detach {asked.interface}' first"
+            )
+
+
+def _on_off(value: bool) -> str:
+    return "on" if value else "off"
+
+
+# Where it is kept.
+
+
+@dataclass(frozen=True)
+class _Port:
+    """A folder of bpffs: one interface."""
+
+    folder: Path
+    told: _Told
+
+    @property
+    def here(self) -> bool:
+        return self.told.netns == nic.namespace()
+
+    @property
+    def name(self) -> str:
+        """What it is called now, or was when it was attached."""
+        return (nic.name_of(self.told.ifindex) if self.here else None) or self.told.interface
+
+    @property
+    def table(self) -> Path:
+        octets = _element(self.folder.parent / "path", _PATH_SIZE)
+        return Path(os.fsdecode(octets.split(b"\0")[0]))
+
+
+def _resolved(table: Path) -> Path:
+    return Path(os.path.realpath(table))
+
+
+def _folder(table: Path) -> Path:
+    return ROOT / hashlib.sha256(os.fsencode(_resolved(table))).hexdigest()[:16]
+
+
+def _element(pin: Path, size: int) -> bytes:
+    """The only element of a pinned array."""
+    with bpf.closing(bpf.pinned(pin)) as fd:
+        value = bpf.lookup(fd, 0, size)
+    assert value is not None
+    return value
+
+
+def _ports() -> Iterator[_Port]:
+    """All interfaces; one whose attach() was killed early is removed."""
+    if not ROOT.is_dir():
+        return
+    for folder in sorted(ROOT.glob("*/*-*")):
+        try:
+            octets = _element(folder / "port", _PORT.size)
+        except FileNotFoundError:
+            # Nothing was on the interface yet.
+            _remove(folder)
+            continue
+        yield _Port(folder, _Told.unpack(octets))
+
+
+def _known(ifindex: int, netns: int) -> _Port | None:
+    found = (port for port in _ports() if (port.told.ifindex, port.told.netns) == (ifindex, netns))
+    return next(found, None)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder with its pins; of a table if it was the last interface's."""
+    for pin in folder.iterdir():
+        pin.unlink()
+    folder.rmdir()
+    table = folder.parent
+    if table != ROOT and not any(table.glob("*-*")):
+        _remove_table(table)
+
+
+def _remove_table(folder: Path) -> None:
+    for pin in folder.iterdir():
+        pin.unlink()
+    folder.rmdir()
+
+
+@contextlib.contextmanager
+def _locked(create: bool = False) -> Iterator[None]:
+    """One at a time; without ``create`` there may be nothing to lock, and nothing is there."""
+    if create:
+        _mount()
+        ROOT.mkdir(mode=0o700, exist_ok=True)
+    try:
+        lock = os.open(ROOT, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    with bpf.closing(lock):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _mount() -> None:
+    """See that there is a bpffs, and that it stays."""
+    if _is_bpffs():
+        return
+    space = _netns_of_exec()
+    if space is not None:
+        raise TwinError(
+            f"'ip netns exec {space}' hides {BPFFS}, and what would be mounted there now would"
+            f" end with it: use 'nsenter --net=/run/netns/{space}' instead"
+        )
+    if ctypes.CDLL(None, use_errno=True).mount(b"bpffs", os.fsencode(BPFFS), b"bpf", 0, None):
+        number = ctypes.get_errno()
+        raise OSError(number, f"mounting a bpffs at {BPFFS}: {os.strerror(number)}")
+    _log.warning("there was no bpffs at %s: it is mounted now", BPFFS)
+
+
+def _netns_of_exec() -> str | None:
+    """The network namespace of the 'ip netns exec' that runs us, which mounts a /sys of it."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        mounted, _, filesystem = line.partition(" - ")
+        kind, source, _ = filesystem.split(" ", 2)
+        if mounted.split()[4] == "/sys" and kind == "sysfs" and Path("/run/netns", source).exists():
+            return source
+    return None
+
+
+def _is_bpffs() -> bool:
+    answer = ctypes.create_string_buffer(256)
+    if ctypes.CDLL(None).statfs(os.fsencode(BPFFS), answer):
+        return False
+    (magic,) = struct.unpack_from("@l", answer)
+    return bool(magic == _BPF_FS_MAGIC)
+
+
+# Putting on.
+
+
+@contextlib.contextmanager
+def _opened(table: Path) -> Iterator[Table]:
+    """A table whose header is good."""
+    with Table.open(_resolved(table), verify=False) as opened:
+        yield opened
+
+
+def _put_on(port: _Port, table: Table) -> None:
+    """Load the programs and put them where they are missing, or in place of older ones."""
+    folder = port.folder
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with bpf.Object(_object()) as loaded:
+        shared = {"tables": folder.parent, "port": folder, "counters": folder}
+        # The kernel takes its time to check one.
+        loaded.leave_out("hostvlan_send" if port.told.sending == "xdp" else "hostvlan_xdp")
+        counted = _outgrown_counters(port)
+        for name, where in shared.items():
+            with contextlib.suppress(FileNotFoundError):
+                with bpf.closing(bpf.pinned(where / name)) as fd:
+                    loaded.reuse(name, fd)
+        _load(loaded)
+        if older := _older_programs(folder.parent, table, but=folder):
+            # They go by the copy that is there, until the last of them is attached again.
+            _log.warning("%s", older)
+        else:
+            mirror.copy(loaded.map("tables"), table, check=True)
+        _keep_path(folder.parent, table.path)
+        told = _with_clsact(port.told)
+        bpf.update(loaded.map("port"), 0, told.pack())
+        if counted is not None:
+            bpf.update(loaded.map("counters"), 0, counted)
+        for name, where in shared.items():
+            if not (where / name).exists():
+                bpf.pin(loaded.map(name), where / name)
+        # What it receives first: it can be answered only when it can send.
+        for verdict, point in told.places.items():
+            if point is None:
+                _put_xdp(port, loaded.program("hostvlan_xdp"))
+            else:
+                _put_tc(port, verdict, point, loaded.program(f"hostvlan_{verdict}"))
+
+
+def _outgrown_counters(port: _Port) -> bytes | None:
+    """Of programs that knew fewer reasons: what they have counted, for a new map."""
+    pin = port.folder / "counters"
+    if not pin.exists():
+        return None
+    with bpf.closing(bpf.pinned(pin)) as fd:
+        if bpf.value_size(fd) == _COUNTERS.size:
+            return None
+    sums = [number for each in _counters(port) for number in each.values()]
+    pin.unlink()
+    return _COUNTERS.pack(*sums) + bytes(_COUNTERS.size * (bpf.possible_cpus() - 1))
+
+
+def _older_programs(folder: Path, table: Table, but: Path | None = None) -> str:
+    """That there are programs, not of this port, that cannot read a table; empty: there are none.
+
+    Those that know its version count more reasons than those that do not.
+    """
+    if table.version == layout.VERSION:
+        return ""
+    for pin in sorted(folder.glob("*-*/counters")):
+        if pin.parent == but:
+            continue
+        with bpf.closing(bpf.pinned(pin)) as fd:
+            if bpf.value_size(fd) == _COUNTERS.size:
+                continue
+        name = _Told.unpack(_element(pin.with_name("port"), _PORT.size)).interface
+        return (
+            f"{table.path}: it is of version {table.version} of the format, and the programs on"
+            f" {name} read version {layout.VERSION}: 'vmmnet hostvlan attach' it again, with the"
+            " options of before; without --router, --dhcp-server and --also in it the table is"
+            f" of version {layout.VERSION}"
+        )
+    return ""
+
+
+def _object() -> Path:
+    if not OBJECT.exists():
+        raise TwinError(f"{OBJECT} is not there: run 'make bpf' where the sources are")
+    return OBJECT
+
+
+def _load(loaded: bpf.Object) -> None:
+    try:
+        loaded.load()
+    except PermissionError:
+        raise
+    except OSError as error:
+        raise TwinError(
+            f"the kernel does not take {OBJECT.name} ({error.strerror}): it must be Linux 5.17"
+            " or later, with BPF and NET_CLS_BPF"
+        ) from error
+
+
+def _keep_path(folder: Path, table: Path) -> None:
+    if (folder / "path").exists():
+        return
+    with bpf.closing(bpf.array_create(_PATH_MAP, _PATH_SIZE, 1)) as fd:
+        bpf.update(fd, 0, _path_element(table))
+        bpf.pin(fd, folder / "path")
+
+
+def _path_element(table: Path) -> bytes:
+    return os.fsencode(table).ljust(_PATH_SIZE, b"\0")
+
+
+def _refuse_hidden(table: Path) -> None:
+    """Raise TwinError if interfaces go by a table, but cannot be reached from here."""
+    space = _netns_of_exec()
+    if space is None:
+        return
+    wanted = _path_element(_resolved(table))
+    if any(bpf.lookup(fd, 0, _PATH_SIZE) == wanted for fd in bpf.maps_called(_PATH_MAP)):
+        raise TwinError(
+            f"interfaces go by {table}, but 'ip netns exec {space}' hides {BPFFS}: use"
+            f" 'nsenter --net=/run/netns/{space}' instead; to attach one of them again brings"
+            " over what has changed"
+        )
+
+
+def _with_clsact(told: _Told) -> _Told:
+    """See that tc has its hooks; remember if that was our doing."""
+    flags = told.flags | (_CLSACT if bpf.clsact_create(told.ifindex) else 0)
+    return _Told(told.mac, told.netns, told.ifindex, flags, told.interface)
+
+
+def _put_xdp(port: _Port, program: int) -> None:
+    pin = port.folder / "xdp"
+    if pin.exists():
+        with bpf.closing(bpf.pinned(pin)) as link:
+            if bpf.link_ifindex_xdp(link):
+                bpf.link_update(link, program)
+                return
+        pin.unlink()
+    try:
+        link = bpf.link_create_xdp(program, port.told.ifindex, bpf.XDP_GENERIC)
+    except OSError as error:
+        if error.errno in (errno.EBUSY, errno.EEXIST):
+            name = port.told.interface
+            raise TwinError(
+                f"another XDP program is on {name}, or on an interface above it: take it off,"
+                f" for example with 'ip link set dev {name} xdp off'"
+            ) from error
+        raise
+    with bpf.closing(link):
+        bpf.pin(link, pin)
+
+
+def _put_tc(port: _Port, verdict: Verdict, point: int, program: int) -> None:
+    bpf.tc_attach(port.told.ifindex, point, program, _PRIORITY, _HANDLE)
+    pin = port.folder / verdict
+    pin.unlink(missing_ok=True)
+    bpf.pin(program, pin)
+
+
+# Taking off.
+
+
+def _take_off(port: _Port) -> None:
+    """Let everything pass again, and remove what is in bpffs."""
+    told = port.told
+    with contextlib.suppress(FileNotFoundError):
+        # What was found out while it was put on.
+        told = _Told.unpack(_element(port.folder / "port", _PORT.size))
+    link = port.folder / "xdp"
+    if link.exists():
+        with bpf.closing(bpf.pinned(link)) as fd, contextlib.suppress(OSError):
+            bpf.link_detach(fd)
+    if port.here and nic.name_of(told.ifindex) is not None:
+        _take_off_tc(told)
+    if port.folder.is_dir():
+        _remove(port.folder)
+
+
+def _take_off_tc(told: _Told) -> None:
+    for point in told.places.values():
+        if point is not None:
+            with contextlib.suppress(OSError):
+                bpf.tc_detach(told.ifindex, point, _PRIORITY, _HANDLE)
+    if told.flags & _CLSACT and not nic.has_filters(told.ifindex):
+        with contextlib.suppress(OSError):
+            bpf.clsact_destroy(told.ifindex)
+
+
+def _forget_gone() -> None:
+    """Remove what belonged to interfaces that are gone."""
+    for port in list(_ports()):
+        if _is_gone(port):
+            _take_off(port)
+
+
+def _is_gone(port: _Port) -> bool:
+    if port.here:
+        return nic.name_of(port.told.ifindex) is None
+    link = port.folder / "xdp"
+    if not link.exists():
+        # Nothing of tc can be seen from here.
+        return False
+    with bpf.closing(bpf.pinned(link)) as fd:
+        return not bpf.link_ifindex_xdp(fd)
+
+
+# Looking.
+
+
+def _attachment(port: _Port) -> Attachment:
+    told = port.told
+    with bpf.closing(bpf.pinned(port.folder.parent / "tables")) as tables:
+        generation = mirror.generation(tables) or 0
+    send, receive = _counters(port)
+    return Attachment(
+        interface=port.name,
+        ifindex=told.ifindex,
+        netns=told.netns,
+        here=port.here,
+        mac=told.mac,
+        l2_control=told.l2_control,
+        check_sender=told.check_sender,
+        ra_guard=told.ra_guard,
+        dhcp_guard=told.dhcp_guard,
+        table=port.table,
+        generation=generation,
+        hooks=tuple(_hooks(port)),
+        send=send,
+        receive=receive,
+    )
+
+
+def _hooks(port: _Port) -> Iterator[Hook]:
+    names = {None: "xdp", bpf.INGRESS: "tc ingress", bpf.EGRESS: "tc egress"}
+    for verdict, point in port.told.places.items():
+        present = _has_xdp(port) if point is None else _has_tc(port, verdict, point)
+        yield Hook(names[point], verdict, present)
+
+
+def _has_xdp(port: _Port) -> bool:
+    try:
+        with bpf.closing(bpf.pinned(port.folder / "xdp")) as link:
+            return bool(bpf.link_ifindex_xdp(link))
+    except FileNotFoundError:
+        return False
+
+
+def _has_tc(port: _Port, verdict: Verdict, point: int) -> bool | None:
+    if not port.here:
+        return None
+    try:
+        with bpf.closing(bpf.pinned(port.folder / verdict)) as program:
+            number = bpf.program_id(program)
+    except FileNotFoundError:
+        return False
+    return bpf.tc_program(port.told.ifindex, point, _PRIORITY, _HANDLE) == number
+
+
+def _counters(port: _Port) -> tuple[dict[str, int], dict[str, int]]:
+    with bpf.closing(bpf.pinned(port.folder / "counters")) as fd:
+        # Older programs, until attach() is due, have counted fewer reasons.
+        size = bpf.value_size(fd)
+        octets = bpf.lookup(fd, 0, bpf.element_size(fd))
+    assert octets is not None
+    sums = [sum(each) for each in zip(*struct.iter_unpack(f"={size // 8}Q", octets), strict=True)]
+    count = len(sums) // 2
+    nothing = dict.fromkeys(REASONS, 0)
+    return (
+        nothing | dict(zip(REASONS, sums[:count], strict=False)),
+        nothing | dict(zip(REASONS, sums[count:], strict=False)),
+    )
+
+
+@contextlib.contextmanager
+def _translated(doing: str) -> Iterator[None]:
+    """Turn what the system says into what a user can do about it."""
+    try:
+        yield
+    except PermissionError as error:
+        raise TwinError(
+            f"{doing}: {error.strerror}: only root can (CAP_BPF, CAP_NET_ADMIN, CAP_SYS_ADMIN)"
+        ) from error
+    except (TableError, mirror.Unsteady) as error:
+        raise TwinError(str(error)) from error
+    except OSError as error:
+        raise TwinError(f"{doing}: {error.strerror}") from error

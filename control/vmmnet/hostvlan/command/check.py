@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Do table, ports and interfaces agree: ``vmmnet hostvlan check``.
+
+A *fault* is something that keeps frames from passing which should, lets those
+pass which should not, or keeps the table from being what its ports go by.  A
+*note* is legal, and odd enough to be a slip.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ..bpf import nic
+from ..host.ports import Port
+from ..table import address, layout, lnid, mac
+from ..table.entry import Entry
+from ..table.filestore import sync_command, table_option
+from ..table.table import Table, TableDamaged, TableError
+from . import output
+
+if TYPE_CHECKING:
+    from ..bpf import twin
+
+# Of the keys in use, the share without a MAC that is worth a note.
+_DEAD = 0.25
+# How many of a kind are told one by one.
+_EACH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that was found, in a sentence."""
+
+    kind: Literal["fault", "note"]
+    text: str
+
+
+def fault(text: str) -> Finding:
+    """What is wrong."""
+    return Finding("fault", text)
+
+
+def note(text: str) -> Finding:
+    """What is odd."""
+    return Finding("note", text)
+
+
+def file(path: Path) -> Iterator[Finding]:
+    """What is odd about a file that is whole."""
+    try:
+        with Table.open(path, verify=False) as table:
+            keys, values = table.slots()
+            mode = table.mode
+    except TableError:
+        # Told of by FileStore.problems().
+        return
+    used = len(keys) - keys.count(0)
+    dead = sum(
+        1
+        for key, value in zip(keys, values, strict=True)
+        if key and layout.kind(value) == layout.NONE
+    )
+    if used and dead > used * _DEAD:
+        yield note(
+            f"{dead:,} of {used:,} keys in use are of MAC addresses that were removed;"
+            " they go when the table next needs room, or by 'export' and 'import --replace'"
+        )
+    if mode & 0o022:
+        yield fault(f"{path}: others than its owner may write to it (mode {mode:04o}): chmod go-w")
+
+
+def entries(found: Iterable[Entry]) -> Iterator[Finding]:
+    """What is odd about what a table says."""
+    members: dict[int, list[int]] = defaultdict(list)
+    owners: dict[address.Address, list[Entry]] = defaultdict(list)
+    mixed = []
+    lnids: dict[int, tuple[int, ...]] = {}
+    senders = []
+    for entry in found:
+        for number in entry.lnids:
+            # One is told by name, and of two no more need be known.
+            if len(members[number]) < 2:
+                members[number].append(entry.mac)
+        for each in entry.addresses:
+            owners[each].append(entry)
+        if lnid.GLOBAL in entry.lnids and len(entry.lnids) > 1:
+            mixed.append(entry)
+        lnids[entry.mac] = entry.lnids
+        if entry.also:
+            senders.append(entry)
+    yield from _few(
+        note(
+            f"{mac.text(entry.mac)} has the global LNID, so that its others"
+            f" ({output.lnids(entry.lnids[1:])}) make no difference"
+        )
+        for entry in mixed
+    )
+    yield from _few(
+        note(f"LNID {number} has one member only, {mac.text(macs[0])}: it speaks to nobody there")
+        for number, macs in sorted(members.items())
+        if len(macs) == 1 and number != lnid.GLOBAL
+    )
+    yield from _few(_shared_addresses(owners))
+    yield from _few(_unheard(senders, lnids))
+
+
+def _unheard(senders: list[Entry], lnids: dict[int, tuple[int, ...]]) -> Iterator[Finding]:
+    """What ports may send with, and nobody hears."""
+    for entry in senders:
+        for other in entry.also:
+            if other not in lnids:
+                yield note(unheard(entry.mac, other))
+            elif not {*lnids[other], *entry.lnids} & {lnid.GLOBAL} and not (
+                set(lnids[other]) & set(entry.lnids)
+            ):
+                yield note(
+                    f"the port of {mac.text(entry.mac)} may send as {mac.text(other)}, which shares"
+                    " no network with it: answers do not reach that port"
+                )
+
+
+def unheard(number: int, other: int) -> str:
+    """That nobody hears a port as another MAC, which is not in the table."""
+    return (
+        f"{mac.text(other)}, as which the port of {mac.text(number)} may send, is not in the table,"
+        f" so that nobody hears it: vmmnet hostvlan add {mac.text(other)} LNID"
+    )
+
+
+def _shared_addresses(owners: dict[address.Address, list[Entry]]) -> Iterator[Finding]:
+    """Tenants may use the same addresses; members of one network cannot."""
+    for each, macs in owners.items():
+        for at, one in enumerate(macs):
+            for other in macs[at + 1 :]:
+                common = set(one.lnids) & set(other.lnids)
+                if common:
+                    yield fault(
+                        f"{each} is an address of {mac.text(one.mac)} and of {mac.text(other.mac)},"
+                        f" and both are in {output.named_lnids(sorted(common))}"
+                    )
+
+
+def _few(findings: Iterable[Finding]) -> Iterator[Finding]:
+    kind: Literal["fault", "note"] = "note"
+    more = 0
+    for number, finding in enumerate(findings, 1):
+        if number <= _EACH:
+            yield finding
+        else:
+            kind, more = finding.kind, more + 1
+    if more:
+        yield Finding(kind, f"… and {more:,} more like the last")
+
+
+def followers(problems: Iterable[str]) -> Iterator[Finding]:
+    """Hosts that do not go by a store as it is."""
+    return _few(map(fault, problems))
+
+
+def ports(found: Sequence[Port], path: Path) -> Iterator[Finding]:
+    """Where ports of QEMUs and the table at a path disagree."""
+    try:
+        table = Table.open(path, verify=False)
+    except TableError:
+        table = None
+    try:
+        seen: dict[int, str] = {}
+        for port in found:
+            yield from _port(port, path, table)
+            if port.mac is not None and seen.setdefault(port.mac, port.name) != port.name:
+                yield fault(
+                    f"{port.name} and {seen[port.mac]} have the same MAC address,"
+                    f" {mac.text(port.mac)}"
+                )
+    finally:
+        if table is not None:
+            table.close()
+
+
+def _port(port: Port, path: Path, table: Table | None) -> Iterator[Finding]:
+    if port.error:
+        yield fault(f"{port.name}: {port.error}")
+    if os.path.realpath(port.table) != os.path.realpath(path):
+        yield fault(f"{port.name} goes by another table, {port.table}, not by {path}")
+        return
+    if port.mac is None:
+        yield fault(f"{port.name} has no MAC address: nothing passes; start QEMU with mac=")
+        return
+    if table is None:
+        return
+    yield from _in_table(port.name, port.mac, table)
+    if port.generation is None:
+        if not port.error:
+            yield fault(f"{port.name} has no table in force: nothing passes")
+    elif port.generation < table.generation:
+        yield fault(
+            f"{port.name} goes by generation {port.generation} of the table,"
+            f" which has reached {table.generation}"
+        )
+
+
+def _in_table(name: str, number: int, table: Table) -> Iterator[Finding]:
+    spelled = mac.text(number)
+    try:
+        known = number in table
+    except TableDamaged:
+        yield fault(f"{name}: what the table has for {spelled} is damaged: nothing passes")
+        return
+    if not known:
+        yield fault(
+            f"{name}: {spelled} is not in the table, so that nothing passes:"
+            f" vmmnet hostvlan add {spelled} LNID"
+        )
+
+
+def attachments(path: Path) -> Iterator[Finding]:
+    """Where interfaces with the eBPF twin and the table at a path disagree."""
+    from ..bpf import twin
+
+    try:
+        found = [each for each in twin.status() if each.here]
+    except twin.TwinError as error:
+        yield note(f"the interfaces with HostVLAN are not known: {error}")
+        return
+    if not found:
+        return
+    try:
+        with Table.open(path, verify=False) as table:
+            synced = twin.is_synced(path)
+            for each in found:
+                yield from _attachment(each, path, table, synced)
+    except TableError:
+        return
+
+
+def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -> Iterator[Finding]:
+    now = nic.own_mac(each.interface)
+    if now not in (None, each.mac):
+        yield fault(
+            f"{each.interface} has the MAC address {mac.text(now)} now, and was attached with"
+            f" {mac.text(each.mac)}: 'ip link set {each.interface} address …' makes one stay"
+        )
+    if not each.whole:
+        missing = ", ".join(hook.place for hook in each.hooks if hook.present is False)
+        yield fault(f"{each.interface}: the programs are missing at {missing}: {_mend(each)}")
+    if os.path.realpath(each.table) != os.path.realpath(path):
+        yield fault(f"{each.interface} goes by another table, {each.table}, not by {path}")
+        return
+    yield from _in_table(each.interface, each.mac, table)
+    if each.generation < table.generation:
+        yield fault(
+            f"{each.interface} goes by generation {each.generation} of the table, which has"
+            f" reached {table.generation}: {sync_command(path)}"
+        )
+    elif not synced:
+        # A change was interrupted before it had counted itself.
+        yield fault(
+            f"{each.interface} goes by other contents than the table's: {sync_command(path)}"
+        )
+
+
+def _mend(each: twin.Attachment) -> str:
+    """What to type: with other arguments than before it is refused."""
+    words = ["vmmnet hostvlan attach", each.interface, mac.text(each.mac)]
+    if any((hook.verdict, hook.place) == ("send", "tc ingress") for hook in each.hooks):
+        words.append("--sending tc")
+    if each.l2_control:
+        words.append("--l2-control on")
+    for option in ("check_sender", "ra_guard", "dhcp_guard"):
+        if getattr(each, option):
+            words.append(f"--{option.replace('_', '-')} on")
+    return " ".join([*words, table_option(each.table)]).rstrip()
+
+
+def bridges(found: Sequence[Port]) -> Iterator[Finding]:
+    """Which ports of bridges with HostVLAN have none; ``found`` are those of QEMUs."""
+    from ..bpf import twin
+
+    try:
+        guarded = {each.interface for each in twin.status() if each.here}
+    except twin.TwinError:
+        # Told of by attachments().
+        return
+    guarded |= {port.interface for port in found if port.interface}
+    links = nic.links()
+    for bridge in links:
+        if bridge.kind == "bridge":
+            members = [each for each in links if each.master == bridge.index]
+            if any(each.name in guarded for each in (bridge, *members)):
+                yield from _bridge(bridge, members, guarded)
+
+
+def _bridge(bridge: nic.Link, members: Sequence[nic.Link], guarded: set[str]) -> Iterator[Finding]:
+    for each in members:
+        attach = f"vmmnet hostvlan attach {each.name} MAC"
+        if each.name in guarded:
+            continue
+        if each.kind == "tun":
+            yield fault(
+                f"{each.name} is a port of {bridge.name} without HostVLAN, so that its VM reaches"
+                f" all tenants: {attach}; or its QEMU does not answer, see --qmp"
+            )
+        elif each.kind == "veth":
+            yield note(
+                f"{each.name} is a port of {bridge.name} without HostVLAN: right if it leads to"
+                f" the network, wrong if to a container: {attach}"
+            )
+    if bridge.name not in guarded:
+        yield note(
+            f"{bridge.name} itself has no HostVLAN, so that every VM on it reaches this host:"
+            f" vmmnet hostvlan attach {bridge.name}"
+        )

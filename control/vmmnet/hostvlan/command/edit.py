@@ -1,0 +1,462 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands that change a table: add, set, remove, import."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Self
+
+from vmmnet.etcd.errors import StoreError
+
+from ..table import address, exchange, lnid, mac, offer
+from ..table.entry import Entry
+from ..table.filestore import FileStore, sync_command
+from ..table.store import Changed, Loaded, Store, StoreMissing
+from ..table.table import TableError, TableMissing
+from . import check, options, output
+from .options import Parser, Refused, Status, UsageError
+
+# How many MACs that resemble an unknown one are named.
+_NEAR = 3
+# Of twelve digits, how many may differ in those.
+_SLIPS = 2
+
+
+def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
+    """Add them to the command line."""
+    add = options.command(
+        subparsers,
+        "add",
+        run_add,
+        "put a MAC address into logical networks",
+        "Put a MAC address into logical networks, beside those that it is in.\n\n"
+        "  vmmnet hostvlan add 52:54:00:12:34:56 7\n"
+        "  vmmnet hostvlan add 52:54:00:12:34:56 7 8 --address 192.0.2.1\n\n"
+        "The table is made when there is none. VMs see the change at once.",
+    )
+    options.add_mac(add)
+    options.add_lnids(add, "+")
+    options.add_address(
+        add, "an IP address that is its own, for ports that check the senders in ARP and ND"
+    )
+    options.add_offers(add, "it may send {}, for ports that let nobody else")
+    options.add_also(add, "a MAC address with which its port may send as well, such as VRRP's")
+    options.add_stores(add)
+
+    replace = options.command(
+        subparsers,
+        "set",
+        run_set,
+        "say in which logical networks a MAC address is",
+        "Put a MAC address into these logical networks and no others.\n\n"
+        "Its IP addresses stay, unless --address or --no-addresses says otherwise, and so\n"
+        "does all else.",
+    )
+    options.add_mac(replace)
+    options.add_lnids(replace, "+")
+    addresses = replace.add_mutually_exclusive_group()
+    addresses.add_argument("--no-addresses", action="store_true", help="it has no IP addresses")
+    options.add_address(addresses, "its IP addresses are these and no others")
+    options.add_offers(replace, "it may send {}", no=True)
+    others = replace.add_mutually_exclusive_group()
+    others.add_argument("--no-also", action="store_true", help="its port sends with it alone")
+    options.add_also(others, "its port may send with this MAC address as well, and no others")
+    options.add_stores(replace)
+
+    remove = options.command(
+        subparsers,
+        "remove",
+        run_remove,
+        "take a MAC address out of some or of all logical networks",
+        "Take a MAC address out of these logical networks; without any, out of the table.\n"
+        "With --address, --router, --dhcp-server or --also alone it loses that and stays where\n"
+        "it is.",
+    )
+    options.add_mac(remove)
+    options.add_lnids(remove, "*")
+    # One that an older version has let in must be able to go.
+    options.add_address(remove, "an IP address that is not its own any more", known=True)
+    options.add_offers(remove, "it may send {} no more")
+    options.add_also(remove, "a MAC address with which its port may send no more")
+    options.add_stores(remove)
+
+    load = options.command(
+        subparsers,
+        "import",
+        run_import,
+        "read many MAC addresses from a file",
+        "Read MAC addresses with their LNIDs from a file, CSV or JSON, all or none.\n"
+        "Those that are not in the file stay as they are, unless --replace is given.\n"
+        "With --replace, a file without any MAC address is refused, unless --allow-empty\n"
+        "is given, too. --dry-run prints what would change.\n\n"
+        "  mac,lnids,addresses,offers,also\n"
+        "  52:54:00:12:34:56,7 8,192.0.2.1\n"
+        "  52:54:00:12:34:57,global,,router dhcp-server,00:00:5e:00:01:0a\n",
+    )
+    load.add_argument("file", metavar="FILE", help="the file; '-' is the standard input")
+    add_format(load)
+    load.add_argument(
+        "--replace", action="store_true", help="remove the MAC addresses that are not in the file"
+    )
+    load.add_argument(
+        "--allow-empty",
+        action="store_true",
+        help="with --replace, take a file without any MAC address: remove all in the table",
+    )
+    load.add_argument(
+        "--dry-run", action="store_true", help="print what would change, and change nothing"
+    )
+    options.add_stores(load)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """The format of a file."""
+    parser.add_argument(
+        "--format", choices=exchange.FORMATS, help="the format (default: by the file's name)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a command line says of a MAC, none twice; or what is to be there."""
+
+    lnids: frozenset[int]
+    addresses: frozenset[address.Address]
+    #: Those that are given, and those that are denied.
+    offers: int = 0
+    no_offers: int = 0
+    also: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, given: argparse.Namespace) -> Self:
+        """Raises UsageError."""
+        try:
+            lnids = lnid.check(given.lnids) if given.lnids else ()
+            address.check(*address.split(given.address))
+            also = mac.check_also(given.mac, given.also)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        said = {word: getattr(given, word.replace("-", "_")) for word in offer.WORDS}
+        return cls(
+            frozenset(lnids),
+            frozenset(given.address),
+            offer.parse(word for word, on in said.items() if on),
+            offer.parse(word for word, on in said.items() if on is False),
+            frozenset(also),
+        )
+
+    @classmethod
+    def before(cls, entry: Entry) -> Self:
+        """What a table says."""
+        return cls(
+            frozenset(entry.lnids),
+            frozenset(entry.addresses),
+            entry.offers,
+            also=frozenset(entry.also),
+        )
+
+    def entry(self, number: int) -> Entry:
+        """For a table; raises Refused."""
+        try:
+            families = address.split(self.addresses)
+            return Entry.of(number, self.lnids, *families, self.offers, [*self.also])
+        except ValueError as error:
+            raise Refused(f"{mac.text(number)}: {error}") from None
+
+
+def run_add(given: argparse.Namespace) -> int:
+    """``add MAC LNID…``."""
+    said = _Said.of(given)
+
+    def change(number: int, before: Entry | None) -> Entry:
+        if before is None:
+            return said.entry(number)
+        old = _Said.before(before)
+        return _Said(
+            said.lnids | old.lnids,
+            said.addresses | old.addresses,
+            said.offers | old.offers,
+            also=said.also | old.also,
+        ).entry(number)
+
+    return _edit(given, change, create=True)
+
+
+def run_set(given: argparse.Namespace) -> int:
+    """``set MAC LNID…``."""
+    said = _Said.of(given)
+
+    def change(number: int, before: Entry | None) -> Entry:
+        if before is None:
+            return said.entry(number)
+        old = _Said.before(before)
+        return _Said(
+            said.lnids,
+            said.addresses if said.addresses or given.no_addresses else old.addresses,
+            (old.offers | said.offers) & ~said.no_offers,
+            also=said.also if said.also or given.no_also else old.also,
+        ).entry(number)
+
+    def anew(number: int) -> Entry | None:
+        return said.entry(number)
+
+    # Which addresses should stay is not known of what is damaged.
+    whole = bool(said.addresses) or given.no_addresses
+    return _edit(given, change, create=True, anew=anew if whole else None)
+
+
+def run_remove(given: argparse.Namespace) -> int:
+    """``remove MAC [LNID…]``."""
+    said = _Said.of(given)
+
+    def change(number: int, before: Entry | None) -> Entry | None:
+        if before is None:
+            raise Refused(unknown(number, store))
+        strangers = said.lnids.difference(before.lnids)
+        if strangers:
+            raise Refused(
+                f"{mac.text(number)} is not in {output.named_lnids(sorted(strangers))};"
+                f" it is in {output.named_lnids(before.lnids)}"
+            )
+        foreign = said.addresses.difference(before.addresses)
+        if foreign:
+            raise Refused(
+                f"{mac.text(number)} has not the address {min(map(str, foreign))};"
+                f" it has {', '.join(map(str, before.addresses)) or 'none'}"
+            )
+        _refuse_to_take(said, before)
+        old = _Said.before(before)
+        left = old.lnids - said.lnids
+        if not left or whole:
+            return None
+        addresses = old.addresses - said.addresses
+        offers = old.offers & ~said.offers
+        return _Said(left, addresses, offers, also=old.also - said.also).entry(number)
+
+    store = options.open_store(given)
+    whole = not (said.lnids or said.addresses or said.offers or said.also)
+    return _edit(given, change, store=store, anew=(lambda _: None) if whole else None)
+
+
+def _refuse_to_take(said: _Said, before: Entry) -> None:
+    """Raise Refused if it has not what it is to lose."""
+    missing = offer.words(said.offers & ~before.offers)
+    if missing:
+        raise Refused(f"{mac.text(before.mac)} is no {missing[0]}")
+    foreign = said.also.difference(before.also)
+    if foreign:
+        raise Refused(
+            f"the port of {mac.text(before.mac)} does not send as {mac.text(min(foreign))};"
+            f" beside its own it does as {', '.join(map(mac.text, before.also)) or 'none'}"
+        )
+
+
+def _edit(
+    given: argparse.Namespace,
+    change: Callable[[int, Entry | None], Entry | None],
+    *,
+    create: bool = False,
+    store: Store | None = None,
+    anew: Callable[[int], Entry | None] | None = None,
+) -> int:
+    with store or options.open_store(given, create=create) as place:
+        if isinstance(place, FileStore):
+            place.anew = anew
+        (changed,) = place.edit([given.mac], change)
+        tell_made(place)
+        result = {
+            "table": place.name,
+            "mac": mac.text(changed.mac),
+            "changed": changed.before != changed.after or changed.damaged,
+            "before": output.entry_or_null(changed.before),
+            "after": output.entry_or_null(changed.after),
+        }
+        if note := _unchecked(changed) or _unheard(changed, place):
+            result["note"] = note
+        return finish(place, result, describe(changed), given.json, note=note)
+
+
+def describe(changed: Changed) -> str:
+    """What has become of a MAC, in a sentence."""
+    spelled, before, after = mac.text(changed.mac), changed.before, changed.after
+    if changed.damaged:
+        now = f"in {_content(after)}" if after else "removed"
+        return f"{spelled}: {now}; what it had was damaged"
+    if after is None:
+        return f"{spelled}: removed" + (f"; was in {_content(before)}" if before else "")
+    if before is None:
+        return f"{spelled}: new, in {_content(after)}"
+    if before == after:
+        return f"{spelled}: in {_content(after)} already; nothing changed"
+    return f"{spelled}: in {_content(after)}; was in {_content(before)}"
+
+
+def _unchecked(changed: Changed) -> str:
+    """That a MAC has lost its last IP address, and what that means; empty: it has not."""
+    before, after = changed.before, changed.after
+    if before is None or after is None or not before.addresses or after.addresses:
+        return ""
+    return (
+        f"{mac.text(changed.mac)} has no IP address any more: a port with check-sender=on lets it"
+        " send from any, not from none; 'add' with --address says which are its own"
+    )
+
+
+def _unheard(changed: Changed, place: Store) -> str:
+    """That a port may send from now on as a MAC that is not in the table; empty: it may not."""
+    before, after = changed.before, changed.after
+    if after is None:
+        return ""
+    new = set(after.also).difference(before.also if before else ())
+    try:
+        missing = [each for each in sorted(new) if place.get(each) is None]
+    except (TableError, StoreError):
+        # The change is made; what else is damaged, 'check' tells.
+        return ""
+    return check.unheard(after.mac, missing[0]) if missing else ""
+
+
+def _content(entry: Entry) -> str:
+    addresses = ", ".join(map(str, entry.addresses))
+    text = output.named_lnids(entry.lnids) + (f" with {addresses}" if addresses else "")
+    more = output.more(entry)
+    return f"{text}, {more}" if more else text
+
+
+def tell_made(place: Store) -> None:
+    """Say that a table is new: the path may have been a slip."""
+    if isinstance(place, FileStore) and place.created:
+        output.say(f"made the table {place.name}: start QEMU with hostvlan,table={place.name}")
+
+
+def finish(
+    place: Store, result: dict[str, object], text: str, as_json: bool, *, note: str = ""
+) -> int:
+    """Bring a change to the interfaces with eBPF, and say what was done."""
+    complaint = _sync(place)
+    if as_json:
+        output.print_json({**result, "error": complaint} if complaint else result)
+    else:
+        print(text)
+        if note:
+            output.say(f"note: {note}")
+        if complaint:
+            output.say(f"vmmnet hostvlan: {complaint}")
+    return Status.BEHIND if complaint else Status.DONE
+
+
+def _sync(place: Store) -> str:
+    """Let interfaces of this host go by a table as it is now; returns why they do not."""
+    if not isinstance(place, FileStore):
+        return ""
+    from ..bpf import twin
+
+    try:
+        # The change has checked the file.
+        twin.sync(place.path, check=False)
+    except twin.TwinError as error:
+        return (
+            f"the table says so, but interfaces with eBPF may go by an older one: {error};"
+            f" once that is mended, run '{sync_command(place.path)}'"
+        )
+    return ""
+
+
+def unknown(number: int, place: Store) -> str:
+    """That a MAC is not in the table, and which are that resemble it."""
+    text = f"{mac.text(number)} is not in the table {place.name}"
+    near = place.near(number, _SLIPS)[:_NEAR] if isinstance(place, FileStore) else []
+    return f"{text}; near it: {', '.join(map(mac.text, near))}" if near else text
+
+
+def run_import(given: argparse.Namespace) -> int:
+    """``import FILE``."""
+    name = "standard input" if given.file == "-" else given.file
+    try:
+        # All of it now: who types at the other end of a pipe holds no lock.
+        text = sys.stdin.read() if given.file == "-" else Path(given.file).read_text("utf-8-sig")
+    except OSError as error:
+        raise Refused(f"{name}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise Refused(f"{name}: octet {error.start} is no text in UTF-8") from None
+    form = given.format or exchange.guess(name, text)
+    progress = output.Progress("importing", text.count("\n"))
+    with options.open_store(given, create=True) as place:
+        try:
+            entries = _not_empty(exchange.read(text, name, form), name, given)
+            if given.dry_run:
+                return _tell(place, entries, given)
+            loaded = place.load(entries, replace=given.replace, progress=progress)
+        except exchange.BadFile as error:
+            raise Refused(f"{error}\nnothing is imported") from None
+        finally:
+            progress.end()
+        tell_made(place)
+        return finish(place, _counts(place, loaded), _summary(loaded, "imported"), given.json)
+
+
+def _not_empty(entries: Iterator[Entry], name: str, given: argparse.Namespace) -> Iterator[Entry]:
+    """Raise Refused if a table were to be replaced by nothing, unless that is meant."""
+    first = next(entries, None)
+    if first is None and given.replace and not given.allow_empty:
+        raise Refused(
+            f"{name}: there is no MAC address in it, and --replace would remove all that are in"
+            " the table: --allow-empty does that; nothing is imported"
+        )
+    return entries if first is None else chain([first], entries)
+
+
+def _counts(place: Store, loaded: Loaded) -> dict[str, object]:
+    return {
+        "table": place.name,
+        "added": loaded.added,
+        "changed": loaded.changed,
+        "removed": loaded.removed,
+        "unchanged": loaded.unchanged,
+    }
+
+
+def _summary(loaded: Loaded, done: str) -> str:
+    total = loaded.added + loaded.changed + loaded.unchanged
+    return (
+        f"{output.macs(total)} {done}: {loaded.added:,} new, {loaded.changed:,} changed,"
+        f" {loaded.unchanged:,} as before; {loaded.removed:,} removed"
+    )
+
+
+def _tell(place: Store, entries: Iterable[Entry], given: argparse.Namespace) -> int:
+    """Print what an import would change."""
+    after = {entry.mac: entry for entry in entries}
+    try:
+        before = {entry.mac: entry for entry in place.entries()}
+    except (TableMissing, StoreMissing):
+        before = {}
+    gone = before.keys() - after.keys() if given.replace else set()
+    changes = [
+        Changed(number, before.get(number), after.get(number))
+        for number in sorted(after.keys() | gone)
+        if before.get(number) != after.get(number)
+    ]
+    added = len(after.keys() - before.keys())
+    changed = len(changes) - added - len(gone)
+    loaded = Loaded(added, changed, len(gone), unchanged=len(after) - added - changed)
+    if given.json:
+        listed = [
+            {
+                "mac": mac.text(each.mac),
+                "before": output.entry_or_null(each.before),
+                "after": output.entry_or_null(each.after),
+            }
+            for each in changes
+        ]
+        output.print_json({**_counts(place, loaded), "dry_run": True, "changes": listed})
+        return Status.DONE
+    for each in changes:
+        print(describe(each))
+    print(f"nothing is changed; without --dry-run: {_summary(loaded, 'imported')}")
+    return Status.DONE

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet hostvlan hosts``: which hosts go by a table in etcd, and how far they are."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import options, output
+from .options import Parser, Refused, Status, UsageError
+
+if TYPE_CHECKING:
+    from ..etcd.hosts import Host
+    from ..etcd.store import EtcdStore
+
+_HEADS = ("host", "state", "since", "heard", "revision", "MACs", "ports")
+
+
+def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``hosts`` to the sub-commands."""
+    parser = options.command(
+        subparsers,
+        "hosts",
+        run,
+        "show the hosts that go by a table in etcd, and how far they are",
+        "Show each host that has had an agent: whether it follows the table in etcd, since\n"
+        "when, when it was heard of last, up to which revision of etcd its own table has all\n"
+        "changes, and what it cannot do.\n\n"
+        "  follows   its table is that of etcd\n"
+        "  behind    its table is older: for a moment after a change, or it is stuck, which\n"
+        "            'vmmnet hostvlan check --store' finds out\n"
+        "  gone      its agent does not follow any more; its table is an old one",
+    )
+    options.add_stores(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """``hosts``."""
+    if not given.store:
+        path = options.table_path(given)
+        raise Refused(
+            f"{path} is a table of this host alone, by which QEMU goes itself, without an agent:"
+            " 'check' tells whether it does; 'hosts' is about a table in etcd, see --store"
+        )
+    if given.table:
+        raise UsageError("--table and --store are two places: give one of them")
+    from ..etcd.store import EtcdStore
+
+    with EtcdStore.from_options(given) as store:
+        store.require_table()
+        found = store.hosts()
+        told = [_tell(host, found.revision, store) for host in found.known]
+        if given.json:
+            output.print_json({"table": store.name, "revision": found.revision, "hosts": told})
+            return Status.DONE
+        if not told:
+            output.say(f"no host has had an agent with the table {store.name}")
+            return Status.DONE
+        print("\n".join(output.columns([_HEADS, *(_row(each, found.revision) for each in told)])))
+        for each in told:
+            for error in each["errors"]:
+                print(f"{each['host']}: {error}")
+    return Status.DONE
+
+
+def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
+    """A host, for programs."""
+    unheard = store.unheard(host)
+    word = host.word
+    state = "follows"
+    if unheard is None:
+        state = "gone"
+    elif host.is_behind(revision):
+        state = "behind"
+    return {
+        "host": host.name,
+        "state": state,
+        "since": word.since if word else None,
+        # By the host's own clock, of one that is gone.
+        "said": word.at if word else None,
+        "unheard": unheard,
+        "revision": word.revision if word else None,
+        "entries": word.entries if word else None,
+        "ports": word.ports if word else None,
+        "errors": list(word.errors) if word else [],
+    }
+
+
+def _row(told: dict[str, Any], revision: int) -> tuple[str, ...]:
+    """A host, for people."""
+    unheard = told["unheard"]
+    heard = f"{unheard} s ago" if unheard is not None else _time(told["said"])
+    held = _number(told["revision"])
+    if told["revision"] is not None and told["revision"] < revision:
+        held = f"{held} of {revision}"
+    since = _time(told["since"])
+    numbers = (_number(told["entries"]), _number(told["ports"]))
+    return (told["host"], told["state"], since, heard, held, *numbers)
+
+
+def _number(number: int | None) -> str:
+    return "-" if number is None else str(number)
+
+
+def _time(seconds: int | None) -> str:
+    try:
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if seconds else "-"
+    except (OverflowError, ValueError, OSError):
+        # A host's clock can say anything.
+        return "-"

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet hostvlan``: its sub-commands, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+
+from vmmnet.etcd.errors import StoreError
+
+from ..host.ports import PortsError
+from ..table.filestore import DEFAULT, VARIABLE
+from ..table.lnid import WORD
+from ..table.table import TableError, TableMissing, TableUnsettled
+from . import agent, convert, edit, host, hosts, move, roles, show
+from .options import Parser, Refused, Status, carry_out, refuse
+
+_BRIEF = "keep tenants apart: who may speak to whom"
+_TEXT = f"""\
+Keep the tenants of a host apart. A table says of each MAC address in which
+logical networks it is; a logical network has a number, its LNID. VMs hear
+only those with whom they share one. '{WORD}' is for routers and the
+like, who serve all tenants.
+
+  vmmnet hostvlan add 52:54:00:00:00:01 7         two VMs of tenant 7
+  vmmnet hostvlan add 52:54:00:00:00:02 7
+  qemu-system-x86_64 … -netdev tap,id=tap0,… \\
+      -netdev hostvlan,id=hv0,netdev=tap0,table={DEFAULT} \\
+      -device virtio-net-pci,netdev=hv0,mac=52:54:00:00:00:01
+  vmmnet hostvlan watch --qmp 'DIR/*.qmp'         what passes, what is dropped
+
+Changes take effect at once, in all VMs that run with the table.
+
+exit status: {Status.DONE:d}  done
+             {Status.REFUSED:d}  it cannot be done; nothing is changed
+             {Status.USAGE:d}  the command line is wrong
+             {Status.FAULTS:d}  'check' has found a fault
+             {Status.BEHIND:d}  the table is changed, but not everybody goes by it; what is
+                said tells who, and what to do
+             {Status.UNWRITTEN:d}  the answer could not be written (a full disk); what was to be
+                changed is changed
+             {Status.INTERRUPTED:d}  interrupted
+environment: {VARIABLE}, the table; VMMNET_QMP, where QMP sockets are
+"""
+
+
+def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``hostvlan`` to the command ``vmmnet``."""
+    parser = rooms.add_parser("hostvlan", help=_BRIEF, description=_TEXT)
+    parser.set_defaults(execute=execute)
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    for module in (edit, show, host):
+        module.add_commands(subparsers)
+    for single in (agent, convert, hosts, move, roles):
+        single.add_command(subparsers)
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Run the sub-command of a parsed command line; returns its exit status."""
+    try:
+        return carry_out(given)
+    except TableMissing as error:
+        text = f"{error}: 'vmmnet hostvlan add' and 'import' make one"
+        return refuse(given, "hostvlan", text)
+    except TableUnsettled as error:
+        return refuse(given, "hostvlan", str(error), Status.BEHIND)
+    except (TableError, StoreError, PortsError, Refused) as error:
+        return refuse(given, "hostvlan", str(error))

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What sub-commands share: their parser, options, the store they work on, their exit status."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import enum
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from ..host import ports
+from ..table import address, filestore, lnid, mac, offer, store
+from ..table.filestore import FileStore
+from ..table.store import Store
+from . import output
+
+T = TypeVar("T")
+
+_OFFERED = {"router": "router advertisements", "dhcp-server": "messages of a DHCP server"}
+Run = Callable[[argparse.Namespace], int]
+
+
+class Status(enum.IntEnum):
+    """How a command ends."""
+
+    DONE = 0
+    #: It cannot be done: what is asked for is not there, or the system says no.
+    REFUSED = 1
+    #: The command line is wrong; nothing was looked at.
+    USAGE = 2
+    #: ``check`` has found a fault.
+    FAULTS = 3
+    #: The table is changed, but somebody goes by the old one still.
+    BEHIND = 4
+    #: The answer could not be written; what was to be changed is.
+    UNWRITTEN = 5
+    INTERRUPTED = 130
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; the message names the value and says what can."""
+
+
+class UsageError(Exception):
+    """The words of the command line do not go together."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are a sentence, without the list of all options."""
+
+    #: What to do about a word that the command does not take; empty: it is not known.
+    hint: Callable[[str], str] = staticmethod(lambda _: "")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Say of a word that is none of several which is nearest, or all."""
+        if action.choices is None or value in action.choices:
+            return
+        words = [str(each) for each in action.choices]
+        near = difflib.get_close_matches(str(value), words, n=1)
+        hint = f"is it '{near[0]}'?" if near else f"there are {', '.join(words)}"
+        raise argparse.ArgumentError(action, f"there is no '{value}': {hint}")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and name the sub-command that has a word too many."""
+        given, left = self.parse_known_args(args, namespace)
+        if left:
+            of: Parser = getattr(given, "parser", self)
+            hint = of.hint(left[0])
+            of.error(f"'{left[0]}' is a word too many{f': {hint}' if hint else ''}")
+        return given
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message and where help is."""
+        self.exit(Status.USAGE, f"{self.prog}: {message}\nSee '{self.prog} --help'.\n")
+
+
+def carry_out(given: argparse.Namespace) -> int:
+    """Run the sub-command of a parsed command line; returns its exit status.
+
+    What it refuses to do (Refused, and a room's own errors) is left to the room.
+    """
+    try:
+        status: int = given.run(given)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        given.parser.error(str(error))
+        return Status.USAGE
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+
+
+def refuse(given: argparse.Namespace, room: str, text: str, status: Status = Status.REFUSED) -> int:
+    """Tell people, or programs, why nothing is done; returns the exit status."""
+    if getattr(given, "json", False):
+        output.print_json({"error": text})
+    else:
+        output.say(f"vmmnet {room}: {text}")
+    return status
+
+
+def typed(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """Let the parser of the command line print what a parser of values says."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
+
+
+def command(
+    subparsers: argparse._SubParsersAction[Parser], name: str, run: Run, brief: str, text: str
+) -> Parser:
+    """A sub-command: ``brief`` is for the list of all, ``text`` for its own help."""
+    parser = subparsers.add_parser(name, help=brief, description=text)
+    parser.set_defaults(run=run, parser=parser)
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    return parser
+
+
+def add_mac(parser: argparse.ArgumentParser) -> None:
+    """The MAC address that a command is about."""
+    parser.add_argument(
+        "mac", metavar="MAC", type=typed(mac.parse), help="MAC address, like 52:54:00:12:34:56"
+    )
+
+
+def add_lnids(parser: argparse.ArgumentParser, nargs: str) -> None:
+    """LNIDs."""
+    parser.add_argument(
+        "lnids",
+        metavar="LNID",
+        nargs=nargs,
+        type=typed(lnid.parse),
+        help=f"logical network: 1 to {lnid.MAX}, or '{lnid.WORD}' for one who serves all tenants",
+    )
+
+
+def add_address(parser: argparse._ActionsContainer, text: str, *, known: bool = False) -> None:
+    """IP addresses; ``known``: some that the table has."""
+    parser.add_argument(
+        "--address",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        type=typed(address.parse_any if known else address.parse),
+        help=f"{text}; can be given several times",
+    )
+
+
+def add_offers(parser: argparse.ArgumentParser, text: str, *, no: bool = False) -> None:
+    """What a member may offer; with ``no`` an option of each says that it may not."""
+    for word in offer.WORDS:
+        group = parser.add_mutually_exclusive_group()
+        name = word.replace("-", "_")
+        said = text.format(_OFFERED[word])
+        group.add_argument(f"--{word}", dest=name, action="store_true", default=None, help=said)
+        if no:
+            group.add_argument(
+                f"--no-{word}",
+                dest=name,
+                action="store_false",
+                default=None,
+                help=f"it sends no {_OFFERED[word]}",
+            )
+
+
+def add_also(parser: argparse._ActionsContainer, text: str) -> None:
+    """MAC addresses beside a port's own."""
+    parser.add_argument(
+        "--also",
+        metavar="MAC",
+        action="append",
+        default=[],
+        type=typed(mac.parse),
+        help=f"{text}; can be given several times",
+    )
+
+
+def add_qmp(parser: argparse.ArgumentParser, when: str = "") -> None:
+    """Where QEMUs are asked of their ports."""
+    parser.add_argument(
+        "--qmp",
+        metavar="PATH",
+        action="append",
+        help=f"{when}QMP socket of a QEMU, or a pattern of several; can be given several times"
+        f" (default: ${ports.VARIABLE}, or '{ports.DEFAULT}')",
+    )
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """A host's table."""
+    parser.add_argument(
+        "--table",
+        metavar="FILE",
+        type=Path,
+        help=f"the table, as in QEMU's -netdev hostvlan,table=FILE (default:"
+        f" ${filestore.VARIABLE}, or {filestore.DEFAULT})",
+    )
+
+
+def add_stores(parser: argparse.ArgumentParser) -> None:
+    """A host's table, or etcd's."""
+    add_table(parser)
+    store.add_store_options(parser)
+
+
+def table_path(options: argparse.Namespace) -> Path:
+    """The host's table that is meant."""
+    path: Path = options.table or filestore.default_path()
+    return path
+
+
+def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
+    """The store that is meant; with ``create`` a file is made when it is missing."""
+    if options.store:
+        if options.table:
+            raise UsageError("--table and --store are two places: give one of them")
+        return store.open_store(options)
+    return FileStore(table_path(options), create=create, waiting=say_waiting)
+
+
+def say_waiting(process: int) -> None:
+    """Say for whom a command waits (0: unknown)."""
+    by = f" (process {process})" if process else ""
+    output.say(f"waiting: the table is being changed by somebody else{by} …")

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a LNID table lies in etcd: the keys, and what they hold.
+
+    PREFIX/format                       "1"
+    PREFIX/changed                      its revision is that of the last change of an entry
+    PREFIX/mac/MAC                      the entry of a MAC: the truth
+    PREFIX/lnid/LNID/MAC                the same entry, once in each of its LNIDs
+    PREFIX/host/HOST/port/MAC           this host shall be ready for this MAC
+    PREFIX/status/HOST/port/MAC         this host is ready for it
+    PREFIX/status/HOST/agent            this host has had an agent; what it says of itself
+    PREFIX/status/HOST/alive            it follows the store; ends with a lease
+
+A MAC is spelled 52:54:00:12:34:56, a LNID as eight hexadecimal digits, so that
+keys sort as numbers do.  An entry is JSON: {"lnids":[1,7],"ip4":["192.0.2.1"]}, with
+"ip6", "offers":["router","dhcp-server"] and "also":[MAC] where there are some.
+
+Each change of a MAC is one transaction which writes all of its keys, before
+and after: those of LNIDs in which it stays too.  Whoever watches one LNID
+therefore learns everything about its members, and a host needs to watch no
+other LNIDs than its own.  All functions here are pure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from vmmnet.etcd.client import Json, Range, delete, put
+
+from ..table import mac as macs
+from ..table import offer
+from ..table.entry import Entry
+
+FORMAT = b"1"
+_FIELDS = {"lnids", "ip4", "ip6", "offers", "also"}
+
+
+class BadValue(ValueError):
+    """A key of the store holds what nobody of us writes; the text says what."""
+
+
+class Kind(StrEnum):
+    """What a host can want to know."""
+
+    #: For which MACs it shall be ready.
+    ASSIGNED = "assigned"
+    #: One MAC, by its number.
+    MAC = "mac"
+    #: The members of one LNID.
+    LNID = "lnid"
+    #: Every MAC.
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A part of the store that is read and watched as a whole."""
+
+    kind: Kind
+    number: int = 0
+
+
+ASSIGNED = Topic(Kind.ASSIGNED)
+ALL = Topic(Kind.ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of the table below a prefix, which has no slash at its end."""
+
+    prefix: str
+
+    def _key(self, *parts: str) -> bytes:
+        return "/".join((self.prefix, *parts)).encode("ascii")
+
+    @property
+    def all(self) -> Range:
+        """Everything that is ours."""
+        return Range.prefix(self._key(""))
+
+    @property
+    def format(self) -> bytes:
+        """The key that says that there is a table, and of which format."""
+        return self._key("format")
+
+    @property
+    def changed(self) -> bytes:
+        """The key that each change of entries writes, so that its revision tells of the last."""
+        return self._key("changed")
+
+    def mac(self, mac: int) -> bytes:
+        """The key that holds a MAC's entry."""
+        return self._key("mac", macs.text(mac))
+
+    @property
+    def macs(self) -> Range:
+        """The entries of all MACs."""
+        return Range.prefix(self._key("mac", ""))
+
+    def member(self, lnid: int, mac: int) -> bytes:
+        """The key that holds a MAC's entry for those who watch a LNID."""
+        return self._key("lnid", f"{lnid:08x}", macs.text(mac))
+
+    @property
+    def members(self) -> Range:
+        """The members of all LNIDs."""
+        return Range.prefix(self._key("lnid", ""))
+
+    def lnid(self, lnid: int) -> Range:
+        """The members of a LNID."""
+        return Range.prefix(self._key("lnid", f"{lnid:08x}", ""))
+
+    def assigned(self, host: str, mac: int) -> bytes:
+        """The key that tells a host to be ready for a MAC."""
+        return self._key("host", host, "port", macs.text(mac))
+
+    def ready(self, host: str, mac: int) -> bytes:
+        """The key with which a host says that it is ready for a MAC."""
+        return self._key("status", host, "port", macs.text(mac))
+
+    def agent(self, host: str) -> bytes:
+        """The key that each host has that has had an agent, with what this says of itself."""
+        return self._key("status", host, "agent")
+
+    def alive(self, host: str) -> bytes:
+        """The key that is there for as long as a host's agent follows the store."""
+        return self._key("status", host, "alive")
+
+    @property
+    def hosts(self) -> tuple[Range, Range]:
+        """What all hosts are told, and what they say."""
+        return Range.prefix(self._key("host", "")), Range.prefix(self._key("status", ""))
+
+    def host_of(self, key: bytes) -> str:
+        """The host of a key of ``hosts``."""
+        return key[len(self.prefix) :].split(b"/")[2].decode("ascii", "backslashreplace")
+
+    def status(self, host: str) -> Range:
+        """All that a host may write."""
+        return Range.prefix(self._key("status", host, ""))
+
+    def topic(self, host: str, topic: Topic) -> Range:
+        """Where a topic of a host lies."""
+        match topic.kind:
+            case Kind.ASSIGNED:
+                return Range.prefix(self._key("host", host, "port", ""))
+            case Kind.MAC:
+                return Range(self.mac(topic.number))
+            case Kind.LNID:
+                return self.lnid(topic.number)
+            case Kind.ALL:
+                return self.macs
+
+
+def mac_of(key: bytes) -> int:
+    """The MAC that any of our keys but ``format`` ends with; raises BadValue."""
+    name = key.rpartition(b"/")[2].decode("ascii", errors="replace")
+    try:
+        number = macs.parse(name)
+    except macs.BadMac as error:
+        raise BadValue(f"the key {key.decode(errors='replace')} does not end with a MAC") from error
+    if macs.text(number) != name:
+        raise BadValue(f"the key {key.decode(errors='replace')}: write it {macs.text(number)}")
+    return number
+
+
+def lnid_of(key: bytes) -> int:
+    """The LNID of a key of ``Keys.members``; raises BadValue."""
+    name = key.split(b"/")[-2]
+    if not re.fullmatch(rb"[0-9a-f]{8}", name):
+        raise BadValue(f"the key {key.decode(errors='replace')} has no LNID of eight digits")
+    return int(name, 16)
+
+
+def encode(entry: Entry) -> bytes:
+    """What the keys of a MAC hold."""
+    value: dict[str, Any] = {"lnids": entry.lnids}
+    if entry.ip4:
+        value["ip4"] = [str(ipaddress.IPv4Address(each)) for each in entry.ip4]
+    if entry.ip6:
+        value["ip6"] = [str(ipaddress.IPv6Address(each)) for each in entry.ip6]
+    if entry.offers:
+        value["offers"] = offer.words(entry.offers)
+    if entry.also:
+        value["also"] = [macs.text(each) for each in entry.also]
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def decode(mac: int, value: bytes) -> Entry:
+    """Read what a MAC's key holds; raises BadValue."""
+    try:
+        found = json.loads(value)
+        if not isinstance(found, dict) or not found.keys() <= _FIELDS:
+            raise ValueError("not an object of lnids, ip4, ip6, offers and also")
+        lnids = found["lnids"]
+        if not isinstance(lnids, list) or not all(type(each) is int for each in lnids):
+            raise ValueError("lnids is not a list of numbers")
+        ip4 = [int(ipaddress.IPv4Address(_text(each))) for each in found.get("ip4", [])]
+        ip6 = [int(ipaddress.IPv6Address(_text(each))) for each in found.get("ip6", [])]
+        offers = offer.parse(map(_text, found.get("offers", [])))
+        also = [macs.parse(_text(each)) for each in found.get("also", [])]
+        return Entry.of(mac, lnids, ip4, ip6, offers, also)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BadValue(f"the entry of {macs.text(mac)} is {value[:200]!r}: {error}") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a text")
+    return value
+
+
+def write(keys: Keys, mac: int, before: Entry | None, after: Entry | None) -> list[Json]:
+    """The operations that turn one entry of a MAC into another."""
+    old = set(before.lnids) if before else set()
+    new = after.lnids if after else ()
+    gone = [delete(keys.member(lnid, mac)) for lnid in sorted(old - set(new))]
+    if after is None:
+        return [*gone, delete(keys.mac(mac))]
+    value = encode(after)
+    return [
+        *gone,
+        *(put(keys.member(lnid, mac), value) for lnid in new),
+        put(keys.mac(mac), value),
+    ]
+
+
+def encode_ready(assignment: int) -> bytes:
+    """What a key of ``Keys.ready`` holds: which revision of the assignment it is about."""
+    return json.dumps({"assignment": assignment}).encode("ascii")
+
+
+def decode_ready(value: bytes) -> int:
+    """The opposite of encode_ready(); 0: unreadable."""
+    try:
+        revision = json.loads(value)["assignment"]
+    except (ValueError, KeyError, TypeError):
+        return 0
+    return revision if isinstance(revision, int) else 0

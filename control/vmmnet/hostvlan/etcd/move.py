@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Let two hosts know that a VM moves (the paper's section 3.6.3).
+
+Make before break: the destination is told to be ready for the MAC and mirrors
+its LNIDs; when its agent has said so, the VM can run there; then the source
+need not be ready any more.  No other host is concerned.  A source on which the
+VM still runs keeps it, for as long as its folder of ports says so.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from vmmnet.etcd.client import Range, Watched, delete, unchanged
+from vmmnet.etcd.errors import Unreachable
+
+from ..command.options import Refused
+from ..table import mac as macs
+from ..table.entry import Entry
+from .keys import decode_ready
+from .store import EtcdStore
+
+# How long after etcd was lost it is asked again, seconds.
+_RETRY = 0.2
+
+
+class Move:
+    """One MAC from one host to another."""
+
+    def __init__(self, store: EtcdStore, mac: int, source: str, destination: str) -> None:
+        self._store = store
+        self._mac = mac
+        self._source, self._destination = source, destination
+        self._assigned = store.keys.assigned(destination, mac)
+        self._was_assigned = False
+        self._assignment = 0
+
+    def prepare(self, timeout: float) -> Entry:
+        """Have the destination ready; returns what it is ready for.
+
+        Raises Refused if its agent does not say so in ``timeout`` seconds;
+        then all is as it was.
+        """
+        entry = self._store.get(self._mac)
+        if entry is None:
+            raise Refused(
+                f"{macs.text(self._mac)} is not in {self._store.name}: a VM without LNIDs has"
+                " nothing to be moved; 'vmmnet hostvlan add' gives it some"
+            )
+        client = self._store.client
+        self._was_assigned = client.get(self._assigned) is not None
+        self._assignment = client.put(self._assigned, b"")
+        try:
+            ready = self._await(timeout)
+        except BaseException:
+            self.abandon()
+            raise
+        if not ready:
+            self.abandon()
+            raise Refused(
+                f"{self._destination} has not said in {timeout:g} s that it is ready for"
+                f" {macs.text(self._mac)}: is its agent running, with --host {self._destination}"
+                " and this --store ('systemctl status vmmnet-hostvlan-agent' there)?"
+                f" Nothing is changed: {self._source} keeps it"
+            )
+        return entry
+
+    def finish(self) -> None:
+        """Let the source forget it."""
+        self._store.client.delete(self._store.keys.assigned(self._source, self._mac))
+
+    def abandon(self) -> None:
+        """Let the destination forget it, unless it was to be ready before."""
+        if not self._was_assigned:
+            mine = [unchanged(self._assigned, self._assignment)]
+            self._store.client.transact(mine, [delete(self._assigned)])
+
+    def _await(self, timeout: float) -> bool:
+        """Wait until the destination has said that it is ready; False: it has not."""
+        deadline = time.monotonic() + timeout
+        pause = threading.Event()
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                if self._is_told(left):
+                    return True
+            except Unreachable:
+                pause.wait(min(_RETRY, left))
+        return False
+
+    def _is_told(self, timeout: float) -> bool:
+        # It writes its key after it has read the assignment: nothing is missed.
+        ready = Range(self._store.keys.ready(self._destination, self._mac))
+        watch = self._store.client.watch([Watched(ready, self._assignment)])
+        timer = threading.Timer(timeout, watch.close)
+        timer.start()
+        try:
+            return any(
+                event.value is not None and decode_ready(event.value) >= self._assignment
+                for told in watch
+                for event in told.events
+            )
+        finally:
+            timer.cancel()
+            watch.close()

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The LNID table of many hosts, in etcd: what commands do with ``--store``.
+
+A change reads the keys of its MACs, decides, and writes on condition that
+none of them has changed since; who was slower reads again.  No change is lost
+and none is made twice, whoever else writes at the same time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from types import TracebackType
+from typing import Self
+
+from vmmnet.etcd.client import OPERATIONS_MAX, Client, Json, Range, put, unchanged
+from vmmnet.etcd.errors import StoreError, Uncertain
+from vmmnet.etcd.place import Config, parse_url, with_options
+
+from ..table.entry import Entry
+from ..table.lnid import text as lnid_text
+from ..table.mac import text as mac_text
+from ..table.store import Changed, Edit, Loaded, Progress, StoreMissing
+from . import hosts as etcdhosts
+from .keys import FORMAT, BadValue, Keys, decode, lnid_of, mac_of, write
+
+# Transactions under way at once: etcd writes those that come together to its
+# disk together.
+_WRITERS = 8
+# An import of fewer MACs asks for these; a bigger one reads the whole table.
+_FEW = 4096
+# Operations of one transaction on the keys of MACs; one more tells that there was one.
+_OPERATIONS_MAX = OPERATIONS_MAX - 1
+# Seconds between two looks at hosts that are behind.
+_LOOK = 0.5
+# Seconds in which a change must find its MACs unchanged once.
+_CONTENDED = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A MAC as it was read: its entry, and the revision of its key; 0: there is none."""
+
+    entry: Entry | None
+    revision: int
+
+
+_NEVER = _Seen(None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One MAC in a transaction."""
+
+    mac: int
+    seen: _Seen
+    after: Entry | None
+    #: Empty if there is nothing to change.
+    operations: list[Json]
+
+    @property
+    def changed(self) -> Changed:
+        """What callers are told."""
+        return Changed(self.mac, self.seen.entry, self.after)
+
+
+def config_from_options(options: argparse.Namespace) -> Config:
+    """Read the options of ``store.add_store_options``; raises StoreError."""
+    if not options.store:
+        raise StoreError("--store is missing, such as --store etcd://127.0.0.1:2379/vmmnet")
+    if options.store_timeout <= 0:
+        raise StoreError(f"--store-timeout {options.store_timeout:g} is not positive")
+    config = replace(parse_url(options.store), timeout=options.store_timeout)
+    return with_options(config, options)
+
+
+class EtcdStore:
+    """A ``store.Store`` in etcd."""
+
+    def __init__(self, config: Config) -> None:
+        self.name = config.name
+        self.client = Client(config)
+        self.keys = Keys(config.prefix)
+        self._is_ours = False
+
+    @classmethod
+    def from_options(cls, options: argparse.Namespace) -> Self:
+        """Open the one that the options of ``store.add_store_options`` name."""
+        return cls(config_from_options(options))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.client.close()
+
+    # Reading
+
+    def get(self, mac: int) -> Entry | None:
+        """Return the entry of a MAC."""
+        seen = self._see([mac])[mac]
+        if seen.entry is None:
+            self.require_table()
+        return seen.entry
+
+    def entries(self, lnid: int | None = None) -> Iterator[Entry]:
+        """All entries as they are at one moment, of one LNID if it is given; by MAC."""
+        wanted = self.keys.macs if lnid is None else self.keys.lnid(lnid)
+        empty = True
+        for _, seen in self._all(wanted):
+            empty = False
+            if seen.entry is not None:
+                yield seen.entry
+        if empty:
+            self.require_table()
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong inside the store: entries that nobody can read, copies that differ."""
+        copies: dict[tuple[int, int], bytes] = {}
+        revision = self.client.look(self.keys.format)[1]
+        for _, page in self.client.pages(self.keys.members, revision):
+            for kv in page:
+                try:
+                    copies[lnid_of(kv.key), mac_of(kv.key)] = kv.value
+                except BadValue as error:
+                    yield f"{error}: delete it with 'etcdctl del'"
+        for _, page in self.client.pages(self.keys.macs, revision):
+            for kv in page:
+                try:
+                    entry = decode(mac_of(kv.key), kv.value)
+                except BadValue as error:
+                    yield f"{error}: delete it with 'etcdctl del'"
+                    continue
+                for lnid in entry.lnids:
+                    if copies.pop((lnid, entry.mac), None) != kv.value:
+                        yield (
+                            f"hosts of LNID {lnid_text(lnid)} are told something else of"
+                            f" {mac_text(entry.mac)} than its own key says:"
+                            " remove it and add it again"
+                        )
+        for lnid, mac in copies:
+            yield (
+                f"hosts of LNID {lnid_text(lnid)} are told of {mac_text(mac)}, which is not in"
+                f" it: delete {self.keys.member(lnid, mac).decode()} with 'etcdctl del'"
+            )
+
+    def hosts(self) -> etcdhosts.Hosts:
+        """What hosts are told and say, as it is at one moment."""
+        revision, (changed,) = self.client.snapshot([Range(self.keys.changed)])
+        told, said = (
+            [kv for _, page in self.client.pages(each, revision) for kv in page]
+            for each in self.keys.hosts
+        )
+        hosts = etcdhosts.read(self.keys, changed[0].mod_revision if changed else 0, told, said)
+        # A MAC that has no entry needs nobody who is ready.
+        wanted = [Range(self.keys.mac(mac)) for _, mac in hosts.unready]
+        _, entries = self.client.snapshot(wanted, revision)
+        there = zip(hosts.unready, entries, strict=True)
+        hosts.unready = [each for each, entry in there if entry]
+        return hosts
+
+    def followers(self, patience: float, /) -> Iterator[str]:
+        """Which hosts do not go by the store as it is, also after so many seconds."""
+        hosts = self.hosts()
+        yield from etcdhosts.sentences(self.keys, hosts)
+        yield from etcdhosts.stuck(self._still_behind(hosts, patience), hosts.revision, patience)
+
+    def _still_behind(self, hosts: etcdhosts.Hosts, patience: float) -> list[etcdhosts.Host]:
+        """Those that are behind, and have not come to where the store is now by then."""
+        pause, deadline = threading.Event(), time.monotonic() + patience
+        behind = hosts.behind(hosts.revision)
+        while behind and (left := deadline - time.monotonic()) > 0:
+            pause.wait(min(_LOOK, left))
+            names = {each.name for each in behind}
+            now = self.hosts()
+            behind = [each for each in now.behind(hosts.revision) if each.name in names]
+        return behind
+
+    def unheard(self, host: etcdhosts.Host) -> int | None:
+        """For how many seconds nothing was heard of a host's agent; None: it is gone."""
+        return self.client.unheard(host.lease) if host.lease else None
+
+    def require_table(self) -> None:
+        """Raise StoreError if there is no table here, or one of another format."""
+        if not self._is_ours:
+            found = self.client.get(self.keys.format)
+            if found is None:
+                raise StoreMissing(
+                    f"{self.name}: there is no table yet: the first 'add', 'set' or 'import'"
+                    " makes it; or is the prefix another?"
+                )
+            self._check_format(found.value)
+
+    def _check_format(self, value: bytes) -> None:
+        if value != FORMAT:
+            raise StoreError(
+                f"{self.name}: the table has format {value.decode(errors='replace')!r}; this"
+                f" program knows {FORMAT.decode()!r}: use the version that made it"
+            )
+        self._is_ours = True
+
+    def _see(self, wanted: Sequence[int]) -> dict[int, _Seen]:
+        """Read some MACs as they are at one moment."""
+        _, found = self.client.snapshot([Range(self.keys.mac(mac)) for mac in wanted])
+        result = {}
+        for mac, keys in zip(wanted, found, strict=True):
+            result[mac] = self._seen(mac, keys[0].value, keys[0].mod_revision) if keys else _NEVER
+        return result
+
+    def _all(self, wanted: Range) -> Iterator[tuple[int, _Seen]]:
+        for _, page in self.client.pages(wanted):
+            for kv in page:
+                mac = self._mac(kv.key)
+                yield mac, self._seen(mac, kv.value, kv.mod_revision)
+
+    def _mac(self, key: bytes) -> int:
+        try:
+            return mac_of(key)
+        except BadValue as error:
+            raise StoreError(f"{self.name}: {error}: delete it with 'etcdctl del'") from error
+
+    def _seen(self, mac: int, value: bytes, revision: int) -> _Seen:
+        try:
+            return _Seen(decode(mac, value), revision)
+        except BadValue as error:
+            raise StoreError(f"{self.name}: {error}: delete it with 'etcdctl del'") from error
+
+    # Writing
+
+    def edit(
+        self, macs: Sequence[int], change: Edit, progress: Progress | None = None
+    ) -> list[Changed]:
+        """Change entries, one transaction: all of them or none.
+
+        More than etcd can hold in one transaction are changed in several, in
+        the given order, each MAC whole.
+        """
+        self._make_table()
+        wanted = list(dict.fromkeys(macs))
+        seen = self._see(wanted)
+        # All decisions come before the first change: a complaint changes nothing.
+        plan = [self._step(mac, seen[mac], change(mac, seen[mac].entry)) for mac in wanted]
+        result: list[Changed] = []
+        for part in _parts(plan):
+            result += self._carry_out(part, change)
+            if progress:
+                progress(len(result), len(wanted))
+        return result
+
+    def load(
+        self, entries: Iterable[Entry], *, replace: bool, progress: Progress | None = None
+    ) -> Loaded:
+        """Set many entries (import); with ``replace``, MACs that are not among them go."""
+        self._make_table()
+        plan: dict[int, Entry | None] = {entry.mac: entry for entry in entries}
+        seen = self._everything() if replace or len(plan) > _FEW else self._see(list(plan))
+        if replace:
+            plan.update(dict.fromkeys(seen.keys() - plan.keys()))
+        counts = {"added": 0, "changed": 0, "removed": 0, "unchanged": 0}
+        done = 0
+
+        def carry_out(part: list[_Step]) -> list[Changed]:
+            return self._carry_out(part, lambda mac, _: plan[mac])
+
+        parts = _parts(self._step(mac, seen.get(mac, _NEVER), plan[mac]) for mac in plan)
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            # A few parts ahead of the writers: those of a million MACs are big.
+            while batch := list(islice(parts, 4 * _WRITERS)):
+                for changed in chain.from_iterable(pool.map(carry_out, batch)):
+                    counts[_kind(changed)] += 1
+                    done += 1
+                if progress:
+                    progress(done, len(plan))
+        return Loaded(**counts)
+
+    def _everything(self) -> dict[int, _Seen]:
+        return dict(self._all(self.keys.macs))
+
+    def _make_table(self) -> None:
+        """Say once, before the first change, that there is a table here."""
+        if self._is_ours:
+            return
+        made = put(self.keys.format, FORMAT)
+        if self.client.get(self.keys.format) is None:
+            # Somebody else may do the same at this moment: that is as good, and
+            # whether it is there is seen next.
+            with contextlib.suppress(Uncertain):
+                self.client.transact([unchanged(self.keys.format, 0)], [made])
+        self.require_table()
+
+    def _step(self, mac: int, seen: _Seen, after: Entry | None) -> _Step:
+        if after == seen.entry:
+            return _Step(mac, seen, after, [])
+        operations = write(self.keys, mac, seen.entry, after)
+        if len(operations) > _OPERATIONS_MAX:
+            raise StoreError(
+                f"{self.name}: {mac_text(mac)} would change from and to"
+                f" {len(operations) - 1} LNIDs, and etcd can do {_OPERATIONS_MAX - 1} at once:"
+                " remove it, then add it with the new ones"
+            )
+        return _Step(mac, seen, after, operations)
+
+    def _carry_out(self, part: list[_Step], change: Edit) -> list[Changed]:
+        """Make one transaction of some MACs, again for as long as others are faster."""
+        deadline = time.monotonic() + _CONTENDED
+        while True:
+            todo = [step for step in part if step.operations]
+            if not todo or self._try(todo):
+                return [step.changed for step in part]
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"{self.name}: {mac_text(todo[0].mac)} or MACs beside it change all the time:"
+                    f" not done in {_CONTENDED:g} s; what else writes there?"
+                )
+            now = self._see([step.mac for step in part])
+            part = [self._again(step, now[step.mac], change) for step in part]
+
+    def _again(self, step: _Step, now: _Seen, change: Edit) -> _Step:
+        """Decide again about a MAC if somebody has changed it."""
+        if now == step.seen:
+            return step
+        return self._step(step.mac, now, change(step.mac, now.entry))
+
+    def _try(self, todo: list[_Step]) -> bool:
+        """Carry out one transaction; False: something has changed since it was read."""
+        conditions = [unchanged(self.keys.mac(step.mac), step.seen.revision) for step in todo]
+        operations = [each for step in todo for each in step.operations]
+        operations.append(put(self.keys.changed, b""))
+        try:
+            return self.client.transact(conditions, operations)[0]
+        except Uncertain as uncertain:
+            # If it was done, all of them are now what they were to become.
+            try:
+                now = self._see([step.mac for step in todo])
+            except StoreError:
+                raise uncertain from None
+            return all(
+                now[step.mac].entry == step.after and now[step.mac] != step.seen for step in todo
+            )
+
+
+def _parts(steps: Iterable[_Step]) -> Iterator[list[_Step]]:
+    """Deal steps out to transactions that etcd takes."""
+    part: list[_Step] = []
+    operations = 0
+    for step in steps:
+        operations += len(step.operations)
+        if part and (operations > _OPERATIONS_MAX or len(part) == _OPERATIONS_MAX):
+            yield part
+            part, operations = [], len(step.operations)
+        part.append(step)
+    if part:
+        yield part
+
+
+def _kind(changed: Changed) -> str:
+    """How an import counts it."""
+    if changed.before == changed.after:
+        return "unchanged"
+    if changed.before is None:
+        return "added"
+    return "removed" if changed.after is None else "changed"

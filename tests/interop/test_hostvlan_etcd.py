@@ -27,12 +27,12 @@ from vmmnet.__main__ import main
 from vmmnet.etcd.errors import Denied
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.command import options as command_options
 from vmmnet.hostvlan.etcd.keys import Keys
 from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import metrics
 from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
-from vmmnet.hostvlan.table.store import add_store_options
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import certificates, ebpf, process, tools, wait
 from vmmnet.testbed import etcd as testbed
@@ -153,9 +153,9 @@ class World:
     def opened(self) -> Iterator[EtcdStore]:
         """The store in this process."""
         parser = argparse.ArgumentParser()
-        add_store_options(parser)
-        options = parser.parse_args(self.store_options)
-        with inside(self.space), EtcdStore.from_options(options) as store:
+        command_options.add_store_options(parser)
+        config = command_options.store_config(parser.parse_args(self.store_options))
+        with inside(self.space), EtcdStore(config) as store:
             yield store
 
     def set(self, **entries: Sequence[int] | None) -> None:

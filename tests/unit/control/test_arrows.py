@@ -13,7 +13,7 @@ ROOMS = (
     *("hw/net/cvsw", "net/dns", "net/esp", "net/handoff", "net/hostvlan", "net/mip6"),
     *("net/packet", "net/stage", "net/watch", "hostd"),
     *("control/vmmnet/cvsw", "control/vmmnet/etcd", "control/vmmnet/guestimage"),
-    "control/vmmnet/libvirt",
+    *("control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
 )
 
 

@@ -68,7 +68,6 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
 
 def run(given: argparse.Namespace) -> NoReturn:
     """``agent``: entry point of the sub-command."""
-    from ..etcd.store import config_from_options
     from ..host.agent import Agent, Settings
 
     try:
@@ -76,7 +75,7 @@ def run(given: argparse.Namespace) -> NoReturn:
     except hostname.BadHost as error:
         raise UsageError(f"--host: {error}") from error
     settings = Settings(
-        store=config_from_options(given),
+        store=options.store_config(given),
         host=host,
         table=options.table_path(given).absolute(),
         folder=given.ports,

@@ -47,7 +47,7 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError("--table and --store are two places: give one of them")
     from ..etcd.store import EtcdStore
 
-    with EtcdStore.from_options(given) as store:
+    with EtcdStore(options.store_config(given)) as store:
         store.require_table()
         found = store.hosts()
         told = [_tell(host, found.revision, store) for host in found.known]

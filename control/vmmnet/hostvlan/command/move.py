@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from vmmnet.etcd.errors import StoreError
 
 from ..etcd import hostname
+from ..table import exchange
 from ..table import mac as macs
-from ..table.store import add_store_options
 from . import options, output
 from .options import Parser, Refused, Status, UsageError
 
@@ -56,7 +56,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         default=30.0,
         help="how long the destination has to be ready (default: %(default)g)",
     )
-    add_store_options(parser)
+    options.add_store_options(parser)
 
 
 def _seconds(text: str) -> float:
@@ -76,7 +76,7 @@ def run(given: argparse.Namespace) -> int:
     from ..etcd.move import Move
     from ..etcd.store import EtcdStore
 
-    with EtcdStore.from_options(given) as store:
+    with EtcdStore(options.store_config(given)) as store:
         move = Move(store, given.mac, given.source, given.destination)
         began = time.monotonic()
         entry = move.prepare(given.timeout)
@@ -88,7 +88,7 @@ def run(given: argparse.Namespace) -> int:
         output.print_json(
             {
                 "mac": macs.text(given.mac),
-                "lnids": output.entry_json(entry)["lnids"],
+                "lnids": exchange.entry_json(entry)["lnids"],
                 "from": given.source,
                 "to": given.destination,
                 "ready_seconds": round(seconds, 3),

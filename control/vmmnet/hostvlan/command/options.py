@@ -8,11 +8,16 @@ import difflib
 import enum
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from vmmnet.etcd import place
+from vmmnet.etcd.errors import StoreError
+from vmmnet.etcd.place import Config
+
 from ..host import ports
-from ..table import address, filestore, lnid, mac, offer, store
+from ..table import address, filestore, lnid, mac, offer
 from ..table.filestore import FileStore
 from ..table.store import Store
 from . import output
@@ -210,10 +215,31 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_store_options(parser: argparse.ArgumentParser) -> None:
+    """Add --store and what a store on other machines needs."""
+    group = parser.add_argument_group(
+        "a table in etcd, for many hosts",
+        "Files with passwords and certificates are read again when etcd refuses them.",
+    )
+    group.add_argument(
+        "--store",
+        metavar="URL",
+        help="etcd://HOST:PORT[,HOST:PORT...]/PREFIX, etcds:// with TLS",
+    )
+    place.add_options(group, "--store")
+    group.add_argument(
+        "--store-timeout",
+        metavar="SECONDS",
+        type=float,
+        default=10.0,
+        help="how long an endpoint may take to answer (%(default)g)",
+    )
+
+
 def add_stores(parser: argparse.ArgumentParser) -> None:
     """A host's table, or etcd's."""
     add_table(parser)
-    store.add_store_options(parser)
+    add_store_options(parser)
 
 
 def table_path(options: argparse.Namespace) -> Path:
@@ -222,12 +248,24 @@ def table_path(options: argparse.Namespace) -> Path:
     return path
 
 
+def store_config(options: argparse.Namespace) -> Config:
+    """Read the options of ``add_store_options()``; raises StoreError."""
+    if not options.store:
+        raise StoreError("--store is missing, such as --store etcd://127.0.0.1:2379/vmmnet")
+    if options.store_timeout <= 0:
+        raise StoreError(f"--store-timeout {options.store_timeout:g} is not positive")
+    config = replace(place.parse_url(options.store), timeout=options.store_timeout)
+    return place.with_options(config, options)
+
+
 def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
     """The store that is meant; with ``create`` a file is made when it is missing."""
     if options.store:
         if options.table:
             raise UsageError("--table and --store are two places: give one of them")
-        return store.open_store(options)
+        from ..etcd.store import EtcdStore
+
+        return EtcdStore(store_config(options))
     return FileStore(table_path(options), create=create, waiting=say_waiting)
 
 

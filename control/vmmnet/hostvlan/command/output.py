@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from ..table import lnid, mac, offer
+from ..table import exchange, lnid, mac, offer
 from ..table.entry import Entry
 
 # Seconds between two lines of a progress.
@@ -36,20 +36,6 @@ def macs(count: int) -> str:
     return f"{count:,} MAC address{'' if count == 1 else 'es'}"
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
-    """An entry for programs: LNIDs are numbers, the global one is the word."""
-    told: dict[str, Any] = {
-        "mac": mac.text(entry.mac),
-        "lnids": [number or lnid.WORD for number in entry.lnids],
-        "addresses": [str(each) for each in entry.addresses],
-    }
-    if entry.offers:
-        told["offers"] = offer.words(entry.offers)
-    if entry.also:
-        told["also"] = [mac.text(each) for each in entry.also]
-    return told
-
-
 def more(entry: Entry) -> str:
     """What most have not, for people: ``router, also as 00:00:5e:00:01:0a``."""
     also = [f"also as {mac.text(each)}" for each in entry.also]
@@ -58,21 +44,12 @@ def more(entry: Entry) -> str:
 
 def entry_or_null(entry: Entry | None) -> dict[str, Any] | None:
     """The same of what may be missing."""
-    return entry_json(entry) if entry else None
+    return exchange.entry_json(entry) if entry else None
 
 
 def print_json(value: object) -> None:
     """Print one value, for programs."""
     print(json.dumps(value, ensure_ascii=False))
-
-
-def write_json_list(values: Iterable[object], stream: TextIO) -> None:
-    """Write a list that may be long, one element a line."""
-    before = "[\n"
-    for value in values:
-        stream.write(before + json.dumps(value, ensure_ascii=False))
-        before = ",\n"
-    stream.write("\n]\n" if before != "[\n" else "[]\n")
 
 
 def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:

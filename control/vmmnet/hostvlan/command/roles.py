@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from vmmnet.etcd.place import read_password
 
 from ..etcd import hostname
-from ..table.store import add_store_options
 from . import options, output
 from .options import Parser, Refused, Status, UsageError
 
@@ -66,7 +65,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         type=Path,
         help="the new password, on the first line; made up if there is no such file",
     )
-    add_store_options(parser)
+    options.add_store_options(parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -81,9 +80,8 @@ def run(given: argparse.Namespace) -> int:
     from vmmnet.etcd.client import Client
 
     from ..etcd.roles import Roles
-    from ..etcd.store import config_from_options
 
-    with Client(config_from_options(given)) as client:
+    with Client(options.store_config(given)) as client:
         roles = Roles(client)
         if given.action == "show":
             _show(roles.users(), given.json)

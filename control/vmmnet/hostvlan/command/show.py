@@ -80,7 +80,7 @@ def run_list(given: argparse.Namespace) -> int:
     with options.open_store(given) as place:
         entries = place.entries(given.lnid)
         if given.json:
-            output.write_json_list(map(output.entry_json, entries), sys.stdout)
+            exchange.write_json_list(map(exchange.entry_json, entries), sys.stdout)
             return Status.DONE
         empty = True
         for line in _lines(entries):
@@ -123,7 +123,7 @@ def run_show(given: argparse.Namespace) -> int:
             raise Refused(edit.unknown(given.mac, place))
         others = _others(entry, place) if given.others else None
         if given.json:
-            told = output.entry_json(entry)
+            told = exchange.entry_json(entry)
             if others is not None:
                 told["others"] = {lnid.text(number): count for number, count in others.items()}
             output.print_json(told)

@@ -13,9 +13,8 @@ import threading
 import time
 
 from vmmnet.etcd.client import Range, Watched, delete, unchanged
-from vmmnet.etcd.errors import Unreachable
+from vmmnet.etcd.errors import StoreError, Unreachable
 
-from ..command.options import Refused
 from ..table import mac as macs
 from ..table.entry import Entry
 from .keys import decode_ready
@@ -23,6 +22,10 @@ from .store import EtcdStore
 
 # How long after etcd was lost it is asked again, seconds.
 _RETRY = 0.2
+
+
+class NotMoved(StoreError):
+    """The destination cannot be made ready; the message says why and what to do."""
 
 
 class Move:
@@ -39,12 +42,12 @@ class Move:
     def prepare(self, timeout: float) -> Entry:
         """Have the destination ready; returns what it is ready for.
 
-        Raises Refused if its agent does not say so in ``timeout`` seconds;
+        Raises NotMoved if its agent does not say so in ``timeout`` seconds;
         then all is as it was.
         """
         entry = self._store.get(self._mac)
         if entry is None:
-            raise Refused(
+            raise NotMoved(
                 f"{macs.text(self._mac)} is not in {self._store.name}: a VM without LNIDs has"
                 " nothing to be moved; 'vmmnet hostvlan add' gives it some"
             )
@@ -58,7 +61,7 @@ class Move:
             raise
         if not ready:
             self.abandon()
-            raise Refused(
+            raise NotMoved(
                 f"{self._destination} has not said in {timeout:g} s that it is ready for"
                 f" {macs.text(self._mac)}: is its agent running, with --host {self._destination}"
                 " and this --store ('systemctl status vmmnet-hostvlan-agent' there)?"

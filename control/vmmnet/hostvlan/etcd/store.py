@@ -8,20 +8,19 @@ and none is made twice, whoever else writes at the same time.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from types import TracebackType
 from typing import Self
 
 from vmmnet.etcd.client import OPERATIONS_MAX, Client, Json, Range, put, unchanged
 from vmmnet.etcd.errors import StoreError, Uncertain
-from vmmnet.etcd.place import Config, parse_url, with_options
+from vmmnet.etcd.place import Config
 
 from ..table.entry import Entry
 from ..table.lnid import text as lnid_text
@@ -70,16 +69,6 @@ class _Step:
         return Changed(self.mac, self.seen.entry, self.after)
 
 
-def config_from_options(options: argparse.Namespace) -> Config:
-    """Read the options of ``store.add_store_options``; raises StoreError."""
-    if not options.store:
-        raise StoreError("--store is missing, such as --store etcd://127.0.0.1:2379/vmmnet")
-    if options.store_timeout <= 0:
-        raise StoreError(f"--store-timeout {options.store_timeout:g} is not positive")
-    config = replace(parse_url(options.store), timeout=options.store_timeout)
-    return with_options(config, options)
-
-
 class EtcdStore:
     """A ``store.Store`` in etcd."""
 
@@ -88,11 +77,6 @@ class EtcdStore:
         self.client = Client(config)
         self.keys = Keys(config.prefix)
         self._is_ours = False
-
-    @classmethod
-    def from_options(cls, options: argparse.Namespace) -> Self:
-        """Open the one that the options of ``store.add_store_options`` name."""
-        return cls(config_from_options(options))
 
     def __enter__(self) -> Self:
         return self

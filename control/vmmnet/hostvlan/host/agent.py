@@ -52,6 +52,7 @@ import os
 import queue
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -64,7 +65,6 @@ from vmmnet.etcd.client import Age, Client, Range, Told, Watch, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import Config
 
-from ..command import output
 from ..etcd import word as etcdword
 from ..etcd.keys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from ..etcd.mirror import Mirror
@@ -193,7 +193,9 @@ class _Once:
 
 
 def _log(text: str) -> None:
-    output.say(f"vmmnet hostvlan agent: {text}")
+    # A full disk does not end the agent.
+    with contextlib.suppress(OSError):
+        print(f"vmmnet hostvlan agent: {text}", file=sys.stderr)
 
 
 def _spell_time(seconds: float) -> str:

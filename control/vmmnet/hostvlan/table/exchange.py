@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, TextIO
 
-from ..command import output
 from . import address, lnid, mac, offer
 from .entry import Entry
 
@@ -51,10 +50,33 @@ def guess(name: str, text: str = "") -> Format:
     return "json" if text.lstrip()[:1] in ("[", "{") else "csv"
 
 
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """An entry for programs: LNIDs are numbers, the global one is the word."""
+    told: dict[str, Any] = {
+        "mac": mac.text(entry.mac),
+        "lnids": [number or lnid.WORD for number in entry.lnids],
+        "addresses": [str(each) for each in entry.addresses],
+    }
+    if entry.offers:
+        told["offers"] = offer.words(entry.offers)
+    if entry.also:
+        told["also"] = [mac.text(each) for each in entry.also]
+    return told
+
+
+def write_json_list(values: Iterable[object], stream: TextIO) -> None:
+    """Write a list that may be long, one element a line."""
+    before = "[\n"
+    for value in values:
+        stream.write(before + json.dumps(value, ensure_ascii=False))
+        before = ",\n"
+    stream.write("\n]\n" if before != "[\n" else "[]\n")
+
+
 def write(entries: Iterable[Entry], form: Format, stream: TextIO) -> None:
     """Write entries as text."""
     if form == "json":
-        output.write_json_list(map(output.entry_json, entries), stream)
+        write_json_list(map(entry_json, entries), stream)
         return
     stream.write(",".join(COLUMNS) + "\n")
     for entry in entries:

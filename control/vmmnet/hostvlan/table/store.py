@@ -10,13 +10,11 @@ MACs, LNIDs and addresses are the integers of ``entry.Entry``.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
-from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
 
 from .entry import Entry
@@ -107,31 +105,3 @@ class Store(Protocol):
         What changes from moment to moment is given so many seconds.
         """
         ...
-
-
-def add_store_options(parser: argparse.ArgumentParser) -> None:
-    """Add --store and what a store on other machines needs."""
-    group = parser.add_argument_group(
-        "a table in etcd, for many hosts",
-        "Files with passwords and certificates are read again when etcd refuses them.",
-    )
-    group.add_argument(
-        "--store",
-        metavar="URL",
-        help="etcd://HOST:PORT[,HOST:PORT...]/PREFIX, etcds:// with TLS",
-    )
-    place.add_options(group, "--store")
-    group.add_argument(
-        "--store-timeout",
-        metavar="SECONDS",
-        type=float,
-        default=10.0,
-        help="how long an endpoint may take to answer (%(default)g)",
-    )
-
-
-def open_store(options: argparse.Namespace) -> Store:
-    """Open the store in etcd that the options of ``add_store_options`` name."""
-    from ..etcd.store import EtcdStore
-
-    return EtcdStore.from_options(options)

@@ -6,13 +6,10 @@ from __future__ import annotations
 import contextlib
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from . import layout, mac
-
-if TYPE_CHECKING:
-    from .table import Table
-
+from .mapped import Mapped
 
 # Of a MAC address: it is not one station's.
 _GROUP = 1 << 40
@@ -44,7 +41,7 @@ class Census(NamedTuple):
     damages: tuple[Damage, ...]
 
 
-def census(table: Table) -> Census:
+def census(table: Mapped) -> Census:
     """Check all slots and records and count them.
 
     A value without key is no fault: a writer was killed between the two.
@@ -72,7 +69,7 @@ def census(table: Table) -> Census:
     return Census(macs, len(keys) - keys.count(0), words_end, found)
 
 
-def _checked(table: Table, key: int, value: int) -> int:
+def _checked(table: Mapped, key: int, value: int) -> int:
     """The word behind the record of a slot, 0 where it has none; raises layout.Damaged."""
     content = table.content(key, value)
     if not isinstance(content, bytes):

@@ -33,8 +33,8 @@ from typing import Self
 from . import layout, verify
 from .entry import Entry
 from .mac import text as mac_text
-from .table import (
-    Table,
+from .mapped import (
+    Mapped,
     TableDamaged,
     TableError,
     TableForeign,
@@ -57,11 +57,11 @@ _MANY = 256
 REPLACE = "'vmmnet hostvlan import --replace' of a backup makes a new table in its place"
 
 
-def _store32(table: Table, offset: int, number: int) -> None:
+def _store32(table: Mapped, offset: int, number: int) -> None:
     ctypes.c_uint32.from_buffer(table.map, offset).value = number
 
 
-def _store64(table: Table, offset: int, number: int) -> None:
+def _store64(table: Mapped, offset: int, number: int) -> None:
     # One aligned store of the machine: nobody sees half of it.
     ctypes.c_uint64.from_buffer(table.map, offset).value = number
 
@@ -90,7 +90,7 @@ def _note(text: str = "") -> bytes:
     return text.ljust(_NOTE_SIZE - 1).encode() + b"\n"
 
 
-def _sync(table: Table, start: int, length: int) -> None:
+def _sync(table: Mapped, start: int, length: int) -> None:
     """Bring a part of the mapping to where it outlives a power failure."""
     begin = start - start % mmap.PAGESIZE
     table.map.flush(begin, start + length - begin)
@@ -115,7 +115,7 @@ class Change:
         # rename() is to replace the table, not a link to it.
         self.path = Path(os.path.realpath(path))
         #: The table as it was at the start; None: there was none.
-        self.base: Table | None = None
+        self.base: Mapped | None = None
         #: How many MACs were given other content, and how many of them came or
         #: went; known after the commit.
         self.changed = self.added = self.removed = 0
@@ -273,14 +273,14 @@ class Change:
             in_force = self.path.exists() and inode == self.path.stat().st_ino
             if not in_force:
                 # Nobody waits for a damaged entry.
-                with contextlib.suppress(TableDamaged), Table.open_writable(old) as table:
+                with contextlib.suppress(TableDamaged), Mapped.open_writable(old) as table:
                     _store32(table, layout.SUPERSEDED, 1)
             old.unlink()
 
     def _open_base(self) -> None:
         found, self._seal = self._seal, b""
         try:
-            self.base = Table.open_writable(self.path)
+            self.base = Mapped.open_writable(self.path)
         except TableMissing:
             if not self._create:
                 raise
@@ -297,7 +297,7 @@ class Change:
         if found == seal or self._is_whole(self.base):
             self._seal = seal
 
-    def _is_whole(self, table: Table) -> bool:
+    def _is_whole(self, table: Mapped) -> bool:
         """Check all of the table; False: the next change has to be a new file."""
         counted = verify.census(table)
         self._damages = counted.damages
@@ -349,7 +349,7 @@ class Change:
             # Those that did fit in place are in it already, and stay as they are.
             self._rebuild(self._after())
 
-    def _differing(self, base: Table) -> dict[int, layout.Content | None]:
+    def _differing(self, base: Mapped) -> dict[int, layout.Content | None]:
         """What is to be changed, in the order in which it was given."""
         pending = self._pending
         few = not self._cleared and not self._damages and len(pending) <= _MANY
@@ -362,7 +362,7 @@ class Change:
         self.added = sum(mac not in before for mac in result)
         return result
 
-    def _contents(self, base: Table, macs: Iterable[int]) -> dict[int, layout.Content]:
+    def _contents(self, base: Mapped, macs: Iterable[int]) -> dict[int, layout.Content]:
         """What the table holds of these MACs."""
         result = {}
         for mac in macs:
@@ -372,7 +372,7 @@ class Change:
         return result
 
     def _change_in_place(
-        self, table: Table, differing: Mapping[int, layout.Content | None]
+        self, table: Mapped, differing: Mapping[int, layout.Content | None]
     ) -> bool:
         """Change one MAC after another; False: one did not fit."""
         self._seal = b""
@@ -388,7 +388,7 @@ class Change:
         self._seal = _seal(zlib.crc32(table.map))
         return done == len(differing)
 
-    def _put(self, table: Table, mac: int, content: layout.Content | None) -> bool:
+    def _put(self, table: Mapped, mac: int, content: layout.Content | None) -> bool:
         found = table.find(mac)
         if found is None:
             return False
@@ -414,7 +414,7 @@ class Change:
         _store32(table, layout.MACS, len(table) + came - went)
         return True
 
-    def _write(self, table: Table, key: int, content: layout.Content | None) -> int | None:
+    def _write(self, table: Mapped, key: int, content: layout.Content | None) -> int | None:
         """The value that leads to a content, whose record is written; None: no room."""
         if content is None:
             return layout.none_value(key)

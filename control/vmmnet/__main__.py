@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from vmmnet import VERSION
 from vmmnet.cvsw import command as cvsw
 from vmmnet.guestimage import command as guestimage
-from vmmnet.hostvlan.command import completion, output
 from vmmnet.hostvlan.command import main as hostvlan
+from vmmnet.hostvlan.command import output
 from vmmnet.hostvlan.command.options import Parser, Status
 from vmmnet.libvirt import command as libvirt
-
-# What the shell's completion calls; no word of users.
-_COMPLETE = "_complete"
 
 
 def parser() -> Parser:
@@ -43,10 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    if words[:1] == [_COMPLETE]:
-        print("\n".join(completion.complete(parser(), words[1:] or [""])))
-        return 0
-    given = parser().parse_args(words)
+    line = parser()
+    if "_ARGCOMPLETE" in os.environ:
+        # Only a shell that asks waits for argcomplete.
+        from vmmnet.hostvlan.command import completion
+
+        completion.Finder()(line)
+    given = line.parse_args(words)
     status: int = given.execute(given)
     return status
 

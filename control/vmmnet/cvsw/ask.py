@@ -32,7 +32,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     _command(subparsers, "show", run_show, "all NICs, and how far they are", _SHOW)
     parser = _command(subparsers, "flows", run_flows, "the flows of a NIC", _FLOWS)
     action = parser.add_argument("nic", metavar="NIC", help="its name in the file, or its MAC")
-    action.complete = complete_nics  # type: ignore[attr-defined]
+    action.completer = complete_nics  # type: ignore[attr-defined]
     parser = _command(subparsers, "top", run_top, "all NICs, again and again", _TOP)
     parser.add_argument(
         "--interval", metavar="SECONDS", type=options.typed(_interval), default=1.0,
@@ -300,11 +300,11 @@ def _faults(nic: dict[str, Any]) -> Iterator[str]:
 # --- words ----------------------------------------------------------------------------------
 
 
-def complete_nics(line: Any, current: str) -> list[str]:
+def complete_nics(parsed_args: Any, **_: Any) -> list[str]:
     """NICs of the daemon, by name and by MAC address."""
     try:
-        path = line.values.get("socket")
-        answer = Client(Path(path) if path else client.default_path(), 1.0).ask("GET", "/nics")
+        path = getattr(parsed_args, "socket", None) or client.default_path()
+        answer = Client(Path(path), 1.0).ask("GET", "/nics")
     except Refused:
         return []
     return [word for nic in answer["nics"] for word in (nic["name"], nic["mac"])]

@@ -140,6 +140,7 @@ def run(given: argparse.Namespace) -> int:
 _PACKAGES = {
     "os_ken": ("python3-os-ken", "os-ken"),
     "cryptography": ("python3-cryptography", "cryptography"),
+    "systemd": ("python3-systemd", "systemd-python"),
     "yaml": ("python3-yaml", "PyYAML"),
 }
 

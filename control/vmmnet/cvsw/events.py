@@ -38,7 +38,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     action = parser.add_argument(
         "nic", metavar="NIC", nargs="?", help="its name in the file, or its MAC (default: all)"
     )
-    action.complete = complete_nics  # type: ignore[attr-defined]
+    action.completer = complete_nics  # type: ignore[attr-defined]
 
 
 def run(given: argparse.Namespace) -> int:

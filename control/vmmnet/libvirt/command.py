@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from vmmnet.hostvlan.command import options
-from vmmnet.hostvlan.command.completion import FILES
 from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError
 
 _BRIEF = "networks of libvirt's domains, from one element in their XML"
@@ -104,7 +103,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     action = parser.add_argument(
         "subject", metavar="DOMAIN|FILE", help="a domain's name or UUID, or its XML"
     )
-    action.complete = _domains_and_files  # type: ignore[attr-defined]
+    action.completer = _domains_and_files  # type: ignore[attr-defined]
     _add_connect(parser)
     parser = options.command(
         subparsers, "convert", _convert, "the element for what is hand-written, and back", _CONVERT
@@ -112,7 +111,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     action = parser.add_argument(
         "subject", metavar="DOMAIN|FILE", help="a domain's name or UUID, or its XML"
     )
-    action.complete = _domains_and_files  # type: ignore[attr-defined]
+    action.completer = _domains_and_files  # type: ignore[attr-defined]
     _add_connect(parser)
     parser.add_argument(
         "--to-commandline",
@@ -124,7 +123,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     )
     parser = options.command(subparsers, "show", _show, "how a domain stands", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
-    action.complete = _domains  # type: ignore[attr-defined]
+    action.completer = _domains  # type: ignore[attr-defined]
     parser.add_argument("--all", action="store_true", help="all domains that have the element")
     _add_connect(parser)
 
@@ -176,17 +175,19 @@ def _run(module: str, given: argparse.Namespace) -> int:
     return int(loaded.run(given))
 
 
-def _domains(line: Any, current: str) -> Iterable[str]:
+def _domains(parsed_args: Any, **_: Any) -> Iterable[str]:
     """For the shell's completion."""
     from . import connect
 
     try:
-        with connect.opened(line.values.get("connect")) as daemon:
+        with connect.opened(getattr(parsed_args, "connect", None)) as daemon:
             return daemon.names()
     except Refused:
         return []
 
 
-def _domains_and_files(line: Any, current: str) -> Iterable[str]:
-    """Files once it is seen that one is meant."""
-    return [FILES] if "/" in current else _domains(line, current)
+def _domains_and_files(prefix: str, parsed_args: Any, **_: Any) -> Iterable[str]:
+    """Files once a '/' shows that one is meant."""
+    from vmmnet.hostvlan.command import completion
+
+    return completion.files(prefix) if "/" in prefix else _domains(parsed_args)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vmmnet.__main__ import main
+from vmmnet.__main__ import main, parser
+from vmmnet.hostvlan.command.completion import Finder
 
 
 @dataclass(frozen=True)
@@ -32,3 +34,13 @@ def run(*words: str) -> Answer:
         except SystemExit as error:
             status = int(error.code or 0)
     return Answer(status, out.getvalue(), err.getvalue())
+
+
+def offered(*words: str) -> list[str]:
+    """What a shell offers for the last word, which may be empty, after the others."""
+    finder = Finder(parser())
+    before = "".join(f"{shlex.quote(word)} " for word in words[:-1])
+    found: list[str] = []
+    while (each := finder.rl_complete(before + words[-1], len(found))) is not None:
+        found.append(each)
+    return [each.removeprefix(before) for each in found]

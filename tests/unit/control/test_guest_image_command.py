@@ -222,8 +222,10 @@ def test_the_disk_begins_with_grub() -> None:
         disk.first_sectors(bytes(disk.SECTOR), bytes(core), 4 << 30, b"abcd")
 
 
-def test_words_are_offered() -> None:
-    assert commandline.run("_complete", "guest-im").out == "guest-image\n"
-    offered = commandline.run("_complete", "guest-image", "--kernel", "").out.split()
-    assert offered == ["6.1", "6.12"]
-    assert commandline.run("_complete", "guest-image", "--ssh-key", "").out == ":files\n"
+def test_words_are_offered(tmp_path: Path) -> None:
+    assert commandline.offered("guest-im") == ["guest-image"]
+    assert commandline.offered("guest-image", "--kernel", "") == ["6.1", "6.12"]
+    (tmp_path / "key.pub").touch()
+    (tmp_path / "keys").mkdir()
+    offered = commandline.offered("guest-image", "--ssh-key", f"{tmp_path}/k")
+    assert offered == [f"{tmp_path}/key.pub", f"{tmp_path}/keys/"]

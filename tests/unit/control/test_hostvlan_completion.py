@@ -21,7 +21,7 @@ source "$1"
 complete -p vmmnet > /dev/null || exit 1
 COMP_LINE=$2 COMP_POINT=${#2}
 COMPREPLY=()
-_vmmnet
+_python_argcomplete vmmnet
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
@@ -106,4 +106,5 @@ def filled(table: Path) -> Path:
     ],
 )
 def test_completion(filled: Path, line: str, replies: list[str]) -> None:
-    assert offer(filled, line) == replies
+    # Bash sorts them.
+    assert sorted(offer(filled, line)) == sorted(replies)

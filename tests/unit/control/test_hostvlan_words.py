@@ -276,3 +276,21 @@ def test_a_long_message_of_a_watch_is_joined_once() -> None:
     assert watch._pieces == [part] * number
     assert watch._split(b"\n\nrest") == [part * number]
     assert watch._split(b"!\n") == [b"rest!"]
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [("systemd", "python3-systemd"), ("prometheus_client", "python3-prometheus-client")],
+)
+def test_a_package_that_is_missing(module: str, package: str) -> None:
+    """The agent names it; the other commands do without it."""
+    code = f"import sys; sys.modules['{module}'] = None; from vmmnet.__main__ import main; "
+    env = {**os.environ, "PYTHONPATH": str(paths.ROOT / "control")}
+
+    def refused(*words: str) -> str:
+        command = [sys.executable, "-c", f"{code}sys.exit(main())", "hostvlan", *words]
+        return subprocess.run(command, env=env, text=True, capture_output=True, check=False).stderr
+
+    said = f"vmmnet hostvlan: 'agent' needs Python's package {module}: apt install {package}\n"
+    assert refused("agent", "--store", "etcd://127.0.0.1:1/vmmnet") == said
+    assert refused("list", "--help") == ""

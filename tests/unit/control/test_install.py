@@ -117,7 +117,8 @@ def test_completion_is_installed(tmp_path: Path) -> None:
     prefix = install(tmp_path)
     script = prefix / "share/bash-completion/completions/vmmnet"
     ask = (
-        'source "$1"; PATH=$2:$PATH; COMP_LINE="vmmnet "; COMP_POINT=7; _vmmnet; echo "$COMPREPLY"'
+        'source "$1"; PATH=$2:$PATH; COMP_LINE="vmmnet "; COMP_POINT=7;'
+        ' _python_argcomplete vmmnet; echo "$COMPREPLY"'
     )
     assert call("bash", "-c", ask, "bash", script, prefix / "bin") == "cvsw\n"
 

@@ -143,12 +143,12 @@ def test_a_domain_without_the_element(file: Path) -> None:
     assert (answer.status, answer.out) == (0, "guest: defined, with an empty <vmmnet:net>\n")
 
 
-def test_domains_are_offered() -> None:
-    assert commandline.run("_complete", "libvirt", "").out == "check\nconvert\ndefine\nshow\n"
+def test_domains_are_offered(file: Path) -> None:
+    offered = commandline.offered("libvirt", "")
+    assert sorted(offered) == ["check", "convert", "define", "show"]
     for command in ("show", "check", "convert"):
-        offered = commandline.run("_complete", "libvirt", command, *DAEMON, "")
-        assert offered.out == "test\n"
-    assert commandline.run("_complete", "libvirt", "check", "./g").out == ":files\n"
+        assert commandline.offered("libvirt", command, *DAEMON, "") == ["test"]
+    assert commandline.offered("libvirt", "check", f"{file.parent}/g") == [str(file)]
 
 
 def test_check_of_a_file(file: Path) -> None:

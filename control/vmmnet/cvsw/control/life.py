@@ -8,7 +8,7 @@ import contextlib
 import signal
 from collections.abc import Iterator
 
-from vmmnet import systemd
+from vmmnet import service
 
 from . import api
 from .controller import Controller, Options
@@ -61,10 +61,10 @@ async def _serve(controller: Controller, options: Options) -> None:
         how = "ssl" if options.tls else "tcp"
         say(f"switches connect to {how}:{host}:{port}, commands to {options.socket}")
         controller.keeper.start()
-        systemd.notify("READY=1")
+        service.notify("READY=1")
         controller.wake()
         await stop.wait()
-        systemd.notify("STOPPING=1")
+        service.notify("STOPPING=1")
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
         await controller.keeper.stop()

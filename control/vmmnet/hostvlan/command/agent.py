@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..etcd import hostname
-from ..host import hostports, metrics
+from ..host import hostports
 from ..table import mac
 from . import options
-from .options import Parser, UsageError
+from .options import Parser, Refused, UsageError
 
 STATUS = Path("/run/vmmnet/hostvlan-agent.json")
 
@@ -60,15 +60,43 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--metrics",
         metavar="ADDRESS:PORT",
-        type=options.typed(metrics.parse_address),
+        type=options.typed(address_and_port),
         help="serve Prometheus at http://ADDRESS:PORT/metrics",
     )
     options.add_qmp(parser, "with --metrics, ")
 
 
+#: Packages of Debian by what the agent imports from them.
+_PACKAGES = {
+    "prometheus_client": "python3-prometheus-client",
+    "systemd": "python3-systemd",
+}
+
+
+def _lacks(module: str) -> str:
+    """What to do about a package that is not there."""
+    package = _PACKAGES.get(module.partition(".")[0], module)
+    return f"'agent' needs Python's package {module}: apt install {package}"
+
+
+def address_and_port(spelled: str) -> tuple[str, int]:
+    """Read ADDRESS:PORT, an IPv6 address in brackets; raises ValueError."""
+    host, colon, port = spelled.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"'{spelled}': an IPv6 address is in brackets, such as [::1]:9108")
+    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise ValueError(f"'{spelled}' is not ADDRESS:PORT, such as 127.0.0.1:9108")
+    return host, int(port)
+
+
 def run(given: argparse.Namespace) -> NoReturn:
     """``agent``: entry point of the sub-command."""
-    from ..host.agent import Agent, Settings
+    try:
+        from ..host.agent import Agent, Settings
+    except ModuleNotFoundError as error:
+        raise Refused(_lacks(error.name or "")) from None
 
     try:
         host = hostname.check(given.host)

@@ -1,170 +1,129 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can come next on a command line: for control/completion/vmmnet.bash.
+"""What can come next on a command line: completers for argcomplete.
 
-The parser of the command line knows its sub-commands and options; the table
-knows MAC addresses and LNIDs. What else knows words is the ``complete`` of an
-argument.
+The parser of the command line knows sub-commands, options and choices. Other
+values are found by the name that help gives them (``MAC``, ``FILE``); an argument
+whose values neither knows has a ``completer`` of its own. The shell's side is
+control/completion/vmmnet.bash.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
+from typing import Any
+
+import argcomplete
 
 from ..table import layout, lnid, mac
 from ..table.filestore import FileStore, default_path
 from ..table.table import Table, TableError
 
-#: Printed alone: the shell knows files.
-FILES = ":files"
 # More than a terminal shows.
 _LIMIT = 500
 
 
-def complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
-    """What the last word, which may be empty, can become; the others are before it.
+class Finder(argcomplete.CompletionFinder):
+    """Finds what can come next. Calling it with a parser answers a shell that asks, and ends.
 
-    What cannot be known, as there is no table, is not offered.
+    Without a shell that asks, a call does nothing.
     """
-    line = _Line(parser, words[:-1])
-    current = words[-1]
-    found = _candidates(line, current)
-    return [each for each in found if each == FILES or each.startswith(current)][:_LIMIT]
+
+    def __init__(self, parser: argparse.ArgumentParser | None = None, **_: Any) -> None:
+        """argcomplete calls this again, with its own defaults: they are ignored."""
+        super().__init__(
+            parser, always_complete_options=False, append_space=False, default_completer=_named
+        )
+
+    def collect_completions(
+        self,
+        active_parsers: list[Any],
+        parsed_args: argparse.Namespace,
+        cword_prefix: str,
+        debug: Callable[..., None],
+    ) -> list[str]:
+        """Offer nothing after a word that is not one of the choices."""
+        if getattr(active_parsers[-1], "is_lost", False):
+            return []
+        found = super().collect_completions(active_parsers, parsed_args, cword_prefix, debug)
+        return list(found)
 
 
-class _Line:
-    """The words before the one that is completed, as the parser would take them."""
-
-    def __init__(self, parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-        self.parser = parser
-        self.values: dict[str, str] = {}
-        self.positionals: list[str] = []
-        #: The option that the next word is the value of.
-        self.expecting: argparse.Action | None = None
-        #: Whether the words are none that the parser knows.
-        self.lost = False
-        for word in words:
-            self._take(word)
-
-    def _take(self, word: str) -> None:
-        if self.expecting is not None:
-            self.values[self.expecting.dest] = word
-            self.expecting = None
-            return
-        name, equals, value = word.partition("=")
-        option = _options(self.parser).get(name) if word.startswith("-") else None
-        if option is not None and option.nargs != 0:
-            if equals:
-                self.values[option.dest] = value
-            else:
-                self.expecting = option
-        elif option is None:
-            below = subparsers(self.parser)
-            if word in below:
-                self.parser = below[word]
-            elif below:
-                self.lost = True
-            else:
-                self.positionals.append(word)
-
-    def positional(self) -> argparse.Action | None:
-        """What the next word is, if it is no option."""
-        actions = [each for each in self.parser._actions if not each.option_strings]
-        if not actions:
-            return None
-        number = len(self.positionals)
-        if number < len(actions):
-            return actions[number]
-        return actions[-1] if actions[-1].nargs in ("*", "+") else None
+def files(prefix: str, **_: Any) -> list[str]:
+    """Files and folders; argcomplete's own completer would have a shell parse the prefix."""
+    folder, slash, name = prefix.rpartition("/")
+    found = sorted(Path(folder + slash).iterdir())
+    return [
+        f"{folder}{slash}{each.name}{'/' if each.is_dir() else ''}"
+        for each in found
+        if each.name.startswith(name)
+    ]
 
 
-def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The sub-commands of a parser."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}
-
-
-def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    return {name: action for action in parser._actions for name in action.option_strings}
-
-
-def _candidates(line: _Line, current: str) -> Iterable[str]:
-    if line.lost:
-        return []
-    if line.expecting is not None:
-        return _values(line.expecting, line, current)
-    if current.startswith("-"):
-        return sorted(name for name in _options(line.parser) if name.startswith("--"))
-    if below := subparsers(line.parser):
-        return sorted(below)
-    action = line.positional()
-    return _values(action, line, current) if action is not None else []
-
-
-def _values(action: argparse.Action, line: _Line, current: str) -> Iterable[str]:
-    if action.choices is not None:
-        return map(str, action.choices)
-    known = getattr(action, "complete", None) or _KNOWN.get(str(action.metavar))
-    if known is None or ("store" in line.values and known is not _files):
-        return []
+def _named(
+    prefix: str, action: argparse.Action, parser: argparse.ArgumentParser, parsed_args: Any
+) -> list[str]:
+    """Values of an argument, by the name that help gives it."""
+    metavar = str(action.metavar)
     try:
-        return known(line, current)
+        if metavar in _FILES:
+            return files(prefix)
+        if metavar not in _KNOWN or getattr(parsed_args, "store", None):
+            return []
+        found = _KNOWN[metavar](parsed_args, parser)
+        return list(islice((each for each in found if each.startswith(prefix)), _LIMIT))
     except (TableError, OSError, ValueError):
+        # Without a table there is nothing to offer.
         return []
 
 
-def _files(line: _Line, current: str) -> Iterable[str]:
-    return [FILES]
+def _store(given: argparse.Namespace) -> FileStore:
+    return FileStore(getattr(given, "table", None) or default_path())
 
 
-def _store(line: _Line) -> FileStore:
-    path = line.values.get("table")
-    return FileStore(Path(path) if path else default_path())
-
-
-def _macs(line: _Line, current: str) -> Iterable[str]:
-    with Table.open(_store(line).path, verify=False) as table:
+def _macs(given: argparse.Namespace, _: argparse.ArgumentParser) -> Iterable[str]:
+    """MAC addresses of the table."""
+    with Table.open(_store(given).path, verify=False) as table:
         keys, values = table.slots()
     pairs = zip(keys, values, strict=True)
     there = (key for key, value in pairs if key and layout.kind(value) != layout.NONE)
     return map(mac.text, sorted(map(layout.mac_of, there)))
 
 
-def _lnids(line: _Line, current: str) -> Iterable[str]:
-    """Those of the table, but for what is given already; of one MAC where they are removed."""
-    store = _store(line)
+def _lnids(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterable[str]:
+    """LNIDs of the table, or of the MAC address from which they are removed.
+
+    Those that the command line has already are left out.
+    """
+    store = _store(given)
     numbers: set[int] = set()
-    spelled = line.positionals[:1]
-    if line.parser.prog.endswith(" remove") and spelled:
-        entry = store.get(mac.parse(spelled[0]))
+    if parser.prog.endswith(" remove") and getattr(given, "mac", None):
+        entry = store.get(given.mac)
         numbers.update(entry.lnids if entry else ())
     else:
         numbers.update(number for entry in store.entries() for number in entry.lnids)
         numbers.add(lnid.GLOBAL)
-    return [each for each in map(lnid.text, sorted(numbers)) if each not in line.positionals]
+    numbers.difference_update(getattr(given, "lnids", None) or ())
+    return map(lnid.text, sorted(numbers))
 
 
-def _addresses(line: _Line, current: str) -> Iterable[str]:
-    """Those of the MAC that is named: the ones that can be removed."""
-    if not line.positionals:
-        return []
-    entry = _store(line).get(mac.parse(line.positionals[0]))
+def _addresses(given: argparse.Namespace, _: argparse.ArgumentParser) -> Iterable[str]:
+    """IP addresses of the MAC address on the command line: those that can be removed."""
+    entry = _store(given).get(given.mac) if getattr(given, "mac", None) else None
     return map(str, entry.addresses) if entry else []
 
 
-def _interfaces(line: _Line, current: str) -> Iterable[str]:
+def _interfaces(_: argparse.Namespace, __: argparse.ArgumentParser) -> Iterable[str]:
+    """Network interfaces of this namespace."""
     return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 
-_KNOWN: dict[str, Callable[[_Line, str], Iterable[str]]] = {
+_FILES = ("FILE", "FILE|URL", "PATH")
+_KNOWN: dict[str, Callable[[argparse.Namespace, argparse.ArgumentParser], Iterable[str]]] = {
     "MAC": _macs,
     "LNID": _lnids,
     "ADDRESS": _addresses,
     "INTERFACE": _interfaces,
-    "FILE": _files,
-    "FILE|URL": _files,
-    "PATH": _files,
 }

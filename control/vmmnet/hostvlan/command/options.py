@@ -58,6 +58,8 @@ class Parser(argparse.ArgumentParser):
 
     #: What to do about a word that the command does not take; empty: it is not known.
     hint: Callable[[str], str] = staticmethod(lambda _: "")
+    #: Whether it was given a word that is not one of several choices.
+    is_lost = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -68,6 +70,7 @@ class Parser(argparse.ArgumentParser):
         """Say of a word that is none of several which is nearest, or all."""
         if action.choices is None or value in action.choices:
             return
+        self.is_lost = True
         words = [str(each) for each in action.choices]
         near = difflib.get_close_matches(str(value), words, n=1)
         hint = f"is it '{near[0]}'?" if near else f"there are {', '.join(words)}"

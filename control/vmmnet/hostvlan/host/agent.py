@@ -60,7 +60,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from vmmnet import systemd
+from vmmnet import service
 from vmmnet.etcd.client import Age, Client, Range, Told, Watch, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import Config
@@ -282,7 +282,7 @@ class Agent:
             self._read_table()
             stack.callback(self._close_streams)
             self._refresh()
-            systemd.notify("READY=1")
+            service.notify("READY=1")
             while True:
                 self._take_all(self._timeout())
                 self._refresh()
@@ -776,7 +776,7 @@ class Agent:
         text = json.dumps(state, indent=1) + "\n"
         if text == self._status:
             return
-        systemd.notify(
+        service.notify(
             f"STATUS={state['state']}: {len(self._applied)} MACs of {self._mirror.lnids} LNIDs"
             f" as of revision {self._mirror.revision}"
         )

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import http.server
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
 PREFIX = "vmmnet_hostvlan_"
-_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 # Seconds that a client has for its request.
 _PATIENCE = 10
 
@@ -26,58 +29,49 @@ class Metric:
     value: float
     labels: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def kind(self) -> str:
-        """Prometheus's name for it: what only grows is called ..._total."""
-        return "counter" if self.name.endswith("_total") else "gauge"
+
+def text(metrics: Iterable[Metric]) -> bytes:
+    """The numbers as Prometheus reads them, those of one name together.
+
+    Those of one name have the same labels.
+    """
+    registry = CollectorRegistry()
+    registry.register(_Families(metrics))
+    return generate_latest(registry)
 
 
-def text(metrics: list[Metric]) -> str:
-    """The numbers as Prometheus reads them, those of one name together."""
-    lines: dict[str, list[str]] = {}
-    for metric in metrics:
-        name = PREFIX + metric.name
-        if metric.name not in lines:
-            lines[metric.name] = [f"# HELP {name} {metric.help}", f"# TYPE {name} {metric.kind}"]
-        lines[metric.name].append(f"{name}{_labels(metric.labels)} {metric.value:.15g}")
-    return "".join(f"{line}\n" for group in lines.values() for line in group)
+class _Families(Collector):
+    """Numbers for prometheus_client: a family of each name."""
 
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = metrics
 
-def _labels(labels: Mapping[str, str]) -> str:
-    if not labels:
-        return ""
-    told = (f'{name}="{value.translate(_ESCAPED)}"' for name, value in labels.items())
-    return f"{{{','.join(told)}}}"
-
-
-def parse_address(spelled: str) -> tuple[str, int]:
-    """Read ADDRESS:PORT, an IPv6 address in brackets; raises ValueError."""
-    host, colon, port = spelled.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        raise ValueError(f"'{spelled}': an IPv6 address is in brackets, such as [::1]:9108")
-    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise ValueError(f"'{spelled}' is not ADDRESS:PORT, such as 127.0.0.1:9108")
-    return host, int(port)
+    def collect(self) -> Iterable[CounterMetricFamily | GaugeMetricFamily]:
+        """The families, in the order of their first numbers."""
+        found: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
+        for each in self._metrics:
+            labels = sorted(each.labels)
+            if each.name not in found:
+                # Prometheus takes what only grows by its name, ..._total.
+                is_counter = each.name.endswith("_total")
+                kind = CounterMetricFamily if is_counter else GaugeMetricFamily
+                found[each.name] = kind(PREFIX + each.name, each.help, labels=labels)
+            found[each.name].add_metric([each.labels[label] for label in labels], each.value)
+        return found.values()
 
 
 class Server:
     """Answers GET /metrics on an address, in a thread of its own."""
 
     def __init__(self, address: tuple[str, int], read: Callable[[], list[Metric]]) -> None:
-        # The command line knows this module too, and shall not wait for that one.
-        import http.server
-
         class Handler(http.server.BaseHTTPRequestHandler):
             timeout = _PATIENCE
 
             def do_GET(self) -> None:
                 found = self.path.partition("?")[0] == "/metrics"
-                body = text(read()) if found else "the numbers are at /metrics\n"
-                data = body.encode()
+                data = text(read()) if found else b"the numbers are at /metrics\n"
                 self.send_response(HTTPStatus.OK if found else HTTPStatus.NOT_FOUND)
-                self.send_header("Content-Type", _TYPE)
+                self.send_header("Content-Type", CONTENT_TYPE_LATEST)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a service is: what systemd is told of it."""
+
+from __future__ import annotations
+
+import contextlib
+
+from systemd import daemon
+
+
+def notify(state: str) -> None:
+    """Send lines such as READY=1; does nothing where systemd has not started us."""
+    # A service that cannot tell systemd goes on.
+    with contextlib.suppress(OSError):
+        daemon.notify(state)

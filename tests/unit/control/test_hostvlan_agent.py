@@ -17,9 +17,9 @@ from vmmnet.etcd.client import Age, Event, KeyValue, Range, Told, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.etcd import word as etcdword
+from vmmnet.hostvlan.etcd import report as reports
 from vmmnet.hostvlan.etcd.keys import FORMAT, Keys, encode_ready, write
-from vmmnet.hostvlan.etcd.word import Word
+from vmmnet.hostvlan.etcd.report import Report
 from vmmnet.hostvlan.host import agent as etcdagent
 from vmmnet.hostvlan.host.agent import Agent, Settings
 from vmmnet.hostvlan.table.entry import Entry
@@ -88,10 +88,10 @@ class Memory:
         return self.keys[KEYS.changed].mod_revision
 
     @property
-    def word(self) -> Word | None:
+    def report(self) -> Report | None:
         """What the host has said of itself."""
         found = self.keys.get(KEYS.agent(HOST))
-        return etcdword.decode(found.value) if found is not None else None
+        return reports.decode(found.value) if found is not None else None
 
     def lose(self) -> None:
         """End all connections."""
@@ -159,7 +159,7 @@ class Memory:
 class Watching:
     """Stands for a ``Watch``."""
 
-    #: Say nothing of any host's word.
+    #: Send no events of reports.
     mute: ClassVar[bool] = False
 
     def __init__(self, requests: Sequence[Watched], revision: int) -> None:
@@ -381,15 +381,15 @@ def test_an_agent_tells_that_it_is_cut_off(agent: Agent, memory: Memory) -> None
 
 
 def has_said_all(agent: Agent, memory: Memory) -> bool:
-    """Whether its word is that it has all changes."""
-    return memory.word is not None and memory.word.revision >= memory.changed
+    """Whether its report says that it has all changes."""
+    return memory.report is not None and memory.report.revision >= memory.changed
 
 
-def test_a_word_is_that_all_is_there(agent: Agent, memory: Memory) -> None:
+def test_the_report_says_that_all_is_there(agent: Agent, memory: Memory) -> None:
     """Also of changes that do not concern it; and where nothing changes, nothing is said."""
     until(agent, lambda: has_said_all(agent, memory))
-    assert memory.word is not None
-    assert (memory.word.entries, memory.word.ports, memory.word.errors) == (2, 0, ())
+    assert memory.report is not None
+    assert (memory.report.entries, memory.report.ports, memory.report.errors) == (2, 0, ())
     for lnids in ([7], [9]):
         memory.set(C, lnids)
         until(agent, lambda: has_said_all(agent, memory))
@@ -398,7 +398,7 @@ def test_a_word_is_that_all_is_there(agent: Agent, memory: Memory) -> None:
     assert memory.calls.count("put") == puts
 
 
-def test_a_table_that_lacks_a_change_is_behind_and_the_word_says_why(
+def test_a_table_that_lacks_a_change_is_behind_and_the_report_says_why(
     agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     until(agent, lambda: has_said_all(agent, memory))
@@ -410,23 +410,25 @@ def test_a_table_that_lacks_a_change_is_behind_and_the_word_says_why(
         patched.setattr(Table, "change", full)
         memory.set(C, [7])
         changed = memory.changed
-        until(agent, lambda: memory.word is not None and memory.word.errors)
-        assert memory.word is not None
-        assert memory.word.errors == ("No space left on device: tried again until it is possible",)
-        assert memory.word.revision < changed
+        until(agent, lambda: memory.report is not None and memory.report.errors)
+        assert memory.report is not None
+        assert memory.report.errors == (
+            "No space left on device: tried again until it is possible",
+        )
+        assert memory.report.revision < changed
         # It is there all the same.
         alive = memory.calls.count("keep_alive")
         until(agent, lambda: memory.calls.count("keep_alive") > alive + 2)
-        assert memory.word.revision < changed
-    until(agent, lambda: has_said_all(agent, memory) and not memory.word.errors)  # type: ignore[union-attr]
+        assert memory.report.revision < changed
+    until(agent, lambda: has_said_all(agent, memory) and not memory.report.errors)  # type: ignore[union-attr]
     assert C in macs_in(agent)
 
 
 def test_a_watch_that_tells_nothing_begins_anew(
     agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """etcd answers all else: nothing but the word shows it."""
-    monkeypatch.setattr(etcdagent, "_MUTE_SECONDS", 0.0)
+    """etcd answers all else: only the report shows it."""
+    monkeypatch.setattr(etcdagent, "_SILENT_SECONDS", 0.0)
     until(agent, lambda: has_said_all(agent, memory))
     lost = agent.counters.disconnections
     monkeypatch.setattr(Watching, "mute", True)
@@ -444,10 +446,10 @@ def test_a_store_from_a_backup_is_no_reason_to_say_more_than_is_so(
 ) -> None:
     """Its revisions are lower than that up to which the table had all."""
     until(agent, lambda: has_said_all(agent, memory))
-    agent._held = agent._word_at = agent._mirror.revision = 1_000_000
+    agent._held = agent._sent_revision = agent._mirror.revision = 1_000_000
     memory.lose()
     until(agent, lambda: agent.counters.resyncs == 2)
     memory.set(C, [7])
     until(agent, lambda: has_said_all(agent, memory))
-    assert memory.word is not None
-    assert memory.word.revision <= memory.revision
+    assert memory.report is not None
+    assert memory.report.revision <= memory.revision

@@ -27,7 +27,7 @@ from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.command import agent as agent_command
 from vmmnet.hostvlan.etcd import hostname
 from vmmnet.hostvlan.etcd import hosts as etcdhosts
-from vmmnet.hostvlan.etcd import word as etcdword
+from vmmnet.hostvlan.etcd import report as reports
 from vmmnet.hostvlan.etcd.keys import (
     ALL,
     ASSIGNED,
@@ -44,8 +44,8 @@ from vmmnet.hostvlan.etcd.keys import (
     write,
 )
 from vmmnet.hostvlan.etcd.mirror import Mirror
+from vmmnet.hostvlan.etcd.report import Report
 from vmmnet.hostvlan.etcd.store import EtcdStore
-from vmmnet.hostvlan.etcd.word import Word
 from vmmnet.hostvlan.host import hostports, metrics, portmetrics, ports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.testbed import wait
@@ -620,7 +620,7 @@ def test_hosts_that_do_not_follow_are_found() -> None:
     told += [kv(KEYS.assigned("two", A)), kv(KEYS.assigned("four", C))]
     told += [kv(b"/t/host/\xff/port/nonsense")]
     found = etcdhosts.read(KEYS, 0, told, said)
-    assert [each.name for each in found.cut_off] == ["two"]
+    assert [each.name for each in found.gone] == ["two"]
     assert found.unready == [("one", B), ("four", C)]
     text = list(etcdhosts.sentences(KEYS, found))
     assert len(text) == 4
@@ -628,16 +628,16 @@ def test_hosts_that_do_not_follow_are_found() -> None:
     assert "one is told to be ready for 52:54:00:00:00:02" in text[2]
 
 
-WORD = Word(1_700_000_000, 1_700_000_100, 5, 4, 2, ("eBPF: no",))
+REPORT = Report(1_700_000_000, 1_700_000_100, 5, 4, 2, ("eBPF: no",))
 
 
 def test_hosts_that_are_behind_are_found() -> None:
     """Those that follow, and say of a revision that it is older; who says nothing is not judged."""
     said = [KeyValue(KEYS.alive(host), b"", 3, 9) for host in ("one", "two", "old")]
     said += [
-        KeyValue(KEYS.agent("one"), etcdword.encode(WORD), 8),
-        KeyValue(KEYS.agent("two"), etcdword.encode(replace(WORD, revision=7)), 8),
-        KeyValue(KEYS.agent("gone"), etcdword.encode(WORD), 8),
+        KeyValue(KEYS.agent("one"), reports.encode(REPORT), 8),
+        KeyValue(KEYS.agent("two"), reports.encode(replace(REPORT, revision=7)), 8),
+        KeyValue(KEYS.agent("gone"), reports.encode(REPORT), 8),
         KeyValue(KEYS.agent("old"), b"", 8),
     ]
     found = etcdhosts.read(KEYS, 7, [], said)
@@ -649,9 +649,9 @@ def test_hosts_that_are_behind_are_found() -> None:
     assert "eBPF: no" in text
 
 
-def test_a_word_comes_back_and_another_is_none() -> None:
-    assert etcdword.decode(etcdword.encode(WORD)) == WORD
-    whole = json.loads(etcdword.encode(WORD))
+def test_a_report_comes_back_and_another_is_none() -> None:
+    assert reports.decode(reports.encode(REPORT)) == REPORT
+    whole = json.loads(reports.encode(REPORT))
     wrong: list[dict[str, Any]] = [
         {"since": -1},
         {"at": True},
@@ -661,16 +661,16 @@ def test_a_word_comes_back_and_another_is_none() -> None:
         {"errors": [1]},
     ]
     for each in wrong:
-        assert etcdword.decode(json.dumps({**whole, **each}).encode()) is None
+        assert reports.decode(json.dumps({**whole, **each}).encode()) is None
     for value in (b"", b"\xff", b"[]", b"7", b"{}", b"[" * 100000):
-        assert etcdword.decode(value) is None
+        assert reports.decode(value) is None
 
 
-def test_a_word_of_another_host_is_bounded_and_can_be_printed() -> None:
+def test_a_report_of_another_host_is_bounded_and_can_be_printed() -> None:
     """It goes to the terminal of who asks."""
     errors = ["\x1b[2J\nfault", "x" * 10_000, "", "", "", ""]
-    found = etcdword.decode(
-        json.dumps({**json.loads(etcdword.encode(WORD)), "errors": errors}).encode()
+    found = reports.decode(
+        json.dumps({**json.loads(reports.encode(REPORT)), "errors": errors}).encode()
     )
     assert found is not None
     assert found.errors[0] == "?[2J?fault"

@@ -67,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
 def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
     """A host, for programs."""
     unheard = store.unheard(host)
-    word = host.word
+    report = host.report
     state = "follows"
     if unheard is None:
         state = "gone"
@@ -76,14 +76,14 @@ def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
     return {
         "host": host.name,
         "state": state,
-        "since": word.since if word else None,
+        "since": report.since if report else None,
         # By the host's own clock, of one that is gone.
-        "said": word.at if word else None,
+        "said": report.at if report else None,
         "unheard": unheard,
-        "revision": word.revision if word else None,
-        "entries": word.entries if word else None,
-        "ports": word.ports if word else None,
-        "errors": list(word.errors) if word else [],
+        "revision": report.revision if report else None,
+        "entries": report.entries if report else None,
+        "ports": report.ports if report else None,
+        "errors": list(report.errors) if report else [],
     }
 
 

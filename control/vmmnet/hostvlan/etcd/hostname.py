@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a store calls a host."""
+"""The name of a host in a store."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 
 
 class BadHost(ValueError):
-    """That cannot be the name of a host."""
+    """A text cannot be the name of a host; the message says why."""
 
 
 def check(name: str) -> str:
-    """Return the name of a host if it can be part of a key; raises BadHost."""
+    """Return ``name`` if it can be part of a key; raises BadHost."""
     if not _NAME.fullmatch(name):
         raise BadHost(
             f"'{name}' is no name of a host: letters, digits, '.', '_' and '-', at most 64"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which hosts do not go by the store as it is, from what they are told and say: pure."""
+"""Which hosts are behind the store: pure functions of the keys for and from the hosts."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from dataclasses import dataclass, field
 from vmmnet.etcd.client import KeyValue
 
 from ..table import mac as macs
-from . import word as etcdword
+from . import report as reports
 from .keys import BadValue, Keys, decode_ready, mac_of
-from .word import Word
+from .report import Report
 
 
 @dataclass(slots=True)
 class Host:
-    """A host that has or has had an agent."""
+    """A host that has, or had, an agent."""
 
     name: str
-    #: What its agent has said last; None: nothing, as one of an older version.
-    word: Word | None = None
-    #: The lease that it keeps while it follows the store; 0: it does so no more.
+    #: The last report of its agent; None: there is none (an agent of an older version).
+    report: Report | None = None
+    #: The lease that it keeps while it follows the store; 0: it does not follow.
     lease: int = 0
 
     def is_behind(self, revision: int) -> bool:
-        """Whether it follows, and its table is older than a revision of the store."""
-        return bool(self.lease) and self.word is not None and self.word.revision < revision
+        """Whether it follows the store, but its table is older than this revision."""
+        return bool(self.lease) and self.report is not None and self.report.revision < revision
 
 
 @dataclass(slots=True)
 class Hosts:
-    """What ``read()`` has found."""
+    """The result of ``read()``."""
 
-    #: The revision of the last change of an entry; 0: not known.
+    #: The revision of the last change of an entry; 0: unknown.
     revision: int = 0
-    #: Those that have had an agent, by name.
+    #: Hosts that have, or had, an agent, sorted by name.
     known: list[Host] = field(default_factory=list)
-    #: A host that follows, and a MAC for which it has not said that it is ready.
+    #: Hosts that follow the store, each with a MAC for which it is not ready yet.
     unready: list[tuple[str, int]] = field(default_factory=list)
-    #: Keys that nobody of us writes, in sentences.
+    #: Sentences about keys that no program of ours writes.
     bad: list[str] = field(default_factory=list)
 
     @property
-    def cut_off(self) -> list[Host]:
-        """Hosts whose agent does not follow the store any more."""
+    def gone(self) -> list[Host]:
+        """Hosts whose agents no longer follow the store."""
         return [each for each in self.known if not each.lease]
 
     def behind(self, revision: int) -> list[Host]:
-        """Hosts that follow, and have an older table than this revision's."""
+        """Hosts that follow the store, but whose tables are older than this revision."""
         return [each for each in self.known if each.is_behind(revision)]
 
 
 def read(keys: Keys, changed: int, told: Iterable[KeyValue], said: Iterable[KeyValue]) -> Hosts:
-    """Compare both parts of ``Keys.hosts``, read at one revision.
+    """Compare both parts of ``Keys.hosts``, which were read at one revision.
 
     ``changed``: the revision of the last change of an entry.
     """
@@ -63,7 +63,7 @@ def read(keys: Keys, changed: int, told: Iterable[KeyValue], said: Iterable[KeyV
     for kv in said:
         name = keys.host_of(kv.key)
         if kv.key == keys.agent(name):
-            known[name] = Host(name, etcdword.decode(kv.value))
+            known[name] = Host(name, reports.decode(kv.value))
         elif kv.key == keys.alive(name):
             leases[name] = kv.lease
         else:
@@ -71,7 +71,7 @@ def read(keys: Keys, changed: int, told: Iterable[KeyValue], said: Iterable[KeyV
     for name, host in known.items():
         host.lease = leases.get(name, 0)
     result = Hosts(changed, sorted(known.values(), key=lambda host: host.name))
-    cut_off = {each.name for each in result.cut_off}
+    gone = {each.name for each in result.gone}
     for kv in told:
         name = keys.host_of(kv.key)
         try:
@@ -79,16 +79,16 @@ def read(keys: Keys, changed: int, told: Iterable[KeyValue], said: Iterable[KeyV
         except BadValue as error:
             result.bad.append(f"{error}: delete it with 'etcdctl del'")
             continue
-        # Of one that is cut off there is nothing more to say.
-        if name not in cut_off and ready.get(keys.ready(name, mac)) != kv.mod_revision:
+        # A host that is gone is in Hosts.gone already.
+        if name not in gone and ready.get(keys.ready(name, mac)) != kv.mod_revision:
             result.unready.append((name, mac))
     return result
 
 
 def sentences(keys: Keys, found: Hosts) -> Iterator[str]:
-    """What to do about it."""
+    """Sentences about hosts that are gone or not ready, with what to do."""
     yield from found.bad
-    for host in found.cut_off:
+    for host in found.gone:
         own = keys.status(host.name).key.decode()
         yield (
             f"{host.name}: its agent does not follow the store, and its table is an old one: see"
@@ -103,10 +103,10 @@ def sentences(keys: Keys, found: Hosts) -> Iterator[str]:
 
 
 def stuck(behind: Iterable[Host], revision: int, seconds: float) -> Iterator[str]:
-    """Hosts that follow, and whose table has stayed behind for so long."""
+    """Sentences about hosts whose tables have been behind for this many seconds."""
     for host in behind:
-        held = host.word.revision if host.word is not None else 0
-        why = "; ".join(host.word.errors) if host.word is not None else ""
+        held = host.report.revision if host.report is not None else 0
+        why = "; ".join(host.report.errors) if host.report is not None else ""
         yield (
             f"{host.name} is stuck: its table has the changes of the store up to revision"
             f" {held}, {seconds:g} s after {revision} was there:"

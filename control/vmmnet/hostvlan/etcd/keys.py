@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a LNID table lies in etcd: the keys, and what they hold.
+"""The keys of a LNID table in etcd, and their values.
 
     PREFIX/format                       "1"
     PREFIX/changed                      its revision is that of the last change of an entry
-    PREFIX/mac/MAC                      the entry of a MAC: the truth
-    PREFIX/lnid/LNID/MAC                the same entry, once in each of its LNIDs
-    PREFIX/host/HOST/port/MAC           this host shall be ready for this MAC
+    PREFIX/mac/MAC                      the entry of a MAC, which is authoritative
+    PREFIX/lnid/LNID/MAC                a copy of the entry for each of its LNIDs
+    PREFIX/host/HOST/port/MAC           this host has to be ready for this MAC
     PREFIX/status/HOST/port/MAC         this host is ready for it
-    PREFIX/status/HOST/agent            this host has had an agent; what it says of itself
-    PREFIX/status/HOST/alive            it follows the store; ends with a lease
+    PREFIX/status/HOST/agent            this host has, or had, an agent; its last report
+    PREFIX/status/HOST/alive            the agent follows the store; it ends with a lease
 
 A MAC is spelled 52:54:00:12:34:56, a LNID as eight hexadecimal digits, so that
-keys sort as numbers do.  An entry is JSON: {"lnids":[1,7],"ip4":["192.0.2.1"]}, with
-"ip6", "offers":["router","dhcp-server"] and "also":[MAC] where there are some.
+keys sort like numbers.  An entry is JSON: {"lnids":[1,7],"ip4":["192.0.2.1"]}, with
+"ip6", "offers":["router","dhcp-server"] and "also":[MAC] if they are not empty.
 
-Each change of a MAC is one transaction which writes all of its keys, before
-and after: those of LNIDs in which it stays too.  Whoever watches one LNID
-therefore learns everything about its members, and a host needs to watch no
-other LNIDs than its own.  All functions here are pure.
+A transaction that changes a MAC writes all of its keys, before and after the change,
+those of LNIDs in which it stays included.  A watch of one LNID therefore reports every
+change of its members, and a host needs to watch only the LNIDs of its ports.  All
+functions here are pure.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _FIELDS = {"lnids", "ip4", "ip6", "offers", "also"}
 
 
 class BadValue(ValueError):
-    """A key of the store holds what nobody of us writes; the text says what."""
+    """A key has a value that no program of ours writes; the message quotes it."""
 
 
 class Kind(StrEnum):
-    """What a host can want to know."""
+    """The parts of the store that a host can need."""
 
-    #: For which MACs it shall be ready.
+    #: The MACs for which it has to be ready.
     ASSIGNED = "assigned"
     #: One MAC, by its number.
     MAC = "mac"
@@ -70,7 +70,7 @@ ALL = Topic(Kind.ALL)
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of the table below a prefix, which has no slash at its end."""
+    """The keys of the table below a prefix, which does not end with a slash."""
 
     prefix: str
 
@@ -79,17 +79,17 @@ class Keys:
 
     @property
     def all(self) -> Range:
-        """Everything that is ours."""
+        """All keys below the prefix."""
         return Range.prefix(self._key(""))
 
     @property
     def format(self) -> bytes:
-        """The key that says that there is a table, and of which format."""
+        """The key that exists if there is a table; its value is the format."""
         return self._key("format")
 
     @property
     def changed(self) -> bytes:
-        """The key that each change of entries writes, so that its revision tells of the last."""
+        """The key that each change of entries writes: its revision is that of the last one."""
         return self._key("changed")
 
     def mac(self, mac: int) -> bytes:
@@ -102,7 +102,7 @@ class Keys:
         return Range.prefix(self._key("mac", ""))
 
     def member(self, lnid: int, mac: int) -> bytes:
-        """The key that holds a MAC's entry for those who watch a LNID."""
+        """The key with a MAC's entry for hosts that watch a LNID."""
         return self._key("lnid", f"{lnid:08x}", macs.text(mac))
 
     @property
@@ -115,24 +115,24 @@ class Keys:
         return Range.prefix(self._key("lnid", f"{lnid:08x}", ""))
 
     def assigned(self, host: str, mac: int) -> bytes:
-        """The key that tells a host to be ready for a MAC."""
+        """The key that assigns a MAC to a host, which has to be ready for it."""
         return self._key("host", host, "port", macs.text(mac))
 
     def ready(self, host: str, mac: int) -> bytes:
-        """The key with which a host says that it is ready for a MAC."""
+        """The key that a host writes when it is ready for a MAC."""
         return self._key("status", host, "port", macs.text(mac))
 
     def agent(self, host: str) -> bytes:
-        """The key that each host has that has had an agent, with what this says of itself."""
+        """The key of each host that has, or had, an agent: the agent's last report."""
         return self._key("status", host, "agent")
 
     def alive(self, host: str) -> bytes:
-        """The key that is there for as long as a host's agent follows the store."""
+        """The key that exists while a host's agent follows the store."""
         return self._key("status", host, "alive")
 
     @property
     def hosts(self) -> tuple[Range, Range]:
-        """What all hosts are told, and what they say."""
+        """The keys for all hosts, and those from all hosts."""
         return Range.prefix(self._key("host", "")), Range.prefix(self._key("status", ""))
 
     def host_of(self, key: bytes) -> str:
@@ -140,11 +140,11 @@ class Keys:
         return key[len(self.prefix) :].split(b"/")[2].decode("ascii", "backslashreplace")
 
     def status(self, host: str) -> Range:
-        """All that a host may write."""
+        """All keys that a host may write."""
         return Range.prefix(self._key("status", host, ""))
 
     def topic(self, host: str, topic: Topic) -> Range:
-        """Where a topic of a host lies."""
+        """The keys of a topic of a host."""
         match topic.kind:
             case Kind.ASSIGNED:
                 return Range.prefix(self._key("host", host, "port", ""))
@@ -157,7 +157,7 @@ class Keys:
 
 
 def mac_of(key: bytes) -> int:
-    """The MAC that any of our keys but ``format`` ends with; raises BadValue."""
+    """The MAC at the end of a key; raises BadValue."""
     name = key.rpartition(b"/")[2].decode("ascii", errors="replace")
     try:
         number = macs.parse(name)
@@ -177,7 +177,7 @@ def lnid_of(key: bytes) -> int:
 
 
 def encode(entry: Entry) -> bytes:
-    """What the keys of a MAC hold."""
+    """The value of a MAC's keys."""
     value: dict[str, Any] = {"lnids": entry.lnids}
     if entry.ip4:
         value["ip4"] = [str(ipaddress.IPv4Address(each)) for each in entry.ip4]
@@ -191,7 +191,7 @@ def encode(entry: Entry) -> bytes:
 
 
 def decode(mac: int, value: bytes) -> Entry:
-    """Read what a MAC's key holds; raises BadValue."""
+    """Read the value of a MAC's key; raises BadValue."""
     try:
         found = json.loads(value)
         if not isinstance(found, dict) or not found.keys() <= _FIELDS:
@@ -215,7 +215,7 @@ def _text(value: object) -> str:
 
 
 def write(keys: Keys, mac: int, before: Entry | None, after: Entry | None) -> list[Json]:
-    """The operations that turn one entry of a MAC into another."""
+    """The operations that replace one entry of a MAC by another."""
     old = set(before.lnids) if before else set()
     new = after.lnids if after else ()
     gone = [delete(keys.member(lnid, mac)) for lnid in sorted(old - set(new))]
@@ -230,12 +230,12 @@ def write(keys: Keys, mac: int, before: Entry | None, after: Entry | None) -> li
 
 
 def encode_ready(assignment: int) -> bytes:
-    """What a key of ``Keys.ready`` holds: which revision of the assignment it is about."""
+    """The value of a key of ``Keys.ready``: the revision of the assignment that it answers."""
     return json.dumps({"assignment": assignment}).encode("ascii")
 
 
 def decode_ready(value: bytes) -> int:
-    """The opposite of encode_ready(); 0: unreadable."""
+    """The inverse of encode_ready(); 0 for a value that is not valid."""
     try:
         revision = json.loads(value)["assignment"]
     except (ValueError, KeyError, TypeError):

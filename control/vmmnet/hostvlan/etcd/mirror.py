@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a host's table shall be, from what the store has told: pure.
+"""The target content of a host's table, computed from the store's events: pure.
 
 Theory of operation
 
-A host needs the members of the LNIDs in which its ports are, and of the global
-one: no other MAC's frames can pass its filters.  ``wanted()`` says which
-topics of the store that is: the MACs of the ports themselves, which tell their
-LNIDs, and those LNIDs; every MAC if one of the ports is in the global LNID,
-because such a port takes frames from all whom the table knows.
+A host needs the members of its ports' LNIDs and those of the global LNID: frames of
+other MACs cannot pass its filters.  ``wanted()`` returns the topics of the store that
+have them: the MACs of the ports themselves, whose entries have their LNIDs, and those
+LNIDs; or every MAC if one of the ports is in the global LNID, because such a port
+accepts frames from all MACs in the table.
 
 Each topic is loaded once and then follows its events.  A MAC can be in several
-topics, and the events of one transaction come topic by topic: first that MAC 5
-has left LNID 1, then that it is in LNID 2 still, with a new entry.  What is in
-force is the entry with the highest revision, for as long as any topic has the
-MAC.  As each change of a MAC touches all of its keys, the last event of a
-transaction brings the new entry everywhere, and until then the old is in
-force: never a mixture.
+topics, and the events of one transaction arrive topic by topic: for example, first
+that MAC 5 has left LNID 1, then that it is in LNID 2 with a new entry.  The entry with
+the highest revision is valid while any topic has the MAC.  Each change of a MAC writes
+all of its keys, so the last event of a transaction brings the new entry to every
+topic; until then, the old entry is valid.  There is never a mixture of both.
 
-``resume()`` says from which revision each topic must go on after a lost
-connection.  Events that are older than that are those of a watch that began
-before the topic was loaded: what is loaded has them already.
+``resume()`` returns the revision from which each topic continues after a lost
+connection.  Older events come from a watch that began before the topic was loaded,
+and the loaded entries include them.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from .keys import ALL, ASSIGNED, BadValue, Kind, Topic, decode, mac_of
 
 @dataclass(slots=True)
 class _Known:
-    """A MAC: its newest entry, and the topics that have it."""
+    """A MAC's newest entry, and the topics that have it."""
 
     revision: int
     entry: Entry
@@ -44,29 +43,28 @@ class _Known:
 
 
 class Mirror:
-    """One host's part of the store."""
+    """The part of the store that one host needs."""
 
     def __init__(self, ports: frozenset[int] = frozenset()) -> None:
-        #: MACs of the ports that are on this host.
+        #: MACs of the ports on this host.
         self.ports = ports
-        #: MACs for which the store tells this host to be ready, and the
-        #: revision of that assignment.
+        #: MACs that the store assigns to this host, with the revisions of the assignments.
         self.assigned: dict[int, int] = {}
-        #: What was wrong with values that were told, in sentences.
+        #: Sentences about values that are not valid.
         self.complaints: list[str] = []
-        #: The newest revision that was told.
+        #: The newest revision that was received.
         self.revision = 0
         self._known: dict[int, _Known] = {}
         self._next: dict[Topic, int] = {}
         self._members: dict[Topic, set[int]] = {}
-        # One set of topics for the many MACs that are in these only.
+        # Sets of topics, shared: very many MACs are in the same topics.
         self._sets: dict[frozenset[Topic], frozenset[Topic]] = {}
         self._touched: set[int] = set()
 
-    # What is wanted of the store
+    # Topics
 
     def wanted(self) -> set[Topic]:
-        """The topics that this host needs, as far as it knows its ports' LNIDs."""
+        """The topics that this host needs, as far as its ports' LNIDs are known."""
         ports = self.ports | self.assigned.keys()
         lnids = {GLOBAL}
         for mac in ports:
@@ -76,21 +74,21 @@ class Mirror:
                     return {ASSIGNED, ALL}
                 lnids.update(known.entry.lnids)
         topics = {ASSIGNED, *(Topic(Kind.LNID, lnid) for lnid in lnids)}
-        # With all of them known, a port's own entry needs no topic of its own.
+        # If every MAC is loaded, a port's MAC needs no topic.
         return topics | {Topic(Kind.MAC, mac) for mac in ports}
 
     def missing(self) -> list[Topic]:
-        """Those of the wanted topics that must be loaded, in a stable order."""
+        """The wanted topics that are not loaded yet, in a stable order."""
         return sorted(self.wanted() - self._next.keys(), key=_order)
 
     def resume(self) -> list[tuple[Topic, int]]:
-        """The topics that are there, and the revision from which each goes on."""
+        """The loaded topics, and the revision from which each continues."""
         return sorted(self._next.items(), key=lambda item: _order(item[0]))
 
-    # What the store tells
+    # Events of the store
 
     def load(self, topic: Topic, revision: int, keys: Iterable[KeyValue]) -> None:
-        """Take a whole topic as it was at a revision."""
+        """Load a whole topic as it was at a revision."""
         self._next[topic] = revision + 1
         self.revision = max(self.revision, revision)
         self._members.setdefault(topic, set())
@@ -98,7 +96,7 @@ class Mirror:
             self._put(topic, kv.key, kv.value, kv.mod_revision)
 
     def apply(self, topic: Topic, revision: int, events: Iterable[Event]) -> None:
-        """Take the events of one message; without any, the topic is as new as ``revision``."""
+        """Take the events of one message; without events, the topic is current to ``revision``."""
         if topic not in self._next:
             return
         first, last = self._next[topic], 0
@@ -115,14 +113,14 @@ class Mirror:
         self.revision = max(self.revision, last)
 
     def drop_unwanted(self) -> None:
-        """Forget topics that are not needed any more."""
+        """Drop topics that are no longer needed."""
         extra = self._next.keys() - self.wanted()
         for topic in extra:
             del self._next[topic]
             for mac in self._members.pop(topic, set()).copy():
                 self._leave(topic, mac)
 
-    # What the table shall be
+    # The target content of the table
 
     def __len__(self) -> int:
         return len(self._known)
@@ -133,19 +131,19 @@ class Mirror:
         return known.entry if known is not None else None
 
     def entries(self) -> dict[int, Entry]:
-        """All of them."""
+        """All entries."""
         return {mac: known.entry for mac, known in self._known.items()}
 
     @property
     def lnids(self) -> int:
-        """How many LNIDs are mirrored; any thread may ask."""
+        """How many LNIDs are mirrored; any thread may call this."""
         return sum(topic.kind is Kind.LNID for topic in list(self._next))
 
     def changes(self, table: Mapping[int, Entry]) -> list[tuple[int, Entry | None]]:
-        """What must be done to a table so that it says of each touched MAC what it shall.
+        """The changes of a table for the MACs whose entries have changed.
 
-        Members come first, and the ports of this host last: when a port can
-        receive, those whom it may hear are known.
+        The ports of this host come last: when a port can receive, the table already
+        has the MACs that it may hear.
         """
         differing = [
             (mac, self.entry(mac)) for mac in self._touched if self.entry(mac) != table.get(mac)
@@ -154,12 +152,12 @@ class Mirror:
         return sorted(differing, key=lambda change: (change[0] in ports, change[0]))
 
     def changes_of_all(self, table: Mapping[int, Entry]) -> list[tuple[int, Entry | None]]:
-        """The same for every MAC, also those that only the table knows."""
+        """The same for every MAC, those that only the table has included."""
         self._touched.update(self._known, table)
         return self.changes(table)
 
     def settled(self) -> None:
-        """The table says what it shall."""
+        """The table has its target content: forget which MACs have changed."""
         self._touched.clear()
 
     # One key
@@ -176,7 +174,7 @@ class Mirror:
         try:
             entry = decode(mac, value)
         except BadValue as error:
-            # What it was meant to say is not known: nothing passes.
+            # The entry is unknown, so nothing may pass.
             self.complaints.append(str(error))
             self._remove(topic, mac)
             return

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Let two hosts know that a VM moves (the paper's section 3.6.3).
+"""Prepare two hosts for the migration of a VM (the paper, section 3.6.3).
 
-Make before break: the destination is told to be ready for the MAC and mirrors
-its LNIDs; when its agent has said so, the VM can run there; then the source
-need not be ready any more.  No other host is concerned.  A source on which the
-VM still runs keeps it, for as long as its folder of ports says so.
+Make before break: the MAC is assigned to the destination, whose agent mirrors its LNIDs
+and reports that it is ready.  Then the VM can run there, and the source's assignment is
+removed.  No other host is concerned.  A source on which the VM still runs keeps the
+MAC while its folder of ports has it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..table.entry import Entry
 from .keys import decode_ready
 from .store import EtcdStore
 
-# How long after etcd was lost it is asked again, seconds.
+# Seconds between a lost connection to etcd and the next try.
 _RETRY = 0.2
 
 
@@ -29,7 +29,7 @@ class NotMoved(StoreError):
 
 
 class Move:
-    """One MAC from one host to another."""
+    """The move of one MAC from one host to another."""
 
     def __init__(self, store: EtcdStore, mac: int, source: str, destination: str) -> None:
         self._store = store
@@ -40,10 +40,10 @@ class Move:
         self._assignment = 0
 
     def prepare(self, timeout: float) -> Entry:
-        """Have the destination ready; returns what it is ready for.
+        """Make the destination ready; returns the entry of the MAC.
 
-        Raises NotMoved if its agent does not say so in ``timeout`` seconds;
-        then all is as it was.
+        Raises NotMoved if its agent does not report that in ``timeout`` seconds;
+        everything is then as it was before.
         """
         entry = self._store.get(self._mac)
         if entry is None:
@@ -70,17 +70,17 @@ class Move:
         return entry
 
     def finish(self) -> None:
-        """Let the source forget it."""
+        """Remove the source's assignment."""
         self._store.client.delete(self._store.keys.assigned(self._source, self._mac))
 
     def abandon(self) -> None:
-        """Let the destination forget it, unless it was to be ready before."""
+        """Remove the destination's assignment, unless it existed before."""
         if not self._was_assigned:
             mine = [unchanged(self._assigned, self._assignment)]
             self._store.client.transact(mine, [delete(self._assigned)])
 
     def _await(self, timeout: float) -> bool:
-        """Wait until the destination has said that it is ready; False: it has not."""
+        """Wait until the destination reports that it is ready; False: it has not."""
         deadline = time.monotonic() + timeout
         pause = threading.Event()
         while (left := deadline - time.monotonic()) > 0:
@@ -92,7 +92,8 @@ class Move:
         return False
 
     def _is_told(self, timeout: float) -> bool:
-        # It writes its key after it has read the assignment: nothing is missed.
+        # The agent writes its key after it has read the assignment, so a watch from
+        # that revision misses nothing.
         ready = Range(self._store.keys.ready(self._destination, self._mac))
         watch = self._store.client.watch([Watched(ready, self._assignment)])
         timer = threading.Timer(timeout, watch.close)

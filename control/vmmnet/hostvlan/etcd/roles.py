@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may change the table in etcd, and who may only read it.
+"""Users and roles of etcd: writers may change the table, agents may read it.
 
-An agent reads everything below the prefix and writes nothing but what it says
-of itself.  Whoever takes over a host cannot therefore let its VMs into
-another tenant's network anywhere else.
+An agent may read everything below the prefix, and write only the status of its host.
+An attacker who controls a host can therefore not change the LNIDs of its VMs on other
+hosts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ROOT = "root"
 
 
 class NotRemoved(Exception):
-    """A user who stays; the message says why."""
+    """A user was not removed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was removed, and what the user has kept."""
+    """What was removed, and what was kept."""
 
-    #: Empty: the user stays, with other roles.
+    #: Empty: the user was kept, with other roles.
     user: str
     roles: list[str]
     kept: list[str]
@@ -44,7 +44,7 @@ class Roles:
         self._keys = Keys(client.config.prefix)
 
     def agent(self, host: str, password: str) -> str:
-        """Make the user of a host's agent, or give it a new password; returns its name."""
+        """Make the user for a host's agent, or change its password; returns its name."""
         name = AGENT + host
         self._role(name)
         self._grant(name, "READ", self._keys.all)
@@ -53,22 +53,22 @@ class Roles:
         return name
 
     def writer(self, name: str, password: str) -> str:
-        """Make a user who may change the table."""
+        """Make a user that may change the table, or change its password; returns its name."""
         self._role(WRITER)
         self._grant(WRITER, "READWRITE", self._keys.all)
         self._user(name, password, WRITER)
         return name
 
     def enable(self, password: str) -> str:
-        """Let etcd serve nobody without a name and a password; root may do everything."""
+        """Make etcd refuse clients without a name and a password; root may do everything."""
         self._user(ROOT, password, ROOT)
         self._client.call("auth/enable", {})
         return ROOT
 
     def remove(self, name: str) -> Removed:
-        """Remove a user whom ``agent()`` or ``writer()`` has made; raises NotRemoved.
+        """Remove a user that ``agent()`` or ``writer()`` has made; raises NotRemoved.
 
-        A role goes with the last user who has it.  What was interrupted can be repeated.
+        A role is removed with its last user.  After an interruption, call it again.
         """
         if name == ROOT:
             raise NotRemoved(f"'{ROOT}' stays: who else may say who may do what?")
@@ -133,7 +133,7 @@ def _who_else(name: str, users: dict[str, list[str]]) -> str:
 
 
 def _unless_there(action: Callable[[], Any]) -> bool:
-    """Make something; False: it was there."""
+    """Make something; returns False if it existed."""
     try:
         action()
     except EtcdError as error:

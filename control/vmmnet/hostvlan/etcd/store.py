@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The LNID table of many hosts, in etcd: what commands do with ``--store``.
+"""The LNID table of many hosts, in etcd: ``store.Store`` for ``--store``.
 
-A change reads the keys of its MACs, decides, and writes on condition that
-none of them has changed since; who was slower reads again.  No change is lost
-and none is made twice, whoever else writes at the same time.
+A change reads the keys of its MACs, computes the new entries, and writes them on
+condition that none of the keys has changed since; otherwise it starts again.  With
+several writers at the same time, no change is lost and none is made twice.
 """
 
 from __future__ import annotations
@@ -29,22 +29,21 @@ from ..table.store import Changed, Edit, Loaded, Progress, StoreMissing
 from . import hosts as etcdhosts
 from .keys import FORMAT, BadValue, Keys, decode, lnid_of, mac_of, write
 
-# Transactions under way at once: etcd writes those that come together to its
-# disk together.
+# Transactions at the same time: etcd syncs transactions that arrive together in one go.
 _WRITERS = 8
-# An import of fewer MACs asks for these; a bigger one reads the whole table.
+# An import of at most this many MACs reads their keys; a larger one reads all keys.
 _FEW = 4096
-# Operations of one transaction on the keys of MACs; one more tells that there was one.
+# Operations of one transaction on keys of MACs; one more writes the key ``changed``.
 _OPERATIONS_MAX = OPERATIONS_MAX - 1
-# Seconds between two looks at hosts that are behind.
+# Seconds between two reads of the status of hosts that are behind.
 _LOOK = 0.5
-# Seconds in which a change must find its MACs unchanged once.
+# Seconds after which a change gives up because other writers change the same MACs.
 _CONTENDED = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A MAC as it was read: its entry, and the revision of its key; 0: there is none."""
+    """A MAC as it was read: its entry, and the revision of its key (0: no key)."""
 
     entry: Entry | None
     revision: int
@@ -55,7 +54,7 @@ _NEVER = _Seen(None, 0)
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One MAC in a transaction."""
+    """The change of one MAC in a transaction."""
 
     mac: int
     seen: _Seen
@@ -65,7 +64,7 @@ class _Step:
 
     @property
     def changed(self) -> Changed:
-        """What callers are told."""
+        """The result for the caller."""
         return Changed(self.mac, self.seen.entry, self.after)
 
 
@@ -99,7 +98,7 @@ class EtcdStore:
         return seen.entry
 
     def entries(self, lnid: int | None = None) -> Iterator[Entry]:
-        """All entries as they are at one moment, of one LNID if it is given; by MAC."""
+        """All entries at one moment, or those with an LNID; sorted by MAC."""
         wanted = self.keys.macs if lnid is None else self.keys.lnid(lnid)
         empty = True
         for _, seen in self._all(wanted):
@@ -110,7 +109,7 @@ class EtcdStore:
             self.require_table()
 
     def problems(self) -> Iterator[str]:
-        """What is wrong inside the store: entries that nobody can read, copies that differ."""
+        """Sentences about values that are not valid, and about copies that differ."""
         copies: dict[tuple[int, int], bytes] = {}
         revision = self.client.look(self.keys.format)[1]
         for _, page in self.client.pages(self.keys.members, revision):
@@ -140,14 +139,14 @@ class EtcdStore:
             )
 
     def hosts(self) -> etcdhosts.Hosts:
-        """What hosts are told and say, as it is at one moment."""
+        """Assignments and reports of all hosts at one moment."""
         revision, (changed,) = self.client.snapshot([Range(self.keys.changed)])
         told, said = (
             [kv for _, page in self.client.pages(each, revision) for kv in page]
             for each in self.keys.hosts
         )
         hosts = etcdhosts.read(self.keys, changed[0].mod_revision if changed else 0, told, said)
-        # A MAC that has no entry needs nobody who is ready.
+        # For a MAC without an entry, no host has to be ready.
         wanted = [Range(self.keys.mac(mac)) for _, mac in hosts.unready]
         _, entries = self.client.snapshot(wanted, revision)
         there = zip(hosts.unready, entries, strict=True)
@@ -155,13 +154,13 @@ class EtcdStore:
         return hosts
 
     def followers(self, patience: float, /) -> Iterator[str]:
-        """Which hosts do not go by the store as it is, also after so many seconds."""
+        """Sentences about hosts that are behind the store for ``patience`` seconds, or gone."""
         hosts = self.hosts()
         yield from etcdhosts.sentences(self.keys, hosts)
         yield from etcdhosts.stuck(self._still_behind(hosts, patience), hosts.revision, patience)
 
     def _still_behind(self, hosts: etcdhosts.Hosts, patience: float) -> list[etcdhosts.Host]:
-        """Those that are behind, and have not come to where the store is now by then."""
+        """Hosts that do not reach the present revision in ``patience`` seconds."""
         pause, deadline = threading.Event(), time.monotonic() + patience
         behind = hosts.behind(hosts.revision)
         while behind and (left := deadline - time.monotonic()) > 0:
@@ -172,11 +171,11 @@ class EtcdStore:
         return behind
 
     def unheard(self, host: etcdhosts.Host) -> int | None:
-        """For how many seconds nothing was heard of a host's agent; None: it is gone."""
+        """Seconds since the last sign of life of a host's agent; None: it is gone."""
         return self.client.unheard(host.lease) if host.lease else None
 
     def require_table(self) -> None:
-        """Raise StoreError if there is no table here, or one of another format."""
+        """Raise StoreError if there is no table, or one of another format."""
         if not self._is_ours:
             found = self.client.get(self.keys.format)
             if found is None:
@@ -195,7 +194,7 @@ class EtcdStore:
         self._is_ours = True
 
     def _see(self, wanted: Sequence[int]) -> dict[int, _Seen]:
-        """Read some MACs as they are at one moment."""
+        """Read some MACs at one moment."""
         _, found = self.client.snapshot([Range(self.keys.mac(mac)) for mac in wanted])
         result = {}
         for mac, keys in zip(wanted, found, strict=True):
@@ -225,15 +224,15 @@ class EtcdStore:
     def edit(
         self, macs: Sequence[int], change: Edit, progress: Progress | None = None
     ) -> list[Changed]:
-        """Change entries, one transaction: all of them or none.
+        """Change entries in one transaction: all of them or none.
 
-        More than etcd can hold in one transaction are changed in several, in
-        the given order, each MAC whole.
+        If that is too large for etcd, there are several transactions, in the given
+        order.  The keys of one MAC are always in the same transaction.
         """
         self._make_table()
         wanted = list(dict.fromkeys(macs))
         seen = self._see(wanted)
-        # All decisions come before the first change: a complaint changes nothing.
+        # Compute all new entries before the first change: an error changes nothing.
         plan = [self._step(mac, seen[mac], change(mac, seen[mac].entry)) for mac in wanted]
         result: list[Changed] = []
         for part in _parts(plan):
@@ -245,7 +244,7 @@ class EtcdStore:
     def load(
         self, entries: Iterable[Entry], *, replace: bool, progress: Progress | None = None
     ) -> Loaded:
-        """Set many entries (import); with ``replace``, MACs that are not among them go."""
+        """Set many entries (import); with ``replace``, remove all other MACs."""
         self._make_table()
         plan: dict[int, Entry | None] = {entry.mac: entry for entry in entries}
         seen = self._everything() if replace or len(plan) > _FEW else self._see(list(plan))
@@ -259,7 +258,7 @@ class EtcdStore:
 
         parts = _parts(self._step(mac, seen.get(mac, _NEVER), plan[mac]) for mac in plan)
         with ThreadPoolExecutor(_WRITERS) as pool:
-            # A few parts ahead of the writers: those of a million MACs are big.
+            # Prepare only a few parts in advance: a million MACs take much memory.
             while batch := list(islice(parts, 4 * _WRITERS)):
                 for changed in chain.from_iterable(pool.map(carry_out, batch)):
                     counts[_kind(changed)] += 1
@@ -272,13 +271,13 @@ class EtcdStore:
         return dict(self._all(self.keys.macs))
 
     def _make_table(self) -> None:
-        """Say once, before the first change, that there is a table here."""
+        """Make the key ``format``, if it is missing, before the first change."""
         if self._is_ours:
             return
         made = put(self.keys.format, FORMAT)
         if self.client.get(self.keys.format) is None:
-            # Somebody else may do the same at this moment: that is as good, and
-            # whether it is there is seen next.
+            # Another writer may do the same at this moment.  require_table() sees
+            # whether the key exists, by whoever made it.
             with contextlib.suppress(Uncertain):
                 self.client.transact([unchanged(self.keys.format, 0)], [made])
         self.require_table()
@@ -296,7 +295,7 @@ class EtcdStore:
         return _Step(mac, seen, after, operations)
 
     def _carry_out(self, part: list[_Step], change: Edit) -> list[Changed]:
-        """Make one transaction of some MACs, again for as long as others are faster."""
+        """Make one transaction of some MACs; repeat it while other writers are faster."""
         deadline = time.monotonic() + _CONTENDED
         while True:
             todo = [step for step in part if step.operations]
@@ -311,20 +310,20 @@ class EtcdStore:
             part = [self._again(step, now[step.mac], change) for step in part]
 
     def _again(self, step: _Step, now: _Seen, change: Edit) -> _Step:
-        """Decide again about a MAC if somebody has changed it."""
+        """Compute the new entry again if another writer has changed the MAC."""
         if now == step.seen:
             return step
         return self._step(step.mac, now, change(step.mac, now.entry))
 
     def _try(self, todo: list[_Step]) -> bool:
-        """Carry out one transaction; False: something has changed since it was read."""
+        """Make one transaction; returns False if a key has changed since it was read."""
         conditions = [unchanged(self.keys.mac(step.mac), step.seen.revision) for step in todo]
         operations = [each for step in todo for each in step.operations]
         operations.append(put(self.keys.changed, b""))
         try:
             return self.client.transact(conditions, operations)[0]
         except Uncertain as uncertain:
-            # If it was done, all of them are now what they were to become.
+            # If the transaction was done, all MACs have their new entries now.
             try:
                 now = self._see([step.mac for step in todo])
             except StoreError:
@@ -335,7 +334,7 @@ class EtcdStore:
 
 
 def _parts(steps: Iterable[_Step]) -> Iterator[list[_Step]]:
-    """Deal steps out to transactions that etcd takes."""
+    """Divide steps into transactions that are not too large for etcd."""
     part: list[_Step] = []
     operations = 0
     for step in steps:
@@ -349,7 +348,7 @@ def _parts(steps: Iterable[_Step]) -> Iterator[list[_Step]]:
 
 
 def _kind(changed: Changed) -> str:
-    """How an import counts it."""
+    """The name of an import's counter for a change."""
     if changed.before == changed.after:
         return "unchanged"
     if changed.before is None:

@@ -1,46 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The agent: keep a host's table as the store in etcd says.
+"""The agent: it keeps a host's table in step with the store in etcd.
 
 Theory of operation
 
-One agent a host mirrors what its ports need of the store in etcd into the
-host's table (``etcd.mirror`` says what that is).  It reads that part at one
-revision and watches it from the next one on.  After a lost connection it goes
-on from the revision that it had.  When etcd has compacted that meanwhile, or
-is another one, or has been restored from a backup (its revision or its log is
-behind what it was), the agent reads everything again and changes in the table
-what differs: the table is never emptied, so that nothing passes or stops for a
-moment that should not.
+Each host has one agent.  It copies the part of the store that the host's ports need
+(see ``etcd.mirror``) into the host's table.  It reads this part at one revision and
+watches it from the next revision on.  After a lost connection it continues from the
+last revision.  It reads everything again if etcd has compacted that revision, is
+another cluster, or was restored from a backup (its revision or its log is behind the
+last one); it then changes only what differs in the table.  The table is never emptied,
+so that no frame passes or is dropped by mistake for a moment.
 
-The table in the file is in force, whatever becomes of the agent and of etcd.
-Without etcd the agent says so, once, in its log, its status file and its
-metrics, and tries again for as long as it takes.  A prefix without a table is
-a mistake, not an empty table: it changes nothing.
+The table in the file stays in force without the agent and without etcd.  When etcd is
+lost, the agent says so once in its log, and in its status file and its metrics, and it
+tries again without end.  A prefix without a table is an error, not an empty table: it
+changes nothing.
 
-A topic that becomes of interest is read and gets a watch beside the others; one
-that is no more so stays watched, and what is told of it is not listened to.  When
-that has happened often, all watches begin anew, those that are wanted and no more.
+A topic that becomes necessary is read and gets a watch beside the others.  A topic that
+is no longer necessary stays watched, and its events are ignored.  After several such
+changes, all watches are closed, and one new watch has the necessary topics.
 
-A new port: those it may hear are in the table before its own entry is.  A MAC
-that a host shall be ready for (``vmmnet hostvlan move``) counts as a port; the
-agent writes a key of its own when the table has it.  Another key of its own, under
-a lease, is there for as long as the agent follows: ``vmmnet hostvlan check`` names
-hosts that have lost it.  What cannot be said is said later, and until then the
-table follows all the same.
+For a new port, the MACs that it may hear are in the table before its own entry.  A MAC
+that the store assigns to this host (``vmmnet hostvlan move``) is treated as a port; when
+the table has it, the agent writes a key ("acknowledges" it).  A second key exists, by a
+lease, while the agent follows the store: ``vmmnet hostvlan check`` lists hosts without
+it.  If one of the keys cannot be written, the agent tries again later, and the table
+still follows the store.
 
-How far the table is (``hosts``, ``check``): a third key of its own has its word, in
-which is the revision up to which the table has all changes.  Each watch has that
-key in it, too.  When something has changed in the store, whether it concerns this
-host or not, the agent writes its word; when all watches have told of that, they have
-told of everything before, as etcd sends the messages of a connection in order, and
-the table has it; then the agent says so.  Where nothing changes, nothing is written.
-A watch that does not tell of it begins anew.
+A third key is the agent's report (``hosts``, ``check``).  It has the revision up to which
+the table has all changes.  Each watch includes this key.  After any change in the store,
+the agent writes its report.  etcd sends the messages of a connection in order: when all
+watches have received the report, they have received all changes before it, too, and the
+agent writes a second report that says so.  Without changes, nothing is written.  If a
+watch does not receive the report, all watches are started again.
 
-What the agent has done, and what it has told, it notes afterwards: what failed on
-the way, for whatever reason, is done again.
+The agent notes its own actions only after they have succeeded; after a failure of any
+kind, it does them again.
 
-One thread does everything; others only wait, for a watch's messages, for the
-folder of ports, for Prometheus, and hand over what they have got.
+One thread does all of the work.  The other threads only wait, for messages of a watch,
+for changes in the folder of ports, or for Prometheus, and pass on what they receive.
 """
 
 from __future__ import annotations
@@ -65,7 +63,7 @@ from vmmnet.etcd.client import Age, Client, Range, Told, Watch, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import Config
 
-from ..etcd import word as etcdword
+from ..etcd import report as reports
 from ..etcd.keys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from ..etcd.mirror import Mirror
 from ..table import mac as macs
@@ -74,22 +72,24 @@ from ..table.table import Table, TableDamaged, TableError, TableMissing
 from . import hostports, metrics
 from .portmetrics import PortNumbers
 
-# How long after a failure the next try is, seconds: doubled each time, and up
-# to a half less, so that not all hosts of a data centre come at once.  It begins
-# anew after a success that has lasted as long as the last.
+# Seconds between a failure and the next try: doubled each time, and shortened at random
+# by up to a half, so that the hosts of a data centre do not all connect at once.  It
+# starts again at the first value after a connection of _LAST_RETRY seconds.
 _FIRST_RETRY, _LAST_RETRY = 0.1, 5.0
-# How long until a table that could not be written, or its copies in the kernel
-# that could not be made, are tried again.
+# Seconds until the next try after the table could not be written, and after it could
+# not be copied to the kernel.
 _REWRITE, _RECOPY = 0.5, 2.0
-# A host's lease ends after so many times that in which etcd is asked whether it is there.
+# A host's lease lasts this many probe intervals.
 _LEASE = 3
-# A watch begins anew when it has told nothing of our word for so many of these, and seconds.
-_MUTE, _MUTE_SECONDS = 3, 10.0
-# The agent tells this to others for as long as it is true.
+# The watches are started again if the report has not arrived after this many probes, and
+# this many seconds.
+_SILENT_PROBES, _SILENT_SECONDS = 3, 10.0
+# The errors on these topics are in the report while they last.
 _LASTING = ("table", "twin", "folder", "status")
-# So many watches a host has beside its first one, each a connection.
+# The largest number of watches beside the first one; each is a connection.
 _MORE_STREAMS = 8
-# More changes than these, and than this share of the table, are a new file.
+# A new file is written for more changes than this number, and than this fraction
+# (1/_SHARE) of the table.
 _IN_PLACE, _SHARE = 256, 8
 
 
@@ -109,17 +109,17 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the command line says."""
+    """The settings from the command line."""
 
     store: Config
     host: str
     table: Path
     folder: Path
-    #: Ports that are on this host whatever the folder says.
+    #: Ports that are always on this host, in addition to those in the folder.
     fixed: frozenset[int] = frozenset()
     status: Path | None = None
     metrics: tuple[str, int] | None = None
-    #: With metrics, where QEMUs are asked of their ports; None: where they are by default.
+    #: The QMP sockets for the metrics of ports; None: the default ones.
     qmp: Sequence[str] | None = None
 
 
@@ -127,38 +127,40 @@ class _Stream:
     """A watch, and the thread that waits for its messages."""
 
     def __init__(
-        self, watch: Watch, topics: list[Topic], heard: int, tell: Callable[[_Message], None]
+        self, watch: Watch, topics: list[Topic], heard: int, put: Callable[[_Message], None]
     ) -> None:
         """``heard``: all topics are known up to this revision."""
         self._watch = watch
         self.topics = topics
         self.heard = heard
-        # Beside the topics is this host's own word.
+        # The topics, and this host's report.
         self.pending = len(topics) + 1
-        self._tell = tell
+        self._put = put
         threading.Thread(target=self._run, name="watch", daemon=True).start()
 
     def hear(self, told: Told) -> None:
-        """Take what it tells of this host's own word, and so of everything before."""
+        """Take events of this host's report: everything before them has been received."""
         self.heard = max([self.heard, *(event.mod_revision for event in told.events)])
 
     def close(self) -> None:
-        """End it; messages that it has sent before are those of an old stream."""
+        """End it; messages of it that are still in the queue will be ignored."""
         self._watch.close()
 
     def _run(self) -> None:
         try:
             for told in self._watch:
-                self._tell(_Message(self, told))
+                self._put(_Message(self, told))
         except EtcdError as error:
-            self._tell(_Message(self, error))
+            self._put(_Message(self, error))
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            self._tell(_Message(self, Unreachable(f"etcd sends what is no message: {error!r}")))
+            self._put(
+                _Message(self, Unreachable(f"etcd sent a message that is not valid: {error!r}"))
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """What a stream got, or why it ended."""
+    """A message of a stream, or the error that has ended it."""
 
     stream: _Stream
     content: Told | EtcdError
@@ -166,29 +168,29 @@ class _Message:
 
 @dataclass(frozen=True, slots=True)
 class _PortsNow:
-    """What the folder of ports says; None: it is gone."""
+    """The content of the folder of ports; None: the folder is gone."""
 
     ports: hostports.Ports | None
 
 
 @dataclass(slots=True)
 class _Once:
-    """Says a thing once, until it is over."""
+    """Logs an error on a topic once, until the error is over."""
 
     said: dict[str, str] = field(default_factory=dict)
 
     def say(self, topic: str, text: str) -> None:
-        """Say it, unless this topic has been spoken of."""
+        """Log an error, unless there is one on the same topic."""
         if topic not in self.said:
             self.said[topic] = text
             _log(text)
 
     def over(self, topic: str) -> bool:
-        """The topic may be spoken of again; returns whether it had been."""
+        """The error on a topic is over; returns whether there was one."""
         return self.said.pop(topic, None) is not None
 
     def lasting(self) -> tuple[str, ...]:
-        """What has been said and is not over, of what others may want to know."""
+        """The errors that last and that are of interest to other hosts."""
         return tuple(self.said[each] for each in _LASTING if each in self.said)
 
 
@@ -203,7 +205,7 @@ def _spell_time(seconds: float) -> str:
 
 
 class Agent:
-    """The agent of one host; ``run()`` ends when a signal says so."""
+    """The agent of one host; a signal ends ``run()``."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -214,43 +216,43 @@ class Agent:
         self._once = _Once()
         self._mirror = Mirror()
         self._ports: frozenset[int] = frozenset()
-        # What the table says, by our own account, and its generation.
+        # The content of the table, as this agent has written it, and its generation.
         self._applied: dict[int, Entry] = {}
         self._generation = -1
-        # The mirror is that of the store, as far as it goes.
+        # The mirror has the content of the store at its revision.
         self._is_whole = False
-        # Every MAC is to be compared with the table, not only those that were told.
+        # Compare every MAC with the table, not only those with events.
         self._compare_all = True
         self._unwritten = False
-        # When a table that could not be written is tried again.
+        # When the next try to write the table is.
         self._rewrite_at = 0.0
-        # When the copies in the kernel are tried again; never, if they are made.
+        # When the next try to copy the table to the kernel is; inf: it is copied.
         self._twin_at = math.inf
         self._cluster: int | None = None
         self._age: Age | None = None
         self._store_revision = 0
         self._streams: list[_Stream] = []
-        # The store has this from us: the MACs for which we are ready, by which
-        # assignment, and a key under a lease.
+        # Keys that this host has in the store: MACs for which it is ready, with the
+        # revisions of their assignments, and the key with a lease.
         self._acknowledged: dict[int, int] = {}
         self._lease: int | None = None
         self._is_announced = False
-        # Our word: what it was, its revision, and when; for how many looks at etcd a watch
-        # has not told of it.
-        self._word: etcdword.Word | None = None
-        self._word_at = 0
-        self._spoke_at = 0.0
-        self._mute = 0
-        # The last change of the store; that for which we have asked our watches; the table
-        # has all up to the third.
+        # The last report, its revision, and when it was sent; the number of probes since
+        # then at which a watch had not received it.
+        self._sent: reports.Report | None = None
+        self._sent_revision = 0
+        self._sent_at = 0.0
+        self._silent_probes = 0
+        # Revisions: of the last change of the store; of the change after which the last
+        # report was sent; up to which the table has all changes.
         self._changed = self._asked = self._held = 0
         self._began = 0.0
-        self._tell_at = 0.0
-        self._tell_after = _FIRST_RETRY
+        self._send_at = 0.0
+        self._send_after = _FIRST_RETRY
         self._retry_at = 0.0
         self._retry_after = _FIRST_RETRY
-        # After so many seconds without a word from it, etcd is asked whether it
-        # is there, and the table whether anybody else has changed it.
+        # Every so many seconds, etcd is probed, and the table is checked for changes by
+        # other programs.
         self._idle = settings.store.timeout
         self._probe_at = 0.0
         self._lost_since: float | None = time.monotonic()
@@ -258,7 +260,7 @@ class Agent:
         self._following_since = 0.0
         self._is_refused = False
         self._error: str | None = None
-        self._unsaid: dict[int, int | None] = {}
+        self._unsent: dict[int, int | None] = {}
         self._status = ""
 
     # The loop
@@ -288,8 +290,8 @@ class Agent:
                 self._refresh()
 
     def _on_signal(self, *_: object) -> None:
-        # Also out of a wait for etcd, which can be long, and out of a change of
-        # the table, which outlives its writer's end at any point.
+        # This also ends a wait for etcd, which can be long, and a change of the table,
+        # which may be interrupted at any point.
         raise SystemExit(0)
 
     def _timeout(self) -> float:
@@ -297,13 +299,13 @@ class Agent:
         if self._unwritten:
             dues.append(self._rewrite_at)
         elif self._lost_since is None and (
-            self._unsaid or not self._is_announced or self._is_word_due()
+            self._unsent or not self._is_announced or self._is_report_due()
         ):
-            dues.append(self._tell_at)
+            dues.append(self._send_at)
         return max(0.0, min(dues) - time.monotonic())
 
     def _take_all(self, timeout: float) -> None:
-        """Take what has come, and wait for it if there is nothing."""
+        """Take all items in the queue; wait for the first one."""
         try:
             self._take(self._queue.get(timeout=timeout))
             while True:
@@ -319,7 +321,7 @@ class Agent:
                 self._take_message(stream, content)
 
     def _refresh(self) -> None:
-        """Do what is due, after something has come or a time has passed."""
+        """Do all that is due, after an item or a timeout."""
         now = time.monotonic()
         if not self._streams:
             if now >= self._retry_at:
@@ -334,11 +336,11 @@ class Agent:
             self._write()
         if now >= self._twin_at:
             self._sync_twin()
-        self._see_how_far()
-        self._unsaid = self._find_unsaid()
-        if self._lost_since is None and now >= self._tell_at:
-            self._guarded(self._tell)
-        self._report()
+        self._note_progress()
+        self._unsent = self._find_unsent()
+        if self._lost_since is None and now >= self._send_at:
+            self._guarded(self._send)
+        self._write_status()
 
     # Ports
 
@@ -354,7 +356,7 @@ class Agent:
     def _take_ports(self, found: hostports.Ports | None) -> None:
         folder = self.settings.folder
         if found is None:
-            # VMs do not end because a folder does.
+            # The VMs still run without the folder.
             self._once.say(
                 "folder", f"--ports {folder} is gone or unreadable: the ports stay those they were"
             )
@@ -369,7 +371,7 @@ class Agent:
     # The store
 
     def _connect(self) -> None:
-        """Go on where we were, or read everything if that cannot be."""
+        """Continue from the last revision, or read everything if that is impossible."""
         try:
             cluster, revision, found = self._client.look(self._keys.format)
             self._check_format(found.value if found is not None else None)
@@ -383,13 +385,13 @@ class Agent:
             self._cluster, self._age = cluster, age or self._age
             self._store_revision = revision
             self._look_for_changes()
-            self._word, self._word_at = None, 0
+            self._sent, self._sent_revision = None, 0
             self._follow()
         except StoreError as error:
             self._lost(error)
 
     def _find_age(self) -> Age | None:
-        """How old the cluster is; None: we may not know."""
+        """The age of the cluster; None: this user may not read it."""
         try:
             return self._client.age()
         except Denied:
@@ -408,7 +410,7 @@ class Agent:
             )
 
     def _resync(self) -> None:
-        """Read everything that is of interest, as if it were for the first time."""
+        """Read all necessary topics, as after the start."""
         mirror = Mirror(self._mirror.ports)
         self._load(mirror)
         acknowledged = self._read_acknowledged()
@@ -418,7 +420,7 @@ class Agent:
         self.counters.resyncs += 1
 
     def _load(self, mirror: Mirror) -> None:
-        """Read the topics that are wanted and not there, and what these make wanted."""
+        """Read the wanted topics that are missing, and those that become wanted by them."""
         while missing := mirror.missing():
             ranges = [self._keys.topic(self.settings.host, topic) for topic in missing]
             revision, found = self._client.snapshot(ranges)
@@ -427,7 +429,7 @@ class Agent:
         mirror.drop_unwanted()
 
     def _follow(self) -> None:
-        """Watch what is not watched yet, from where it is, which the table is at first."""
+        """Read missing topics, write the table, then watch the topics without a watch."""
         if len(self._streams) > _MORE_STREAMS:
             self._close_streams()
         self._load(self._mirror)
@@ -470,7 +472,7 @@ class Agent:
             self._store_revision = max(self._store_revision, content.revision)
 
     def _following(self) -> None:
-        """Every topic is watched."""
+        """Every topic has a watch: the store is no longer lost."""
         if self._lost_since is not None:
             self._following_since = time.monotonic()
             seconds = self._following_since - self._lost_since
@@ -482,7 +484,7 @@ class Agent:
                 _log(f"{self.settings.store.name} is there again, after {seconds:.1f} s")
 
     def _probe(self) -> None:
-        """See whether etcd is there, as one that hangs keeps its connections, and the table."""
+        """Check that etcd answers (if it hangs, its connections stay), and check the table."""
         self._probe_at = time.monotonic() + self._idle
         self._compare_all = self._compare_all or not self._is_ours()
         alive = self._keys.alive(self.settings.host)
@@ -491,19 +493,22 @@ class Agent:
         self._look_for_changes()
         self._is_announced = False
         if found is None:
-            # Earlier acknowledgements of ours may be gone, too.
+            # Acknowledgements of this host may be gone, too.
             self._acknowledged, self._lease = self._read_acknowledged(), None
-        self._see_that_watches_tell()
+        self._check_watches()
 
-    def _see_that_watches_tell(self) -> None:
-        """Raise Unreachable if one has not told of our word, and has had time for it."""
-        self._mute = self._mute + 1 if self._is_asking() else 0
-        if self._mute > _MUTE and time.monotonic() - self._spoke_at > _MUTE_SECONDS:
-            self._mute = 0
-            raise Unreachable("etcd answers, and a watch tells nothing: it begins anew")
+    def _check_watches(self) -> None:
+        """Raise Unreachable if a watch has not received the report in due time."""
+        self._silent_probes = self._silent_probes + 1 if self._is_awaiting() else 0
+        if (
+            self._silent_probes > _SILENT_PROBES
+            and time.monotonic() - self._sent_at > _SILENT_SECONDS
+        ):
+            self._silent_probes = 0
+            raise Unreachable("etcd answers, but a watch receives nothing: all watches start again")
 
     def _look_for_changes(self) -> None:
-        """Learn of which revision the last change of an entry is."""
+        """Read the revision of the last change of an entry."""
         _, _, found = self._client.look(self._keys.changed, serializable=True)
         self._changed = found.mod_revision if found is not None else 0
 
@@ -514,7 +519,7 @@ class Agent:
             self._lost(error)
 
     def _lost(self, error: StoreError) -> None:
-        """The store does not answer, or not as it should: the table stays in force."""
+        """The store is lost; the table stays in force."""
         if self._lost_since is None:
             self._lost_since, self._lost_at = time.monotonic(), time.time()
             if self._lost_since - self._following_since >= _LAST_RETRY:
@@ -538,7 +543,7 @@ class Agent:
     # The table
 
     def _read_table(self) -> None:
-        """Learn what is in force from the last time."""
+        """Read the table that is in force."""
         try:
             with Table.open(self.settings.table) as table:
                 self._applied = {entry.mac: entry for entry in table}
@@ -551,7 +556,7 @@ class Agent:
             self._once.say("table", str(error))
 
     def _is_ours(self) -> bool:
-        """Whether the table is as this agent left it."""
+        """Whether this agent has made the last change of the table."""
         try:
             with Table.open(self.settings.table, verify=False) as table:
                 return table.generation == self._generation
@@ -559,7 +564,7 @@ class Agent:
             return False
 
     def _write(self) -> None:
-        """Make the table say what the mirror does."""
+        """Bring the table to the content of the mirror."""
         if not self._is_whole:
             return
         self._complain()
@@ -593,7 +598,7 @@ class Agent:
                 self._applied = {}
                 changes = self._mirror.changes_of_all(self._applied)
             elif base.generation != self._generation:
-                # Somebody else has changed it: what it says is read again.
+                # Another program has changed the table: read it.
                 self._applied = {entry.mac: entry for entry in base}
                 changes = self._mirror.changes_of_all(self._applied)
             for mac, entry in changes:
@@ -620,7 +625,7 @@ class Agent:
         self._mirror.complaints.clear()
 
     def _set_aside(self) -> None:
-        """Let a damaged table have another name: QEMUs do not use it anyway."""
+        """Rename a damaged table, which QEMUs do not use anyway."""
         path = self.settings.table
         with contextlib.suppress(OSError):
             path.rename(path.with_name(path.name + ".damaged"))
@@ -630,13 +635,13 @@ class Agent:
             self._rewrite_at = 0.0
 
     def _sync_twin(self) -> None:
-        """Let eBPF on this host's interfaces have the new table, if there is any."""
+        """Copy the table to the kernel for this host's interfaces with eBPF."""
         try:
             from ..bpf import twin
         except ImportError:
             return
         try:
-            # What it has not written itself, it has checked.
+            # The agent has written or checked the file.
             twin.sync(self.settings.table, check=False)
             self._twin_at = math.inf
             if self._once.over("twin"):
@@ -646,10 +651,10 @@ class Agent:
             self._twin_at = time.monotonic() + _RECOPY
             self._once.say("twin", f"eBPF: {error}: tried again until it is possible")
 
-    # What others are told
+    # The keys of this host
 
     def _read_acknowledged(self) -> dict[int, int]:
-        """What this host has said to be ready for, in this life or an earlier one."""
+        """The acknowledgements of this host, those of earlier runs included."""
         result = {}
         for _, page in self._client.pages(self._keys.status(self.settings.host)):
             for kv in page:
@@ -657,8 +662,8 @@ class Agent:
                     result[mac_of(kv.key)] = decode_ready(kv.value)
         return result
 
-    def _find_unsaid(self) -> dict[int, int | None]:
-        """MACs of which the store is to be told: the assignment that we are ready by, or None."""
+    def _find_unsent(self) -> dict[int, int | None]:
+        """MACs whose acknowledgements have to be written (the assignment) or removed (None)."""
         assigned = self._mirror.assigned
         gone = dict.fromkeys(self._acknowledged.keys() - assigned.keys())
         ready = {
@@ -668,33 +673,33 @@ class Agent:
         }
         return {**gone, **ready}
 
-    def _tell(self) -> None:
-        """Say what is to be said; what is refused is tried again later."""
+    def _send(self) -> None:
+        """Write the keys that are due; try again later if etcd refuses."""
         try:
             self._announce()
-            self._speak()
+            self._send_report()
             if not self._unwritten:
                 self._acknowledge()
         except Unreachable:
             raise
         except StoreError as error:
-            # The table is as it should be: only 'move' waits in vain, and 'check' misses us.
+            # The table is right: only 'move' waits in vain, and 'check' lists this host.
             self.counters.tell_errors += 1
-            self._tell_at = time.monotonic() + self._tell_after * random.uniform(0.5, 1)
-            self._tell_after = min(2 * self._tell_after, _LAST_RETRY)
+            self._send_at = time.monotonic() + self._send_after * random.uniform(0.5, 1)
+            self._send_after = min(2 * self._send_after, _LAST_RETRY)
             self._once.say(
                 "telling",
                 f"{error}: this host cannot say for which MACs it is ready: tried again until"
                 " it can",
             )
             return
-        self._tell_after = _FIRST_RETRY
+        self._send_after = _FIRST_RETRY
         if self._once.over("telling"):
             _log("this host says again for which MACs it is ready")
 
     def _acknowledge(self) -> None:
-        """Say for which of the assigned MACs the table is ready."""
-        for mac, revision in list(self._unsaid.items()):
+        """Acknowledge the assigned MACs that the table has."""
+        for mac, revision in list(self._unsent.items()):
             ready = self._keys.ready(self.settings.host, mac)
             if revision is None:
                 self._client.delete(ready)
@@ -702,43 +707,43 @@ class Agent:
             else:
                 self._client.put(ready, encode_ready(revision))
                 self._acknowledged[mac] = revision
-            del self._unsaid[mac]
+            del self._unsent[mac]
 
     def _announce(self) -> None:
-        """Have a key in the store that ends when this host follows no more."""
+        """Keep the key whose lease ends when this host no longer follows the store."""
         if self._is_announced:
             return
         if self._lease is None or not self._client.keep_alive(self._lease):
             lease = self._client.grant(math.ceil(_LEASE * self._idle))
             self._client.put(self._keys.alive(self.settings.host), b"", lease)
-            self._lease, self._word = lease, None
-        if self._word is not None and self._word.errors != self._errors():
-            self._word = None
+            self._lease, self._sent = lease, None
+        if self._sent is not None and self._sent.errors != self._errors():
+            self._sent = None
         self._is_announced = True
 
-    def _see_how_far(self) -> None:
-        """Note up to which revision the table has all changes."""
+    def _note_progress(self) -> None:
+        """Note the revision up to which the table has all changes."""
         is_settled = self._is_whole and not self._unwritten and not self._mirror.missing()
         if self._streams and is_settled:
             self._held = max(self._held, min(stream.heard for stream in self._streams))
 
-    def _is_asking(self) -> bool:
-        """Whether a watch has still to tell of our word."""
-        return any(stream.heard < self._word_at for stream in self._streams)
+    def _is_awaiting(self) -> bool:
+        """Whether a watch has not received the last report yet."""
+        return any(stream.heard < self._sent_revision for stream in self._streams)
 
-    def _is_word_due(self) -> bool:
-        """Whether there is something new to say, or to be asked for."""
-        if self._word is None:
+    def _is_report_due(self) -> bool:
+        """Whether a report is due: with a new revision, or to learn how far the watches are."""
+        if self._sent is None:
             return True
-        if self._word.revision >= self._changed:
+        if self._sent.revision >= self._changed:
             return False
         return self._held >= self._changed or self._asked < self._changed
 
-    def _speak(self) -> None:
-        """Say how this host is, when that has changed."""
-        if not self._is_word_due():
+    def _send_report(self) -> None:
+        """Write the report if it is due."""
+        if not self._is_report_due():
             return
-        word = etcdword.Word(
+        report = reports.Report(
             since=int(self._began),
             at=int(time.time()),
             revision=self._held,
@@ -746,15 +751,15 @@ class Agent:
             ports=len(self._mirror.ports),
             errors=self._errors(),
         )
-        revision = self._client.put(self._keys.agent(self.settings.host), etcdword.encode(word))
-        self._word, self._word_at, self._asked = word, revision, self._changed
-        self._spoke_at = time.monotonic()
+        revision = self._client.put(self._keys.agent(self.settings.host), reports.encode(report))
+        self._sent, self._sent_revision, self._asked = report, revision, self._changed
+        self._sent_at = time.monotonic()
 
     def _errors(self) -> tuple[str, ...]:
-        return etcdword.bounded(self._once.lasting())
+        return reports.bounded(self._once.lasting())
 
-    def _report(self) -> None:
-        """Tell systemd and the status file how it is, when that has changed."""
+    def _write_status(self) -> None:
+        """Write the status file and tell systemd if the status has changed."""
         following = self._lost_since is None
         state = {
             "host": self.settings.host,
@@ -770,7 +775,7 @@ class Agent:
             "lnids": self._mirror.lnids,
             "ports": sorted(macs.text(mac) for mac in self._mirror.ports),
             "assigned": sorted(macs.text(mac) for mac in self._mirror.assigned),
-            "unacknowledged": sorted(map(macs.text, self._unsaid)),
+            "unacknowledged": sorted(map(macs.text, self._unsent)),
             "table_written": not self._unwritten,
         }
         text = json.dumps(state, indent=1) + "\n"
@@ -809,7 +814,7 @@ class Agent:
                 ("changed_revision", "Last change of the store that was seen.", self._changed),
                 ("lnids", "LNIDs that are mirrored.", self._mirror.lnids),
                 ("ports", "Ports on this host.", len(self._mirror.ports)),
-                ("unacknowledged", "MACs of which etcd is to be told.", len(self._unsaid)),
+                ("unacknowledged", "MACs of which etcd is to be told.", len(self._unsent)),
                 ("table_unwritten", "Whether the table lacks changes.", int(self._unwritten)),
                 ("changes_total", "MACs changed in the table.", counters.changes),
                 ("resyncs_total", "Times that everything was read.", counters.resyncs),

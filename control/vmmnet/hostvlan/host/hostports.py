@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which ports are on this host: a folder with a file for each VM.
+"""The ports on this host: a folder with a file for each VM.
 
-Who starts a VM, such as a hook of libvirt, writes ``FOLDER/NAME`` with the MAC
-of each of its ports, one a line, and removes it when the VM has ended.  A line
-that begins with ``#`` is a remark.  A name that begins with ``.`` is nobody's:
-write there and rename, so that no half of a file is read.
+The program that starts a VM, such as a hook of libvirt, writes ``FOLDER/NAME`` with the
+MAC of each port, one a line, and removes the file when the VM has ended.  A line that
+begins with ``#`` is a comment.  Files whose names begin with ``.`` are ignored: write
+such a file and rename it, so that no reader sees a part of it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ..table import mac as macs
 
 FOLDER = Path("/run/vmmnet/ports")
 
-# Root alone may write there; a slip shall not fill the memory all the same.
+# In octets.  Only root may write there, but a mistake must not fill the memory.
 _LARGEST_FILE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What the folder says."""
+    """The content of the folder."""
 
     macs: frozenset[int]
-    #: What was wrong with files, in sentences.
+    #: Sentences about what is wrong with files.
     complaints: tuple[str, ...] = ()
 
 
 def parse(name: str, text: str) -> Ports:
-    """Read one file; lines that are no MAC are complained of, the others count."""
+    """Read one file; each line that is not a MAC gives a complaint."""
     found, complaints = set(), []
     for number, line in enumerate(text.splitlines(), 1):
         word = line.partition("#")[0].strip()
@@ -47,7 +47,7 @@ def parse(name: str, text: str) -> Ports:
 
 
 def read(folder: Path) -> Ports | None:
-    """Read all files of the folder; None if there is none, or if it cannot be read."""
+    """Read all files of the folder; None: it does not exist, or cannot be read."""
     found: set[int] = set()
     complaints: list[str] = []
     try:
@@ -71,9 +71,9 @@ def read(folder: Path) -> Ports | None:
 
 
 class PortsFolder:
-    """Tells ``changed`` what the folder says, at first and whenever it changes.
+    """Calls ``changed`` with the content of the folder whenever that changes.
 
-    It runs in a thread of its own.  While there is no folder, it tells None.
+    The calls come from a thread of its own.  Without a folder, the content is None.
     """
 
     def __init__(self, folder: Path, changed: Callable[[Ports | None], None]) -> None:
@@ -83,7 +83,7 @@ class PortsFolder:
         self._thread = threading.Thread(target=self._run, name="ports", daemon=True)
 
     def start(self) -> Ports | None:
-        """Begin; returns what the folder says now."""
+        """Start the thread; returns the present content of the folder."""
         first = read(self._folder)
         self._last = first
         self._thread.start()

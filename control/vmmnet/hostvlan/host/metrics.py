@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Numbers of the agent for Prometheus, in its text format."""
+"""The agent's metrics for Prometheus, in its text format, over HTTP."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 PREFIX = "vmmnet_hostvlan_"
-# Seconds that a client has for its request.
+# The timeout of a client's request, in seconds.
 _PATIENCE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number: its name without prefix, what it tells, and now; of what, by labels."""
+    """A sample: its name without the prefix, its help text, its value and its labels."""
 
     name: str
     help: str
@@ -31,9 +31,9 @@ class Metric:
 
 
 def text(metrics: Iterable[Metric]) -> bytes:
-    """The numbers as Prometheus reads them, those of one name together.
+    """Metrics in the text format, grouped by name.
 
-    Those of one name have the same labels.
+    Metrics with the same name must have the same label names.
     """
     registry = CollectorRegistry()
     registry.register(_Families(metrics))
@@ -41,18 +41,18 @@ def text(metrics: Iterable[Metric]) -> bytes:
 
 
 class _Families(Collector):
-    """Numbers for prometheus_client: a family of each name."""
+    """Metrics for prometheus_client: one family for each name."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = metrics
 
     def collect(self) -> Iterable[CounterMetricFamily | GaugeMetricFamily]:
-        """The families, in the order of their first numbers."""
+        """The families, in the order of their first metrics."""
         found: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
         for each in self._metrics:
             labels = sorted(each.labels)
             if each.name not in found:
-                # Prometheus takes what only grows by its name, ..._total.
+                # The names of counters end with _total.
                 is_counter = each.name.endswith("_total")
                 kind = CounterMetricFamily if is_counter else GaugeMetricFamily
                 found[each.name] = kind(PREFIX + each.name, each.help, labels=labels)
@@ -77,7 +77,7 @@ class Server:
                 self.wfile.write(data)
 
             def log_message(self, *_: object) -> None:
-                """Say nothing of requests."""
+                """Do not log requests."""
 
         class Listener(http.server.ThreadingHTTPServer):
             address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
@@ -87,7 +87,7 @@ class Server:
                 socketserver.TCPServer.server_bind(self)
 
         self._server = Listener(address, Handler)
-        #: Where it listens: with port 0 the system has chosen one.
+        #: The TCP port; if 0 was given, the one that the system has chosen.
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(
             target=self._server.serve_forever, name="metrics", daemon=True

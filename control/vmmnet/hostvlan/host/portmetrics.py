@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the ports of a host have passed and dropped, and why, for Prometheus.
+"""Metrics of a host's ports for Prometheus: frames passed, and dropped by reason.
 
-A port has the same labels for as long as it lives, its reasons are those of its direction,
-and there are so many ports at most: what VMs do makes no new series.
+The number of time series does not depend on the traffic of VMs: a port keeps its labels,
+each direction has fixed reasons, and the number of ports is limited.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from . import ports
 from .metrics import Metric
 from .ports import Monitor, Port, PortsError
 
-#: Ports that are told of; of more there is their number.
+#: The largest number of ports with metrics of their own; the others are only counted.
 PORTS_MAX = 256
-# Why something is dropped that a port sends, and that comes for it.
+# Reasons to drop a frame that a port sends, and one that it would receive.
 REASONS = {
     "send": (
         "spoofed",
@@ -35,13 +35,13 @@ REASONS = {
     ),
     "receive": ("unknown-source", "other-tenant", "malformed", "no-table", "no-port", "damaged"),
 }
-# QEMUs that are asked at once, and seconds for which one that does not answer is left alone:
-# who else uses its socket does so for long.
+# How many QEMUs are asked at the same time, and for how many seconds one that has not
+# answered is not asked again: another program that uses its socket does so for long.
 _AT_ONCE, _ALONE = 16, 60.0
 
 
 class PortNumbers:
-    """Reads the counters of a host's ports, one read after the other."""
+    """Reads the counters of a host's ports; not for several threads at once."""
 
     def __init__(self, patterns: Sequence[str] | None) -> None:
         """``patterns``: QMP sockets, as of ``ports.sockets()``."""
@@ -49,7 +49,7 @@ class PortNumbers:
         self._silent: dict[Path, float] = {}
 
     def read(self) -> list[Metric]:
-        """The numbers of all ports as they are now."""
+        """The metrics of all ports, now."""
         paths = ports.sockets(self._patterns)
         self._silent = {path: since for path, since in self._silent.items() if path in paths}
         now = time.monotonic()
@@ -78,7 +78,7 @@ class PortNumbers:
 
 
 def _ask(path: Path) -> list[Port] | None:
-    """The ports of a QEMU, whose socket others may use afterwards; None: no answer."""
+    """The ports of a QEMU; closes the socket for other programs.  None: no answer."""
     try:
         monitor = Monitor(path)
     except PortsError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ports of this host's VMs, asked of their QEMUs through QMP (net/hostvlan/hostvlan.json)."""
+"""The ports of this host's VMs, from their QEMUs by QMP (net/hostvlan/hostvlan.json)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from vmmnet.qmp import Qmp, QmpError
 from ..bpf import nic
 from ..table import mac
 
-#: Where QMP sockets are looked for without --qmp.
+#: The pattern of QMP sockets without --qmp.
 DEFAULT = "/run/vmmnet/*.qmp"
-#: The variable of the environment with other patterns, separated by colons.
+#: The environment variable with other patterns, separated by colons.
 VARIABLE = "VMMNET_QMP"
 
-# A QEMU that is asked answers at once, or its socket is another program's.
+# Seconds.  A QEMU answers at once, unless another program uses its socket.
 _PATIENCE = 3.0
 
 #: The two directions of a port, seen from the guest.
@@ -31,32 +31,32 @@ PASSED = "passed"
 
 
 class PortsError(Exception):
-    """A QEMU does not tell of its ports; the message names its socket and says why."""
+    """A QEMU does not list its ports; the message names its socket and says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
     """A netdev of type hostvlan, as its QEMU describes it."""
 
-    #: The VM's name, or its socket's; empty: it is an interface with eBPF.
+    #: The VM's name, or its socket's; empty: the port is an interface with eBPF.
     vm: str
     id: str
-    #: None: it has none, and nothing passes.
+    #: None: the port has no MAC, and nothing passes.
     mac: int | None
     table: Path
-    #: Of the table in force; None: none is.
+    #: The generation of the table in force; None: there is none.
     generation: int | None
-    #: Why what is at the path is not in force; empty: it is.
+    #: Why the table at the path is not in force; empty: it is in force.
     error: str
     lnids: tuple[int, ...]
-    #: The interface of the host behind it; empty: it is none that can be told.
+    #: The interface of the host behind the port; empty: unknown.
     interface: str = ""
-    #: Frames by direction and by what became of them.
+    #: Frames by direction and verdict ("passed" or the reason of a drop).
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """How people tell it from others: ``vm/id``, or the interface."""
+        """The name for people: ``vm/id``, or the interface."""
         return f"{self.vm}/{self.id}" if self.vm else self.id
 
     def as_json(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _port(vm: str, answer: Mapping[str, Any]) -> Port:
 
 
 class Monitor:
-    """A QEMU, connected."""
+    """A connection to a QEMU."""
 
     def __init__(self, path: Path) -> None:
         """Raises PortsError."""
@@ -113,7 +113,7 @@ class Monitor:
             raise PortsError(f"{path}: {reason}: is it the QMP socket of a QEMU?") from None
 
     def ports(self) -> list[Port]:
-        """Its ports as they are now; raises PortsError."""
+        """Its ports, now; raises PortsError."""
         try:
             answers = self._qmp.command("query-hostvlan", _PATIENCE)
             return [_port(self.vm, answer) for answer in answers]
@@ -125,14 +125,14 @@ class Monitor:
             raise PortsError(f"{self.path}: {error}") from None
 
     def close(self) -> None:
-        """Leave the socket to others."""
+        """Close the socket, so that other programs can use it."""
         self._qmp.close()
 
 
 def sockets(patterns: Sequence[str] | None) -> list[Path]:
-    """The sockets that paths and patterns stand for; without any those of the default.
+    """The sockets for paths and patterns; without any, those of the default pattern.
 
-    A path without a pattern is one whether it is there or not.
+    A path without a pattern is returned even if there is no such file.
     """
     if not patterns:
         patterns = (os.environ.get(VARIABLE) or DEFAULT).split(":")
@@ -148,14 +148,14 @@ def sockets(patterns: Sequence[str] | None) -> list[Path]:
 
 
 class Monitors:
-    """The QEMUs behind some patterns: connected once, and again when they come back."""
+    """Connections to the QEMUs of some patterns; a lost one is opened again."""
 
     def __init__(self, patterns: Sequence[str] | None) -> None:
         self._patterns = patterns
         self._open: dict[Path, Monitor] = {}
 
     def ports(self) -> tuple[list[Port], list[str]]:
-        """All ports by VM and name, and what prevents others from being told of."""
+        """All ports sorted by VM and name, and sentences about QEMUs that do not answer."""
         ports: list[Port] = []
         faults: list[str] = []
         paths = sockets(self._patterns)
@@ -207,6 +207,6 @@ def attached() -> list[Port]:
             counters={"send": each.send, "receive": each.receive},
         )
         for each in found
-        # The rest of a port that is gone goes with the next change.
+        # The next change removes the state of an interface that is gone.
         if each.here and nic.name_of(each.ifindex) is not None
     ]

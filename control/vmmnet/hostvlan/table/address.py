@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""IP addresses that a port may give as its own in ARP and ND: optional, beyond the paper."""
+"""IP addresses that a port may use in ARP and ND: optional; the paper does not have them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def parse_any(spelled: str) -> Address:
 
 
 def _refuse_foreign(address: Address) -> None:
-    """Raise BadAddress for one that no frame of a port can come from."""
+    """Raise BadAddress for an address that cannot be the source of a frame."""
     inside = address.ipv4_mapped if address.version == 6 else None
     if inside is not None:
         raise BadAddress(
@@ -61,7 +61,7 @@ def _refuse_foreign(address: Address) -> None:
 
 
 def split(addresses: Iterable[Address]) -> Addresses:
-    """Numbers of the IPv4 addresses, and of the IPv6 addresses."""
+    """Return the IPv4 and the IPv6 addresses, as integers."""
     given = tuple(addresses)
     return (
         tuple(int(each) for each in given if each.version == 4),
@@ -70,12 +70,12 @@ def split(addresses: Iterable[Address]) -> Addresses:
 
 
 def join(ip4: Iterable[int], ip6: Iterable[int]) -> tuple[Address, ...]:
-    """The opposite of split(): the addresses, IPv4 first."""
+    """The inverse of split(): the addresses, IPv4 first."""
     return (*map(ipaddress.IPv4Address, ip4), *map(ipaddress.IPv6Address, ip6))
 
 
 def check(ip4: Iterable[int], ip6: Iterable[int]) -> Addresses:
-    """Return both families sorted, 16 of each at most, none twice; or raise BadAddress."""
+    """Return both families sorted; raise BadAddress for duplicates and more than 16 of one."""
     if not ip4 and not ip6:
         return (), ()
     families: Addresses = (tuple(sorted(ip4)), tuple(sorted(ip6)))

@@ -12,10 +12,11 @@ from . import address, lnid, mac, offer
 class Entry(NamedTuple):
     """One MAC address with its LNIDs and, if its ARP and ND are checked, its IP addresses.
 
-    All are numbers: a MAC as in ``mac``; LNIDs, 0 for the global one; IP
-    addresses as the ``ipaddress`` module counts; what it may offer as in ``offer``;
-    the MACs with which its port may send as well.  Made by ``of()``, the
-    tuples are sorted and without duplicates, and equal entries compare so.
+    All fields are integers or tuples of integers: ``mac`` as in the module ``mac``;
+    LNIDs, where 0 is the global LNID; IP addresses as the ``ipaddress`` module has
+    them; ``offers`` as in the module ``offer``; ``also``, further source MACs that the
+    port may use.  ``of()`` sorts the tuples and removes no duplicates: it refuses
+    them.  Entries that say the same are therefore equal.
     """
 
     mac: int
@@ -35,7 +36,7 @@ class Entry(NamedTuple):
         offers: int = 0,
         also: Iterable[int] = (),
     ) -> Entry:
-        """Check everything and sort it.
+        """Check all values and sort them.
 
         Raises BadMac, BadLnid, BadAddress or BadOffer, all of them ValueError.
         """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tables as text, for import and export: CSV and JSON.
 
-CSV has a line a MAC, lists within it separated by blanks, and a first line
-with the names of the columns, in any order.  Without it they are the first three:
+CSV has one line for each MAC.  Blanks separate the elements of a list.  The first
+line names the columns, in any order; without it, the first three are assumed:
 
     mac,lnids,addresses,offers,also
     52:54:00:00:00:01,1 2,192.0.2.1
@@ -12,8 +12,8 @@ JSON is what ``list --json`` prints:
 
     [{"mac": "52:54:00:00:00:01", "lnids": [1, 2], "addresses": ["192.0.2.1"]}]
 
-Files that people have edited are read: nothing is taken from one with a
-mistake, and up to ten mistakes are told at once, each with its line.
+People edit these files.  A file with a mistake is refused as a whole; the message
+lists up to ten mistakes with their lines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ FORMATS: tuple[Format, ...] = ("csv", "json")
 
 COLUMNS = ("mac", "lnids", "addresses", "offers", "also")
 _REQUIRED = COLUMNS[:2]
-# Without a first line that names them: whoever has commas between LNIDs is told so.
+# The columns of a file whose first line does not name them.  There are only three, so
+# that a line with commas between its LNIDs is refused.
 _UNNAMED = COLUMNS[:3]
 _MISTAKES = 10
 
@@ -43,7 +44,7 @@ class BadFile(ValueError):
 
 
 def guess(name: str, text: str = "") -> Format:
-    """The format by a file's name, or else by how it begins."""
+    """Guess the format from a file's name, or else from its first character."""
     for each in FORMATS:
         if name.endswith(f".{each}"):
             return each
@@ -51,7 +52,7 @@ def guess(name: str, text: str = "") -> Format:
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
-    """An entry for programs: LNIDs are numbers, the global one is the word."""
+    """An entry as JSON: LNIDs are numbers, the global LNID is the word ``global``."""
     told: dict[str, Any] = {
         "mac": mac.text(entry.mac),
         "lnids": [number or lnid.WORD for number in entry.lnids],
@@ -65,7 +66,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def write_json_list(values: Iterable[object], stream: TextIO) -> None:
-    """Write a list that may be long, one element a line."""
+    """Write a JSON list, one element a line, without having all of it in memory."""
     before = "[\n"
     for value in values:
         stream.write(before + json.dumps(value, ensure_ascii=False))
@@ -89,12 +90,12 @@ def write(entries: Iterable[Entry], form: Format, stream: TextIO) -> None:
 
 
 def read(text: str, name: str, form: Format) -> Iterator[Entry]:
-    """The entries of a text in its order; raises BadFile, at its end, if anything is wrong."""
+    """Yield the entries of a text in order; after the last, raise BadFile for all mistakes."""
     rows = _json_rows(text) if form == "json" else _csv_rows(text)
     seen: dict[int, int] = {}
     mistakes: list[str] = []
     while len(mistakes) < _MISTAKES:
-        # A mistake in a row does not end the rows.
+        # After a mistake in a row, the other rows are checked as well.
         row = next(rows, None)
         if row is None:
             break
@@ -113,7 +114,7 @@ def read(text: str, name: str, form: Format) -> Iterator[Entry]:
         raise BadFile("\n".join(mistakes))
 
 
-# Where a row is, and what makes an entry of it or raises ValueError.
+# The line of a row, and a function that returns its entry or raises ValueError.
 _Row = tuple[int, Callable[[], Entry]]
 
 
@@ -187,7 +188,7 @@ def _csv_entry(cells: Sequence[str], order: dict[str, int]) -> Entry:
 
 
 def _json_rows(text: str) -> Iterator[_Row]:
-    """One element of the list after the other, so that a long list is not there twice."""
+    """Decode one element after the other, so that a long list is in memory only once."""
     decoder = json.JSONDecoder()
     line, counted = 1, 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host's table as the commands see it: ``store.Store`` on a file."""
+"""A host's table for the commands: ``store.Store`` on a file."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from .store import Changed, Edit, Loaded, Progress
 from .table import Table, TableDamaged, TableError
 from .writer import Change
 
-#: Outlives a reboot: without etcd there is no other place for what it says.
+#: In a folder that survives a reboot: without etcd, this file is the only copy.
 DEFAULT = Path("/var/lib/vmmnet/lnid.table")
-#: The variable of the environment with another path.
+#: The environment variable that names another path.
 VARIABLE = "VMMNET_TABLE"
 
-# Between two calls of a Progress.
+# MACs between two calls of a Progress.
 _STEP = 4096
-# How many damaged slots are told one by one.
+# How many damaged slots are listed; for the others, their number.
 _EACH = 10
 
 
 def default_path() -> Path:
-    """The path of the table where no option names one."""
+    """The path of the table if no option names one."""
     return Path(os.environ.get(VARIABLE) or DEFAULT)
 
 
 def table_option(path: Path) -> str:
-    """What to type so that a command is about a table; empty for the one that it is about."""
+    """The option that selects a table; empty if the table is the default one."""
     return "" if path == default_path() else f"--table {shlex.quote(str(path))}"
 
 
 def sync_command(path: Path) -> str:
-    """What to type so that interfaces with eBPF go by a table as it is."""
+    """The command that copies a table to the interfaces with eBPF."""
     return f"vmmnet hostvlan sync {table_option(path)}".rstrip()
 
 
 class FileStore:
-    """The table at a path; each method opens it anew."""
+    """The table at a path; each method opens the file."""
 
     def __init__(
         self,
@@ -57,8 +57,8 @@ class FileStore:
         self.name = str(path)
         #: Whether edit() or load() has made the table.
         self.created = False
-        #: What edit() does to a MAC of which what the table has is damaged; None:
-        #: it refuses that.
+        #: Gives the new entry of a MAC whose entry in the table is damaged; if None,
+        #: edit() refuses to change such a MAC.
         self.anew: Callable[[int], Entry | None] | None = None
         self._create = create
         self._waiting = waiting
@@ -80,12 +80,12 @@ class FileStore:
             return table.get(mac)
 
     def entries(self, lnid: int | None = None) -> Iterator[Entry]:
-        """All entries as they are at one moment, of one LNID if it is given; by MAC."""
+        """All entries at one moment, or those with an LNID; sorted by MAC."""
         with Table.open(self.path, verify=False) as table:
             contents = table.contents()
         for mac in sorted(contents):
             content = contents[mac]
-            # Most have one LNID: those that have another are passed over quickly.
+            # Most entries have one LNID: skip those with another one without decoding.
             if lnid is not None and isinstance(content, int) and content != lnid:
                 continue
             entry = self._decode(mac, content)
@@ -110,7 +110,7 @@ class FileStore:
     def edit(
         self, macs: Sequence[int], change: Edit, progress: Progress | None = None
     ) -> list[Changed]:
-        """Change entries, one transaction: all of them or none."""
+        """Change entries in one transaction: all of them or none."""
         result = []
         with self._change() as transaction:
             self.created = transaction.base is None and not self.path.exists()
@@ -130,7 +130,7 @@ class FileStore:
             before = transaction.get(mac)
         except TableDamaged:
             if self.anew is None:
-                # With what to do about it, as it stays.
+                # This error tells what to do about the damage.
                 transaction.refuse_damaged()
                 raise
             return Changed(mac, None, self.anew(mac), damaged=True)
@@ -139,7 +139,7 @@ class FileStore:
     def load(
         self, entries: Iterable[Entry], *, replace: bool, progress: Progress | None = None
     ) -> Loaded:
-        """Set many entries (import); with ``replace``, MACs that are not among them go."""
+        """Set many entries (import); with ``replace``, remove all other MACs."""
         given = 0
         with self._change(replace=replace) as transaction:
             self.created = transaction.base is None and not self.path.exists()
@@ -154,10 +154,10 @@ class FileStore:
         return Loaded(added, changed, removed, unchanged=given - added - changed)
 
     def near(self, mac: int, digits: int) -> list[int]:
-        """MACs of the table that differ from this one in so many digits at most, nearest first."""
+        """MACs of the table that differ in at most this many digits, nearest first."""
         with Table.open(self.path, verify=False) as table:
             keys, values = table.slots()
-        # Of a million, most differ in more bits than these digits have.
+        # A cheap test first: most MACs differ in more bits than these digits have.
         bits, low = 4 * digits, layout.MAC
         near = [
             layout.mac_of(key)
@@ -168,11 +168,11 @@ class FileStore:
         return [there for differing, there in ranked if differing <= digits]
 
     def followers(self, _: float, /) -> Iterator[str]:
-        """Nothing: who goes by a file is found in other ways (check)."""
+        """Nothing: 'check' asks the users of a file in other ways."""
         return iter(())
 
     def problems(self) -> Iterator[str]:
-        """What is wrong inside the file itself, in sentences (check)."""
+        """Sentences about faults inside the file itself (check)."""
         try:
             with Table.open(self.path, verify=False) as table:
                 yield from self._wrong(table)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The octets of an LNID table, format versions 2 and 3: include/vmmnet/hostvlan.h in Python.
 
-Pure functions: a header, the place of a MAC, what a slot's key and value and a
-record say.  ``table`` reads files with them, ``writer`` writes.
+Pure functions for the header, the slot of a MAC, and the content of keys, values
+and records.  ``mapped`` reads files with them, ``writer`` writes.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from . import address, lnid, mac
 from .entry import Entry
 
 MAGIC = b"VMMNLNID"
-#: Of a table, unless a record of it says what only the newest can.
+#: The version of a table, unless a record needs the newest one.
 VERSION = 2
 NEWEST = 3
-#: Those that are read.
+#: The versions that can be read.
 VERSIONS = (VERSION, NEWEST)
 HEADER_SIZE = 4096
 SLOT_SIZE = 16
-#: Slots of a bucket.
+#: Slots in a bucket.
 SLOTS = 4
 BUCKET_SIZE = SLOTS * SLOT_SIZE
-#: A MAC is in its first bucket or one of the next, so many in all.
+#: A MAC is in its first bucket or in one of the next; at most this many are searched.
 PROBE_MAX = 32
 BUCKETS_MAX = 1 << 22
 WORDS_MAX = 1 << 28
 WORD_SIZE = 4
 
-# Where the numbers are that change in a file: u32, but GENERATION is u64.
+# Offsets of the header's fields that change: u32, but GENERATION is u64.
 SUPERSEDED = 64
 MACS = 68
 GENERATION = 72
 WORDS_USED = 80
 KEYS_USED = 84
-# CRC-32 of those from MACS to KEYS_USED; behind it there is nothing.
+# CRC-32 of the fields from MACS to KEYS_USED; the rest of the header is 0.
 COUNTED = 88
 COUNTED_END = 92
 
@@ -52,56 +52,56 @@ KIND_SHIFT = 62
 NONE, INLINE, RECORD = 0, 1, 2
 _CHECK_SHIFT = 32
 _CHECK = (1 << KIND_SHIFT) - (1 << _CHECK_SHIFT)
-#: The bits of a value with its number, and of a key with the MAC.
+#: The bits of a value that hold its number, and those of a key that hold the MAC.
 NUMBER = (1 << 32) - 1
 MAC = (1 << 48) - 1
 
-#: What a table holds of a MAC: its only LNID, or the octets of its record
-#: without the checks.
+#: What a table holds for a MAC: its only LNID, or the octets of its record
+#: without the check words.
 Content = int | bytes
 
 
 class Damaged(ValueError):
-    """Octets are not those of a table; the message says what is wrong."""
+    """Octets are not a valid part of a table; the message says what is wrong."""
 
 
 class Foreign(Damaged):
-    """They are those of something else, or of a version that is not known."""
+    """The file is not a table, or has an unknown version."""
 
 
 class Outdated(Damaged):
-    """They are those of an older version."""
+    """The file is a table of an older version."""
 
 
 class Geometry(NamedTuple):
-    """The numbers of a header that never change in a file."""
+    """The fields of a header that never change in a file."""
 
     buckets: int
     words: int
 
     @property
     def file_size(self) -> int:
-        """Octets of the whole file."""
+        """The size of the whole file, in octets."""
         return HEADER_SIZE + BUCKET_SIZE * self.buckets + WORD_SIZE * self.words
 
     @property
     def slots(self) -> int:
-        """Slots of all buckets."""
+        """The number of slots in all buckets."""
         return SLOTS * self.buckets
 
     @property
     def records_at(self) -> int:
-        """Where in the file the record area begins."""
+        """The offset of the record area in the file, in octets."""
         return HEADER_SIZE + BUCKET_SIZE * self.buckets
 
     @property
     def keys_max(self) -> int:
-        """How many keys may be used before a bigger file is due."""
+        """How many keys may be used before a larger file is needed."""
         return SLOTS * self.buckets * 65 // 100
 
 
 class Counts(NamedTuple):
-    """What the head of a record counts, and what its MAC may offer."""
+    """The head of a record: the lengths of its lists, and the MAC's offers."""
 
     lnids: int
     ip4: int = 0
@@ -111,12 +111,12 @@ class Counts(NamedTuple):
 
     @property
     def addresses(self) -> int:
-        """Words of the IP addresses."""
+        """The number of words of the IP addresses."""
         return self.ip4 + 4 * self.ip6
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The parts of a content, each with a check in a record: the words behind them."""
+        """The end of each part of a content, in words; in a record, a check follows each."""
         sizes = [each for each in (self.addresses, 2 * self.also) if each]
         return tuple(accumulate([1 + self.lnids, *sizes]))
 
@@ -144,23 +144,23 @@ def pack_header(
 
 
 def version(page: bytes) -> int:
-    """The version of the format that a header says."""
+    """The format version in a header."""
     found: int = _FIXED.unpack_from(page)[1]
     return found
 
 
 def counted(page: bytes | bytearray | memoryview) -> int:
-    """The checksum of what a header counts."""
+    """The checksum of a header's counters."""
     return zlib.crc32(page[MACS:COUNTED])
 
 
 def is_counted(page: bytes) -> bool:
-    """Whether a header counts what its writer did, and has nothing behind that."""
+    """Whether the checksum of a header's counters is right, and the rest of it is 0."""
     return _CHECKSUM.unpack_from(page, COUNTED) == (counted(page),) and not any(page[COUNTED_END:])
 
 
 def parse_header(page: bytes, size: int, known: Sequence[int] = VERSIONS) -> Geometry:
-    """Check the fixed part of a header against itself and the file's size; raises Damaged."""
+    """Read the fixed part of a header; raises Damaged if it or the file's size is wrong."""
     if size < HEADER_SIZE or len(page) < _FIXED.size + _CHECKSUM.size:
         raise Damaged(f"it has {size} octets; a table has {HEADER_SIZE} at least")
     magic, found, header_size, file_size, buckets, words = _FIXED.unpack_from(page)
@@ -207,19 +207,19 @@ def mix(number: int) -> int:
 
 
 def first_bucket(number: int, buckets: int) -> int:
-    """Where the search for a MAC begins."""
+    """The bucket in which the search for a MAC begins."""
     return ((mix(number) >> 32) * buckets) >> 32
 
 
-# As many lanes as fit into a processor's cache.
+# As many lanes as fit into a CPU cache.
 _LANES = 1 << 14
 
 
 def first_buckets(macs: array[int], buckets: int) -> array[int]:
     """first_bucket() of many MACs (an array of type Q), ten times as fast as one by one.
 
-    One long integer is a vector of MACs.  Each has a lane of 128 bits, of
-    which the lower half is used, so that products of 64 bits do not meet.
+    One long integer is a vector of MACs.  Each MAC has a lane of 128 bits and uses
+    the lower half of it, so that 64-bit products do not reach the next lane.
     """
     result = array("Q")
     for part in _batches(macs):
@@ -241,7 +241,7 @@ def _batches(numbers: array[int]) -> Iterator[array[int]]:
 
 @functools.lru_cache(maxsize=16)
 def _vector(number: int, count: int) -> int:
-    """The same number in so many lanes."""
+    """The same number in each of some lanes."""
     return int.from_bytes((number.to_bytes(16, "little")) * count, "little")
 
 
@@ -259,17 +259,17 @@ _FACTOR = 0x9E3779B97F4A7C15
 
 
 def add(total: int, number: int) -> int:
-    """One number more in a check sum: hostvlan_sum()."""
+    """Add a number to a checksum, as hostvlan_sum() in C."""
     return (total + number) * _FACTOR & _MASK64
 
 
 def key_of(mac: int) -> int:
-    """What a slot has as key of a MAC: with the exclusive or of its three parts above it."""
+    """The key of a MAC: above its 48 bits is the exclusive or of its three 16-bit parts."""
     return mac | ((mac ^ mac >> 16 ^ mac >> 32) & 0xFFFF) << 48
 
 
 def mac_of(key: int) -> int:
-    """The opposite of key_of()."""
+    """The inverse of key_of()."""
     return key & MAC
 
 
@@ -279,7 +279,7 @@ def _value(key: int, kind: int, number: int) -> int:
 
 
 def none_value(key: int) -> int:
-    """The value of a slot whose MAC was taken out."""
+    """The value of a slot whose MAC was removed."""
     return _value(key, NONE, 0)
 
 
@@ -299,17 +299,17 @@ def part(kind: int, number: int) -> int:
 
 
 def kind(value: int) -> int:
-    """NONE, INLINE, RECORD, or 3."""
+    """The kind of a value: NONE, INLINE, RECORD, or 3, which is not valid."""
     return value >> KIND_SHIFT
 
 
 def number(value: int) -> int:
-    """The LNID or the record's offset that a value has."""
+    """The number in a value: an LNID or the offset of a record."""
     return value & NUMBER
 
 
 def check_slot(key: int, value: int) -> None:
-    """Raise Damaged for a key or a value that nobody writes."""
+    """Raise Damaged for a key or a value that no writer stores."""
     if key & MAC & mac.FORBIDDEN or key != key_of(key & MAC):
         raise Damaged(f"the key {key:#018x} is no port's MAC")
     if kind(value) > RECORD or (kind(value) == NONE and number(value)):
@@ -327,11 +327,11 @@ def macs_of(keys: array[int]) -> array[int]:
 
 
 def sealed(macs: array[int], parts: array[int]) -> tuple[array[int], array[int]]:
-    """The keys and the values of many MACs, whose kinds and numbers are in ``parts``.
+    """The keys and the values of many MACs; ``parts`` has their kinds and numbers.
 
-    What else is in ``macs``, above their 48 bits, and in ``parts`` makes no
-    difference: of the keys and values of a table, they are what these should
-    be.  Many times as fast as one by one: see first_buckets().
+    Check bits in ``macs`` and ``parts`` are ignored.  Called with the keys and the
+    values of a table, it returns the same if all of their checks are right.  It is
+    much faster than one by one: see first_buckets().
     """
     keys, values = array("Q"), array("Q")
     at = 0
@@ -352,10 +352,10 @@ def sealed(macs: array[int], parts: array[int]) -> tuple[array[int], array[int]]
 
 
 def encode(entry: Entry) -> Content:
-    """What a table holds of an entry; raises ValueError where ``Entry.of()`` does."""
+    """Encode an entry; raises ValueError where ``Entry.of()`` does."""
     number, lnids, ip4, ip6, offers, also = entry
     if len(lnids) == 1 and not (ip4 or ip6 or offers or also):
-        # Most are like this, and of a million at a time.
+        # Most entries are like this one; an import has a million of them.
         mac.check(number)
         return lnid.check(lnids)[0]
     entry = Entry.of(*entry)
@@ -367,7 +367,7 @@ def encode(entry: Entry) -> Content:
 
 
 def decode(number: int, content: Content) -> Entry:
-    """The opposite of encode(); raises Damaged."""
+    """The inverse of encode(); raises Damaged."""
     if isinstance(content, int):
         return Entry(number, (content,))
     words = _words(content)
@@ -388,7 +388,7 @@ def decode(number: int, content: Content) -> Entry:
 
 
 def _joined(words: Sequence[int], each: int) -> tuple[int, ...]:
-    """Numbers of so many words, the first the highest."""
+    """Numbers of this many words each, the most significant word first."""
     result = []
     for at in range(0, len(words), each):
         number = 0
@@ -399,10 +399,10 @@ def _joined(words: Sequence[int], each: int) -> tuple[int, ...]:
 
 
 def seal_record(value: int, content: bytes) -> bytes:
-    """The octets of a record to which this value leads: a content with its checks."""
+    """The octets of the record to which a value points: a content with its checks."""
     words = _words(content)
     ends = _counts(words[0]).ends
-    # Each part is summed up behind the first, which has the LNIDs.
+    # The checksum of each part begins with that of the first, which has the LNIDs.
     first = _sum(add(0, value), words[: ends[0]])
     parts = [content[: WORD_SIZE * ends[0]], _CHECKSUM.pack(first >> 32)]
     for begin, end in pairwise(ends):
@@ -412,7 +412,7 @@ def seal_record(value: int, content: bytes) -> bytes:
 
 
 def open_record(value: int, octets: bytes) -> bytes:
-    """The opposite of seal_record(); raises Damaged."""
+    """The inverse of seal_record(); raises Damaged."""
     begin, parts = 0, []
     for checks, end in enumerate(_counts(_words(octets)[0]).ends):
         parts.append(octets[begin : WORD_SIZE * (end + checks)])
@@ -434,13 +434,13 @@ def _sum(total: int, words: Iterable[int]) -> int:
 
 
 def record_words(first: int) -> int:
-    """How many words a record has that begins with ``first``; raises Damaged."""
+    """The length, in words, of a record that begins with ``first``; raises Damaged."""
     ends = _counts(first).ends
     return ends[-1] + len(ends)
 
 
 def sealed_words(content: bytes) -> int:
-    """How many words a content has as a record."""
+    """The length, in words, of a content as a record."""
     (first,) = _CHECKSUM.unpack_from(content)
     return record_words(first)
 

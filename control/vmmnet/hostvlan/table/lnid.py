@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Logical network identifiers: 1 to 4294967295, and the global one (the paper's section 3.3)."""
+"""Logical network identifiers: 1 to 4294967295, and the global one (the paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-#: The LNID of who may speak to everybody; people write it ``global``.
+#: The LNID of ports that may speak to all others; people write it ``global``.
 GLOBAL = 0
 WORD = "global"
 MAX = (1 << 32) - 1
@@ -22,8 +22,8 @@ class BadLnid(ValueError):
 def parse(spelled: str) -> int:
     """Read an LNID: a decimal number, or ``global``.
 
-    Zero is refused: it is the global LNID's number, and nobody shall open a
-    port to all tenants by a slip.  Raises BadLnid.
+    Zero, the number of the global LNID, is refused: a typing error must not open a
+    port to all tenants.  Raises BadLnid.
     """
     if spelled == WORD:
         return GLOBAL
@@ -46,7 +46,7 @@ def parse(spelled: str) -> int:
 
 
 def check(numbers: Iterable[int]) -> tuple[int, ...]:
-    """Return the LNIDs of one MAC sorted: 1 to 64 of them, none twice; or raise BadLnid."""
+    """Return the LNIDs of one MAC sorted; raise BadLnid for duplicates and not 1 to 64."""
     result = tuple(numbers)
     if len(result) == 1 and GLOBAL <= result[0] <= MAX:
         return result

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""MAC addresses of ports: numbers of 48 bits, unicast, not zero.
+"""MAC addresses of ports: 48-bit integers, unicast, not zero.
 
-The number is that of the six octets in network order, as the table has it:
+The first octet is the most significant one, as in the table:
 00:11:22:33:44:55 is 0x001122334455.
 """
 
@@ -12,13 +12,13 @@ import string
 from collections.abc import Iterable
 from itertools import pairwise
 
-#: Bits that no key of a table has: above the 48, and that of a group address.
+#: Bits that a port's address cannot have: those above 48, and the group bit.
 FORBIDDEN = 0xFFFF << 48 | 1 << 40
 _BROADCAST = (1 << 48) - 1
 _OCTETS = 6
 _DIGITS = 2 * _OCTETS
 _EXAMPLE = "52:54:00:12:34:56"
-# The usual spellings; any other goes to complain(), which says what is wrong.
+# The usual spellings; _complaint() says what is wrong with any other.
 _SPELLING = re.compile(
     r"(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{2}-){5}[0-9a-fA-F]{2}"
     r"|(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}|[0-9a-fA-F]{12}"
@@ -26,7 +26,7 @@ _SPELLING = re.compile(
 _SEPARATORS = str.maketrans("", "", ":-.")
 
 
-#: With so many MACs a port can send beside its own.
+#: How many source MACs a port can have beside its own.
 ALSO_MAX = 31
 
 
@@ -35,9 +35,9 @@ class BadMac(ValueError):
 
 
 def parse(spelled: str) -> int:
-    """Read ``52:54:00:12:34:56``, also with dashes, as ``5254.0012.3456``, or bare.
+    """Read ``52:54:00:12:34:56``, ``52-54-00-…``, ``5254.0012.3456`` or ``525400123456``.
 
-    Raises BadMac, which names the text and says what would be right.
+    Raises BadMac, whose message quotes the text and gives a correct one.
     """
     if not _SPELLING.fullmatch(spelled):
         raise BadMac(_complaint(spelled))
@@ -57,7 +57,7 @@ def check(number: int) -> int:
 
 
 def check_also(number: int, also: Iterable[int]) -> tuple[int, ...]:
-    """Return the MACs beside a port's own sorted, none twice, 31 at most; or raise BadMac."""
+    """Return a port's further MACs sorted; raise BadMac for duplicates and more than 31."""
     if not also:
         return ()
     result = tuple(sorted(map(check, also)))

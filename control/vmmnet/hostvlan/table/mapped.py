@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A table that is mapped: its header, slots and records as a reader sees them.
 
-``table`` tells how readers and writers get along.
+``table`` explains how readers and writers work together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import layout
 from . import mac as macs
 from .entry import Entry
 
-# How often a snapshot is tried while others write.
+# How often a snapshot is tried again because a writer has changed the table.
 _SNAPSHOTS = 16
 
 
@@ -38,7 +38,7 @@ class TableDamaged(TableError):
 
 
 class TableForeign(TableDamaged):
-    """The file is something else than a table, or one of a version that is not known."""
+    """The file is not a table, or has an unknown version."""
 
 
 class TableOutdated(TableDamaged):
@@ -46,20 +46,20 @@ class TableOutdated(TableDamaged):
 
 
 class TableUnsettled(TableError):
-    """A change is made, but the system refused a step after it."""
+    """The table is changed, but a step after that has failed."""
 
 
 class Mapped:
     """The file of a table, mapped: a snapshot that follows in-place changes.
 
-    After a change of several MACs the path leads to another file; see
-    ``superseded``.  Not for use by several threads while one closes it.
+    After a change of several MACs the path is that of another file; see
+    ``superseded``.  No other thread may use it while one closes it.
     """
 
     _versions: tuple[int, ...] = layout.VERSIONS
 
     def __init__(self, path: Path, fd: int, *, writable: bool = False) -> None:
-        """Map the file ``fd``, which stays the caller's; raises TableDamaged."""
+        """Map the file ``fd``, which the caller still owns; raises TableDamaged."""
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise TableForeign(f"{path}: it is not a regular file")
@@ -77,18 +77,18 @@ class Mapped:
             raise TableOutdated(f"{path}: {error}") from None
         except layout.Damaged as error:
             raise TableDamaged(f"{path}: {error}") from None
-        #: Of the format.
+        #: The version of the format.
         self.version = layout.version(page)
         access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         self.map = mmap.mmap(fd, status.st_size, mmap.MAP_SHARED, access)
         self._octets = memoryview(self.map)
-        # Loads through these are single ones of their size.
+        # An access through one of these is one load of its size.
         self._quads = self._octets[: self.geometry.records_at].cast("Q")
         self._words = self._octets[: layout.HEADER_SIZE].cast("I")
 
     @classmethod
     def open_writable(cls, path: Path) -> Self:
-        """Map a table for its writer, who holds the lock; checks the header only."""
+        """Map a table for a writer, which holds the lock; checks only the header."""
         return cls._open(path, os.O_RDWR)
 
     @classmethod
@@ -106,14 +106,14 @@ class Mapped:
         finally:
             os.close(fd)
 
-    # What the header says.
+    # The header.
 
     def _u32(self, offset: int) -> int:
         return self._words[offset // 4]
 
     @property
     def superseded(self) -> bool:
-        """Whether another file has taken this one's place: open the path again."""
+        """Whether another file has replaced this one: open the path again."""
         return bool(self._u32(layout.SUPERSEDED))
 
     @property
@@ -123,45 +123,45 @@ class Mapped:
 
     @property
     def words_used(self) -> int:
-        """Words of the record area that are taken."""
+        """How many words of the record area are in use."""
         return self._u32(layout.WORDS_USED)
 
     @property
     def keys_used(self) -> int:
-        """Slots that are taken, also by MACs that are not in the table any more."""
+        """How many slots have a key, those of removed MACs included."""
         return self._u32(layout.KEYS_USED)
 
     @property
     def is_counted(self) -> bool:
-        """Whether the header counts what its writer did; not while one is at work."""
+        """Whether the checksum of the counters is right; it is not while a writer works."""
         return layout.is_counted(self.map[: layout.HEADER_SIZE])
 
     def __len__(self) -> int:
         """How many MACs are in the table."""
         return self._u32(layout.MACS)
 
-    # What the slots say.
+    # The slots.
 
     def slots(self) -> tuple[array[int], array[int]]:
-        """Copies of all keys, and of all values, as they were at one moment.
+        """Copies of all keys and of all values at one moment.
 
-        Where a writer is faster than the copies each time, they are of several moments.
+        If a writer changes the table during each try, the copies are of several moments.
         """
         start, end = layout.HEADER_SIZE, self.geometry.records_at
         for _ in range(_SNAPSHOTS):
             generation = self.generation
             keys = array("Q", self.map[start:end])[::2]
-            # After the keys: a key that is there has its value.
+            # After the keys: a writer stores a new key after its value.
             values = array("Q", self.map[start:end])[1::2]
             if self.generation == generation:
                 break
         return keys, values
 
     def find(self, mac: int) -> tuple[int, int] | None:
-        """The slot of a MAC and its key there, 0 for the slot where it would go.
+        """The slot of a MAC and its key; the key is 0 if the MAC is new and would go there.
 
-        None: there is no room for it.  Raises layout.Damaged for a key that
-        differs from it in a bit.
+        None: there is no room for the MAC.  Raises layout.Damaged for a key that
+        differs from the MAC's key in one bit.
         """
         slots, wanted, damaged = self.geometry.slots, layout.key_of(mac), None
         start = layout.SLOTS * layout.first_bucket(mac, self.geometry.buckets)
@@ -181,11 +181,11 @@ class Mapped:
         return found
 
     def value(self, slot: int) -> int:
-        """What a slot holds now."""
+        """The value in a slot, now."""
         return self._quads[layout.HEADER_SIZE // 8 + 2 * slot + 1]
 
     def content(self, key: int, value: int) -> layout.Content | None:
-        """What a value says or leads to; None: nothing.  Raises layout.Damaged."""
+        """The content of a value or of its record; None: no content.  Raises layout.Damaged."""
         layout.check_slot(key, value)
         return self._content(value)
 
@@ -203,7 +203,7 @@ class Mapped:
         return layout.open_record(value, bytes(self._octets[at : at + layout.WORD_SIZE * words]))
 
     def content_of(self, mac: int) -> layout.Content | None:
-        """What the table holds of a MAC, now, encoded; raises TableDamaged."""
+        """The encoded content of a MAC, now; raises TableDamaged."""
         try:
             found = self.find(mac)
             if found is None or not found[1]:
@@ -213,7 +213,7 @@ class Mapped:
             raise TableDamaged(f"{self.path}: {macs.text(mac)}: {error}") from None
 
     def get(self, mac: int) -> Entry | None:
-        """What the table says of a MAC, now; raises TableDamaged."""
+        """The entry of a MAC, now; raises TableDamaged."""
         content = self.content_of(mac)
         return None if content is None else self._decode(mac, content)
 
@@ -221,18 +221,18 @@ class Mapped:
         return self.get(mac) is not None
 
     def __iter__(self) -> Iterator[Entry]:
-        """All entries as they are at one moment, in no order; raises TableDamaged."""
+        """All entries at one moment, in no order; raises TableDamaged."""
         for mac, content in self.contents().items():
             yield self._decode(mac, content)
 
     def contents(self, without: Container[int] = ()) -> dict[int, layout.Content]:
-        """What the table holds of each MAC, encoded; raises TableDamaged.
+        """The encoded content of each MAC; raises TableDamaged.
 
-        What is in the slots ``without`` is left out.
+        The slots in ``without`` are left out.
         """
         keys, values = self.slots()
         whole = layout.sealed(keys, values) == (keys, values) and not without
-        # As most are, and a million of them.
+        # A short way for most slots: there can be a million of them.
         shift, inline, mac, number = layout.KIND_SHIFT, layout.INLINE, layout.MAC, layout.NUMBER
         result: dict[int, layout.Content] = {}
         for slot, (key, value) in enumerate(zip(keys, values, strict=True)):

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a member may offer to others: routes and IP addresses; bits, as a record has them."""
+"""What a port may offer to others, routes or IP addresses: the bits of a record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: It may send router advertisements, and messages of a DHCP server.
+#: The port may send router advertisements; it may send messages of a DHCP server.
 ROUTER, DHCP_SERVER = 1, 2
-#: In files, options and answers.
+#: The words for them in files, options and answers.
 WORDS = {"router": ROUTER, "dhcp-server": DHCP_SERVER}
 _ALL = ROUTER | DHCP_SERVER
 
 
 class BadOffer(ValueError):
-    """A word or a number is none of the offers; the message says which there are."""
+    """A word or a number is not an offer; the message lists the offers."""
 
 
 def parse(words: Iterable[str]) -> int:
@@ -27,12 +27,12 @@ def parse(words: Iterable[str]) -> int:
 
 
 def check(offers: int) -> int:
-    """Return ``offers`` if they are some that there are; raise BadOffer if not."""
+    """Return ``offers`` if all of their bits are known; raise BadOffer if not."""
     if offers & ~_ALL:
         raise BadOffer(f"{offers:#x} is no set of offers")
     return offers
 
 
 def words(offers: int) -> list[str]:
-    """The opposite of parse()."""
+    """The inverse of parse()."""
     return [word for word, bit in WORDS.items() if offers & bit]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a LNID table is kept: a host's file, or etcd for many hosts.
+"""The place of a LNID table: a file of one host, or etcd for many hosts.
 
-``Store`` is what the commands (add, remove, set, list, show, import, export,
-check) need of either.  ``vmmnet.hostvlan.table.table`` is a host's file,
-``vmmnet.hostvlan.etcd.store`` is ``--store etcd://host:port[,host:port]/prefix``.
+``Store`` is the interface for the commands (add, remove, set, list, show, import,
+export, check).  ``vmmnet.hostvlan.table.filestore`` implements it for a file, and
+``vmmnet.hostvlan.etcd.store`` for ``--store etcd://host:port[,host:port]/prefix``.
 
-MACs, LNIDs and addresses are the integers of ``entry.Entry``.
+MACs, LNIDs and addresses are integers as in ``entry.Entry``.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ class StoreMissing(StoreError):
     """There is no table in the store."""
 
 
-#: What a command does to one MAC: takes its entry, None if it has none, and
-#: returns the new one, None to remove it.  Called again, with what is there by
-#: then, when somebody else was faster: it must have no effect but its result.
-#: What it raises ends the transaction, with nothing changed.
+#: A function that changes one MAC.  It takes the MAC and its entry (None: there is
+#: none) and returns the new entry (None: remove the MAC).  If another writer has
+#: changed the MAC meanwhile, it is called again with the new entry, so it must have
+#: no side effects.  An exception ends the transaction, and nothing is changed.
 Edit = Callable[[int, Entry | None], Entry | None]
 
-#: Told how many of how many are done (0: unknown), from time to time,
-#: by what takes long.
+#: Long operations call this from time to time: how many MACs are done, and of how
+#: many (0: unknown).
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """One MAC before and after; the same if nothing was to be done."""
+    """One MAC before and after; both are equal if nothing had to be changed."""
 
     mac: int
     before: Entry | None
     after: Entry | None
-    #: What was there before is not known: it was damaged.
+    #: The entry before was damaged, so that ``before`` is None.
     damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """How many MACs an import added, gave other content, removed and left as they were."""
+    """How many MACs an import added, changed, removed and left as they were."""
 
     added: int
     changed: int
@@ -59,7 +59,7 @@ class Loaded:
 class Store(Protocol):
     """A LNID table that commands read and change."""
 
-    #: How the user named it: the path of the file, or etcd://...
+    #: The user's name for it: the path of the file, or etcd://...
     name: str
 
     def __enter__(self) -> Self: ...
@@ -76,32 +76,32 @@ class Store(Protocol):
         ...
 
     def entries(self, lnid: int | None = None) -> Iterator[Entry]:
-        """All entries as they are at one moment, of one LNID if it is given; by MAC."""
+        """All entries at one moment, or those with an LNID; sorted by MAC."""
         ...
 
     def edit(
         self, macs: Sequence[int], change: Edit, progress: Progress | None = None
     ) -> list[Changed]:
-        """Change entries, one transaction: all of them or none.
+        """Change entries in one transaction: all of them or none.
 
-        A store of etcd changes more than a transaction of etcd can hold in
-        several: each MAC whole, in the given order.
+        If a transaction of etcd cannot hold all changes, a store in etcd makes several,
+        in the given order.  The keys of one MAC are always in the same transaction.
         """
         ...
 
     def load(
         self, entries: Iterable[Entry], *, replace: bool, progress: Progress | None = None
     ) -> Loaded:
-        """Set many entries (import); with ``replace``, MACs that are not among them go."""
+        """Set many entries (import); with ``replace``, remove all other MACs."""
         ...
 
     def problems(self) -> Iterator[str]:
-        """What is wrong inside the store itself, in sentences (check)."""
+        """Sentences about faults inside the store itself (check)."""
         ...
 
     def followers(self, patience: float, /) -> Iterator[str]:
-        """Which hosts do not go by the store as it is, in sentences (check).
+        """Sentences about hosts whose tables differ from the store (check).
 
-        What changes from moment to moment is given so many seconds.
+        A host may be behind for ``patience`` seconds before it is listed.
         """
         ...

@@ -4,36 +4,36 @@
 Theory of operation
 ===================
 
-A table says of each MAC address in which logical networks it is.  It is one
-file a host.  QEMUs map it shared and read-only and look MACs up, frame by
-frame, without a lock, while a writer changes it.  ``layout`` has its octets,
-this file reads them, ``writer`` changes them, ``verify`` looks for damage.
+A table maps MAC addresses to logical networks.  A host has one table, a file.
+QEMUs map it shared and read-only and look up a MAC for each frame, without a
+lock, while a writer changes the file.  ``layout`` has the format, ``mapped`` reads
+a file, ``verify`` checks it, ``writer`` changes it, and ``Table`` combines them.
 
-Readers.  What a slot holds is published by one aligned store of 64 bits, so
-that a reader sees the old or the new content of a MAC and never a mixture.
-A slot belongs to one MAC for as long as the file lives, and records are never
-written over: what was found stays true of its MAC.
+Readers.  The writer publishes the content of a slot by one aligned 64-bit store,
+so a reader sees the old or the new content of a MAC, and never a mixture.  A slot
+belongs to one MAC for the lifetime of the file, and records are never overwritten:
+a value that a reader has found stays valid for its MAC.
 
-Writers.  One at a time, by flock() on TABLE.lock.  A change of one MAC is
-made in place.  A change of several is made in a copy that takes the file's
-name at once, and so is one that does not fit any more (growth; keys of MACs
-that were removed and old records stay behind: compaction).  The old file is
-then marked as superseded, and whoever maps it opens the path again.
+Writers.  flock() on TABLE.lock admits one writer at a time.  It changes one MAC in
+place.  It changes several MACs in a copy, which it renames to TABLE.  It also makes
+a copy if the change does not fit into the file; the copy is larger, and without
+the keys of removed MACs and the records that are not in use (compaction).  The
+writer then marks the old file as superseded, and its readers open the path again.
 
-Crashes.  A writer can be killed between any two stores.  In place it has
-published the new value or has not; numbers for the writer are raised before
-what they count is used.  With a copy, the rename() is the moment.  The mark
-comes after it, and only on the old file, which has no name then: so that it
-can be found by the next writer, it has a name, TABLE.old-INODE, until it is
-marked.  A writer that was killed leaves no seal in TABLE.lock (see ``writer``),
-and the next one checks and counts everything.
+Crashes.  A writer can be killed between any two stores.  A change in place is
+published completely or not at all; the counters in the header are raised before
+the slots and words that they count are used.  A copy takes effect with rename().
+The mark on the old file comes after that.  The old file has no other name then, so
+it is called TABLE.old-INODE until it is marked, and the next writer finds it.
+A writer that was killed leaves no seal in TABLE.lock (see ``writer``); the next one
+then checks and counts everything.
 
-Damage.  Keys, values and records have checks (``layout``).  What is damaged is
-never written again as if it were good: a change that leaves it where it is, is
-refused.  One that says anew what a damaged MAC has, or replaces the table as a
-whole, is made, as a new file.
+Damage.  Keys, values and records have checksums (``layout``).  Damaged content is
+never sealed again as if it were good: a change that would keep it is refused.  A
+change that sets a damaged MAC anew, or that replaces the whole table, is made as a
+new file.
 
-On a big-endian host nothing of this works: its QEMUs would read other numbers.
+Big-endian hosts are refused: their QEMUs would read other numbers.
 
     with Table.change(path) as change:          # all or nothing
         change.set(Entry.of(0x525400123456, [1, 2]))
@@ -78,15 +78,15 @@ __all__ = [
 class Table(Mapped):
     """A table opened for reading: a snapshot that follows in-place changes.
 
-    After a change of several MACs the path leads to another file; see
-    ``superseded``.  Not for use by several threads while one closes it.
+    After a change of several MACs the path is that of another file; see
+    ``superseded``.  No other thread may use it while one closes it.
     """
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
-        """Open a table for reading and, unless told otherwise, check all of it.
+        """Open a table for reading; with ``verify``, check all of it.
 
-        Raises TableMissing, TableDamaged, or TableError where the system refuses.
+        Raises TableMissing, TableDamaged, or TableError for errors of the system.
         """
         table = cls._open(Path(path), os.O_RDONLY)
         if verify:
@@ -113,21 +113,20 @@ class Table(Mapped):
         replace: bool = False,
         waiting: Callable[[int], None] | None = None,
     ) -> Change:
-        """Change a table: a context manager that commits at its end, or nothing.
+        """Change a table: a context manager that commits at its end.
 
-        With ``create`` a table that is missing is made.  Without ``atomic``
-        several MACs are changed in place, one after another as they were
-        given, as long as they fit: each of them is old or new, but readers
-        can see some new while others are old.  With ``replace``, clear() is
-        going to be called, and a table that is damaged is no hindrance.
-        ``waiting`` is called once, with the process that is writing (0:
-        unknown), if there is one.
+        With ``create``, a missing table is made.  Without ``atomic``, several MACs are
+        changed in place, in the given order, as long as they fit: readers see each
+        MAC old or new, but can see some MACs new while others are still old.  With
+        ``replace``, the caller will call clear(), so a damaged table is accepted.
+        If another process is writing, ``waiting`` is called once with its PID (0:
+        unknown).
 
-        All of the table is checked, unless it is octet for octet what the last
-        writer left: that takes milliseconds for a million MACs, not a second.
+        All of the table is checked, unless its checksum is the one that the last
+        writer left: for a million MACs, that takes milliseconds in place of a second.
 
-        Raises TableMissing, TableDamaged, or TableError where the system
-        refuses, on entry and at the end; the table is then as it was, but for
+        Raises TableMissing, TableDamaged, or TableError for errors of the system, on
+        entry and at the end.  The table is then unchanged, except after
         TableUnsettled.
         """
         return Change(Path(path), create, atomic, replace, waiting)

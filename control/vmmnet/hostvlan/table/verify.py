@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Look at every slot and record of a table: what a reader relies on, and what is counted."""
+"""Check every slot and record of a table for what readers rely on, and count them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import NamedTuple
 from . import layout, mac
 from .mapped import Mapped
 
-# Of a MAC address: it is not one station's.
+# The group bit of a MAC address: it is not the address of one station.
 _GROUP = 1 << 40
 
 
 class Damage(NamedTuple):
-    """A slot that is not as a writer left it."""
+    """A slot with a content that no writer stored."""
 
     slot: int
-    #: Whose it is, or was; None: that cannot be told.
+    #: The MAC that owns or owned the slot; None: unknown.
     mac: int | None
     what: str
 
@@ -30,21 +30,21 @@ class Damage(NamedTuple):
 
 
 class Census(NamedTuple):
-    """What is in a table, counted."""
+    """What a table has: counts and damage."""
 
     macs: int
-    #: Slots with a key, also those of MACs that have no value any more.
+    #: Slots with a key, those of removed MACs included.
     keys: int
-    #: The word behind the last record that is in force.
+    #: The first word after the last record in use.
     words_end: int
-    #: What is wrong, by slot.
+    #: What is wrong, sorted by slot.
     damages: tuple[Damage, ...]
 
 
 def census(table: Mapped) -> Census:
     """Check all slots and records and count them.
 
-    A value without key is no fault: a writer was killed between the two.
+    A value without a key is not a fault: a writer was killed between the two stores.
     """
     keys, values = table.slots()
     damages: dict[int, Damage] = {}
@@ -56,7 +56,7 @@ def census(table: Mapped) -> Census:
             continue
         kind = value >> shift
         macs += kind != none
-        # As most are, and a million of them.
+        # A short way for most slots: there can be a million of them.
         if whole and kind == inline and not key & _GROUP:
             continue
         try:
@@ -70,7 +70,7 @@ def census(table: Mapped) -> Census:
 
 
 def _checked(table: Mapped, key: int, value: int) -> int:
-    """The word behind the record of a slot, 0 where it has none; raises layout.Damaged."""
+    """The first word after a slot's record, 0 if it has none; raises layout.Damaged."""
     content = table.content(key, value)
     if not isinstance(content, bytes):
         return 0
@@ -79,7 +79,7 @@ def _checked(table: Mapped, key: int, value: int) -> int:
 
 
 def _owner(key: int, value: int) -> int | None:
-    """Whose slot it is.  Of a damaged key, whose it was, if a single bit is wrong."""
+    """The MAC that owns a slot.  A key with one wrong bit is corrected; else None."""
     if key == layout.key_of(layout.mac_of(key)):
         return layout.mac_of(key)
     for bit in range(64):
@@ -91,7 +91,7 @@ def _owner(key: int, value: int) -> int | None:
 
 
 def misplaced(keys: array[int], buckets: int) -> Iterator[tuple[int, str]]:
-    """Each key that is not found where it is, and why."""
+    """Each key that a search does not find, and why."""
     firsts = layout.first_buckets(layout.macs_of(keys), buckets)
     last = layout.SLOTS - 1
     seen: set[int] = set()
@@ -111,7 +111,7 @@ def misplaced(keys: array[int], buckets: int) -> Iterator[tuple[int, str]]:
 
 
 def _reached(keys: array[int], buckets: int, first: int, bucket: int) -> bool:
-    """Whether a search from one bucket comes to the other: all between are full."""
+    """Whether a search from one bucket reaches the other: all buckets between are full."""
     distance = (bucket - first) % buckets
     if distance >= layout.PROBE_MAX:
         return False

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Change a table: in place for one MAC, in a new file for several.
 
-Stores go to the mapping in the order in which a reader may see them; what
-lies between two of them is told in ``table``.  The lock
-file holds the process that has the lock, for those who wait to read.  When
-nobody has it, it holds the seal of the table: a checksum of all its octets, as
-a writer has left them who knew them to be good.  The next one need not look
-at each slot then, which takes a second for a million of them, and the
-checksum milliseconds.  Whoever else has written to the file has broken the
-seal, and a writer that was killed has left none: all is checked again.  What is
-damaged then is not sealed again.  Where only the numbers of the header are not
-those that a writer left, the next change is a new file, which counts anew.
+Stores to the mapping are made in the order in which readers may see them; ``table``
+explains what a crash between two of them leaves.
+
+While a writer has the lock, the lock file holds its PID, for those that wait.  At
+other times it holds the seal of the table: a checksum of all octets, from a writer
+that knew them to be good.  If the seal is right, the next writer need not check
+each slot: for a million MACs, that takes a second, and the checksum milliseconds.
+If something else has written to the file, the seal is wrong, and a writer that was
+killed leaves no seal: then everything is checked again, and a damaged table gets no
+new seal.  If only the counters in the header are wrong, the next change makes a new
+file, with new counters.
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ from .mapped import (
     TableUnsettled,
 )
 
-# Slots of a new file for so many MACs: room for a quarter more before the next
-# file, and 1,048,576 MACs in 31 MiB.
+# A new file has this many slots for this many MACs: room for a quarter more MACs
+# before the next file.  1,048,576 MACs take 31 MiB.
 _SLOTS_FOR = 23
 _MACS = 12
 _BUCKETS_MIN = 64
 _WORDS_MIN = 4096
 _NEW_MODE = 0o644
 _NOTE_SIZE = 32
-# More changes than this are compared with the whole table at once.
+# For more changes than this, read the whole table to compare.
 _MANY = 256
-#: The way out of any damage.
+#: This command repairs any damage.
 REPLACE = "'vmmnet hostvlan import --replace' of a backup makes a new table in its place"
 
 
@@ -62,7 +63,7 @@ def _store32(table: Mapped, offset: int, number: int) -> None:
 
 
 def _store64(table: Mapped, offset: int, number: int) -> None:
-    # One aligned store of the machine: nobody sees half of it.
+    # One aligned store of the CPU: readers never see half of it.
     ctypes.c_uint64.from_buffer(table.map, offset).value = number
 
 
@@ -70,10 +71,10 @@ _barrier = threading.Lock()
 
 
 def _fence() -> None:
-    """Let no store after this be seen before one that is ahead of it.
+    """Order stores: readers see all stores before this call before any after it.
 
-    x86 keeps the order by itself.  Elsewhere a release and the acquire that
-    follows it do.
+    x86 does this anyway.  On other CPUs, the unlock (release) of a lock and the next
+    lock (acquire) do it.
     """
     for _ in range(2):
         with _barrier:
@@ -81,17 +82,17 @@ def _fence() -> None:
 
 
 def _seal(checksum: int) -> bytes:
-    """What the lock file holds of a good table, by the CRC-32 of its octets."""
+    """The content of the lock file for a good table with this CRC-32."""
     return _note(f"sealed {checksum:08x}")
 
 
 def _note(text: str = "") -> bytes:
-    """What is written to the lock file: always as long, over what is there."""
+    """A text for the lock file, padded: it always overwrites the whole content."""
     return text.ljust(_NOTE_SIZE - 1).encode() + b"\n"
 
 
 def _sync(table: Mapped, start: int, length: int) -> None:
-    """Bring a part of the mapping to where it outlives a power failure."""
+    """Write a part of the mapping to the disk, so that it survives a power failure."""
     begin = start - start % mmap.PAGESIZE
     table.map.flush(begin, start + length - begin)
 
@@ -99,8 +100,8 @@ def _sync(table: Mapped, start: int, length: int) -> None:
 class Change:
     """A change of a table, under its lock.
 
-    It is carried out when the ``with`` block ends without an exception, and
-    otherwise nothing is.  ``get()`` and iteration see what has been set.
+    It is committed when the ``with`` block ends without an exception; after an
+    exception, nothing is changed.  get() and iteration see the new entries.
     """
 
     def __init__(
@@ -116,10 +117,10 @@ class Change:
         self.path = Path(os.path.realpath(path))
         #: The table as it was at the start; None: there was none.
         self.base: Mapped | None = None
-        #: How many MACs were given other content, and how many of them came or
-        #: went; known after the commit.
+        #: After the commit: how many MACs have other content, and how many of these
+        #: were added or removed.
         self.changed = self.added = self.removed = 0
-        #: Of what was at the path, where that is not the base.
+        #: The generation of the file at the path, if that is not the base.
         self.generation = 0
         self._create, self._atomic, self._replace = create, atomic, replace
         self._waiting = waiting
@@ -128,16 +129,16 @@ class Change:
         self._lock: int | None = None
         #: Whether readers can see anything of it.
         self._published = False
-        # Of the table as it is now; empty: not known to be good.
+        # The seal of the table as it is now; empty: it is not known to be good.
         self._seal = b""
-        # The damage in the base, and whether it must be left for a new file.
+        # The damage in the base, and whether the change needs a new file.
         self._damages: tuple[verify.Damage, ...] = ()
         self._renew = False
 
-    # What the caller wants.
+    # The caller's changes.
 
     def get(self, mac: int) -> Entry | None:
-        """What the table will say of a MAC; raises TableDamaged."""
+        """The new entry of a MAC; raises TableDamaged."""
         if mac in self._pending:
             content = self._pending[mac]
             return None if content is None else layout.decode(mac, content)
@@ -146,40 +147,40 @@ class Change:
         return self.base.get(mac)
 
     def __iter__(self) -> Iterator[Entry]:
-        """All that the table will say, in no order."""
+        """All new entries, in no order."""
         for mac, content in self._after().items():
             yield layout.decode(mac, content)
 
     def set(self, entry: Entry) -> None:
-        """Let the table say this of the entry's MAC, and nothing else.
+        """Set the entry of a MAC, in place of the one that it may have.
 
         Raises ValueError for an entry that ``Entry.of()`` would refuse.
         """
         self._pending[entry.mac] = layout.encode(entry)
 
     def forget(self, mac: int) -> None:
-        """Let the table say nothing of a MAC, of which what it says now may be damaged."""
+        """Remove a MAC, whose entry may be damaged."""
         self._pending[mac] = None
 
     def remove(self, mac: int) -> bool:
-        """Let the table say nothing of a MAC; False: it did not anyway."""
+        """Remove a MAC; returns False if it is not in the table."""
         if self.get(mac) is None:
             return False
         self._pending[mac] = None
         return True
 
     def clear(self) -> None:
-        """Let the table say nothing of any MAC but those that are set hereafter."""
+        """Remove all MACs; those that are set after this call will be in the table."""
         self._pending.clear()
         self._cleared = True
 
     def replace(self, entries: Iterable[Entry]) -> None:
-        """Let the table say this and nothing else."""
+        """Remove all MACs and set these entries."""
         self.clear()
         for entry in entries:
             self.set(entry)
 
-    # The lock, and what a killed writer left.
+    # The lock, and the files of a killed writer.
 
     def __enter__(self) -> Self:
         self._acquire()
@@ -225,7 +226,7 @@ class Change:
             raise TableError(f"{self.path}: there is no folder {self.path.parent}: make it first")
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            # Who can open it can keep writers waiting: nobody else shall.
+            # A process that can open the file can block writers: allow only the owner.
             lock = os.open(path, flags, 0o600)
         except OSError as error:
             raise TableError(f"{path}: {error.strerror}") from error
@@ -240,7 +241,7 @@ class Change:
                     self._waiting(int(holder) if holder.isdigit() else 0)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             self._seal = os.pread(lock, _NOTE_SIZE, 0)
-            # Without room for that, those who wait are not told for whom.
+            # On a full disk, processes that wait do not learn the PID.
             with contextlib.suppress(OSError):
                 os.pwrite(lock, _note(str(os.getpid())), 0)
         except OSError as error:
@@ -255,24 +256,24 @@ class Change:
         if self.base is not None:
             self.base.close()
         if self._lock is not None:
-            # A full disk costs the next writer a second, and no more.
+            # On a full disk there is no seal, and the next writer needs a second more.
             with contextlib.suppress(OSError):
                 os.pwrite(self._lock, self._seal or _note(), 0)
             os.close(self._lock)
             self._lock = None
 
     def _recover(self) -> None:
-        """Finish or undo what a writer was killed at."""
+        """Finish or undo the work of a writer that was killed."""
         for path, _ in beside(self.path, "new"):
             path.unlink(missing_ok=True)
         self._supersede()
 
     def _supersede(self) -> None:
-        """Mark the files called TABLE.old-INODE, unless it is the table itself still."""
+        """Mark the files TABLE.old-INODE as superseded, unless one is still the table."""
         for old, inode in beside(self.path, "old"):
             in_force = self.path.exists() and inode == self.path.stat().st_ino
             if not in_force:
-                # Nobody waits for a damaged entry.
+                # QEMUs do not use a damaged file, so it needs no mark.
                 with contextlib.suppress(TableDamaged), Mapped.open_writable(old) as table:
                     _store32(table, layout.SUPERSEDED, 1)
             old.unlink()
@@ -298,7 +299,7 @@ class Change:
             self._seal = seal
 
     def _is_whole(self, table: Mapped) -> bool:
-        """Check all of the table; False: the next change has to be a new file."""
+        """Check all of the table; returns False if the change needs a new file."""
         counted = verify.census(table)
         self._damages = counted.damages
         self._renew = (
@@ -311,7 +312,7 @@ class Change:
         return not self._renew
 
     def refuse_damaged(self) -> None:
-        """Raise TableDamaged if anything would stay damaged."""
+        """Raise TableDamaged if the change would leave a damaged entry."""
         left = [each for each in self._damages if each.mac not in self._pending]
         if not left or self._cleared:
             return
@@ -346,11 +347,11 @@ class Change:
             return
         in_place = (len(differing) == 1 or not self._atomic) and not self._renew
         if not in_place or not self._change_in_place(self.base, differing):
-            # Those that did fit in place are in it already, and stay as they are.
+            # Some may have been changed in place before one did not fit.
             self._rebuild(self._after())
 
     def _differing(self, base: Mapped) -> dict[int, layout.Content | None]:
-        """What is to be changed, in the order in which it was given."""
+        """The contents that differ from the base, in the order of the calls."""
         pending = self._pending
         few = not self._cleared and not self._damages and len(pending) <= _MANY
         before = self._contents(base, pending) if few else self._before()
@@ -363,7 +364,7 @@ class Change:
         return result
 
     def _contents(self, base: Mapped, macs: Iterable[int]) -> dict[int, layout.Content]:
-        """What the table holds of these MACs."""
+        """The contents of these MACs in the base."""
         result = {}
         for mac in macs:
             content = base.content_of(mac)
@@ -374,7 +375,7 @@ class Change:
     def _change_in_place(
         self, table: Mapped, differing: Mapping[int, layout.Content | None]
     ) -> bool:
-        """Change one MAC after another; False: one did not fit."""
+        """Change one MAC after another; returns False if one did not fit."""
         self._seal = b""
         done = 0
         for mac, content in differing.items():
@@ -415,7 +416,7 @@ class Change:
         return True
 
     def _write(self, table: Mapped, key: int, content: layout.Content | None) -> int | None:
-        """The value that leads to a content, whose record is written; None: no room."""
+        """The value for a content, whose record is written first; None: no room."""
         if content is None:
             return layout.none_value(key)
         if isinstance(content, int):
@@ -423,8 +424,8 @@ class Change:
         offset, words = table.words_used, layout.sealed_words(content)
         if offset + words > table.geometry.words:
             return None
-        # Raised first: a writer that is killed here loses words, but no
-        # later one writes over a record.
+        # Raised first: if the writer is killed here, these words are lost, but no later
+        # writer overwrites a record.
         _store32(table, layout.WORDS_USED, offset + words)
         at = table.geometry.records_at + layout.WORD_SIZE * offset
         _sync(table, 0, layout.HEADER_SIZE)
@@ -435,7 +436,7 @@ class Change:
         return value
 
     def _rebuild(self, contents: Mapping[int, layout.Content]) -> None:
-        """Write a new file with these contents and let it take the place of the old."""
+        """Write a new file with these contents and replace the old one."""
         before = self._status()
         if (before is not None) != (self.base is not None) and not self._replace:
             raise TableError(f"{self.path}: somebody else has made or removed it meanwhile")
@@ -455,7 +456,7 @@ class Change:
             os.close(folder)
 
     def _status(self) -> os.stat_result | None:
-        """Of the file at the path; None: there is none."""
+        """The status of the file at the path; None: there is none."""
         try:
             return self.path.stat()
         except FileNotFoundError:
@@ -466,12 +467,12 @@ class Change:
 
     @contextlib.contextmanager
     def _new_file(self) -> Iterator[tuple[Path, int]]:
-        """A file beside the table, which is removed if an exception is raised."""
+        """A new file beside the table; it is removed after an exception."""
         path = self._beside(f".new-{os.getpid()}")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(path, flags, 0o600)
         try:
-            # So that it is known to be ours once there is anything in it.
+            # beside() takes a file with content for ours only by the inode in its name.
             named = self._beside(f".new-{os.fstat(fd).st_ino}")
             path = path.rename(named)
             yield path, fd
@@ -482,7 +483,7 @@ class Change:
             os.close(fd)
 
     def _write_file(self, fd: int, parts: Iterable[bytes], like: os.stat_result | None) -> int:
-        """Write a new file and sync it; returns the checksum of all of it."""
+        """Write a new file and sync it; returns the CRC-32 of its content."""
         checksum = 0
         status = os.fstat(fd)
         if like is not None and (like.st_uid, like.st_gid) != (status.st_uid, status.st_gid):
@@ -498,10 +499,10 @@ class Change:
 
 
 def beside(table: Path, what: str) -> Iterator[tuple[Path, int]]:
-    """The files that writers have called TABLE.new-INODE, or old, and the numbers of their inodes.
+    """The files that writers have named TABLE.new-INODE or TABLE.old-INODE, and their inodes.
 
-    The name has the number, or the file is empty: what somebody else has named
-    so, or copied, is not ours.
+    Other files are left out: a file is ours if its name has its inode number, or if
+    it is empty.
     """
     form = re.compile(re.escape(f"{table.name}.{what}-") + "([0-9]+)")
     for path in list(table.parent.iterdir()):
@@ -515,7 +516,7 @@ def beside(table: Path, what: str) -> Iterator[tuple[Path, int]]:
 
 
 def is_at_rest(table: Path) -> bool:
-    """Whether no writer is at work; False also if that cannot be told."""
+    """Whether no writer is at work; False if this is unknown."""
     try:
         lock = os.open(table.with_name(f"{table.name}.lock"), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -530,7 +531,7 @@ def is_at_rest(table: Path) -> bool:
 
 
 def way_out(damages: Sequence[verify.Damage]) -> str:
-    """What to do about damage, in a sentence."""
+    """A sentence about how to repair the damage."""
     whose = {each.mac for each in damages}
     number = whose.pop()
     if whose or number is None:
@@ -543,7 +544,7 @@ def way_out(damages: Sequence[verify.Damage]) -> str:
 
 
 def image(contents: Mapping[int, layout.Content], generation: int) -> Iterator[bytes]:
-    """The octets of a new file, in parts; raises TableError if there are too many."""
+    """The octets of a new file, in parts; raises TableError if it would be too large."""
     macs = array("Q", contents.keys())
     parts = array("Q", bytes(8 * len(macs)))
     words_used, long = 0, []
@@ -563,7 +564,7 @@ def image(contents: Mapping[int, layout.Content], generation: int) -> Iterator[b
     geometry = layout.Geometry(len(slots) * 8 // layout.BUCKET_SIZE, words)
     yield layout.pack_header(
         geometry,
-        # Those that know the older one only can read it for as long as it says no more.
+        # The oldest version that can hold the contents, for programs that read no newer.
         version=max((layout.version_of(each) for _, each in long), default=layout.VERSION),
         macs=len(macs),
         generation=generation,
@@ -576,7 +577,7 @@ def image(contents: Mapping[int, layout.Content], generation: int) -> Iterator[b
 
 
 def _fill(macs: array[int], keys: array[int], values: array[int]) -> array[int]:
-    """The slots of a file: in as many buckets as it takes."""
+    """The slots of a file, in as many buckets as necessary."""
     buckets = max(_BUCKETS_MIN, -(-len(macs) * _SLOTS_FOR // (layout.SLOTS * _MACS)))
     while buckets <= layout.BUCKETS_MAX:
         slots = _place(macs, keys, values, buckets)
@@ -589,10 +590,10 @@ def _fill(macs: array[int], keys: array[int], values: array[int]) -> array[int]:
 def _place(
     macs: array[int], keys: array[int], values: array[int], buckets: int
 ) -> array[int] | None:
-    """Put each MAC where it is looked for; None: these buckets do not do.
+    """Put each MAC into a slot where a search finds it; None: too few buckets.
 
-    In the order of their first buckets, so that nobody is far: in any other
-    order a few of a million would be some twenty buckets away.
+    MACs are placed in the order of their first buckets, so that none is far from it:
+    in any other order, a few of a million would be about twenty buckets away.
     """
     slots = array("Q", bytes(layout.BUCKET_SIZE * buckets))
     firsts = layout.first_buckets(macs, buckets)
@@ -604,7 +605,7 @@ def _place(
             return None
         free = slot + 1
         if slot >= end:
-            # Behind the end comes the beginning, where others are.
+            # After the last bucket, the search goes on at the first, which has MACs.
             slot = next((slot for slot in range(first) if not slots[2 * slot]), first)
             if slot + end >= first + layout.SLOTS * layout.PROBE_MAX:
                 return None

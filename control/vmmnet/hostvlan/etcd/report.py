@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the agent of a host says of itself in the store: pure.
+"""The report of a host's agent in the store: pure.
 
-It is text of another host, which a reader does not believe further than it must:
-what is too long, out of range or not to be printed is not taken as it is.
+Another host has written it, so readers do not trust it: texts are shortened,
+characters that cannot be printed are replaced, and numbers out of range are refused.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-# Of these so many at most, and of each so many letters.
+# The largest number of errors, and the largest number of characters of each.
 _ERRORS, _LETTERS = 4, 300
 _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """What a host's agent has said last."""
+class Report:
+    """The last report of a host's agent."""
 
-    #: Since when it follows, and when it said this: seconds since 1970, by its own clock.
+    #: When it began to follow the store, and when it wrote this: seconds since 1970, by
+    #: its own clock.
     since: int
     at: int
     #: The host's table has all changes of the store up to this revision.
@@ -28,23 +29,23 @@ class Word:
     #: MACs in the host's table, and ports on the host.
     entries: int
     ports: int
-    #: What it cannot do at present, in sentences.
+    #: Sentences about what it cannot do at present.
     errors: tuple[str, ...] = ()
 
 
 def bounded(errors: Iterable[str]) -> tuple[str, ...]:
-    """Sentences as a word can have them."""
+    """Sentences, shortened as a report needs them."""
     found = list(errors)[:_ERRORS]
     return tuple("".join(c if c.isprintable() else "?" for c in each[:_LETTERS]) for each in found)
 
 
-def encode(word: Word) -> bytes:
-    """What the key of a host's agent holds."""
-    return json.dumps(asdict(word), separators=(",", ":")).encode("ascii")
+def encode(report: Report) -> bytes:
+    """The value of ``Keys.agent``."""
+    return json.dumps(asdict(report), separators=(",", ":")).encode("ascii")
 
 
-def decode(value: bytes) -> Word | None:
-    """Read it; None: it is nobody's of this version, or it is no word."""
+def decode(value: bytes) -> Report | None:
+    """Read the value of ``Keys.agent``; None: it is not valid."""
     try:
         found = json.loads(value)
         numbers = [found[name] for name in ("since", "at", "revision", "entries", "ports")]
@@ -56,4 +57,4 @@ def decode(value: bytes) -> Word | None:
     if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
         return None
     since, at, revision, entries, ports = numbers
-    return Word(since, at, revision, entries, ports, bounded(errors))
+    return Report(since, at, revision, entries, ports, bounded(errors))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Be told when a folder changes, also when it goes and comes back."""
+"""Wait for changes in a folder, which may be removed and made again."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _COMES_OR_GOES = _CREATE | _MOVED_FROM | _MOVED_TO | _DELETE_SELF | _MOVE_SELF
 
 _BUFFER = 1 << 16
 
-# As the kernel counts them.
+# The kernel's limit for links in a path.
 _MOST_LINKS = 40
 
-# While something cannot be watched.
+# The interval of checks while a folder cannot be watched.
 _LOOK_EVERY_MS = 1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -38,17 +38,17 @@ def _call(result: int, what: str) -> int:
 
 
 class FolderWatch:
-    """Tells of changes of the files in a folder, which need not be there yet.
+    """Waits for changes of the files in a folder, which need not exist yet.
 
-    A context manager.  All folders on the way there are watched too, also that
-    of links: what is made, moved or removed there can be this folder.  If not
-    all of them can be watched, it tells once a second that there may be news.
+    A context manager.  It watches all folders of the path, those of symbolic links
+    included: the folder itself can be made, moved or removed in any of them.  If it
+    cannot watch all of them, wait() returns once a second.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         self._fd = _call(_libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify_init1")
-        # Who wakes a waiting thread for the last time.
+        # stop() writes to it to end wait().
         self._end = os.eventfd(0, os.EFD_CLOEXEC)
         self._complete = self._arm()
 
@@ -67,8 +67,7 @@ class FolderWatch:
     def wait(self) -> bool:
         """Wait until something may have changed; False: stop() was called.
 
-        What is read after it returns is what there is, or newer: a change
-        from then on ends the next call.
+        Read the folder after it returns: a change from then on ends the next call.
         """
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
@@ -79,7 +78,7 @@ class FolderWatch:
         with contextlib.suppress(BlockingIOError):
             while os.read(self._fd, _BUFFER):
                 pass
-        # Where folders have come or gone, other ones are to be watched now.
+        # Folders may have been made or removed: watch those of the path as it is now.
         self._complete = self._arm()
         return True
 
@@ -88,9 +87,9 @@ class FolderWatch:
         os.eventfd_write(self._end, 1)
 
     def _arm(self) -> bool:
-        """Watch the folder and all that leads there; False: not all that exists.
+        """Watch the folder and all folders of its path; False: one could not be watched.
 
-        From the top down: what appears below one that is watched is told.
+        The order is from the root down: a watched folder reports new ones in it.
         """
         complete = True
         *above, folder = _way(self._folder)
@@ -107,7 +106,7 @@ class FolderWatch:
 
 
 def _way(path: Path) -> Iterator[Path]:
-    """The folders in which names of ``path`` are looked up, then what it leads to."""
+    """The folders in which the kernel looks up ``path``, then the folder itself."""
     at, links = Path("/"), 0
     rest = list(reversed(path.parts[1:]))
     while rest:

@@ -88,4 +88,4 @@ def test_check_finds_a_port_with_another_table(host: Host) -> None:
     host.run("add", A, "7")
     answer = host.check()
     assert answer.status == 3
-    assert f"one/hv0 goes by another table, {host.folder / 'lnid.table'}" in answer.out
+    assert f"one/hv0 uses another table, {host.folder / 'lnid.table'}" in answer.out

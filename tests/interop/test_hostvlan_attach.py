@@ -547,7 +547,7 @@ def test_a_change_from_where_interfaces_are_hidden(host: Bed) -> None:
     assert host.space.run(words).stdout == "NOBODY\n"
     host.attach(a)
     complaint = host.space.run(words, check=False).stderr
-    assert f"interfaces go by {host.table}, but" in complaint
+    assert f"interfaces use {host.table}, but" in complaint
 
 
 def test_the_command_brings_over_what_was_missed(host: Bed, tenants: Three) -> None:

@@ -610,9 +610,9 @@ def test_check_of_ports(hostvlan: Command, table: Path, tmp_path: Path, qemu: Qe
     texts = [each["text"] for each in report["findings"] if each["kind"] == "fault"]
     assert report["faults"] == len(texts) == 7
     for said in (
-        f"web/hv0 goes by generation {generation - 1} of the table, which has reached {generation}",
+        f"web/hv0 uses generation {generation - 1} of the table, which has reached {generation}",
         f"web/hv1: {C} is not in the table, so that nothing passes: vmmnet hostvlan add {C} LNID",
-        f"web/hv2 goes by another table, /elsewhere/lnid.table, not by {table}",
+        f"web/hv2 uses another table, /elsewhere/lnid.table, not {table}",
         "web/hv3 has no MAC address",
         "web/hv4: version 2 of the format",
         f"web/hv4 and web/hv2 have the same MAC address, {B}",

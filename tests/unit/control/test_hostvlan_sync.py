@@ -82,7 +82,7 @@ def test_a_change_that_interfaces_do_not_have(
     kernel.answer = TwinError("the kernel has had enough")
     answer = hostvlan("add", A, "7")
     assert (answer.status, answer.out) == (4, f"{A}: new, in LNID 7\n")
-    assert "may go by an older one: the kernel has had enough" in answer.err
+    assert "may use an older one: the kernel has had enough" in answer.err
     assert "'vmmnet hostvlan sync'" in answer.err
     source = tmp_path / "macs.csv"
     source.write_text(f"{A},7\n{B},8\n")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The part of libbpf that the eBPF twin uses: objects, maps, links, tc.
 
-Of the Debian package libbpf1, which iproute2 needs as well.  What fails raises
-OSError with the kernel's errno.  File descriptors that are returned are the
-caller's to close.
+The library is in the Debian package libbpf1, which iproute2 needs as well.  Functions
+raise OSError with the kernel's errno.  The caller closes the file descriptors that it
+gets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAP_PERCPU_ARRAY = 6
 F_MMAPABLE = 1 << 10
 F_INNER_MAP = 1 << 12
 _ATTACH_XDP = 37
-# From linux/if_link.h: before the driver has made it a packet of its own, or not.
+# From linux/if_link.h: XDP in the network stack, without support by the driver.
 XDP_GENERIC = 1 << 1
 
 # From bpf/libbpf.h.
@@ -85,13 +85,13 @@ def _library() -> ctypes.CDLL:
         getattr(library, name).restype = ctypes.c_void_p
     library.bpf_object__close.restype = None
     library.libbpf_set_print.restype = ctypes.c_void_p
-    # What went wrong is in the exceptions; it would be printed beside them.
+    # The exceptions have the errors; libbpf would also print them.
     library.libbpf_set_print(None)
     return library
 
 
 def _checked(status: int) -> int:
-    """A result of libbpf: not negative, or an errno."""
+    """Return a result of libbpf, or raise OSError if it is a negative errno."""
     if status < 0:
         raise OSError(-status, os.strerror(-status))
     return status
@@ -123,9 +123,9 @@ def array_create(name: str, value_size: int, entries: int, flags: int = 0) -> in
 
 
 def lookup(fd: int, key: int, size: int) -> bytes | None:
-    """An element of an array, of ``size`` octets; of all CPUs if it is per-CPU."""
+    """Read an element of an array: ``size`` octets, of all CPUs if the map is per-CPU."""
     if size != element_size(fd):
-        # The kernel writes as much as the element has, whatever there is room for.
+        # The kernel writes the whole element, whatever the size of the buffer.
         raise OSError(
             errno.EPROTO,
             "a map was made by another version of vmmnet: 'vmmnet hostvlan detach' its"
@@ -141,40 +141,39 @@ def lookup(fd: int, key: int, size: int) -> bytes | None:
 
 
 def element_size(fd: int) -> int:
-    """How many octets lookup() gets of a map."""
+    """The size of an element for lookup(), in octets."""
     kind, size = struct.unpack_from("=I8xI", _info(fd))
     return -(-size // 8) * 8 * possible_cpus() if kind == _MAP_PERCPU_ARRAY else int(size)
 
 
 def update(fd: int, key: int, value: bytes) -> None:
-    """Set an element of an array; of an array of maps to a map's file descriptor.
+    """Set an element of an array; for an array of maps, to a map's file descriptor.
 
-    In that case no program that has begun before still uses the old map when
-    this returns.
+    For an array of maps, it returns when no running program uses the old map.
     """
     number = ctypes.c_uint32(key)
     _checked(_library().bpf_map_update_elem(fd, ctypes.byref(number), value, 0))
 
 
 def map_by_id(number: int) -> int:
-    """Open a map by its number, which the element of an array of maps is."""
+    """Open a map by its ID; the elements of an array of maps are IDs."""
     return _checked(_library().bpf_map_get_fd_by_id(number))
 
 
 def value_size(fd: int) -> int:
-    """How many octets an element of a map has; of one CPU if it is per-CPU."""
+    """The size of an element, in octets; for one CPU if the map is per-CPU."""
     (size,) = struct.unpack_from("=12xI", _info(fd))
     return int(size)
 
 
 def maps_called(name: str) -> Iterator[int]:
-    """Open, one after another, the maps with this name, pinned or not."""
+    """Open the maps with this name, pinned or not, one after another."""
     number = ctypes.c_uint32(0)
     while not _library().bpf_map_get_next_id(number, ctypes.byref(number)):
         try:
             fd = map_by_id(number.value)
         except FileNotFoundError:
-            # It has gone meanwhile.
+            # It was removed meanwhile.
             continue
         with closing(fd):
             (found,) = struct.unpack_from("=24x16s", _info(fd))
@@ -183,7 +182,7 @@ def maps_called(name: str) -> Iterator[int]:
 
 
 def possible_cpus() -> int:
-    """How many values an element of a per-CPU array has."""
+    """The number of values in an element of a per-CPU array."""
     return _checked(_library().libbpf_num_possible_cpus())
 
 
@@ -196,7 +195,7 @@ def pin(fd: int, path: Path) -> None:
 
 
 def pinned(path: Path) -> int:
-    """Open what has a name in bpffs."""
+    """Open a map, a program or a link by its name in bpffs."""
     return _checked(_library().bpf_obj_get(os.fsencode(path)))
 
 
@@ -208,7 +207,7 @@ def _info(fd: int) -> bytes:
 
 
 def program_id(fd: int) -> int:
-    """The number of a program."""
+    """The ID of a program."""
     (number,) = struct.unpack_from("=4xI", _info(fd))
     return int(number)
 
@@ -224,17 +223,17 @@ def link_create_xdp(program: int, ifindex: int, flags: int) -> int:
 
 
 def link_update(link: int, program: int) -> None:
-    """Put another program into a link; each frame meets the old or the new one."""
+    """Replace the program of a link; each frame sees the old or the new one."""
     _checked(_library().bpf_link_update(link, program, None))
 
 
 def link_detach(link: int) -> None:
-    """Take a link's program off its interface, now."""
+    """Detach a link's program from its interface, now."""
     _checked(_library().bpf_link_detach(link))
 
 
 def link_ifindex_xdp(link: int) -> int:
-    """The interface of a link; 0: it is gone, or the link was detached."""
+    """The interface of a link; 0: it no longer exists, or the link was detached."""
     (ifindex,) = struct.unpack_from("=16xI", _info(link))
     return int(ifindex)
 
@@ -247,7 +246,7 @@ def _hook(ifindex: int, point: int) -> ctypes.Structure:
 
 
 def clsact_create(ifindex: int) -> bool:
-    """Make the qdisc with both hooks; False: there was one."""
+    """Make the qdisc with both hooks; returns False if it existed."""
     hook = _hook(ifindex, INGRESS | EGRESS)
     status = _library().bpf_tc_hook_create(ctypes.byref(hook))
     if status == -errno.EEXIST:
@@ -257,13 +256,13 @@ def clsact_create(ifindex: int) -> bool:
 
 
 def clsact_destroy(ifindex: int) -> None:
-    """Remove the qdisc with all that is in it."""
+    """Remove the qdisc and all of its filters."""
     hook = _hook(ifindex, INGRESS | EGRESS)
     _checked(_library().bpf_tc_hook_destroy(ctypes.byref(hook)))
 
 
 def tc_attach(ifindex: int, point: int, program: int, priority: int, handle: int) -> None:
-    """Put a filter in its place, or another program into the filter that is there."""
+    """Add a filter, or replace the program of an existing one."""
     options = _sized(
         _TcOptions, prog_fd=program, flags=_TC_REPLACE, handle=handle, priority=priority
     )
@@ -272,13 +271,13 @@ def tc_attach(ifindex: int, point: int, program: int, priority: int, handle: int
 
 
 def tc_detach(ifindex: int, point: int, priority: int, handle: int) -> None:
-    """Take a filter away."""
+    """Remove a filter."""
     options, hook = _sized(_TcOptions, handle=handle, priority=priority), _hook(ifindex, point)
     _checked(_library().bpf_tc_detach(ctypes.byref(hook), ctypes.byref(options)))
 
 
 def tc_program(ifindex: int, point: int, priority: int, handle: int) -> int | None:
-    """The number of the program in a filter; None: there is no filter."""
+    """The ID of the program in a filter; None: there is no filter."""
     options, hook = _TcOptions(handle=handle, priority=priority), _hook(ifindex, point)
     options.sz = ctypes.sizeof(options)
     status = _library().bpf_tc_query(ctypes.byref(hook), ctypes.byref(options))
@@ -288,7 +287,7 @@ def tc_program(ifindex: int, point: int, priority: int, handle: int) -> int | No
     return int(options.prog_id)
 
 
-# Objects: what clang has made.
+# Objects: ELF files from clang.
 
 
 class Object:
@@ -309,25 +308,25 @@ class Object:
         return self._found(library.bpf_object__find_map_by_name(self._object, name.encode()))
 
     def reuse(self, name: str, fd: int) -> None:
-        """Before load(): have a map that is there already in place of one of the file."""
+        """Before load(): use an existing map in place of one of the file."""
         _checked(_library().bpf_map__reuse_fd(self._map(name), fd))
 
     def leave_out(self, name: str) -> None:
-        """Before load(): do without a program."""
+        """Before load(): do not load a program."""
         find = _library().bpf_object__find_program_by_name
         program = self._found(find(self._object, name.encode()))
         _checked(_library().bpf_program__set_autoload(program, False))
 
     def load(self) -> None:
-        """Make the maps and have the kernel take the programs."""
+        """Make the maps and load the programs into the kernel."""
         _checked(_library().bpf_object__load(self._object))
 
     def map(self, name: str) -> int:
-        """The file descriptor of a map; the object's."""
+        """The file descriptor of a map; the object closes it."""
         return _checked(_library().bpf_map__fd(self._map(name)))
 
     def program(self, name: str) -> int:
-        """The file descriptor of a program; the object's."""
+        """The file descriptor of a program; the object closes it."""
         find = _library().bpf_object__find_program_by_name
         return _checked(_library().bpf_program__fd(self._found(find(self._object, name.encode()))))
 

@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A table's copy in the kernel, where the programs of the eBPF twin read it.
+"""A table's copy in the kernel, which the programs of the eBPF twin read.
 
 Theory of operation
 ===================
 
-The copy is an array of the kernel that is mapped here, with the octets of the
-file as they are.  It is in an array of maps, ``tables``, as its only element.
-So there are two ways to change it, as with the file:
+The copy is a BPF array that is mapped here; it has the same octets as the file.  It is
+the only element of an array of maps, ``tables``.  As with the file, there are two ways
+to change it:
 
-In place, one MAC at a time, in the writer's order: record, value, key.  That
-is possible where no more than one slot differs from the file, and this slot
-has the same key or none yet, and no record differs that was there before.
+In place, one MAC at a time, in the writer's order: record, value, key.  That is
+possible if at most one slot differs from the file, if this slot has the same key or no
+key yet, and if no older record differs.
 
-As a whole: a new array is filled, checked to be what the file says, and put
-into ``tables``.  A program that judges a frame has the old or the new one.
+As a whole: a new array is filled, compared with the file, and put into ``tables``.  For
+each frame, a program uses the old or the new array.
 
-Which of both is found out by comparing all octets, not from what the writer
-says: nothing can be missed then, whoever was killed at what, and the file's
-inode number may be that of an older file.  Comparing 27 MiB takes
-milliseconds.
+The choice is made by a comparison of all octets, not by what the writer reports.
+Therefore nothing is missed if a process was killed, or if the file has the inode number
+of an older one.  Comparing 27 MiB takes milliseconds.
 
-The file may be changed in place while it is read.  A value is read by one load
-of 64 bits, or its surroundings are read until they are the same twice.  Who
-has changed it calls sync() afterwards, and so what is copied last is the last.
-Two who copy at a time would undo each other's work: the caller has a lock.
+A writer may change the file in place while it is read.  A value is read by one 64-bit
+load; other parts are read again until they are the same twice.  Each writer calls
+sync() after its change, so the last copy has the last change.  Two copies at the same
+time would undo each other's work: the caller holds a lock.
 """
 
 from __future__ import annotations
@@ -41,20 +40,20 @@ from . import bpf
 
 _ELEMENT = layout.BUCKET_SIZE
 _FLAGS = bpf.F_MMAPABLE | bpf.F_INNER_MAP
-# Compared at once; a multiple of a slot.
+# Octets that are compared at once; a multiple of a slot.
 _CHUNK = 1 << 16
-# How often a part of the file is read again that others change meanwhile.
+# How often a part of the file is read again because a writer changes it.
 _TRIES = 100
-# The elements of the header with what never changes in a file, and with what does.
+# The elements of the header with its constant fields, and with those that change.
 _CONSTANT, _CHANGING = 0, layout.GENERATION // _ELEMENT
-# Up to the next number of 64 bits.
+# Rounded up to 64 bits.
 _CHANGING_END = layout.COUNTED_END + layout.WORD_SIZE
 
 _barrier = threading.Lock()
 
 
 class Unsteady(Exception):
-    """The file is being written over all the time, by somebody who is no writer of ours."""
+    """The file changes all the time, so that it cannot be copied: our writers do not do that."""
 
 
 def generation(tables: int) -> int | None:
@@ -79,12 +78,11 @@ def is_copied(tables: int, table: Table) -> bool:
 
 
 def copy(tables: int, table: Table, *, check: bool) -> bool | None:
-    """Make the copy in ``tables`` what the table says.
+    """Bring the copy in ``tables`` to the content of the table.
 
-    True: it was changed in place; False: a new one was put there; None: it
-    was the same.  With ``check`` all of a file is looked at that is copied
-    as a whole.  Raises TableDamaged, Unsteady, and OSError from the kernel;
-    what was in force stays.
+    Returns True if it was changed in place, False if it was replaced, None if it was
+    the same.  With ``check``, a file that is copied as a whole is checked.  Raises
+    TableDamaged, Unsteady, and OSError from the kernel; the copy is then unchanged.
     """
     done: bool | None = False
     with _in_force(tables) as inner:
@@ -118,13 +116,13 @@ def _is_of(inner: int, table: Table) -> bool:
 
 
 def _refuse_other_version(inner: int, table: Table) -> None:
-    """Raise TableDamaged if the programs that go by an array could not read the table."""
+    """Raise TableDamaged if the programs that use an array cannot read the table's version."""
     first = bpf.lookup(inner, _CONSTANT, _ELEMENT) or bytes(_ELEMENT)
     version = layout.version(first)
     if version not in (0, *layout.VERSIONS):
         raise TableDamaged(
             f"{table.path}: it is of version {table.version} of the format, and the programs on"
-            f" the interfaces that go by it read version {version}: 'vmmnet hostvlan detach' all"
+            f" the interfaces that use it read version {version}: 'vmmnet hostvlan detach' all"
             " of them, then 'attach' them again"
         )
 
@@ -144,7 +142,7 @@ def _elements(geometry: layout.Geometry) -> int:
 
 
 def _change(there: mmap.mmap, table: Table) -> bool | None:
-    """Change the copy in place; None: it was the same; False: that cannot be done."""
+    """Change the copy in place (True); None: it is the same; False: that is impossible."""
     file, geometry = table.map, table.geometry
     (used,) = struct.unpack_from("<I", there, layout.WORDS_USED)
     old_end = min(geometry.records_at + layout.WORD_SIZE * used, geometry.file_size)
@@ -163,7 +161,7 @@ def _change(there: mmap.mmap, table: Table) -> bool | None:
 
 
 def _differing(file: mmap.mmap, there: mmap.mmap, start: int, end: int) -> Iterator[slice]:
-    """The parts that are not the same."""
+    """Ranges of octets with differences."""
     for at in range(start, end, _CHUNK):
         part = slice(at, min(at + _CHUNK, end))
         if file[part] != there[part]:
@@ -171,7 +169,7 @@ def _differing(file: mmap.mmap, there: mmap.mmap, start: int, end: int) -> Itera
 
 
 def _differing_slots(file: mmap.mmap, there: mmap.mmap, geometry: layout.Geometry) -> Iterator[int]:
-    """Where the slots are that are not the same."""
+    """The offsets of slots that differ."""
     for part in _differing(file, there, layout.HEADER_SIZE, geometry.records_at):
         for at in range(part.start, part.stop, layout.SLOT_SIZE):
             slot = slice(at, at + layout.SLOT_SIZE)
@@ -180,10 +178,10 @@ def _differing_slots(file: mmap.mmap, there: mmap.mmap, geometry: layout.Geometr
 
 
 def _change_slot(there: mmap.mmap, table: Table, at: int) -> bool:
-    """Store a slot of the file; False: it was another address's."""
+    """Copy a slot of the file; returns False if it belongs to another MAC."""
     quad = at // 8
     with _quads(table.map, table.geometry) as ours, _quads(there, table.geometry) as theirs:
-        # A key that is there has its value: the value is loaded after it.
+        # Load the value after the key: the writer stores it before.
         key, value = ours[quad], ours[quad + 1]
         if theirs[quad] not in (0, key):
             return False
@@ -197,7 +195,7 @@ def _change_slot(there: mmap.mmap, table: Table, at: int) -> bool:
 
 
 def _check_slot(there: mmap.mmap, table: Table, at: int, key: int, value: int) -> None:
-    """See that a slot is good, and copy its record; raises TableDamaged."""
+    """Check a slot and copy its record; raises TableDamaged."""
     try:
         found = table.find(layout.mac_of(key))
         if found != ((at - layout.HEADER_SIZE) // layout.SLOT_SIZE, key):
@@ -215,14 +213,14 @@ def _check_slot(there: mmap.mmap, table: Table, at: int, key: int, value: int) -
 
 @contextlib.contextmanager
 def _quads(octets: mmap.mmap, geometry: layout.Geometry) -> Iterator[memoryview]:
-    """Header and slots as numbers that are loaded and stored as a whole."""
+    """Header and slots as 64-bit numbers, for single loads and stores."""
     with memoryview(octets) as all_of_it, all_of_it[: geometry.records_at] as part:
         with part.cast("Q") as quads:
             yield quads
 
 
 def _fence() -> None:
-    """Let no store after this be seen before one that is ahead of it; see ``writer``."""
+    """Order stores: readers see all stores before this call first; see ``writer``."""
     for _ in range(2):
         with _barrier:
             pass
@@ -252,7 +250,7 @@ def _replace(tables: int, table: Table) -> None:
 
 
 def _fill(there: mmap.mmap, table: Table) -> None:
-    """Copy the file, slots before the records that they lead to."""
+    """Copy the file, slots before the records to which they point."""
     end = table.geometry.file_size
     for at in range(0, end, _CHUNK):
         part = slice(at, min(at + _CHUNK, end))

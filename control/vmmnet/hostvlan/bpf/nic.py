@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the eBPF twin asks of the network interfaces of this process's network namespace.
+"""Network interfaces of this process's network namespace, for the eBPF twin.
 
-By ioctl and netlink, as /sys may show another namespace.
+They are read by ioctl and netlink: /sys may be that of another namespace.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IFINFOMSG = struct.Struct("=BxHiII")
 _ATTRIBUTE = struct.Struct("=HH")
 _IFLA_IFNAME, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_INFO_KIND = 3, 10, 18, 1
 _TYPE_MASK = 0x3FFF
-#: Where filters of clsact are.
+#: The parents of clsact's filters.
 PARENTS = (0xFFFFFFF2, 0xFFFFFFF3)
 
 
@@ -41,16 +41,16 @@ class Nic:
 
     name: str
     index: int
-    #: The kernel's: "tun" (a tap too), "veth", "macvlan" (a macvtap too), ...
+    #: The kernel's name: "tun" (also a tap), "veth", "macvlan" (also a macvtap), ...
     driver: str
     ethernet: bool
     loopback: bool
-    #: Its own MAC address, as in ``mac``; 0 where it has none.
+    #: Its own MAC address, as in ``mac``; 0: it has none.
     mac: int
 
 
 def namespace() -> int:
-    """The cookie of the network namespace; no other one ever has the same."""
+    """The cookie of the network namespace, which is unique until the next boot."""
     with socket.socket() as any_socket:
         cookie = any_socket.getsockopt(socket.SOL_SOCKET, _SO_NETNS_COOKIE, 8)
     (number,) = struct.unpack("=Q", cookie)
@@ -69,13 +69,13 @@ def look(name: str) -> Nic:
     return Nic(name, index, driver, ethernet, kind == _ARPHRD_LOOPBACK, mac)
 
 
-#: Kinds of interfaces whose own MAC address is that of who is behind them: the
-#: VM of a macvtap, and the host at the bridge's own port.
+#: Kinds of interfaces that have the MAC address of the station behind them: the VM of a
+#: macvtap, and the host at the bridge's own port.
 OWN = ("macvlan", "bridge")
 
 
 def own_mac(name: str) -> int | None:
-    """The MAC address of one of these kinds; None: it is of another kind, or gone."""
+    """The MAC address of such an interface; None: it has another kind, or is gone."""
     try:
         found = look(name)
     except OSError:
@@ -94,7 +94,7 @@ def _driver(control: socket.socket, name: str) -> str:
 
 
 def name_of(index: int) -> str | None:
-    """The name that an interface has now; None: there is none with this index."""
+    """The present name of an interface; None: there is none with this index."""
     try:
         return socket.if_indextoname(index)
     except OSError:
@@ -102,7 +102,7 @@ def name_of(index: int) -> str | None:
 
 
 def has_filters(index: int) -> bool:
-    """Whether there is a filter, of anybody, in the clsact of an interface."""
+    """Whether the clsact of an interface has a filter, ours or another program's."""
     return any(_filters(index, parent) for parent in PARENTS)
 
 
@@ -114,13 +114,13 @@ def _filters(index: int, parent: int) -> bool:
 
 @dataclass(frozen=True)
 class Link:
-    """A network interface among others."""
+    """A network interface in a list."""
 
     index: int
     name: str
-    #: The kernel's: "bridge", "tun" (a tap too), "veth", ...; empty: it is a device of hardware.
+    #: The kernel's name: "bridge", "tun" (also a tap), "veth", ...; empty: hardware.
     kind: str
-    #: The index of the bridge or the like that it is a port of; 0: it is of none.
+    #: The index of the bridge (or the like) of which it is a port; 0: there is none.
     master: int
 
 
@@ -153,7 +153,7 @@ def _attributes(octets: bytes) -> dict[int, bytes]:
 
 
 def _dump(request: int, body: bytes) -> Iterator[tuple[int, bytes]]:
-    """What rtnetlink lists: the kind of each message and what is behind its header."""
+    """Messages of an rtnetlink dump: the type of each and the octets after its header."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as route:
         length = _NLMSG.size + len(body)
         route.send(_NLMSG.pack(length, request, _REQUEST_DUMP, 1, 0) + body)

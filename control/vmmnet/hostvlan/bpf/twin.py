@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """HostVLAN on an interface of the host, in eBPF: attach, detach, status, sync.
 
-For the frames that QEMU never sees: vhost-net taps, macvtap, veth of
-containers, and those of the host's own network stack, by its bridge.
-net/hostvlan/bpf takes the verdicts; make bpf compiles it to hostvlan.bpf.o
-beside this file.
+This is for frames that QEMU does not see: those of vhost-net taps, macvtaps and veths
+of containers, and those of the host's own network stack at a bridge.  The programs in
+net/hostvlan/bpf give the verdicts; make bpf compiles them to hostvlan.bpf.o beside
+this file.
 
 Theory of operation
 ===================
 
-All state is in the kernel, and named in bpffs, so that it outlives whoever
-made it:
+All state is in the kernel and has names in bpffs, so that it does not depend on a
+process:
 
     /sys/fs/bpf/vmmnet/TABLE/tables         the table's copy (see ``mirror``)
-                            /path           where its file is
+                            /path           the path of its file
                             /NETNS-IFINDEX/port, counters
                                           /xdp            a link
                                           /send, receive  programs of tc
 
-TABLE is a hash of the file's path, NETNS the network namespace's cookie.  A
-link in bpffs keeps its program on the interface, a filter of tc does so by
-itself.  The folder /sys/fs/bpf/vmmnet is locked by who changes anything in
-it, the copy of a table included.
+TABLE is a hash of the file's path, NETNS the network namespace's cookie.  A link in
+bpffs keeps its program on the interface; a filter of tc stays by itself.  A process
+that changes anything below /sys/fs/bpf/vmmnet, a table's copy included, locks that
+folder.
 
-attach() on what is attached puts new programs into the link and the filters
-that are there, so that an upgrade leaves no gap.  Who is killed in it leaves
-something that attach() completes and detach() removes.  What belonged to an
-interface that is gone is removed by the next attach() or sync().
+If the interface is attached already, attach() replaces the programs in its link and its
+filters, so that no frame passes unchecked during an upgrade.  If a process is killed in
+attach(), the next attach() completes its work, and detach() removes it.  The next
+attach() or sync() removes the state of interfaces that no longer exist.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ BPFFS = Path("/sys/fs/bpf")
 ROOT = BPFFS / "vmmnet"
 OBJECT = Path(__file__).with_name("hostvlan.bpf.o")
 
-#: Of counters, in the order of enum hostvlan_reason.
+#: The counters, in the order of enum hostvlan_reason.
 REASONS = (
     "passed",
     "spoofed",
@@ -71,12 +71,12 @@ REASONS = (
     "dhcp-guard",
 )
 
-#: Where what is sent is judged: see attach().
+#: The hook for frames that the interface's station sends: see attach().
 Sending = Literal["xdp", "tc"]
 Verdict = Literal["send", "receive"]
 
 _BPF_FS_MAGIC = 0xCAFE4A11
-# Ahead of other people's filters, with a number that nobody else takes.
+# Before filters of other programs, with a handle that no other program uses.
 _PRIORITY, _HANDLE = 1, 0x484C414E
 
 # struct hostvlan_port, and its flags.
@@ -90,37 +90,37 @@ _log = logging.getLogger(__name__)
 
 
 class TwinError(RuntimeError):
-    """What was asked for cannot be done; the message names what, and says what to do."""
+    """A call cannot be carried out; the message says why, and what to do."""
 
 
 class Synced(enum.Enum):
-    """What sync() found to do; the value is a word for people."""
+    """The result of sync(); the value is a sentence for people."""
 
-    NOBODY = "no interface goes by it"
-    UNCHANGED = "interfaces go by it already"
-    CHANGED = "interfaces go by it; one MAC address was changed for them"
-    REPLACED = "interfaces go by it; it was copied for them as a whole"
+    NOBODY = "no interface uses it"
+    UNCHANGED = "interfaces use it already"
+    CHANGED = "interfaces use it; one MAC address was changed for them"
+    REPLACED = "interfaces use it; it was copied for them as a whole"
 
 
 @dataclass(frozen=True)
 class Hook:
-    """A place in the kernel where a program of ours judges frames."""
+    """A place in the kernel where one of our programs checks frames."""
 
     #: "xdp", "tc ingress" or "tc egress" of the interface.
     place: str
-    #: Whose frames: "send" is what the VM or container sends, "receive" what it gets.
+    #: "send": frames from the VM or container; "receive": frames for it.
     verdict: Verdict
-    #: Whether it is there; None: cannot be seen from this network namespace.
+    #: Whether the program is there; None: unknown in this network namespace.
     present: bool | None
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """One interface with HostVLAN on it."""
+    """An interface with HostVLAN."""
 
     interface: str
     ifindex: int
-    #: The network namespace's cookie, and whether it is that of this process.
+    #: The network namespace's cookie, and whether this process is in that namespace.
     netns: int
     here: bool
     #: The MAC address of the VM or container behind the interface, as in ``mac``.
@@ -129,25 +129,25 @@ class Attachment:
     l2_control: bool
     #: Whether the senders in its ARP, neighbour discovery and IP are checked.
     check_sender: bool
-    #: Whether it may send router advertisements, and to clients of DHCP, only if the
-    #: table says so.
+    #: Whether it may send router advertisements, and DHCP messages to clients, only if
+    #: the table allows it.
     ra_guard: bool
     dhcp_guard: bool
     table: Path
-    #: Of the copy of the table that is in force; the file says its own.
+    #: The generation of the copy in the kernel; that of the file may be newer.
     generation: int
     hooks: tuple[Hook, ...]
-    #: What the VM or container sent, and what came for it: frames by reason.
+    #: Frames by verdict: those from the VM or container, and those for it.
     send: Mapping[str, int]
     receive: Mapping[str, int]
 
     @property
     def whole(self) -> bool:
-        """Whether no hook is missing, as far as can be seen from here."""
+        """Whether no hook is missing, as far as this network namespace shows it."""
         return all(hook.present is not False for hook in self.hooks)
 
     def as_json(self) -> dict[str, object]:
-        """For --json: names, numbers and lists; the MAC address is spelled."""
+        """The attachment as JSON; the MAC address is a string."""
         return {
             "interface": self.interface,
             "ifindex": self.ifindex,
@@ -177,24 +177,23 @@ def attach(
     ra_guard: bool = False,
     dhcp_guard: bool = False,
 ) -> Attachment:
-    """Let nothing pass an interface but what the table allows.
+    """Let only those frames pass an interface that the table allows.
 
-    ``interface`` is one of this process's network namespace.  ``mac`` is the
-    address of who is behind it (None: a macvtap's or a bridge's own).  Behind
-    a bridge is the host.  With ``l2_control`` switches are spoken to: STP,
-    LLDP, LACP, CDP and so on may be sent.  With ``check_sender`` what is sent
-    must be its own also as ARP, neighbour discovery and IP say it.  With ``ra_guard``
-    and ``dhcp_guard`` it sends router advertisements, and to clients of DHCP, only if the
-    table says that it may.  On who is attached
-    already, with the same arguments, it loads the programs anew, mends what is
-    missing and keeps the counters; no frame passes unjudged meanwhile.
+    ``interface`` is in this process's network namespace.  ``mac`` is the address of the
+    station behind it (None: the own address of a macvtap or of a bridge, behind which
+    is the host).  With ``l2_control``, it may send layer 2 control protocols: STP, LLDP,
+    LACP, CDP and so on.  With ``check_sender``, the senders in its ARP, neighbour
+    discovery and IP must be its own addresses.  With ``ra_guard`` and ``dhcp_guard``,
+    it may send router advertisements, and DHCP messages to clients, only if the table
+    allows it.  If the interface is attached already, with the same arguments, the
+    programs are loaded again and missing ones are added; the counters stay, and no frame
+    passes unchecked meanwhile.
 
-    With ``sending`` "xdp" frames are judged before anybody reads them, Open
-    vSwitch in user space too; "tc" is cheaper for large frames, and enough
-    where the interface is a port of a Linux bridge.  A macvtap and a bridge have
-    only "tc".
+    With ``sending`` "xdp", frames are checked before any reader gets them, Open vSwitch
+    in user space included.  "tc" is cheaper for large frames, and enough for a port of
+    a Linux bridge.  A macvtap and a bridge have only "tc".
 
-    Raises TwinError; nothing is attached then that was not before.
+    Raises TwinError; an interface that was not attached is then still not attached.
     """
     device = _device(interface)
     options = {
@@ -224,9 +223,9 @@ def attach(
 
 
 def detach(interface: str) -> None:
-    """Take HostVLAN off an interface, of which everything passes then.
+    """Remove HostVLAN from an interface; all frames pass it then.
 
-    Also of one that is gone.  Raises TwinError if it is not attached.
+    The interface may be gone.  Raises TwinError if it is not attached.
     """
     with _translated(f"detaching from {interface}"), _locked():
         here = nic.namespace()
@@ -241,7 +240,7 @@ def detach(interface: str) -> None:
 
 
 def status(interface: str | None = None, table: Path | None = None) -> list[Attachment]:
-    """What is attached: all, or what has this name, or this table.
+    """The attached interfaces: all of them, or those with this name or this table.
 
     Raises TwinError if ``interface`` is given and not attached.
     """
@@ -258,15 +257,14 @@ def status(interface: str | None = None, table: Path | None = None) -> list[Atta
 
 
 def sync(table: Path, *, check: bool = True) -> Synced:
-    """Copy to the kernel what has changed in a table's file.
+    """Copy the changes of a table's file to the kernel; call it after each change.
 
-    When it returns, every frame is judged by the file as it was when it was
-    called, or later.  To be called after each change.  ``check=False`` is for
-    who has checked or written the file: only its header is looked at, and
-    what changed.  To check a million MACs takes twenty times as long as to
-    copy them.
-    Raises TwinError if the file is not there or damaged; the last good copy
-    stays in force.
+    When it returns, frames are checked by the file's content at the time of the call,
+    or a later one.  ``check=False`` is for callers that have checked or written the
+    file: only its header and the changes are checked.  To check a million MACs takes
+    twenty times as long as to copy them.
+
+    Raises TwinError if the file is missing or damaged; the last good copy stays in force.
     """
     with _translated(f"copying {table} to the kernel"), _locked():
         _forget_gone()
@@ -285,9 +283,9 @@ def sync(table: Path, *, check: bool = True) -> Synced:
 
 
 def is_synced(table: Path) -> bool:
-    """Whether all frames are judged by the file as it is: sync() has nothing to do.
+    """Whether the kernel's copy is the same as the file, so that sync() has nothing to do.
 
-    Raises TwinError if the file is not there or its header is damaged.
+    Raises TwinError if the file is missing or its header is damaged.
     """
     with _translated(f"comparing {table} with the kernel's copy"), _locked():
         pin = _folder(table) / "tables"
@@ -297,12 +295,12 @@ def is_synced(table: Path) -> bool:
             return mirror.is_copied(tables, opened)
 
 
-# What was asked for.
+# The arguments of attach().
 
 
 @dataclass(frozen=True)
 class _Told:
-    """What ``port`` holds: struct hostvlan_port."""
+    """The content of the map ``port``: struct hostvlan_port."""
 
     mac: int
     netns: int
@@ -341,7 +339,7 @@ class _Told:
 
     @property
     def places(self) -> Mapping[Verdict, int | None]:
-        """Where each verdict is taken: a point of tc, or None for XDP."""
+        """The hook for each direction: a point of tc, or None for XDP."""
         if self.flags & _REVERSED:
             return {"receive": bpf.INGRESS, "send": bpf.EGRESS}
         sending = bpf.INGRESS if self.flags & _SEND_TC else None
@@ -376,7 +374,7 @@ def _wanted(device: nic.Nic, mac: int | None, sending: Sending, flags: int) -> _
 
 
 def _no_port(device: nic.Nic) -> str:
-    """Why nothing can be behind an interface without Ethernet frames."""
+    """Why an interface without Ethernet frames cannot be attached."""
     if device.loopback:
         return (
             "is the loopback of this host: no VM and no container is behind it; the host itself is"
@@ -388,7 +386,7 @@ def _no_port(device: nic.Nic) -> str:
 
 
 def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
-    """What is attached with other arguments stays as it is."""
+    """Raise TwinError if an interface is attached with other arguments."""
     has, asked = port.told, wanted
     differences = (
         ("MAC address", macs.text(has.mac), macs.text(asked.mac)),
@@ -411,12 +409,12 @@ def _on_off(value: bool) -> str:
     return "on" if value else "off"
 
 
-# Where it is kept.
+# The folders in bpffs.
 
 
 @dataclass(frozen=True)
 class _Port:
-    """A folder of bpffs: one interface."""
+    """The folder of one interface in bpffs."""
 
     folder: Path
     told: _Told
@@ -427,7 +425,7 @@ class _Port:
 
     @property
     def name(self) -> str:
-        """What it is called now, or was when it was attached."""
+        """Its present name, or the one that it had when it was attached."""
         return (nic.name_of(self.told.ifindex) if self.here else None) or self.told.interface
 
     @property
@@ -453,14 +451,14 @@ def _element(pin: Path, size: int) -> bytes:
 
 
 def _ports() -> Iterator[_Port]:
-    """All interfaces; one whose attach() was killed early is removed."""
+    """All interfaces; folders that an interrupted attach() has left are removed."""
     if not ROOT.is_dir():
         return
     for folder in sorted(ROOT.glob("*/*-*")):
         try:
             octets = _element(folder / "port", _PORT.size)
         except FileNotFoundError:
-            # Nothing was on the interface yet.
+            # The interface has no program yet.
             _remove(folder)
             continue
         yield _Port(folder, _Told.unpack(octets))
@@ -472,7 +470,7 @@ def _known(ifindex: int, netns: int) -> _Port | None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder with its pins; of a table if it was the last interface's."""
+    """Remove the folder of an interface, and that of its table if it was the last one."""
     for pin in folder.iterdir():
         pin.unlink()
     folder.rmdir()
@@ -489,7 +487,7 @@ def _remove_table(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(create: bool = False) -> Iterator[None]:
-    """One at a time; without ``create`` there may be nothing to lock, and nothing is there."""
+    """Hold the lock.  Without ``create`` the folder may be missing: there is no state then."""
     if create:
         _mount()
         ROOT.mkdir(mode=0o700, exist_ok=True)
@@ -504,7 +502,7 @@ def _locked(create: bool = False) -> Iterator[None]:
 
 
 def _mount() -> None:
-    """See that there is a bpffs, and that it stays."""
+    """Mount a bpffs if there is none; raises TwinError if it would not stay."""
     if _is_bpffs():
         return
     space = _netns_of_exec()
@@ -520,7 +518,7 @@ def _mount() -> None:
 
 
 def _netns_of_exec() -> str | None:
-    """The network namespace of the 'ip netns exec' that runs us, which mounts a /sys of it."""
+    """The namespace if 'ip netns exec' runs this process; it mounts a /sys of its own."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         mounted, _, filesystem = line.partition(" - ")
         kind, source, _ = filesystem.split(" ", 2)
@@ -537,23 +535,23 @@ def _is_bpffs() -> bool:
     return bool(magic == _BPF_FS_MAGIC)
 
 
-# Putting on.
+# Attaching.
 
 
 @contextlib.contextmanager
 def _opened(table: Path) -> Iterator[Table]:
-    """A table whose header is good."""
+    """Open a table whose header is good."""
     with Table.open(_resolved(table), verify=False) as opened:
         yield opened
 
 
 def _put_on(port: _Port, table: Table) -> None:
-    """Load the programs and put them where they are missing, or in place of older ones."""
+    """Load the programs and attach them, in place of older ones if there are any."""
     folder = port.folder
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with bpf.Object(_object()) as loaded:
         shared = {"tables": folder.parent, "port": folder, "counters": folder}
-        # The kernel takes its time to check one.
+        # The kernel needs much time to verify a program: load only those in use.
         loaded.leave_out("hostvlan_send" if port.told.sending == "xdp" else "hostvlan_xdp")
         counted = _outgrown_counters(port)
         for name, where in shared.items():
@@ -562,7 +560,7 @@ def _put_on(port: _Port, table: Table) -> None:
                     loaded.reuse(name, fd)
         _load(loaded)
         if older := _older_programs(folder.parent, table, but=folder):
-            # They go by the copy that is there, until the last of them is attached again.
+            # They use the present copy until the last of them is attached again.
             _log.warning("%s", older)
         else:
             mirror.copy(loaded.map("tables"), table, check=True)
@@ -574,7 +572,7 @@ def _put_on(port: _Port, table: Table) -> None:
         for name, where in shared.items():
             if not (where / name).exists():
                 bpf.pin(loaded.map(name), where / name)
-        # What it receives first: it can be answered only when it can send.
+        # "receive" before "send": a station that cannot send yet gets no answers.
         for verdict, point in told.places.items():
             if point is None:
                 _put_xdp(port, loaded.program("hostvlan_xdp"))
@@ -583,7 +581,7 @@ def _put_on(port: _Port, table: Table) -> None:
 
 
 def _outgrown_counters(port: _Port) -> bytes | None:
-    """Of programs that knew fewer reasons: what they have counted, for a new map."""
+    """The counters of older programs with fewer reasons, for a new map; None: not older."""
     pin = port.folder / "counters"
     if not pin.exists():
         return None
@@ -596,9 +594,9 @@ def _outgrown_counters(port: _Port) -> bytes | None:
 
 
 def _older_programs(folder: Path, table: Table, but: Path | None = None) -> str:
-    """That there are programs, not of this port, that cannot read a table; empty: there are none.
+    """A sentence about programs that cannot read a table's version; empty: there are none.
 
-    Those that know its version count more reasons than those that do not.
+    The interface in the folder ``but`` is left out.  Older programs have fewer counters.
     """
     if table.version == layout.VERSION:
         return ""
@@ -649,21 +647,21 @@ def _path_element(table: Path) -> bytes:
 
 
 def _refuse_hidden(table: Path) -> None:
-    """Raise TwinError if interfaces go by a table, but cannot be reached from here."""
+    """Raise TwinError if interfaces use a table, but their bpffs is not visible here."""
     space = _netns_of_exec()
     if space is None:
         return
     wanted = _path_element(_resolved(table))
     if any(bpf.lookup(fd, 0, _PATH_SIZE) == wanted for fd in bpf.maps_called(_PATH_MAP)):
         raise TwinError(
-            f"interfaces go by {table}, but 'ip netns exec {space}' hides {BPFFS}: use"
+            f"interfaces use {table}, but 'ip netns exec {space}' hides {BPFFS}: use"
             f" 'nsenter --net=/run/netns/{space}' instead; to attach one of them again brings"
             " over what has changed"
         )
 
 
 def _with_clsact(told: _Told) -> _Told:
-    """See that tc has its hooks; remember if that was our doing."""
+    """Make clsact if it is missing; the flags then say that detach() removes it."""
     flags = told.flags | (_CLSACT if bpf.clsact_create(told.ifindex) else 0)
     return _Told(told.mac, told.netns, told.ifindex, flags, told.interface)
 
@@ -697,14 +695,14 @@ def _put_tc(port: _Port, verdict: Verdict, point: int, program: int) -> None:
     bpf.pin(program, pin)
 
 
-# Taking off.
+# Detaching.
 
 
 def _take_off(port: _Port) -> None:
-    """Let everything pass again, and remove what is in bpffs."""
+    """Remove the programs from an interface, and its folder in bpffs."""
     told = port.told
     with contextlib.suppress(FileNotFoundError):
-        # What was found out while it was put on.
+        # The map has the flags that attach() has added.
         told = _Told.unpack(_element(port.folder / "port", _PORT.size))
     link = port.folder / "xdp"
     if link.exists():
@@ -727,7 +725,7 @@ def _take_off_tc(told: _Told) -> None:
 
 
 def _forget_gone() -> None:
-    """Remove what belonged to interfaces that are gone."""
+    """Remove the state of interfaces that no longer exist."""
     for port in list(_ports()):
         if _is_gone(port):
             _take_off(port)
@@ -738,13 +736,13 @@ def _is_gone(port: _Port) -> bool:
         return nic.name_of(port.told.ifindex) is None
     link = port.folder / "xdp"
     if not link.exists():
-        # Nothing of tc can be seen from here.
+        # tc's filters in another namespace are not visible.
         return False
     with bpf.closing(bpf.pinned(link)) as fd:
         return not bpf.link_ifindex_xdp(fd)
 
 
-# Looking.
+# Status.
 
 
 def _attachment(port: _Port) -> Attachment:
@@ -798,7 +796,7 @@ def _has_tc(port: _Port, verdict: Verdict, point: int) -> bool | None:
 
 def _counters(port: _Port) -> tuple[dict[str, int], dict[str, int]]:
     with bpf.closing(bpf.pinned(port.folder / "counters")) as fd:
-        # Older programs, until attach() is due, have counted fewer reasons.
+        # Older programs have fewer reasons, until the next attach().
         size = bpf.value_size(fd)
         octets = bpf.lookup(fd, 0, bpf.element_size(fd))
     assert octets is not None
@@ -813,7 +811,7 @@ def _counters(port: _Port) -> tuple[dict[str, int], dict[str, int]]:
 
 @contextlib.contextmanager
 def _translated(doing: str) -> Iterator[None]:
-    """Turn what the system says into what a user can do about it."""
+    """Turn errors of the system into TwinError with a message for users."""
     try:
         yield
     except PermissionError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet hostvlan agent``: its command line; ``host.agent`` is the agent."""
+"""``vmmnet hostvlan agent``: the command line of ``host.agent``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add ``agent`` to the sub-commands."""
     parser = subparsers.add_parser(
         "agent",
-        help="keep this host's table as a store in etcd says",
-        description="Mirror what this host's ports need of a table in etcd into the host's table,\n"
-        "for as long as it runs. Without etcd the last table stays in force.\n\n"
+        help="keep this host's table in step with a store in etcd",
+        description="Copy the part of a table in etcd that this host's ports need into the host's\n"
+        "table, and keep it in step. Without etcd the last table stays in force.\n\n"
         "  vmmnet hostvlan agent --store etcd://192.0.2.1:2379/vmmnet --metrics 127.0.0.1:9108",
     )
     parser.set_defaults(run=run, parser=parser)
@@ -55,7 +55,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         type=Path,
         default=STATUS,
-        help="where it says how it is, in JSON (default: %(default)s)",
+        help="its status in JSON (default: %(default)s)",
     )
     parser.add_argument(
         "--metrics",
@@ -66,7 +66,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_qmp(parser, "with --metrics, ")
 
 
-#: Packages of Debian by what the agent imports from them.
+#: Debian's packages, by the modules that the agent imports.
 _PACKAGES = {
     "prometheus_client": "python3-prometheus-client",
     "systemd": "python3-systemd",
@@ -74,7 +74,7 @@ _PACKAGES = {
 
 
 def _lacks(module: str) -> str:
-    """What to do about a package that is not there."""
+    """A sentence about a missing package."""
     package = _PACKAGES.get(module.partition(".")[0], module)
     return f"'agent' needs Python's package {module}: apt install {package}"
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Do table, ports and interfaces agree: ``vmmnet hostvlan check``.
+"""``vmmnet hostvlan check``: compare the table, the ports and the interfaces.
 
-A *fault* is something that keeps frames from passing which should, lets those
-pass which should not, or keeps the table from being what its ports go by.  A
-*note* is legal, and odd enough to be a slip.
+A *fault* is a state in which wanted frames are dropped, unwanted frames pass, or ports
+do not use the table.  A *note* is a state that is allowed but may be a mistake.
 """
 
 from __future__ import annotations
@@ -26,38 +25,38 @@ from . import output
 if TYPE_CHECKING:
     from ..bpf import twin
 
-# Of the keys in use, the share without a MAC that is worth a note.
+# A note is given if more than this part of the keys in use belongs to removed MACs.
 _DEAD = 0.25
-# How many of a kind are told one by one.
+# How many findings of a kind are listed.
 _EACH = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that was found, in a sentence."""
+    """A fault or a note, in a sentence."""
 
     kind: Literal["fault", "note"]
     text: str
 
 
 def fault(text: str) -> Finding:
-    """What is wrong."""
+    """Make a fault."""
     return Finding("fault", text)
 
 
 def note(text: str) -> Finding:
-    """What is odd."""
+    """Make a note."""
     return Finding("note", text)
 
 
 def file(path: Path) -> Iterator[Finding]:
-    """What is odd about a file that is whole."""
+    """Notes about a file that is not damaged."""
     try:
         with Table.open(path, verify=False) as table:
             keys, values = table.slots()
             mode = table.mode
     except TableError:
-        # Told of by FileStore.problems().
+        # FileStore.problems() reports damage.
         return
     used = len(keys) - keys.count(0)
     dead = sum(
@@ -75,7 +74,7 @@ def file(path: Path) -> Iterator[Finding]:
 
 
 def entries(found: Iterable[Entry]) -> Iterator[Finding]:
-    """What is odd about what a table says."""
+    """Notes about the entries of a table."""
     members: dict[int, list[int]] = defaultdict(list)
     owners: dict[address.Address, list[Entry]] = defaultdict(list)
     mixed = []
@@ -83,7 +82,7 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
     senders = []
     for entry in found:
         for number in entry.lnids:
-            # One is told by name, and of two no more need be known.
+            # A note names the only member of a network; of more, two MACs are enough to know.
             if len(members[number]) < 2:
                 members[number].append(entry.mac)
         for each in entry.addresses:
@@ -110,7 +109,7 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
 
 
 def _unheard(senders: list[Entry], lnids: dict[int, tuple[int, ...]]) -> Iterator[Finding]:
-    """What ports may send with, and nobody hears."""
+    """Notes about MACs as which ports may send although no other port hears them."""
     for entry in senders:
         for other in entry.also:
             if other not in lnids:
@@ -125,7 +124,7 @@ def _unheard(senders: list[Entry], lnids: dict[int, tuple[int, ...]]) -> Iterato
 
 
 def unheard(number: int, other: int) -> str:
-    """That nobody hears a port as another MAC, which is not in the table."""
+    """A sentence about a further MAC of a port that is not in the table."""
     return (
         f"{mac.text(other)}, as which the port of {mac.text(number)} may send, is not in the table,"
         f" so that nobody hears it: vmmnet hostvlan add {mac.text(other)} LNID"
@@ -133,7 +132,7 @@ def unheard(number: int, other: int) -> str:
 
 
 def _shared_addresses(owners: dict[address.Address, list[Entry]]) -> Iterator[Finding]:
-    """Tenants may use the same addresses; members of one network cannot."""
+    """Faults: an IP address of two members of one network.  Other tenants may use it."""
     for each, macs in owners.items():
         for at, one in enumerate(macs):
             for other in macs[at + 1 :]:
@@ -158,12 +157,12 @@ def _few(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def followers(problems: Iterable[str]) -> Iterator[Finding]:
-    """Hosts that do not go by a store as it is."""
+    """Faults: hosts that do not follow a store."""
     return _few(map(fault, problems))
 
 
 def ports(found: Sequence[Port], path: Path) -> Iterator[Finding]:
-    """Where ports of QEMUs and the table at a path disagree."""
+    """Faults of QEMUs' ports with regard to the table at a path."""
     try:
         table = Table.open(path, verify=False)
     except TableError:
@@ -186,7 +185,7 @@ def _port(port: Port, path: Path, table: Table | None) -> Iterator[Finding]:
     if port.error:
         yield fault(f"{port.name}: {port.error}")
     if os.path.realpath(port.table) != os.path.realpath(path):
-        yield fault(f"{port.name} goes by another table, {port.table}, not by {path}")
+        yield fault(f"{port.name} uses another table, {port.table}, not {path}")
         return
     if port.mac is None:
         yield fault(f"{port.name} has no MAC address: nothing passes; start QEMU with mac=")
@@ -199,7 +198,7 @@ def _port(port: Port, path: Path, table: Table | None) -> Iterator[Finding]:
             yield fault(f"{port.name} has no table in force: nothing passes")
     elif port.generation < table.generation:
         yield fault(
-            f"{port.name} goes by generation {port.generation} of the table,"
+            f"{port.name} uses generation {port.generation} of the table,"
             f" which has reached {table.generation}"
         )
 
@@ -219,7 +218,7 @@ def _in_table(name: str, number: int, table: Table) -> Iterator[Finding]:
 
 
 def attachments(path: Path) -> Iterator[Finding]:
-    """Where interfaces with the eBPF twin and the table at a path disagree."""
+    """Faults of interfaces with the eBPF twin with regard to the table at a path."""
     from ..bpf import twin
 
     try:
@@ -249,23 +248,23 @@ def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -
         missing = ", ".join(hook.place for hook in each.hooks if hook.present is False)
         yield fault(f"{each.interface}: the programs are missing at {missing}: {_mend(each)}")
     if os.path.realpath(each.table) != os.path.realpath(path):
-        yield fault(f"{each.interface} goes by another table, {each.table}, not by {path}")
+        yield fault(f"{each.interface} uses another table, {each.table}, not {path}")
         return
     yield from _in_table(each.interface, each.mac, table)
     if each.generation < table.generation:
         yield fault(
-            f"{each.interface} goes by generation {each.generation} of the table, which has"
+            f"{each.interface} uses generation {each.generation} of the table, which has"
             f" reached {table.generation}: {sync_command(path)}"
         )
     elif not synced:
-        # A change was interrupted before it had counted itself.
+        # A change in place was interrupted before it raised the generation.
         yield fault(
-            f"{each.interface} goes by other contents than the table's: {sync_command(path)}"
+            f"{each.interface} uses other contents than the table's: {sync_command(path)}"
         )
 
 
 def _mend(each: twin.Attachment) -> str:
-    """What to type: with other arguments than before it is refused."""
+    """The command that attaches an interface again, with the same arguments."""
     words = ["vmmnet hostvlan attach", each.interface, mac.text(each.mac)]
     if any((hook.verdict, hook.place) == ("send", "tc ingress") for hook in each.hooks):
         words.append("--sending tc")
@@ -278,13 +277,13 @@ def _mend(each: twin.Attachment) -> str:
 
 
 def bridges(found: Sequence[Port]) -> Iterator[Finding]:
-    """Which ports of bridges with HostVLAN have none; ``found`` are those of QEMUs."""
+    """Faults and notes: bridge ports without HostVLAN; ``found`` are the ports of QEMUs."""
     from ..bpf import twin
 
     try:
         guarded = {each.interface for each in twin.status() if each.here}
     except twin.TwinError:
-        # Told of by attachments().
+        # attachments() reports this.
         return
     guarded |= {port.interface for port in found if port.interface}
     links = nic.links()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet hostvlan convert``: a table of version 1 of the format becomes one of this version.
+"""``vmmnet hostvlan convert``: convert a table from version 1 of the format.
 
-Version 1 had no checks of keys, values and records: a key was the MAC address,
-a value had nothing between kind and number, and a record was its head, with 0
-in the highest octet, its LNIDs and its addresses.  All else is the same.
+Version 1 has no checksums in keys, values and records: a key is the MAC address, a
+value has only kind and number, and a record has its head, with 0 in the highest octet,
+its LNIDs and its addresses.  The rest is the same.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..table.table import Table, TableDamaged, TableOutdated
 from . import edit, options, output
 from .options import Parser, Refused
 
-_BRIEF = "make a table of an older version one of this version"
+_BRIEF = "convert a table of an older version"
 _TEXT = f"""\
-Make a table of version 1 of the format one of version {layout.VERSION}, with all that it says, in
-one change. QEMUs that know version 1 only keep the table that they have read,
-until they are started anew; those of this version take the new one at once. For
-interfaces with eBPF, 'detach' and 'attach' them again.
+Convert a table from version 1 of the format to version {layout.VERSION}, with all of its content,
+in one change. QEMUs that know only version 1 keep using the table that they have
+read, until they are started again; those of this version use the new one at once.
+For interfaces with eBPF, 'detach' and 'attach' them again.
 """
 _OLD = 1
 
@@ -61,7 +61,7 @@ class _OldTable(Table):
     _versions = (_OLD,)
 
     def entries(self) -> Iterator[Entry]:
-        """All that it says, once it is known to be whole; raises TableDamaged."""
+        """All entries, after a check of the keys; raises TableDamaged."""
         keys, values = self.slots()
         for slot, what in verify.misplaced(keys, self.geometry.buckets):
             raise TableDamaged(f"{self.path}: slot {slot}: {what}")

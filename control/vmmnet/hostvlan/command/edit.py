@@ -21,9 +21,9 @@ from ..table.table import TableError, TableMissing
 from . import check, options, output
 from .options import Parser, Refused, Status, UsageError
 
-# How many MACs that resemble an unknown one are named.
+# How many MACs similar to an unknown one are listed.
 _NEAR = 3
-# Of twelve digits, how many may differ in those.
+# In how many of their twelve digits similar MACs may differ.
 _SLIPS = 2
 
 
@@ -79,7 +79,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     )
     options.add_mac(remove)
     options.add_lnids(remove, "*")
-    # One that an older version has let in must be able to go.
+    # Also addresses that only older versions have accepted can be removed.
     options.add_address(remove, "an IP address that is not its own any more", known=True)
     options.add_offers(remove, "it may send {} no more")
     options.add_also(remove, "a MAC address with which its port may send no more")
@@ -115,7 +115,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """The format of a file."""
+    """The option for the format of a file."""
     parser.add_argument(
         "--format", choices=exchange.FORMATS, help="the format (default: by the file's name)"
     )
@@ -123,18 +123,18 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a command line says of a MAC, none twice; or what is to be there."""
+    """The content for a MAC from a command line, without duplicates."""
 
     lnids: frozenset[int]
     addresses: frozenset[address.Address]
-    #: Those that are given, and those that are denied.
+    #: The offers that are given, and those that are taken away.
     offers: int = 0
     no_offers: int = 0
     also: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, given: argparse.Namespace) -> Self:
-        """Raises UsageError."""
+        """Read the options; raises UsageError."""
         try:
             lnids = lnid.check(given.lnids) if given.lnids else ()
             address.check(*address.split(given.address))
@@ -152,7 +152,7 @@ class _Said:
 
     @classmethod
     def before(cls, entry: Entry) -> Self:
-        """What a table says."""
+        """The content of an entry."""
         return cls(
             frozenset(entry.lnids),
             frozenset(entry.addresses),
@@ -161,7 +161,7 @@ class _Said:
         )
 
     def entry(self, number: int) -> Entry:
-        """For a table; raises Refused."""
+        """Make an entry for a table; raises Refused."""
         try:
             families = address.split(self.addresses)
             return Entry.of(number, self.lnids, *families, self.offers, [*self.also])
@@ -205,7 +205,7 @@ def run_set(given: argparse.Namespace) -> int:
     def anew(number: int) -> Entry | None:
         return said.entry(number)
 
-    # Which addresses should stay is not known of what is damaged.
+    # The addresses of a damaged entry are unknown, so they cannot stay.
     whole = bool(said.addresses) or given.no_addresses
     return _edit(given, change, create=True, anew=anew if whole else None)
 
@@ -244,7 +244,7 @@ def run_remove(given: argparse.Namespace) -> int:
 
 
 def _refuse_to_take(said: _Said, before: Entry) -> None:
-    """Raise Refused if it has not what it is to lose."""
+    """Raise Refused if the entry does not have what is to be removed."""
     missing = offer.words(said.offers & ~before.offers)
     if missing:
         raise Refused(f"{mac.text(before.mac)} is no {missing[0]}")
@@ -282,7 +282,7 @@ def _edit(
 
 
 def describe(changed: Changed) -> str:
-    """What has become of a MAC, in a sentence."""
+    """A sentence about the change of a MAC."""
     spelled, before, after = mac.text(changed.mac), changed.before, changed.after
     if changed.damaged:
         now = f"in {_content(after)}" if after else "removed"
@@ -297,7 +297,7 @@ def describe(changed: Changed) -> str:
 
 
 def _unchecked(changed: Changed) -> str:
-    """That a MAC has lost its last IP address, and what that means; empty: it has not."""
+    """A sentence for a MAC that has lost its last IP address; empty: it has not."""
     before, after = changed.before, changed.after
     if before is None or after is None or not before.addresses or after.addresses:
         return ""
@@ -308,7 +308,7 @@ def _unchecked(changed: Changed) -> str:
 
 
 def _unheard(changed: Changed, place: Store) -> str:
-    """That a port may send from now on as a MAC that is not in the table; empty: it may not."""
+    """A sentence for a port with a new further MAC that is not in the table; else empty."""
     before, after = changed.before, changed.after
     if after is None:
         return ""
@@ -316,7 +316,7 @@ def _unheard(changed: Changed, place: Store) -> str:
     try:
         missing = [each for each in sorted(new) if place.get(each) is None]
     except (TableError, StoreError):
-        # The change is made; what else is damaged, 'check' tells.
+        # The change is made; 'check' reports other damage.
         return ""
     return check.unheard(after.mac, missing[0]) if missing else ""
 
@@ -329,7 +329,7 @@ def _content(entry: Entry) -> str:
 
 
 def tell_made(place: Store) -> None:
-    """Say that a table is new: the path may have been a slip."""
+    """Say that a table was made: the path may be a typing error."""
     if isinstance(place, FileStore) and place.created:
         output.say(f"made the table {place.name}: start QEMU with hostvlan,table={place.name}")
 
@@ -337,7 +337,7 @@ def tell_made(place: Store) -> None:
 def finish(
     place: Store, result: dict[str, object], text: str, as_json: bool, *, note: str = ""
 ) -> int:
-    """Bring a change to the interfaces with eBPF, and say what was done."""
+    """Copy a change to the interfaces with eBPF, and print what was done."""
     complaint = _sync(place)
     if as_json:
         output.print_json({**result, "error": complaint} if complaint else result)
@@ -351,24 +351,24 @@ def finish(
 
 
 def _sync(place: Store) -> str:
-    """Let interfaces of this host go by a table as it is now; returns why they do not."""
+    """Copy a table to this host's interfaces; returns a sentence if that fails."""
     if not isinstance(place, FileStore):
         return ""
     from ..bpf import twin
 
     try:
-        # The change has checked the file.
+        # The change has checked the file already.
         twin.sync(place.path, check=False)
     except twin.TwinError as error:
         return (
-            f"the table says so, but interfaces with eBPF may go by an older one: {error};"
+            f"the table says so, but interfaces with eBPF may use an older one: {error};"
             f" once that is mended, run '{sync_command(place.path)}'"
         )
     return ""
 
 
 def unknown(number: int, place: Store) -> str:
-    """That a MAC is not in the table, and which are that resemble it."""
+    """A sentence about a MAC that is not in the table, with similar ones that are."""
     text = f"{mac.text(number)} is not in the table {place.name}"
     near = place.near(number, _SLIPS)[:_NEAR] if isinstance(place, FileStore) else []
     return f"{text}; near it: {', '.join(map(mac.text, near))}" if near else text
@@ -378,7 +378,7 @@ def run_import(given: argparse.Namespace) -> int:
     """``import FILE``."""
     name = "standard input" if given.file == "-" else given.file
     try:
-        # All of it now: who types at the other end of a pipe holds no lock.
+        # Read all of it first: a slow writer of the pipe must not hold up the lock.
         text = sys.stdin.read() if given.file == "-" else Path(given.file).read_text("utf-8-sig")
     except OSError as error:
         raise Refused(f"{name}: {error.strerror}") from None
@@ -401,7 +401,7 @@ def run_import(given: argparse.Namespace) -> int:
 
 
 def _not_empty(entries: Iterator[Entry], name: str, given: argparse.Namespace) -> Iterator[Entry]:
-    """Raise Refused if a table were to be replaced by nothing, unless that is meant."""
+    """Raise Refused if --replace would empty the table and --allow-empty is not given."""
     first = next(entries, None)
     if first is None and given.replace and not given.allow_empty:
         raise Refused(

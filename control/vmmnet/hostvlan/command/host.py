@@ -137,10 +137,10 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "sync",
         run_sync,
-        "let interfaces with eBPF go by the table as it is",
+        "copy the table to the interfaces with eBPF",
         "Bring to the interfaces with HostVLAN in eBPF what has changed in the table. All\n"
         "commands that change it do so by themselves: this one is for a table that was\n"
-        "changed by other means, or when a command says that interfaces go by an older one.",
+        "changed by other means, or when a command says that interfaces use an older one.",
     )
     options.add_table(sync)
 
@@ -193,7 +193,7 @@ def run_check(given: argparse.Namespace) -> int:
 
 
 def _host(given: argparse.Namespace) -> list[check.Finding]:
-    """What this host's ports and interfaces have to say about its table."""
+    """The findings about this host's table, ports and interfaces."""
     path = options.table_path(given)
     with ports.Monitors(given.qmp) as monitors:
         answering, silent = monitors.ports()

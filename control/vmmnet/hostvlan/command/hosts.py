@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet hostvlan hosts``: which hosts go by a table in etcd, and how far they are."""
+"""``vmmnet hostvlan hosts``: the hosts that use a table in etcd, and their state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "hosts",
         run,
-        "show the hosts that go by a table in etcd, and how far they are",
+        "show the hosts that use a table in etcd, and their state",
         "Show each host that has had an agent: whether it follows the table in etcd, since\n"
         "when, when it was heard of last, up to which revision of etcd its own table has all\n"
         "changes, and what it cannot do.\n\n"
@@ -65,7 +65,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
-    """A host, for programs."""
+    """A host as JSON."""
     unheard = store.unheard(host)
     report = host.report
     state = "follows"
@@ -77,7 +77,7 @@ def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
         "host": host.name,
         "state": state,
         "since": report.since if report else None,
-        # By the host's own clock, of one that is gone.
+        # For a host that is gone: the time of its last report, by its own clock.
         "said": report.at if report else None,
         "unheard": unheard,
         "revision": report.revision if report else None,
@@ -88,7 +88,7 @@ def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
 
 
 def _row(told: dict[str, Any], revision: int) -> tuple[str, ...]:
-    """A host, for people."""
+    """A host as a row of the list."""
     unheard = told["unheard"]
     heard = f"{unheard} s ago" if unheard is not None else _time(told["said"])
     held = _number(told["revision"])
@@ -107,5 +107,5 @@ def _time(seconds: int | None) -> str:
     try:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if seconds else "-"
     except (OverflowError, ValueError, OSError):
-        # A host's clock can say anything.
+        # A host's clock can be wrong by any amount.
         return "-"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet hostvlan``: its sub-commands, and how they end."""
+"""``vmmnet hostvlan``: its sub-commands and their exit statuses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..table.table import TableError, TableMissing, TableUnsettled
 from . import agent, convert, edit, host, hosts, move, roles, show
 from .options import Parser, Refused, Status, carry_out, refuse
 
-_BRIEF = "keep tenants apart: who may speak to whom"
+_BRIEF = "keep tenants apart: which VMs hear each other"
 _TEXT = f"""\
-Keep the tenants of a host apart. A table says of each MAC address in which
-logical networks it is; a logical network has a number, its LNID. VMs hear
-only those with whom they share one. '{WORD}' is for routers and the
-like, who serve all tenants.
+Keep the tenants of a host apart. A table has the logical networks of each MAC
+address; a logical network has a number, its LNID. VMs hear only VMs that are in
+one of their own networks. '{WORD}' is for routers and other ports that serve
+all tenants.
 
   vmmnet hostvlan add 52:54:00:00:00:01 7         two VMs of tenant 7
   vmmnet hostvlan add 52:54:00:00:00:02 7
@@ -34,12 +34,12 @@ exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; nothing is changed
              {Status.USAGE:d}  the command line is wrong
              {Status.FAULTS:d}  'check' has found a fault
-             {Status.BEHIND:d}  the table is changed, but not everybody goes by it; what is
-                said tells who, and what to do
-             {Status.UNWRITTEN:d}  the answer could not be written (a full disk); what was to be
-                changed is changed
+             {Status.BEHIND:d}  the table is changed, but some ports or hosts do not use
+                it yet; the message names them and says what to do
+             {Status.UNWRITTEN:d}  the answer could not be written (a full disk); a change is
+                made
              {Status.INTERRUPTED:d}  interrupted
-environment: {VARIABLE}, the table; VMMNET_QMP, where QMP sockets are
+environment: {VARIABLE}, the table; VMMNET_QMP, patterns of QMP sockets
 """
 
 

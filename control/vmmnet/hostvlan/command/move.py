@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet hostvlan move``: its command line; ``etcd.move`` is what it does."""
+"""``vmmnet hostvlan move``: the command line of ``etcd.move``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "move",
         run,
-        "let two hosts know that a VM moves from one to the other",
-        "Have the destination's agent mirror what a VM needs, then let the source's forget it.\n"
-        "No other host is concerned. Where the VM still runs, it stays in the table.\n\n"
+        "prepare two hosts for a VM that migrates from one to the other",
+        "Have the destination's agent mirror what a VM needs, then have the source's drop it.\n"
+        "No other host is concerned. A host on which the VM still runs keeps it in its table.\n\n"
         "  vmmnet hostvlan move 52:54:00:12:34:56 --from a --to b --store etcd://… \\\n"
         "      --run 'virsh migrate --live web1 qemu+ssh://b/system'",
     )
@@ -104,7 +104,10 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _finish(move: Move, given: argparse.Namespace) -> str | None:
-    """Let the source forget the VM, which can be at the destination by now; returns what failed."""
+    """Remove the source's assignment; returns a sentence if that fails.
+
+    The VM can run at the destination by now, so the move is not undone.
+    """
     try:
         move.finish()
     except StoreError as error:
@@ -116,7 +119,7 @@ def _finish(move: Move, given: argparse.Namespace) -> str | None:
 
 
 def _carry_out(move: Move, command: str) -> None:
-    """Run what moves the VM."""
+    """Run the command that moves the VM."""
     try:
         words = shlex.split(command)
         status = subprocess.run(words).returncode if words else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What sub-commands share: their parser, options, the store they work on, their exit status."""
+"""Parts that sub-commands share: the parser, options, the store, exit statuses."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Status(enum.IntEnum):
-    """How a command ends."""
+    """The exit status of a command."""
 
     DONE = 0
-    #: It cannot be done: what is asked for is not there, or the system says no.
+    #: It cannot be done: something does not exist, or the system refuses.
     REFUSED = 1
-    #: The command line is wrong; nothing was looked at.
+    #: The command line is wrong; nothing was done.
     USAGE = 2
     #: ``check`` has found a fault.
     FAULTS = 3
-    #: The table is changed, but somebody goes by the old one still.
+    #: The table is changed, but some port or host still uses the old one.
     BEHIND = 4
-    #: The answer could not be written; what was to be changed is.
+    #: The answer could not be written; a change is made.
     UNWRITTEN = 5
     INTERRUPTED = 130
 
 
 class Refused(Exception):
-    """What was asked for cannot be done; the message names the value and says what can."""
+    """A command cannot be carried out; the message says why and what to do."""
 
 
 class UsageError(Exception):
-    """The words of the command line do not go together."""
+    """Arguments of the command line do not go together."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are a sentence, without the list of all options."""
+    """A parser whose error messages are one sentence, without the list of all options."""
 
-    #: What to do about a word that the command does not take; empty: it is not known.
+    #: Returns a hint about a word that the command does not take, or nothing.
     hint: Callable[[str], str] = staticmethod(lambda _: "")
     #: Whether it was given a word that is not one of several choices.
     is_lost = False
@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **kwargs)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Say of a word that is none of several which is nearest, or all."""
+        """For a word that is not one of the choices, name the nearest one, or all."""
         if action.choices is None or value in action.choices:
             return
         self.is_lost = True
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"there is no '{value}': {hint}")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and name the sub-command that has a word too many."""
+        """Parse; an error about a word too many names the sub-command."""
         given, left = self.parse_known_args(args, namespace)
         if left:
             of: Parser = getattr(given, "parser", self)
@@ -93,7 +93,7 @@ class Parser(argparse.ArgumentParser):
 def carry_out(given: argparse.Namespace) -> int:
     """Run the sub-command of a parsed command line; returns its exit status.
 
-    What it refuses to do (Refused, and a room's own errors) is left to the room.
+    The caller handles Refused and the errors of its room.
     """
     try:
         status: int = given.run(given)
@@ -107,7 +107,7 @@ def carry_out(given: argparse.Namespace) -> int:
 
 
 def refuse(given: argparse.Namespace, room: str, text: str, status: Status = Status.REFUSED) -> int:
-    """Tell people, or programs, why nothing is done; returns the exit status."""
+    """Print, as text or JSON, why nothing is done; returns the exit status."""
     if getattr(given, "json", False):
         output.print_json({"error": text})
     else:
@@ -116,7 +116,7 @@ def refuse(given: argparse.Namespace, room: str, text: str, status: Status = Sta
 
 
 def typed(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """Let the parser of the command line print what a parser of values says."""
+    """Make a type for argparse from a function that raises ValueError."""
 
     def convert(text: str) -> T:
         try:
@@ -130,7 +130,7 @@ def typed(parse: Callable[[str], T]) -> Callable[[str], T]:
 def command(
     subparsers: argparse._SubParsersAction[Parser], name: str, run: Run, brief: str, text: str
 ) -> Parser:
-    """A sub-command: ``brief`` is for the list of all, ``text`` for its own help."""
+    """Add a sub-command: ``brief`` is for the list of commands, ``text`` for its help."""
     parser = subparsers.add_parser(name, help=brief, description=text)
     parser.set_defaults(run=run, parser=parser)
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
@@ -138,14 +138,14 @@ def command(
 
 
 def add_mac(parser: argparse.ArgumentParser) -> None:
-    """The MAC address that a command is about."""
+    """Add the argument MAC."""
     parser.add_argument(
         "mac", metavar="MAC", type=typed(mac.parse), help="MAC address, like 52:54:00:12:34:56"
     )
 
 
 def add_lnids(parser: argparse.ArgumentParser, nargs: str) -> None:
-    """LNIDs."""
+    """Add the argument LNID."""
     parser.add_argument(
         "lnids",
         metavar="LNID",
@@ -156,7 +156,7 @@ def add_lnids(parser: argparse.ArgumentParser, nargs: str) -> None:
 
 
 def add_address(parser: argparse._ActionsContainer, text: str, *, known: bool = False) -> None:
-    """IP addresses; ``known``: some that the table has."""
+    """Add --address; with ``known`` it also takes addresses that only older versions accept."""
     parser.add_argument(
         "--address",
         metavar="ADDRESS",
@@ -168,7 +168,7 @@ def add_address(parser: argparse._ActionsContainer, text: str, *, known: bool = 
 
 
 def add_offers(parser: argparse.ArgumentParser, text: str, *, no: bool = False) -> None:
-    """What a member may offer; with ``no`` an option of each says that it may not."""
+    """Add an option for each offer; with ``no``, also one that takes it away."""
     for word in offer.WORDS:
         group = parser.add_mutually_exclusive_group()
         name = word.replace("-", "_")
@@ -185,7 +185,7 @@ def add_offers(parser: argparse.ArgumentParser, text: str, *, no: bool = False) 
 
 
 def add_also(parser: argparse._ActionsContainer, text: str) -> None:
-    """MAC addresses beside a port's own."""
+    """Add --also."""
     parser.add_argument(
         "--also",
         metavar="MAC",
@@ -197,7 +197,7 @@ def add_also(parser: argparse._ActionsContainer, text: str) -> None:
 
 
 def add_qmp(parser: argparse.ArgumentParser, when: str = "") -> None:
-    """Where QEMUs are asked of their ports."""
+    """Add --qmp."""
     parser.add_argument(
         "--qmp",
         metavar="PATH",
@@ -208,7 +208,7 @@ def add_qmp(parser: argparse.ArgumentParser, when: str = "") -> None:
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
-    """A host's table."""
+    """Add --table."""
     parser.add_argument(
         "--table",
         metavar="FILE",
@@ -219,7 +219,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def add_store_options(parser: argparse.ArgumentParser) -> None:
-    """Add --store and what a store on other machines needs."""
+    """Add --store and the options for access to etcd."""
     group = parser.add_argument_group(
         "a table in etcd, for many hosts",
         "Files with passwords and certificates are read again when etcd refuses them.",
@@ -240,13 +240,13 @@ def add_store_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_stores(parser: argparse.ArgumentParser) -> None:
-    """A host's table, or etcd's."""
+    """Add --table and --store."""
     add_table(parser)
     add_store_options(parser)
 
 
 def table_path(options: argparse.Namespace) -> Path:
-    """The host's table that is meant."""
+    """The path of the host's table."""
     path: Path = options.table or filestore.default_path()
     return path
 
@@ -262,7 +262,7 @@ def store_config(options: argparse.Namespace) -> Config:
 
 
 def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
-    """The store that is meant; with ``create`` a file is made when it is missing."""
+    """The store that the options name; with ``create``, a missing file is made."""
     if options.store:
         if options.table:
             raise UsageError("--table and --store are two places: give one of them")
@@ -273,6 +273,6 @@ def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
 
 
 def say_waiting(process: int) -> None:
-    """Say for whom a command waits (0: unknown)."""
+    """Say for which process a command waits (0: unknown)."""
     by = f" (process {process})" if process else ""
     output.say(f"waiting: the table is being changed by somebody else{by} …")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What commands say: text for people, JSON for programs, progress on a terminal."""
+"""The output of commands: text for people, JSON for programs, progress on a terminal."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from typing import Any, TextIO, cast
 from ..table import exchange, lnid, mac, offer
 from ..table.entry import Entry
 
-# Seconds between two lines of a progress.
+# Seconds between two updates of a progress line.
 _INTERVAL = 0.1
 
 
 def lnids(numbers: Iterable[int]) -> str:
-    """LNIDs for people: ``global, 3``."""
+    """LNIDs as text: ``global, 3``."""
     return ", ".join(map(lnid.text, numbers))
 
 
 def named_lnids(numbers: Sequence[int]) -> str:
-    """The same with the word before them."""
+    """LNIDs as text: ``LNIDs 1, 3``."""
     if list(numbers) == [lnid.GLOBAL]:
         return "the global LNID"
     return f"{'LNID' if len(numbers) == 1 else 'LNIDs'} {lnids(numbers)}"
 
 
 def macs(count: int) -> str:
-    """So many MAC addresses, in words."""
+    """A number of MAC addresses as text."""
     return f"{count:,} MAC address{'' if count == 1 else 'es'}"
 
 
 def more(entry: Entry) -> str:
-    """What most have not, for people: ``router, also as 00:00:5e:00:01:0a``."""
+    """Offers and further MACs as text: ``router, also as 00:00:5e:00:01:0a``."""
     also = [f"also as {mac.text(each)}" for each in entry.also]
     return ", ".join([*offer.words(entry.offers), *also])
 
 
 def entry_or_null(entry: Entry | None) -> dict[str, Any] | None:
-    """The same of what may be missing."""
+    """An entry as JSON; null for None."""
     return exchange.entry_json(entry) if entry else None
 
 
 def print_json(value: object) -> None:
-    """Print one value, for programs."""
+    """Print one value as JSON."""
     print(json.dumps(value, ensure_ascii=False))
 
 
 def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines of a table of text, as wide as it takes."""
+    """Lines of a text table; each column is as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -61,21 +61,21 @@ def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def say(text: str) -> None:
-    """Tell people something that is not the result of a command; or nobody, on a full disk."""
+    """Print a message to the standard error, and ignore a full disk."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
 
 
 class Unwritten(Exception):
-    """The standard output takes no more; the message says why."""
+    """The standard output cannot be written; the message says why."""
 
 
 class ReaderGone(Unwritten):
-    """Who has read the standard output has left."""
+    """The reader of the standard output has closed the pipe."""
 
 
 class _Checked:
-    """A stream whose failures nobody takes for those of a table or a socket."""
+    """A stream that raises Unwritten, so that its errors differ from those of other files."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -106,9 +106,9 @@ def _failures() -> Iterator[None]:
 
 @contextlib.contextmanager
 def checked() -> Iterator[None]:
-    """Let what cannot be printed raise Unwritten, at the end at the latest."""
+    """Make errors of the standard output raise Unwritten, at the end at the latest."""
     with contextlib.ExitStack() as opened:
-        # Python has none where the shell has closed it.
+        # It is None if the shell has closed it.
         stream = sys.stdout or opened.enter_context(Path(os.devnull).open("w"))
         try:
             with contextlib.redirect_stdout(cast(TextIO, _Checked(stream))):
@@ -117,27 +117,27 @@ def checked() -> Iterator[None]:
                 finally:
                     sys.stdout.flush()
         except Unwritten:
-            # Python writes the rest of its buffer once more when it ends.
+            # At its end, Python tries again to write the rest of its buffer.
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             raise
 
 
 class Progress:
-    """A line on the terminal that says how far long work has come; silent elsewhere.
+    """A progress line on the terminal; without a terminal, nothing.
 
-    Called as ``store.Progress`` is.
+    It is called like ``store.Progress``.
     """
 
     def __init__(self, what: str, total: int = 0) -> None:
-        """``total`` stands in where the caller does not know it."""
+        """``total`` is used if the caller does not know the total."""
         self._what, self._total = what, total
         self._shown = False
         self._next = time.monotonic() + _INTERVAL
         self._terminal = sys.stderr.isatty()
 
     def __call__(self, done: int, total: int) -> None:
-        """So many are done."""
+        """Show how many are done."""
         if not self._terminal or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _INTERVAL
@@ -155,7 +155,7 @@ class Progress:
             self._shown = False
 
     def over(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Pass on what is there and count it."""
+        """Yield entries and count them."""
         for done, entry in enumerate(entries, 1):
             if not done & 0xFFF:
                 self(done, 0)

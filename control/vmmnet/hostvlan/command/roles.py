@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet hostvlan roles``: its command line; ``etcd.roles`` is what it does."""
+"""``vmmnet hostvlan roles``: the command line of ``etcd.roles``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PASSWORD_OCTETS = 24
 
 
 def password_in(path: Path) -> str:
-    """The password in a file, which is made with a new one if it is missing."""
+    """Read the password from a file; a missing file is made, with a new password."""
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
@@ -35,7 +35,7 @@ def password_in(path: Path) -> str:
         with os.fdopen(file, "w") as stream:
             stream.write(password + "\n")
     except OSError as error:
-        # An empty one would be taken for a password.
+        # An empty file would be read as an empty password.
         path.unlink(missing_ok=True)
         raise Refused(f"--password-file {path}: {error.strerror}: nobody is made") from error
     return password

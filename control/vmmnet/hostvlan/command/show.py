@@ -64,7 +64,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _list_hint(word: str) -> str:
-    """What somebody may have meant who gives 'list' a word."""
+    """A hint for a user who gives 'list' an argument."""
     try:
         return f"'--lnid {lnid.text(lnid.parse(word))}' lists the members of a network"
     except ValueError:
@@ -96,7 +96,7 @@ _PAGE = 10_000
 
 
 def _lines(entries: Iterable[Entry]) -> Iterator[str]:
-    """A table of text; of a long list a page is as wide as it takes, so that it begins at once."""
+    """Lines of a text table; each page has its own widths, so that output starts at once."""
     rows: list[tuple[str, ...]] = []
     for entry in entries:
         addresses = ", ".join(map(str, entry.addresses))
@@ -110,7 +110,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def _page(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    # Most have no more, and a column of nothing says nothing.
+    # Leave out a column that is empty.
     heads = ("MAC", "LNIDs", "addresses", "more" if any(row[-1] for row in rows) else "")
     yield from output.columns([heads, *rows])
 
@@ -143,7 +143,7 @@ def run_show(given: argparse.Namespace) -> int:
 
 
 def _others(entry: Entry, place: Store) -> dict[int, int]:
-    """How many others are in each of its LNIDs, and global ones, to whom it may speak anyway."""
+    """How many others are in each of its LNIDs, and how many are global."""
     if lnid.GLOBAL in entry.lnids:
         return {lnid.GLOBAL: sum(1 for _ in place.entries()) - 1}
     return {
@@ -179,7 +179,7 @@ def run_export(given: argparse.Namespace) -> int:
 
 
 def _write(path: Path, entries: Iterable[Entry], form: exchange.Format) -> int:
-    """Write a file as a whole, or leave the one that is there; returns how many entries."""
+    """Write a file; after an error, the old one stays.  Returns the number of entries."""
     count = 0
 
     def counted() -> Iterator[Entry]:
@@ -190,7 +190,7 @@ def _write(path: Path, entries: Iterable[Entry], form: exchange.Format) -> int:
 
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        # An existing file is somebody else's.
+        # "x": an existing file belongs to another program.
         with part.open("x") as stream, contextlib.ExitStack() as made:
             made.callback(part.unlink, missing_ok=True)
             exchange.write(counted(), form, stream)

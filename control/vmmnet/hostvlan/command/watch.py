@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The counters of this host's ports, live: ``vmmnet hostvlan watch``."""
+"""``vmmnet hostvlan watch``: the counters of this host's ports, live."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..host.ports import Port, PortsError
 from ..table import mac
 from . import output
 
-# Clears what is below as well: the list may have become shorter.
+# Cursor to the top, and clear the screen: the list may have become shorter.
 _HOME = "\033[H\033[J"
 
 Counts = Mapping[str, Mapping[str, int]]
@@ -48,7 +48,7 @@ def run(patterns: Sequence[str] | None, interval: float, count: int, as_json: bo
 
 
 def sample(found: Sequence[Port], faults: Sequence[str]) -> dict[str, Any]:
-    """One look, for programs: a line of JSON."""
+    """One sample as JSON."""
     return {
         "time": time.time(),
         "ports": [port.as_json() for port in found],
@@ -57,7 +57,7 @@ def sample(found: Sequence[Port], faults: Sequence[str]) -> dict[str, Any]:
 
 
 def describe(found: Sequence[Port], before: Counters, seconds: float) -> Iterator[str]:
-    """One look, for people; with rates if it is not the first."""
+    """One sample as text; with rates if there was one before."""
     if not found:
         yield (
             "no port: no QEMU with -netdev hostvlan answers, see --qmp,"
@@ -86,13 +86,13 @@ def _frames(port: Port, last: Counts | None, way: str, reason: str, seconds: flo
     number = port.counters[way].get(reason, 0)
     if last is None:
         return f"{number:,}"
-    # A QEMU that was started anew counts from zero.
+    # A QEMU that was started again counts from zero.
     grown = max(0, number - last.get(way, {}).get(reason, 0))
     return f"{number:,} (+{grown / seconds:,.0f}/s)"
 
 
 def _dropped(port: Port, last: Counts | None, seconds: float) -> str:
-    """What did not pass, by reason; most ports have none or one."""
+    """Dropped frames by reason; most ports have none or one."""
     drops = [
         f"{way} {reason} {_frames(port, last, way, reason, seconds)}"
         for way in ports.DIRECTIONS

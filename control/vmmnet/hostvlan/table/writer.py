@@ -213,7 +213,7 @@ class Change:
         if not self._published:
             return TableError(f"{self.path}: {reason}: nothing is changed")
         return TableUnsettled(
-            f"{self.path}: {reason}: the table is changed, but who goes by it may not know, and a"
+            f"{self.path}: {reason}: the table is changed, but readers may not know that, and a"
             " power failure may undo it: any further change mends that"
         )
 

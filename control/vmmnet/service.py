@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a service is: what systemd is told of it."""
+"""The state of a service, for systemd."""
 
 from __future__ import annotations
 

@@ -431,7 +431,7 @@ def test_errors(host: Bed) -> None:
     with host.space.entered():
         for arguments, complaint in (
             (("nosuch0", a.mac, host.table), "there is no interface 'nosuch0'"),
-            ((name, None, host.table), f"{name} is no macvtap.*give it"),
+            ((name, None, host.table), f"{name} is not a macvtap.*give it"),
             ((name, 0x010203040506, host.table), "multicast"),
             ((name, a.mac, no_table), f"{no_table}: there is no table"),
             (("lo", a.mac, host.table), "lo is the loopback of this host"),

@@ -707,7 +707,7 @@ def test_a_move_that_cannot_be_leaves_all_as_it_was(
     one, two = two_hosts
     done = move(world, "--timeout", "0.5")
     assert done.returncode == 1
-    assert "two has not said in 0.5 s that it is ready" in done.stderr
+    assert "two has not reported in 0.5 s that it is ready" in done.stderr
     assert "is its agent running" in done.stderr
     two.start()
     two.until()
@@ -734,7 +734,7 @@ def test_a_move_that_etcd_does_not_see_to_its_end(
     try:
         done = move(world, "--run", kill)
         assert done.returncode == 4, done
-        assert "one may not be told to forget 52:54:00:00:00:01: repeat" in done.stderr
+        assert "one may still be ready for 52:54:00:00:00:01: repeat" in done.stderr
         assert "told" not in done.stdout
         one.until_state("store lost")
         world.etcd.start()
@@ -998,7 +998,7 @@ def test_check_names_hosts_that_do_not_follow(restorable: World) -> None:
     agent.until(A=[7])
     wait.until(lambda: agent.status()["unacknowledged"] == [A], "the agent says so itself")
     (text,) = faults()
-    assert text.startswith(f"h1 is told to be ready for {A} and has not said that it is")
+    assert text.startswith(f"h1 has to be ready for {A} and has not reported that it is")
 
 
 # How far hosts are, as they say
@@ -1176,7 +1176,7 @@ def test_an_agent_whose_role_is_mended_says_what_it_could_not(restorable: World)
             forbid_speaking(restorable, "h2")
             if assigned:
                 done = operator.run(*move, "--timeout", "0.5", check=False)
-                assert "h2 has not said in 0.5 s" in done.stderr
+                assert "h2 has not reported in 0.5 s" in done.stderr
                 store.client.put(store.keys.assigned("h2", macs.parse(A)), b"")
             else:
                 store.client.delete(store.keys.assigned("h2", macs.parse(A)))

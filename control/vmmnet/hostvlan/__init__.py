@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""HostVLAN's control plane: who may speak to whom, in one table a host."""
+"""HostVLAN's control plane: each host has a table of MAC addresses and their networks."""

@@ -81,7 +81,7 @@ def test_addresses_come_and_go(hostvlan: Command) -> None:
     assert json.loads(hostvlan("show", A, "--json").out)["addresses"] == ["192.0.2.9"]
     answer = hostvlan("remove", A, "--address", "192.0.2.1")
     assert answer.status == 1
-    assert "has not the address 192.0.2.1; it has 192.0.2.9" in answer.err
+    assert "does not have the address 192.0.2.1; it has 192.0.2.9" in answer.err
 
 
 #: What is typed, the exit status, and what is said.
@@ -89,13 +89,13 @@ MISTAKES = [
     (f"add {A[:-3]} 7", 2, f"'{A[:-3]}' has 5 octets, not 6; a MAC address is six octets"),
     (f"add {A}:aa 7", 2, "has 7 octets, not 6"),
     ("add 52:54:00:00:00:0g 7", 2, "'g' is not a hexadecimal digit (0-9, a-f)"),
-    ("add 52:54:0:0:0:1 7", 2, "the octet '0' has not two digits: write 00"),
+    ("add 52:54:0:0:0:1 7", 2, "the octet '0' does not have two digits: write 00"),
     ("add 52:54:00-00:00:01 7", 2, "mixes separators"),
     ("add 525400000 7", 2, "has 9 digits, not 12"),
     ("add 01:00:5e:00:00:01 7", 2, "is a multicast address (its first octet is odd)"),
     ("add 33:33:00:00:00:01 7", 2, "is it 32:33:00:00:00:01?"),
     ("add ff:ff:ff:ff:ff:ff 7", 2, "is the broadcast address; a port has a unicast one"),
-    ("add 00:00:00:00:00:00 7", 2, "is no address at all"),
+    ("add 00:00:00:00:00:00 7", 2, "is not an address"),
     (f"add {A}", 2, "required: LNID"),
     (f"add {A} 4294967296", 2, "'4294967296' is out of range: LNIDs are 1 to 4294967295"),
     (f"add {A} -5", 2, "'-5' is not an LNID: a number from 1 to 4294967295, or 'global'"),
@@ -322,7 +322,7 @@ def test_a_damaged_table_of_version_1(
     if said == "":
         # The first slot there is.
         at = next(n for n in range(4096, 8192, 16) if any(old[n : n + 8])) + 12
-        said = "none of a table"
+        said = "is not valid"
     old[at : at + len(octets)] = octets
     table.write_bytes(old)
     answer = hostvlan("convert")
@@ -460,7 +460,7 @@ BAD_FILES = [
     ("x.csv", f"{A},1,2,3\n", ["x.csv:1: there are 4 columns, not 3", "separated by blanks"]),
     ("x.csv", f"mac,lnid\n{A},1\n", ["x.csv:1: there is no column 'lnid': the columns are"]),
     ("x.csv", f"mac,addresses\n{A},\n", ["x.csv:1: the column 'lnids' is missing"]),
-    ("x.csv", f"{A},\n", ["x.csv:1: a MAC address needs an LNID at least"]),
+    ("x.csv", f"{A},\n", ["x.csv:1: a MAC address needs at least one LNID"]),
     ("x.csv", "".join(f"{n}\n" for n in range(30)), ["x.csv:10: "]),
     ("x.json", "{}", ["x.json:1: it is not a list"]),
     ("x.json", f'[\n{{"mac": "{A}", "lnids": [0]}}]', ["x.json:2: '0' is not a tenant's LNID"]),
@@ -468,7 +468,7 @@ BAD_FILES = [
     ("x.json", f'[{{"mac": "{A}", "lnids": [1.5]}}]', ["'1.5' is not an LNID"]),
     ("x.json", f'[{{"mac": "{A}", "vlan": [1]}}]', ["there is no member 'vlan'"]),
     ("x.json", f'[{{"mac": "{A}", "lnids": [1]}},\n', ["x.json:2: it is not JSON"]),
-    ("x.json", f'[{{"mac": "{A}", "lnids": [1]}}\n5]', ["x.json:2: after an element"]),
+    ("x.json", f'[{{"mac": "{A}", "lnids": [1]}}\n5]', ["x.json:2: ',' or ']' must follow an element"]),
     ("x.json", f'[{{"mac": "{A}", "lnids": [1]}}]\n5', ["x.json:2: the file goes on"]),
     (
         "x.json",
@@ -628,7 +628,7 @@ def test_check_of_entries(hostvlan: Command, table: Path) -> None:
     answer = hostvlan("check")
     assert answer.status == 3
     assert f"fault: 192.0.2.1 is an address of {A} and of {B}, and both are in LNID 1" in answer.out
-    assert f"note: {A} has the global LNID, so that its others (1) make no difference" in answer.out
+    assert f"note: {A} has the global LNID, so that its other LNIDs (1) make no difference" in answer.out
     assert f"note: LNID 3 has one member only, {C}" in answer.out
     table.chmod(0o666)
     assert "others than its owner may write to it (mode 0666)" in hostvlan("check").out
@@ -639,7 +639,7 @@ def test_check_tells_of_an_interrupted_change(hostvlan: Command, table: Path) ->
     hostvlan("add", B, "1")
     os.link(table, f"{table}.old-{table.stat().st_ino}")
     answer = hostvlan("check")
-    assert answer.status == 3 and "is left of a change that was interrupted" in answer.out
+    assert answer.status == 3 and "was left by a change that was interrupted" in answer.out
     hostvlan("add", C, "1")
     assert hostvlan("check").status == 0
 

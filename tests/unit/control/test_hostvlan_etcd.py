@@ -625,7 +625,7 @@ def test_hosts_that_do_not_follow_are_found() -> None:
     text = list(etcdhosts.sentences(KEYS, found))
     assert len(text) == 4
     assert "etcdctl del --prefix /t/status/two/" in text[1]
-    assert "one is told to be ready for 52:54:00:00:00:02" in text[2]
+    assert "one has to be ready for 52:54:00:00:00:02" in text[2]
 
 
 REPORT = Report(1_700_000_000, 1_700_000_100, 5, 4, 2, ("eBPF: no",))

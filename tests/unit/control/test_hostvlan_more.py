@@ -108,7 +108,7 @@ def test_a_file_has_all_of_it(hostvlan: Command, table: Path) -> None:
     wrong = table.with_name("wrong.csv")
     wrong.write_text(f"mac,lnids,offers,also\n{A},7,gateway,\n{B},7,,{B}\n")
     said = hostvlan("import", str(wrong)).err
-    assert "wrong.csv:2: 'gateway' is nothing that a member may be: router or dhcp-server" in said
+    assert "wrong.csv:2: 'gateway' is not an offer: it is router or dhcp-server" in said
     assert f"wrong.csv:3: {B} is the port's own MAC address already" in said
 
 

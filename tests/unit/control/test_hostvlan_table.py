@@ -442,10 +442,10 @@ def faults() -> Iterator[tuple[str, Callable[[Path], None], str]]:
 
         yield name, resealed, reason
     for name, at, octets, reason in (
-        ("multicast", 5, b"\1", "no port's MAC"),
-        ("key", 7, b"\1", "no port's MAC"),
-        ("kind", 15, b"\xc0", "none of a table"),
-        ("no kind", 15, b"\0", "none of a table"),
+        ("multicast", 5, b"\1", "not the MAC of a port"),
+        ("key", 7, b"\1", "not the MAC of a port"),
+        ("kind", 15, b"\xc0", "is not valid"),
+        ("no kind", 15, b"\0", "is not valid"),
         ("check", 11, b"\xff", "its check is wrong"),
         ("number", 8, b"\0", "its check is wrong"),
     ):
@@ -465,7 +465,7 @@ def faults() -> Iterator[tuple[str, Callable[[Path], None], str]]:
         mac = A | 1 << 40
         spoil(path, slot_at(path, A), struct.pack("<2Q", plain_key(mac), plain_value(mac, 1, 1)))
 
-    yield "of a group", of_a_group, "no port's MAC"
+    yield "of a group", of_a_group, "not the MAC of a port"
     for name, number, reason in (
         ("outside", 1 << 20, "outside of the record area"),
         ("at the end", 4100, "ends outside of the record area|begins with 0x00000000"),
@@ -571,7 +571,7 @@ def test_each_bit_of_the_header_is_found(table: Path) -> None:
         for bit in range(8):
             spoil(table, at, bytes((octets[at] ^ 1 << bit,)))
             (problem,) = FileStore(table).problems()
-            assert problems.get(at & ~3, "not those of a writer") in problem
+            assert problems.get(at & ~3, "counters in the header are wrong") in problem
             # A change of one MAC, which would be in place.
             put(table, Entry.of(C, [1]))
             assert list(FileStore(table).problems()) == []
@@ -646,7 +646,7 @@ def test_a_table_is_no_lock(table: Path) -> None:
     other = table.with_name(f"{table.name}.lock")
     put(other, Entry.of(A, [7]))
     octets = other.read_bytes()
-    with pytest.raises(TableError, match=r"lnid.table.lock: it is no lock file of ours"):
+    with pytest.raises(TableError, match=r"lnid.table.lock: it is not a lock file of vmmnet"):
         put(table, Entry.of(A, [1]))
     assert other.read_bytes() == octets and not table.exists()
 
@@ -707,7 +707,7 @@ def test_what_somebody_else_has_left_is_checked_once(table: Path, censuses: list
     with table.open("r+b") as file, mmap.mmap(file.fileno(), 0) as octets:
         octets[slot_at(table, A) + 5] = 1
     for looks in (2, 3):
-        with pytest.raises(TableDamaged, match="no port's MAC"):
+        with pytest.raises(TableDamaged, match="not the MAC of a port"):
             put(table, Entry.of(C, [4]))
         assert censuses == [table] * looks
 

@@ -158,7 +158,7 @@ def test_no_room_for_a_password(tmp_path: Path) -> None:
         check=False,
         preexec_fn=_no_room,
     )
-    assert ended.stdout == "--password-file new: File too large: nobody is made\n", ended.stderr
+    assert ended.stdout == "--password-file new: File too large: no user is made\n", ended.stderr
     assert not (tmp_path / "new").exists()
     assert len(roles.password_in(tmp_path / "new")) > 20
 

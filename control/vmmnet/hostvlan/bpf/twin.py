@@ -99,7 +99,7 @@ class Synced(enum.Enum):
     NOBODY = "no interface uses it"
     UNCHANGED = "interfaces use it already"
     CHANGED = "interfaces use it; one MAC address was changed for them"
-    REPLACED = "interfaces use it; it was copied for them as a whole"
+    REPLACED = "interfaces use it; all of it was copied for them"
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def detach(interface: str) -> None:
     with _translated(f"detaching from {interface}"), _locked():
         here = nic.namespace()
         found = [port for port in _ports() if port.name == interface]
-        ours = [port for port in found if port.told.netns == here]
+        ours = [port for port in found if port.config.netns == here]
         if not ours:
             where = ", but one of this name in another network namespace is" if found else ""
             raise TwinError(f"{interface} is not attached{where}: see 'vmmnet hostvlan status'")
@@ -299,7 +299,7 @@ def is_synced(table: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Config:
     """The content of the map ``port``: struct hostvlan_port."""
 
     mac: int
@@ -309,7 +309,7 @@ class _Told:
     interface: str
 
     @classmethod
-    def unpack(cls, octets: bytes) -> _Told:
+    def unpack(cls, octets: bytes) -> _Config:
         mac, netns, ifindex, flags, interface = _PORT.unpack(octets)
         return cls(mac, netns, ifindex, flags, interface.split(b"\0")[0].decode())
 
@@ -356,21 +356,21 @@ def _device(interface: str) -> nic.Nic:
         ) from error
 
 
-def _wanted(device: nic.Nic, mac: int | None, sending: Sending, flags: int) -> _Told:
+def _wanted(device: nic.Nic, mac: int | None, sending: Sending, flags: int) -> _Config:
     if not device.ethernet:
         raise TwinError(f"{device.name} {_no_port(device)}")
     is_own = device.driver in nic.OWN
     if mac is None and not is_own:
         raise TwinError(
-            f"{device.name} is no macvtap and no bridge: the MAC address of the VM or container"
-            f" behind it cannot be known; give it: 'vmmnet hostvlan attach {device.name} MAC'"
+            f"{device.name} is not a macvtap or a bridge: the MAC address of the VM or container"
+            f" behind it is not known; give it: 'vmmnet hostvlan attach {device.name} MAC'"
         )
     try:
         number = macs.check(device.mac if mac is None else mac)
     except macs.BadMac as error:
         raise TwinError(str(error)) from error
     flags |= _REVERSED if is_own else _SEND_TC if sending == "tc" else 0
-    return _Told(number, nic.namespace(), device.index, flags, device.name)
+    return _Config(number, nic.namespace(), device.index, flags, device.name)
 
 
 def _no_port(device: nic.Nic) -> str:
@@ -385,9 +385,9 @@ def _no_port(device: nic.Nic) -> str:
     return "carries no Ethernet frames: a tap, veth, macvtap or bridge does"
 
 
-def _refuse_other(port: _Port, wanted: _Told, table: Path) -> None:
+def _refuse_other(port: _Port, wanted: _Config, table: Path) -> None:
     """Raise TwinError if an interface is attached with other arguments."""
-    has, asked = port.told, wanted
+    has, asked = port.config, wanted
     differences = (
         ("MAC address", macs.text(has.mac), macs.text(asked.mac)),
         ("table", str(port.table), str(_resolved(table))),
@@ -417,16 +417,16 @@ class _Port:
     """The folder of one interface in bpffs."""
 
     folder: Path
-    told: _Told
+    config: _Config
 
     @property
     def here(self) -> bool:
-        return self.told.netns == nic.namespace()
+        return self.config.netns == nic.namespace()
 
     @property
     def name(self) -> str:
         """Its present name, or the one that it had when it was attached."""
-        return (nic.name_of(self.told.ifindex) if self.here else None) or self.told.interface
+        return (nic.name_of(self.config.ifindex) if self.here else None) or self.config.interface
 
     @property
     def table(self) -> Path:
@@ -461,11 +461,13 @@ def _ports() -> Iterator[_Port]:
             # The interface has no program yet.
             _remove(folder)
             continue
-        yield _Port(folder, _Told.unpack(octets))
+        yield _Port(folder, _Config.unpack(octets))
 
 
 def _known(ifindex: int, netns: int) -> _Port | None:
-    found = (port for port in _ports() if (port.told.ifindex, port.told.netns) == (ifindex, netns))
+    found = (
+        port for port in _ports() if (port.config.ifindex, port.config.netns) == (ifindex, netns)
+    )
     return next(found, None)
 
 
@@ -552,7 +554,7 @@ def _put_on(port: _Port, table: Table) -> None:
     with bpf.Object(_object()) as loaded:
         shared = {"tables": folder.parent, "port": folder, "counters": folder}
         # The kernel needs much time to verify a program: load only those in use.
-        loaded.leave_out("hostvlan_send" if port.told.sending == "xdp" else "hostvlan_xdp")
+        loaded.leave_out("hostvlan_send" if port.config.sending == "xdp" else "hostvlan_xdp")
         counted = _outgrown_counters(port)
         for name, where in shared.items():
             with contextlib.suppress(FileNotFoundError):
@@ -565,15 +567,15 @@ def _put_on(port: _Port, table: Table) -> None:
         else:
             mirror.copy(loaded.map("tables"), table, check=True)
         _keep_path(folder.parent, table.path)
-        told = _with_clsact(port.told)
-        bpf.update(loaded.map("port"), 0, told.pack())
+        config = _with_clsact(port.config)
+        bpf.update(loaded.map("port"), 0, config.pack())
         if counted is not None:
             bpf.update(loaded.map("counters"), 0, counted)
         for name, where in shared.items():
             if not (where / name).exists():
                 bpf.pin(loaded.map(name), where / name)
         # "receive" before "send": a station that cannot send yet gets no answers.
-        for verdict, point in told.places.items():
+        for verdict, point in config.places.items():
             if point is None:
                 _put_xdp(port, loaded.program("hostvlan_xdp"))
             else:
@@ -606,7 +608,7 @@ def _older_programs(folder: Path, table: Table, but: Path | None = None) -> str:
         with bpf.closing(bpf.pinned(pin)) as fd:
             if bpf.value_size(fd) == _COUNTERS.size:
                 continue
-        name = _Told.unpack(_element(pin.with_name("port"), _PORT.size)).interface
+        name = _Config.unpack(_element(pin.with_name("port"), _PORT.size)).interface
         return (
             f"{table.path}: it is of version {table.version} of the format, and the programs on"
             f" {name} read version {layout.VERSION}: 'vmmnet hostvlan attach' it again, with the"
@@ -660,10 +662,10 @@ def _refuse_hidden(table: Path) -> None:
         )
 
 
-def _with_clsact(told: _Told) -> _Told:
+def _with_clsact(config: _Config) -> _Config:
     """Make clsact if it is missing; the flags then say that detach() removes it."""
-    flags = told.flags | (_CLSACT if bpf.clsact_create(told.ifindex) else 0)
-    return _Told(told.mac, told.netns, told.ifindex, flags, told.interface)
+    flags = config.flags | (_CLSACT if bpf.clsact_create(config.ifindex) else 0)
+    return _Config(config.mac, config.netns, config.ifindex, flags, config.interface)
 
 
 def _put_xdp(port: _Port, program: int) -> None:
@@ -675,10 +677,10 @@ def _put_xdp(port: _Port, program: int) -> None:
                 return
         pin.unlink()
     try:
-        link = bpf.link_create_xdp(program, port.told.ifindex, bpf.XDP_GENERIC)
+        link = bpf.link_create_xdp(program, port.config.ifindex, bpf.XDP_GENERIC)
     except OSError as error:
         if error.errno in (errno.EBUSY, errno.EEXIST):
-            name = port.told.interface
+            name = port.config.interface
             raise TwinError(
                 f"another XDP program is on {name}, or on an interface above it: take it off,"
                 f" for example with 'ip link set dev {name} xdp off'"
@@ -689,7 +691,7 @@ def _put_xdp(port: _Port, program: int) -> None:
 
 
 def _put_tc(port: _Port, verdict: Verdict, point: int, program: int) -> None:
-    bpf.tc_attach(port.told.ifindex, point, program, _PRIORITY, _HANDLE)
+    bpf.tc_attach(port.config.ifindex, point, program, _PRIORITY, _HANDLE)
     pin = port.folder / verdict
     pin.unlink(missing_ok=True)
     bpf.pin(program, pin)
@@ -700,28 +702,28 @@ def _put_tc(port: _Port, verdict: Verdict, point: int, program: int) -> None:
 
 def _take_off(port: _Port) -> None:
     """Remove the programs from an interface, and its folder in bpffs."""
-    told = port.told
+    config = port.config
     with contextlib.suppress(FileNotFoundError):
         # The map has the flags that attach() has added.
-        told = _Told.unpack(_element(port.folder / "port", _PORT.size))
+        config = _Config.unpack(_element(port.folder / "port", _PORT.size))
     link = port.folder / "xdp"
     if link.exists():
         with bpf.closing(bpf.pinned(link)) as fd, contextlib.suppress(OSError):
             bpf.link_detach(fd)
-    if port.here and nic.name_of(told.ifindex) is not None:
-        _take_off_tc(told)
+    if port.here and nic.name_of(config.ifindex) is not None:
+        _take_off_tc(config)
     if port.folder.is_dir():
         _remove(port.folder)
 
 
-def _take_off_tc(told: _Told) -> None:
-    for point in told.places.values():
+def _take_off_tc(config: _Config) -> None:
+    for point in config.places.values():
         if point is not None:
             with contextlib.suppress(OSError):
-                bpf.tc_detach(told.ifindex, point, _PRIORITY, _HANDLE)
-    if told.flags & _CLSACT and not nic.has_filters(told.ifindex):
+                bpf.tc_detach(config.ifindex, point, _PRIORITY, _HANDLE)
+    if config.flags & _CLSACT and not nic.has_filters(config.ifindex):
         with contextlib.suppress(OSError):
-            bpf.clsact_destroy(told.ifindex)
+            bpf.clsact_destroy(config.ifindex)
 
 
 def _forget_gone() -> None:
@@ -733,7 +735,7 @@ def _forget_gone() -> None:
 
 def _is_gone(port: _Port) -> bool:
     if port.here:
-        return nic.name_of(port.told.ifindex) is None
+        return nic.name_of(port.config.ifindex) is None
     link = port.folder / "xdp"
     if not link.exists():
         # tc's filters in another namespace are not visible.
@@ -746,20 +748,20 @@ def _is_gone(port: _Port) -> bool:
 
 
 def _attachment(port: _Port) -> Attachment:
-    told = port.told
+    config = port.config
     with bpf.closing(bpf.pinned(port.folder.parent / "tables")) as tables:
         generation = mirror.generation(tables) or 0
     send, receive = _counters(port)
     return Attachment(
         interface=port.name,
-        ifindex=told.ifindex,
-        netns=told.netns,
+        ifindex=config.ifindex,
+        netns=config.netns,
         here=port.here,
-        mac=told.mac,
-        l2_control=told.l2_control,
-        check_sender=told.check_sender,
-        ra_guard=told.ra_guard,
-        dhcp_guard=told.dhcp_guard,
+        mac=config.mac,
+        l2_control=config.l2_control,
+        check_sender=config.check_sender,
+        ra_guard=config.ra_guard,
+        dhcp_guard=config.dhcp_guard,
         table=port.table,
         generation=generation,
         hooks=tuple(_hooks(port)),
@@ -770,7 +772,7 @@ def _attachment(port: _Port) -> Attachment:
 
 def _hooks(port: _Port) -> Iterator[Hook]:
     names = {None: "xdp", bpf.INGRESS: "tc ingress", bpf.EGRESS: "tc egress"}
-    for verdict, point in port.told.places.items():
+    for verdict, point in port.config.places.items():
         present = _has_xdp(port) if point is None else _has_tc(port, verdict, point)
         yield Hook(names[point], verdict, present)
 
@@ -791,7 +793,7 @@ def _has_tc(port: _Port, verdict: Verdict, point: int) -> bool | None:
             number = bpf.program_id(program)
     except FileNotFoundError:
         return False
-    return bpf.tc_program(port.told.ifindex, point, _PRIORITY, _HANDLE) == number
+    return bpf.tc_program(port.config.ifindex, point, _PRIORITY, _HANDLE) == number
 
 
 def _counters(port: _Port) -> tuple[dict[str, int], dict[str, int]]:

@@ -94,7 +94,7 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
             senders.append(entry)
     yield from _few(
         note(
-            f"{mac.text(entry.mac)} has the global LNID, so that its others"
+            f"{mac.text(entry.mac)} has the global LNID, so that its other LNIDs"
             f" ({output.lnids(entry.lnids[1:])}) make no difference"
         )
         for entry in mixed
@@ -258,9 +258,7 @@ def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -
         )
     elif not synced:
         # A change in place was interrupted before it raised the generation.
-        yield fault(
-            f"{each.interface} uses other contents than the table's: {sync_command(path)}"
-        )
+        yield fault(f"{each.interface} uses other contents than the table's: {sync_command(path)}")
 
 
 def _mend(each: twin.Attachment) -> str:

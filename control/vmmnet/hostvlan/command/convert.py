@@ -75,7 +75,7 @@ class _OldTable(Table):
     def _entry(self, key: int, value: int) -> Entry:
         kind, number = layout.kind(value), layout.number(value)
         if value != layout.part(kind, number) or kind not in (layout.INLINE, layout.RECORD):
-            raise layout.Damaged(f"{mac.text(key)}: the value {value:#018x} is none of a table")
+            raise layout.Damaged(f"{mac.text(key)}: the value {value:#018x} is not valid")
         if kind == layout.INLINE:
             return Entry.of(key, [number])
         return self._record(key, number)
@@ -87,7 +87,7 @@ class _OldTable(Table):
         n_lnids, n_ip4, n_ip6 = head & 0xFF, head >> 8 & 0xFF, head >> 16 & 0xFF
         count = n_lnids + n_ip4 + 4 * n_ip6
         if not n_lnids or head >> 24 or count >= room:
-            raise layout.Damaged(f"{mac.text(key)}: the record at word {offset} is not whole")
+            raise layout.Damaged(f"{mac.text(key)}: the record at word {offset} is damaged")
         words = list(struct.unpack_from(f"<{count}I", self.map, at + layout.WORD_SIZE))
         ip6 = struct.pack(f">{4 * n_ip6}I", *words[n_lnids + n_ip4 :])
         entry = Entry.of(

@@ -226,7 +226,7 @@ def run_remove(given: argparse.Namespace) -> int:
         foreign = said.addresses.difference(before.addresses)
         if foreign:
             raise Refused(
-                f"{mac.text(number)} has not the address {min(map(str, foreign))};"
+                f"{mac.text(number)} does not have the address {min(map(str, foreign))};"
                 f" it has {', '.join(map(str, before.addresses)) or 'none'}"
             )
         _refuse_to_take(said, before)
@@ -361,8 +361,8 @@ def _sync(place: Store) -> str:
         twin.sync(place.path, check=False)
     except twin.TwinError as error:
         return (
-            f"the table says so, but interfaces with eBPF may use an older one: {error};"
-            f" once that is mended, run '{sync_command(place.path)}'"
+            f"the table is changed, but interfaces with eBPF may use an older one: {error};"
+            f" when that is repaired, run '{sync_command(place.path)}'"
         )
     return ""
 
@@ -383,7 +383,7 @@ def run_import(given: argparse.Namespace) -> int:
     except OSError as error:
         raise Refused(f"{name}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise Refused(f"{name}: octet {error.start} is no text in UTF-8") from None
+        raise Refused(f"{name}: octet {error.start} is not text in UTF-8") from None
     form = given.format or exchange.guess(name, text)
     progress = output.Progress("importing", text.count("\n"))
     with options.open_store(given, create=True) as place:

@@ -45,7 +45,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "check",
         run_check,
-        "find out whether table, ports and interfaces agree",
+        "compare the table, the ports and the interfaces",
         "Look for damage in the table, for entries that are odd, and for ports and\n"
         "interfaces of this host that disagree with it; with --store, for hosts whose\n"
         "agent does not follow it.\n\n"
@@ -66,13 +66,13 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "attach",
         run_attach,
-        "put an interface of this host under the table, in eBPF",
+        "filter an interface of this host by the table, in eBPF",
         "Let only those frames pass an interface that the table allows: for what QEMU\n"
         "never sees, that is taps with vhost-net, macvtaps and veths of containers. On a\n"
         "bridge, it is the host itself that hears and reaches only what the table allows.\n\n"
         "  vmmnet hostvlan attach tap0 52:54:00:12:34:56\n"
         "  vmmnet hostvlan attach br0\n\n"
-        "Once more, it mends what is missing.",
+        "For an attached interface, it adds what is missing.",
     )
     _add_interface(attach)
     attach.add_argument(
@@ -119,8 +119,8 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "detach",
         run_detach,
-        "take an interface out again: everything passes",
-        "Take HostVLAN off an interface. Everything passes it then.",
+        "remove HostVLAN from an interface: everything passes",
+        "Remove HostVLAN from an interface. Everything passes it then.",
     )
     _add_interface(detach)
 
@@ -138,9 +138,9 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "sync",
         run_sync,
         "copy the table to the interfaces with eBPF",
-        "Bring to the interfaces with HostVLAN in eBPF what has changed in the table. All\n"
-        "commands that change it do so by themselves: this one is for a table that was\n"
-        "changed by other means, or when a command says that interfaces use an older one.",
+        "Copy the changes of the table to the interfaces with HostVLAN in eBPF. Commands that\n"
+        "change it do this by themselves: this one is for a table that was changed by other\n"
+        "means, or when a command says that interfaces use an older one.",
     )
     options.add_table(sync)
 
@@ -167,7 +167,7 @@ def _seconds(text: str) -> float:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text)):
-        raise ValueError(f"'{text}' is not a number from 1 on")
+        raise ValueError(f"'{text}' is not a number of 1 or more")
     return int(text)
 
 

@@ -50,21 +50,21 @@ def run(given: argparse.Namespace) -> int:
     with EtcdStore(options.store_config(given)) as store:
         store.require_table()
         found = store.hosts()
-        told = [_tell(host, found.revision, store) for host in found.known]
+        shown = [_as_json(host, found.revision, store) for host in found.known]
         if given.json:
-            output.print_json({"table": store.name, "revision": found.revision, "hosts": told})
+            output.print_json({"table": store.name, "revision": found.revision, "hosts": shown})
             return Status.DONE
-        if not told:
+        if not shown:
             output.say(f"no host has had an agent with the table {store.name}")
             return Status.DONE
-        print("\n".join(output.columns([_HEADS, *(_row(each, found.revision) for each in told)])))
-        for each in told:
+        print("\n".join(output.columns([_HEADS, *(_row(each, found.revision) for each in shown)])))
+        for each in shown:
             for error in each["errors"]:
                 print(f"{each['host']}: {error}")
     return Status.DONE
 
 
-def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
+def _as_json(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
     """A host as JSON."""
     unheard = store.unheard(host)
     report = host.report
@@ -87,16 +87,16 @@ def _tell(host: Host, revision: int, store: EtcdStore) -> dict[str, Any]:
     }
 
 
-def _row(told: dict[str, Any], revision: int) -> tuple[str, ...]:
+def _row(shown: dict[str, Any], revision: int) -> tuple[str, ...]:
     """A host as a row of the list."""
-    unheard = told["unheard"]
-    heard = f"{unheard} s ago" if unheard is not None else _time(told["said"])
-    held = _number(told["revision"])
-    if told["revision"] is not None and told["revision"] < revision:
+    unheard = shown["unheard"]
+    heard = f"{unheard} s ago" if unheard is not None else _time(shown["said"])
+    held = _number(shown["revision"])
+    if shown["revision"] is not None and shown["revision"] < revision:
         held = f"{held} of {revision}"
-    since = _time(told["since"])
-    numbers = (_number(told["entries"]), _number(told["ports"]))
-    return (told["host"], told["state"], since, heard, held, *numbers)
+    since = _time(shown["since"])
+    numbers = (_number(shown["entries"]), _number(shown["ports"]))
+    return (shown["host"], shown["state"], since, heard, held, *numbers)
 
 
 def _number(number: int | None) -> str:

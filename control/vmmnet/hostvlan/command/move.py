@@ -96,7 +96,7 @@ def run(given: argparse.Namespace) -> int:
             }
         )
     else:
-        told = "" if problem else f"; {given.source} is told to forget it"
+        told = "" if problem else f"; {given.source} need not be ready any more"
         print(f"{macs.text(given.mac)}: {given.destination} was ready after {seconds:.2f} s{told}")
         if problem:
             output.say(f"vmmnet hostvlan: {problem}")
@@ -112,7 +112,7 @@ def _finish(move: Move, given: argparse.Namespace) -> str | None:
         move.finish()
     except StoreError as error:
         return (
-            f"{error}: {given.source} may not be told to forget {macs.text(given.mac)}: repeat"
+            f"{error}: {given.source} may still be ready for {macs.text(given.mac)}: repeat"
             " the command without --run"
         )
     return None
@@ -134,7 +134,7 @@ def _carry_out(move: Move, command: str) -> None:
             move.abandon()
         except StoreError as error:
             raise Refused(
-                f"--run '{command}': {problem}; the destination may be ready for the VM"
-                f" still: {error}"
+                f"--run '{command}': {problem}; the destination may still be ready for the VM:"
+                f" {error}"
             ) from error
         raise Refused(f"--run '{command}': {problem}: nothing is changed")

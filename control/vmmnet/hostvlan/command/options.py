@@ -275,4 +275,4 @@ def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
 def say_waiting(process: int) -> None:
     """Say for which process a command waits (0: unknown)."""
     by = f" (process {process})" if process else ""
-    output.say(f"waiting: the table is being changed by somebody else{by} …")
+    output.say(f"waiting: another process{by} is changing the table …")

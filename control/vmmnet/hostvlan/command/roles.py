@@ -37,7 +37,7 @@ def password_in(path: Path) -> str:
     except OSError as error:
         # An empty file would be read as an empty password.
         path.unlink(missing_ok=True)
-        raise Refused(f"--password-file {path}: {error.strerror}: nobody is made") from error
+        raise Refused(f"--password-file {path}: {error.strerror}: no user is made") from error
     return password
 
 
@@ -47,15 +47,16 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "roles",
         run,
-        "say who may read and who may change a table in etcd",
+        "make and remove users of a table in etcd",
         "Make users of etcd, in this order:\n\n"
         "  vmmnet hostvlan roles agent HOST     may read the table, not change it\n"
         "  vmmnet hostvlan roles writer NAME    may change it\n"
-        "  vmmnet hostvlan roles enable         nobody without a password from now on;\n"
+        "  vmmnet hostvlan roles enable         refuse clients without a password;\n"
         "                                       the user root may do everything\n"
-        "  vmmnet hostvlan roles show           who there is\n"
-        "  vmmnet hostvlan roles remove USER    one of those no more: as 'show' names them\n\n"
-        "Once more, it changes a password. After 'enable', --store-user root.",
+        "  vmmnet hostvlan roles show           list the users\n"
+        "  vmmnet hostvlan roles remove USER    remove a user that 'show' lists\n\n"
+        "For an existing user, 'agent', 'writer' and 'enable' change the password. After\n"
+        "'enable', use --store-user root.",
     )
     parser.add_argument("action", choices=_ACTIONS, help="see above")
     parser.add_argument("name", metavar="NAME", nargs="?", help="of the host, or of the user")

@@ -123,10 +123,10 @@ def run_show(given: argparse.Namespace) -> int:
             raise Refused(edit.unknown(given.mac, place))
         others = _others(entry, place) if given.others else None
         if given.json:
-            told = exchange.entry_json(entry)
+            shown = exchange.entry_json(entry)
             if others is not None:
-                told["others"] = {lnid.text(number): count for number, count in others.items()}
-            output.print_json(told)
+                shown["others"] = {lnid.text(number): count for number, count in others.items()}
+            output.print_json(shown)
             return Status.DONE
         addresses = ", ".join(map(str, entry.addresses)) or "none: they are not checked"
         rows = [

@@ -16,6 +16,6 @@ def check(name: str) -> str:
     """Return ``name`` if it can be part of a key; raises BadHost."""
     if not _NAME.fullmatch(name):
         raise BadHost(
-            f"'{name}' is no name of a host: letters, digits, '.', '_' and '-', at most 64"
+            f"'{name}' is not the name of a host: letters, digits, '.', '_' and '-', at most 64"
         )
     return name

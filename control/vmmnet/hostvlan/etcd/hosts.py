@@ -91,13 +91,13 @@ def sentences(keys: Keys, found: Hosts) -> Iterator[str]:
     for host in found.gone:
         own = keys.status(host.name).key.decode()
         yield (
-            f"{host.name}: its agent does not follow the store, and its table is an old one: see"
-            f" 'systemctl status vmmnet-hostvlan-agent' there; if {host.name} is no more,"
+            f"{host.name}: its agent does not follow the store, and its table is old: see"
+            f" 'systemctl status vmmnet-hostvlan-agent' there; if {host.name} no longer exists,"
             f" 'etcdctl del --prefix {own}'"
         )
     for name, mac in found.unready:
         yield (
-            f"{name} is told to be ready for {macs.text(mac)} and has not said that it is: see"
+            f"{name} has to be ready for {macs.text(mac)} and has not reported that it is: see"
             " the log of its agent, unless a move is under way"
         )
 
@@ -109,6 +109,6 @@ def stuck(behind: Iterable[Host], revision: int, seconds: float) -> Iterator[str
         why = "; ".join(host.report.errors) if host.report is not None else ""
         yield (
             f"{host.name} is stuck: its table has the changes of the store up to revision"
-            f" {held}, {seconds:g} s after {revision} was there:"
+            f" {held}, {seconds:g} s after revision {revision}:"
             f" {why or 'see the log of its agent'}"
         )

@@ -48,8 +48,8 @@ class Move:
         entry = self._store.get(self._mac)
         if entry is None:
             raise NotMoved(
-                f"{macs.text(self._mac)} is not in {self._store.name}: a VM without LNIDs has"
-                " nothing to be moved; 'vmmnet hostvlan add' gives it some"
+                f"{macs.text(self._mac)} is not in {self._store.name}: a VM without LNIDs needs"
+                " no move; 'vmmnet hostvlan add' gives it some"
             )
         client = self._store.client
         self._was_assigned = client.get(self._assigned) is not None
@@ -62,7 +62,7 @@ class Move:
         if not ready:
             self.abandon()
             raise NotMoved(
-                f"{self._destination} has not said in {timeout:g} s that it is ready for"
+                f"{self._destination} has not reported in {timeout:g} s that it is ready for"
                 f" {macs.text(self._mac)}: is its agent running, with --host {self._destination}"
                 " and this --store ('systemctl status vmmnet-hostvlan-agent' there)?"
                 f" Nothing is changed: {self._source} keeps it"

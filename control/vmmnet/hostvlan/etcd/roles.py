@@ -71,7 +71,7 @@ class Roles:
         A role is removed with its last user.  After an interruption, call it again.
         """
         if name == ROOT:
-            raise NotRemoved(f"'{ROOT}' stays: who else may say who may do what?")
+            raise NotRemoved(f"'{ROOT}' stays: it is the user that manages all others")
         users, is_agent = self.users(), name.startswith(AGENT)
         theirs = users.get(name, [])
         ours = [WRITER] if WRITER in theirs else []
@@ -129,7 +129,7 @@ def _who_else(name: str, users: dict[str, list[str]]) -> str:
     if AGENT + name in users:
         return f": is it '{AGENT}{name}'?"
     others = [user for user in users if user != ROOT]
-    return f": there are {', '.join(others)}" if others else ": there is nobody to remove"
+    return f": there are {', '.join(others)}" if others else ": there is no user to remove"
 
 
 def _unless_there(action: Callable[[], Any]) -> bool:

@@ -128,14 +128,14 @@ class EtcdStore:
                 for lnid in entry.lnids:
                     if copies.pop((lnid, entry.mac), None) != kv.value:
                         yield (
-                            f"hosts of LNID {lnid_text(lnid)} are told something else of"
-                            f" {mac_text(entry.mac)} than its own key says:"
+                            f"the copy of {mac_text(entry.mac)} for hosts of LNID"
+                            f" {lnid_text(lnid)} differs from its own key:"
                             " remove it and add it again"
                         )
         for lnid, mac in copies:
             yield (
-                f"hosts of LNID {lnid_text(lnid)} are told of {mac_text(mac)}, which is not in"
-                f" it: delete {self.keys.member(lnid, mac).decode()} with 'etcdctl del'"
+                f"there is a copy of {mac_text(mac)} for hosts of LNID {lnid_text(lnid)}, in which"
+                f" it is not: delete {self.keys.member(lnid, mac).decode()} with 'etcdctl del'"
             )
 
     def hosts(self) -> etcdhosts.Hosts:
@@ -277,7 +277,7 @@ class EtcdStore:
         made = put(self.keys.format, FORMAT)
         if self.client.get(self.keys.format) is None:
             # Another writer may do the same at this moment.  require_table() sees
-            # whether the key exists, by whoever made it.
+            # whether the key exists.
             with contextlib.suppress(Uncertain):
                 self.client.transact([unchanged(self.keys.format, 0)], [made])
         self.require_table()

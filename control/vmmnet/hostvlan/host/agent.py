@@ -358,7 +358,8 @@ class Agent:
         if found is None:
             # The VMs still run without the folder.
             self._once.say(
-                "folder", f"--ports {folder} is gone or unreadable: the ports stay those they were"
+                "folder",
+                f"--ports {folder} is gone or unreadable: the agent keeps the ports that it knows",
             )
         else:
             if self._once.over("folder"):
@@ -400,8 +401,8 @@ class Agent:
     def _check_format(self, value: bytes | None) -> None:
         if value is None:
             raise StoreError(
-                f"{self.settings.store.name}: there is no table: is the prefix another, or has"
-                " nobody written yet ('vmmnet hostvlan add')?"
+                f"{self.settings.store.name}: there is no table: is the prefix wrong, or is the"
+                " store still empty ('vmmnet hostvlan add')?"
             )
         if value != FORMAT:
             raise StoreError(
@@ -456,7 +457,7 @@ class Agent:
         elif content.compacted:
             self._lost(
                 Compacted(
-                    f"etcd keeps nothing older than revision {content.compacted}: everything is"
+                    f"etcd has removed revisions before {content.compacted}: everything is"
                     " read again"
                 )
             )
@@ -621,7 +622,7 @@ class Agent:
     def _complain(self) -> None:
         for complaint in self._mirror.complaints:
             self.counters.bad_values += 1
-            self._once.say(f"value {complaint}", f"{complaint}: taken as none")
+            self._once.say(f"value {complaint}", f"{complaint}: ignored")
         self._mirror.complaints.clear()
 
     def _set_aside(self) -> None:
@@ -689,13 +690,13 @@ class Agent:
             self._send_after = min(2 * self._send_after, _LAST_RETRY)
             self._once.say(
                 "telling",
-                f"{error}: this host cannot say for which MACs it is ready: tried again until"
+                f"{error}: this host cannot report for which MACs it is ready: tried again until"
                 " it can",
             )
             return
         self._send_after = _FIRST_RETRY
         if self._once.over("telling"):
-            _log("this host says again for which MACs it is ready")
+            _log("this host reports again for which MACs it is ready")
 
     def _acknowledge(self) -> None:
         """Acknowledge the assigned MACs that the table has."""

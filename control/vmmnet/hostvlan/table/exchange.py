@@ -53,16 +53,16 @@ def guess(name: str, text: str = "") -> Format:
 
 def entry_json(entry: Entry) -> dict[str, Any]:
     """An entry as JSON: LNIDs are numbers, the global LNID is the word ``global``."""
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "mac": mac.text(entry.mac),
         "lnids": [number or lnid.WORD for number in entry.lnids],
         "addresses": [str(each) for each in entry.addresses],
     }
     if entry.offers:
-        told["offers"] = offer.words(entry.offers)
+        result["offers"] = offer.words(entry.offers)
     if entry.also:
-        told["also"] = [mac.text(each) for each in entry.also]
-    return told
+        result["also"] = [mac.text(each) for each in entry.also]
+    return result
 
 
 def write_json_list(values: Iterable[object], stream: TextIO) -> None:
@@ -213,7 +213,7 @@ def _json_rows(text: str) -> Iterator[_Row]:
         at = _skip(text, end)
         closed = text[at : at + 1] == "]"
         if not closed and text[at : at + 1] != ",":
-            yield at_line(at), _wrong("after an element of the list comes ',' or ']'")
+            yield at_line(at), _wrong("',' or ']' must follow an element of the list")
             return
         if not closed:
             at = _skip(text, at + 1)

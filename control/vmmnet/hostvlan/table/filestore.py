@@ -180,8 +180,8 @@ class FileStore:
             yield str(error)
         for old, _ in writer.beside(self.path, "old"):
             yield (
-                f"{old} is left of a change that was interrupted: QEMUs may still use it;"
-                " any change of the table ends that"
+                f"{old} was left by a change that was interrupted: QEMUs may still use it;"
+                " any change of the table repairs that"
             )
 
     def _wrong(self, table: Table) -> Iterator[str]:
@@ -191,16 +191,19 @@ class FileStore:
         if len(damages) > _EACH:
             yield f"{self.path}: … and {len(damages) - _EACH:,} more slots"
         if damages:
-            yield f"{self.path}: of what is damaged nothing passes: {writer.way_out(damages)}"
+            yield (
+                f"{self.path}: frames of MAC addresses with damaged entries are dropped:"
+                f" {writer.way_out(damages)}"
+            )
         if table.superseded and self._is_at_path(table):
             yield (
-                f"{self.path}: it is marked as one that has been replaced: an old copy was put"
-                " back, or the mark is damage; any change of the table ends that"
+                f"{self.path}: it is marked as replaced: an old copy was put back, or the mark"
+                " is damaged; any change of the table repairs that"
             )
         if writer.is_at_rest(self.path) and not table.is_counted and self._is_at_path(table):
             yield (
-                f"{self.path}: the numbers in the header are not those of a writer: one was"
-                " killed, or they are damaged; any change of the table counts them again"
+                f"{self.path}: the counters in the header are wrong: a writer was killed, or they"
+                " are damaged; any change of the table repairs that"
             )
 
     def _is_at_path(self, table: Table) -> bool:

@@ -186,7 +186,9 @@ def parse_header(page: bytes, size: int, known: Sequence[int] = VERSIONS) -> Geo
         raise Damaged("octets 36 to 63 of the header are not 0")
     geometry = Geometry(buckets, words)
     if file_size != geometry.file_size:
-        raise Damaged(f"the header counts {file_size} octets, its parts {geometry.file_size}")
+        raise Damaged(
+            f"the header says {file_size} octets, the sum of its parts is {geometry.file_size}"
+        )
     if size != file_size:
         raise Damaged(f"the file has {size} octets, not the {file_size} that its header says")
     return geometry
@@ -311,9 +313,9 @@ def number(value: int) -> int:
 def check_slot(key: int, value: int) -> None:
     """Raise Damaged for a key or a value that no writer stores."""
     if key & MAC & mac.FORBIDDEN or key != key_of(key & MAC):
-        raise Damaged(f"the key {key:#018x} is no port's MAC")
+        raise Damaged(f"the key {key:#018x} is not the MAC of a port")
     if kind(value) > RECORD or (kind(value) == NONE and number(value)):
-        raise Damaged(f"the value {value:#018x} is none of a table")
+        raise Damaged(f"the value {value:#018x} is not valid")
     if value != _value(key, kind(value), number(value)):
         raise Damaged(f"the value {value:#018x} is damaged: its check is wrong")
 

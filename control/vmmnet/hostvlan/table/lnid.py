@@ -52,7 +52,7 @@ def check(numbers: Iterable[int]) -> tuple[int, ...]:
         return result
     result = tuple(sorted(result))
     if not result:
-        raise BadLnid("a MAC address needs an LNID at least")
+        raise BadLnid("a MAC address needs at least one LNID")
     if result[0] < 0 or result[-1] > MAX:
         wrong = result[0] if result[0] < 0 else result[-1]
         raise BadLnid(f"'{wrong}' is out of range: LNIDs are 1 to {MAX}, or '{WORD}'")

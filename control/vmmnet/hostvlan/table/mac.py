@@ -81,7 +81,7 @@ def _not_a_port(spelled: str, number: int) -> str:
     if number == _BROADCAST:
         return f"'{spelled}' is the broadcast address; a port has a unicast one, like {_EXAMPLE}"
     if not number:
-        return f"'{spelled}' is no address at all; a port has one like {_EXAMPLE}"
+        return f"'{spelled}' is not an address; a port has one like {_EXAMPLE}"
     unicast = text(number & ~FORBIDDEN)
     return (
         f"'{spelled}' is a multicast address (its first octet is odd);"
@@ -105,5 +105,5 @@ def _complaint(spelled: str) -> str:
     wrong = next((each for each in octets if len(each) != 2), None)
     if wrong is not None:
         hint = f": write {wrong.zfill(2)}" if len(wrong) == 1 else ""
-        return f"'{spelled}': the octet '{wrong}' has not two digits{hint}; {like}"
+        return f"'{spelled}': the octet '{wrong}' does not have two digits{hint}; {like}"
     return f"'{spelled}' mixes separators; {like}"

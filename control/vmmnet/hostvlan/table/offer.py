@@ -21,7 +21,7 @@ def parse(words: Iterable[str]) -> int:
     result = 0
     for word in words:
         if word not in WORDS:
-            raise BadOffer(f"'{word}' is nothing that a member may be: {' or '.join(WORDS)}")
+            raise BadOffer(f"'{word}' is not an offer: it is {' or '.join(WORDS)}")
         result |= WORDS[word]
     return result
 
@@ -29,7 +29,7 @@ def parse(words: Iterable[str]) -> int:
 def check(offers: int) -> int:
     """Return ``offers`` if all of their bits are known; raise BadOffer if not."""
     if offers & ~_ALL:
-        raise BadOffer(f"{offers:#x} is no set of offers")
+        raise BadOffer(f"{offers:#x} is not a set of offers")
     return offers
 
 

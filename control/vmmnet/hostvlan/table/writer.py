@@ -214,7 +214,7 @@ class Change:
             return TableError(f"{self.path}: {reason}: nothing is changed")
         return TableUnsettled(
             f"{self.path}: {reason}: the table is changed, but readers may not know that, and a"
-            " power failure may undo it: any further change mends that"
+            " power failure may undo it: any further change repairs that"
         )
 
     def _beside(self, suffix: str) -> Path:
@@ -232,7 +232,7 @@ class Change:
             raise TableError(f"{path}: {error.strerror}") from error
         try:
             if os.fstat(lock).st_size > _NOTE_SIZE:
-                raise TableError(f"{path}: it is no lock file of ours: give it another name")
+                raise TableError(f"{path}: it is not a lock file of vmmnet: give it another name")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -439,7 +439,7 @@ class Change:
         """Write a new file with these contents and replace the old one."""
         before = self._status()
         if (before is not None) != (self.base is not None) and not self._replace:
-            raise TableError(f"{self.path}: somebody else has made or removed it meanwhile")
+            raise TableError(f"{self.path}: another program has made or removed it meanwhile")
         with self._new_file() as (new, fd):
             checksum = self._write_file(fd, image(contents, self._generation()), before)
             if before is not None:
@@ -538,8 +538,8 @@ def way_out(damages: Sequence[verify.Damage]) -> str:
         return REPLACE
     spelled = mac_text(number)
     return (
-        f"'vmmnet hostvlan remove {spelled}' takes the address out, 'set {spelled} LNID…' with"
-        f" --address or --no-addresses says anew what it has; or {REPLACE}"
+        f"'vmmnet hostvlan remove {spelled}' removes the address, 'set {spelled} LNID…' with"
+        f" --address or --no-addresses sets its entry again; or {REPLACE}"
     )
 
 

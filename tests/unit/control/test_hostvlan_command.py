@@ -204,7 +204,7 @@ def test_a_wrong_bit(hostvlan: Command, table: Path, tmp_path: Path) -> None:
     answer = hostvlan("check")
     assert answer.status == 3
     assert f"fault: {damage}" in answer.out
-    assert f"'vmmnet hostvlan remove {A}' takes the address out" in answer.out
+    assert f"'vmmnet hostvlan remove {A}' removes the address" in answer.out
     for words in (
         ["add", B, "4"],
         ["add", A, "4"],

@@ -44,7 +44,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_address(
         add, "an IP address that is its own, for ports that check the senders in ARP and ND"
     )
-    options.add_offers(add, "it may send {}, for ports that let nobody else")
+    options.add_offers(add, "it may send {}: for ports with a guard")
     options.add_also(add, "a MAC address with which its port may send as well, such as VRRP's")
     options.add_stores(add)
 
@@ -52,10 +52,9 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         subparsers,
         "set",
         run_set,
-        "say in which logical networks a MAC address is",
+        "set the logical networks of a MAC address",
         "Put a MAC address into these logical networks and no others.\n\n"
-        "Its IP addresses stay, unless --address or --no-addresses says otherwise, and so\n"
-        "does all else.",
+        "Its IP addresses and all else stay, unless an option changes them.",
     )
     options.add_mac(replace)
     options.add_lnids(replace, "+")
@@ -64,7 +63,9 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_address(addresses, "its IP addresses are these and no others")
     options.add_offers(replace, "it may send {}", no=True)
     others = replace.add_mutually_exclusive_group()
-    others.add_argument("--no-also", action="store_true", help="its port sends with it alone")
+    others.add_argument(
+        "--no-also", action="store_true", help="its port may send only with its own MAC address"
+    )
     options.add_also(others, "its port may send with this MAC address as well, and no others")
     options.add_stores(replace)
 
@@ -80,9 +81,9 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_mac(remove)
     options.add_lnids(remove, "*")
     # Also addresses that only older versions have accepted can be removed.
-    options.add_address(remove, "an IP address that is not its own any more", known=True)
-    options.add_offers(remove, "it may send {} no more")
-    options.add_also(remove, "a MAC address with which its port may send no more")
+    options.add_address(remove, "an IP address to remove", known=True)
+    options.add_offers(remove, "it may no longer send {}")
+    options.add_also(remove, "a MAC address with which its port may no longer send")
     options.add_stores(remove)
 
     load = options.command(

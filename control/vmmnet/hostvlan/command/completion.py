@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can come next on a command line: completers for argcomplete.
+"""Completion of command lines by argcomplete.
 
-The parser of the command line knows sub-commands, options and choices. Other
-values are found by the name that help gives them (``MAC``, ``FILE``); an argument
-whose values neither knows has a ``completer`` of its own. The shell's side is
-control/completion/vmmnet.bash.
+The parser has the sub-commands, options and choices. Values of other arguments are
+found by the argument's name in the help (``MAC``, ``FILE``), or by a ``completer``
+of the argument. control/completion/vmmnet.bash is the shell's part.
 """
 
 from __future__ import annotations
@@ -26,9 +25,10 @@ _LIMIT = 500
 
 
 class Finder(argcomplete.CompletionFinder):
-    """Finds what can come next. Calling it with a parser answers a shell that asks, and ends.
+    """Completes command lines.
 
-    Without a shell that asks, a call does nothing.
+    A call with a parser answers the shell that asks for completions, and exits. It does
+    nothing if no shell asks.
     """
 
     def __init__(self, parser: argparse.ArgumentParser | None = None, **_: Any) -> None:
@@ -52,7 +52,11 @@ class Finder(argcomplete.CompletionFinder):
 
 
 def files(prefix: str, **_: Any) -> list[str]:
-    """Files and folders; argcomplete's own completer would have a shell parse the prefix."""
+    """Files and folders that begin with a prefix.
+
+    argcomplete's own completer passes the prefix to a shell as code, so that a quote in
+    it would be parsed.
+    """
     folder, slash, name = prefix.rpartition("/")
     found = sorted(Path(folder + slash).iterdir())
     return [

@@ -50,6 +50,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from . import verify
 from .entry import Entry
 from .mapped import (
     Mapped,
@@ -60,7 +61,6 @@ from .mapped import (
     TableOutdated,
     TableUnsettled,
 )
-from .verify import census
 from .writer import Change
 
 __all__ = [
@@ -133,5 +133,5 @@ class Table(Mapped):
 
     def verify(self) -> None:
         """Check every slot and record; raises TableDamaged with the first fault."""
-        for damage in census(self).damages:
+        for damage in verify.census(self).damages:
             raise TableDamaged(f"{self.path}: {damage}")

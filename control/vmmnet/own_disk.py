@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boot a disk image of the user's on vmmnet: ``make run DISK=image.qcow2``.
 
-The image is not written to.  A second disk, labelled VMMNET, carries the
-guest module: ready-made for the kernels that the test bed knows, and as
-source for any other, with a script that installs whichever fits.
+The image is not changed.  A second disk, labelled VMMNET, has the guest module: built for the
+kernels of the test bed, and as source for others, with a script that installs the right one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from vmmnet.testbed.net import Namespace
 
 LABEL = "VMMNET"
 
-# What ext4 rounds a file up to, and what it takes for a journal and tables.
+# ext4's block size, and its journal and tables.
 _BLOCK_KIB = 4
 _FILE_SYSTEM_KIB = 8192
 
@@ -91,13 +90,13 @@ def module_disk(folder: Path) -> Path:
 
 
 def _image_kib(content: Path) -> int:
-    """Room for a folder's files, and for what the file system keeps itself: KiB."""
+    """Size for a folder's files and the file system's own data, KiB."""
     files = sum(_BLOCK_KIB + path.stat().st_size // 1024 for path in content.rglob("*"))
     return _FILE_SYSTEM_KIB + files * 5 // 4
 
 
 def _format(disk: Path) -> str:
-    """qcow2 by its magic; anything else is taken as raw."""
+    """qcow2 by its magic; anything else is raw."""
     with disk.open("rb") as file:
         return "qcow2" if file.read(4) == b"QFI\xfb" else "raw"
 

@@ -10,8 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-#: How long a QEMU may take to answer where nobody says otherwise, in seconds:
-#: that of a busy machine.
+#: Default time-out of an answer, seconds; enough on a busy machine.
 PATIENCE = 180.0
 
 
@@ -55,7 +54,7 @@ class Qmp:
         return self.execute(name, named, timeout)
 
     def execute(self, name: str, arguments: Mapping[str, object], timeout: float = PATIENCE) -> Any:
-        """Execute a command with arguments exactly as they are."""
+        """Execute a command with unchanged arguments."""
         request = {"execute": name, "arguments": dict(arguments)}
         with self._lock:
             self._socket.sendall(json.dumps(request).encode() + b"\n")
@@ -70,7 +69,7 @@ class Qmp:
                     return message["return"]
 
     def wait_event(self, name: str, timeout: float = PATIENCE, **data: object) -> dict[str, Any]:
-        """Return the first event of this name whose data holds ``data``."""
+        """Return the first event of this name whose data contains ``data``."""
         deadline = time.monotonic() + timeout
         with self._lock:
             seen = 0
@@ -86,7 +85,7 @@ class Qmp:
                     self._events.append(message)
 
     def forget_events(self) -> None:
-        """Forget the events of before, so that only new ones are waited for."""
+        """Forget past events, so that only new ones count."""
         self.command("query-version")
         self._events.clear()
 

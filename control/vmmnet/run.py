@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show vmmnet at work: ``make run``.
 
-An IPv6-only network with a web server whose name has nothing but an AAAA
-record; a guest without a NIC that knows nothing but IPv4; both directions of
-the paper's section 3; then a shell in the guest.
+An IPv6-only network with a web server whose name has only an AAAA record; a
+guest without a NIC and with IPv4 only; both directions of the paper's section
+3; then a shell in the guest.
 
     python3 -m vmmnet.run [--kernel 6.1|6.12] [--accel kvm] [--no-shell]
     python3 -m vmmnet.run --disk image.qcow2
@@ -30,7 +30,7 @@ DNS_ADDRESS = "2001:db8:80::53"
 ROUTER_HOST, ROUTER_PEER = "2001:db8:1::1", "2001:db8:1::2"
 VM_ADDRESS = "2001:db8:1::c0de"
 
-#: QEMU's -accel that every host has.
+#: QEMU's -accel that works on every host.
 ACCEL = "tcg,thread=multi"
 
 PAGE = """\
@@ -73,7 +73,7 @@ def network(story: Story) -> Iterator[tuple[Namespace, Namespace]]:
 
 
 def device() -> str:
-    """The one device that the guest gets instead of a NIC."""
+    """The guest's only network device."""
     return f"virtio-vmrpc-pci,id=vmrpc0,address6={VM_ADDRESS},dns={DNS_ADDRESS}"
 
 
@@ -105,7 +105,7 @@ def fetch_inwards(story: Story, guest: Guest, peer: Namespace) -> None:
 
 
 def shell(guest: Guest) -> None:
-    """A shell in the guest, until it ends or the user leaves with Ctrl-]."""
+    """A shell in the guest, until it ends or the user presses Ctrl-]."""
     print(
         f"\nA shell in the guest (Ctrl-] or 'exit' ends it). Try: curl http://{WEB_NAME}/\n",
         flush=True,
@@ -120,7 +120,7 @@ def shell(guest: Guest) -> None:
 
 
 def demonstrate(options: argparse.Namespace, story: Story) -> None:
-    """The whole story with our own small guest."""
+    """The whole demonstration with our own small guest."""
     with story.step(f"Get Debian's stock kernel {options.kernel} and build the guest module"):
         module = kernel.build_module(options.kernel)
         print(f"    {module.name} for {kernel.get(options.kernel).release}")

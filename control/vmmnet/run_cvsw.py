@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show CVSW at work: ``make run-cvsw``.
 
-The paper's topology: two hosts with an Open vSwitch each, VMs of two tenants on both,
-and one controller, which has the VMs' own NICs put each tenant into tunnels.
+The paper's topology: two hosts with an Open vSwitch each, VMs of two tenants on both, and a
+controller that has the VMs' NICs put each tenant into tunnels.
 
     python3 -m vmmnet.run_cvsw [--kernel 6.1|6.12] [--cipher aes-gcm-128|aes-gcm-256]
 """
@@ -34,7 +34,7 @@ def show_ping(story: Story, asker: Vm, other: Vm) -> None:
 
 
 def show_transfer(story: Story, bed: Bed, sender: Vm, receiver: Vm) -> None:
-    """TCP between two VMs, and what the wire between the hosts sees meanwhile."""
+    """TCP between two VMs, and a capture of the wire between the hosts."""
     server = receiver.guest.spawn("iperf3 -s -1")
     receiver.guest.wait_for("ss -Htln | grep -q :5201")
     with bed.capture(bed.folder / "wire.pcap") as file:
@@ -45,7 +45,7 @@ def show_transfer(story: Story, bed: Bed, sender: Vm, receiver: Vm) -> None:
 
 
 def show_capture(story: Story, bed: Bed, file: Path) -> None:
-    """Some frames of a capture, and how many there are of ESP and of all others."""
+    """Some frames of a capture, and the numbers of ESP and other frames."""
     wire = bed.hosts[0].wire.name
     some = switched.read(file, "esp")
     middle = len(some) // 2
@@ -63,14 +63,14 @@ def show_controller(story: Story, bed: Bed, *words: str) -> None:
 
 
 def show_keys(story: Story, bed: Bed, vm: Vm) -> None:
-    """The numbers of the associations that a VM's NIC seals with."""
+    """The numbers of a VM's outbound associations."""
     command = f"vmmnet cvsw flows {vm.name} | grep -o 'encrypt([^)]*)' | sort -u"
     lines = [f"encrypt(sa={number})" for number in sorted(bed.controller.outbound(vm.name))]
     story.show("controller$", command, "\n".join(lines))
 
 
 def make_vms(bed: Bed, series: str) -> list[Vm]:
-    """One of each tenant on each host."""
+    """Make a VM of each tenant on each host."""
     one, two = bed.hosts
     places = (("red", 1, one), ("red", 2, two), ("blue", 3, one), ("blue", 4, two))
     names = ("red1", "red2", "blue1", "blue2")
@@ -78,7 +78,7 @@ def make_vms(bed: Bed, series: str) -> list[Vm]:
 
 
 def demonstrate(options: argparse.Namespace, story: Story) -> None:
-    """The whole story."""
+    """The whole demonstration."""
     with contextlib.ExitStack() as stack:
         with story.step("Make two hosts, a wire between them, an Open vSwitch on each"):
             bed = stack.enter_context(switched.bed())

@@ -2,7 +2,7 @@
 """Show names at work: ``make run-dns``.
 
 The paper's demonstration: OpenSSH's client with libvmmnet-dns beside Debian's own. The server's
-names are in a signed zone, which vmmnet-dnsd serves; on the way to it AAAA is lost, or addresses
+names are in a signed zone of vmmnet-dnsd; on the way, queries for AAAA are lost, or addresses
 are forged.
 
     python3 -m vmmnet.run_dns
@@ -28,7 +28,7 @@ _ANY_KEY = "StrictHostKeyChecking=no"
 
 
 def show_ssh(story: Story, world: World, program: Path, way: str, *options: str) -> None:
-    """One login, with its time and what ssh says."""
+    """One login, with its time and ssh's output."""
     began = time.monotonic()
     done = world.ssh(program, way, *options)
     spent = time.monotonic() - began
@@ -43,7 +43,7 @@ def _said(done: subprocess.CompletedProcess[str], spent: float) -> str:
 
 
 def show_no_packet(story: Story, world: World) -> None:
-    """A forged answer, and what the client sends to the address in it."""
+    """A forged answer, and the client's packets to the address in it."""
     wire = world.impostor
     file = world.folder / "impostor.pcap"
     with wire.capture(world.to_impostor, file, "tcp"):
@@ -53,7 +53,7 @@ def show_no_packet(story: Story, world: World) -> None:
 
 
 def demonstrate(story: Story) -> None:
-    """The whole story."""
+    """The whole demonstration."""
     with story.step("Build Debian's OpenSSH client with libvmmnet-dns"):
         tools.run([paths.ROOT / "examples/ssh/build"])
     with contextlib.ExitStack() as stack:
@@ -71,7 +71,7 @@ def _tell(story: Story, world: World) -> None:
         show_ssh(story, world, _STOCK, DROPPING)
         show_ssh(story, world, _OURS, DROPPING)
     with story.step(f"Answers are forged: {NAME} is {IMPOSTOR6} and {IMPOSTOR4}"):
-        # As somebody who comes for the first time, and says yes.
+        # As on the first login, with the answer yes.
         world.forget()
         show_ssh(story, world, _STOCK, FORGING, _ANY_KEY)
         world.trust()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Show Mobile IPv6 at work: ``make run-migration``.
 
-The paper's section 3: a VM with a connection in use migrates live from its home
-network to a foreign one, and keeps its address.
+The paper's section 3: a VM with an open connection migrates live from its home network to a
+foreign one, and keeps its address.
 
     python3 -m vmmnet.run_migration [--kernel 6.1|6.12]
 """
@@ -35,13 +35,13 @@ for heard in line.makefile():
 
 
 def monitor(story: Story, guest: Guest) -> None:
-    """What QEMU says of the mobile node."""
+    """QEMU's state of the mobile node."""
     text = guest.qmp("human-monitor-command", **{"command-line": "info mip6"})
     story.show("(qemu)", "info mip6", text)
 
 
 class Talk:
-    """What must survive: a ping of the guest, and a TCP connection to it."""
+    """The traffic that must survive: a ping of the guest, and a TCP connection to it."""
 
     def __init__(self, world: World, guest: Guest) -> None:
         guest.spawn(["python3", "-u", "-c", _LINE]).wait_output("ready")
@@ -67,7 +67,7 @@ class Talk:
         )
 
     def end(self, story: Story) -> None:
-        """End both, and tell what was lost."""
+        """End both, and report losses."""
         self._line.close()
         self._ping.kill(signal.SIGINT)
         text = self._ping.wait(wait.PATIENCE).stdout
@@ -85,7 +85,7 @@ def configure(story: Story, guest: Guest) -> None:
 
 
 def demonstrate(options: argparse.Namespace, story: Story) -> None:
-    """The whole story."""
+    """The whole demonstration."""
     with contextlib.ExitStack() as stack:
         with story.step("Make two networks behind routers, a correspondent, a home agent"):
             world = stack.enter_context(mobility.world())

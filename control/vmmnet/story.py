@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tell a demonstration step by step, with times and real output."""
+"""Print a demonstration step by step, with times and real output."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from vmmnet.testbed import paths
 
 
 def _tick(over: threading.Event, began: float) -> None:
-    """Say every ten seconds how long it has taken and how much has been built."""
+    """Print every ten seconds the time so far and the size of what was built."""
     while not over.wait(10):
-        # Files come and go meanwhile: du copes, and complains to nobody.
+        # Files change meanwhile: ignore du's errors.
         du = subprocess.run(["du", "-sm", paths.BUILD], capture_output=True, text=True)
         size = du.stdout.partition("\t")[0]
         print(f"    {time.monotonic() - began:.0f} s, {size} MiB in build/", flush=True)
 
 
 class Story:
-    """Says what is done, and how long it took."""
+    """Prints each step and its duration."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -31,7 +31,7 @@ class Story:
 
     @contextlib.contextmanager
     def step(self, text: str) -> Iterator[None]:
-        """One step; a long one shows that it goes on, its time is printed at the end."""
+        """One step; a long one prints its progress, and its time at the end."""
         self._number += 1
         began = time.monotonic()
         print(f"\n[{self._number}] {text} ...", flush=True)
@@ -46,12 +46,12 @@ class Story:
         print(f"    done in {time.monotonic() - began:.1f} s", flush=True)
 
     def show(self, prompt: str, command: str, output: str) -> None:
-        """A command as it was typed, and what it printed."""
+        """Print a command and its output."""
         print(f"    {prompt} {command}")
         for line in output.rstrip("\n").splitlines():
             print(f"      | {line}")
         sys.stdout.flush()
 
     def end(self) -> None:
-        """The sum."""
+        """Print the total time."""
         print(f"\nAll of it took {time.monotonic() - self._began:.1f} s.", flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The user's terminal, connected to a console of a guest."""
+"""Connects the user's terminal to a console of a guest."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _write_all(fd: int, data: bytes) -> None:
 def attach(path: Path, alive: Callable[[], bool] = lambda: True) -> None:
     """Connect standard input and output to the UNIX socket of a console.
 
-    Returns when the console closes, when what runs on it is not ``alive`` any
-    more, or when the user presses Ctrl-].
+    Returns when the console closes, when ``alive`` is false, or when the user
+    presses Ctrl-].
     """
     keyboard, screen = sys.stdin.fileno(), sys.stdout.fileno()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as console, _raw(keyboard):

@@ -16,7 +16,7 @@ from vmmnet.hostvlan.command.options import Parser, Refused, Status
 from . import client, daemon
 from .client import Client
 
-# Clears what is below as well: the list may have become shorter.
+# Also clears what is below: the list may have become shorter.
 _HOME = "\033[H\033[J"
 _COLUMNS = ("NIC", "MAC", "tenant", "state", "switch", "port", "flows", "MTU")
 
@@ -139,14 +139,14 @@ def run_rekey(given: argparse.Namespace) -> int:
 
 
 def _said(value: object) -> str:
-    """A value of the file for people: a list, a number, or that there is none."""
+    """A value of the file as text: a list, a number, or none."""
     if isinstance(value, list):
         return ", ".join(value) or "none"
     return "-" if value is None else str(value)
 
 
 def print_changes(change: dict[str, Any]) -> None:
-    """Flows that go and that come."""
+    """Print removed and added flows."""
     for sign, flows in (("-", change["delete"]), ("+", change["set"])):
         for flow in flows:
             print(f"  {sign} {flow}")
@@ -220,7 +220,7 @@ def _changes_of(answer: dict[str, Any]) -> dict[str, int]:
 
 
 def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> Iterator[str]:
-    """One look, for people; with what has changed since the last one."""
+    """One report as text, with the changes since the last one."""
     yield from _sharing(answer["sharing"])
     switches = ", ".join(f"{each['switch']} (OpenFlow {each['openflow']})"
                          for each in answer["switches"])  # fmt: skip
@@ -242,7 +242,7 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
 
 
 def _sharing(sharing: dict[str, Any] | None) -> Iterator[str]:
-    """Several controllers: who leads, and who cannot."""
+    """Several controllers: the leader, and those that cannot lead."""
     if sharing is None:
         return
     if sharing["error"]:
@@ -263,7 +263,7 @@ def _number(value: int) -> str:
 
 
 _EVENTS = ("packet_ins", "flows_removed", "events_unknown")
-#: Columns that are there if one NIC has something in them.
+#: Columns that are shown if one NIC has a value there.
 _MORE: dict[str, Callable[[dict[str, Any]], str]] = {
     "offloads": lambda nic: "" if nic["offloads"] is None else _said(nic["offloads"]),
     "mended": lambda nic: _number(nic["counters"]["flows_mended"]),
@@ -301,7 +301,7 @@ def _faults(nic: dict[str, Any]) -> Iterator[str]:
 
 
 def complete_nics(parsed_args: Any, **_: Any) -> list[str]:
-    """NICs of the daemon, by name and by MAC address."""
+    """The daemon's NICs, by name and by MAC address."""
     try:
         path = getattr(parsed_args, "socket", None) or client.default_path()
         answer = Client(Path(path), 1.0).ask("GET", "/nics")

@@ -18,7 +18,7 @@ _PATIENCE = 60.0
 
 
 def default_path() -> Path:
-    """Where the daemon listens if nobody says otherwise."""
+    """The daemon's default socket."""
     return Path(os.environ.get(VARIABLE) or DEFAULT)
 
 
@@ -41,7 +41,7 @@ class Client:
         self._path, self._timeout = path, timeout
 
     def ask(self, method: str, resource: str, body: object = None) -> Any:
-        """What it answers. Raises Refused with its reason, or if it is not there."""
+        """Return the answer. Raises Refused with the daemon's reason, or if it does not run."""
         connection = _Connection(self._path, self._timeout)
         try:
             octets = None if body is None else json.dumps(body).encode()

@@ -46,7 +46,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_commands_of_files(subparsers: argparse._SubParsersAction[Parser]) -> None:
-    """Those that read a file themselves: the other rooms have to do without its package."""
+    """Commands that read a file need PyYAML; the other rooms work without it."""
     try:
         from .plan import command as files
     except ModuleNotFoundError as error:

@@ -99,7 +99,7 @@ def add_socket(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def socket_path(given: argparse.Namespace) -> Path:
-    """The socket that is meant."""
+    """The path of the daemon's socket."""
     path: Path = given.socket or client.default_path()
     return path
 
@@ -136,7 +136,7 @@ def run(given: argparse.Namespace) -> int:
     return Status.DONE
 
 
-#: Packages by what is imported from them: Debian's name, and pip's.
+#: Packages by imported module: Debian's name, and pip's.
 _PACKAGES = {
     "os_ken": ("python3-os-ken", "os-ken"),
     "cryptography": ("python3-cryptography", "cryptography"),
@@ -146,7 +146,7 @@ _PACKAGES = {
 
 
 def lacks(module: str) -> str:
-    """What to do about a package that is not there."""
+    """What to do about a missing package."""
     debian, pip = _PACKAGES.get(module.partition(".")[0], (module, module))
     return f"needs Python's package {pip}: apt install {debian}, or pip install {pip}"
 
@@ -168,7 +168,7 @@ def _state(text: str) -> Path | place.Config:
 
 
 def _state_of(given: argparse.Namespace) -> Path | place.Config:
-    """The file, or etcd with what goes with it. Raises UsageError."""
+    """The state file, or etcd with its credentials. Raises UsageError."""
     state: Path | place.Config = given.state
     if isinstance(state, place.Config):
         try:
@@ -184,7 +184,7 @@ def _state_of(given: argparse.Namespace) -> Path | place.Config:
 
 
 def _tls(given: argparse.Namespace) -> ssl.SSLContext | None:
-    """For switches, if they are to speak TLS. Raises UsageError, Refused."""
+    """TLS for switches, if configured. Raises UsageError, Refused."""
     files = {f"--tls-{name}": getattr(given, f"tls_{name}") for name in ("cert", "key", "ca")}
     if not any(files.values()):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet cvsw events``: what NICs have told the controller of their own accord."""
+"""``vmmnet cvsw events``: events that NICs sent to the controller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ first: frames that a flow outputs to it (packet-in), and flows that have ended
   vmmnet cvsw events --follow          and what comes, until interrupted
   vmmnet cvsw events -f --json         each as an object in a line
 """
-#: Between two looks, seconds.
+#: Seconds between two requests.
 _INTERVAL = 0.5
 
 
@@ -66,7 +66,7 @@ def _as_json(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines(answer: dict[str, Any], told: dict[str, int]) -> Iterator[str]:
-    """Events for people; ``told`` has the number of each NIC's last one."""
+    """Events as lines; ``told`` has the number of each NIC's last one."""
     for event in answer["events"]:
         name = event["name"] or event["mac"]
         missing = event["number"] - told.get(event["mac"], event["number"] - 1) - 1

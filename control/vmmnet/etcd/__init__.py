@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""etcd, for every room that keeps something there."""
+"""A client of etcd, for all rooms that store something there."""

@@ -8,28 +8,26 @@ etcd serves its API as gRPC and, on the same port, as JSON over HTTP/1.1
 value is left out.  Python's standard library speaks that, and no more is
 needed here: ranges, transactions, watches, users.
 
-An answer comes from the endpoint that answered last; when it fails, the
-others are asked in turn.  A read is repeated at the next endpoint whatever
-happened.  A write is repeated only if it certainly did not arrive; else
-``Uncertain`` is raised, and the caller finds out by reading.
+Requests go to the endpoint that answered last; when it fails, to the others
+in turn.  A read is repeated at the next endpoint after any failure.  A write
+is repeated only if it certainly did not arrive; else ``Uncertain`` is raised,
+and the caller must read to learn the result.
 
-A watch is one POST whose body holds all its requests, one JSON object after
-the other, and whose answer never ends.  The header ``Connection: close``
-matters: without it Go's HTTP/1 server throws away what it has not yet read of
-a body as soon as it begins to answer, and with it the requests at its end.
-``hasleader`` makes a member that has lost its cluster end the watch, rather
-than keep silent.  TCP keep-alive notices a host that is gone.
+A watch is one POST whose body has all its requests as JSON objects, and whose
+answer never ends.  The header ``Connection: close`` is required: without it
+Go's HTTP/1 server discards the unread rest of a body, and the requests in it,
+when it begins to answer.  ``hasleader`` makes a member that has lost its
+cluster end the watch.  TCP keep-alive detects a lost host.
 
-With a user, a token goes with each request.  A token ends by time, by a
-restart, and by a change of users and roles; then a new one is asked for, once.
-A token also tells how far etcd had come when it was made, and etcd looks at it
-only when it has come as far again, which after a restore from a backup can
-take for ever.  A token is dropped therefore when an answer does not come or a
-connection is lost.
+With a user, each request has a token.  A token ends by time, by a restart, and
+by a change of users and roles; then a new one is requested, once.  A token
+also contains etcd's revision at its creation, and etcd handles it only when it
+has reached that revision, after a restore from a backup perhaps never.  So a
+token is dropped when an answer does not come or a connection is lost.
 
-Credentials are read when they are used: the password with each new token, the
-certificates and keys with each new connection, and a connection on which etcd
-has refused us is closed.  So files may be replaced while we run.
+Credentials are read at their use: the password for each new token, certificates
+and keys for each new connection; a connection on which etcd refused us is
+closed.  So files may be replaced while we run.
 """
 
 from __future__ import annotations
@@ -53,19 +51,19 @@ from .place import Config, read_password, spell
 #: Operations of one transaction: etcd's own default of --max-txn-ops.
 OPERATIONS_MAX = 128
 
-# The gateway passes on messages of 4 MiB.  An entry has 1.7 KB at most.
+# The gateway's messages have at most 4 MiB, an entry at most 1.7 KB.
 _PAGE = 2000
-# Ranges of one request, and keys of each, when many are read at one revision.
+# Ranges of a request, and keys of each, when many are read at one revision.
 _RANGES = 32
 _RANGE_KEYS = 60
 
-# A lost host is noticed after _KEEP_IDLE + _KEEP_COUNT * _KEEP_INTERVAL seconds.
+# A lost host is detected after _KEEP_IDLE + _KEEP_COUNT * _KEEP_INTERVAL seconds.
 _KEEP_IDLE, _KEEP_INTERVAL, _KEEP_COUNT = 10, 5, 3
 
-# Entries of the log that etcd may carry out while it tells its revision and its index.
+# Log entries that etcd may apply while it reports its revision and its index.
 _UNDER_WAY = 8
 
-#: gRPC's status code of what is not there, such as a lease that has ended.
+#: gRPC's status code NOT_FOUND, for example of an ended lease.
 NOT_FOUND = 5
 # Its other status codes.
 _INVALID, _DEADLINE, _DENIED, _PRECONDITION = 3, 4, 7, 9
@@ -79,20 +77,20 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Keys from ``key`` up to and without ``end``; ``key`` alone if there is no end."""
+    """Keys from ``key`` up to but without ``end``; only ``key`` without an end."""
 
     key: bytes
     end: bytes | None = None
-    #: Those that have not changed since an older revision than this are left out.
+    #: Keys whose last change is older than this revision are left out.
     since: int = 0
 
     @classmethod
     def prefix(cls, text: bytes) -> Range:
-        """All keys that begin with a text, whose last octet is not 255."""
+        """All keys with a prefix, whose last octet is not 255."""
         return cls(text, text[:-1] + bytes([text[-1] + 1]))
 
     def json(self) -> Json:
-        """How a request says it."""
+        """Its form in a request."""
         result = {"key": _b64(self.key)}
         if self.end is not None:
             result["range_end"] = _b64(self.end)
@@ -108,13 +106,13 @@ class KeyValue:
     key: bytes
     value: bytes
     mod_revision: int
-    #: The lease with which it ends; 0: it does not.
+    #: Its lease; 0: none.
     lease: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change of a key; without a value it was deleted."""
+    """A change of a key; no value: it was deleted."""
 
     key: bytes
     value: bytes | None
@@ -125,20 +123,20 @@ class Event:
 class Told:
     """One message of a watch."""
 
-    #: Which of the watch's requests it is about, counted from 0.
+    #: Index of the watch's request, from 0.
     request: int
-    #: The store's revision when it was sent.
+    #: The store's revision at its sending.
     revision: int
     events: tuple[Event, ...]
     #: The request was accepted; sent once, before its events.
     created: bool = False
-    #: Not 0: the start is older than this, the oldest revision that is kept.
+    #: Not 0: the start was older than this, the oldest kept revision.
     compacted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A request of a watch: the changes of a range from a revision on."""
+    """A request of a watch: changes of a range from a revision on."""
 
     range: Range
     start_revision: int
@@ -146,20 +144,20 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """What grows only, for as long as a cluster lives; a restore from a backup begins anew.
+    """Values that only grow during a cluster's life, and restart with a restored backup.
 
-    A restored cluster can have the identity that it had, and revisions that
-    have been before.  Its log is new, however.
+    A restored cluster can have its old identity and repeat revisions, but its log
+    is new.
     """
 
     #: Raft's term.
     term: int
-    #: Entries of Raft's log that made no revision.  A revision takes one entry, and
-    #: so a restored cluster has fewer, by the length of the log that was lost.
+    #: Entries of Raft's log without a revision.  A revision takes one entry, so a
+    #: restored cluster has fewer, by the length of the lost log.
     others: int
 
     def is_younger(self, other: Age) -> bool:
-        """Whether this cannot be a later moment of the same cluster."""
+        """Whether this is certainly not a later state of the same cluster."""
         return self.term < other.term or self.others < other.others - _UNDER_WAY
 
 
@@ -168,7 +166,7 @@ def _b64(data: bytes) -> str:
 
 
 def put(key: bytes, value: bytes, lease: int = 0) -> Json:
-    """An operation of a transaction: set a key, which ends when its lease does."""
+    """An operation of a transaction: set a key, which ends with its lease."""
     words = {"key": _b64(key), "value": _b64(value)}
     return {"request_put": words | ({"lease": str(lease)} if lease else {})}
 
@@ -179,7 +177,7 @@ def delete(key: bytes) -> Json:
 
 
 def unchanged(key: bytes, mod_revision: int) -> Json:
-    """A condition of a transaction: a key has that revision; 0: there is none."""
+    """A condition of a transaction: the key has this revision; 0: it does not exist."""
     return {
         "key": _b64(key),
         "target": "MOD",
@@ -210,8 +208,8 @@ def _revision(answer: Json) -> int:
 class Client:
     """A connection to etcd for each thread that uses it.
 
-    Use it as a context manager.  What it raises is an ``EtcdError``, or a
-    ``StoreError`` about a file with credentials.
+    Use it as a context manager.  It raises ``EtcdError``, or ``StoreError`` about
+    a file with credentials.
     """
 
     def __init__(self, config: Config) -> None:
@@ -221,7 +219,7 @@ class Client:
         self._open: set[http.client.HTTPConnection] = set()
         # The endpoint that answered last.
         self._current = 0
-        # Those with which we speak as they want it, with TLS or without.
+        # Endpoints that have answered us, with or without TLS.
         self._answered: set[tuple[str, int]] = set()
         self._token: str | None = None
 
@@ -232,7 +230,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections of all threads, but not those of watches."""
+        """Close the connections of all threads, except those of watches."""
         with self._lock:
             connections, self._open = self._open, set()
         for connection in connections:
@@ -245,10 +243,9 @@ class Client:
         return self.look(key)[2]
 
     def look(self, key: bytes, *, serializable: bool = False) -> tuple[int, int, KeyValue | None]:
-        """Read one key; returns the identity of the cluster and its revision too.
+        """Read one key; also returns the cluster's identity and revision.
 
-        With ``serializable`` the member that is asked says what it knows, which
-        can be old, and asks nobody else.
+        With ``serializable`` the member answers from its own, perhaps old, state.
         """
         request = {**Range(key).json(), "serializable": serializable}
         answer = self.call("kv/range", request)
@@ -259,7 +256,7 @@ class Client:
     def snapshot(
         self, ranges: Sequence[Range], revision: int = 0
     ) -> tuple[int, list[list[KeyValue]]]:
-        """Read several ranges as they are at one revision, now if none is given.
+        """Read several ranges at one revision; default: the present one.
 
         Returns the revision, and the keys of each range in order.
         """
@@ -281,9 +278,9 @@ class Client:
     def pages(
         self, wanted: Range, revision: int = 0, *, limit: int = _PAGE
     ) -> Iterator[tuple[int, list[KeyValue]]]:
-        """Read a range of any size, page by page, as it is at one revision.
+        """Read a range of any size, page by page, at one revision.
 
-        Yields the revision and the keys of each page, at least one and ``limit`` at most.
+        Yields the revision and the keys of each page, 1 to ``limit``.
         """
         more = True
         while more:
@@ -297,19 +294,19 @@ class Client:
                 wanted = replace(wanted, key=keys[-1].key + b"\0")
 
     def put(self, key: bytes, value: bytes, lease: int = 0) -> int:
-        """Set a key, which may be repeated; returns the revision.
+        """Set a key, idempotent; returns the revision.
 
-        With a lease the key ends when that does.
+        With a lease the key ends with it.
         """
         request = {"key": _b64(key), "value": _b64(value), "lease": str(lease)}
         return _revision(self.call("kv/put", request))
 
     def delete(self, key: bytes) -> int:
-        """Delete a key, which may be repeated; returns the revision."""
+        """Delete a key, idempotent; returns the revision."""
         return _revision(self.call("kv/deleterange", {"key": _b64(key)}))
 
     def transact(self, conditions: Sequence[Json], operations: Sequence[Json]) -> tuple[bool, int]:
-        """Carry out all operations if all conditions hold, none otherwise.
+        """Execute all operations if all conditions hold, none otherwise.
 
         Returns whether they held, and the revision.  Raises ``Uncertain``
         when the answer was lost.
@@ -319,30 +316,30 @@ class Client:
         return bool(answer.get("succeeded")), _revision(answer)
 
     def age(self) -> Age:
-        """How old the cluster is, as the member knows that is asked."""
+        """The cluster's age, as the asked member knows it."""
         answer = self.call("maintenance/status", {})
         index = int(answer.get("raftAppliedIndex", 0))
         return Age(int(answer.get("raftTerm", 0)), index - _revision(answer))
 
     def grant(self, seconds: int) -> int:
-        """Make a lease, which ends when it is not kept alive; returns its number."""
+        """Create a lease, which ends unless it is renewed; returns its number."""
         return int(self.call("lease/grant", {"TTL": str(seconds)})["ID"])
 
     def keep_alive(self, lease: int) -> bool:
-        """Let the time of a lease begin anew; False: it has ended."""
+        """Renew a lease; False: it has ended."""
         answer = self.call("lease/keepalive", {"ID": str(lease)})
         if "result" not in answer:
             raise EtcdError(f"etcd does not keep a lease alive: {answer.get('error', answer)}")
         return int(answer["result"].get("TTL", 0)) > 0
 
     def unheard(self, lease: int) -> int | None:
-        """For how many seconds a lease has not been kept alive; None: it has ended."""
+        """Seconds since the last renewal of a lease; None: it has ended."""
         answer = self.call("lease/timetolive", {"ID": str(lease)})
         left = int(answer.get("TTL", 0))
         return int(answer.get("grantedTTL", 0)) - left if left > 0 else None
 
     def revoke(self, lease: int) -> None:
-        """End a lease now, and the keys with it; one that has ended already is none."""
+        """End a lease and its keys; no error if it has ended already."""
         try:
             self.call("lease/revoke", {"ID": str(lease)})
         except EtcdError as error:
@@ -350,7 +347,7 @@ class Client:
                 raise
 
     def watch(self, requests: Sequence[Watched]) -> Watch:
-        """Begin to watch; returns when one endpoint has answered."""
+        """Begin a watch; returns when an endpoint has answered."""
         body = b"".join(
             json.dumps({"create_request": _watch_request(number, each)}).encode()
             for number, each in enumerate(requests, 1)
@@ -378,7 +375,7 @@ class Client:
     def _anywhere(
         self, action: Callable[[tuple[str, int], str | None], _T], *, repeatable: bool
     ) -> _T:
-        """Do it at the endpoint that answered last, or else at another."""
+        """Send to the endpoint that answered last, or to another."""
         failures = []
         count = len(self.config.endpoints)
         for _ in range(count):
@@ -402,7 +399,7 @@ class Client:
     def _authorized(
         self, action: Callable[[tuple[str, int], str | None], _T], endpoint: tuple[str, int]
     ) -> _T:
-        """Do it with a token, with a new one if that is not accepted any more."""
+        """Send with a token, with a new one if it is no longer accepted."""
         if self.config.user is None:
             return action(endpoint, None)
         token = self._token
@@ -421,7 +418,7 @@ class Client:
         action: Callable[[tuple[str, int], str | None], _T],
         endpoint: tuple[str, int],
     ) -> _T:
-        """Do it with a token, and drop that if there is no answer."""
+        """Send with a token, and drop it if there is no answer."""
         try:
             return action(endpoint, token)
         except _Failed:
@@ -429,7 +426,7 @@ class Client:
             raise
 
     def _drop(self, token: str | None) -> None:
-        """Use a token no more; any thread may call, and another may have a new one."""
+        """Drop a token; any thread may call, and another may have a new one already."""
         if self._token == token:
             self._token = None
 
@@ -440,7 +437,7 @@ class Client:
         try:
             token: str = self._ask(endpoint, "auth/authenticate", body, None)["token"]
         except _Failed as failure:
-            # The request that the token was for has not been sent.
+            # The request for which the token was needed was not sent.
             raise _Failed(str(failure), False) from failure
         except EtcdError as error:
             where = spell(*endpoint)
@@ -461,7 +458,7 @@ class Client:
         return token
 
     def _ask(self, endpoint: tuple[str, int], path: str, body: bytes, token: str | None) -> Json:
-        """One request to one endpoint.  Raises _Failed, or what etcd says."""
+        """Send one request to one endpoint.  Raises _Failed, or etcd's error."""
         connection = self._kept(endpoint)
         sent = False
         try:
@@ -476,14 +473,14 @@ class Client:
             known = endpoint in self._answered
             raise _Failed(_why(error, self.config, known), sent) from error
         except BaseException:
-            # Left in the middle: the next answer would be that of this request.
+            # Interrupted: the next answer would belong to this request.
             connection.close()
             raise
         self._answered.add(endpoint)
         try:
             return _answer(endpoint, self.config, response.status, data)
         except Denied:
-            # It may be our certificate that is refused, by which the connection is known.
+            # Perhaps etcd refuses the certificate of this connection.
             connection.close()
             raise
 
@@ -494,12 +491,12 @@ class Client:
         return headers
 
     def _kept(self, endpoint: tuple[str, int]) -> http.client.HTTPConnection:
-        """The thread's connection to an endpoint, if it still stands, or a new one."""
+        """The thread's connection to an endpoint, if still open, or a new one."""
         kept: dict[tuple[str, int], http.client.HTTPConnection]
         kept = self._local.__dict__.setdefault("connections", {})
         old = kept.get(endpoint)
         if old is not None:
-            # Nothing was asked: what can be read is the end of the connection.
+            # No request is open: anything readable is the end of the connection.
             if old.sock is not None and not _is_readable(old.sock):
                 return old
             old.close()
@@ -511,7 +508,7 @@ class Client:
         return new
 
     def _connection(self, endpoint: tuple[str, int]) -> http.client.HTTPConnection:
-        """A connection that is not made yet, with the certificates that are in the files now."""
+        """A new connection, not opened yet, with the certificates now in the files."""
         host, port = endpoint
         if self.config.tls:
             return http.client.HTTPSConnection(
@@ -521,7 +518,7 @@ class Client:
 
 
 class Watch:
-    """What a watch tells, until it is closed or lost; see Client.watch().
+    """The messages of a watch, until it is closed or lost; see Client.watch().
 
     One thread iterates, any may close.
     """
@@ -539,7 +536,7 @@ class Watch:
         self._closed = False
         self._where = spell(connection.host, connection.port)
         self._requests = self._missing = requests
-        # The beginning of a line of which the end has not come, in pieces, and their octets.
+        # The pieces of an incomplete line, and their octets.
         self._pieces: list[bytes] = []
         self._length = 0
         self._connection = connection
@@ -561,16 +558,16 @@ class Watch:
             raise
 
     def __iter__(self) -> Iterator[Told]:
-        """Messages as they come; raises Unreachable at the end, Compacted or Denied."""
+        """Yield messages; raises Unreachable at the end, Compacted or Denied."""
         while True:
             for line in self._lines():
                 yield self._told(json.loads(line))
 
     def close(self) -> None:
-        """End it, also while another thread waits for a message."""
+        """End the watch, also while another thread waits for a message."""
         self._closed = True
         with contextlib.suppress(OSError):
-            # Not that of an SSLSocket, which takes its state from under who reads.
+            # Not SSLSocket.shutdown(), which removes the state that the reader uses.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def _lines(self) -> list[bytes]:
@@ -585,7 +582,7 @@ class Watch:
         return self._split(data)
 
     def _split(self, data: bytes) -> list[bytes]:
-        """The lines that end in what has come.  Each octet is copied once or twice."""
+        """The complete lines so far.  Each octet is copied once or twice."""
         *lines, rest = data.split(b"\n")
         if lines:
             lines[0] = b"".join([*self._pieces, lines[0]])
@@ -607,12 +604,12 @@ class Watch:
             error = message["error"]
             raise self._lost(str(error.get("message", error)))
         result = message["result"]
-        # Requests are numbered from 1: 0 would let etcd choose.
+        # Numbers begin at 1: with 0 etcd chooses one.
         request = int(result.get("watch_id", 0)) - 1
         compacted = int(result.get("compact_revision", 0))
         if result.get("canceled") and not compacted:
             reason = str(result.get("cancel_reason", "the watch was cancelled"))
-            # The token may be to blame: of a watch etcd does not say so with a code.
+            # Perhaps the token: for watches etcd sends no code for that.
             self._when_lost()
             raise _cancelled(self._where, reason)
         if not 0 <= request < self._requests:
@@ -621,7 +618,7 @@ class Watch:
         if created:
             self._missing -= 1
             if not self._missing:
-                # What comes now comes when it happens.
+                # Further messages may take any time.
                 self._socket.settimeout(None)
         return Told(
             request,
@@ -633,7 +630,7 @@ class Watch:
 
 
 class _Failed(Exception):
-    """An endpoint did not answer; the next may."""
+    """An endpoint did not answer; the next one may."""
 
     def __init__(self, text: str, sent: bool) -> None:
         super().__init__(text)
@@ -668,7 +665,7 @@ def _answer(endpoint: tuple[str, int], config: Config, status: int, data: bytes)
 
 
 def _raise(endpoint: tuple[str, int], config: Config, status: int, data: bytes) -> None:
-    """Raise what an answer with an error says."""
+    """Raise the error of an answer."""
     where, option = f"etcd at {spell(*endpoint)}", config.option
     try:
         said = json.loads(data)
@@ -707,7 +704,7 @@ def _cancelled(where: str, reason: str) -> EtcdError:
 
 
 def _is_stale(error: EtcdError) -> bool:
-    """Whether the token is to blame: it ended, or users and roles have changed."""
+    """Whether the token is the cause: it ended, or users and roles have changed."""
     return error.code == _UNAUTHENTICATED or "revision of auth store is old" in str(error)
 
 
@@ -742,12 +739,12 @@ def _tls(config: Config) -> ssl.SSLContext:
 
 
 def _why(error: Exception, config: Config, known: bool) -> str:
-    """What a failed connection says to somebody who has typed the options.
+    """The reason of a failed connection, for the user who typed the options.
 
     ``known``: the endpoint has answered us before.
     """
     option = config.option
-    # How a closed connection is called depends on the version of OpenSSL.
+    # The error of a closed connection depends on the version of OpenSSL.
     ended = ConnectionResetError | BrokenPipeError | ssl.SSLEOFError | ssl.SSLZeroReturnError
     if known and isinstance(error, ended):
         return "it has ended the connection, as it does when it is stopped or started anew"

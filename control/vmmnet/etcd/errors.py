@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What goes wrong with a store, etcd or another."""
+"""Errors of a store."""
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """A store cannot do what it was asked; the text says what to do about it."""
+    """A request failed; the text says what to do about it."""
 
 
 class EtcdError(StoreError):
@@ -13,7 +13,7 @@ class EtcdError(StoreError):
 
     def __init__(self, text: str, code: int = 0) -> None:
         super().__init__(text)
-        #: gRPC's status code; 0 if it does not come from there.
+        #: gRPC's status code; 0: none.
         self.code = code
 
 
@@ -22,12 +22,12 @@ class Unreachable(EtcdError):
 
 
 class Uncertain(EtcdError):
-    """The connection ended while a write was under way: it may have happened."""
+    """The connection ended during a write: it may have been done."""
 
 
 class Denied(EtcdError):
-    """The user is wrong, or may not do that."""
+    """Wrong user or password, or no permission."""
 
 
 class Compacted(EtcdError):
-    """A revision that was asked for is not kept any more."""
+    """The requested revision was compacted."""

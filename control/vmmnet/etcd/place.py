@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where etcd is, and who we are to it: a URL, and the options beside it.
+"""The address of etcd and the credentials: a URL and its options.
 
-Rooms call the options by names of their own: ``--store`` and ``--store-ca``, or ``--state``
-and ``--state-ca``.  What is said about them has the name that was typed.
+Rooms have their own names of the options: ``--store`` and ``--store-ca``, or ``--state`` and
+``--state-ca``.  Messages use the name that was typed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Config:
 
     #: Host and port.
     endpoints: tuple[tuple[str, int], ...]
-    #: What all keys begin with; no slash at its end.
+    #: Prefix of all keys; no slash at its end.
     prefix: str
     tls: bool = False
     ca: Path | None = None
@@ -30,9 +30,9 @@ class Config:
     key: Path | None = None
     user: str | None = None
     password_file: Path | None = None
-    #: Seconds that one endpoint has for an answer.
+    #: Time-out of an endpoint, seconds.
     timeout: float = 10.0
-    #: The option that the URL was given by.
+    #: The option of the URL.
     option: str = "--store"
 
     @property
@@ -43,15 +43,15 @@ class Config:
 
 
 def spell(host: str, port: int) -> str:
-    """An endpoint, as URLs have it."""
+    """An endpoint in the form of URLs."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def parse_url(text: str, *, option: str = "--store", prefix: str = "/vmmnet/hostvlan") -> Config:
-    """Read etcd://HOST[:PORT][,HOST[:PORT]...][/PREFIX]; raises StoreError.
+    """Parse etcd://HOST[:PORT][,HOST[:PORT]...][/PREFIX]; raises StoreError.
 
-    IPv6 addresses are in brackets.  etcds:// is with TLS.  ``option`` is what it was
-    given by, ``prefix`` what it has if it says none.
+    IPv6 addresses are in brackets.  etcds:// is with TLS.  ``option`` is the option's name,
+    ``prefix`` the default prefix.
     """
     example = "such as etcd://127.0.0.1:2379/vmmnet"
     scheme, mark, rest = text.partition("://")
@@ -87,7 +87,7 @@ def _endpoint(text: str) -> tuple[str, int]:
 
 
 def add_options(group: argparse._ArgumentGroup, option: str) -> None:
-    """Add what goes with the option of the URL."""
+    """Add the options of credentials."""
     group.add_argument(f"{option}-user", metavar="NAME", help="user of etcd")
     group.add_argument(
         f"{option}-password-file", metavar="FILE", type=Path, help="its password, on the first line"
@@ -100,7 +100,7 @@ def add_options(group: argparse._ArgumentGroup, option: str) -> None:
 
 
 def with_options(config: Config, given: argparse.Namespace) -> Config:
-    """The same, with what options of ``add_options`` say; raises StoreError."""
+    """The same, with the options of ``add_options``; raises StoreError."""
     option = config.option
 
     def value(name: str) -> Path | None:

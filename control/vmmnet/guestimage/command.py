@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet guest-image``: its options, and how it ends."""
+"""``vmmnet guest-image``: its options and exit status."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _recipe(given: argparse.Namespace) -> Recipe:
 
 
 def _file(option: str, path: Path | None, parse: Callable[[str], T]) -> T | None:
-    """What a file of an option says, if it is given."""
+    """The parsed file of an option, if it is given."""
     if path is None:
         return None
     try:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The layout of the disk, and what starts it: for SeaBIOS, and any PC's BIOS.
+"""The layout of the disk, and its boot loader: for SeaBIOS, and any PC's BIOS.
 
     sector 0       GRUB's boot.img (440 bytes), the partition table
     sector 1       GRUB's core.img, which sector 0 reads
     sector 2048    the root file system, up to the end
 
-boot.img and core.img are made for these places, so neither has to be patched.
+boot.img and core.img expect these places, so neither has to be patched.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import struct
 from pathlib import Path
 
 SECTOR = 512
-#: Where the partition begins, bytes.
+#: Start of the partition, bytes.
 OFFSET = 1 << 20
 
-# boot.img says at which sector core.img begins; core.img at which its second one is.
+# Places where boot.img has the first sector of core.img, and core.img its second one.
 _BOOT_CODE = 440
 _BOOT_START = 0x5C
 _CORE_START = SECTOR - 12
 _LINUX = 0x83
 _ACTIVE = 0x80
-# Cylinder, head and sector of what is beyond their reach.
+# Cylinder, head and sector that stand for sectors beyond their range.
 _BEYOND = b"\xfe\xff\xff"
 
 
 class BadLoader(ValueError):
-    """GRUB's images are none that can be copied as they are."""
+    """GRUB's images cannot be copied unchanged."""
 
 
 def first_sectors(boot: bytes, core: bytes, size: int, signature: bytes) -> bytes:
-    """What is before the partition of a disk of ``size`` bytes, whole sectors.
+    """The sectors before the partition of a disk of ``size`` bytes.
 
     ``boot`` and ``core`` are GRUB's images, ``signature`` the disk's, 4 bytes.
     Raises BadLoader.
@@ -50,7 +50,7 @@ def first_sectors(boot: bytes, core: bytes, size: int, signature: bytes) -> byte
 
 
 def blank(path: Path, size: int) -> None:
-    """Make a file of ``size`` bytes that takes no room yet."""
+    """Create a sparse file of ``size`` bytes."""
     with path.open("xb") as file:
         file.truncate(size)
 
@@ -62,8 +62,8 @@ def write(path: Path, sectors: bytes) -> None:
 
 
 def file_system(path: Path, folder: Path, size: int, uuid: str) -> list[str]:
-    """The words that have mke2fs make the file system of a disk, with a folder's files."""
-    # GRUB has to know each of them, whatever the host's mke2fs takes by default.
+    """The command of mke2fs for the disk's file system, with a folder's files."""
+    # GRUB must support each feature, so the host's defaults are not used.
     features = (
         "none,has_journal,ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
         "sparse_super,large_file,huge_file,dir_nlink,extra_isize,metadata_csum"

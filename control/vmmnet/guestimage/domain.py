@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from vmmnet.libvirt import names
 
-#: Where packages, and ``make install``, put the emulator.
+#: The emulator of packages, and of ``make install``.
 EMULATORS = (
     Path("/usr/bin/qemu-system-x86_64-vmmnet"),
     Path("/usr/local/bin/qemu-system-x86_64"),

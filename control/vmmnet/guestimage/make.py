@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The steps from packages to an image.
 
-All files are made in a folder beside the image, which goes with whatever is in it, and
-the image has its name when it is whole.
+All files are made in a folder beside the image, which is removed at the end; the image gets
+its name when it is complete.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vmmnet.hostvlan.command.options import Refused
 from . import disk, mirror, module, overlay, programs, recipe
 from .recipe import Recipe
 
-# Messages of mmdebstrap, the step that begins, and the advice when that fails.
+# Messages of mmdebstrap, the step that they begin, and the advice if it fails.
 _STEPS = {
     "I: running apt-get update...": "Read the lists of packages",
     "I: downloading packages with apt...": "Download Debian 12",
@@ -44,25 +44,25 @@ _ADVICE = {
     _TREE: "give a larger --size",
 }
 _ELSE = "what was said may tell more"
-# By the user, the system, the terminal.
+# From the user, the system, the terminal.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: Bytes that the files on the way to an image take, and it itself.
+#: Bytes of the intermediate files, and of the image.
 ROOM = 3 << 30
 
 
 class Progress:
-    """The step that is under way; a line of standard error for each."""
+    """The current step; each is a line on standard error."""
 
     def __init__(self) -> None:
         self.step = _BEGIN
 
     def begin(self, step: str) -> None:
-        """Go on to a step."""
+        """Begin a step."""
         self.step = step
         output.say(f"{step} …")
 
     def hear(self, line: str) -> None:
-        """Take the steps from what mmdebstrap, and our script within, say."""
+        """Recognise steps in the output of mmdebstrap and of our script within."""
         if line in _STEPS:
             self.begin(_STEPS[line])
         elif line.startswith(overlay.STEP):
@@ -70,7 +70,7 @@ class Progress:
 
 
 def make(wanted: Recipe, image: Path) -> None:
-    """Make an image at a place where nothing is. Raises Refused, which tells what to do."""
+    """Make an image at a free path. Raises Refused with a remedy."""
     if os.geteuid() != 0:
         raise Refused("needs root, whose files most of the image are: run it by sudo")
     for name in ("mmdebstrap", "mke2fs", *(["qemu-img"] if wanted.format != "raw" else [])):
@@ -101,7 +101,7 @@ def _folder(image: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _explained(image: Path, progress: Progress) -> Iterator[None]:
-    """Refuse with what has failed, and what to do."""
+    """Raise Refused with the failure and the remedy."""
     try:
         yield
     except programs.Failed as error:
@@ -120,14 +120,14 @@ def _explained(image: Path, progress: Progress) -> Iterator[None]:
 
 
 def _advice(step: str, full: bool) -> str:
-    """What to do when a step has failed, because the disk is full or not."""
+    """The remedy of a failed step, also for a full disk."""
     if full:
         return f"make room, or give another place: it takes {ROOM >> 30} GiB meanwhile"
     return _ADVICE.get(step, _ELSE)
 
 
 def _end_once(number: int, frame: FrameType | None) -> None:
-    """End by the first signal; another one would keep what was made from being removed."""
+    """End by the first signal; a second one would interrupt the removal of files."""
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt
@@ -164,14 +164,14 @@ def _make(wanted: Recipe, image: Path, folder: Path, progress: Progress) -> None
         convert = ["qemu-img", "convert", "-f", "raw", "-O", wanted.format]
         programs.run([*convert, str(raw), str(product)], progress.hear, folder)
     if wanted.password is not None:
-        # A reader of the image could guess at the password.
+        # A reader of the image could attack the password's hash.
         product.chmod(0o600)
-    # Unlike a rename it takes nobody's place.
+    # Unlike a rename, it does not replace a file.
     os.link(product, image)
 
 
 def run(given: argparse.Namespace, wanted: Recipe) -> int:
-    """Make the image of a command line and tell of it."""
+    """Make the image of a command line and report it."""
     image: Path = given.output
     make(wanted, image)
     if given.json:
@@ -193,7 +193,7 @@ def run(given: argparse.Namespace, wanted: Recipe) -> int:
 
 
 def logins(wanted: Recipe) -> list[str]:
-    """The ways by which root comes in."""
+    """How root can log in."""
     ways = {
         "the serial console, without a password": wanted.autologin,
         "password": wanted.password is not None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The mirrors that this host itself uses, asked of apt at run time."""
+"""The mirrors of this host, read from apt at run time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _release() -> dict[str, str]:
 def of_host(more: Sequence[str] = ()) -> list[str]:
     """The host's mirrors as lines for apt; empty if it is no Debian, or has none.
 
-    ``more`` are suites beside the one of the guests, such as its backports.
+    ``more`` are additional suites, such as backports.
     """
     release = _release()
     if release.get("ID") != "debian":
@@ -36,7 +36,7 @@ def of_host(more: Sequence[str] = ()) -> list[str]:
 
 
 def lines(listing: str, host: str, more: Sequence[str] = ()) -> list[str]:
-    """The same of what apt-get lists on a host whose release has the codename ``host``."""
+    """The same from apt-get's list on a host of the release ``host`` (codename)."""
     suites = {host: (SUITE, *more), f"{host}-security": (f"{SUITE}-security",)}
     entries: dict[str, None] = {}
     for line in listing.splitlines():

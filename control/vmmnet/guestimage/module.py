@@ -17,7 +17,7 @@ _FILES = ("Kbuild", "Makefile", "dkms.conf", "vmrpc-ss", "*.[ch]")
 
 
 class NoSources(RuntimeError):
-    """The sources of the module are not there."""
+    """The sources of the module are missing."""
 
 
 def sources() -> Mapping[str, bytes]:
@@ -36,7 +36,7 @@ def sources() -> Mapping[str, bytes]:
 
 
 def version(files: Mapping[str, bytes]) -> str:
-    """What dkms.conf says."""
+    """The version in dkms.conf."""
     found = re.search(rb'^PACKAGE_VERSION="([^"]+)"', files["dkms.conf"], re.MULTILINE)
     if not found:
         raise NoSources("the guest module's dkms.conf names no PACKAGE_VERSION")

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from . import module
 from .recipe import Recipe
 
-#: Where the device's DNS proxy is (docs/virtio-vmrpc.md, resolver4).
+#: Address of the device's DNS proxy (docs/virtio-vmrpc.md, resolver4).
 RESOLVER = "192.0.0.1"
-#: GRUB's image of itself, and what goes into the disk's first sector before it.
+#: GRUB's core image, and its image for the disk's first sector.
 GRUB_CORE = "boot/grub/core.img"
 GRUB_BOOT = "usr/lib/grub/i386-pc/boot.img"
-#: Lines of the script that begin so name the next step.
+#: Prefix of the script's lines that name the next step.
 STEP = "vmmnet: "
 
 _GRUB = """\
@@ -46,9 +46,9 @@ _AUTOLOGIN = """\
 ExecStart=
 ExecStart=-/sbin/agetty --autologin root --keep-baud 115200,57600,38400,9600 - $TERM
 """
-# By emulation, on a host with much to do, consoles and keys take longer than 90 s.
+# Under emulation on a busy host, consoles and keys take longer than 90 s.
 _PATIENCE = "[Manager]\nDefaultDeviceTimeoutSec=30min\nDefaultTimeoutStartSec=30min\n"
-# Images are copied: each copy makes keys of its own when it boots first.
+# Images are copied: each copy makes its own keys at its first boot.
 _SSH = """\
 [Service]
 ExecStartPre=
@@ -86,14 +86,14 @@ rm -f /etc/apt/apt.conf.d/99mmdebstrap /etc/dpkg/dpkg.cfg.d/99mmdebstrap
 
 
 class File(NamedTuple):
-    """A file of the image, root's."""
+    """A file of the image, owned by root."""
 
     data: bytes
     mode: int = 0o644
 
 
 def files(recipe: Recipe, uuid: str, sources: Sequence[str]) -> dict[str, File]:
-    """What is put into the system, by path without the first slash.
+    """The files to add to the system, by path without the first slash.
 
     ``uuid`` is the root file system's, ``sources`` are lines for apt.
     Raises module.NoSources, OSError.
@@ -138,9 +138,9 @@ def files(recipe: Recipe, uuid: str, sources: Sequence[str]) -> dict[str, File]:
 
 
 def archive(files: Mapping[str, File]) -> bytes:
-    """The files as tar; sshd wants root's folder of keys for root alone."""
+    """The files as tar; sshd requires that only root can access its folder of keys."""
     buffer = io.BytesIO()
-    # glibc does not read a resolv.conf whose time is 0.
+    # glibc ignores a resolv.conf whose time is 0.
     now = int(time.time())
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         if any(path.startswith("root/.ssh/") for path in files):

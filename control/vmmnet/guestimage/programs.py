@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The programs that make an image: found, run, and what they said last."""
+"""Finds and runs the programs that make an image, and keeps their last output."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ PACKAGES = {
     "mmdebstrap": "mmdebstrap",
     "qemu-img": "qemu-utils",
 }
-# Users have no sbin; a tree has a qemu-img that is built.
+# Users' PATH lacks sbin; a source tree has its own qemu-img.
 _BUILD = Path(__file__).resolve().parents[3] / "build"
 _PLACES = ("/usr/sbin", "/sbin", str(_BUILD / "qemu-lean"), str(_BUILD / "qemu"))
-# Their mounts are seen by nobody else, and go with them.
+# Their mounts are private, and end with them.
 _ALONE = ("unshare", "--mount", "--propagation=private")
-# Of what a program says, the lines that an error repeats.
+# Lines of a program's output that an error repeats.
 _LAST = 12
-# So they say it, long before the end.
+# Messages of a full disk, which may come long before the end.
 _FULL = os.strerror(errno.ENOSPC)
 
 
 class Failed(Exception):
-    """A program ended with an error; ``full``: it, or one that it ran, has met a full disk."""
+    """A program failed; ``full``: because of a full disk."""
 
     def __init__(self, name: str, status: int, last: Sequence[str], full: bool) -> None:
         super().__init__(f"{name} ended with {status}")
@@ -50,7 +50,7 @@ def find(name: str) -> str:
 
 
 def run(words: Sequence[str], told: Callable[[str], None], folder: Path) -> None:
-    """Run a program to its end; ``told`` hears each line, ``folder`` is for its files.
+    """Run a program; ``told`` gets each line, ``folder`` is for its files.
 
     Raises Failed.
     """
@@ -76,7 +76,7 @@ def run(words: Sequence[str], told: Callable[[str], None], folder: Path) -> None
                 told(line.rstrip())
         status = child.wait()
     except BaseException:
-        # mmdebstrap waits for those that it has started: all of them hear of it.
+        # mmdebstrap waits for its children: signal all of them.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGTERM)
         child.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What image is asked for, and what it takes: packages, mirrors, mmdebstrap's words."""
+"""The requested image: packages, mirrors, mmdebstrap's arguments."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUITE = "bookworm"
-#: A mirror, for people.
+#: A mirror, as an example in messages.
 EXAMPLE = "http://mirror.example/debian"
-#: Series of Debian 12's kernels, and what comes before "cloud-amd64" in their packages' names.
+#: Series of Debian 12's kernels, and the part of package names before "cloud-amd64".
 KERNELS = {"6.1": "", "6.12": "6.12-"}
 FORMATS = ("qcow2", "raw")
-#: Bytes: the system takes 0.7 GiB, and something is to be installed in it.
+#: Bytes: the system takes 0.7 GiB; the rest is for more packages.
 SMALLEST = 2 << 30
 #: Bytes: sectors of the partition table have 32 bits.
 LARGEST = 2 << 40
@@ -30,10 +30,10 @@ _BASE = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """An image: everything that distinguishes one from another.
+    """The parameters of an image.
 
-    ``size`` in bytes, whole MiB.  ``password`` and ``keys`` are root's; ``autologin``
-    lets whoever has the serial console in.  ``mirror`` is None for the host's own.
+    ``size`` in bytes, whole MiB.  ``password`` and ``keys`` are root's; ``autologin``: no
+    password on the serial console.  ``mirror`` None: the host's own.
     """
 
     size: int
@@ -102,7 +102,7 @@ def password(text: str) -> str:
 
 
 def packages(recipe: Recipe) -> list[str]:
-    """All packages that are asked for by name."""
+    """All packages that are installed by name."""
     flavour = f"{KERNELS[recipe.kernel]}cloud-amd64"
     names = [*_BASE, f"linux-image-{flavour}", f"linux-headers-{flavour}"]
     if recipe.keys:
@@ -111,7 +111,7 @@ def packages(recipe: Recipe) -> list[str]:
 
 
 def sources(mirror: str) -> list[str]:
-    """The lines for apt of a mirror, which has security updates at ``MIRROR-security``."""
+    """The lines for apt of a mirror with security updates at ``MIRROR-security``."""
     return [
         f"deb {mirror} {SUITE} main",
         f"deb {mirror} {SUITE}-updates main",
@@ -120,13 +120,13 @@ def sources(mirror: str) -> list[str]:
 
 
 def bootstrap(recipe: Recipe, sources: Sequence[str], overlay: Path, tree: Path) -> list[str]:
-    """The words that have mmdebstrap make the system as a folder, which ``overlay`` changes."""
+    """The command of mmdebstrap that makes the system as a folder, with ``overlay``'s files."""
     return [
         *("mmdebstrap", "--mode=root", "--variant=apt", "--architectures=amd64"),
         f"--include={','.join(packages(recipe))}",
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Retries "3"',
-        # Nobody misses the image if the host fails meanwhile.
+        # No fsync: an incomplete image is not kept.
         "--dpkgopt=force-unsafe-io",
         f"--customize-hook=upload {shlex.quote(str(overlay))} /overlay.tar",
         '--customize-hook=chroot "$1" tar -xf /overlay.tar -C /',

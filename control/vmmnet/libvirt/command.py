@@ -163,7 +163,7 @@ def _show(given: argparse.Namespace) -> int:
 
 
 def _run(module: str, given: argparse.Namespace) -> int:
-    """Run a module's ``run``: the other rooms do not wait for its packages, nor need them."""
+    """Import a module and call its ``run``, so that other rooms do not need its packages."""
     try:
         loaded: Any = importlib.import_module(f".{module}", __package__)
     except ModuleNotFoundError as error:
@@ -176,7 +176,7 @@ def _run(module: str, given: argparse.Namespace) -> int:
 
 
 def _domains(parsed_args: Any, **_: Any) -> Iterable[str]:
-    """For the shell's completion."""
+    """Names of domains, for the shell's completion."""
     from . import connect
 
     try:
@@ -187,7 +187,7 @@ def _domains(parsed_args: Any, **_: Any) -> Iterable[str]:
 
 
 def _domains_and_files(prefix: str, parsed_args: Any, **_: Any) -> Iterable[str]:
-    """Files once a '/' shows that one is meant."""
+    """Domains, or files if the word looks like one."""
     from vmmnet.hostvlan.command import completion
 
     return completion.files(prefix) if "/" in prefix else _domains(parsed_args)

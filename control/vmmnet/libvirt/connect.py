@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A daemon of libvirt. Nothing else in this room imports Python's package libvirt."""
+"""A daemon of libvirt. Only this file imports Python's package libvirt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Daemon:
-    """A connection to a daemon; what it refuses is Refused, in its words."""
+    """A connection to a daemon; its errors are raised as Refused with its message."""
 
     def __init__(self, libvirt: Any, connection: Any) -> None:
         self._libvirt, self._connection = libvirt, connection
@@ -26,7 +26,7 @@ class Daemon:
         return number // 1_000_000, number // 1000 % 1000, number % 1000
 
     def uri(self) -> str:
-        """Where it is, with the default put in."""
+        """Its URI, also of the default."""
         return str(self._call(self._connection.getURI))
 
     def names(self) -> list[str]:
@@ -42,20 +42,20 @@ class Daemon:
         return str(self._domain(domain).UUIDString())
 
     def is_running(self, domain: str) -> bool:
-        """Whether a domain runs, or stands in between."""
+        """Whether a domain is active, also paused."""
         return bool(self._call(self._domain(domain).isActive))
 
     def defined(self, domain: str) -> str:
-        """What a domain is when it starts next, as XML."""
+        """The domain at its next start, as XML."""
         flags = self._libvirt.VIR_DOMAIN_XML_INACTIVE | self._secure()
         return str(self._call(self._domain(domain).XMLDesc, flags))
 
     def running(self, domain: str) -> str:
-        """What a domain is now, as XML."""
+        """The running domain, as XML."""
         return str(self._call(self._domain(domain).XMLDesc, self._secure()))
 
     def monitor(self, domain: str, command: str, arguments: Mapping[str, Any]) -> Any:
-        """What the QEMU of a domain that runs answers to a command of QMP."""
+        """The answer of a running domain's QEMU to a QMP command."""
         try:
             qemu: Any = importlib.import_module("libvirt_qemu")
         except ModuleNotFoundError:
@@ -69,15 +69,15 @@ class Daemon:
         return answer["return"]
 
     def define(self, xml: str) -> None:
-        """Define a domain, or define it anew."""
+        """Define a domain, or redefine it."""
         self._call(self._connection.defineXML, xml)
 
     def undefine(self, domain: str) -> None:
-        """Take a domain's definition away."""
+        """Undefine a domain."""
         self._call(self._domain(domain).undefine)
 
     def _secure(self) -> int:
-        """With passwords, which would be lost else when this is defined again."""
+        """The XML with passwords, which a redefinition would lose otherwise."""
         return int(self._libvirt.VIR_DOMAIN_XML_SECURE)
 
     def _domain(self, domain: str) -> Any:
@@ -89,7 +89,7 @@ class Daemon:
 
     def _found(self, domain: str) -> Any:
         for look in (self._connection.lookupByName, self._connection.lookupByUUIDString):
-            # One that is not there, or a name that is no UUID.
+            # No such domain, or not a UUID.
             with contextlib.suppress(self._libvirt.libvirtError):
                 return look(domain)
         return None
@@ -103,7 +103,7 @@ class Daemon:
 
 @contextlib.contextmanager
 def opened(uri: str | None) -> Iterator[Daemon]:
-    """A daemon, by libvirt's URI or the one that virsh takes by default. Raises Refused."""
+    """Open a daemon by URI, or virsh's default. Raises Refused."""
     try:
         libvirt: Any = importlib.import_module("libvirt")
     except ModuleNotFoundError:
@@ -111,7 +111,7 @@ def opened(uri: str | None) -> Iterator[Daemon]:
             "needs Python's package libvirt: apt install python3-libvirt,"
             " or pip install libvirt-python"
         ) from None
-    # It writes each error to the standard error otherwise.
+    # Otherwise it prints each error to standard error.
     libvirt.registerErrorHandler(lambda *_: None, None)
     try:
         connection = libvirt.open(uri)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet libvirt define``: a file with the element becomes a domain of libvirt."""
+"""``vmmnet libvirt define``: defines a file with the element as a domain of libvirt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def identify(daemon: connect.Daemon, path: Path, domain: etree._Element) -> str:
-    """Give the domain of a file the UUID that its name has, or a new one; returns the name."""
+    """Set the UUID of the existing domain of this name, or a new one; returns the name."""
     name = _name(path, domain)
     if not (domain.findtext("uuid") or "").strip():
         there = daemon.has(name)
@@ -50,9 +50,9 @@ def give(
     expanded: etree._Element,
     more: dict[str, Any],
 ) -> None:
-    """Have a daemon define a domain, all of it or nothing, and tell what has come of it.
+    """Have a daemon define a domain, whole or not at all, and print the result.
 
-    ``more`` is told as well where JSON is asked for.
+    ``more`` is added to JSON.
     """
     there = daemon.has(name)
     net = element.read(expanded)
@@ -81,7 +81,7 @@ def give(
 
 
 def brief(net: Net | None) -> str:
-    """What an element asks for, in a line."""
+    """An element in a line."""
     if net is None:
         return "without <vmmnet:net>"
     parts = []
@@ -149,7 +149,7 @@ def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
 def _check_kept(
     daemon: connect.Daemon, name: str, expanded: etree._Element, before: str | None
 ) -> None:
-    """Libvirt drops what it does not know, and says nothing: then all is as before."""
+    """Restore the former domain if libvirt silently dropped something."""
     kept = document.parse(daemon.defined(name))
     lost = differences(kept) or sorted(_words(expanded) - _words(kept))
     if not lost:
@@ -164,6 +164,6 @@ def _check_kept(
 
 
 def _words(domain: etree._Element) -> set[str]:
-    """What QEMU is told by a domain in its own words: values on the command line and overridden."""
+    """Arguments and overridden properties of a domain."""
     tags = (names.qemu("arg"), names.qemu("property"))
     return {f"{etree.QName(each).localname} '{each.get('value')}'" for each in domain.iter(*tags)}

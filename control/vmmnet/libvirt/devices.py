@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a VM's devices say of themselves over QMP, and the same in short lines."""
+"""State of a VM's devices by QMP, and as short lines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from vmmnet.hostvlan.command import output
 from . import names
 from .model import Net
 
-#: Carries out a command of QMP with its arguments. Raises Refused.
+#: Executes a QMP command with its arguments. Raises Refused.
 Ask = Callable[[str, Mapping[str, Any]], Any]
 
 
 def asked(net: Net) -> dict[str, tuple[str, dict[str, Any]]]:
-    """The commands that tell of all that an element asks for, by kinds of devices."""
+    """The QMP commands for an element's devices, by kind."""
     nics = net.interfaces
     wanted: dict[str, tuple[str, dict[str, Any]]] = {}
     if net.sockets is not None:
@@ -34,7 +34,7 @@ def asked(net: Net) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def lines(kind: str, answer: Any) -> Iterator[str]:
-    """An answer in short lines: ``ID: what people want to know``."""
+    """An answer as short lines: ``ID: state``."""
     if kind == "handoff":
         yield f"{names.HANDOFF}: addresses {answer}"
         return
@@ -99,7 +99,7 @@ _KINDS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
 
 
 def _dropped(counts: Iterable[tuple[str, int]]) -> str:
-    """`` and 3 dropped (spoofed 3)``, by reasons that occurred; empty: none was."""
+    """`` and 3 dropped (spoofed 3)``, by reason; empty if none was dropped."""
     there = [(name, count) for name, count in counts if count]
     told = ", ".join(f"{name} {count}" for name, count in there)
     return f" and {sum(count for _, count in there)} dropped ({told})" if there else ""

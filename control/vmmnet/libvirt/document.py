@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""XML of domains: from files and daemons, and back to text as libvirt writes it."""
+"""XML of domains: parsed from files and daemons, written as libvirt does."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _STANDARD = Path("-")
 
 
 class BadDocument(ValueError):
-    """A text is no domain; the message says where and why."""
+    """The text is no domain; the message says where and why."""
 
 
 def is_file(subject: str) -> bool:
-    """Whether a word of the command line is a file rather than a domain."""
+    """Whether a word of the command line is a file, not a domain."""
     return subject == "-" or "/" in subject or subject.endswith(".xml")
 
 
@@ -27,8 +27,8 @@ def read(path: Path) -> etree._Element:
 
 
 def parse(text: str | bytes) -> etree._Element:
-    """The element ``<domain>`` of a text, without what only indents it. Raises BadDocument."""
-    # Files of others are read: nothing else is fetched on their behalf.
+    """The element ``<domain>`` of a text, without indentation. Raises BadDocument."""
+    # The file may be hostile: fetch nothing else.
     parser = etree.XMLParser(remove_blank_text=True, resolve_entities=False, no_network=True)
     try:
         root = etree.fromstring(text, parser)
@@ -40,7 +40,7 @@ def parse(text: str | bytes) -> etree._Element:
 
 
 def identify(domain: etree._Element, text: str) -> None:
-    """Give a domain, which has a name, a UUID: defined again it is the one of before."""
+    """Set a named domain's UUID, so that it replaces the one of before."""
     for old in domain.findall("uuid"):
         domain.remove(old)
     node = etree.Element("uuid")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads ``<vmmnet:net>`` of a domain. ``net.rng`` is its form; docs/libvirt-element.md tells all.
+"""Reads ``<vmmnet:net>`` of a domain. ``net.rng`` is its schema; see docs/libvirt-element.md.
 
-What the form cannot say is checked here: that addresses are ones that a VM can have, that
-options go together, that no NIC is named twice.
+This file checks what the schema cannot: addresses, combinations of options, NICs named twice.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ __all__ = ["BadElement", "Cvsw", "Interface", "Mip6", "Net", "Sockets", "find", 
 
 T = TypeVar("T")
 U = TypeVar("U")
-# Options that have no use with translate=off.
+# Options without effect with translate=off.
 _TRANSLATING = (
     *("address6", "pool4", "resolver4", "dns", "dnssec", "trust-anchor"),
     *("nat64-prefix", "zone"),
 )
-# Home addresses of a VM.
+# Maximum number of home addresses.
 _HOMES = 8
 _ASSOCIATIONS = ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
 _MORE = tuple(f"more-{each}" for each in _ASSOCIATIONS)
@@ -40,7 +39,7 @@ _ESP = (
 
 
 def find(domain: etree._Element) -> etree._Element | None:
-    """The element of a domain as it stands there. Raises BadElement if there are several."""
+    """The XML element of a domain. Raises BadElement if there are several."""
     found = domain.findall(f"metadata/{names.net('net')}")
     if len(found) > 1:
         raise BadElement(found[1], "", "", "is there twice; a domain has one")
@@ -48,10 +47,10 @@ def find(domain: etree._Element) -> etree._Element | None:
 
 
 def read(domain: etree._Element) -> Net | None:
-    """What the element of a domain asks for; None if it has none.
+    """The parsed element of a domain; None if it has none.
 
-    ``domain`` is the element ``<domain>`` of libvirt, of a file or as a daemon or a hook has
-    it. Raises BadElement, which names line, attribute and value and says what would be right.
+    ``domain`` is libvirt's ``<domain>``, of a file, a daemon or a hook. Raises BadElement with
+    line, attribute, value and what would be right.
     """
     node = find(domain)
     if node is None:
@@ -171,7 +170,7 @@ def _associations(node: etree._Element) -> dict[str, Any]:
 
 
 def _check_homes(node: etree._Element, mip6: Mip6) -> None:
-    """All home addresses and the home agent are of one link."""
+    """Check that home addresses and the home agent are on one link."""
     link = IPv6Network((mip6.home_address, mip6.home_prefix_length), strict=False)
     homes = (mip6.home_address, *mip6.more_home_address)
     more = node.get("more-home-address")
@@ -189,7 +188,7 @@ def _check_homes(node: etree._Element, mip6: Mip6) -> None:
 
 
 def _check_esp(node: etree._Element, mip6: Mip6) -> None:
-    """Keys are those of one agent and one address."""
+    """Check the options that ESP excludes and needs."""
     for name in _ASSOCIATIONS:
         if f"{name}-spi" not in node.attrib:
             raise BadElement(node, "ipsec", "esp", f"it takes {name}-spi as well")
@@ -205,7 +204,7 @@ def _check_esp(node: etree._Element, mip6: Mip6) -> None:
 
 
 def _check_more(node: etree._Element, mip6: Mip6) -> None:
-    """Each further home address has associations of its own."""
+    """Check that each further home address has its own associations."""
     homes, given = len(mip6.more_home_address), options(mip6)
     for name in _MORE:
         spis, keys = len(given.get(f"{name}-spi", ())), len(given.get(f"{name}-key", ()))
@@ -227,7 +226,7 @@ def _key(
     parse: Callable[[str], T],
     parse_secret: Callable[[str], U],
 ) -> T | U | None:
-    """Keys by files or by secrets of libvirt; None: neither is given."""
+    """Keys as files or as secrets of libvirt; None: neither is given."""
     if file in node.attrib and secret in node.attrib:
         right = f"the key is in a file already, by {file}: leave one of the two out"
         raise BadElement(node, secret, node.get(secret), right)
@@ -252,7 +251,7 @@ def _cvsw(node: etree._Element) -> Cvsw:
 
 
 def _differ(node: etree._Element, interfaces: tuple[Interface, ...]) -> None:
-    """No two are about one NIC."""
+    """Check that no two are about one NIC."""
     seen: set[str] = set()
     for each, child in zip(interfaces, node.findall(names.net("interface")), strict=True):
         if each.mac in seen:
@@ -267,7 +266,7 @@ def _none_of(node: etree._Element, attributes: tuple[str, ...], right: str) -> N
 
 
 def _needed(node: etree._Element, name: str, parse: Callable[[str], T]) -> T:
-    """An attribute that the schema wants."""
+    """A required attribute."""
     try:
         return parse(node.get(name))
     except ValueError as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether an address is handed off, where the element does not say.
+"""Decides whether an address is handed off, if the element does not say.
 
-It is if this host has vmmnet-hostd.  The expansion, which is the same on all hosts, does
-not ask; what is found here is written into the element.
+It is if this host has vmmnet-hostd.  The expansion is the same on all hosts and does not
+depend on that; so the decision is written into the element.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _ATTRIBUTE = "handoff"
 def choose(
     domain: etree._Element, uri: str = "qemu:///system", *, socket: Path | None = None
 ) -> None:
-    """Write ``handoff='on'`` if the element says nothing, has an address6, and it can be done.
+    """Write ``handoff='on'`` if the element has an address6, no ``handoff``, and it is possible.
 
-    ``uri`` is of the daemon that has the domain: a session's has no hook that may register
-    a VM, and what another host has is not seen here.  ``socket`` is vmmnet-hostd's, of this
-    host by default.  A domain without a UUID is left alone, as QEMU names the VM by it.
-    Raises BadElement if the element is there twice.
+    ``uri`` is the daemon's: a session has no hook that may register a VM, and another host is
+    not visible here.  ``socket`` is vmmnet-hostd's, by default this host's.  A domain without
+    a UUID is not changed, as QEMU names the VM by it.  Raises BadElement if there are two
+    elements.
     """
     node = element.find(domain)
     if node is None or node.get(_ATTRIBUTE) is not None:

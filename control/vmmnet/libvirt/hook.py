@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvirt's hook for QEMU: what a host does for a VM with the element, event by event.
+"""libvirt's hook for QEMU: the host's actions for a VM with the element, by event.
 
     hook.py NAME EVENT SUBEVENT EXTRA <domain.xml
 
-``control/libvirt/vmmnet``, the script that libvirt runs, calls this only for domains that
-have to do with us; docs/libvirt-hook.md tells what happens when.  It must not talk to
+libvirt runs the script ``control/libvirt/vmmnet``, which calls this only for domains with the
+element or its expansion; docs/libvirt-hook.md has the table of events.  The hook must not call
 libvirt, which waits for it.
 """
 
@@ -29,7 +29,7 @@ _UUID = re.compile(rb"<uuid>([0-9A-Fa-f-]{36})</uuid>")
 
 
 class Refused(Exception):
-    """The VM cannot begin here; the message says why, and what would help."""
+    """The VM cannot start here; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -40,27 +40,27 @@ class Event:
     xml: bytes
     claims: Claims
     conf_path: Path = conf.PATH
-    #: What libvirt shall take instead of the domain; empty: nothing else.
+    #: The domain that libvirt shall use instead; empty: the same.
     answer: list[bytes] = field(default_factory=list)
-    #: Where libvirt keeps its secrets, and who QEMU is.
+    #: Paths of libvirt's secrets and of qemu.conf.
     secrets: Path = secrets.FOLDER
     qemu_conf: Path = account.CONF
 
     def domain(self) -> Any:
-        """The domain as lxml has it."""
-        # A million domains without the element need not wait for this.
+        """The domain, parsed by lxml."""
+        # Imported late: most calls do not need it.
         from lxml import etree  # type: ignore[import-untyped]
 
         safe = etree.XMLParser(resolve_entities=False, no_network=True)
         return etree.fromstring(self.xml, safe)
 
     def conf(self) -> conf.Conf:
-        """What is this host's."""
+        """This host's host.conf."""
         return conf.read(self.conf_path)
 
 
 def _net(domain: Any) -> Net | None:
-    """The element; a domain must be what its expansion was, without an element too."""
+    """The element; refuses a domain that differs from its expansion, also without an element."""
     from . import element, expand
 
     try:
@@ -130,7 +130,7 @@ def _claim(event: Event, domain: Any, net: Net) -> Iterator[str]:
 
 
 def _values(event: Event, net: Net) -> dict[str, bytes]:
-    """The keys that are in secrets of libvirt, by the names of their files."""
+    """The keys in libvirt's secrets, by the names of their files."""
     from . import keys
 
     result = {}
@@ -145,7 +145,7 @@ def _values(event: Event, net: Net) -> dict[str, bytes]:
 
 
 def _user(event: Event, domain: Any) -> int:
-    """The number of QEMU's user: the domain's own, or that of all."""
+    """The user ID of QEMU: the domain's own, or the default."""
     own = domain.find("seclabel[@model='dac']")
     label = (own.findtext("label") or "") if own is not None else ""
     found = account.of(account.read(event.qemu_conf), label)
@@ -182,7 +182,7 @@ def _prepare(event: Event) -> Iterator[str]:
 
 
 def _started(event: Event) -> Iterator[str]:
-    # QEMU has read them, and reads them once.
+    # QEMU reads them only once, at its start.
     yield from event.claims.drop_keys()
 
 
@@ -201,7 +201,7 @@ def _reconnect(event: Event) -> Iterator[str]:
 
 
 def _rewrite(domain: Any, net: Net, here: conf.Conf) -> Iterator[str]:
-    """Put what is this host's into the element and the NICs that it names."""
+    """Apply host.conf to the element and its NICs."""
     from . import element
 
     found = element.find(domain)
@@ -269,14 +269,14 @@ _NEVER_FAIL = ("started", "reconnect")
 
 
 def _log(level: int, text: str) -> None:
-    # A name may have anything in it, and a line is one action.
+    # A name may contain any character; one line is one action.
     syslog.syslog(level, "".join(each if each.isprintable() else "?" for each in text))
 
 
 def handle(event: Event, kind: str) -> str | None:
-    """Do what belongs to a kind of event; returns why it cannot be, or None.
+    """Handle an event of a kind; returns the reason of a failure, or None.
 
-    Events of other kinds are nothing to us.
+    Other kinds of events are ignored.
     """
     if kind not in _EVENTS:
         return None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The keys of a NIC: how QEMU calls each, and where it is.
+"""The keys of a NIC: QEMU's name of each, and its file.
 
-A key is in a file of the user's, or in a secret of libvirt.  In the latter case the hook puts
-it into a file for the time in which QEMU starts, whose name depends on the VM and on what the
-key is for, and on nothing of the secret: the words for QEMU are the same on each host.
+A key is in a file of the user's, or in a secret of libvirt.  In the latter case the hook
+writes it to a file during QEMU's start.  The file's name depends on the VM and the key's
+option, not on the secret, so that QEMU's arguments are the same on each host.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from uuid import UUID
 from . import names
 from .model import Interface, options
 
-#: Below it each VM has a folder for the time of its start.
+#: Each VM has a folder here during its start.
 FOLDER = Path("/run/vmmnet/libvirt/keys")
 
 
@@ -23,21 +23,21 @@ FOLDER = Path("/run/vmmnet/libvirt/keys")
 class Key:
     """One key."""
 
-    #: The option of QEMU that it is for.
+    #: QEMU's option for it.
     option: str
     #: The ID of QEMU's secret, and the name of the hook's file.
     id: str
     #: A file, or the secret of libvirt.
     source: Path | UUID
-    #: What is in a file of the user's is base64.
+    #: The user's file has base64.
     is_text: bool
 
     def file(self, vm: str) -> Path:
-        """What QEMU reads; ``vm`` is the UUID of the domain."""
+        """The file that QEMU reads; ``vm`` is the UUID of the domain."""
         return self.source if isinstance(self.source, Path) else FOLDER / vm / self.id
 
     def encoding(self) -> dict[str, str]:
-        """How QEMU reads it."""
+        """The file's encoding, as QEMU calls it."""
         return {"format": "base64"} if self.is_text or isinstance(self.source, UUID) else {}
 
 
@@ -53,7 +53,7 @@ def of(nic: Interface) -> list[Key]:
 
 
 def _named(option: str, value: object) -> list[tuple[str, object]]:
-    """What an option has, each with a name of its own."""
+    """The values of an option, each with its own name."""
     if isinstance(value, tuple):
         return [(f"{option}-{number}", each) for number, each in enumerate(value, 1)]
     return [(option, value)]

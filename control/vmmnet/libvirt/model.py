@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ``<vmmnet:net>`` asks for. None is the default of QEMU's option of that name."""
+"""The contents of ``<vmmnet:net>``. None means QEMU's default of that option."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uuid import UUID
 
 @dataclass(frozen=True)
 class Sockets:
-    """virtio-vmrpc with the options that are given; None is QEMU's default."""
+    """The options of virtio-vmrpc; None means QEMU's default."""
 
     address6: IPv6Address | None = None
     guest4: IPv4Interface | None = None
@@ -25,7 +25,7 @@ class Sockets:
     nat64_prefix: str | None = None
     translate: bool | None = None
     policy: Path | None = None
-    #: Images, with "+" between.
+    #: Images, separated by "+".
     zone: str | None = None
     alg: bool | None = None
     happy_eyeballs: bool | None = None
@@ -39,7 +39,7 @@ class Sockets:
 
 @dataclass(frozen=True, kw_only=True)
 class Mip6:
-    """Mobile IPv6 behind a NIC; of a key its file, in base64, or its secret in libvirt."""
+    """Mobile IPv6 behind a NIC; a key is a file, in base64, or a secret of libvirt."""
 
     home_address: IPv6Address
     more_home_address: tuple[IPv6Address, ...] = ()
@@ -62,7 +62,7 @@ class Mip6:
     tunnel_in_spi: int | None = None
     tunnel_in_key: Path | UUID | None = None
     replay_window: int | None = None
-    # Of each further home address, in their order.
+    # For each further home address, in their order.
     more_signal_out_spi: tuple[int, ...] = ()
     more_signal_out_key: tuple[Path | UUID, ...] = ()
     more_signal_in_spi: tuple[int, ...] = ()
@@ -77,7 +77,7 @@ class Mip6:
 class Cvsw:
     """The switch in a NIC."""
 
-    #: The file with the key that the controller knows, or libvirt's secret with it.
+    #: The file, or libvirt's secret, with the key that the controller knows.
     control_secret: Path | UUID
     miss: str | None = None
     flows: int | None = None
@@ -88,10 +88,10 @@ class Cvsw:
 
 @dataclass(frozen=True)
 class Interface:
-    """A NIC by its MAC address, in small letters, and what stands before it."""
+    """A NIC by its MAC address, in lower case, and the elements before it."""
 
     mac: str
-    #: The table of LNIDs; without one there is no HostVLAN.
+    #: HostVLAN's table; None: no HostVLAN.
     hostvlan: Path | None = None
     check_sender: bool | None = None
     l2_control: bool | None = None
@@ -105,13 +105,13 @@ class Interface:
 
 @dataclass(frozen=True)
 class Net:
-    """All of the element."""
+    """The whole element."""
 
     sockets: Sockets | None = None
     interfaces: tuple[Interface, ...] = ()
-    #: QEMU hands the VM's address to its next host.
+    #: QEMU hands the VM's address to the next host.
     handoff: bool = False
-    #: What the last expansion came to; it is no wish of anybody.
+    #: Digest of the last expansion, written by 'define'.
     digest: str | None = field(default=None, compare=False)
     #: Where it is in the file; 0: unknown.
     line: int = field(default=0, compare=False)

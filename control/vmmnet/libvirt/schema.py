@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The form of the element, as net.rng has it, and where an element departs from it.
+"""Validation of the element by its schema, net.rng, with readable errors.
 
-libxml2 says whether an element is of the form, but not in words of use to people, and it takes
-twice the time for each optional attribute that is there: seconds for fourteen. So the schema is
-asked about one attribute at a time: its names, and the documentation of its types, are what a
-complaint is made of.
+libxml2 can validate an element, but its messages are not readable, and its time doubles with
+each optional attribute: seconds for fourteen. So attributes are validated one at a time, and
+the schema's names and the documentation of its types make the messages.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _PREFIX = "vmmnet"
 
 
 class BadElement(ValueError):
-    """An element that cannot be carried out; the message says where, and what would be right.
+    """An invalid element; the message says where, and what would be right.
 
-    ``line`` is that of the file, where it is known; ``attribute`` and ``value`` are empty if
-    no single one is wrong.
+    ``line`` is the file's, where known; ``attribute`` and ``value`` are empty if the error is
+    not about a single one.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class BadElement(ValueError):
 
 @dataclass(frozen=True)
 class _Shape:
-    """What an element may have: attributes with the names of their types, and elements."""
+    """The allowed attributes of an element, with the names of their types, and its children."""
 
     types: dict[str, str]
     required: frozenset[str]
@@ -55,7 +54,7 @@ class _Shape:
 
 
 def check(element: etree._Element) -> None:
-    """Raise BadElement if the element, ``vmmnet:net``, is not of the form of the schema."""
+    """Raise BadElement if the element, ``vmmnet:net``, does not match the schema."""
     shape = _shapes()[_local(element)]
     for name, value in element.attrib.items():
         if name not in shape.types:
@@ -74,7 +73,7 @@ def check(element: etree._Element) -> None:
 
 
 def attributes(tag: str) -> list[str]:
-    """The attributes that an element may have, in the order of the schema."""
+    """The allowed attributes of an element, in the schema's order."""
     return list(_shapes()[tag].types)
 
 
@@ -108,7 +107,7 @@ def _stranger(kind: str, name: str, known: list[str]) -> str:
 
 
 def _complaint(kind: str, value: str) -> str:
-    """What a value of a type is, if this is none."""
+    """The description of a type, if this is no value of it."""
     schema, right = _type(kind)
     probe = etree.Element("value")
     probe.text = value

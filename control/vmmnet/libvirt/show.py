@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet libvirt show``: the element of domains, and how they stand."""
+"""``vmmnet libvirt show``: the element and the state of domains."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _all(daemon: connect.Daemon) -> tuple[list[State], dict[str, str]]:
-    """Domains that have the element, and why others cannot be shown."""
+    """Domains with the element, and errors of others."""
     found: list[State] = []
     wrong: dict[str, str] = {}
     for name in daemon.names():
@@ -41,7 +41,7 @@ def _all(daemon: connect.Daemon) -> tuple[list[State], dict[str, str]]:
         except Refused as error:
             wrong[name] = str(error)
             continue
-        # A domain that has lost its element may still have claims.
+        # A domain without its element may still have claims.
         if each.net is not None or (each.here is not None and each.here.note is not None):
             found.append(each)
     return found, wrong
@@ -139,7 +139,7 @@ def _rows(state: State) -> Iterator[tuple[str, str]]:
 
 
 def _listed(title: str, texts: list[str]) -> Iterator[tuple[str, str]]:
-    """A row for each, with the title before the first."""
+    """A row for each, with the title in the first."""
     for number, each in enumerate(texts):
         yield "" if number else title, each
 
@@ -157,7 +157,7 @@ def _text(value: object) -> str:
 
 
 def _nic(nic: Interface) -> dict[str, Any]:
-    """What is asked for a NIC, without the parts that have options of their own."""
+    """The settings of a NIC, without mip6 and cvsw."""
     given = {
         "mac": nic.mac,
         "hostvlan": nic.hostvlan,
@@ -221,7 +221,7 @@ def _json(part: Sockets | Mip6 | Cvsw | None) -> dict[str, Any] | None:
 
 
 def _plain(given: dict[str, Any]) -> dict[str, Any]:
-    """The same with types of JSON."""
+    """The same in types of JSON."""
     return {name: _plain_value(value) for name, value in given.items()}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a domain stands: its element, what this host has for it, what its QEMU says."""
+"""The state of a domain: its element, this host's claims, its QEMU's answers."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ from .host.hostd import Registration
 
 @dataclass(frozen=True)
 class Here:
-    """What this host has for a VM."""
+    """This host's claims for a VM."""
 
-    #: What the hook has noted; None: nothing is claimed.
+    #: The hook's note; None: no claims.
     note: Note | None
-    #: The MAC addresses in its file of ports.
+    #: The MAC addresses of its ports file.
     macs: tuple[str, ...]
-    #: What vmmnet-hostd knows of it; None: nothing.
+    #: Its registration at vmmnet-hostd; None: none.
     registration: Registration | None
-    #: Why vmmnet-hostd does not tell; empty: it does, or was not asked.
+    #: Error of vmmnet-hostd; empty: none, or it was not asked.
     silent: str
     events: list[Event]
 
 
 @dataclass(frozen=True)
 class State:
-    """All of a domain."""
+    """The whole state of a domain."""
 
     name: str
     uuid: str
     net: Net | None
-    #: What differs from what the element comes to.
+    #: Differences from the element's expansion.
     drift: list[str]
     is_running: bool
-    #: It runs as it is defined; None: it does not run.
+    #: Whether it runs as defined; None: it does not run.
     runs_as_defined: bool | None
-    #: The digest that it was started with; None: it does not run, or has none.
+    #: The running domain's digest; None: it does not run, or has none.
     running_digest: str | None
-    #: None: the daemon is another host's.
+    #: None: the daemon is on another host.
     here: Here | None
-    #: Answers over QMP by kinds of devices.
+    #: Answers by QMP, by kind of device.
     devices: Mapping[str, Any] = field(default_factory=dict)
-    #: Why a kind did not answer.
+    #: Errors, by kind of device.
     mute: Mapping[str, str] = field(default_factory=dict)
 
 
 def of(daemon: connect.Daemon, domain: str, run: Path = RUN) -> State:
-    """How a domain of a daemon stands; ``run`` is vmmnet's folder. Raises Refused."""
+    """The state of a daemon's domain; ``run`` is vmmnet's folder. Raises Refused."""
     defined = document.parse(daemon.defined(domain))
     running = document.parse(daemon.running(domain)) if daemon.is_running(domain) else None
     name, uuid = str(defined.findtext("name")), str(defined.findtext("uuid"))
@@ -98,7 +98,7 @@ def _here(uuid: str, name: str, run: Path) -> Here:
 
 
 def _macs(note: Note | None) -> tuple[str, ...]:
-    """Those in the file of ports; it may have gone meanwhile."""
+    """The MAC addresses of the ports file, which may have vanished meanwhile."""
     if note is None or note.ports is None:
         return ()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Values of attributes. Each raises ValueError, which says what would be right."""
+"""Parsers of attributes' values. Each raises ValueError with what would be right."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def pool4(text: str) -> IPv4Network:
 
 
 def _server(text: str) -> None:
-    """One of ``dns``: the address of a DNS server, with its zone and port."""
+    """One server of ``dns``: its address, zone and port."""
     scoped, at, port = text.partition("@")
     plain, percent, zone = scoped.partition("%")
     try:
@@ -84,7 +84,7 @@ def _server(text: str) -> None:
 
 
 def dns(text: str) -> str:
-    """Servers, as QEMU takes them."""
+    """Servers in QEMU's form."""
     for server in text.split("+"):
         _server(server)
     return text
@@ -105,12 +105,12 @@ def nat64(text: str) -> str:
 
 
 def mac(text: str) -> str:
-    """The MAC address of a port, in small letters."""
+    """The MAC address of a port, in lower case."""
     return macs.text(macs.parse(text))
 
 
 def addresses6(text: str) -> tuple[IPv6Address, ...]:
-    """Addresses with blanks between."""
+    """Addresses separated by blanks."""
     return tuple(map(address6, text.split()))
 
 
@@ -128,22 +128,22 @@ def spi(text: str) -> int:
 
 
 def spis(text: str) -> tuple[int, ...]:
-    """SPIs with blanks between."""
+    """SPIs separated by blanks."""
     return tuple(map(spi, text.split()))
 
 
 def paths(text: str) -> tuple[Path, ...]:
-    """Whole paths with blanks between."""
+    """Absolute paths separated by blanks."""
     return tuple(map(Path, text.split()))
 
 
 def uuids(text: str) -> tuple[UUID, ...]:
-    """Secrets of libvirt with blanks between."""
+    """UUIDs of libvirt's secrets separated by blanks."""
     return tuple(map(UUID, text.split()))
 
 
 def window(text: str) -> int:
-    """The size of ESP's window against replays."""
+    """The size of ESP's anti-replay window."""
     number = int(text)
     if number % 64:
         raise ValueError("is no window: write 0, 64, 128, … 1024")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The daemon: it brings all NICs of a plan to what the plan says, and keeps them there."""
+"""The daemon: it programs all NICs as the plan says, and keeps them so."""

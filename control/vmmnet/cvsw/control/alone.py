@@ -11,8 +11,8 @@ from . import state
 from .keeper import File, Lead, Led
 from .say import say
 
-#: What changes within so long is written at once, seconds; or longer, so that writing takes
-#: no more than this part of the time.
+#: Changes within this many seconds are written together; or within longer, so that writing
+#: takes at most this share of the time.
 _WRITE_AFTER, _PART = 1.0, 0.1
 
 
@@ -26,7 +26,7 @@ class Alone:
         self._pause = _WRITE_AFTER
 
     def load(self, path: Path | None) -> None:
-        """Take the file that is given, or that of the last run."""
+        """Use the given file, or that of the last run."""
         try:
             before = state.read(self._path)
         except state.StateError as error:
@@ -39,18 +39,18 @@ class Alone:
         self._led.lead(Lead(None, before.numbers))
 
     def start(self) -> None:
-        """Nothing is to be done meanwhile."""
+        """Nothing to start."""
 
     async def stop(self) -> None:
-        """Remember all."""
+        """Write the state."""
         self._write()
 
     def leads(self) -> bool:
-        """There is nobody else."""
+        """Always: there is no other controller."""
         return True
 
     async def apply(self, file: File) -> None:
-        """Have everything so."""
+        """Put a file into force."""
         self._led.set_plan(file.path, file.plan)
 
     async def rekey(self) -> None:
@@ -58,7 +58,7 @@ class Alone:
         self._led.make_keys()
 
     def save(self) -> None:
-        """Write the file a little later, if it would be another."""
+        """Write the file soon, if it would differ."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._pause, self._write)
@@ -81,4 +81,4 @@ class Alone:
             say(f"cannot remember what NICs have: {error}")
 
     def sharing(self) -> None:
-        """Nobody."""
+        """None: there is no other controller."""

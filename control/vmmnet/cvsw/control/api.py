@@ -2,12 +2,12 @@
 """REST over a UNIX socket: HTTP/1.1, JSON, one request a connection.
 
     GET  /nics  /nics/MAC  /nics/MAC/flows  /switches  /plan  /controllers
-    GET  /events  /nics/MAC/events    ?since=N: those behind the N that was last
-    PUT  /plan              {"file": PATH}: read it, and bring everything to it
+    GET  /events  /nics/MAC/events    ?since=N: those after a former ``last``
+    PUT  /plan              {"file": PATH}: put it into force
     POST /plan/diff         {"file": PATH}: what that would change
     POST /rekey             all associations anew
 
-A fault is {"error": TEXT}. No answer has a key in it.
+A fault is {"error": TEXT}. No answer contains a key.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Al
 
 
 class _Fault(Exception):
-    """What was asked for is not there, or is wrong."""
+    """The request is wrong, or its object does not exist."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -48,7 +48,7 @@ class _Fault(Exception):
 
 @contextlib.asynccontextmanager
 async def serving(path: Path, controller: Controller) -> AsyncIterator[None]:
-    """Answer at a socket that its owner alone may use. Raises OSError."""
+    """Serve a socket that only its owner may use. Raises OSError."""
     _make_room(path)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
@@ -71,7 +71,7 @@ async def serving(path: Path, controller: Controller) -> AsyncIterator[None]:
 
 
 def _make_room(path: Path) -> None:
-    """A socket of a daemon that has died goes; one that answers stays."""
+    """Remove the socket of a dead daemon; keep one that answers."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(path))
@@ -133,7 +133,7 @@ class _Asked:
         return self.controller.fabric
 
     def mac(self) -> bytes:
-        """The NIC that the path names, by its name or its MAC address."""
+        """The NIC of the path, by name or MAC address."""
         spelled = self.parts[1]
         for nic in report.nics_of(self.fabric.plan):
             if spelled.lower() in (nic.mac.hex(":"), nic.name.lower()):
@@ -141,7 +141,7 @@ class _Asked:
         raise _Fault(404, f"no NIC '{spelled}' is in the plan")
 
     def since(self) -> int | None:
-        """The number behind which events are asked for."""
+        """The number after which events are requested."""
         for name in self.query:
             if name != "since":
                 raise _Fault(400, f"there is no '{name}': there is since")
@@ -153,7 +153,7 @@ class _Asked:
         return int(value)
 
     def file(self) -> Path:
-        """The file that the body names."""
+        """The file named in the body."""
         value = json.loads(self.body or b"null")
         name = value.get("file") if isinstance(value, dict) else None
         if not isinstance(name, str) or not name.startswith("/"):

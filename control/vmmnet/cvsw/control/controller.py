@@ -27,7 +27,7 @@ from .share import Share
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     host: str
     port: int
@@ -36,9 +36,9 @@ class Options:
     state: Path | Config
     plan: Path | None
     timing: Timing
-    #: This controller's among several.
+    #: This controller's name among several.
     name: str
-    #: None: switches speak in clear.
+    #: None: OpenFlow without TLS.
     tls: ssl.SSLContext | None = None
 
 
@@ -53,7 +53,7 @@ class Controller:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._is_woken = False
-        #: Keys.changes of what the keeper was asked to save last; None: of another fabric.
+        #: Keys.changes at the last save; None: of another fabric.
         self._saved: int | None = None
         self._term: int | None = None
         self._channels: set[Channel] = set()
@@ -66,10 +66,10 @@ class Controller:
         else:
             self.keeper = Alone(options.state, self)
 
-    # --- what the keeper says ------------------------------------------------------------
+    # --- called by the keeper ------------------------------------------------------------
 
     def set_plan(self, path: Path, plan: Plan) -> None:
-        """Bring everything to what was read of a file, or know it for later."""
+        """Put a file into force, or keep it for later."""
         self.keeper.leads()
         self.plan_path = path
         self.fabric.set_plan(plan, self._now())
@@ -77,7 +77,7 @@ class Controller:
         self.wake()
 
     def lead(self, lead: Lead) -> None:
-        """Program NICs: all that was is forgotten but what the keeper knows."""
+        """Program NICs from now on; forget everything except what the keeper knows."""
         self._start_anew(lead.term, leads=True)
         for sender, receiver, number, is_used in lead.numbers:
             self.fabric.keys.restore((sender, receiver), number, is_used)
@@ -88,7 +88,7 @@ class Controller:
         self.wake()
 
     def stand_by(self, term: int) -> None:
-        """Program none. Sessions and keys are of no use any more."""
+        """Program none from now on; drop sessions and keys."""
         self._start_anew(term, leads=False)
         for channel in self._channels:
             self._switch_known(channel)
@@ -99,18 +99,18 @@ class Controller:
         self.fabric.set_plan(plan, self._now())
 
     def make_keys(self) -> None:
-        """Make all keys anew."""
+        """Replace all keys."""
         self.fabric.rekey(self._now())
         self.wake()
 
     def numbers(self) -> Iterator[state.Number]:
-        """What NICs may have."""
+        """The associations that NICs may have."""
         for (sender, receiver), number, is_used in self.fabric.keys.numbers():
             yield sender, receiver, number, is_used
 
     @property
     def last_number(self) -> int:
-        """Of an association."""
+        """The last number that an association got."""
         return self.fabric.keys.last
 
     async def reload(self) -> None:
@@ -152,7 +152,7 @@ class Controller:
             self.wake()
 
     def wake(self) -> None:
-        """Do what is due when all that has come is taken."""
+        """Do what is due after all input was handled."""
         if not self._is_woken:
             self._is_woken = True
             self._loop.call_soon(self._run)
@@ -171,7 +171,7 @@ class Controller:
     async def serve_switch(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Talk to a switch that has connected, until one of us ends it."""
+        """Serve a connected switch until one side closes the connection."""
         try:
             if self._options.tls:
                 await tls.begin(writer, self._options.tls)

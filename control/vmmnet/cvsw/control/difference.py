@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From the entries that a NIC has to those that it should have, in few frames.
 
-The order is such that nothing leaves meanwhile that should not: what passes frames on
-goes first, then come the flows that drop, and those that pass frames on last, the most
-particular ones before the general ones. A group is there before what names it comes, and
-as long as that is there.
+The order lets no frame leave meanwhile that should not: flows that pass frames are deleted
+first, then flows that drop are set, and flows that pass frames last, the most specific ones
+first. A group exists before and as long as something names it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Batch:
     entries: list[Entry]
 
     def payload(self) -> bytes:
-        """FLOW_MODs and GROUP_MODs, back to back."""
+        """The FLOW_MODs and GROUP_MODs, concatenated."""
         return b"".join(_message(self.type, entry) for entry in self.entries)
 
 
@@ -35,10 +34,10 @@ def difference(
     wanted: Mapping[bytes, Entry],
     refused: Mapping[bytes, Entry | None],
 ) -> tuple[list[Entry], list[Entry]]:
-    """What is to be deleted and what to be set, each in its order.
+    """Entries to delete and entries to set, each in order.
 
-    An entry that was refused is not tried again. A flow that the NIC has in the place of
-    one that it has refused goes; groups stay, as flows name them.
+    A refused entry is not tried again. The flow that the NIC has in place of a refused one
+    is deleted; groups stay, as flows name them.
     """
 
     def goes(key: bytes, each: Entry) -> bool:
@@ -58,7 +57,7 @@ def difference(
 
 
 def batches(deleted: Iterable[Entry], changed: Iterable[Entry]) -> Iterator[Batch]:
-    """As few commands as hold them: deletions, what is set, and the deletions that wait for it."""
+    """As few commands as possible: deletions, settings, and the deletions that follow these."""
     early, late = list[Entry](), list[Entry]()
     for entry in deleted:
         (early if deleting_order(entry) < STAY else late).append(entry)

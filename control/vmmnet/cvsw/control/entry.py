@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a NIC's table has: flows, and the groups that they name."""
+"""Entries of a NIC's table: flows, and the groups that they name."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .group import Group
 
 Entry = Flow | Group
 
-#: From here on in deleting_order() entries go behind what is set.
+#: From this value of deleting_order() on, entries are deleted after others are set.
 STAY = 1
 _HEADER_LEN, _GROUP_MOD = 8, bytes([group.TYPE])
 
 
 def read(message: bytes) -> Entry:
-    """One FLOW_MOD or GROUP_MOD. Raises BadFlow."""
+    """Parse one FLOW_MOD or GROUP_MOD. Raises BadFlow."""
     return group.read(message) if message[1:2] == _GROUP_MOD else flow.read(message)
 
 
 def read_all(messages: bytes) -> Iterator[Entry]:
-    """FLOW_MODs and GROUP_MODs, back to back. Raises BadFlow."""
+    """Parse concatenated FLOW_MODs and GROUP_MODs. Raises BadFlow."""
     at = 0
     while at < len(messages):
         size = int.from_bytes(messages[at + 2 : at + 4], "big")
@@ -38,15 +38,15 @@ def table(messages: Iterable[bytes]) -> dict[bytes, Entry]:
 
 
 def count_flows(entries: Iterable[Entry]) -> int:
-    """How many of them are flows."""
+    """The number of flows among them."""
     return sum(isinstance(each, Flow) for each in entries)
 
 
 def setting_order(entry: Entry) -> tuple[int, int]:
-    """What is to be set first is the least.
+    """Sort key: the least is set first.
 
-    First come the flows that drop, then groups, those before that others go on to, and
-    then the flows that pass frames on, the most particular ones before the general ones.
+    Flows that drop come first, then groups (chained ones before those that go on to them),
+    then flows that pass frames, the most specific ones first.
     """
     if isinstance(entry, Group):
         return (2 if entry.groups else 1), entry.number
@@ -54,10 +54,10 @@ def setting_order(entry: Entry) -> tuple[int, int]:
 
 
 def deleting_order(entry: Entry) -> int:
-    """What is to be deleted first is the least.
+    """Sort key: the least is deleted first.
 
-    First go the flows that pass frames on. From STAY on what is new is set before: flows
-    that drop go then, and groups, those that go on to others before these.
+    Flows that pass frames go first. From STAY on, new entries are set before: flows that
+    drop, and groups (those that go on to others first).
     """
     if isinstance(entry, Group):
         return STAY + 1 if entry.groups else STAY + 2

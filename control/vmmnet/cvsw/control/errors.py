@@ -20,7 +20,7 @@ _GROUP_MOD = """GROUP_EXISTS INVALID_GROUP WEIGHT_UNSUPPORTED OUT_OF_GROUPS OUT_
  CHAINING_UNSUPPORTED WATCH_UNSUPPORTED LOOP UNKNOWN_GROUP CHAINED_GROUP BAD_TYPE BAD_COMMAND
  BAD_BUCKET BAD_WATCH EPERM"""
 _FLOW_MOD = "UNKNOWN TABLE_FULL BAD_TABLE_ID OVERLAP EPERM BAD_TIMEOUT BAD_COMMAND BAD_FLAGS"
-#: Names of codes by the error's type, as far as a NIC uses them.
+#: Names of the codes that a NIC uses, by type of error.
 _NAMES = {
     1: ("OFPBRC", _REQUEST.split()),
     2: ("OFPBAC", _ACTION.split()),
@@ -30,7 +30,7 @@ _NAMES = {
     6: ("OFPGMFC", _GROUP_MOD.split()),
 }
 _OPENFLOW_13 = 4
-# The NIC's own faults, in words.
+# The NIC's own errors.
 _STATUS = {
     Status.UNKNOWN: "the NIC does not know this command",
     Status.LENGTH: "the NIC has this command with another length",
@@ -42,7 +42,7 @@ _STATUS = {
 
 
 def name(refusal: Refusal) -> str:
-    """What a NIC has said, for people: ``OFPBAC_BAD_OUT_PORT``, or a sentence."""
+    """A NIC's error as text: ``OFPBAC_BAD_OUT_PORT``, or a sentence."""
     if len(refusal.openflow) >= 12:
         return _openflow(refusal.openflow)
     return _STATUS.get(refusal.status, f"the NIC refuses with status {refusal.status}")  # type: ignore[call-overload, no-any-return]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What NICs tell of their own accord: OFPT_PACKET_IN and OFPT_FLOW_REMOVED (docs/cvsw.md, Events).
+"""Events of NICs: OFPT_PACKET_IN and OFPT_FLOW_REMOVED (docs/cvsw.md, Events).
 
-Each NIC has room of its own for its last ones, so that none can push out another's; all are
-counted. They are read when somebody asks for them.
+Each NIC has its own room for its last events, so that none displaces another's; all are
+counted. They are parsed when a client asks for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from . import frames, text
 from .flow import BadFlow, split_oxms
 
-#: Of a NIC, how many are kept, and how many octets of each.
+#: Events that are kept of a NIC, and octets of each.
 KEPT, OCTETS_MAX = 50, 384
 
 _HEADER = struct.Struct(">BBHI")
@@ -36,20 +36,20 @@ _IN_PORT, _TUNNEL_ID = 0, 38
 
 @dataclass(frozen=True)
 class Event:
-    """One of a NIC's."""
+    """One event of a NIC."""
 
     #: Grows over all NICs of a controller.
     serial: int
     #: Grows by one with each event of the NIC.
     number: int
-    #: When it came, on the controller's clock.
+    #: Time of arrival, on the controller's clock.
     at: float
     #: The first octets of an OpenFlow message.
     message: bytes
 
 
 class Events:
-    """Those of one NIC."""
+    """The events of one NIC."""
 
     def __init__(self) -> None:
         self.kept: deque[Event] = deque(maxlen=KEPT)
@@ -57,7 +57,7 @@ class Events:
         self._number = 0
 
     def take(self, message: bytes, serial: int, now: float) -> None:
-        """One has come."""
+        """Add one."""
         kinds = {_PACKET_IN: "packet_ins", _FLOW_REMOVED: "flows_removed"}
         kind = kinds.get(message[1] if len(message) >= _HEADER.size else 0, "events_unknown")
         self.counters[kind] += 1
@@ -65,7 +65,7 @@ class Events:
         self.kept.append(Event(serial, self._number, now, message[:OCTETS_MAX]))
 
     def behind(self, serial: int) -> Iterator[Event]:
-        """Those that are kept and came behind another NIC's, or this one's; in any order."""
+        """Kept events with a higher serial number, in any order."""
         for event in reversed(self.kept):
             if event.serial <= serial:
                 break
@@ -73,7 +73,7 @@ class Events:
 
 
 def read(event: Event) -> dict[str, Any]:
-    """What an event says, for programs; ``text`` says it in a line, for people."""
+    """An event for programs; ``text`` is a line for people."""
     message = event.message
     try:
         version, kind, size, _ = _HEADER.unpack_from(message)
@@ -155,7 +155,7 @@ def _removed(
 
 
 def _match_13(message: bytes, at: int) -> tuple[list[bytes], int]:
-    """The fields of an ofp_match, and where it ends."""
+    """The fields of an ofp_match, and its end."""
     _, size = _MATCH_13.unpack_from(message, at)
     return split_oxms(message[at + _MATCH_13.size : at + size]), at + (size + 7) // 8 * 8
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All NICs of a plan and all switches, without a network: what comes in leads to what goes out.
+"""The core of the controller, without a network: all NICs of a plan and all switches.
 
-Time is passed in. NICs are where their signed frames come from. What a NIC should have
-follows from the plan and the keys; it is worked out again when one of both has changed,
-a few NICs at a time.
+Time is passed in. A NIC's place is where its signed frames come from. Its flows follow from
+the plan and the keys; they are computed again when one of these changes, a few NICs at a
+time.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from . import entry
 from .keys import Keys, Timing
 from .nic import SOURCE, Nic, Phase, Watcher
 
-#: Keys of several peers come one after the other: so long NICs wait for more, seconds.
+#: Keys of several peers come one after the other: seconds that NICs wait for more.
 _GATHER = 0.05
-#: How long flows are worked out at a time, seconds of work.
+#: Seconds of work on flows at a time.
 _SPELL = 0.02
-#: After a switch has come, NICs that have no session are asked to register, seconds.
+#: Seconds after a switch connects until NICs without a session are asked to register.
 _GREETINGS = (0.0, 1.5, 5.0)
-#: NICs that are read and programmed at a time: others wait, so that none is asked twice.
+#: NICs that are read and programmed at a time; the others wait, so that none times out.
 _ADMITTED_MAX = 32
-#: NICs that are in no plan and are remembered, at most.
+#: NICs in no plan that are remembered, at most.
 _STRANGERS_MAX = 1024
 
 
 class Switch(Protocol):
-    """What a virtual switch does for us."""
+    """A virtual switch, as the core uses it."""
 
     datapath_id: int
-    #: Frames that were not sent, messages that it has refused.
+    #: Frames that were not sent, messages that the switch refused.
     dropped: int
     refused: int
 
     @property
     def version(self) -> str:
-        """Of OpenFlow."""
+        """OpenFlow's version."""
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
-        """Send a frame out of a port, or out of all."""
+        """Send a frame out of one port, or of all."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Where a NIC is."""
+    """The switch and port of a NIC."""
 
     datapath_id: int
     port: int
@@ -67,7 +67,7 @@ class Stranger:
 
 
 def is_same(one: Plan, other: Plan, mac: bytes) -> bool:
-    """Whether a NIC that is in both plans has the same flows and MTU by both."""
+    """Whether a NIC of both plans has the same flows and MTU in both."""
     a, b = one.nic(mac), other.nic(mac)
     return (
         a is not None
@@ -81,8 +81,7 @@ def is_same(one: Plan, other: Plan, mac: bytes) -> bool:
 class Fabric:
     """The controller's core.
 
-    One of a controller that stands by (``leads`` is not set) knows the plan and the
-    switches, and nobody is asked or told anything.
+    Without ``leads`` (standby) it knows the plan and the switches, and sends nothing.
     """
 
     def __init__(self, timing: Timing, *, leads: bool = True) -> None:
@@ -101,14 +100,14 @@ class Fabric:
         self._due: dict[bytes, float] = {}
         self._count = itertools.count()
         self._greetings: list[tuple[float, int]] = []
-        #: NICs that begin, and those that will when one of them is ready.
+        #: NICs being programmed, and NICs waiting for their turn.
         self._admitted: set[bytes] = set()
         self._waiting: dict[bytes, Nic] = {}
 
-    # --- what happens --------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------
 
     def set_plan(self, plan: Plan, now: float) -> None:
-        """Bring everything to another plan."""
+        """Put another plan into force."""
         self.now, before_it, self.plan = now, self.plan, plan
         new = {nic.mac: nic for tenant in plan.tenants for nic in tenant.nics}
         for mac in [mac for mac in self.nics if mac not in new]:
@@ -129,13 +128,13 @@ class Fabric:
         self._greet_later(*self.switches)
 
     def switch_up(self, switch: Switch, now: float) -> None:
-        """A switch is there, or there again."""
+        """A switch has connected."""
         self.now = now
         self.switches[switch.datapath_id] = switch
         self._greet_later(switch.datapath_id)
 
     def switch_down(self, switch: Switch, now: float) -> None:
-        """A switch has gone. Its NICs go on with what they have."""
+        """A switch has disconnected. Its NICs go on with their flows."""
         self.now = now
         if self.switches.get(switch.datapath_id) is switch:
             del self.switches[switch.datapath_id]
@@ -162,11 +161,11 @@ class Fabric:
         self._schedule(nic)
 
     def _gone_astray(self, nic: Nic, switch: Switch) -> None:
-        """Our own frame has come out of another switch than the one that it was given to.
+        """Our own frame has come out of another switch than the one we sent it through.
 
-        The NIC has registered by way of that one while its own had no controller and passed
-        control frames on. Asked where the frame has come out, it registers by the right way.
-        One that answers is not asked: such frames can be forged.
+        The NIC registered through that switch while its own had no controller and forwarded
+        control frames. A HELLO from where the frame came out makes it register there. A NIC
+        that answers gets none: such frames can be forged.
         """
         if nic.session.silent_since() is not None:
             switch.put_out(nic.greeting())
@@ -217,7 +216,7 @@ class Fabric:
         self._admit()
 
     def _admit(self) -> None:
-        """Begin with as many NICs as do not have to wait for each other."""
+        """Begin with as many NICs as are programmed at a time."""
         while self._waiting and len(self._admitted) < _ADMITTED_MAX:
             mac = next(iter(self._waiting))
             nic = self._waiting.pop(mac)
@@ -251,7 +250,7 @@ class Fabric:
             self.keys.forgot(number)
 
     def _leave(self, mac: bytes) -> None:
-        """A NIC is in no plan any more: it keeps what drops, and forgets all else."""
+        """A NIC has left the plan: it keeps the flows that drop, and loses all else."""
         nic = self.nics.pop(mac)
         self._dirty.pop(mac, None)
         self._release(mac)
@@ -265,7 +264,7 @@ class Fabric:
             self.keys.forgot(number)
 
     def _let_go(self, nic: Nic) -> None:
-        """One that leaves has left when it has forgotten all."""
+        """A leaving NIC is forgotten once it has deleted everything."""
         if not nic.is_busy and not nic.numbers:
             del self._leaving[nic.mac]
 
@@ -278,7 +277,7 @@ class Fabric:
     # --- what NICs should have -----------------------------------------------------------
 
     def flows_of(self, mac: bytes, plan: Plan | None = None) -> dict[bytes, entry.Entry]:
-        """Flows and groups that a NIC should have by a plan, and by the keys that there are."""
+        """A NIC's flows and groups by a plan and the present keys."""
         plan = plan or self.plan
         about = plan.nic(mac)
         if about is None:
@@ -289,11 +288,11 @@ class Fabric:
         return entry.table(flows(plan, about, sas))
 
     def is_behind(self, mac: bytes) -> bool:
-        """Whether what a NIC should have is still to be worked out."""
+        """Whether a NIC's flows are still to be computed."""
         return mac in self._dirty
 
     def _touch(self, mac: bytes) -> None:
-        """What a NIC should have has changed, and more of it may change at once."""
+        """A NIC's flows have changed; more may change soon."""
         self._dirty.setdefault(mac, self.now + _GATHER)
 
     def _settle(self) -> float | None:
@@ -327,7 +326,7 @@ class Fabric:
         self._greetings.sort()
 
     def _greet(self) -> float | None:
-        """Ask NICs to register that have a session with nobody, or with who was here before."""
+        """Ask NICs to register that have no session, or one with an earlier controller."""
         while self._greetings and self._greetings[0][0] <= self.now:
             _, datapath_id = self._greetings.pop(0)
             switch = self.switches.get(datapath_id)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Flows as OpenFlow 1.3's FLOW_MODs: which are the same, and which say the same.
+"""Flows as OpenFlow 1.3's FLOW_MODs, and when two are the same.
 
-A NIC tells its flows in its own words: fields in the order of their numbers, no mask
-that masks nothing. Two messages are the same flow if key() is equal, and do the same
-if the rest is.
+A NIC lists its flows in a normal form: fields in the order of their numbers, no mask of
+all ones. Two messages are the same flow if ``key`` is equal, and have the same effect if
+``rest`` is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 # ofp_flow_mod (1.3.5 section 7.3.4.1): header, cookie and its mask, table, command, two
 # timeouts, priority, buffer, out_port, out_group, flags.
 _FLOW_MOD = struct.Struct(">BBHIQQBBHHHIIIHxx")
-# Those of its members that count, and the octets of the match.
+# Its members that are compared, and the octets of the match.
 _READ = struct.Struct(">BBH4xQ10xHHH12xH4xH")
 _FIELDS = struct.Struct(">HH")
 _ABOUT = struct.Struct(">QHHB")
@@ -32,13 +32,13 @@ _GROUP = bytes.fromhex("00160008")
 # An experimenter's action of 16 octets, of CVSW (include/vmmnet/cvsw-action.h).
 _OURS, _ENCRYPT, _DECRYPT = bytes.fromhex("ffff001000525400"), b"\0\3", b"\0\4"
 _OPENFLOW_BASIC, _VLAN_VID = 0x8000, 6
-# Flows that are remembered: what many NICs of a tenant have, and what one has and should have.
+# A cache of parsed flows: NICs of a tenant share many, and each is parsed as had and as wanted.
 _READ_MAX = 8192
 _LISTS_MAX = 1024
 
 
 class BadFlow(ValueError):
-    """Octets are no FLOW_MOD of OpenFlow 1.3."""
+    """The octets are no FLOW_MOD of OpenFlow 1.3."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Flow:
     """One flow of a NIC's table."""
 
     message: bytes = field(compare=False)
-    #: Priority and match: a table has one flow of each.
+    #: Priority and match: unique in a table.
     key: bytes
-    #: All else: cookie, timeouts, actions.
+    #: The rest: cookie, timeouts, actions.
     rest: bytes
-    #: Of the associations that it names.
+    #: Numbers of the associations that it names.
     numbers: tuple[int, ...] = field(compare=False)
     priority: int
     drops: bool
@@ -95,14 +95,14 @@ def read(message: bytes) -> Flow:
 
 @functools.lru_cache(_LISTS_MAX)
 def _told(instructions: bytes) -> tuple[bytes, tuple[int, ...]]:
-    """The actions, and the numbers that they name. Many flows have the same."""
+    """The actions, and the numbers that they name; cached, as many flows share them."""
     actions = _actions(instructions)
     numbers = [name for action in actions if (name := number_named(action)) is not None]
     return b"".join(actions), tuple(numbers)
 
 
 def actions_of(flow: Flow) -> list[bytes]:
-    """Its actions, one after the other."""
+    """Its actions, in order."""
     return _actions(flow.message[_MATCH + _match_size(flow.message) :])
 
 
@@ -123,7 +123,7 @@ def _match_size(message: bytes) -> int:
 
 
 def split_oxms(octets: bytes) -> list[bytes]:
-    """Fields in the form of OXM, one after the other. Raises BadFlow or IndexError."""
+    """Split OXM fields. Raises BadFlow or IndexError."""
     at, end, head, parts = 0, len(octets), _OXM.size, []
     while at < end:
         after = at + head + octets[at + 3]
@@ -135,12 +135,12 @@ def split_oxms(octets: bytes) -> list[bytes]:
 
 
 def _oxms(octets: bytes) -> list[bytes]:
-    """Fields without masks that mask nothing, and without what is masked away."""
+    """Fields in normal form: without masks of all ones, and without masked bits."""
     return [_unmasked(oxm) if oxm[2] & 1 else oxm for oxm in split_oxms(octets)]
 
 
 def _unmasked(oxm: bytes) -> bytes:
-    """The same without a mask if it masks nothing; nothing if it masks all."""
+    """A field without a mask of all ones; nothing if the mask is all zeros."""
     kind, number, size = _OXM.unpack_from(oxm)
     half = size // 2
     value, mask = oxm[4 : 4 + half], oxm[4 + half :]
@@ -169,7 +169,7 @@ def _items(octets: bytes) -> list[tuple[int, bytes]]:
 
 
 def _actions(instructions: bytes) -> list[bytes]:
-    """All of them; an instruction that NICs never tell stands for itself."""
+    """All actions; an instruction that NICs never list stands for itself."""
     result = []
     for kind, instruction in _items(instructions):
         if kind != _APPLY_ACTIONS:
@@ -180,22 +180,22 @@ def _actions(instructions: bytes) -> list[bytes]:
 
 
 def list_of(octets: bytes) -> list[bytes]:
-    """The actions of a list, in the words that NICs have for them. Raises BadFlow."""
+    """The actions of a list in normal form. Raises BadFlow."""
     return [_output(each) if kind == _OUTPUT else each for kind, each in _items(octets)]
 
 
 def _output(action: bytes) -> bytes:
-    """How much of a frame goes out counts for the controller alone."""
+    """``max_len`` matters only for output to the controller."""
     return action if action[4:8] == _CONTROLLER else action[:8] + bytes(len(action) - 8)
 
 
 def number_named(action: bytes) -> int | None:
-    """The association's number, if it is ENCRYPT or DECRYPT by a certain one."""
+    """The association's number, for ENCRYPT or DECRYPT by number."""
     if action[:8] != _OURS or action[8:10] not in (_ENCRYPT, _DECRYPT):
         return None
     return int.from_bytes(action[12:16]) or None
 
 
 def group_named(action: bytes) -> int | None:
-    """The group's number, if it is GROUP."""
+    """The group's number, for GROUP."""
     return int.from_bytes(action[4:8]) if action[:4] == _GROUP else None

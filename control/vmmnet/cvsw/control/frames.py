@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A frame in a line, for people. It may be anything, and be cut anywhere.
+"""A frame as a line of text. It may be anything, and be truncated anywhere.
 
-What is said of it are words of ours and numbers, so that it can go to a terminal.
+The text has only our words and numbers, so it is safe on a terminal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SOLICITATION, _ADVERTISEMENT = 135, 136
 
 
 def describe(frame: bytes) -> str:
-    """All that is known of a frame's first octets."""
+    """Describe a frame by its first octets."""
     parts = []
     try:
         for part in _ethernet(frame):

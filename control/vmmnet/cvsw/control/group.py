@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Groups as OpenFlow 1.3's GROUP_MODs: which are the same, and which do the same.
+"""Groups as OpenFlow 1.3's GROUP_MODs, and when two are the same.
 
-A NIC tells a group as it was told it: a bucket's actions are in the order in which
-they are carried out.
+A NIC lists a group as it was set: a bucket's actions are in their order of execution.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ class Group:
     """One group of a NIC."""
 
     message: bytes = field(compare=False)
-    #: That of no other group, and of no flow.
+    #: Unique among groups and flows.
     key: bytes
-    #: All else: its type and its buckets.
+    #: The rest: its type and its buckets.
     rest: bytes
-    #: Of the associations that it names.
+    #: Numbers of the associations that it names.
     numbers: tuple[int, ...] = field(compare=False)
-    #: Of the group.
+    #: Number of the group.
     number: int = field(compare=False)
-    #: Of the groups that its buckets go on to.
+    #: Numbers of the groups that its buckets go on to.
     groups: tuple[int, ...] = field(compare=False)
-    #: By itself it passes no frame on, and stops none.
+    #: By itself it neither passes nor drops frames.
     drops: ClassVar[bool] = False
 
     def deletion(self) -> bytes:
@@ -43,13 +42,13 @@ class Group:
         return _GROUP_MOD.pack(_VERSION, TYPE, _GROUP_MOD.size, 0, _DELETE, 0, self.number)
 
     def modification(self) -> Group:
-        """The same, with the message that makes another one of its number so."""
+        """The same, as the message that changes the group of this number."""
         changed = self.message[:8] + struct.pack(">H", _MODIFY) + self.message[10:]
         return replace(self, message=changed)
 
 
 def read(message: bytes) -> Group:
-    """One GROUP_MOD that adds a group. Raises BadFlow."""
+    """Parse a GROUP_MOD that adds a group. Raises BadFlow."""
     try:
         version, kind, size, _, _, what, number = _GROUP_MOD.unpack_from(message)
         if (version, kind, size) != (_VERSION, TYPE, len(message)):
@@ -77,7 +76,7 @@ def buckets_of(group: Group) -> list[list[bytes]]:
 
 
 def is_indirect(group: Group) -> bool:
-    """Whether its type is INDIRECT; else it is ALL."""
+    """Whether its type is INDIRECT, not ALL."""
     return group.rest[0] == 2
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Between a controller and what keeps its state: a file of its own, or etcd for several."""
+"""Interfaces of a controller and the keeper of its state: a file, or etcd for several."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .state import Number
 
 
 class NotDone(ValueError):
-    """What was asked for was not carried out; the message says why."""
+    """A request was not carried out; the message says why."""
 
 
 @dataclass(frozen=True)
 class Lead:
-    """What a controller has to know that begins to program NICs."""
+    """What a controller must know before it programs NICs."""
 
     #: OpenFlow's generation_id; None: there is no other controller.
     term: int | None
-    #: What NICs may have from before.
+    #: Associations that NICs may have from before.
     numbers: tuple[Number, ...]
-    #: The number of an association behind which nobody has given any; None: there is none.
+    #: The last number given to an association; None: none yet.
     number: int | None = None
 
 
@@ -40,7 +40,7 @@ class File:
 
     @classmethod
     def read(cls, path: Path) -> File:
-        """Read it, and the keys that it names. Raises BadPlan."""
+        """Read a file, and the keys that it names. Raises BadPlan."""
         path = path.absolute()
         try:
             octets = contents(path)
@@ -50,53 +50,53 @@ class File:
 
 
 class Led(Protocol):
-    """What a keeper has the controller do."""
+    """The controller, as its keeper calls it."""
 
     plan_path: Path | None
 
     def set_plan(self, path: Path, plan: Plan) -> None:
-        """Bring everything to another plan."""
+        """Put another plan into force."""
 
     def lead(self, lead: Lead) -> None:
         """Program NICs from now on."""
 
     def stand_by(self, term: int) -> None:
-        """Program none from now on; somebody else leads, in a term."""
+        """Program none from now on; another controller leads, in this term."""
 
     def make_keys(self) -> None:
-        """Make all keys anew."""
+        """Replace all keys."""
 
     def numbers(self) -> Iterator[Number]:
-        """What NICs may have."""
+        """The associations that NICs may have."""
 
     @property
     def last_number(self) -> int:
-        """The number that was given to an association last."""
+        """The last number given to an association."""
 
 
 class Keeper(Protocol):
-    """What the controller asks of it."""
+    """The keeper, as its controller calls it."""
 
     def load(self, path: Path | None) -> None:
-        """Begin, with a file of tenants if one is given. Raises BadPlan, StoreError."""
+        """Begin, with the given file of tenants if any. Raises BadPlan, StoreError."""
 
     def start(self) -> None:
-        """The loop runs."""
+        """Called when the loop runs."""
 
     async def stop(self) -> None:
-        """The controller ends."""
+        """Called when the controller ends."""
 
     def leads(self) -> bool:
-        """Whether NICs may be told anything; what ends that, is told to the controller."""
+        """Whether NICs may be programmed; the keeper tells the controller when that ends."""
 
     async def apply(self, file: File) -> None:
-        """Have everything so. Raises NotDone."""
+        """Put a file into force. Raises NotDone."""
 
     async def rekey(self) -> None:
-        """Have all keys made anew. Raises NotDone."""
+        """Have all keys replaced. Raises NotDone."""
 
     def save(self) -> None:
-        """What NICs may have, or the plan, has changed: it is written soon."""
+        """Associations or the plan have changed: write them soon."""
 
     def sharing(self) -> dict[str, Any] | None:
-        """Who shares the work, as JSON can say it; None: nobody."""
+        """All controllers, for JSON; None: there is one only."""

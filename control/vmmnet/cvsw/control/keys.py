@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The associations of all pairs of NICs: how they are made, changed and forgotten.
+"""The associations of all pairs of NICs: creation, replacement, deletion.
 
 Theory of operation
 ===================
 
-An association goes one way: one NIC seals, another one opens. It comes to be in steps,
-each of which waits for the answers to the one before, so that at no moment a NIC seals
-with what the other one cannot open:
+An association has one direction: one NIC seals, another one opens. It is replaced in steps,
+each of which waits for the answers to the one before, so that a NIC never seals with what
+the other one cannot open:
 
     the receiver has the new one     and its flows take every association of its own
     the sender has it
     the sender's flows name it
     after a time of grace            the receiver's flows name it, the old one is deleted
 
-A NIC that begins a session may have started anew, and would count from 1 again. So all
-associations that it is an end of are made anew, with new keys; the old ones serve
-meanwhile, if they are there. Keys are kept only as long as it takes to hand them out.
+A NIC that begins a session may have restarted, and would count from 1 again. So all its
+associations are replaced, with new keys; the old ones, if they exist, serve meanwhile. Keys
+are kept only until they are handed out.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from dataclasses import dataclass, field
 from .nic import Nic
 from .sealed import NUMBER_MIN, Association
 
-#: How long what was sealed by an old association may be under way, seconds.
+#: Seconds that a packet of an old association may be under way.
 GRACE = 5.0
-#: How old an association becomes, seconds.
+#: Lifetime of an association, seconds.
 REKEY_EVERY = 3600.0
 
-#: How long associations are made at a time, seconds of work: others have to be heard, too.
+#: Seconds of work on associations at a time, so that other events are handled, too.
 _SPELL = 0.02
 
 Ends = tuple[bytes, bytes]
 
 
 class Step(enum.Enum):
-    """How far a new association is."""
+    """The progress of a new association."""
 
     NEW = enum.auto()
     RECEIVER = enum.auto()  # is given to the receiver
@@ -61,12 +61,12 @@ class Pair:
     receiver: bytes
     cipher: str
     step: Step = Step.DONE
-    #: What the sender's flows name; None: nothing yet.
+    #: The association of the sender's flows; None: none yet.
     outbound: int | None = None
-    #: What the receiver's flows name; 0: all of its associations.
+    #: The association of the receiver's flows; 0: all of its associations.
     inbound: int = 0
     next: Association | None = field(default=None, repr=False)
-    #: Numbers that are to go when the new one is used.
+    #: Numbers to delete when the new one is used.
     old: list[int] = field(default_factory=list)
     made_at: float = 0.0
     grace_until: float = 0.0
@@ -92,35 +92,35 @@ class Keys:
         timing: Timing,
     ) -> None:
         self._nics, self._clock, self._timing = nics, clock, timing
-        #: A NIC's flows are others; a NIC has got an order.
+        #: Callbacks: a NIC's flows have changed; a NIC has got a command.
         self._touched, self._ordered = touched, ordered
         self._pairs: dict[Ends, Pair] = {}
         self._of: defaultdict[bytes, dict[Ends, Pair]] = defaultdict(dict)
-        #: Those that are to be made anew, in this order.
+        #: Pairs to be replaced, in this order.
         self._stale = OrderedDict[Pair, None]()
         self._ages: deque[tuple[float, Pair]] = deque()
         self._graces: deque[tuple[float, Pair]] = deque()
         #: NICs whose session has begun.
         self._begun: set[bytes] = set()
         self._last = NUMBER_MIN + secrets.randbelow(1 << 31)
-        #: Whose an association is that NICs may have, by its number.
+        #: The NICs that may have an association, by its number.
         self._ends: dict[int, Ends] = {}
-        #: Grows when numbers() would say something else.
+        #: Grows when numbers() changes.
         self.changes = 0
 
     @property
     def last(self) -> int:
-        """The number that was given to an association last."""
+        """The last number given to an association."""
         return self._last
 
     def count_from(self, number: int) -> None:
-        """Give the numbers behind this one to associations from now on."""
+        """Use the numbers after this one from now on."""
         self._last = number & 0xFFFFFFFF
 
-    # --- what is wanted ------------------------------------------------------------------
+    # --- what there should be ------------------------------------------------------------------
 
     def set_pairs(self, wanted: Mapping[Ends, str]) -> None:
-        """Have associations of these ciphers, and no others."""
+        """Set the pairs and their ciphers; drop all others."""
         for ends in [ends for ends, pair in self._pairs.items() if wanted.get(ends) != pair.cipher]:
             self._remove(self._pairs[ends])
         for ends, cipher in wanted.items():
@@ -131,7 +131,7 @@ class Keys:
                 self._stale[pair] = None
 
     def restore(self, ends: Ends, number: int, is_used: bool) -> None:
-        """An association that an earlier run has made, and of which nobody has the key."""
+        """Add an association of an earlier run, whose key is not known."""
         for mac in ends:
             if mac in self._nics:
                 self._nics[mac].numbers[number] = None
@@ -144,28 +144,28 @@ class Keys:
             pair.old.append(number)
 
     def numbers(self) -> Iterator[tuple[Ends, int, bool]]:
-        """What NICs may have, for restore(), until they have deleted it.
+        """Associations that NICs may have until they delete them, for restore().
 
-        Both ends are one NIC if it is not known who had the other one.
+        Both ends are the same NIC if the other end is not known.
         """
         for number, ends in self._ends.items():
             pair = self._pairs.get(ends)
             yield ends, number, pair is not None and pair.outbound == number
 
-    # --- what happens --------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------
 
     def began(self, mac: bytes) -> None:
-        """A NIC's new session has begun: it may have forgotten all."""
+        """A NIC's session has begun: it may have lost everything."""
         self._begun.add(mac)
         for pair in list(self._of[mac].values()):
             self._begin(pair)
 
     def ended(self, mac: bytes) -> None:
-        """A NIC's session has ended: until the next one has begun, it is given nothing."""
+        """A NIC's session has ended: it gets nothing until the next one begins."""
         self._begun.discard(mac)
 
     def forget_strangers(self, mac: bytes) -> None:
-        """Have a NIC delete what no pair knows."""
+        """Have a NIC delete associations of no pair."""
         known = {number for pair in self._of[mac].values() for number in _numbers(pair)}
         nic = self._nics[mac]
         for number in [number for number in nic.numbers if number not in known]:
@@ -175,14 +175,14 @@ class Keys:
         self._ordered(mac)
 
     def forgot(self, number: int) -> None:
-        """A NIC has deleted an association, or is in the plan no more."""
+        """A NIC has deleted an association, or has left the plan."""
         ends = [self._nics.get(mac) for mac in self._ends.get(number, ())]
         if not any(nic and number in nic.numbers for nic in ends):
             self._ends.pop(number, None)
         self.changes += 1
 
     def ready(self, mac: bytes) -> None:
-        """The flows of a NIC are those that sas() led to."""
+        """A NIC's flows are now those of sas()."""
         for pair in list(self._of[mac].values()):
             if pair.step is Step.FLOWS and pair.receiver == mac:
                 self._give_sender(pair)
@@ -190,7 +190,7 @@ class Keys:
                 self._used(pair)
 
     def tick(self) -> float | None:
-        """End times of grace, and make anew what is old; returns when to call again."""
+        """End grace times, and replace old associations; returns when to call again."""
         now = self._clock()
         while self._graces and self._graces[0][0] <= now:
             at, pair = self._graces.popleft()
@@ -210,11 +210,11 @@ class Keys:
         return min((queue[0][0] for queue in (self._graces, self._ages) if queue), default=None)
 
     def rekey(self) -> None:
-        """Make all anew, in the time that tick() is given."""
+        """Replace all, within the following calls of tick()."""
         self._stale.update(dict.fromkeys(self._pairs.values()))
 
     def _renew(self) -> bool:
-        """Make some anew; returns whether more are to be."""
+        """Replace some; returns whether more are due."""
         until = time.perf_counter() + _SPELL
         while self._stale:
             pair, _ = self._stale.popitem(last=False)
@@ -224,7 +224,7 @@ class Keys:
                 break
         return bool(self._stale)
 
-    # --- what is so ----------------------------------------------------------------------
+    # --- queries ----------------------------------------------------------------------
 
     def sas(self, mac: bytes) -> dict[bytes, tuple[int, int]]:
         """Numbers, outbound and inbound, by the peers' MAC addresses (plan.flows)."""
@@ -236,11 +236,11 @@ class Keys:
         return result
 
     def count(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return len(self._pairs)
 
     def missing(self, mac: bytes) -> int:
-        """With how many peers a NIC cannot speak yet."""
+        """The number of peers that a NIC cannot reach yet."""
         return sum(
             1 for pair in self._of[mac].values() if pair.sender == mac and pair.outbound is None
         )
@@ -305,7 +305,7 @@ class Keys:
         self._ordered(pair.sender)
 
     def _used(self, pair: Pair) -> None:
-        """The new one is in use, and the old ones are no more."""
+        """The new one is in use; delete the old ones."""
         now = self._clock()
         pair.step, pair.made_at = Step.GRACE, now
         pair.grace_until = now + self._timing.grace

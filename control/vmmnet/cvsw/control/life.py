@@ -20,7 +20,7 @@ class StartError(Exception):
 
 
 def run(options: Options) -> None:
-    """Run the daemon to its end. Raises StartError and BadPlan."""
+    """Run the daemon until a signal. Raises StartError and BadPlan."""
 
     async def life() -> None:
         controller = Controller(options)
@@ -47,7 +47,7 @@ def _on_signals(controller: Controller) -> asyncio.Event:
 
 
 async def _serve(controller: Controller, options: Options) -> None:
-    """Serve until a signal says that it is enough."""
+    """Serve until a signal arrives."""
     stop = _on_signals(controller)
     async with contextlib.AsyncExitStack() as stack:
         with _named(f"--listen {options.host}:{options.port}"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A NIC's table, read in as many answers as it takes."""
+"""Reads a NIC's table, in as many answers as needed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from . import errors
 from .entry import Entry, read_all
 from .flow import BadFlow
 
-#: Gives a command to the NIC, and its answer to a function.
+#: Sends a command to the NIC, and passes its answer to a function.
 Order = Callable[[Type, bytes, Callable[[Answer], None]], None]
 
 
 @dataclass
 class Listing:
-    """One reading; ``done`` is told the table, ``failed`` why there is none."""
+    """One reading; ``done`` gets the table, ``failed`` the reason of a failure."""
 
     order: Order
-    #: Whether the NIC has groups, too.
+    #: Whether the NIC supports groups.
     groups: bool
     done: Callable[[dict[bytes, Entry]], None]
     failed: Callable[[str], None]
@@ -30,7 +30,7 @@ class Listing:
         self._table: dict[bytes, Entry] = {}
 
     def ask(self, kind: Type = Type.LIST_ENTRIES, start: int = 0) -> None:
-        """Read flows, or groups, from one on."""
+        """Read flows, or groups, from this number on."""
         self.order(kind, list_entries(start), lambda answer: self._listed(kind, start, answer))
 
     def _listed(self, kind: Type, start: int, answer: Answer) -> None:

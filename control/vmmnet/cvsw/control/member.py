@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One of several controllers: by what is in etcd it leads, or stands by.
+"""One of several controllers: what is in etcd decides whether it leads or stands by.
 
 Theory of operation
 ===================
 
-Every controller has a lease of etcd, which ends TTL seconds after it was kept alive last.
-Who can set ``live/leader`` while there is none, leads, until its lease ends.
+Every controller has a lease of etcd, which ends TTL seconds after its last renewal. The
+controller that sets ``live/leader`` while it does not exist leads until its lease ends.
 
-It has to stop before anybody else can begin. etcd counts from when it is asked to keep the
-lease alive, or later; the leader counts from when it begins to ask, and stops MARGIN
-seconds before the lease can end (``until``). Its clock has to go as fast as etcd's; it need
-not show the same. What it writes, it writes on condition that ``live/leader`` is as it has
-set it: what is under way when it loses that, has no effect.
+It must stop before another one can begin. etcd counts from the request to renew the lease,
+or later; the leader counts from before that request, and stops MARGIN seconds before the
+lease can end (``until``). Its clock must run as fast as etcd's; it need not show the same
+time. Each write has the condition that ``live/leader`` is as this leader set it: writes that
+are under way when it loses the lead have no effect.
 
-Each leader has a term, which is higher than those before: switches obey nobody of an older
-one (OpenFlow 1.3.5 section 6.3.5). It is the time in milliseconds if that is more than the
-last term and one, so that it does not go back when etcd is restored from a backup.
+Each leader has a term, higher than all before: switches do not obey older ones (OpenFlow
+1.3.5 section 6.3.5). It is the time in milliseconds, or the last term plus one if that is
+more, so that it does not go back when etcd is restored from a backup.
 
-Numbers of associations are taken in blocks, of which no two leaders have one.
+Each leader takes its own blocks of numbers for associations.
 
-All of this waits for etcd, and nothing of it is asyncio's: a thread has a Member to itself.
-Others read ``until`` only.
+All of this blocks on etcd, without asyncio: one thread owns a Member. Others read ``until``
+only.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ from .records import Answer, BadRecord, Leader, Names, Order, Stored, Term
 from .sealed import NUMBER_MIN
 from .state import Number
 
-#: Seconds that a lease lasts, how often it is kept alive, and how long before its end a
+#: Seconds: duration of a lease, interval of its renewal, and how long before its end a
 #: leader stops.
 TTL, RENEW_EVERY, MARGIN = 5, 1.0, 1.0
-#: Numbers of associations that are taken at a time.
+#: Numbers of associations in a block.
 BLOCK = 1 << 20
 # Operations of one transaction, and octets of its values: etcd takes 128, and 1.5 MiB.
 _OPERATIONS, _OCTETS = 100, 1 << 20
-# Values of associations that are read at a time: a NIC of the largest tenant has 64 KiB of them
-# while its keys change, and etcd tells 4 MiB.
+# Values of associations in one read: a NIC of the largest tenant has 64 KiB of them while its
+# keys change, and etcd's answer has at most 4 MiB.
 _PAGE = 32
 
 
 class Etcd(Protocol):
-    """What vmmnet.etcd.client.Client does for us; all of it raises StoreError."""
+    """The part of vmmnet.etcd.client.Client that is used here; all of it raises StoreError."""
 
     def grant(self, seconds: int) -> int:
-        """Make a lease."""
+        """Create a lease."""
 
     def keep_alive(self, lease: int) -> bool:
-        """Let its time begin anew; False: it has ended."""
+        """Renew it; False: it has ended."""
 
     def revoke(self, lease: int) -> None:
-        """End it."""
+        """End the lease."""
 
     def put(self, key: bytes, value: bytes, lease: int = 0) -> int:
         """Set a key."""
@@ -73,32 +73,32 @@ class Etcd(Protocol):
         """Read ranges at one revision."""
 
     def pages(self, wanted: Range, *, limit: int) -> Iterator[tuple[int, list[KeyValue]]]:
-        """Read a long one, so many keys at a time."""
+        """Read a long range, this many keys at a time."""
 
     def transact(self, conditions: Sequence[Any], operations: Sequence[Any]) -> tuple[bool, int]:
-        """Do all if all conditions hold."""
+        """Do all operations if all conditions hold."""
 
 
 class NotLeading(EtcdError):
-    """Something was to be written that only the leader writes."""
+    """A write that only the leader may do."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What is so, by etcd."""
+    """The state by etcd."""
 
     leader: Leader | None
-    #: Whether that is us.
+    #: Whether this controller is the leader.
     leads: bool
     members: tuple[records.Member, ...]
     #: The file of tenants if it has changed since the last look.
     plan: Stored | None
     has_plan: bool
-    #: What we are to do, by its name; of a leader.
+    #: Orders to carry out, by name; for the leader.
     orders: dict[str, Order]
-    #: What has become of our own orders.
+    #: Answers to our own orders.
     answers: dict[str, Answer]
-    #: Values that nobody of us has written.
+    #: Values that no controller has written.
     damaged: tuple[str, ...]
 
 
@@ -115,13 +115,13 @@ class Member:
         self._etcd, self._names, self.name = etcd, Names(prefix), name
         self._clock, self._wall = clock, wall
         self.lease = 0
-        #: Until when we lead, by the clock, unless that is prolonged.
+        #: End of our lead, by the clock, unless it is renewed.
         self.until = -math.inf
         self._renewed = 0.0
         self._told: records.Member | None = None
-        #: Revisions of keys as they were seen last; 0: there is none.
+        #: Last seen revisions of keys; 0: no such key.
         self._leader_at = self._term_at = self._plan_seen = 0
-        #: That of the plan that was told last.
+        #: The revision of the plan that was reported last.
         self._plan_at = 0
         self._term = Term(0, NUMBER_MIN + secrets.randbelow(1 << 31))
         self._orders = 0
@@ -130,9 +130,9 @@ class Member:
     # --- leading -------------------------------------------------------------------------
 
     def step(self, fault: str | None, *, may_lead: bool) -> Look:
-        """Keep the lease, see what is so, and lead if nobody does and we may.
+        """Renew the lease, read the state, and try to lead if no one does and we can.
 
-        ``fault`` is what others are told of why we may not. Raises StoreError.
+        ``fault`` is the reason, for others, why we cannot lead. Raises StoreError.
         """
         self._renew()
         self._tell(fault)
@@ -145,7 +145,7 @@ class Member:
         return look
 
     def resign(self) -> None:
-        """Leave: others need not wait for the end of the lease. Raises StoreError."""
+        """End the lease, so that others need not wait. Raises StoreError."""
         lease, self.lease = self.lease, 0
         self._lose()
         if lease:
@@ -174,7 +174,7 @@ class Member:
             self._told = about
 
     def _campaign(self) -> None:
-        """Lead if nobody does yet; whether we do, the next look shows."""
+        """Try to lead if no one does; the next look shows the result."""
         term = max(self._term.term + 1, int(self._wall() * 1000))
         leader = Leader(self.name, self.lease, term)
         self._etcd.transact(
@@ -195,7 +195,7 @@ class Member:
         revision, found = self._etcd.snapshot(ranges)
         leaders, terms, members, answers, orders, plans = found
         if revision < self._plan_at:
-            self._plan_at = self._plan_seen = 0  # etcd was restored: with the next look
+            self._plan_at = self._plan_seen = 0  # etcd was restored: at the next look
 
         def read(found: list[KeyValue], of: Callable[[bytes], Any]) -> dict[str, Any]:
             result = {}
@@ -243,11 +243,11 @@ class Member:
         return revision
 
     def put_plan(self, plan: Stored) -> None:
-        """Have a file for all controllers."""
+        """Store a file for all controllers."""
         self._plan_at = self._plan_seen = self._write([put(self._names.plan, plan.octets())])
 
     def reserve(self) -> int:
-        """Take a block of numbers; returns the one before its first."""
+        """Take a block of numbers; returns the number before its first."""
         first = self._term.numbers
         after = replace(self._term, numbers=(first + BLOCK) & 0xFFFFFFFF)
         operations = [put(self._names.term, after.octets())]
@@ -256,11 +256,11 @@ class Member:
         return first
 
     def is_short(self, last: int) -> bool:
-        """Whether few numbers are left behind the last one that was given."""
+        """Whether few numbers are left after the last one used."""
         return (self._term.numbers - last) & 0xFFFFFFFF < BLOCK // 2
 
     def associations(self) -> list[Number]:
-        """What NICs may have of leaders before us. Damaged values are left out."""
+        """Associations that NICs may have from earlier leaders. Damaged values are left out."""
         found: list[Number] = []
         self._saved = {}
         for _, page in self._etcd.pages(Range.prefix(self._names.associations), limit=_PAGE):
@@ -275,7 +275,7 @@ class Member:
         return found
 
     def save(self, wanted: Mapping[bytes, bytes]) -> None:
-        """Have these values of associations (records.numbers_by_sender), and no others."""
+        """Store exactly these values of associations (records.numbers_by_sender)."""
         changed: dict[bytes, bytes | None] = {
             sender: value for sender, value in wanted.items() if self._saved.get(sender) != value
         }
@@ -293,7 +293,7 @@ class Member:
         return delete(key) if value is None else put(key, value)
 
     def answer(self, name: str, order: Order, answer: Answer, plan: Stored | None = None) -> None:
-        """Say what has become of an order; a plan is for all controllers from then on."""
+        """Answer an order; its plan is for all controllers from then on."""
         operations = [delete(self._names.order(name))]
         operations += [put(self._names.answer(name), answer.octets(), order.lease)]
         operations += [put(self._names.plan, plan.octets())] if plan else []
@@ -304,7 +304,7 @@ class Member:
     # --- what the others write -----------------------------------------------------------
 
     def order(self, plan: Stored | None) -> str:
-        """Have the leader apply a file, or without one make new keys; returns its name."""
+        """Order the leader to apply a file, or without one to replace keys; returns its name."""
         if not self.lease:
             raise EtcdError("etcd has not answered yet")
         self._orders += 1
@@ -314,7 +314,7 @@ class Member:
         return name
 
     def forget(self, name: str) -> None:
-        """An order is answered, or nobody waits for it any more."""
+        """An order was answered, or its client has gone."""
         self._etcd.delete(self._names.order(name))
         self._etcd.delete(self._names.answer(name))
 
@@ -322,7 +322,7 @@ class Member:
 def _parts(
     changed: Mapping[bytes, bytes | None],
 ) -> Iterator[list[tuple[bytes, bytes | None]]]:
-    """As much as etcd takes at a time."""
+    """Split into parts that etcd accepts."""
     part, octets = list[tuple[bytes, bytes | None]](), 0
     for sender, value in changed.items():
         octets += len(value or b"")

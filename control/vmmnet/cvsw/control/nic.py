@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One NIC: it is brought to what is wanted of it, and kept there.
+"""One NIC: programs its table as wanted, and keeps it so.
 
-Without a network and a clock: frames go in and come out, time is passed in. With each
-session the NIC's table is read first; then it gets the difference, in as few frames as
-fit. What is wanted may change at any time: the difference is made once more when the
-answers to the last one have come. The table is read again at times: what somebody else has
-changed in it is mended.
+It has no network and no clock: frames go in and come out, time is passed in. In each session
+the NIC's table is read first; then the difference is sent, in as few frames as possible.
+The wanted table may change at any time: the difference is computed again after the answers
+to the last one. The table is read again at intervals, and foreign changes are corrected.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ from .listing import Listing
 from .offloads import Offloads
 from .sealed import Association
 
-#: The Ethernet address that control frames come from; no station has it.
+#: Source MAC address of control frames; no station has it.
 SOURCE = bytes.fromhex("025653570001")
-#: A NIC that says nothing is asked whether it is there, seconds; and then has so long.
+#: Seconds without an answer until a NIC is asked, and until it counts as lost.
 PROBE_EVERY, LOST_AFTER = 30.0, 10.0
-# Entries in a table are 65,536 at most: this asks how many there are.
+# A table has at most 65,536 entries: this asks for their number only.
 _BEHIND_ALL = 0xFFFFFFFF
 
-#: The way to a NIC: whatever the caller sends frames by.
+#: The path to a NIC: any object by which the caller sends frames.
 Way = Any
 
 
 class Phase(enum.Enum):
-    """How far it is."""
+    """The state of the NIC."""
 
     AWAY = "away"  # no session yet
     READING = "reading"
@@ -64,7 +63,7 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that a NIC refuses, and its word for it."""
+    """Something that a NIC refused, and its error."""
 
     about: str
     error: str
@@ -73,14 +72,14 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who is told what happens to a NIC."""
+    """Callbacks about a NIC."""
 
     send: Callable[[bytes, Way], None]
-    began: Callable[[Nic], None]  # a new session: somebody has to call read()
+    began: Callable[[Nic], None]  # a new session: read() must be called
     read: Callable[[Nic], None]  # the table is known
     ready: Callable[[Nic], None]  # it has all that is wanted
     forgot: Callable[[Nic, int], None]  # it has no association of this number any more
-    #: Numbers of events, which grow over all NICs, and over controllers that follow each other.
+    #: Numbers of events, which grow over all NICs and over successive controllers.
     serials: Iterator[int] = field(default_factory=lambda: itertools.count(time.time_ns() // 1000))
 
 
@@ -94,7 +93,7 @@ class Nic:
         self.way: Way | None = None
         self._reply: Way | None = None
         self._now = 0.0
-        #: What the NIC has; None: it is not read yet.
+        #: The NIC's table; None: not read yet.
         self.table: dict[bytes, Entry] | None = None
         self.wanted: dict[bytes, Entry] = {}
         self.mtu: int | None = None
@@ -108,13 +107,13 @@ class Nic:
         self._under_way = 0  # frames of a difference without an answer
         self._is_stale = False  # what is wanted has changed meanwhile
         self._is_lost = False
-        self._turn = 0  # a table that was read before a difference is not what there is
+        self._turn = 0  # a table that was read before a difference is out of date
         self._audit_at = 0.0
         self._heard_at = self._hello_at = 0.0
-        #: Numbers of associations that the NIC may have, and when they are to go.
+        #: Numbers of associations that the NIC may have, and when to delete them.
         self.numbers: dict[int, None] = {}
         self._retired: dict[int, float] = {}
-        #: When the first of these is to go, or before.
+        #: When the first of these is due, or earlier.
         self._retired_at = math.inf
         self.counters = {
             **dict.fromkeys(("sessions", "flows_set", "flows_deleted", "flows_mended"), 0),
@@ -122,7 +121,7 @@ class Nic:
         }
         self.events = Events()
 
-    # --- what is wanted ------------------------------------------------------------------
+    # --- the wanted state ------------------------------------------------------------------
 
     def want(
         self,
@@ -131,9 +130,7 @@ class Nic:
         now: float,
         offloads: Offload | None = None,
     ) -> None:
-        """Have these flows and groups and no others, this MTU (None: any), these offloads.
-
-        Of the offloads None means all.
+        """Set the wanted flows and groups, MTU (None: any) and offloads (None: all).
         """
         self._now = now
         if entries != self.wanted:
@@ -145,7 +142,7 @@ class Nic:
     def set_association(
         self, association: Association, done: Callable[[bool], None], now: float
     ) -> None:
-        """Give it one, of which it is an end; ``done`` is told whether it has it."""
+        """Send an association to the NIC; ``done`` gets the result."""
         self._now = now
         number = association.number
         self.numbers[number] = None
@@ -159,7 +156,7 @@ class Nic:
         self._order(Type.SET_SA, payload, answered)
 
     def retire(self, number: int, at: float) -> None:
-        """Have it forget an association at a time, if it ever had it."""
+        """Have it delete an association at this time, if it had it."""
         if number in self.numbers:
             self.troubles.pop(number, None)
             self._retired_at = min(self._retired_at, self._retired.setdefault(number, at))
@@ -167,7 +164,7 @@ class Nic:
     # --- frames and time -----------------------------------------------------------------
 
     def input(self, frame: bytes, way: Way, now: float) -> None:
-        """A control frame of it has come by a way."""
+        """A control frame of the NIC has arrived by this path."""
         self._now, self._reply = now, way
         if self.session.input(frame, now):
             self.way, self._heard_at = way, now
@@ -185,7 +182,7 @@ class Nic:
 
     @property
     def phase(self) -> Phase:
-        """How far it is."""
+        """The state of the NIC."""
         if self._is_lost:
             return Phase.LOST
         if not self.session.is_open:
@@ -196,7 +193,7 @@ class Nic:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it lacks what is wanted, or that is not known."""
+        """Whether its table may differ from the wanted one."""
         return self.table is None or bool(self._under_way) or self._is_stale
 
     def _send(self, frame: bytes) -> None:
@@ -207,7 +204,7 @@ class Nic:
         self.session.command(Command(kind, payload, done), self._now)
 
     def _look(self) -> float | None:
-        """Whether it is still there."""
+        """Ask whether the NIC still answers."""
         if not self.session.is_open:
             return None
         since = self.session.silent_since()
@@ -223,7 +220,7 @@ class Nic:
         if not self._is_lost:
             self._is_lost, self._hello_at = True, self._now
         if self._now >= self._hello_at:
-            # Somebody else may have a session with it.
+            # Another controller may have a session with it.
             self._hello_at = self._now + PROBE_EVERY
             self._send(self.greeting())
         return self._hello_at
@@ -234,7 +231,7 @@ class Nic:
             self._look_again()
 
     def _audit(self) -> float | None:
-        """Whether it still has what it was given, when that is due."""
+        """Read the table again, when that is due."""
         if not self.session.is_open or self._is_lost or self.is_busy:
             return None
         if self._now >= self._audit_at:
@@ -248,7 +245,7 @@ class Nic:
         self._list(lambda table: self._looked(turn, table))
 
     def _looked(self, turn: int, table: dict[bytes, Entry]) -> None:
-        """Mend what somebody else has changed; what we have changed meanwhile is ours."""
+        """Correct foreign changes; our own changes meanwhile are none."""
         before = self.table
         if turn != self._turn or before is None:
             return
@@ -261,7 +258,7 @@ class Nic:
     # --- a session -----------------------------------------------------------------------
 
     def _registered(self, about: Registration) -> None:
-        """All that was under way belongs to a session that has ended."""
+        """A new session has begun: drop all that is under way."""
         self.session.forget()
         self.way, self._heard_at = self._reply, self._now
         self._is_lost = False
@@ -282,7 +279,7 @@ class Nic:
         self.events.take(message, next(self._watcher.serials), self._now)
 
     def read(self, now: float) -> None:
-        """Read the table, and program it then."""
+        """Read the table, then program it."""
         self._now = now
         self.table = None
         self._list(self._has_read)
@@ -309,7 +306,7 @@ class Nic:
     # --- the difference ------------------------------------------------------------------
 
     def changes(self) -> tuple[list[Entry], list[Entry]]:
-        """What is to be deleted and to be set, in this order."""
+        """Entries to delete and to set, in this order."""
         refused = {
             key: trouble.flow for key, trouble in self.troubles.items() if isinstance(key, bytes)
         }
@@ -357,12 +354,12 @@ class Nic:
             self.counters["flows_set"] += count_flows(entries)
 
     def _refused(self, batch: Batch, at: int, error: str, is_of_one: bool) -> None:
-        """One entry was refused, and those behind it were not looked at; or all were."""
+        """One entry was refused and those after it were not handled; or all were refused."""
         wrong = batch.entries[at : at + 1] if is_of_one else batch.entries[at:]
         for each in wrong:
             about = "flow" if isinstance(each, Flow) else "group"
             self.troubles[each.key] = Trouble(about, error, each)
-            # An entry in its place has to go.
+            # The entry in its place must be deleted.
             self._is_stale |= batch.type == Type.SET_ENTRY and each.key in (self.table or {})
         self.counters["refused"] += len(wrong)
         rest = batch.entries[at + len(wrong) :]
@@ -399,7 +396,7 @@ class Nic:
         return answered
 
     def _note(self, key: object, about: str, answer: Answer) -> None:
-        """Remember a refusal, or that there is none any more."""
+        """Remember a refusal, or clear it."""
         if isinstance(answer, Ack):
             self.troubles.pop(key, None)
         else:

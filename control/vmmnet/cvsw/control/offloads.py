@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One NIC's offloads: what the network may use of what the guest takes.
+"""One NIC's offloads: which of the guest's receive offloads the network may use.
 
-A NIC does not tell which are off, so all is said once in each session: first what is to be
-off, which no NIC refuses, and then what may be on. What the guest's driver has not asked for
-cannot be on. Such an offload stays as it was, and is asked for again at times, as the driver
-may come later; nothing is wrong with the NIC meanwhile.
+A NIC does not report them, so all are set once in each session: first those to be off, which
+no NIC refuses, then those that may be on. An offload that the guest's driver has not
+negotiated cannot be on. It keeps its state and is tried again at intervals, as a driver may
+come later; this is no fault.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from collections.abc import Callable
 from ..wire.message import OFFLOADS, Ack, Offload, Status, set_offload
 from ..wire.session import Answer
 
-#: Gives a SET_OFFLOAD to the NIC, and its answer to a function.
+#: Sends a SET_OFFLOAD to the NIC, and passes its answer to a function.
 Order = Callable[[bytes, Callable[[Answer], None]], None]
 
 
 class Offloads:
-    """Those of one NIC; ``note`` is told what is refused for another reason, and what is not."""
+    """Offloads of one NIC; ``note`` gets other refusals, and their end."""
 
     def __init__(self, order: Order, note: Callable[[Answer], None]) -> None:
         self._order, self._note = order, note
-        #: What the NIC has been told in this session.
+        #: What was set in this session.
         self._told: Offload | None = None
-        #: Once the file has said something, this has to be undone when it says nothing.
+        #: Whether the file has set something that must be undone when it no longer does.
         self._is_ours = False
-        #: Those that may be on, and that the guest has not asked for.
+        #: Offloads that may be on but are not negotiated by the guest.
         self.lacking = Offload(0)
-        self._turn = 0  # answers to what was wanted before do not count
+        self._turn = 0  # answers to former requests are ignored
 
     def begin(self) -> None:
-        """In a new session it is not known what the NIC has."""
+        """A new session: the NIC's state is unknown."""
         self._told, self.lacking = None, Offload(0)
         self._turn += 1
 
     def want(self, offloads: Offload | None) -> None:
-        """Have these on as far as the guest takes them, and no others; None: all, as without us.
+        """Allow these offloads only; None: all, the default.
 
-        A NIC that nobody has ever told anything is left alone then.
+        With None, a NIC that was never restricted gets no command.
         """
         if offloads is None and not self._is_ours:
             return
@@ -56,7 +56,7 @@ class Offloads:
             self._allow(wanted)
 
     def ask_again(self) -> None:
-        """Have those that the guest had not asked for, if it has meanwhile."""
+        """Try again those that the guest had not negotiated."""
         for each in self.lacking:
             self._allow(each)
 
@@ -76,7 +76,7 @@ class Offloads:
         elif answer.status != Status.UNABLE:
             self._note(answer)
         elif len(which) > 1:
-            # One of them is enough for that; others stand on the first.
+            # One is enough for that; the others depend on it.
             for each in which:
                 self._allow(each)
         else:

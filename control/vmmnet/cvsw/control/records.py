@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What controllers that share the work keep in etcd: names of keys, and what is in them.
+"""The keys and values of several controllers in etcd.
 
-Values are JSON. No key of ESP and none of a NIC is in them: the file of tenants has the
-paths of its keys.
+Values are JSON. They contain no key of ESP or of a NIC: the file of tenants has the paths of
+its keys.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, Self
 from ..plan.document import SIZE_MAX
 from .state import Number
 
-#: etcd takes no request of more than 1.5 MiB unless it is told to.
+#: etcd's default limit of a request is 1.5 MiB.
 VALUE_MAX = 1 << 20
 
 
 class BadRecord(ValueError):
-    """A value is none that a controller writes."""
+    """A value that no controller writes."""
 
 
 class TooLarge(ValueError):
-    """A value is more than etcd takes."""
+    """A value that is larger than etcd accepts."""
 
 
 @dataclass(frozen=True)
@@ -42,52 +42,52 @@ class Names:
 
     @property
     def leader(self) -> bytes:
-        """Who leads; it ends with the lease."""
+        """The leader's key; it ends with the lease."""
         return self._key("live/leader")
 
     @property
     def members(self) -> bytes:
-        """What keys of members begin with."""
+        """Prefix of members' keys."""
         return self._key("live/members/")
 
     def member(self, lease: int) -> bytes:
-        """One controller; it ends with the lease."""
+        """One controller's key; it ends with the lease."""
         return self.members + f"{lease:x}".encode()
 
     @property
     def term(self) -> bytes:
-        """How often there was a leader, and up to where numbers are given out."""
+        """Key of the last term, and of the last number that was given out."""
         return self._key("term")
 
     @property
     def plan(self) -> bytes:
-        """The file of tenants, as it was applied last."""
+        """Key of the file of tenants in force."""
         return self._key("plan")
 
     @property
     def associations(self) -> bytes:
-        """What keys of associations begin with."""
+        """Prefix of associations' keys."""
         return self._key("associations/")
 
     def association(self, mac: bytes) -> bytes:
-        """Those that a NIC seals with."""
+        """Key of the associations that a NIC seals with."""
         return self.associations + mac.hex(":").encode()
 
     @property
     def orders(self) -> bytes:
-        """What keys of orders begin with; one ends when it is carried out, or with its lease."""
+        """Prefix of orders' keys; an order ends when it is carried out, or with its lease."""
         return self._key("orders/")
 
     def order(self, name: str) -> bytes:
-        """What a controller that stands by wants of the one that leads."""
+        """Key of an order of a controller on standby to the leader."""
         return self.orders + name.encode()
 
     def answers(self, lease: int) -> bytes:
-        """What keys of answers to one controller begin with."""
+        """Prefix of the keys of answers to one controller."""
         return self._key(f"answers/{lease:x}-")
 
     def answer(self, name: str) -> bytes:
-        """What has become of an order."""
+        """The answer to an order."""
         return self._key(f"answers/{name}")
 
 
@@ -100,7 +100,7 @@ def _pack(value: dict[str, Any]) -> bytes:
 
 @dataclass(frozen=True)
 class _Record:
-    """A value whose members are those of the JSON."""
+    """A value with the members of its JSON."""
 
     @classmethod
     def of(cls, octets: bytes) -> Self:
@@ -112,13 +112,13 @@ class _Record:
             raise BadRecord(f"no {cls.__name__.lower()} of a controller: {error!r}") from None
 
     def octets(self) -> bytes:
-        """What etcd keeps. Raises TooLarge."""
+        """The value for etcd. Raises TooLarge."""
         return _pack(vars(self))
 
 
 @dataclass(frozen=True)
 class Leader(_Record):
-    """Who leads."""
+    """The leader."""
 
     name: str
     lease: int
@@ -128,7 +128,7 @@ class Leader(_Record):
 
 @dataclass(frozen=True)
 class Member(_Record):
-    """One controller that is there."""
+    """A present controller."""
 
     name: str
     #: Why it cannot lead; None: it can.
@@ -137,7 +137,7 @@ class Member(_Record):
 
 @dataclass(frozen=True)
 class Term(_Record):
-    """The last leader's, and the last number of an association that may be given."""
+    """The last leader's term, and the last number of an association that may be used."""
 
     term: int
     numbers: int
@@ -147,7 +147,7 @@ class Term(_Record):
 class Stored(_Record):
     """A file of tenants."""
 
-    #: Its path, where it was applied: paths of keys may begin in its folder.
+    #: Its path on the host where it was applied: paths of keys may be relative to it.
     file: str
     #: The controller by which it was applied.
     by: str
@@ -156,16 +156,16 @@ class Stored(_Record):
 
     @classmethod
     def pack(cls, path: Path, by: str, octets: bytes) -> Self:
-        """From what the file has. Raises TooLarge."""
+        """From the file's contents. Raises TooLarge."""
         made = cls(str(path), by, base64.b64encode(zlib.compress(octets)).decode())
         made.octets()
         return made
 
     def text(self) -> bytes:
-        """What the file has. Raises BadRecord."""
+        """The file's contents. Raises BadRecord."""
         try:
             inflater = zlib.decompressobj()
-            # One octet more shows that it is too large, to whoever reads it.
+            # One octet more than the limit, so that the reader sees that it is too large.
             return inflater.decompress(base64.b64decode(self.packed), SIZE_MAX + 1)
         except (zlib.error, binascii.Error, TypeError) as error:
             raise BadRecord(f"the text of {self.file} is damaged: {error}") from None
@@ -173,14 +173,14 @@ class Stored(_Record):
 
 @dataclass(frozen=True)
 class Order(_Record):
-    """What somebody wants: a file to be applied, or without one, new keys."""
+    """An order: apply a file, or without one replace keys."""
 
     lease: int
     plan: dict[str, Any] | None
 
     @classmethod
     def apply(cls, lease: int, plan: Stored) -> Self:
-        """Have a file applied."""
+        """An order to apply a file."""
         return cls(lease, vars(plan))
 
     def stored(self) -> Stored | None:
@@ -193,15 +193,15 @@ class Order(_Record):
 
 @dataclass(frozen=True)
 class Answer(_Record):
-    """What has become of an order."""
+    """The answer to an order."""
 
     by: str
-    #: Why nothing; None: it is done.
+    #: Why it failed; None: it is done.
     error: str | None
 
 
 def numbers_by_sender(numbers: Iterable[Number]) -> dict[bytes, bytes]:
-    """Values of associations, by the MAC address of who seals."""
+    """Values of associations, by the sealing NIC's MAC address."""
     rows: dict[bytes, list[list[Any]]] = {}
     for sender, receiver, number, is_used in numbers:
         rows.setdefault(sender, []).append([receiver.hex(":"), number, is_used])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is so, for programs: values that JSON can say, without keys."""
+"""Reports for programs: values for JSON, without keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .nic import Nic, Phase, Trouble
 if TYPE_CHECKING:
     from .controller import Controller
 
-#: Events in an answer.
+#: Maximum number of events in an answer.
 EVENTS_MAX = 1000
 
 
@@ -30,7 +30,7 @@ def nics_of(plan: model.Plan) -> Iterator[model.Nic]:
 
 
 def nics(fabric: Fabric) -> dict[str, Any]:
-    """All NICs, and those that are in no plan."""
+    """All NICs, and NICs in no plan."""
     return {
         "nics": [nic(fabric, about.mac) for about in nics_of(fabric.plan)],
         "unknown": [
@@ -95,7 +95,7 @@ def _trouble(each: Trouble) -> dict[str, Any]:
 
 
 def flows(fabric: Fabric, mac: bytes) -> dict[str, Any]:
-    """A NIC's flows, those that it has, and what would be otherwise."""
+    """A NIC's flows, and the difference from the wanted ones."""
     one = fabric.nics[mac]
     return {
         **nic(fabric, mac),
@@ -114,9 +114,9 @@ def _changes(deleted: list[Any], changed: list[Any]) -> dict[str, list[str]]:
 
 
 def events(fabric: Fabric, mac: bytes | None, since: int | None, shift: float) -> dict[str, Any]:
-    """What NICs, or one, have told: the last ones, or the first ones behind a serial number.
+    """Events of all NICs or one: the last ones, or the first ones after a serial number.
 
-    ``shift`` leads from the fabric's clock to that of the day, seconds.
+    ``shift`` is the wall-clock time less the fabric's clock, seconds.
     """
     all_ = [
         (event.serial, one, event)
@@ -190,9 +190,9 @@ def _tenant(tenant: model.Tenant) -> dict[str, Any]:
 
 
 async def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]:
-    """What another plan would change, NIC by NIC, by the keys that there are.
+    """The changes by another plan, NIC by NIC, with the present keys.
 
-    Others have their turn meanwhile: it takes a while for many NICs.
+    It yields to other tasks meanwhile, as it takes a while for many NICs.
     """
     result = []
     for mac, about, what in changes(fabric, other):
@@ -211,7 +211,7 @@ async def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]
 
 
 def _settings(before: model.Plan, after: model.Plan, mac: bytes) -> list[dict[str, Any]]:
-    """What else of a NIC that is in both is another."""
+    """Other settings of a NIC of both plans that differ."""
     was, will = before.nic(mac), after.nic(mac)
     if not was or not will:
         return []
@@ -227,7 +227,7 @@ def _settings(before: model.Plan, after: model.Plan, mac: bytes) -> list[dict[st
 
 
 def changes(fabric: Fabric, other: model.Plan) -> list[tuple[bytes, model.Nic, str]]:
-    """The NICs that another plan may change, and how."""
+    """The NICs that another plan changes, and how."""
     result = []
     for mac in sorted({about.mac for about in nics_of(other)} | set(fabric.nics)):
         before, after = fabric.plan.nic(mac), other.nic(mac)

@@ -7,5 +7,5 @@ import sys
 
 
 def say(text: str) -> None:
-    """A line for the log."""
+    """Write a line to the log."""
     print(f"vmmnet cvsw: {text}", file=sys.stderr, flush=True)

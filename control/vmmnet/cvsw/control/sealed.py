@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 #: Octets of keying material (RFC 4106 section 8.1): the key, and a salt of 4.
 KEY_LEN = {"aes-gcm-128": 20, "aes-gcm-256": 36}
-#: Packets that may come late, of what comes (RFC 4303 section 3.4.3).
+#: Size of the anti-replay window, packets (RFC 4303 section 3.4.3).
 REPLAY_WINDOW = 1024
 #: Numbers below are reserved as SPIs (RFC 4303 section 2.1).
 NUMBER_MIN = 256
@@ -23,7 +23,7 @@ _OUTBOUND, _INBOUND = 1, 2
 
 @dataclass(frozen=True)
 class Association:
-    """What one NIC seals and another one opens; its number is its SPI as well."""
+    """An association from one NIC to another; its number is also its SPI."""
 
     number: int
     sender: bytes
@@ -33,12 +33,12 @@ class Association:
 
     @classmethod
     def make(cls, number: int, sender: bytes, receiver: bytes, cipher: str) -> Association:
-        """A new one, with a key that nobody has seen."""
+        """A new one, with a random key."""
         key = secrets.token_bytes(KEY_LEN[cipher])
         return cls(number, sender, receiver, cipher, key)
 
     def sealed_for(self, mac: bytes, secret: bytes) -> bytes:
-        """The payload of SET_SA to one of the two; ``secret`` is its session's."""
+        """The payload of SET_SA to one of the two ends; ``secret`` is of its session."""
         is_inbound = mac == self.receiver
         iv = secrets.token_bytes(12)
         head = _SET_SA.pack(

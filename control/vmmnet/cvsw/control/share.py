@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One of several controllers: its state is in etcd, where member.py finds who leads.
+"""One of several controllers: its state is in etcd, where member.py finds the leader.
 
-etcd is asked in a thread, twice a second. What it tells is taken in the loop: the plan, who
-leads, orders. Whether this controller may still program NICs does not wait for that thread:
-leads() looks at the clock.
+A thread asks etcd twice a second. The loop handles the results: the plan, the leader,
+orders. Whether this controller may still program NICs does not wait for that thread: leads()
+checks the clock.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from .say import say
 
 T = TypeVar("T")
 
-#: Between two looks at etcd, seconds.
+#: Seconds between two looks at etcd.
 _LOOK_EVERY = 0.5
-#: How long an endpoint may take to answer, seconds: well before a lease ends.
+#: Time-out of an endpoint, seconds: well below the duration of a lease.
 _ANSWER_IN = 2.0
-#: After how long a file that cannot be had here is looked at again, seconds.
+#: Seconds until a file that cannot be read here is tried again.
 _RETRY_AFTER = 5.0
-#: How long an order may take, seconds: a leader may have to be found first.
+#: Time-out of an order, seconds: a leader may have to be found first.
 _ORDER_IN = 15.0
 
 
 def _clock() -> float:
-    """Seconds; they also go on while the machine is suspended."""
+    """Seconds, counted also while the machine is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -58,7 +58,7 @@ class Share:
         self._look: Look | None = None
         self._first: File | None = None
         self._leads = self._is_unsaved = False
-        #: Why the plan in etcd cannot be had here; and why etcd cannot.
+        #: Why the plan of etcd cannot be read here; and why etcd fails.
         self._fault: str | None = None
         self._lost: str | None = None
         self._stored: Stored | None = None
@@ -70,7 +70,7 @@ class Share:
     # --- the controller's side -----------------------------------------------------------
 
     def load(self, path: Path | None) -> None:
-        """Read the file that is given: it is taken if there is none in etcd."""
+        """Read the given file: it is used if etcd has none."""
         self._first = File.read(path) if path else None
 
     def start(self) -> None:
@@ -98,7 +98,7 @@ class Share:
         return self._leads
 
     async def apply(self, file: File) -> None:
-        """Have all controllers go by a file. Raises NotDone."""
+        """Put a file into force for all controllers. Raises NotDone."""
         try:
             stored = Stored.pack(file.path, self._name, file.octets)
             if not self.leads():
@@ -114,7 +114,7 @@ class Share:
         self._led.set_plan(file.path, file.plan)
 
     async def rekey(self) -> None:
-        """Have the leader make all keys anew. Raises NotDone."""
+        """Have the leader replace all keys. Raises NotDone."""
         try:
             if self.leads():
                 self._led.make_keys()
@@ -124,11 +124,11 @@ class Share:
             raise NotDone(str(error)) from None
 
     def save(self) -> None:
-        """With the next look."""
+        """The next look writes it."""
         self._is_unsaved = True
 
     def sharing(self) -> dict[str, Any]:
-        """All controllers, and whether etcd is there."""
+        """All controllers, and whether etcd answers."""
         look = self._look
         members = sorted(look.members, key=lambda each: each.name) if look else []
         leader = look.leader.name if look and look.leader else None
@@ -155,7 +155,7 @@ class Share:
                     say(f"{self._config.name} is there again")
                 self._lost = None
             except NotLeading:
-                continue  # the next look shows who does
+                continue  # the next look shows the leader
             except StoreError as error:
                 if str(error) != self._lost:
                     say(f"{error}; NICs keep what they have")
@@ -211,7 +211,7 @@ class Share:
     # --- leading -------------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """Stop in time, also if nothing happens until then."""
+        """Stop in time, also without any event until then."""
         if self._fence:
             self._fence.cancel()
             self._fence = None
@@ -232,7 +232,7 @@ class Share:
             look.leads
             and look.leader
             and not (
-                self.leads() and look.leader.term == self._term  # in another, somebody was between
+                self.leads() and look.leader.term == self._term  # else another led between
             )
         ):
             await self._begin(look.leader.term, look.has_plan)
@@ -279,7 +279,7 @@ class Share:
     # --- orders --------------------------------------------------------------------------
 
     async def _carry_out(self, name: str, order: Order) -> None:
-        """What a controller that stands by was asked."""
+        """Carry out an order of a controller on standby."""
         try:
             stored = order.stored()
             if stored is None:
@@ -298,13 +298,13 @@ class Share:
     async def _answer(
         self, name: str, order: Order, error: str | None, plan: Stored | None
     ) -> bool:
-        """Answer whoever waits for it still; returns whether somebody does."""
+        """Answer the waiting client; returns whether there is one."""
         try:
             await self._call(self._member.answer, name, order, Answer(self._name, error), plan)
         except EtcdError as gone:
             if gone.code != NOT_FOUND:
                 raise
-            return False  # with its lease
+            return False  # it ends with its lease
         return True
 
     async def _order(self, stored: Stored | None) -> None:

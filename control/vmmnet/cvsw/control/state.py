@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a controller wants to know after it has ended: a file, in JSON.
+"""The controller's state file, in JSON.
 
-It has the plan's path, and the numbers of associations that NICs may have. Keys are
-never in it. With a file that is lost, traffic stops until all keys are new.
+It has the plan's path, and the numbers of associations that NICs may have, but no keys. If
+the file is lost, traffic stops until all keys are replaced.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class StateError(Exception):
 
 @dataclass(frozen=True)
 class State:
-    """What the file says."""
+    """The contents of the file."""
 
     plan: Path | None = None
     numbers: tuple[Number, ...] = ()
 
 
 def read(path: Path) -> State:
-    """What was written last; nothing if there is no file. Raises StateError."""
+    """The last state; an empty one if there is no file. Raises StateError."""
     try:
         value = json.loads(path.read_text())
         if value["version"] != _VERSION:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Flows for people, in the words that a NIC's own dump has for them."""
+"""Flows as text, in the words of a NIC's own dump."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _FIELDS: dict[int, tuple[str, Callable[[bytes], str]]] = {
 
 
 def entry(entry: Entry) -> str:
-    """A flow or a group, in a line."""
+    """A flow or a group as a line."""
     return _group(entry) if isinstance(entry, Group) else _flow(entry)
 
 
@@ -103,7 +103,7 @@ def _listed(actions: list[bytes]) -> str:
 
 
 def field(oxm: bytes) -> str:
-    """A field of a match, in the form of OXM."""
+    """An OXM field of a match."""
     number, value = oxm[2] >> 1, oxm[4:]
     name, spell = _FIELDS.get(number, (f"field{number}", bytes.hex))
     if oxm[2] & 1:
@@ -129,7 +129,7 @@ _PREFIXES_10 = [(8, "ip_src", 28), (14, "ip_dst", 32)]
 
 
 def match10(octets: bytes) -> Iterator[str]:
-    """The fields of a match of OpenFlow 1.0. Raises struct.error if it is cut."""
+    """The fields of a match of OpenFlow 1.0. Raises struct.error if it is truncated."""
     (wildcards,) = struct.unpack_from(">I36x", octets)
     for bit, name, at, size, spell in _FIELDS_10:
         if not wildcards >> bit & 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The commands that need a plan alone: ``vmmnet cvsw check`` and ``vmmnet cvsw lnids``."""
+"""The commands that need only a plan: ``vmmnet cvsw check`` and ``vmmnet cvsw lnids``."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def run_lnids(given: argparse.Namespace) -> int:
 
 
 def lnids(plan: Plan) -> Iterator[Entry]:
-    """What HostVLAN has to know: of each NIC, station and router the LNIDs of its tenants.
+    """For HostVLAN: each NIC, station and router with the LNIDs of its tenants.
 
-    A tunnel's address is the only one that a NIC gives as its own in ARP.
+    A tunnel's address is the only one that a NIC claims in ARP.
     """
     networks: dict[bytes, set[int]] = defaultdict(set)
     addresses: dict[bytes, set[Address]] = defaultdict(set)
@@ -88,7 +88,7 @@ def lnids(plan: Plan) -> Iterator[Entry]:
 
 
 def _notes(plan: Plan) -> Iterator[str]:
-    """What is legal, and odd enough to be a slip."""
+    """Legal settings that are probably mistakes."""
     if not plan.tenants:
         yield "there is no tenant"
     for tenant in plan.tenants:
@@ -130,7 +130,7 @@ def _row(plan: Plan, tenant: Tenant, member: Nic | Station) -> tuple[str, ...]:
 
 
 def _offloads(nic: Nic) -> str:
-    """For people; what the file leaves to the guest is a dash."""
+    """Offloads as text; a dash if the file does not restrict them."""
     if nic.offloads is None:
         return "-"
     return ", ".join(values.offload_names(nic.offloads)) or "none"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A YAML document whose values know their lines, and what is wrong with them.
+"""A YAML document with the lines of its values, and its faults.
 
 Scalars have the types of YAML 1.2's core schema (section 10.3.2), not those of
-1.1, to which 52:54:00:00:01:01 is a number of base 60.
+1.1, where 52:54:00:00:01:01 is a number of base 60.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import yaml  # type: ignore[import-untyped]
 T = TypeVar("T")
 Scalar = str | int | float | bool | None
 
-#: Octets of a file; 10,000 VMs take less than 2 MiB.
+#: Maximum octets of a file; 10,000 VMs take less than 2 MiB.
 SIZE_MAX = 16 << 20
 _DEPTH_MAX = 20
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -29,7 +29,7 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-# libyaml's, if PyYAML has been built with it: ten times as fast.
+# libyaml's loader, if PyYAML has it: ten times as fast.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _KINDS = {
     yaml.MappingNode: "a mapping",
@@ -43,20 +43,20 @@ _KINDS = {
 
 
 class BadPlan(Exception):
-    """What is wrong with a file, and where; lines and columns count from 1."""
+    """A fault of a file; lines and columns count from 1."""
 
     def __init__(self, path: Path, line: int, column: int, message: str) -> None:
         super().__init__(path, line, column, message)
         self.path, self.line, self.column, self.message = path, line, column, message
 
     def __str__(self) -> str:
-        """As compilers say it."""
+        """In the form of compilers' messages."""
         return f"{self.path}:{self.line}: {self.message}"
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Those that a mapping may have, and of them those that it must have."""
+    """The allowed keys of a mapping, and the required ones among them."""
 
     required: frozenset[str]
     all: frozenset[str]
@@ -69,15 +69,15 @@ class Keys:
 
 
 def contents(path: Path) -> bytes:
-    """The octets of a file, and of a larger one than SIZE_MAX so many that it shows."""
+    """The octets of a file; at most SIZE_MAX + 1, which shows that it is too large."""
     with path.open("rb") as file:
         return file.read(SIZE_MAX + 1)
 
 
 class Document:
-    """A file, and the faults that have been found in it.
+    """A file, and the faults found in it.
 
-    ``octets`` are what the file has, if somebody else has read it.
+    ``octets`` are the file's contents, if they were read elsewhere.
     """
 
     def __init__(self, path: Path, octets: bytes | None = None) -> None:
@@ -119,7 +119,7 @@ class Document:
         return root
 
     def _check_depth(self, text: str) -> None:
-        """PyYAML's compose() recurses, as deep as the stack and deeper."""
+        """Limit the depth, as PyYAML's compose() recurses without a limit."""
         depth = 0
         for event in yaml.parse(text, Loader=_LOADER):
             depth += isinstance(event, yaml.CollectionStartEvent)
@@ -138,10 +138,10 @@ class Document:
         """All of them, in the order of the file."""
         return sorted(self.faults, key=lambda fault: (fault.line, fault.column))
 
-    # --- what a node is ------------------------------------------------------------------
+    # --- nodes ------------------------------------------------------------------
 
     def record(self, node: yaml.Node, what: str, keys: Keys) -> dict[str, yaml.Node]:
-        """The members of a mapping whose keys are known, those that are there."""
+        """The present members of a mapping with known keys."""
         found = {}
         items = self._items(node, what)
         for key, value in items:
@@ -155,13 +155,13 @@ class Document:
         return found
 
     def named(self, node: yaml.Node | None, what: str) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-        """The members of a mapping whose keys are names: key and value of each."""
+        """The members of a mapping whose keys are names, as pairs."""
         if node is None:
             return {}
         return {key.value: (key, value) for key, value in self._items(node, what)}
 
     def elements(self, node: yaml.Node | None, what: str) -> list[yaml.Node]:
-        """Those of a list, which has one at least if it is there."""
+        """The elements of a list, which must not be empty."""
         if node is None:
             return []
         if not isinstance(node, yaml.SequenceNode):
@@ -172,7 +172,7 @@ class Document:
         return list(node.value)
 
     def text(self, node: yaml.Node | None, what: str, parse: Callable[[str], T]) -> T | None:
-        """A text that ``parse`` takes, which raises ValueError to say why not.
+        """A text that ``parse`` accepts; it raises ValueError with the reason otherwise.
 
         None if it is missing or bad; so is number().
         """
@@ -224,7 +224,7 @@ def scalar(node: yaml.Node | None) -> Scalar | yaml.Node:
     if not isinstance(node, yaml.ScalarNode):
         return node
     text: str = node.value
-    if node.style:  # a plain one has none
+    if node.style:  # a plain scalar has none
         return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]
@@ -236,18 +236,18 @@ def scalar(node: yaml.Node | None) -> Scalar | yaml.Node:
 
 
 def kind_of(node: yaml.Node) -> str:
-    """What a node is, for people."""
+    """The kind of a node, as text."""
     value = scalar(node)
     return _KINDS[type(value)]
 
 
 def shown(node: yaml.Node) -> str:
-    """A node's value, for people."""
+    """A node's value, as text."""
     return f"'{node.value}'" if isinstance(node, yaml.ScalarNode) else "not one value"
 
 
 def line_of(node: yaml.Node) -> int:
-    """Where it begins."""
+    """The line where it begins."""
     line: int = node.start_mark.line + 1
     return line
 

@@ -1,30 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What follows from a plan for each NIC: flows and groups, MTU, and pairs that share keys.
+"""Computes each NIC's flows and groups, MTU, and pairs that share keys, from a plan.
 
 Theory of operation
 ===================
 
-A NIC has two ports, and is of one tenant. Its flows are of four kinds:
+A NIC has two ports and belongs to one tenant. It has four kinds of flows:
 
     guest, from its own MAC address, to a peer's      into the tunnel to the peer
     guest, from its own MAC address, to a group       a copy into each tunnel
     wire, from a peer's tunnel to ours                out of the tunnel, and once more
     in the tenant's tunnel, to the guest or a group   to the guest
 
-and below them all, at priority 0, one that drops for each port: nothing gets
-in or out past the tenant's tunnels.
+and below them, at priority 0, one for each port that drops: nothing bypasses the tenant's
+tunnels.
 
-The last two are one frame's way: a frame out of a tunnel is looked up again and
-has the VNI as its tunnel_id. That of a frame as it comes from the wire is 0,
-which flows of the third kind ask for: a tunnel within a tunnel is opened once.
+A received frame matches the last two in turn: out of the tunnel it is looked up again with
+the VNI as its tunnel_id. Flows of the third kind match tunnel_id 0, so that a tunnel within
+a tunnel is opened only once.
 
-The copies of the second kind are actions of one flow. Where a tenant has more peers than
-a flow has room for, they are buckets of groups: as a group has to fit into a control frame,
-there is one for each so many peers, and one that goes on to all of these. Which group a
-peer is in depends on the plan alone, so that new keys of a peer change its group only.
+The copies of the second kind are actions of one flow. If a tenant has more peers than fit
+into a flow, they are buckets of groups: as a group must fit into a control frame, there are
+several, and one that goes on to all of them. A peer's group depends on the plan alone, so that
+new keys of a peer change only that group.
 
-What a NIC seals with is bound to the peer. What it opens is bound by the
-association that the peer alone has the other end of.
+Each association has one peer, for sealing and for opening.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from .openflow import Field, Masked, field
 #: Numbers of a peer's associations, outbound and inbound, by its MAC address.
 Associations = Mapping[bytes, tuple[int, int]]
 
-#: Members of a tenant, unless it has a multicast group: a copy of broadcast goes to each.
+#: Maximum members of a tenant without a multicast group: each gets a copy of broadcast.
 MEMBERS_MAX = 512
 #: Actions in a flow of CVSW (docs/cvsw-openflow.md).
 ACTIONS_MAX = 32
-# The group that goes on to all others, which have the numbers behind it.
+# The group that goes on to all others, which have the following numbers.
 _TO_ALL = 1
 # Octets of a LIST_GROUPS's answer and of a GROUP_MOD before its buckets.
 _ACK_LEN, _GROUP_LEN = 8, 16
@@ -54,7 +53,7 @@ _ARP_REQUEST = 1
 _ND_SOLICITATION = 135
 _GROUPS = Masked(openflow.MULTICAST, openflow.MULTICAST)
 
-# Fields and actions of many flows.
+# Fields and actions that many flows share.
 _FROM_GUEST = field(Field.IN_PORT, openflow.GUEST)
 _FROM_WIRE = field(Field.IN_PORT, openflow.WIRE)
 _NOT_TUNNELED = field(Field.TUNNEL_ID, 0)
@@ -74,14 +73,14 @@ _ESP_HEAD, _ESP_TRAILER, _ESP_ICV, _ESP_WORD = 8 + 8, 2, 16, 4
 
 
 def members_max(tenant: Tenant) -> int | None:
-    """How many members a tenant can have; None: any number."""
+    """The maximum number of members of a tenant; None: unlimited."""
     return MEMBERS_MAX if tenant.group is None else None
 
 
 def mtu(plan: Plan, nic: Nic) -> int:
-    """The longest IP packet, octets, of a NIC's guest that fits into the underlay's packets.
+    """The longest IP packet of a NIC's guest that fits into the underlay's packets, octets.
 
-    The guest's frame has no VLAN tag; one takes four octets of it.
+    A VLAN tag of the guest's frame takes four octets of it.
     """
     room = plan.underlay_mtu - _OUTER[nic.tunnel.address.version]
     if plan.tenant(nic).cipher:
@@ -91,7 +90,7 @@ def mtu(plan: Plan, nic: Nic) -> int:
 
 
 def pairs(plan: Plan) -> tuple[tuple[Nic, Nic, str], ...]:
-    """Who sends to whom by which cipher: an association for each, in a fixed order."""
+    """Sender, receiver and cipher of each association, in a fixed order."""
     return tuple(
         (sender, receiver, tenant.cipher)
         for tenant in plan.tenants
@@ -103,14 +102,14 @@ def pairs(plan: Plan) -> tuple[tuple[Nic, Nic, str], ...]:
 
 
 def flows(plan: Plan, nic: Nic, sas: Associations) -> tuple[bytes, ...]:
-    """The flows of a NIC: FLOW_MODs of OpenFlow 1.3, sorted; those that drop are first.
+    """The flows of a NIC: sorted FLOW_MODs of OpenFlow 1.3; those that drop are first.
 
     The groups that they name, as GROUP_MODs, are among them.
 
-    Of a tenant with a cipher, peers that are missing in ``sas`` are left out:
-    nothing goes to them or comes from them. An inbound number of 0 stands for
-    every association that the NIC has been given: while keys change, frames
-    by the old one and by the new one are taken. An outbound 0 is a ValueError.
+    With a cipher, peers that are missing in ``sas`` are left out: nothing goes to them
+    or comes from them. An inbound number of 0 stands for every association of the NIC:
+    while keys change, frames of the old and the new one are accepted. An outbound 0 is a
+    ValueError.
     """
     tenant = plan.tenant(nic)
     peers = [each for each in plan.peers(nic) if not tenant.cipher or each.tunnel.mac in sas]
@@ -162,7 +161,7 @@ def _to_peer(nic: Nic, peer: Nic | Station, way: tuple[bytes, ...]) -> Iterator[
 def _to_all(
     plan: Plan, tenant: Tenant, nic: Nic, ways: Mapping[str, tuple[bytes, ...]]
 ) -> Iterator[bytes]:
-    """Broadcast and multicast; the network of a tenant knows its members' groups no closer."""
+    """Broadcast and multicast: both go to all members."""
     if not ways:
         return
     if tenant.group is not None:
@@ -178,9 +177,9 @@ def _to_all(
 
 
 def _groups(plan: Plan, nic: Nic, ways: Mapping[str, tuple[bytes, ...]]) -> Iterator[bytes]:
-    """Peers without a way have no bucket, and keep its place in their group."""
+    """Peers without an association have no bucket, but keep their place in the group."""
     buckets = {name: openflow.bucket(way) for name, way in ways.items()}
-    size = len(next(iter(buckets.values())))  # of each: the tunnels are of one family
+    size = len(next(iter(buckets.values())))  # the tunnels are of one family
     most = (PAYLOAD_MAX - _ACK_LEN - _GROUP_LEN) // size
     peers = [peer.name for peer in plan.peers(nic)]
     parts = [peers[at : at + most] for at in range(0, len(peers), most)]
@@ -218,10 +217,10 @@ def _outer(source: Address, destination: Address, protocol: bytes) -> tuple[byte
 
 
 def _answer(tenant: Tenant, nic: Nic) -> Iterator[bytes]:
-    """Stations and routers ask for the tunnel's MAC address, which no guest can tell.
+    """Answers to stations and routers that ask for the tunnel end's MAC address.
 
-    They do so by ARP (RFC 826) or neighbour discovery (RFC 4861), from whichever of their
-    addresses: that of a router is in no plan.
+    They ask by ARP (RFC 826) or neighbour discovery (RFC 4861), from any of their addresses:
+    that of a router is in no plan.
     """
     ours = nic.tunnel
     if not tenant.has_askers:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a plan says: tenants, their NICs, and stations without CVSW.
+"""The contents of a plan: tenants, their NICs, and stations without CVSW.
 
-All of it is values. MAC addresses are their six octets.
+All are immutable values. MAC addresses are six octets.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ Network = IPv4Network | IPv6Network
 
 #: UDP's port of VXLAN (RFC 7348 section 8). A NIC opens tunnels of no other.
 VXLAN_PORT = 4789
-#: The ciphers of ESP that a tenant can have, and the octets of their keying material: the key, and
-#: the salt of RFC 4106 section 4.
+#: The ESP ciphers of tenants, and the octets of their keying material: the key, and the salt of
+#: RFC 4106 section 4.
 CIPHERS = {"aes-gcm-128": 20, "aes-gcm-256": 36}
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An end of tunnels: a station of the underlay."""
+    """A tunnel end: a station of the underlay."""
 
     mac: bytes
     address: Address
-    #: What it reaches without a router; None: everybody, or nobody if there is a ``next_hop``.
+    #: The network reached without a router; None: everything, or nothing with a ``next_hop``.
     network: Network | None = None
     #: The router's MAC address.
     next_hop: bytes | None = None
 
     def reaches(self, address: Address) -> bool:
-        """Whether there is a way to an address."""
+        """Whether it can reach an address."""
         return self.next_hop is not None or self.is_beside(address)
 
     def is_beside(self, address: Address) -> bool:
-        """Whether an address is on its own layer 2."""
+        """Whether an address is on its own layer 2 network."""
         return self.next_hop is None if self.network is None else address in self.network
 
     def hop(self, peer: Endpoint) -> bytes:
-        """The MAC address that frames for a peer go to."""
+        """The destination MAC address of frames for a peer."""
         if self.next_hop is None or self.is_beside(peer.address):
             return peer.mac
         return self.next_hop
@@ -58,12 +58,12 @@ class Nic:
     key: bytes = field(repr=False)
     tunnel: Endpoint
     tenant: str
-    #: What the network may use of what its guest takes; None: all of that.
+    #: Offloads that the network may use; None: all that the guest negotiated.
     offloads: Offload | None = None
 
     @property
     def macs(self) -> tuple[bytes, ...]:
-        """Whom frames in tunnels to it are for."""
+        """The MAC addresses behind its tunnel end."""
         return (self.mac,)
 
 
@@ -83,13 +83,13 @@ class Tenant:
 
     name: str
     vni: int
-    #: The same tenant's number with HostVLAN.
+    #: The tenant's number in HostVLAN.
     lnid: int | None
-    #: One of CIPHERS; None: tunnels in clear.
+    #: One of CIPHERS; None: not encrypted.
     cipher: str | None
     nics: tuple[Nic, ...]
     stations: tuple[Station, ...] = ()
-    #: The multicast group of the underlay that broadcast goes to; None: a copy to each peer.
+    #: The underlay's multicast group for broadcast; None: a copy to each peer.
     group: Address | None = None
 
     @property
@@ -99,9 +99,9 @@ class Tenant:
 
     @cached_property
     def has_askers(self) -> bool:
-        """Whether stations or routers look for the MAC addresses of tunnels' ends.
+        """Whether stations or routers resolve the MAC addresses of tunnel ends.
 
-        NICs need not, as a plan says all of them.
+        NICs do not, as the plan has all of them.
         """
         return bool(self.stations) or any(nic.tunnel.next_hop for nic in self.nics)
 
@@ -132,9 +132,9 @@ class Plan:
         return self._nics.get(mac)
 
     def tenant(self, member: Nic | Station) -> Tenant:
-        """Whose it is; KeyError if it is of another plan."""
+        """The tenant of a NIC; KeyError if it is of another plan."""
         return self._tenants[member.tenant]
 
     def peers(self, nic: Nic) -> tuple[Nic | Station, ...]:
-        """The others of its tenant."""
+        """The other members of its tenant."""
         return tuple(each for each in self.tenant(nic).members if each != nic)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """FLOW_MODs and GROUP_MODs of OpenFlow 1.3.5, with CVSW's own actions.
 
-These are in ``include/vmmnet/cvsw-action.h``. Messages are octets from the beginning,
-and of one form: what a NIC tells of a flow in LIST_ENTRIES is, but for the transaction's
-number, what it was told; so are groups in LIST_GROUPS. Fields are in the order of their
-numbers.
+These are in ``include/vmmnet/cvsw-action.h``. Messages are octets in a normal form, with fields
+in the order of their numbers: LIST_ENTRIES and LIST_GROUPS of a NIC return the same octets,
+except the transaction's number.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _HEADER = struct.Struct(">BBHI")
 _FLOW = struct.Struct(">BBHIQQBBHHHIIIHxxHH")
 _MATCH_HEAD, _OXM_MATCH = 4, 1
 _INSTRUCTION = struct.Struct(">HHxxxx")
-# Command, type, number; of a bucket: length, weight, port and group to watch.
+# Command, type, number; bucket: length, weight, port and group to watch.
 _GROUP_HEAD, _BUCKET_HEAD = struct.Struct(">HBxI"), struct.Struct(">HHII4x")
 _NO_BUFFER = _ANY = 0xFFFFFFFF
 _OXM, _OXM_BASIC = struct.Struct(">HBB"), 0x8000
@@ -39,7 +38,7 @@ _TTL = 64
 
 
 class Field(enum.IntEnum):
-    """OFPXMT_OFB_… (section 7.2.3.7), those that plans have."""
+    """OFPXMT_OFB_… (section 7.2.3.7), as far as plans use them."""
 
     IN_PORT = 0
     ETH_DST = 3
@@ -58,7 +57,7 @@ class Field(enum.IntEnum):
     TUNNEL_ID = 38
 
 
-# Octets of those that are numbers.
+# Octets of the fields that are numbers.
 _OCTETS = {
     Field.IN_PORT: 4,
     Field.ETH_TYPE: 2,
@@ -74,14 +73,14 @@ Value = int | bytes | Address
 
 @dataclass(frozen=True)
 class Masked:
-    """A value of which some bits count."""
+    """A value with a mask."""
 
     value: bytes
     mask: bytes
 
 
 def field(name: Field, value: Value | Masked) -> bytes:
-    """A field of a match, in the form of OXM (section 7.2.3.2)."""
+    """An OXM field of a match (section 7.2.3.2)."""
     mask = b""
     if isinstance(value, bytes):
         octets = value
@@ -95,7 +94,7 @@ def field(name: Field, value: Value | Masked) -> bytes:
 
 
 def add(priority: int, match: Iterable[bytes], actions: Iterable[bytes] = ()) -> bytes:
-    """OFPT_FLOW_MOD that adds a flow for good; without actions it drops.
+    """OFPT_FLOW_MOD that adds a flow without timeouts; without actions it drops.
 
     ``match`` has the fields, in any order.
     """
@@ -120,7 +119,7 @@ def add_group(number: int, buckets: Iterable[bytes]) -> bytes:
 
 
 def bucket(actions: Iterable[bytes]) -> bytes:
-    """A bucket of a group; its actions are in the order in which they are carried out."""
+    """A bucket of a group, with its actions in their order of execution."""
     listed = b"".join(actions)
     return _BUCKET_HEAD.pack(_BUCKET_HEAD.size + len(listed), 0, _ANY, _ANY) + listed
 
@@ -136,7 +135,7 @@ def output(port: int) -> bytes:
 
 
 def tunnel_encap(vni: int, port: int, local: Endpoint, remote: Address, remote_mac: bytes) -> bytes:
-    """TUNNEL_ENCAP: what is put out behind it goes into VXLAN to an address, or a group."""
+    """TUNNEL_ENCAP: later outputs go into VXLAN to an address, or a group."""
     head = struct.pack(">BBBxHI", remote.version, 0, _TTL, port, vni)
     return _own(1, head + local.mac + remote_mac + local.address.packed + remote.packed)
 
@@ -147,12 +146,12 @@ def tunnel_decap() -> bytes:
 
 
 def encrypt(association: int) -> bytes:
-    """ENCRYPT: what TUNNEL_ENCAP makes is sealed by the association of a number."""
+    """ENCRYPT: TUNNEL_ENCAP's packets are sealed by this association."""
     return _own(3, struct.pack(">HI", 0, association))
 
 
 def decrypt(association: int) -> bytes:
-    """DECRYPT by the association of a number; 0: by that of the frame's SPI."""
+    """DECRYPT by this association; 0: by the one of the frame's SPI."""
     return _own(4, struct.pack(">HI", 0, association))
 
 

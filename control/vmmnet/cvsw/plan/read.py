@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads the file of tenants. ``schema.json`` is its form; docs/cvsw-controller.md tells all of it.
+"""Reads the file of tenants. ``schema.json`` is its form; docs/cvsw-controller.md is the reference.
 
-A fault does not end the reading: all of them are found at once, each at its
-line. What cannot be read is left out then, and so is what follows from it.
+A fault does not end the reading: all are found at once, each with its line. What cannot be
+read is left out, with all that depends on it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ STATION = Keys.of("macs tunnel tunnel-mac")
 
 
 def read(path: Path, octets: bytes | None = None) -> Plan:
-    """The plan in a file and in the files of keys that it names.
+    """The plan of a file and of the key files that it names.
 
-    With ``octets``, these are what the file has. Raises BadPlan: the first fault.
+    ``octets``, if given, are the file's contents. Raises BadPlan: the first fault.
     """
     plan, faults = examine(path, octets)
     if faults:
@@ -57,7 +57,7 @@ def examine(path: Path, octets: bytes | None = None) -> tuple[Plan | None, list[
 
 @dataclass(frozen=True)
 class _Claim:
-    """Who has a value already; None as ``scope``: for himself in the whole file."""
+    """The owner of a unique value; ``scope`` None: unique in the whole file."""
 
     owner: str
     line: int
@@ -66,7 +66,7 @@ class _Claim:
 
 @dataclass(frozen=True)
 class _Member:
-    """A member of a tenant, and where the end of its tunnels is said."""
+    """A member of a tenant, and the node of its tunnel end."""
 
     member: Nic | Station
     at: yaml.Node
@@ -80,7 +80,7 @@ class _Reader:
         self._offloads: Offload | None = None
 
     def plan(self, root: yaml.Node) -> Plan | None:
-        """What a document says; what is wrong with it, the document has then."""
+        """The plan of a document, which collects the faults."""
         top = self._document.record(root, "the plan", PLAN)
         mtu = None
         if "underlay" in top:
@@ -131,7 +131,7 @@ class _Reader:
     def _check(
         self, tenant: Tenant, members: list[_Member], key: yaml.Node, parts: dict[str, yaml.Node]
     ) -> None:
-        """What no part of a tenant shows alone."""
+        """Checks that need the whole tenant."""
         bad, what = self._document.bad, f"tenant '{tenant.name}'"
         if "cipher" in parts and "stations" in parts:
             bad(
@@ -213,7 +213,7 @@ class _Reader:
         parts = self._document.record(node, what, VM)
         own = self._mac(parts.get("mac"), "mac")
         spelled = mac.text(int.from_bytes(own)) if own else ""
-        # As a member's, and as the outer one of its tunnels.
+        # As a member's address, and as the outer one of its tunnels.
         if self._claim(("mac", own), parts.get("mac"), f"mac {spelled}", what):
             self._claim(("outer", own), parts.get("mac"), f"mac {spelled}", what)
         secret = self._document.text(
@@ -258,7 +258,7 @@ class _Reader:
     def _on(
         self, parts: dict[str, yaml.Node], what: str, otherwise: Offload | None
     ) -> Offload | None:
-        """The offloads that may be on: a list, or the word for none."""
+        """The allowed offloads: a list, or the word for none."""
         node = parts.get("offloads")
         if node is None:
             return otherwise
@@ -297,7 +297,7 @@ class _Reader:
         owner: str,
         scope: str | None = None,
     ) -> bool:
-        """Have a value; nobody else may have it, but others who share it in another scope."""
+        """Claim a value; it must be unique, except for owners that share it in another scope."""
         if node is None or value[1] is None:
             return True
         for claim in self._claims[value]:
@@ -312,5 +312,5 @@ class _Reader:
 
 
 def _as_text(key: yaml.Node) -> yaml.Node:
-    """A key is a text, whatever it looks like."""
+    """A mapping's key as text, whatever its YAML type."""
     return yaml.ScalarNode(key.tag, key.value, key.start_mark, key.end_mark, style="'")

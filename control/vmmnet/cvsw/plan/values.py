@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The values of a plan's file: MAC addresses, tunnels' ends, groups, names, keys.
 
-Each function reads one, and raises ValueError to say what is wrong with it and
-what would be right.
+Each function parses one, and raises ValueError with the fault and what would be right.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from vmmnet.hostvlan.table import address, mac
 
 from .model import CIPHERS, Address, Network
 
-#: Octets of a key's file.
+#: Allowed octets of a key file.
 KEY_LEN_MAX = 4096
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _GROUPS = "239.1.2.3 or ff05::1:3"
@@ -34,7 +33,7 @@ def station(text: str) -> bytes:
 
 
 def tunnel(text: str) -> tuple[Address, Network | None]:
-    """A tunnel's end: an address, perhaps with the length of its network's prefix."""
+    """A tunnel end: an address, with or without a prefix length."""
     alone, slash, length = text.partition("/")
     result = address.parse(alone)
     if not slash:
@@ -57,7 +56,7 @@ def group(text: str) -> Address:
 
 
 def name(text: str) -> str:
-    """A tenant's, a VM's or a station's name."""
+    """A name of a tenant, VM or station."""
     if not _NAME.fullmatch(text):
         raise ValueError(
             f"'{text}' is no name: 1 to 63 letters, digits, '.', '-' and '_', a letter or a"
@@ -67,7 +66,7 @@ def name(text: str) -> str:
 
 
 def cipher(text: str) -> str:
-    """An algorithm of ESP."""
+    """An ESP cipher."""
     if text not in CIPHERS:
         raise ValueError(f"there is no '{text}': there are {', '.join(CIPHERS)}")
     return text
@@ -83,24 +82,24 @@ def offload(text: str) -> Offload:
 
 
 def no_offload(text: str) -> Offload:
-    """The word for none of them."""
+    """The word for no offloads."""
     if text != "none":
         raise ValueError(f"'{text}' is not 'none', nor a list of offloads like [csum, tso4]")
     return Offload(0)
 
 
 def offload_names(offloads: Offload) -> list[str]:
-    """As they are in files."""
+    """Their names in files."""
     return [name for name, each in _OFFLOADS.items() if each in offloads]
 
 
 def offload_json(offloads: Offload | None) -> list[str] | None:
-    """The same for programs; None: the file says nothing of them."""
+    """The same for JSON; None: not in the file."""
     return None if offloads is None else offload_names(offloads)
 
 
 def check_offloads(offloads: Offload) -> None:
-    """Whether they can be on together (virtio 1.2 section 5.1.3.1)."""
+    """Check that they can be on together (virtio 1.2 section 5.1.3.1)."""
     if offloads and Offload.CSUM not in offloads:
         names = ", ".join(offload_names(offloads))
         raise ValueError(f"there is no {names} without csum: frames of these have no checksum yet")
@@ -109,14 +108,14 @@ def check_offloads(offloads: Offload) -> None:
 
 
 def key(folder: Path) -> Callable[[str], bytes]:
-    """The key in a file, whose path is relative to a folder: all octets of the file."""
+    """The key of a file, all of its octets; a relative path begins at the folder."""
 
     def read(text: str) -> bytes:
         if not text:
             raise ValueError("'' names no file")
         path = folder / text
         try:
-            # Not for ever, as of a pipe.
+            # Do not block, as on a pipe.
             file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 about, octets = os.fstat(file), b""

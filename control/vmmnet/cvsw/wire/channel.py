@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The OpenFlow channel to a virtual switch, as far as a controller of CVSW needs it.
 
-It has the switch hand over control frames (PACKET_IN) and puts frames out of its
-ports (PACKET_OUT). The messages are os-ken's; OpenFlow 1.0 and 1.3 are spoken. A
-switch that has no flow at all gets one for all other frames, NORMAL: stock Open vSwitch
-forgets its flows, and drops what no flow is for, as soon as it has a controller. All
-else about the switch, its other flows among it, is somebody else's.
+The switch passes control frames to us (PACKET_IN), and we send frames out of its ports
+(PACKET_OUT). The messages are os-ken's, of OpenFlow 1.0 and 1.3. A switch without any flow
+gets one for all other frames, NORMAL: stock Open vSwitch drops its flows, and all frames
+without a flow, as soon as it has a controller. All else of the switch is its administrator's.
 
-Of several controllers one leads. With OpenFlow 1.3 it is the switch's master, and the
-others are slaves, to which the switch hands over nothing, and of which it takes nothing
-(1.3.5 section 6.3.5). OpenFlow 1.0 has no such roles: the others say nothing.
+Of several controllers one leads. With OpenFlow 1.3 it is the switch's master, and the others
+are slaves: the switch sends them no frames and accepts none from them (1.3.5 section 6.3.5).
+OpenFlow 1.0 has no roles: the others stay silent.
 """
 
 from __future__ import annotations
@@ -27,33 +26,33 @@ from os_ken.ofproto import ofproto_protocol, ofproto_v1_0, ofproto_v1_3, ofproto
 from .message import ETHERTYPE
 
 _HEADER = struct.Struct(">BBHI")
-# Behind the header of a PACKET_IN: the frame's length, and the port; and of 1.3 the match's
-# octets (1.0.1 section 5.4.1, 1.3.5 section 7.4.1).
+# After the header of a PACKET_IN: the frame's length, and the port; in 1.3 the match's octets
+# (1.0.1 section 5.4.1, 1.3.5 section 7.4.1).
 _PACKET_IN_10, _PACKET_IN_13 = struct.Struct(">4xHHxx"), struct.Struct(">4xH12xH")
 _MATCH_AT = 16
 _VERSIONS = (ofproto_v1_3.OFP_VERSION, ofproto_v1_0.OFP_VERSION)
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
-_ROLE_REPLY = 25  # not of 1.0
+_ROLE_REPLY = 25  # not in 1.0
 _HELLO_FAILED, _INCOMPATIBLE = 0, 0
 _PRIORITY = 0xFFFF
 _NO_BUFFER = 0xFFFFFFFF
-#: Transactions of which an error means something.
+#: Transactions whose errors are handled.
 _XID_CONTROL, _XID_COUNT, _XID_NORMAL, _XID_ROLE = 1, 2, 3, 4
 _ROLE_FAILED, _STALE = 11, 0
 _ALL_TABLES, _AGGREGATE = 0xFF, 2
-#: Between two questions whether the switch is still there, and how long it may take, seconds.
+#: Seconds between two ECHO_REQUESTs, and time-out of an answer.
 _ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
-#: What a switch that reads nothing may leave unread, octets; further frames are dropped.
+#: Octets that a switch may leave unread; further frames are dropped.
 _UNREAD_MAX = 16 << 20
 
 
 class ChannelError(Exception):
-    """The switch speaks another language, or has gone."""
+    """The switch does not speak our OpenFlow, or has disconnected."""
 
 
 @dataclass(frozen=True)
 class PacketIn:
-    """A frame that the switch has handed over."""
+    """A frame that the switch sent to the controller."""
 
     port: int
     frame: bytes
@@ -61,13 +60,13 @@ class PacketIn:
 
 @dataclass(frozen=True)
 class Handlers:
-    """Who is told of what happens."""
+    """Callbacks about a channel."""
 
     ready: Callable[[Channel], None]
     packet: Callable[[Channel, PacketIn], None]
-    #: One that was known.
+    #: A known switch has disconnected.
     gone: Callable[[Channel], None]
-    #: A switch has said who it is: it is to be led, or not. Who asks for nothing else, leads.
+    #: A switch has sent its datapath ID: lead it, or not. The default is to lead.
     known: Callable[[Channel], None] = lambda channel: channel.lead(None)
 
 
@@ -84,14 +83,14 @@ class Channel:
         self._is_master = False  # or wants to be
         self._unsent: list[bytes] = []
         self.datapath_id = 0
-        #: Frames that were not sent, and messages that the switch has refused.
+        #: Frames that were not sent, and messages that the switch refused.
         self.dropped = self.refused = 0
 
     @classmethod
     async def serve(
         cls, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Handlers
     ) -> None:
-        """Speak with a switch until one of both ends it; raises ChannelError."""
+        """Serve a switch until one side closes the connection; raises ChannelError."""
         channel = cls(reader, writer, handlers)
         keeper = asyncio.create_task(channel._keep_alive())
         try:
@@ -111,13 +110,13 @@ class Channel:
 
     @property
     def version(self) -> str:
-        """Of OpenFlow."""
+        """OpenFlow's version."""
         return "1.0" if self._is_10 else "1.3"
 
     def lead(self, term: int | None) -> None:
-        """Have control frames come to us; ``ready`` is told when they do.
+        """Direct control frames to us; ``ready`` is called when they come.
 
-        ``term`` is higher than those of leaders before (generation_id); None: there is no
+        ``term`` is higher than those of earlier leaders (generation_id); None: there is no
         other controller.
         """
         self._is_master = True
@@ -127,13 +126,13 @@ class Channel:
             self._ask_role(self._protocol.ofproto.OFPCR_ROLE_MASTER, term)
 
     def stand_by(self, term: int) -> None:
-        """Have them come to another controller, whose term that is."""
+        """Leave control frames to another controller with this term."""
         self._is_master = self._is_ready = False
         if not self._is_10:
             self._ask_role(self._protocol.ofproto.OFPCR_ROLE_SLAVE, term)
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
-        """Send a frame out of a port, or out of all of them; it may get lost."""
+        """Send a frame out of one port, or of all; it may get lost."""
         transport = self._writer.transport
         if transport.is_closing() or transport.get_write_buffer_size() > _UNREAD_MAX:
             self.dropped += 1
@@ -169,7 +168,7 @@ class Channel:
         self._send(parser.OFPFeaturesRequest(self._protocol))
 
     def _common(self, version: int, body: bytes) -> int:
-        """OpenFlow 1.3.5 section 6.3.1: by the bitmaps, or the lower one of both."""
+        """The common version (OpenFlow 1.3.5 section 6.3.1): by bitmaps, or the lower of both."""
         if len(body) >= 8 and struct.unpack_from(">HH", body) == (1, 8):
             (bits,) = struct.unpack_from(">I", body, 4)
             theirs = {each for each in _VERSIONS if bits >> each & 1}
@@ -198,7 +197,7 @@ class Channel:
         self._handlers.ready(self)
 
     def _set_up(self) -> None:
-        """Control frames come to us, whole; and how many flows are there before?"""
+        """Request control frames, whole, and count the present flows."""
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
         every = parser.OFPMatch()
         if self._is_10:
@@ -217,7 +216,7 @@ class Channel:
         self._add_flow(_XID_CONTROL, _PRIORITY, parser.OFPMatch(**control), to_us)
 
     def _take_count(self, body: bytes) -> None:
-        """All other frames go where they went before there was a controller."""
+        """Forward all other frames as before there was a controller."""
         (kind,) = struct.unpack_from(">H", body)
         (flows,) = struct.unpack_from(">16xI", body, 4 if self._is_10 else 8)
         if kind == _AGGREGATE and not flows:
@@ -247,7 +246,7 @@ class Channel:
     # --- messages ------------------------------------------------------------------------
 
     async def _receive(self) -> tuple[int, int, int, bytes]:
-        """Version, type, transaction and what is behind the header."""
+        """Version, type, transaction and body."""
         head = await self._reader.readexactly(_HEADER.size)
         version, kind, length, xid = _HEADER.unpack(head)
         if length < _HEADER.size:
@@ -274,7 +273,7 @@ class Channel:
             self._take_packet(*(_packet_in_10(body) if self._is_10 else _packet_in_13(body)))
 
     def _take_error(self, xid: int, what: int, code: int) -> None:
-        """A port may have gone, and what a switch does not count stays as it is."""
+        """Handle an error: a port may have gone; without counts, no flow is added."""
         self.refused += 1
         if xid == _XID_ROLE and self._is_master and (what, code) == (_ROLE_FAILED, _STALE):
             raise ChannelError("the switch obeys a controller of a later term already")
@@ -295,7 +294,7 @@ class Channel:
         self._queue(_HEADER.pack(version, kind, _HEADER.size + len(body), xid) + body)
 
     def _queue(self, octets: bytes) -> None:
-        """What belongs to one turn of the loop goes out at once."""
+        """Collect messages of one turn of the loop."""
         if not self._unsent:
             asyncio.get_running_loop().call_soon(self._flush)
         self._unsent.append(octets)
@@ -306,7 +305,7 @@ class Channel:
         self._unsent.clear()
 
     async def _keep_alive(self) -> None:
-        """A switch that says nothing has gone: the connection ends, and it comes again."""
+        """End the connection of a silent switch; it will connect again."""
         loop = asyncio.get_running_loop()
         self._heard = loop.time()
         while True:
@@ -332,7 +331,7 @@ def _packet_in_13(body: bytes) -> tuple[int, bytes]:
 
 @functools.lru_cache(4096)
 def _in_port(match: bytes) -> int:
-    """What a match of 1.3 has as the port. All frames that come by one have the same match."""
+    """The port in a match of 1.3; cached, as all frames of a port have the same match."""
     fields = dict(ofproto_v1_3_parser.OFPMatch.parser(match, 0).items())
     if "in_port" not in fields:
         raise ChannelError("a PACKET_IN has no port")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Control frames between a controller and the switch in a NIC.
 
-The same as ``include/vmmnet/cvsw.h``, which says what they mean.
+``include/vmmnet/cvsw.h`` defines them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ETHERTYPE = 0x88B5
 CONTROLLER_MAC = bytes.fromhex("035653570001")
 NICS_MAC = bytes.fromhex("035653570002")
 TAG_LEN, NONCE_LEN, KEY_LEN_MIN = 16, 16, 32
-#: Commands that may be without an answer.
+#: Commands that may wait for an answer at a time.
 WINDOW = 8
 
 _MAGIC, _VERSION = 0x43565357, 1
@@ -35,7 +35,7 @@ _OPENFLOW_13 = 4
 
 
 class Type(enum.IntEnum):
-    """Types of messages: the paper's table 3, and what we add."""
+    """Types of messages: the paper's table 3, and our additions."""
 
     HELLO = 1
     REGISTER = 2
@@ -54,7 +54,7 @@ class Type(enum.IntEnum):
 
 
 class Status(enum.IntEnum):
-    """What is wrong with a command."""
+    """Errors of commands."""
 
     UNKNOWN = 1
     LENGTH = 2
@@ -66,7 +66,7 @@ class Status(enum.IntEnum):
 
 
 class Offload(enum.IntFlag):
-    """What a guest may take of its network: frames without checksums, and large ones."""
+    """Receive offloads of a guest: partial checksums, and large frames."""
 
     CSUM = 1 << 0
     TSO4 = 1 << 1
@@ -77,12 +77,12 @@ class Offload(enum.IntFlag):
     USO6 = 1 << 6
 
 
-#: All that there are.
+#: All offloads.
 OFFLOADS = Offload((1 << 7) - 1)
 
 
 class Malformed(ValueError):
-    """A frame is none of ours, or is cut."""
+    """A frame is not a control message, or is truncated."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Message:
 
 
 def build(message: Message, source: bytes, destination: bytes, key: bytes | None) -> bytes:
-    """Write a frame; without a key its tag is zeros, as a HELLO's is."""
+    """Build a frame; without a key its tag is zeros, as in a HELLO."""
     if len(message.payload) > PAYLOAD_MAX:
         raise ValueError(f"a payload of {len(message.payload)} octets, more than {PAYLOAD_MAX}")
     head = _HEAD.pack(
@@ -107,9 +107,9 @@ def build(message: Message, source: bytes, destination: bytes, key: bytes | None
 
 
 def parse(frame: bytes) -> tuple[Message, bytes]:
-    """Read a frame; returns the message and the octets that its tag covers.
+    """Parse a frame; returns the message and the octets that its tag covers.
 
-    Raises Malformed. The tag is not looked at: see is_signed().
+    Raises Malformed. The tag is not checked: see is_signed().
     """
     start = _ETHERNET.size + _HEAD.size
     if len(frame) < start + TAG_LEN or _ETHERNET.unpack_from(frame)[2] != ETHERTYPE:
@@ -124,12 +124,12 @@ def parse(frame: bytes) -> tuple[Message, bytes]:
 
 
 def type_of(frame: bytes) -> int:
-    """The type of a message in a frame that build() has written."""
+    """The type of a message in a frame of build()."""
     return frame[_ETHERNET.size + 5]
 
 
 def is_signed(frame: bytes, covered: bytes, key: bytes) -> bool:
-    """Whether the tag behind what it covers is right."""
+    """Whether the tag is right."""
     tag = frame[len(covered) : len(covered) + TAG_LEN]
     return hmac.compare_digest(tag, _tag(key, covered))
 
@@ -152,12 +152,12 @@ class Keys:
 
     @staticmethod
     def registration(key: bytes, mac: bytes) -> bytes:
-        """What a NIC signs its registrations with."""
+        """The key of a NIC's registrations."""
         return _derive(_base(key, mac), b"nic")
 
     @classmethod
     def session(cls, key: bytes, mac: bytes, nic: bytes, controller: bytes) -> Keys:
-        """Those between two nonces."""
+        """The keys of the session of two nonces."""
         session = _derive(_base(key, mac), b"session" + nic + controller)
         return cls(
             _derive(session, b"controller"), _derive(session, b"nic"), _derive(session, b"secrets")
@@ -170,14 +170,14 @@ def _base(key: bytes, mac: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Registration:
-    """What a NIC says of itself."""
+    """A NIC's registration."""
 
     nonce: bytes
     entries_max: int
     masks_max: int
     entries: int
     mtu: int
-    #: Groups that it has room for; 0: it can have none.
+    #: Maximum number of groups; 0: not supported.
     groups_max: int
 
     @classmethod
@@ -190,7 +190,7 @@ class Registration:
 
 @dataclass(frozen=True)
 class Ack:
-    """A command was carried out; ``rest`` is what was asked for."""
+    """A command was carried out; ``rest`` is the requested data."""
 
     done: int
     total: int
@@ -236,7 +236,7 @@ class Refusal:
 
 
 def list_entries(start: int) -> bytes:
-    """The payload of LIST_ENTRIES, LIST_GROUPS: from which one on; in OpenFlow 1.3's words."""
+    """The payload of LIST_ENTRIES, LIST_GROUPS: the first one; in OpenFlow 1.3."""
     return _LIST.pack(start, _OPENFLOW_13)
 
 
@@ -246,7 +246,7 @@ def set_mtu(mtu: int) -> bytes:
 
 
 def set_offload(on: Offload, mask: Offload) -> bytes:
-    """The payload of SET_OFFLOAD: those of ``mask`` are to be on, or off."""
+    """The payload of SET_OFFLOAD: sets the offloads of ``mask`` on or off."""
     return _SET_OFFLOAD.pack(on, mask)
 
 

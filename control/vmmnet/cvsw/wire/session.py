@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A controller's side of the talk with one NIC, without a network and a clock.
+"""A controller's session with one NIC, without a network and a clock.
 
-Frames go in and come out; time is passed in. A window of commands is under way;
-those that have no answer are repeated.
+Frames go in and come out; time is passed in. A window of commands is under way; commands
+without an answer are repeated.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .message import (
     parse,
 )
 
-#: When commands without an answer are repeated, in seconds, or after three times what answers
-#: take; it doubles.
+#: Seconds until a command without an answer is repeated, or three times an answer's usual
+#: time; it doubles.
 REPEAT_FIRST, REPEAT_LAST = 0.25, 4.0
-#: An ACCEPT without an answer is repeated, too, for good: at last after so many seconds.
+#: An ACCEPT without an answer is repeated for ever, at most at this interval, seconds.
 ACCEPT_LAST = 30.0
-#: Between two HELLOs to a NIC that does not register, in seconds. It takes no more of them.
+#: Seconds between two HELLOs to a NIC that does not register; it ignores more.
 HELLO_EVERY = 1.0
 
 Answer = Ack | Refusal
@@ -40,7 +40,7 @@ Answer = Ack | Refusal
 
 @dataclass
 class Command:
-    """What the NIC is to do, and who wants to know what became of it."""
+    """A command, and the callback for its result."""
 
     type: Type
     payload: bytes
@@ -48,15 +48,15 @@ class Command:
 
 
 def _ignore(event: bytes) -> None:
-    """Whoever does not ask for events needs none."""
+    """The default callback: ignore events."""
 
 
 @dataclass
 class Session:
-    """One NIC's; ``send`` takes frames for it.
+    """A session with one NIC; ``send`` sends frames to it.
 
-    ``event`` gets what it tells of its own accord: OFPT_FLOW_REMOVED and OFPT_PACKET_IN,
-    each once and in order. Some may be lost on their way.
+    ``event`` gets its events, OFPT_FLOW_REMOVED and OFPT_PACKET_IN, each once and in order.
+    Some may be lost on the way.
     """
 
     mac: bytes
@@ -68,13 +68,13 @@ class Session:
 
     is_open: bool = False
     refused: int = 0  # frames that were malformed, forged or old
-    strangers: int = 0  # of these, registrations that another key has signed
-    lost: int = 0  # events that have not come
+    strangers: int = 0  # of these, registrations signed by another key
+    lost: int = 0  # lost events
     _keys: Keys | None = field(default=None, repr=False)
     _offered: tuple[Keys, Registration, bytes] | None = field(default=None, repr=False)
     _nonce: bytes = b""
-    _sequence: int = 0  # of the last command that was sent
-    _event: int = 0  # number of the last event that has come
+    _sequence: int = 0  # number of the last command that was sent
+    _event: int = 0  # number of the last event
     _waiting: deque[Command] = field(default_factory=deque)
     _under_way: deque[tuple[int, bytes, Command]] = field(default_factory=deque)
     _repeat_at: float | None = None
@@ -84,7 +84,7 @@ class Session:
     _interval: float = REPEAT_FIRST
     _silent_since: float = 0.0
     _first: float = REPEAT_FIRST
-    _timed: tuple[int, float] | None = None  # a command, and when it was sent; once
+    _timed: tuple[int, float] | None = None  # a command that was sent once, and when
 
     def hello(self, now: float) -> None:
         """Ask the NIC to register, until it does."""
@@ -93,33 +93,33 @@ class Session:
 
     @property
     def secret_key(self) -> bytes:
-        """What SET_SA's keying material is sealed by, in the session that is open."""
+        """The key that encrypts SET_SA's keying material in the open session."""
         assert self._keys
         return self._keys.secrets
 
     def command(self, command: Command, now: float) -> None:
-        """Send it, or keep it until there is room."""
+        """Send a command, or keep it until there is room in the window."""
         self._waiting.append(command)
         self._push(now)
 
     @property
     def secrets(self) -> bytes:
-        """The key under which the keys of ESP travel; it ends with the session."""
+        """The key that encrypts ESP keys; it ends with the session."""
         assert self._keys, "nobody asks before the session is open"
         return self._keys.secrets
 
     def silent_since(self) -> float | None:
-        """Since when commands wait and nothing was answered; None: none waits."""
+        """Since when commands wait without any answer; None: none waits."""
         return self._silent_since if self._under_way else None
 
     def forget(self) -> None:
-        """Drop all commands that have no answer: who gave them has others."""
+        """Drop all commands without an answer; the caller has new ones."""
         self._waiting.clear()
         self._under_way.clear()
         self._repeat_at = self._timed = None
 
     def input(self, frame: bytes, now: float) -> bool:
-        """A control frame of this NIC's has come; whether the open session has signed it."""
+        """A control frame of this NIC has arrived; returns whether the open session signed it."""
         try:
             message, covered = parse(frame)
             if message.type == Type.REGISTER:
@@ -139,7 +139,7 @@ class Session:
         if self._repeat_at is not None and now >= self._repeat_at:
             for _, frame, _ in self._under_way:
                 self.send(frame)
-            self._timed = None  # an answer would be to either of both
+            self._timed = None  # the answer could be to either of both
             self._interval = min(2 * self._interval, REPEAT_LAST)
             self._repeat_at = now + self._interval
         due = (self._hello_at, self._accept_at, self._repeat_at)
@@ -167,7 +167,7 @@ class Session:
             self._accept_at = now + REPEAT_FIRST
 
     def _accept_again(self, now: float) -> None:
-        """A NIC that has heard it does not register again, and what it has said may be lost."""
+        """Repeat ACCEPT: the NIC may have received it, and its answer may be lost."""
         assert self._offered
         self._accept_wait = min(2 * self._accept_wait, ACCEPT_LAST)
         self._accept_at = now + self._accept_wait
@@ -188,7 +188,7 @@ class Session:
         return True
 
     def _open(self, now: float) -> None:
-        """The NIC speaks in the session that was offered: the one before has ended."""
+        """The NIC uses the offered session: the one before has ended."""
         assert self._offered
         self._keys, about, _ = self._offered
         self._offered = self._accept_at = None
@@ -216,7 +216,7 @@ class Session:
         self._push(now)
 
     def _time(self, sequence: int, now: float) -> None:
-        """How long an answer took: many NICs at once have to wait for each other."""
+        """Measure how long an answer took: many NICs at once wait for each other."""
         if self._timed and self._timed[0] == sequence:
             took = now - self._timed[1]
             self._first = min(max(REPEAT_FIRST, 3 * took), REPEAT_LAST)

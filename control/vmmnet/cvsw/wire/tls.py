@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""TLS around OpenFlow: switches are known by certificates, and nobody else is heard."""
+"""TLS for OpenFlow: only switches with accepted certificates may connect."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import asyncio
 import ssl
 from pathlib import Path
 
-#: How long a switch may take for its half of the handshake, seconds.
+#: Time-out of a switch's handshake, seconds.
 _HANDSHAKE_IN = 30.0
 
 
 class BadFiles(Exception):
-    """Certificates or keys cannot be used; the message names option and file."""
+    """Certificates or keys are not usable; the message names option and file."""
 
 
 class Refused(Exception):
-    """A switch is not let in; the message says why, and what would be right."""
+    """A switch is refused; the message says why, and what would be right."""
 
 
 def context(cert: Path, key: Path, ca: Path) -> ssl.SSLContext:
-    """For a server that wants certificates of its clients. Raises BadFiles."""
+    """A context of a server that requires client certificates. Raises BadFiles."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.verify_mode = ssl.CERT_REQUIRED
     for option, path in (("--tls-cert", cert), ("--tls-key", key), ("--tls-ca", ca)):
@@ -46,12 +46,12 @@ def context(cert: Path, key: Path, ca: Path) -> ssl.SSLContext:
 
 
 def _none() -> str:
-    """OpenSSL would ask for a password at the terminal."""
+    """No password: OpenSSL would ask at the terminal."""
     return ""
 
 
 async def begin(writer: asyncio.StreamWriter, made: ssl.SSLContext) -> None:
-    """Shake hands with a switch that has connected; nothing was read of it yet.
+    """Do the handshake with a connected switch; nothing was read from it yet.
 
     Raises Refused; the connection is closed then.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules of AppArmor for files, as far as it takes to say whether a path is allowed.
+"""Decides by AppArmor's rules whether access to a path is allowed.
 
-A reader of apparmor.d(5): rules without variables, their globs, ``deny``, and includes.
+Reads a part of apparmor.d(5): rules without variables, globs, ``deny``, and includes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from pathlib import Path
 from ..host import hostd
 from .facts import Domain, Host
 
-#: What all guests of libvirt may do, below /etc/apparmor.d, and where people add to it.
+#: Rules of all guests of libvirt, below /etc/apparmor.d, and the local additions.
 GUESTS = "abstractions/libvirt-qemu"
 LOCAL = f"/etc/apparmor.d/local/{GUESTS}"
-#: What people add to the rules of the daemon.
+#: Local additions to the daemon's rules.
 DAEMON = "/etc/apparmor.d/local/usr.sbin.libvirtd"
 #: The socket of vmmnet-hostd.
 HOSTD = str(hostd.SOCKET)
 
-# Includes that include each other.
+# Maximum depth of includes, which may form a loop.
 _DEEPEST = 8
 _INCLUDE = re.compile(r'\s*#?include\s+(?:if\s+exists\s+)?[<"]([^>"]+)[>"]')
 _RULE = re.compile(
@@ -31,21 +31,21 @@ _RULE = re.compile(
 
 
 def of(domain: Domain, host: Host) -> str | None:
-    """The rules that a domain is under; None: it is under none."""
+    """The rules of a domain; None: it is not confined."""
     return host.apparmor() if is_confined(domain, host) else None
 
 
 def is_confined(domain: Domain, host: Host) -> bool:
-    """Whether libvirt has the domain confined, by whatever the host has."""
+    """Whether libvirt confines the domain, if the host can."""
     labels = domain.defined.findall("seclabel")
     loose = any(each.get("type") == "none" and each.get("model") != "dac" for each in labels)
     return not loose and (host.qemu_conf() or {}).get("security_driver") != "none"
 
 
 def flat(read: Callable[[str], list[str]], name: str, depth: int = 0) -> Iterator[str]:
-    """The lines of a file below /etc/apparmor.d with those that it includes.
+    """The lines of a file below /etc/apparmor.d, includes expanded.
 
-    ``read`` has the texts at a name: several, if it is a folder; none, if there is nothing.
+    ``read`` returns the texts of a name: several for a folder, none if it does not exist.
     """
     for text in read(name) if depth < _DEEPEST else ():
         for line in text.splitlines():
@@ -57,7 +57,7 @@ def flat(read: Callable[[str], list[str]], name: str, depth: int = 0) -> Iterato
 
 
 def allows(rules: str, path: str, access: str) -> bool:
-    """Whether rules allow a path all of an access, like ``rw``."""
+    """Whether rules allow all of an access, such as ``rw``, to a path."""
     given: set[str] = set()
     for line in rules.splitlines():
         rule = _RULE.match(line)
@@ -72,7 +72,7 @@ def allows(rules: str, path: str, access: str) -> bool:
 
 
 def admit(emulator: Path) -> str:
-    """How to have libvirt's daemon and guests run an emulator that they may not run."""
+    """How to let libvirt's daemon and guests run an emulator."""
     remedy = f"add '{emulator} rmix,' to {LOCAL}"
     if emulator.parent != Path("/usr/bin"):
         remedy += f", and '{emulator} PUx,' to {DAEMON}, 'systemctl reload apparmor'"
@@ -87,7 +87,7 @@ def _glob(text: str) -> re.Pattern[str]:
             depth += 1
         elif token == "}":
             depth -= 1
-        # A star that is all of a name is not empty.
+        # A star that is a whole name does not match the empty name.
         some = "+" if result.endswith("/") else "*"
         result += {
             "**": f".{some}",
@@ -99,7 +99,7 @@ def _glob(text: str) -> re.Pattern[str]:
     try:
         return re.compile(result)
     except re.error:
-        # AppArmor itself would refuse it.
+        # AppArmor would refuse it, too.
         return re.compile(re.escape(text))
 
 

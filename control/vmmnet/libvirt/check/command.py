@@ -37,7 +37,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _here(uri: str) -> None:
-    """All else is looked at on this host."""
+    """The host is this one: a daemon of another host is refused."""
     where = urlsplit(uri).hostname
     if where:
         raise Refused(f"{uri} is another host's: run it on {where}, as it looks at that host")
@@ -51,7 +51,7 @@ def _of_daemon(name: str, daemon: connect.Daemon) -> Domain:
 
 
 def _empty(name: str, running: Any, daemon: connect.Daemon) -> frozenset[str]:
-    """HostVLAN's netdevs that lost their interfaces; none if QEMU cannot be asked."""
+    """HostVLAN's netdevs without an interface; none if QEMU does not answer."""
     if not any(words.option == "-netdev" for words in ours(running)):
         return frozenset()
     with contextlib.suppress(Refused):
@@ -73,9 +73,9 @@ def _of_file(subject: str, uri: str | None) -> Domain:
             _here(daemon.uri())
             version = daemon.version()
     if domain.find("name") is not None and not (domain.findtext("uuid") or "").strip():
-        # 'define' gives it one.
+        # 'define' adds it.
         document.identify(domain, str(uuid.uuid4()))
-    # The core tells what is wrong with the element.
+    # The core reports the element's error.
     with contextlib.suppress(BadElement):
         handoff.choose(domain, *([uri] if uri else []))
     return Domain(subject, domain, is_file=True, version=version)

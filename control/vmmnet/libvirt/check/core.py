@@ -12,7 +12,7 @@ from .facts import Domain, Finding, Host
 
 
 def findings(domain: Domain, host: Host) -> Iterator[Finding]:
-    """What is wrong with a domain on a host, faults and notes."""
+    """All faults and notes about a domain on a host."""
     try:
         net = element.read(domain.defined)
     except BadElement as error:

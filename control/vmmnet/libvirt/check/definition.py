@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks of a domain's definition: its expansion, the daemon, and what runs instead of it."""
+"""Checks of a domain's definition: its expansion, the daemon, and the running domain."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..element import BadElement, Net
 from ..expand import OLDEST, drift, made
 from .facts import Domain, Finding, Host
 
-# Of interfaces behind which QEMU has a tap.
+# Types of interfaces with a tap of QEMU.
 _TAPS = ("bridge", "network", "ethernet", "direct")
 
 
 def bad(domain: Domain, error: BadElement) -> Finding:
-    """An element that cannot be carried out."""
+    """A finding about an invalid element."""
     return Finding(domain.name, str(error), _define(domain, "put it right there"))
 
 
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
-    """The definition and what runs."""
+    """Check the definition and the running domain."""
     try:
         yield from _drift(domain, net)
     except BadElement as error:
@@ -43,7 +43,7 @@ def _drift(domain: Domain, net: Net) -> Iterator[Finding]:
     if not differs:
         return
     if domain.is_file:
-        # No host has it yet; what of it is old is replaced.
+        # Not defined yet: 'define' replaces old parts.
         if net.digest is not None:
             told = "; ".join(differs)
             yield Finding(domain.name, told, f"{_define(domain)} replaces it", "note")
@@ -52,7 +52,7 @@ def _drift(domain: Domain, net: Net) -> Iterator[Finding]:
 
 
 def _define(domain: Domain, between: str = "") -> str:
-    """How to have the domain anew; ``between``: with a change of its file."""
+    """How to define the domain again; ``between``: after a change of its file."""
     name = shlex.quote(domain.name)
     change = [between] if between else []
     if domain.is_file:
@@ -77,7 +77,7 @@ def _running(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
 
 
 def _plugged_anew(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
-    """libvirt overrides no property of a NIC that is plugged in."""
+    """A NIC that was plugged in again: libvirt applies no override to it."""
     running = _nics(domain.running)
     for each in net.interfaces:
         nic = running.get(each.mac)
@@ -94,7 +94,7 @@ def _plugged_anew(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
 
 
 def _attach(nic: Any, mac: str, table: str) -> str:
-    """How to have HostVLAN at a NIC that runs without."""
+    """How to attach HostVLAN to a running NIC."""
     target = nic.find("target")
     tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
     where = "" if table == str(filestore.DEFAULT) else f" --table {shlex.quote(table)}"

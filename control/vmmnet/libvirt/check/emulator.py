@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks of the emulator: that it can be run, and has what the expansion asks of it."""
+"""Checks of the emulator: QEMU's user can run it, and it has what the expansion needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGE = f"install vmmnet-qemu, and write <emulator>{_OURS}</emulator>"
 
 
 def check(domain: Domain, host: Host) -> Iterator[Finding]:
-    """The emulator, also under AppArmor."""
+    """Check the emulator, also under AppArmor."""
     path = _path(domain)
     wrong = ways.trouble(path, RUN, host)
     if wrong is not None:
@@ -34,7 +34,7 @@ def _path(domain: Domain) -> Path:
         return Path(named)
     kind = domain.defined.find("os/type")
     machine = "x86_64" if kind is None else kind.get("arch", "x86_64")
-    # libvirt's choice.
+    # libvirt chooses it.
     return Path(f"/usr/bin/qemu-system-{machine}")
 
 
@@ -47,11 +47,11 @@ def _confined(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
 
 
 def _lacking(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
-    """Devices and options that the expansion names, and QEMU does not know."""
+    """Devices and options of the expansion that QEMU does not know."""
     try:
         wanted = asked(expand(domain.defined))
     except BadElement:
-        # Told already.
+        # Reported already.
         return
     for (option, kind), names in wanted.items():
         text = host.help(path, option, f"{kind},help" if option == "device" else "help")

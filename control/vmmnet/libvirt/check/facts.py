@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Facts that checks go by: the domain, and what the host says."""
+"""The facts for checks: the domain and the host."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Literal, Protocol
 
 from ..host.secrets import SecretError
 
-#: Bits of an access, as in a mode's last octal digit.
+#: Bits of an access, as in the last octal digit of a mode.
 READ, SEARCH, RUN = 4, 1, 1
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found. A ``fault`` will fail; a ``note`` is good to know."""
+    """A finding. A ``fault`` will fail; a ``note`` is information."""
 
     about: str
     wrong: str
@@ -26,91 +26,91 @@ class Finding:
 
 @dataclass(frozen=True)
 class Domain:
-    """What is checked."""
+    """The checked domain."""
 
-    #: The domain, or the file.
+    #: Name of the domain or file.
     name: str
-    #: What it is when it starts next.
+    #: The domain at its next start.
     defined: Any
-    #: What it is now; None: it does not run, or is a file.
+    #: The running domain; None: it does not run, or is a file.
     running: Any = None
-    #: It is no domain of a daemon yet: 'define' will expand it.
+    #: Not defined yet: 'define' will expand it.
     is_file: bool = False
     #: The daemon's version; None: no daemon was asked.
     version: tuple[int, int, int] | None = None
-    #: IDs of HostVLAN's netdevs in its QEMU behind which there is no interface of the host.
+    #: IDs of HostVLAN's netdevs in its QEMU without an interface.
     empty: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Node:
-    """A file, or a folder that leads to it."""
+    """A file, or a folder of its path."""
 
     path: Path
     uid: int
     gid: int
     mode: int
-    #: It has an access control list, so that the mode does not tell all.
+    #: It has an access control list, so the mode is not conclusive.
     acl: bool = False
-    #: The type in SELinux's label; empty: it has none.
+    #: The type of SELinux's label; empty: no label.
     label: str = ""
 
 
 @dataclass(frozen=True)
 class User:
-    """The user that QEMU runs as."""
+    """QEMU's user."""
 
     name: str
     uid: int
     groups: frozenset[int]
 
     def may(self, node: Node, access: int) -> bool:
-        """Whether the mode lets the user do that; with an ACL nobody can tell, and it may.
+        """Whether the mode allows the user an access; yes with an ACL, which is not read.
 
-        QEMU has no capabilities, so that root is a user as any other.
+        QEMU has no capabilities, so root is an ordinary user.
         """
         shift = 6 if node.uid == self.uid else 3 if node.gid in self.groups else 0
         return node.acl or bool(node.mode >> shift & access)
 
 
 class Host(Protocol):
-    """A host, as far as checks have to know it."""
+    """The host, as checks need it."""
 
     def qemu_conf(self) -> Mapping[str, str] | None:
-        """Settings of libvirt's qemu.conf; None: it may not be read."""
+        """Settings of libvirt's qemu.conf; None: not readable."""
 
     def hook(self) -> Path | None:
-        """Where libvirt looks for our hook; None: the daemon is no system's."""
+        """Path of our hook; None: not a system daemon."""
 
     def user(self) -> User | None:
-        """Who QEMU runs as; None: the host has no such user."""
+        """QEMU's user; None: the host has no such user."""
 
     def way(self, path: Path) -> list[Node]:
-        """A file and the folders from the root to it, links followed. Raises OSError."""
+        """A file and the folders of its path, with links resolved. Raises OSError."""
 
     def help(self, emulator: Path, option: str, what: str) -> str | None:
-        """What QEMU says to ``-OPTION WHAT``; None: it could not be asked."""
+        """QEMU's answer to ``-OPTION WHAT``; None: it did not run."""
 
     def has_address6(self, address: str) -> bool:
-        """Whether it is an address of this host."""
+        """Whether an address is on this host."""
 
     def address6_device(self, address: str) -> str | None:
-        """The interface that vmmnet-hostd would put it on; None: none. Raises ValueError."""
+        """vmmnet-hostd's interface for an address; None: there is none. Raises ValueError."""
 
     def hostd(self) -> str:
-        """Why vmmnet-hostd does not answer; empty: it does."""
+        """Why vmmnet-hostd does not answer; empty if it does."""
 
     def secret(self, uuid: str) -> SecretError | None:
-        """Why the hook cannot have a secret of libvirt; None: it can."""
+        """Why the hook cannot read a secret of libvirt; None: it can."""
 
     def sysctl(self, name: str) -> str | None:
-        """A setting of the kernel; None: it has no such."""
+        """A kernel setting; None: it does not exist."""
 
     def apparmor(self) -> str | None:
-        """The rules of all guests, includes followed; None: guests are not confined by it."""
+        """AppArmor's rules of guests, includes expanded; None: it does not confine guests."""
 
     def selinux(self) -> bool:
-        """Whether it is enforcing."""
+        """Whether SELinux is enforcing."""
 
     def filtered(self) -> set[str]:
-        """MAC addresses that HostVLAN in eBPF looks after. In small letters."""
+        """MAC addresses with HostVLAN in eBPF, in lower case."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks of the files that the element names: tables, policies, keys."""
+"""Checks of the element's files: tables, policies, keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..element import Net
 from . import apparmor, selinux, ways
 from .facts import READ, Domain, Finding, Host
 
-#: The anchor of the root zone, which QEMU takes if none is named.
+#: QEMU's default trust anchor.
 _ROOT = Path("/usr/share/dns/root.key")
 
 
@@ -25,16 +25,16 @@ class _File:
 
     path: Path
     kind: str
-    #: How to have it, if there is none.
+    #: How to create it.
     missing: str
-    #: QEMU watches its folder for another one of that name; keys are read once.
+    #: QEMU watches its folder for changes; keys are read once.
     watched: bool = False
-    #: It is for all to read; keys are for QEMU's user alone.
+    #: All may read it; keys are for QEMU's user alone.
     shared: bool = False
 
 
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
-    """Files, by modes, by AppArmor and by SELinux."""
+    """Check files by modes, AppArmor and SELinux."""
     named = {each.path: each for each in _files(net)}
     if named and host.user() is None:
         told = "this host has no user that QEMU could run as, so that files are not checked for it"
@@ -72,7 +72,7 @@ def _files(net: Net) -> Iterator[_File]:
 
 
 def _secrets(net: Net, host: Host) -> Iterator[Finding]:
-    """Keys that the hook takes from libvirt."""
+    """Check keys in libvirt's secrets."""
     for secret, option in _named_secrets(net).items():
         wrong = host.secret(str(secret))
         if wrong is not None:
@@ -81,7 +81,7 @@ def _secrets(net: Net, host: Host) -> Iterator[Finding]:
 
 
 def _named_secrets(net: Net) -> dict[UUID, str]:
-    """Secrets of libvirt, each with an option that it is for."""
+    """Secrets of libvirt, each with its option."""
     found = (key for nic in net.interfaces for key in keys.of(nic))
     return {key.source: key.option for key in found if isinstance(key.source, UUID)}
 
@@ -113,7 +113,7 @@ def _confined(rules: str, named: list[_File], net: Net) -> Iterator[Finding]:
 
 
 def _confined_keys(rules: str, domain: Domain, net: Net) -> Iterator[Finding]:
-    """The hook's files, whose folder has the UUID of the domain for a name."""
+    """Check AppArmor for the hook's key files, whose folder is named by the domain's UUID."""
     vm = (domain.defined.findtext("uuid") or "").strip().lower()
     files = (
         key.file(vm)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check of libvirt's hook, which claims of a host what its VMs have to have."""
+"""Check of libvirt's hook."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from .facts import RUN, Finding, Host
 
-# libvirt looks once whether there are hooks at all.
+# libvirt checks only at its start whether there are hooks.
 _RESTART = "'systemctl restart libvirtd' (or virtqemud)"
 
 
 def check(host: Host) -> Iterator[Finding]:
-    """The hook: libvirt passes over one that it cannot run, and says nothing."""
+    """Check the hook: libvirt silently ignores one that it cannot run."""
     path = host.hook()
     if path is None:
         return
@@ -26,7 +26,7 @@ def check(host: Host) -> Iterator[Finding]:
     except OSError:
         yield Finding(about, f"is not there, {so}", f"install vmmnet-control, then {_RESTART}")
         return
-    # libvirt's daemon is root.
+    # libvirt's daemon runs as root.
     if not file.mode & (RUN << 6 | RUN << 3 | RUN):
         remedy = f"'chmod a+x {shlex.quote(str(path))}', {_RESTART}"
         yield Finding(about, f"is not executable, {so}", remedy)

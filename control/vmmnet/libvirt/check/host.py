@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Facts of the host that this runs on."""
+"""Facts of this host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..host import account, address6, conf, hostd, secrets
 from . import apparmor
 from .facts import Node, User
 
-# Seconds until a QEMU that is only to print a list is given up.
+# Time-out of a QEMU that prints a list, seconds.
 _PATIENCE = 10.0
 _ACL = "system.posix_acl_access"
 _LABEL = "security.selinux"
@@ -27,7 +27,7 @@ _HOOK = Path("/etc/libvirt/hooks/qemu.d/vmmnet")
 
 
 class ThisHost:
-    """This host, for a daemon of the system or, ``session``, one of the user's own."""
+    """This host, for the system's daemon or, with ``session``, the user's own."""
 
     def __init__(self, *, session: bool) -> None:
         self._session = session
@@ -50,7 +50,7 @@ class ThisHost:
         return [_node(each) for each in (*reversed(real.parents), real)]
 
     def help(self, emulator: Path, option: str, what: str) -> str | None:
-        """``Host.help``. libvirt asks as QEMU's user, and so does this: it may be any program."""
+        """``Host.help``. Runs as QEMU's user, as in libvirt: the emulator may be any program."""
         user, identity = self.user(), dict[str, Any]()
         if os.geteuid() == 0 and user is not None and user.uid:
             groups = sorted(user.groups)
@@ -67,7 +67,7 @@ class ThisHost:
             )
         except (OSError, subprocess.SubprocessError):
             return None
-        # One that cannot be loaded, or has crashed, has not said no.
+        # One that cannot be loaded, or crashed, has not answered.
         return done.stdout.decode(errors="replace") if done.returncode in (0, 1) else None
 
     def has_address6(self, address: str) -> bool:
@@ -104,7 +104,7 @@ class ThisHost:
         return _read(Path("/proc/sys", *name.split(".")))
 
     def apparmor(self) -> str | None:
-        """``Host.apparmor``. libvirt confines nobody's session."""
+        """``Host.apparmor``. libvirt does not confine sessions."""
         enabled = _read(Path("/sys/module/apparmor/parameters/enabled"))
         if self._session or enabled != "Y" or not (_APPARMOR / apparmor.GUESTS).exists():
             return None
@@ -117,7 +117,7 @@ class ThisHost:
     def filtered(self) -> set[str]:
         """``Host.filtered``."""
         try:
-            # A program of a tap that is gone is no filter on another tap of that name.
+            # The program of a removed tap does not filter a new tap of that name.
             return {mac.text(each.mac) for each in twin.status() if each.here and each.whole}
         except (twin.TwinError, OSError):
             return set()
@@ -162,7 +162,7 @@ def _node(path: Path) -> Node:
 
 
 def _label(path: Path) -> str:
-    """Of ``user:role:type:level`` the type."""
+    """The type of ``user:role:type:level``."""
     try:
         words = os.getxattr(path, _LABEL).rstrip(b"\0").decode(errors="replace").split(":")
     except OSError:
@@ -178,7 +178,7 @@ def _read(path: Path) -> str | None:
 
 
 def _texts(name: str) -> list[str]:
-    """What is at a name below AppArmor's folder: a file, or all files of a folder."""
+    """The texts of a name below AppArmor's folder: of a file, or of all files of a folder."""
     place = _APPARMOR / name
     try:
         files = sorted(place.iterdir()) if place.is_dir() else [place]

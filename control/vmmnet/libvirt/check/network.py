@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks of what the sockets of a VM take from the host."""
+"""Checks of the host's resources for a VM's sockets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .facts import Domain, Finding, Host
 _PING = "net.ipv4.ping_group_range"
 _PORTS = "net.ipv4.ip_unprivileged_port_start"
 _HTTP = 80
-# QEMU's default, and what it has open beside sockets of the guest.
+# QEMU's default, and its other descriptors.
 _SOCKETS = 16384
 _OTHERS = 256
 
 
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
-    """Addresses, ports, ping, descriptors; nothing for a domain without sockets."""
+    """Check addresses, ports, ping, descriptors; nothing for a domain without sockets."""
     if net.sockets is None:
         return
     if net.sockets.address6 is not None:
@@ -35,7 +35,7 @@ def _address(address: str, host: Host) -> Iterator[Finding]:
     try:
         device = host.address6_device(address)
     except ValueError:
-        # host.conf counts with handoff='on' only.
+        # host.conf is used only with handoff='on'.
         device = None
     told = "is no address of this host"
     if device is None:
@@ -71,7 +71,7 @@ def _ping(host: Host) -> Iterator[Finding]:
         told = f"is '{first} {last}', without a group of QEMU's user, {user.name}: no ping"
         group = min(user.groups)
         if first <= last:
-            # The remedy takes the right from nobody.
+            # The remedy keeps the groups that are allowed already.
             first, last = min(first, group), max(last, group)
         else:
             first = last = group
@@ -100,5 +100,5 @@ def _descriptors(sockets: Sockets, host: Host) -> Iterator[Finding]:
     have = f"is {limit}" if limit else "is not set, so that QEMU has as many as the daemon"
     told = f"{have}; {wanted} sockets take {needed}, and a guest without gets EMFILE"
     remedy = f"'max_files = {needed}' in qemu.conf, 'systemctl restart libvirtd' (or virtqemud)"
-    # A domain that asks for no number may never use that many.
+    # Without max-sockets, the domain may never use the default number.
     yield Finding("max_files", told, remedy, "fault" if limit or sockets.max_sockets else "note")

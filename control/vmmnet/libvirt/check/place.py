@@ -16,14 +16,14 @@ from .host import ThisHost
 
 
 class _Host(Protocol):
-    """What of a host is asked."""
+    """The facts of a host that are needed here."""
 
     def apparmor(self) -> str | None: ...
     def qemu_conf(self) -> Mapping[str, str] | None: ...
 
 
 def refused(emulator: Path, host: _Host) -> str | None:
-    """Why libvirt cannot run an emulator on a host, with the remedy; None: it can."""
+    """Why libvirt cannot run an emulator, with the remedy; None: it can."""
     rules = host.apparmor()
     loose = (host.qemu_conf() or {}).get("security_driver") == "none"
     if rules is None or loose or apparmor.allows(rules, str(emulator), "rx"):
@@ -35,7 +35,7 @@ def refused(emulator: Path, host: _Host) -> str | None:
 
 
 def main() -> int:
-    """Warn, if there is something to warn of."""
+    """Print a warning if necessary."""
     told = refused(Path(sys.argv[1]), ThisHost(session=False))
     if told is not None:
         print(f"install: warning: {told}", file=sys.stderr)

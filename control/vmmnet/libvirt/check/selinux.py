@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check of SELinux's labels: libvirt gives none to a file that only the element names."""
+"""Check of SELinux's labels: libvirt does not label files that only the element names."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 from .facts import Finding, Host
 
-#: What QEMU (svirt_t) may read by the policy of the distributions.
+#: Types that QEMU (svirt_t) may read by the distributions' policies.
 READABLE = ("virt_content_t", "svirt_image_t", "etc_t", "usr_t")
 
 
 def check(files: Iterable[Path], host: Host) -> Iterator[Finding]:
-    """Files by their folders, since a rule is about a folder."""
+    """Check files by folder, since a rule is about a folder."""
     folders: dict[Path, list[str]] = {}
     for file in files:
         try:
             label = host.way(file)[-1].label
         except OSError:
-            # Told already.
+            # Reported already.
             continue
         if label not in READABLE:
             folders.setdefault(file.parent, []).append(f"{file.name} is {label or 'unlabeled_t'}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether QEMU's user gets at a file, by the modes of all that leads to it."""
+"""Decides by modes whether QEMU's user can access a file through its path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .facts import READ, RUN, SEARCH, Host
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why it does not; an empty remedy: nothing about the mode is wrong."""
+    """The reason why not; with an empty remedy the mode is right."""
 
     text: str
     remedy: str = ""
@@ -24,7 +24,7 @@ class Trouble:
 def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble | None:
     """Why QEMU's user cannot read or run a file; None: it can.
 
-    ``owned``: it is a secret, so that it shall not be everybody's, and is read once.
+    ``owned``: a secret, which others must not read; it is read once.
     """
     try:
         *folders, file = host.way(path)
@@ -41,12 +41,12 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
         return Trouble("is not executable", f"'chmod a+x {_word(file.path)}'")
     user = host.user()
     if user is None:
-        # Told once, not for each file.
+        # Reported once, not for each file.
         return None
     for folder in folders:
         if not user.may(folder, SEARCH):
             told = f"QEMU's user, {user.name}, may not pass through {folder.path}"
-            # QEMU looks into the folder of a file that it watches.
+            # QEMU lists the folder of a file that it watches.
             bits = "rx" if access == READ and not owned and folder is folders[-1] else "x"
             return Trouble(told, f"'chmod a+{bits} {_word(folder.path)}'")
     if user.may(file, access):
@@ -61,5 +61,5 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
 
 
 def _word(path: Path) -> str:
-    """A path as the shell takes it: whoever named it has no say in what else root runs."""
+    """A path quoted for the shell, as root may paste it."""
     return shlex.quote(str(path))

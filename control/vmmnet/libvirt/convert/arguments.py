@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Words of ``qemu:commandline`` as QEMU reads them.
+"""Arguments of ``qemu:commandline`` as QEMU parses them.
 
 An option's value is ``KIND,NAME=VALUE,…``, in which a comma of a value is doubled, or JSON.
-``-set GROUP.ID.NAME=VALUE`` adds to one that stands before it.
+``-set GROUP.ID.NAME=VALUE`` adds to an earlier one.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from .. import names
 
-# The key of a value's first word, which may go without.
+# The key of a value's first word, which may be omitted.
 _KINDS = {"-netdev": "type", "-device": "driver", "-object": "qom-type"}
 _SET = re.compile(r"([^.]+)\.([^.]+)\.([^=]+)=(.*)", re.DOTALL)
-# A comma of a value while the others are looked for; XML has no such character.
+# Stands for a doubled comma while splitting; XML does not have this character.
 _COMMA = "\0"
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An option with its value, or a word of another kind (without ``option``)."""
+    """An option with its value, or another word (without ``option``)."""
 
-    #: The place of its first word among all.
+    #: Index of its first word.
     number: int
     option: str
     text: str
-    #: ``hostvlan`` of ``-netdev hostvlan,…``; of ``-set`` group and ID.
+    #: ``hostvlan`` of ``-netdev hostvlan,…``; for ``-set`` group and ID.
     kind: str = ""
-    #: Names and values in their order, but for the kind's and the ID.
+    #: Names and values in order, without kind and ID.
     pairs: tuple[tuple[str, str], ...] = ()
     id: str = ""
 
@@ -46,11 +46,11 @@ class Argument:
         return f"{self.option} {self.id or self.text}".strip()
 
     def values(self, name: str) -> list[str]:
-        """All values that it gives to a name."""
+        """All values of a name."""
         return [value for each, value in self.pairs if each == name]
 
     def mentions(self, number: str) -> bool:
-        """Whether it is about something else that has this ID."""
+        """Whether it refers to something else with this ID."""
         if not self.option:
             return re.search(rf"(?<![\w.-]){re.escape(number)}(?![\w-])", self.text) is not None
         if self.option == "-set" and self.kind.partition(".")[2] == number:
@@ -64,7 +64,7 @@ def read(domain: etree._Element) -> list[Argument]:
     result = []
     number = 0
     while number < len(texts):
-        # QEMU takes two dashes for one.
+        # QEMU treats two dashes as one.
         option = re.sub("^--", "-", texts[number])
         if (option in _KINDS or option == "-set") and number + 1 < len(texts):
             result.append(_argument(number, option, texts[number + 1]))
@@ -76,12 +76,12 @@ def read(domain: etree._Element) -> list[Argument]:
 
 
 def nodes(domain: etree._Element) -> list[etree._Element]:
-    """The words as they stand in a domain."""
+    """The ``qemu:arg`` elements of a domain."""
     return list(domain.iterfind(f"{names.qemu('commandline')}/{names.qemu('arg')}"))
 
 
 def rename(domain: etree._Element, new: dict[str, str]) -> None:
-    """Give things on the command line other IDs, also where others are about them."""
+    """Change IDs on the command line, also in references."""
     words = nodes(domain)
     for each in read(domain):
         if each.option:
@@ -97,7 +97,7 @@ def _argument(number: int, option: str, text: str) -> Argument:
         group, target, name, value = match.groups()
         return Argument(number, option, text, f"{group}.{target}", ((name, value),))
     given = _of_json(text) if _is_json(text) else _of_text(text, _KINDS[option])
-    # Of a name that is there twice the last counts, but in lists.
+    # The last of several values of a name counts, except in lists.
     last = dict(given)
     pairs = tuple((name, value) for name, value in given if name not in (_KINDS[option], "id"))
     return Argument(number, option, text, last.get(_KINDS[option], ""), pairs, last.get("id", ""))
@@ -114,7 +114,7 @@ def _of_text(text: str, first: str) -> list[tuple[str, str]]:
         if not equals and number == 0:
             name, value = first, name
         elif not equals:
-            # A name alone is 'on', and 'off' with 'no' before it.
+            # A name alone means 'on', with the prefix 'no' 'off'.
             name, value = (name[2:], "off") if name.startswith("no") else (name, "on")
         result.append((name, value.replace(_COMMA, ",")))
     return result
@@ -136,7 +136,7 @@ def _leaves(name: str, value: Any) -> Iterator[str]:
         for each in inside:
             yield from _leaves(name, each)
     elif name == "addr" and isinstance(value, int):
-        # A number is slot and function together: eight functions to a slot.
+        # A number is slot * 8 + function.
         yield f"{value >> 3:#x}.{value & 7}"
     else:
         yield str(value)
@@ -166,7 +166,7 @@ def _renamed(option: str, text: str, new: dict[str, str]) -> str:
 
 
 def _walked(value: Any, change: Callable[[str], str]) -> Any:
-    """JSON with other strings."""
+    """JSON with each string mapped."""
     if isinstance(value, dict):
         return {name: _walked(each, change) for name, each in value.items()}
     if isinstance(value, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a domain with the element to one that does without it, and without the hook."""
+"""From a domain with the element to one without it, and without the hook."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Written:
     """A domain without the element."""
 
     domain: etree._Element
-    #: What somebody has to do now, in sentences.
+    #: What the user has to do from now on, in sentences.
     notes: tuple[str, ...]
 
 
 def to_commandline(domain: etree._Element) -> Written:
-    """A domain with all that its element asks for as its author's own words and overrides.
+    """A domain with the expansion of its element as the author's own arguments and overrides.
 
-    ``domain`` stays as it is. What the expansion has made gets other names, as a later one
-    would take out what has its names and is not asked for. Raises BadElement.
+    ``domain`` is not changed. The parts get other names, as a later expansion would remove
+    parts with its own names. Raises BadElement.
     """
     result = expand(domain)
     net, node = element.read(domain), element.find(result)

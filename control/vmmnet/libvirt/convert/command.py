@@ -46,7 +46,7 @@ def run(given: argparse.Namespace) -> int:
 def _made(
     given: argparse.Namespace, domain: etree._Element
 ) -> tuple[etree._Element, dict[str, Any]]:
-    """What becomes of a domain, and what is told of it besides."""
+    """The converted domain, and the messages about it."""
     try:
         return _written(given, domain) if given.to_commandline else _converted(given, domain)
     except (BadElement, CannotSay) as error:

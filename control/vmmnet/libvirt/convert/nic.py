@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Netdevs before a NIC, and the switch in it, that were written by hand."""
+"""Hand-written netdevs before a NIC, and the switch in it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .source import Nic, Source
 
 _SWITCH = "virtio-net-cvsw-pci"
 _SWITCH_PROPERTIES = ("control-secret", "miss", "flows", "masks", "link-mtu", "tunnel-gso")
-# Kinds of netdevs in the order in which a chain of the element has them.
+# Kinds of netdevs in the order of the element's chain.
 _KINDS = {"hostvlan": "HostVLAN", "mip6": "Mobile IPv6"}
 
 
 def find(source: Source) -> Iterator[Part | Kept]:
-    """What the domain's NICs have that the element can ask for."""
+    """Parts of the domain's NICs that the element can express."""
     for nic in source.nics:
         chain = _walk(source, nic)
         try:
@@ -35,7 +35,7 @@ def find(source: Source) -> Iterator[Part | Kept]:
 
 
 def _walk(source: Source, nic: Nic) -> list[Argument]:
-    """Netdevs of ours from the NIC on; each names the one behind it."""
+    """Our netdevs, from the NIC on; each names the one behind it."""
     result: list[Argument] = []
     behind = nic.properties.get("netdev", "")
     while True:
@@ -79,7 +79,7 @@ def _chain(source: Source, nic: Nic, chain: list[Argument]) -> Part:
 def _hostvlan(nic: Nic, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     rest = []
     for name, value in pairs:
-        # Without it the port is the NIC's address.
+        # The default is the NIC's MAC address.
         if name != "mac":
             rest.append((name, value))
         elif value.lower().replace("-", ":") != nic.mac:
@@ -97,7 +97,7 @@ def _switch(source: Source, nic: Nic) -> Part | None:
         raise CannotSay("it has no control-secret, so that it is no switch")
     before = _asked(source, nic)
     if before is not None and before.cvsw is not None:
-        # The model of the NIC, or the expansion's own override.
+        # The NIC's model, or the expansion's own override.
         return None
     own = [(name, properties[name]) for name in _SWITCH_PROPERTIES if name in properties]
     own, keys = _with_files(source, own, "control-secret", "raw")
@@ -108,7 +108,7 @@ def _switch(source: Source, nic: Nic) -> Part | None:
 def _with_files(
     source: Source, pairs: Iterable[tuple[str, str]], end: str, encoding: str
 ) -> tuple[list[tuple[str, str]], list[Argument]]:
-    """Options whose name ends so with the key's file in place of its ID; and the keys."""
+    """Options with this suffix, with the key's file in place of its ID; and the keys."""
     result, keys = [], []
     for name, value in pairs:
         if name.endswith(end):
@@ -142,6 +142,6 @@ def _part(
 
 
 def _asked(source: Source, nic: Nic) -> Interface | None:
-    """What the element asks for a NIC as it is."""
+    """The element's present settings of a NIC."""
     interfaces = () if source.net is None else source.net.interfaces
     return next((each for each in interfaces if each.mac == nic.mac), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts of the element, each with what it stands for on the command line and in overrides."""
+"""Parts of the element, each with the arguments and overrides that it replaces."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .. import schema
 from .arguments import Argument
 
 _ON, _OFF = ("on", "yes", "true", "y"), ("off", "no", "false", "n")
-# Types of net.rng that are numbers, and not those of QEMU alone ('0x10').
-# Types whose values have blanks between, and that of each.
+# Types of net.rng that are numbers; QEMU also accepts other forms ('0x10').
+# Types of lists separated by blanks, and the type of their elements.
 _LISTS = {"addresses6": "address6", "spis": "spi", "paths": "path"}
 _NUMBERS = (
     "spi",
@@ -27,12 +27,12 @@ _NUMBERS = (
 
 
 class CannotSay(Exception):
-    """The element has no words for something; the message says why."""
+    """The element cannot express something; the message says why."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Something that stays as it is, and why."""
+    """Something that stays, and why."""
 
     name: str
     reason: str
@@ -92,7 +92,7 @@ def attributes(
 
 
 def _text(kind: str, option: str, value: str) -> str:
-    """A value of QEMU as the element has it."""
+    """A value of QEMU in the element's form."""
     if kind == "onOff":
         if value in (*_ON, *_OFF):
             return "on" if value in _ON else "off"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""virtio-vmrpc that was written by hand, and the object that hands its address off."""
+"""Hand-written virtio-vmrpc, and the object that hands its address off."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DRIVER = "virtio-vmrpc-pci"
 
 
 def find(source: Source) -> Iterator[Part | Kept]:
-    """The device, if it is one that the element can have."""
+    """The device, if the element can express it."""
     found = source.of("-device", _DRIVER)
     if len(found) > 1:
         for each in found:
@@ -46,7 +46,7 @@ def _sockets(source: Source) -> Part:
 
 
 def _slot(text: str) -> str:
-    """``SLOT[.FUNCTION]`` in hexadecimal digits as the expansion has it."""
+    """``SLOT[.FUNCTION]``, hexadecimal, in the expansion's form."""
     slot, _, function = text.partition(".")
     if not slot or slot == "-1":
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A domain as its author has written it: its command line, and its NICs with overrides."""
+"""A domain as its author wrote it: its command line, and its NICs with overrides."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .parts import CannotSay
 
 @dataclass(frozen=True)
 class Nic:
-    """A NIC of the domain, by the name that it has in QEMU."""
+    """A NIC of the domain, by its name in QEMU."""
 
     mac: str
     alias: str
     model: str
-    #: What is overridden: in ``qemu:override``, and by ``-set``.
+    #: Overridden properties: by ``qemu:override``, and by ``-set``.
     overrides: tuple[tuple[str, str], ...]
     sets: tuple[Argument, ...]
 
     @property
     def properties(self) -> dict[str, str]:
-        """Both together; ``-set`` comes after the device."""
+        """Both together; ``-set`` overrides the others."""
         return dict(self.overrides) | {each.pairs[0][0]: each.pairs[0][1] for each in self.sets}
 
     @property
@@ -39,10 +39,10 @@ class Nic:
 
 
 class Source:
-    """What is the author's: what the element of the domain has made, if it has one, is not."""
+    """The author's parts of a domain, without the expansion of an element."""
 
     def __init__(self, domain: etree._Element) -> None:
-        #: The element as it is. Raises BadElement.
+        #: The present element. Raises BadElement.
         self.net: Net | None = element.read(domain)
         self.domain = domain
         all_of_it = arguments.read(domain)
@@ -63,17 +63,17 @@ class Source:
         return found[-1] if found else None
 
     def sets(self, group: str, number: str) -> tuple[Argument, ...]:
-        """What is added by ``-set``."""
+        """The ``-set`` arguments for an argument."""
         wanted = f"{group}.{number}"
         found = self.of("-set", wanted) if number else []
         return tuple(each for each in found if each.pairs)
 
     def whole(self, argument: Argument) -> tuple[Argument, ...]:
-        """An argument with what is added to it."""
+        """An argument with its ``-set`` arguments."""
         return argument, *self.sets(argument.option.removeprefix("-"), argument.id)
 
     def pairs(self, argument: Argument) -> list[tuple[str, str]]:
-        """What an argument gives, with what is added to it."""
+        """Names and values of an argument, with those of ``-set``."""
         return [pair for each in self.whole(argument) for pair in each.pairs]
 
     def key(self, number: str, encoding: str) -> tuple[str, Argument]:
@@ -89,7 +89,7 @@ class Source:
         return given["file"], found
 
     def left(self, gone: Iterable[Argument]) -> list[Argument]:
-        """What stays without these."""
+        """The arguments without these."""
         numbers = {each.number for each in gone}
         return [each for each in self.arguments if each.number not in numbers]
 
@@ -109,7 +109,7 @@ class Source:
         number = 0
         for each in nic.nics(self.domain):
             alias = nic.alias_of(each)
-            # libvirt numbers those that have no name, but not devices of the host.
+            # libvirt numbers NICs without an alias, except host devices.
             if not alias and each.get("type") != "hostdev":
                 alias = f"net{number}"
             number += not alias.startswith(names.USER_ALIAS)

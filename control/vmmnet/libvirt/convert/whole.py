@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a domain that was written by hand to one with the element."""
+"""From a hand-written domain to one with the element."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .arguments import Argument
 from .parts import CannotSay, Kept, Part
 from .source import Source
 
-# Names that libvirt gives to NICs, and to what it makes for them.
+# libvirt's names of NICs and of their netdevs.
 _NUMBERED = re.compile(r"(?:host)?net\d+")
 _FOR_A_NIC = (("-netdev", "hostvlan"), ("-netdev", "mip6"), ("-device", "virtio-net-cvsw-pci"))
 
@@ -29,22 +29,22 @@ class Converted:
     """A domain with the element, expanded."""
 
     domain: etree._Element
-    #: For people: what has become part of the element, and of that what it stands for.
+    #: As text: the new parts of the element, and what they replace.
     parts: tuple[str, ...]
     gone: tuple[str, ...]
-    #: What was meant for the same, and stays as it was.
+    #: What could not be converted and stays.
     kept: tuple[Kept, ...]
-    #: What is otherwise than before, in sentences.
+    #: Differences from before, in sentences.
     notes: tuple[str, ...]
 
 
 def convert(domain: etree._Element) -> Converted:
-    """A domain with ``<vmmnet:net>`` in place of words and overrides that come to the same.
+    """A domain with ``<vmmnet:net>`` in place of equivalent arguments and overrides.
 
-    ``domain`` stays as it is. What the element has no words for stays in the domain, and is
-    named in ``kept``. The result is expanded, with virtio-vmrpc at the place where it was.
-    Raises BadElement, of an element that the domain has already, and CannotSay if what stays
-    would not stay with the next expansion.
+    ``domain`` is not changed. What the element cannot express stays, and is named in
+    ``kept``. The result is expanded, with virtio-vmrpc in its former slot. Raises BadElement
+    about an element that the domain has already, and CannotSay if the next expansion would
+    remove what stays.
     """
     source = Source(domain)
     expand(domain)
@@ -79,7 +79,7 @@ def convert(domain: etree._Element) -> Converted:
 
 
 def _first_bad(source: Source, parts: list[Part]) -> tuple[Part, str] | None:
-    """A part that would not be the same as before, and why."""
+    """A part that would differ from before, and why."""
     for part in parts:
         reason = _user_of(source, parts, part)
         if reason:
@@ -94,7 +94,7 @@ def _first_bad(source: Source, parts: list[Part]) -> tuple[Part, str] | None:
 
 
 def _fault(source: Source, parts: list[Part]) -> str:
-    """Why these cannot be as before; empty if they can."""
+    """Why these parts would differ from before; empty if they do not."""
     try:
         made = _applied(source, parts)
     except BadElement as error:
@@ -109,7 +109,7 @@ def _fault(source: Source, parts: list[Part]) -> str:
 
 
 def _user_of(source: Source, parts: list[Part], part: Part) -> str:
-    """Why names that go with a part are wanted still; empty if they are not."""
+    """Why names that a part would remove are still used; empty if they are not."""
     left = source.left(_gone(source, parts))
     properties = {each for part in parts for each in part.properties}
     overrides = [each for each in source.overrides() if each[:2] not in properties]
@@ -139,7 +139,7 @@ def _values(argument: Argument) -> Iterator[str]:
 
 
 def _gone(source: Source, parts: Iterable[Part]) -> list[Argument]:
-    """What parts take the place of, and the keys that nobody else uses."""
+    """The arguments that parts replace, and keys without other users."""
     own = {each.number: each for part in parts for each in part.arguments}
     keys = {each.number: each for part in parts for each in part.keys}
     properties = {each for part in parts for each in part.properties}
@@ -152,7 +152,7 @@ def _gone(source: Source, parts: Iterable[Part]) -> list[Argument]:
 
 
 def _unused(left: list[Argument], kept: list[Kept]) -> Iterator[Kept]:
-    """What stays because nothing of libvirt's has it."""
+    """Arguments that stay because no NIC of libvirt uses them."""
     told = [each for one in kept for each in one.about]
     for each in left:
         if (each.option, each.kind) in _FOR_A_NIC and each not in told:
@@ -163,7 +163,7 @@ def _unused(left: list[Argument], kept: list[Kept]) -> Iterator[Kept]:
 
 
 def _check_names(source: Source, left: list[Argument]) -> None:
-    """The next expansion takes out what has its names."""
+    """Check names: the next expansion removes what has its names."""
     for each in left:
         if source.net is None and each.option != "-set" and each.id.startswith(names.OURS):
             raise CannotSay(
@@ -214,7 +214,7 @@ def _interface(net: etree._Element, mac: str) -> etree._Element:
 
 
 def _element(domain: etree._Element) -> etree._Element:
-    """The element of a domain, which is made where libvirt has it if it is not there."""
+    """The element of a domain, created at libvirt's place if missing."""
     net = find(domain)
     if net is not None:
         return net
@@ -232,7 +232,7 @@ def _element(domain: etree._Element) -> etree._Element:
 
 
 def _at_its_place(expanded: etree._Element, part: Part) -> etree._Element:
-    """An expansion with the sockets where they were: it moves none without need."""
+    """An expansion with the sockets in their former slot."""
     bus, slot = part.place
     if not slot:
         return expanded

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What stands between a NIC and what libvirt makes for it, as words and properties for QEMU.
+"""The netdevs between a NIC and libvirt's netdev, as arguments and properties of QEMU.
 
-    guest --- NIC (cvsw) --- hostvlan --- mip6 --- what libvirt makes (hostua-…)
+    guest --- NIC (cvsw) --- hostvlan --- mip6 --- libvirt's netdev (hostua-…)
 
-HostVLAN is next to the guest, as it is about what the guest itself sends and gets; Mobile
-IPv6 is next to the network, on which it is a station of its own.
+HostVLAN is next to the guest, as it judges the guest's own frames; Mobile IPv6 is next to the
+network, where it is a station of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SWITCH = "virtio-net-cvsw-pci"
 
 
 def words(wanted: Interface, backend: str, vm: str) -> list[Words]:
-    """The netdevs of a NIC and the keys for them; each is named before who uses it.
+    """The netdevs of a NIC and their keys; each comes before its user.
 
     ``vm`` is the UUID of the domain.
     """
@@ -43,7 +43,7 @@ def words(wanted: Interface, backend: str, vm: str) -> list[Words]:
 
 
 def properties(wanted: Interface) -> dict[str, Property]:
-    """What is overridden of a NIC."""
+    """The overridden properties of a NIC."""
     result = {}
     if wanted.cvsw is not None:
         given = options(wanted.cvsw)
@@ -66,7 +66,7 @@ def _add(words: list[Words], kind: str, mac: str, backend: str, given: dict[str,
 
 
 def _secrets(wanted: Interface, vm: str) -> list[Words]:
-    """Secrets of QEMU with what is in files of keys."""
+    """QEMU's secret objects for key files."""
     return [
         _words("-object", "secret", {"id": each.id, **each.encoding(), "file": each.file(vm)})
         for each in keys.of(wanted)
@@ -74,7 +74,7 @@ def _secrets(wanted: Interface, vm: str) -> list[Words]:
 
 
 def _ids(wanted: Interface) -> dict[str, tuple[str, ...]]:
-    """The secrets of QEMU by the options that name them."""
+    """QEMU's secret objects by the options that name them."""
     result: dict[str, tuple[str, ...]] = {}
     for each in keys.of(wanted):
         result[each.option] = (*result.get(each.option, ()), each.id)
@@ -82,7 +82,7 @@ def _ids(wanted: Interface) -> dict[str, tuple[str, ...]]:
 
 
 def _words(option: str, kind: str, given: dict[str, Any]) -> Words:
-    """``KIND,NAME=VALUE,…``; a list is its name once for each value."""
+    """``KIND,NAME=VALUE,…``; a list repeats its name for each value."""
     pairs = [
         (name, each)
         for name, value in given.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Says how what is ours in a domain differs from what its element asks for."""
+"""Describes how our parts of a domain differ from the expansion of its element."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _REMEDY = "vmmnet libvirt define"
 
 
 def drift(domain: etree._Element) -> list[str]:
-    """What differs, a sentence for each; empty if the domain is as ``expand`` makes it.
+    """The differences, in sentences; empty if the domain is as ``expand`` makes it.
 
-    Only what is ours counts: names, order, places that libvirt gives and all that is the
-    user's do not. Raises BadElement if the element itself is wrong.
+    Only our parts count; their names and order, addresses that libvirt assigns, and the
+    user's parts do not. Raises BadElement if the element itself is wrong.
     """
     found = differences(domain)
     net = element.read(domain)
@@ -37,7 +37,7 @@ def drift(domain: etree._Element) -> list[str]:
 
 
 def differences(domain: etree._Element) -> list[str]:
-    """The same without the reason before it, and whatever the digest says."""
+    """The same without the reason at its beginning, whatever the digest."""
     return list(_differences(made(domain), made(expand(domain))))
 
 

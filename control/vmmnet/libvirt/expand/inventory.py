@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is ours in a domain, whoever has changed it since, and a digest of it."""
+"""Our parts of a domain, also if changed since, and their digest."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _DIGITS = 16
 
 @dataclass(frozen=True)
 class Item:
-    """A thing that an expansion has made: a name for people, and all that matters of it."""
+    """A part of an expansion: a name for messages, and its relevant contents."""
 
     name: str
     text: str
 
 
 def made(domain: etree._Element) -> list[Item]:
-    """What is ours: NICs by their MAC addresses, and words in the order that QEMU has them."""
+    """Our parts: NICs by MAC address, and arguments in their order."""
     return [*_nics(domain), *_words(domain)]
 
 
 def digest(domain: etree._Element) -> str:
-    """A digest of what is ours: 16 hexadecimal digits, the same for the same things.
+    """A digest of our parts: 16 hexadecimal digits, equal for equal parts.
 
-    It is no protection against malice, as whoever edits a domain can edit it, too.
+    It does not protect against an attacker, who can edit the digest, too.
     """
     text = "".join(f"{each.name}\0{each.text}\0" for each in made(domain))
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def asked(domain: etree._Element) -> dict[tuple[str, str], set[str]]:
-    """What QEMU has to know for what is ours: kinds by their option, without its ``-``.
+    """What QEMU must support for our parts: kinds by their option, without its ``-``.
 
-    Of a device the properties that it is given, too: QEMU tells which it has.
+    For a device also its properties: QEMU lists those that it has.
     """
     result: dict[tuple[str, str], set[str]] = {}
     for words in qemu.ours(domain):
@@ -78,7 +78,7 @@ def _overridden(domain: etree._Element, name: str, alias: str) -> Iterator[Item]
 
 
 def _asked(domain: etree._Element) -> set[str]:
-    """MAC addresses of NICs that the element names, right or wrong."""
+    """MAC addresses of the element's NICs, valid or not."""
     path = f"metadata/{names.net('net')}/{names.net('interface')}"
     return {each.get("mac", "").lower() for each in domain.iterfind(path)}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A NIC of the domain, which is told to use another netdev, or to be another device.
+"""A NIC of the domain that gets another netdev, or another device type.
 
-It stays libvirt's, with its place, its queues and its model: ``chain`` has what is before it.
+It stays libvirt's, with its address, queues and model; ``chain`` makes the netdevs before it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAST = {
 
 
 def put(domain: etree._Element, net: Net | None) -> list[Words]:
-    """Make NICs what the element asks of them; returns the words for the command line."""
+    """Change NICs as the element says; returns the arguments for the command line."""
     wanted = {} if net is None else {each.mac: each for each in net.interfaces}
     _forget_others(domain, set(wanted))
     return [words for each in wanted.values() for words in _put(domain, each)]
@@ -36,7 +36,7 @@ def nics(domain: etree._Element) -> list[etree._Element]:
 
 
 def mac_of(nic: etree._Element) -> str:
-    """The MAC address of a NIC in small letters; empty if libvirt is to make one up."""
+    """The MAC address of a NIC in lower case; empty if libvirt chooses one."""
     address = nic.find("mac")
     return "" if address is None else address.get("address", "").lower().replace("-", ":")
 
@@ -48,13 +48,13 @@ def alias_of(nic: etree._Element) -> str:
 
 
 def driver_of(nic: etree._Element) -> str:
-    """What carries a virtio NIC's frames, ``qemu`` or ``vhost``; empty for libvirt's choice."""
+    """The backend driver of a virtio NIC, ``qemu`` or ``vhost``; empty: libvirt's choice."""
     driver = nic.find("driver")
     return "" if driver is None else driver.get("name", "")
 
 
 def is_virtio(nic: etree._Element) -> bool:
-    """Whether vhost could take a NIC's frames past QEMU."""
+    """Whether a NIC's frames could bypass QEMU by vhost."""
     model = nic.find("model")
     return model is not None and model.get("type", "").startswith("virtio")
 
@@ -73,7 +73,7 @@ def _put(domain: etree._Element, wanted: Interface) -> list[Words]:
             right = f"qemu:override has the {name} '{value}' for it already: take that or this out"
             raise _bad(wanted, right)
     qemu.override(domain, alias, properties)
-    # libvirt's name for what it makes for the NIC.
+    # libvirt's name of the NIC's netdev.
     return chain.words(wanted, f"host{alias}", _uuid(domain, wanted))
 
 
@@ -102,7 +102,7 @@ def _find(domain: etree._Element, wanted: Interface) -> etree._Element:
 
 
 def _check(nic: etree._Element, wanted: Interface) -> None:
-    """Its frames have to come through QEMU."""
+    """Check that its frames come through QEMU."""
     kind = nic.get("type", "")
     if kind in _PAST:
         right = (
@@ -128,7 +128,7 @@ def _check(nic: etree._Element, wanted: Interface) -> None:
 
 
 def _forget_others(domain: etree._Element, wanted: set[str]) -> None:
-    """Take out what was made for NICs that the element does not name any more."""
+    """Remove our parts of NICs that the element no longer names."""
     kept = {alias_of(each) for each in nics(domain) if mac_of(each) in wanted}
     for alias in qemu.aliases(domain):
         if alias not in kept:

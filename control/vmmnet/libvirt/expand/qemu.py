@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``qemu:commandline`` and ``qemu:override`` of a domain: what is ours there, and what is not.
+"""``qemu:commandline`` and ``qemu:override`` of a domain: our parts, and the user's.
 
-libvirt writes the first before the second, and in the first words (``qemu:arg``) before
-variables (``qemu:env``). What is put in stands as libvirt would have it.
+libvirt writes the first before the second, and in the first arguments (``qemu:arg``) before
+variables (``qemu:env``). New parts are put into libvirt's order.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from .. import names
 
-#: The first libvirt with qemu:override, by which a NIC uses another netdev.
+#: The first libvirt with qemu:override, which gives a NIC another netdev.
 OLDEST = (8, 2, 0)
 
 _OPTIONS = ("-netdev", "-device", "-object")
-# Properties that are overridden beside the key of a switch in a NIC.
+# Overridden properties of a switch in a NIC, besides its key.
 _SWITCH = ("driver", "control-secret", "miss", "flows", "masks", "link-mtu", "tunnel-gso")
 _ID = re.compile(r"(?:^|,)id=((?:[^,]|,,)*)")
 
 
 @dataclass(frozen=True)
 class Words:
-    """An option of QEMU and its value, two words of the command line."""
+    """An option of QEMU and its value, two arguments of the command line."""
 
     option: str
     value: str
 
     @property
     def id(self) -> str:
-        """The ID in the value, which is JSON or ``key=value,…``; empty if it has none."""
+        """The ID of the value, which is JSON or ``key=value,…``; empty if it has none."""
         if self.value.lstrip().startswith("{"):
             return str(self.json().get("id", ""))
         match = _ID.search(self.value)
         return match[1].replace(",,", ",") if match else ""
 
     def json(self) -> dict[str, Any]:
-        """The value as JSON; empty if it is none."""
+        """The value as JSON; empty if it is not JSON."""
         try:
             found = json.loads(self.value)
         except ValueError:
@@ -52,19 +52,19 @@ class Words:
 
 @dataclass(frozen=True)
 class Property:
-    """An overridden property: libvirt's word for its type, and its value."""
+    """An overridden property: libvirt's name of its type, and its value."""
 
     type: str
     value: str
 
 
 def ours(domain: etree._Element) -> list[Words]:
-    """What an expansion has put onto the command line."""
+    """Our arguments of the command line."""
     return [words for words, _ in _ours(domain)]
 
 
 def put(domain: etree._Element, wanted: Sequence[Words]) -> None:
-    """Make these the ones that are ours, where those of before stood, or else at the end."""
+    """Set our arguments, at the place of the former ones, or at the end."""
     before = _ours(domain)
     if [words for words, _ in before] == list(wanted):
         return
@@ -82,12 +82,12 @@ def put(domain: etree._Element, wanted: Sequence[Words]) -> None:
 
 
 def properties(domain: etree._Element, alias: str) -> dict[str, str]:
-    """Properties that a domain overrides for a device's frontend: names and values."""
+    """Overridden properties of a device's frontend: names and values."""
     return {each.get("name", ""): each.get("value", "") for each in _properties(domain, alias)}
 
 
 def overridden(domain: etree._Element, alias: str) -> dict[str, Property]:
-    """What is ours of them: a netdev of ours, or a switch whose key is ours."""
+    """Our part of them: our netdev, or a switch with our key."""
     found = {
         each.get("name", ""): Property(each.get("type", ""), each.get("value", ""))
         for each in _properties(domain, alias)
@@ -99,14 +99,14 @@ def overridden(domain: etree._Element, alias: str) -> dict[str, Property]:
 
 
 def aliases(domain: etree._Element) -> list[str]:
-    """Aliases of the devices of which we override a property."""
+    """Aliases of devices with a property that we override."""
     path = f"{names.qemu('override')}/{names.qemu('device')}"
     found = (each.get("alias", "") for each in domain.iterfind(path))
     return [each for each in dict.fromkeys(found) if overridden(domain, each)]
 
 
 def override(domain: etree._Element, alias: str, wanted: dict[str, Property]) -> None:
-    """Make these the properties of a device's frontend that are ours."""
+    """Set our properties of a device's frontend."""
     before = overridden(domain, alias)
     if before == wanted:
         return
@@ -128,7 +128,7 @@ def override(domain: etree._Element, alias: str, wanted: dict[str, Property]) ->
 
 
 def forget(domain: etree._Element, alias: str, ours: set[str]) -> None:
-    """Take properties of a device's frontend out, and what is empty without them."""
+    """Remove properties of a device's frontend, and parents that become empty."""
     for device in _overridden(domain, alias):
         for frontend in device.findall(names.qemu("frontend")):
             for each in frontend.findall(names.qemu("property")):
@@ -162,7 +162,7 @@ def _ours(domain: etree._Element) -> list[tuple[Words, tuple[etree._Element, etr
 def _place(
     line: etree._Element, before: list[tuple[Words, tuple[etree._Element, etree._Element]]]
 ) -> int:
-    """Where to put words: their index among the children of ``qemu:commandline``."""
+    """The index for new arguments among the children of ``qemu:commandline``."""
     if before:
         return int(line.index(before[0][1][0]))
     words = line.findall(names.qemu("arg"))
@@ -175,7 +175,7 @@ def _overridden(domain: etree._Element, alias: str) -> list[etree._Element]:
 
 
 def _made(domain: etree._Element, tag: str) -> etree._Element:
-    """A new part of the domain, at libvirt's place for it."""
+    """Create a part of the domain at libvirt's place for it."""
     node = etree.Element(names.qemu(tag))
     behind = ("capabilities", "override", "deprecation") if tag == "commandline" else ()
     after = next((each for each in domain if each.tag in map(names.qemu, behind)), None)

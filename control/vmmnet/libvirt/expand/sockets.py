@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The device virtio-vmrpc-pci, and a place in PCI that libvirt gives to nobody else.
+"""The device virtio-vmrpc-pci, and a PCI slot that libvirt gives to no other device.
 
-libvirt does not see devices on the command line, and has no way to keep a root port free: it
-gives one that is not hot-pluggable to the next device as well. So the device is on the root
-bus, in the highest slot that is free. libvirt fills that bus from slot 1, eight root ports to
-a slot, and on q35 it has what belongs to the chipset from 0x1a on.
+libvirt does not see devices on the command line, and cannot reserve a root port. So the device
+is on the root bus, in the highest free slot. libvirt fills that bus from slot 1, eight root
+ports to a slot, and on q35 the chipset's devices begin at 0x1a.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from ..model import options
 from . import qemu
 from .qemu import Words
 
-# By machine: the root bus, and its slots in the order in which they are taken.
+# By machine: the root bus, and its slots in order of preference.
 _PCI = ("pci.0", range(0x1F, 0x02, -1))
 _PCIE = ("pcie.0", range(0x19, 0x01, -1))
 
 
 def put(domain: etree._Element, net: Net | None) -> list[Words]:
-    """Words for QEMU that make the device which the element asks for."""
+    """Arguments of QEMU for the element's device."""
     if net is None or net.sockets is None:
         return []
     sockets = net.sockets
     place = _place(domain, sockets)
-    # JSON: QEMU makes devices that are written otherwise before those of libvirt, which are.
+    # In JSON, as libvirt's devices are: QEMU creates devices in the other form before these.
     device = {"driver": "virtio-vmrpc-pci", "id": names.SOCKETS, **place, **_options(sockets)}
     words = [Words("-device", json.dumps(device, separators=(",", ":"), ensure_ascii=False))]
     return _handoff(domain, net) + words
@@ -57,7 +56,7 @@ def _handoff(domain: etree._Element, net: Net) -> list[Words]:
 
 
 def _place(domain: etree._Element, sockets: Sockets) -> dict[str, str]:
-    """Where the device is, or is to be; a place that it has stays its own."""
+    """The device's slot; it keeps a slot that it has."""
     bus, slots = _root(domain, sockets)
     taken = _taken(domain)
     free = [each for each in slots if each not in taken]
@@ -97,7 +96,7 @@ def _taken(domain: etree._Element) -> set[int | None]:
 
 
 def _number(text: str, base: int = 0) -> int | None:
-    """A number as libvirt reads it; None for what is none, as libvirt refuses that by itself."""
+    """A number as libvirt reads it; None if invalid, which libvirt refuses itself."""
     try:
         return int(text, base)
     except ValueError:

@@ -12,15 +12,15 @@ from . import inventory, nic, qemu, sockets
 
 
 def expand(domain: etree._Element) -> etree._Element:
-    """A domain with all that its element asks for, and a digest of that in the element.
+    """A domain with the expansion of its element, and a digest of it in the element.
 
-    ``domain`` is the element ``<domain>``, and stays as it is. A domain without the element
-    comes back without what an earlier expansion has made, but for ``<driver name='qemu'/>``
-    of NICs, as nothing tells whose that is. Raises BadElement.
+    ``domain`` is the element ``<domain>``, and is not changed. A domain without the element
+    loses an earlier expansion, except ``<driver name='qemu'/>`` of NICs, which may be the
+    user's. Raises BadElement.
     """
     result = _copy(domain)
     net = element.read(result)
-    # A netdev comes before the devices that use it, on the command line as well.
+    # On the command line, too, a netdev comes before the devices that use it.
     words = [*nic.put(result, net), *sockets.put(result, net)]
     qemu.put(result, words)
     node = element.find(result)
@@ -30,7 +30,7 @@ def expand(domain: etree._Element) -> etree._Element:
 
 
 def _copy(domain: etree._Element) -> etree._Element:
-    """A copy whose root declares libvirt's namespace for QEMU, as libvirt wants it there."""
+    """A copy whose root declares libvirt's namespace for QEMU, as libvirt requires."""
     if names.QEMU in domain.nsmap.values():
         return deepcopy(domain)
     copy = etree.Element(domain.tag, domain.attrib, nsmap={**domain.nsmap, "qemu": names.QEMU})

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a host has for its VMs, and the hook of libvirt claims: no libvirt, no lxml."""
+"""The host's side of the hook: claims, keys, host.conf; without libvirt and lxml."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The user that libvirt of the system has QEMU run as."""
+"""QEMU's user with the system's libvirt."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 
 CONF = Path("/etc/libvirt/qemu.conf")
 
-# Debian's and Fedora's, in whose libvirt they are built in.
+# The built-in defaults of Debian's and Fedora's libvirt.
 _USERS = ("libvirt-qemu", "qemu")
 _SETTING = re.compile(r"^\s*(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\d+))", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user, with the group that QEMU has."""
+    """A user, with QEMU's group."""
 
     name: str
     uid: int
@@ -27,7 +27,7 @@ class Account:
 
 
 def settings(text: str) -> dict[str, str]:
-    """Settings of libvirt's qemu.conf that are one word or number."""
+    """Settings of libvirt's qemu.conf whose value is one word or number."""
     return {name: "".join(values) for name, *values in _SETTING.findall(text)}
 
 
@@ -40,7 +40,7 @@ def read(path: Path = CONF) -> dict[str, str]:
 
 
 def of(given: Mapping[str, str], label: str = "") -> Account | None:
-    """By settings, or by a domain's own DAC label, ``USER:GROUP``; None: there is no such."""
+    """The user by settings, or by a domain's DAC label, ``USER:GROUP``; None: no such user."""
     user, group = given.get("user", ""), given.get("group", "")
     if label:
         user, _, group = label.partition(":")
@@ -53,7 +53,7 @@ def of(given: Mapping[str, str], label: str = "") -> Account | None:
 
 
 def _account(name: str, group: str) -> Account:
-    """By a name or, as ``+64055``, a number; the group may be empty. Raises KeyError."""
+    """The user by name or by number, as ``+64055``; the group may be empty. Raises KeyError."""
     number = name.removeprefix("+")
     user = pwd.getpwuid(int(number)) if number.isdecimal() else pwd.getpwnam(name)
     gid = user.pw_gid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which IPv6 addresses this host has, and on which interface another one belongs."""
+"""The IPv6 addresses of this host, and the interface for another one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import socket
 from pathlib import Path
 
 _ROUTES = Path("/proc/net/ipv6_route")
-# Flags there (linux/route.h, linux/ipv6_route.h).
+# Flags of that file (linux/route.h, linux/ipv6_route.h).
 _UP, _GATEWAY, _REJECT = 0x1, 0x2, 0x200
 _BITS = 128
 
 
 def is_here(address: str) -> bool:
-    """Whether a program of this host can use the address: QEMU asks in the same way."""
+    """Whether a program of this host can bind the address, as QEMU does."""
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind((address, 0))
@@ -24,7 +24,7 @@ def is_here(address: str) -> bool:
 
 
 def _prefix_length(address: int, words: list[str]) -> int:
-    """The length of a route's prefix if it leads onto the link of the address, else -1."""
+    """The prefix length of an on-link route to the address, else -1."""
     flags, length = int(words[8], 16), int(words[1], 16)
     if not flags & _UP or flags & (_GATEWAY | _REJECT) or words[9] == "lo" or not length:
         return -1
@@ -33,9 +33,9 @@ def _prefix_length(address: int, words: list[str]) -> int:
 
 
 def device(address: str, routes: str | None = None) -> str | None:
-    """The interface with the longest prefix on its link that has the address; None: none has.
+    """The interface with the longest on-link prefix of the address; None: there is none.
 
-    ``routes`` is what /proc/net/ipv6_route says.
+    ``routes`` is the text of /proc/net/ipv6_route.
     """
     wanted = int(ipaddress.IPv6Address(address))
     found: tuple[int, str] = (-1, "")

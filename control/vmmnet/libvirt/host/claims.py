@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the hook claims of a host for a VM, and the note by which it gives that back.
+"""The hook's claims for a VM, and the note by which it releases them.
 
-The note, /run/vmmnet/libvirt/UUID, is written before the first claim: whatever happens
-afterwards, ``undo`` knows all there can be.  Each step may be done again.
+The note, /run/vmmnet/libvirt/UUID, is written before the first claim, so that ``undo`` knows
+all possible claims.  Each step is idempotent.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from pathlib import Path
 from . import hostd, keyfiles, whole
 
 RUN = Path("/run/vmmnet")
-#: Where libvirt has the numbers of QEMUs.
+#: libvirt's folder of QEMUs' pid files.
 PIDS = Path("/run/libvirt/qemu")
-# libvirt begins a VM within moments of the hook's first event for it, or not at all.
+# libvirt starts a VM within moments of the hook's first event, or not at all.
 _BEGINNING = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a VM has of this host; None and False: nothing of the kind."""
+    """The claims of a VM; None and False: none of the kind."""
 
     name: str
-    #: The file with its MACs in the folder of ports.
+    #: Name of its file of MAC addresses in the folder of ports.
     ports: str | None = None
-    #: vmmnet-hostd knows it.
+    #: It is registered at vmmnet-hostd.
     handed: bool = False
-    #: It was announced, and is not here yet.
+    #: It was announced, but has not arrived yet.
     arriving: bool = False
-    #: It has ended, and what is noted could not be given back.
+    #: It has ended, but the claims could not be released.
     owed: bool = False
-    #: When this was written, by CLOCK_MONOTONIC.
+    #: Time of writing, by CLOCK_MONOTONIC.
     since: float = 0.0
 
     def is_fresh(self) -> bool:
-        """Whether the VM may still be about to begin."""
+        """Whether the VM may still start."""
         return 0 <= time.monotonic() - self.since < _BEGINNING
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of one VM, with the places where they stand."""
+    """The claims of one VM, with their paths."""
 
     uuid: str
     name: str
@@ -58,29 +58,29 @@ class Claims:
 
     @property
     def note(self) -> Path:
-        """The file with the note."""
+        """Path of the note."""
         return self.run / "libvirt" / self.uuid
 
     @property
     def keys(self) -> Path:
-        """The folder with its keys while it starts."""
+        """Folder of its keys during the start."""
         return self.run / "libvirt/keys" / self.uuid
 
     @property
     def pid_file(self) -> Path:
-        """Where libvirt will write the number of its QEMU."""
+        """libvirt's pid file of its QEMU."""
         return self.pids / f"{self.name}.pid"
 
     @property
     def ports(self) -> Path:
-        """The file with its MACs; vmmnet.hostvlan.host.hostports tells the form."""
-        # Names with a dot first are not read there.
+        """The file of its MAC addresses; vmmnet.hostvlan.host.hostports has the format."""
+        # The agent ignores names that begin with a dot.
         fits = re.fullmatch(r"[^./][^/]*", self.name)
         return self.run / "ports" / (self.name if fits else self.uuid)
 
     @property
     def socket(self) -> Path:
-        """That of vmmnet-hostd."""
+        """vmmnet-hostd's socket."""
         return self.run / hostd.SOCKET.name
 
     def read(self) -> Note | None:
@@ -90,20 +90,20 @@ class Claims:
         except FileNotFoundError:
             return None
         except (ValueError, TypeError):
-            # Nobody but this writes it.  What it can have said is known.
+            # Damaged: assume all possible claims.
             return Note(self.name, str(self.ports), handed=True)
 
     def announce(self) -> None:
-        """Note that the VM is about to come from another host, or from a file.
+        """Note that the VM will arrive from another host, or from a file.
 
-        If it is here already, libvirt will refuse it, and what is here has its claims.
+        If it is here already, libvirt will refuse it, and the VM here keeps its claims.
         """
         with self._alone():
             note = self.read() or Note(self.name)
             self._write(replace(note, arriving=True))
 
     def is_arriving(self) -> bool:
-        """Whether it was announced, so that its addresses may come later than it."""
+        """Whether it was announced, so that its addresses may arrive after it."""
         note = self.read()
         return note is not None and note.arriving and note.is_fresh()
 
@@ -134,7 +134,7 @@ class Claims:
                 yield f"vmmnet-hostd knows {told}"
 
     def lay_keys(self, values: Mapping[str, bytes], user: int) -> Iterator[str]:
-        """Have keys in files of these names, for QEMU's user, by number; yields what was done.
+        """Write keys into files of these names, for QEMU's user ID; yields what was done.
 
         Raises OSError; what was written before stays until ``drop_keys``.
         """
@@ -142,20 +142,20 @@ class Claims:
         yield f"{self.keys} has {' '.join(values)}"
 
     def drop_keys(self) -> Iterator[str]:
-        """Take the files with keys away; yields what was done."""
+        """Remove the key files; yields what was done."""
         if keyfiles.drop(self.keys):
             yield f"{self.keys} is removed"
 
     def undo(self) -> Iterator[str]:
-        """Give everything back; yields what was done, and what could not be.
+        """Release everything; yields what was done, and what failed.
 
-        That is given back at the next event of any VM, by ``settle``.
+        ``settle`` releases the rest at the next event of any VM.
         """
         with self._alone():
             yield from self._undo()
 
     def settle(self) -> Iterator[str]:
-        """Give back what other VMs have left behind that have ended, or never began."""
+        """Release claims of other VMs that have ended, or never started."""
         folder = self.note.parent
         with self._alone():
             for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -166,7 +166,7 @@ class Claims:
                 for action in other._undo():
                     yield f"of {note.name}, left behind: {action}"
                 if path.exists():
-                    # vmmnet-hostd would keep all of them waiting.
+                    # Do not wait for vmmnet-hostd once for each VM.
                     return
 
     def _is_left(self, other: Claims, note: Note) -> bool:
@@ -205,17 +205,17 @@ class Claims:
             yield "it did not begin here"
 
     def _runs(self) -> bool:
-        """Whether the process with its number is its QEMU."""
+        """Whether the process of its pid file is its QEMU."""
         try:
             pid = int(self.pid_file.read_text())
-            # libvirt leaves the number of one that it did not see end, and names the UUID.
+            # libvirt leaves the pid file of a QEMU that it did not see end; check the UUID.
             return self.uuid.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
         except (OSError, ValueError):
             return False
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep hooks of other VMs out, which may be giving back what this one claims."""
+        """Lock out other VMs' hooks, which may be releasing this VM's claims."""
         self.run.mkdir(parents=True, exist_ok=True)
         lock = os.open(self.run, os.O_RDONLY | os.O_DIRECTORY)
         try:

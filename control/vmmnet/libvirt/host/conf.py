@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""/etc/vmmnet/host.conf: what of a VM is this host's and not the VM's.
+"""/etc/vmmnet/host.conf: settings of VMs that depend on the host.
 
-Words on lines, a remark after ``#``; docs/libvirt-hook.md has the table.  A host without
-the file takes VMs as they come.
+Words on lines, comments after ``#``; docs/libvirt-hook.md has the table.  Without the file VMs
+are not changed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 from vmmnet.hostvlan.table import mac as macs
 
 PATH = Path("/etc/vmmnet/host.conf")
-#: Stands for any uplink, or NIC, that has no line of its own.
+#: Matches any uplink, or NIC, without a line of its own.
 ANY = "*"
 _AUTO = "auto"
 
-# Root alone may write there; a slip shall not fill the memory all the same.
+# A bound against mistakes; only root writes there.
 _LARGEST_FILE = 1 << 16
 _PATH = "/var/lib/vmmnet/lnid.table"
 _FORMS = {
@@ -31,33 +31,33 @@ _FORMS = {
 
 
 class BadConf(ValueError):
-    """The file cannot be read, or has a line that means nothing; the message says which."""
+    """The file cannot be read, or has an invalid line; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conf:
-    """What the file says."""
+    """The contents of the file."""
 
-    #: HostVLAN's table; None: as the VM has it.
+    #: HostVLAN's table; None: the VM's own.
     table: str | None = None
     #: Interfaces of this host, by those of other hosts.
     uplinks: Mapping[str, str] = field(default_factory=dict)
-    #: Care-of addresses that NICs have here, or ``auto``, by their MAC addresses.
+    #: Care-of addresses on this host, or ``auto``, by MAC address.
     care_ofs: Mapping[str, str] = field(default_factory=dict)
-    #: Where vmmnet-hostd puts address6; None: where its prefix is.
+    #: vmmnet-hostd's interface for address6; None: the one with its prefix.
     address6_device: str | None = None
 
     def uplink(self, there: str) -> str:
-        """The interface that a NIC has here which has ``there`` on another host."""
+        """This host's interface for a NIC with ``there`` on another host."""
         return self.uplinks.get(there) or self.uplinks.get(ANY) or there
 
     def care_of(self, mac: str) -> str | None:
-        """The care-of address of a NIC here; None: as the VM has it."""
+        """The care-of address of a NIC here; None: the VM's own."""
         return self.care_ofs.get(mac) or self.care_ofs.get(ANY)
 
 
 def parse(text: str, name: str = str(PATH)) -> Conf:
-    """Read what the file contains; ``name`` is for errors.  Raises BadConf."""
+    """Parse the file's text; ``name`` is for errors.  Raises BadConf."""
     once: dict[str, str] = {}
     uplinks: dict[str, str] = {}
     care_ofs: dict[str, str] = {}
@@ -90,7 +90,7 @@ def parse(text: str, name: str = str(PATH)) -> Conf:
 
 
 def _care_of(words: list[str], where: str) -> tuple[str, str]:
-    """Of a line: the MAC address, and what its NIC has here."""
+    """Parse a line: the MAC address, and its NIC's care-of address here."""
     _, mac, address = words
     if mac == ANY and address != _AUTO:
         raise BadConf(f"{where}: '{address}' can be one NIC's only: write its MAC address, or auto")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the hook did for each VM of late: /run/vmmnet/events/UUID, an event a line, in JSON.
+"""The hook's last events for each VM: /run/vmmnet/events/UUID, an event a line, in JSON.
 
-The journal has the same, and more of it; this is for who asks about one VM.
+The journal has all of them; this is for questions about one VM.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from . import whole
 
 FOLDER = "events"
 
-# Of a VM; then the oldest goes.
+# Maximum events of a VM; the oldest is dropped.
 _EVENTS = 8
-# Of one event.
+# Maximum octets of one event.
 _ACTIONS, _LONGEST = 16, 500
-# Of the host: VMs that never come again shall not stay for ever.
+# Maximum VMs, as some never return.
 _VMS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One call of the hook that had something to do."""
+    """One call of the hook that did something."""
 
     #: In UTC, like 2026-11-26T02:10:11Z.
     time: str
-    #: libvirt's word for it.
+    #: libvirt's name of it.
     event: str
     did: tuple[str, ...] = ()
-    #: Why the rest could not be done; None: all is done.
+    #: Reason of a failure; None: all was done.
     failed: str | None = None
 
 
 def record(run: Path, uuid: str, kind: str, did: Sequence[str], failed: str | None) -> None:
-    """Note an event of now, below the folder ``run``. A note is not worth a failure."""
+    """Note an event, below the folder ``run``. Errors are ignored."""
     if not did and failed is None:
         return
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -52,7 +52,7 @@ def record(run: Path, uuid: str, kind: str, did: Sequence[str], failed: str | No
 
 
 def read(run: Path, uuid: str) -> list[Event]:
-    """The last events of a VM, the oldest first; a line that means nothing is passed over."""
+    """The last events of a VM, the oldest first; invalid lines are skipped."""
     try:
         lines = (run / FOLDER / uuid).read_text().splitlines()[-_EVENTS:]
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ask vmmnet-hostd, the helper with privileges: lines on a UNIX stream socket, an answer each."""
+"""A client of vmmnet-hostd, the privileged helper: requests and answers as lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 SOCKET = Path("/run/vmmnet/hostd.sock")
 
-# It answers at once, or not at all; libvirt waits meanwhile.
+# Time-out, seconds: it answers at once or not at all, and libvirt waits meanwhile.
 _PATIENCE = 10.0
 _LONGEST_ANSWER = 1 << 12
 _REMEDY = "'systemctl start vmmnet-hostd'"
@@ -21,7 +21,7 @@ class HostdError(Exception):
 
 
 class NotRunning(HostdError):
-    """Nobody is there to answer."""
+    """It does not run."""
 
 
 def _ask(path: Path, request: str) -> None:
@@ -33,7 +33,7 @@ def _ask(path: Path, request: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A VM that it knows."""
+    """A registered VM."""
 
     #: ``away``, ``here`` or ``leaving``.
     state: str
@@ -72,7 +72,7 @@ def _lines(path: Path, request: str) -> Iterator[str]:
 def register(
     uuid: str, pid_file: Path, addresses: Sequence[tuple[str, str]], path: Path = SOCKET
 ) -> None:
-    """Let the QEMU whose number will be in a file have addresses, each with its interface.
+    """Register addresses, each with its interface, for the QEMU of a pid file.
 
     Raises HostdError.
     """
@@ -81,11 +81,11 @@ def register(
 
 
 def forget(uuid: str, path: Path = SOCKET) -> None:
-    """Take from a VM what it was let have, which may be nothing.  Raises HostdError."""
+    """Unregister a VM, if it is registered.  Raises HostdError."""
     try:
         _ask(path, f"forget {uuid}\n")
     except NotRunning:
-        # That file is what it knows while it does not run.
+        # The state file has its registrations while it does not run.
         if path.with_suffix(".state").exists():
             raise
     except HostdError:
@@ -94,13 +94,13 @@ def forget(uuid: str, path: Path = SOCKET) -> None:
 
 
 def probe(path: Path = SOCKET) -> None:
-    """Whether it answers, be it that this user may not ask.  Raises HostdError."""
+    """Check that it answers, also by refusing this user.  Raises HostdError."""
     if not _answer(path, "show\n"):
         raise HostdError(f"{path}: it closed the connection")
 
 
 def registered(uuid: str, path: Path = SOCKET) -> Registration | None:
-    """What it knows of a VM; None: nothing. Raises HostdError, as when this user may not ask."""
+    """The registration of a VM; None: none. Raises HostdError, also without permission."""
     lines = list(_lines(path, "show\n"))
     if not lines or lines[-1] != "ok":
         text = lines[-1].removeprefix("error ") if lines else "it closed the connection"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files with keys, in a folder of the VM's, for the QEMU that is about to start.
+"""Key files in a folder of the VM, for a QEMU that starts.
 
-They are in /run, which is memory.  Only QEMU's user reads them, and only while it starts.
+They are in /run, which is memory.  Only QEMU's user may read them, and they exist only during
+the start.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-# Users may pass to the file that is theirs, and not see which VMs there are.
+# Users may reach their own file, but not list the VMs.
 _PASS = 0o711
 
 
 def put(folder: Path, values: Mapping[str, bytes], user: int) -> None:
-    """Have a file for each value, in base64, and nothing else; ``user`` is QEMU's number.
+    """Write exactly one file for each value, in base64; ``user`` is QEMU's user ID.
 
     Raises OSError; what was written until then stays until ``drop``.
     """
@@ -37,7 +38,7 @@ def put(folder: Path, values: Mapping[str, bytes], user: int) -> None:
 def drop(folder: Path) -> bool:
     """Remove the folder with all its files; returns whether there was one. Raises OSError."""
     try:
-        # It was its owner's to change: this follows no link.
+        # Its owner may have changed it: follow no link.
         shutil.rmtree(folder)
     except FileNotFoundError:
         return False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Secrets of libvirt, as its daemon keeps them: a hook cannot ask the daemon, which waits for it.
+"""Secrets of libvirt, read from its daemon's files: the daemon waits for the hook.
 
-Of a secret the daemon has UUID.xml, and UUID.base64 when it has a value.  One that is
-ephemeral is in its memory alone; from 12.1 on it encrypts values, and there is no UUID.base64.
+A secret has UUID.xml, and UUID.base64 if it has a value.  An ephemeral one is in the daemon's
+memory only; from 12.1 on values are encrypted, without UUID.base64.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from xml.etree import ElementTree
 
 FOLDER = Path("/etc/libvirt/secrets")
 
-# libvirt's own limit of a value, in base64.
+# libvirt's limit of a value, in base64.
 _LARGEST_FILE = 4 * (1 << 16) // 3 + 4
 
 
 class SecretError(Exception):
-    """A secret cannot be had; why, and what would help.
+    """A secret is not available; the message has the reason and the remedy.
 
-    ``untold``: who asks may not look, so that nothing is known of it.
+    ``untold``: the caller lacks permission, so nothing is known about it.
     """
 
     def __init__(self, text: str, remedy: str, *, untold: bool = False) -> None:
@@ -62,7 +62,7 @@ def read(uuid: str, folder: Path = FOLDER) -> bytes:
 
 
 def _is_private(xml: bytes) -> bool:
-    """Whether a secret says so; one that cannot be read may."""
+    """Whether a secret is private; yes if it cannot be parsed."""
     try:
         return ElementTree.fromstring(xml).get("private", "no") != "no"
     except ElementTree.ParseError:

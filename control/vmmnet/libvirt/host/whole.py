@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write files of which nobody sees a part."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file that is seen whole, or as it was before, with its folder. Raises OSError."""
+    """Write a file atomically, creating its folder. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.new")
     fresh.write_text(text)

@@ -86,7 +86,7 @@ def fetch_outwards(story: Story, guest: Guest) -> None:
         page = guest.run(command).stdout
         story.show("guest$", command, page)
         if page != PAGE:
-            raise RuntimeError("that is not the page")
+            raise RuntimeError("unexpected page")
 
 
 def fetch_inwards(story: Story, guest: Guest, peer: Namespace) -> None:
@@ -101,7 +101,7 @@ def fetch_inwards(story: Story, guest: Guest, peer: Namespace) -> None:
         page = peer.run(command).stdout
         story.show("peer$", " ".join(command), page)
         if page != GUEST_PAGE:
-            raise RuntimeError("that is not the page")
+            raise RuntimeError("unexpected page")
 
 
 def shell(guest: Guest) -> None:
@@ -183,7 +183,7 @@ def main() -> int:
             )
         return 1
     except KeyboardInterrupt:
-        print("\nInterrupted; everything that was started has ended.", file=sys.stderr)
+        print("\nInterrupted; all started programs have ended.", file=sys.stderr)
         return 130
     return 0
 

@@ -131,7 +131,7 @@ def main() -> int:
     try:
         demonstrate(options, Story())
     except KeyboardInterrupt:
-        print("\nInterrupted; everything that was started has ended.", file=sys.stderr)
+        print("\nInterrupted; all started programs have ended.", file=sys.stderr)
         return 130
     return 0
 

@@ -142,7 +142,7 @@ _FAULTS = (
         "vhost",
         lambda bed: bed.edit("<driver name='qemu'/>", "<driver name='vhost'/>"),
         "guest",
-        "its frames go past QEMU",
+        "its frames bypass QEMU",
         right=lambda bed: bed.sh("sed -i \"s/name='vhost'/name='qemu'/\" /run/guest.xml"),
     ),
     Fault(
@@ -189,7 +189,7 @@ _FAULTS = (
         "folder of root",
         lambda bed: bed.sh("chmod 0700 /var/lib/vmmnet"),
         f"table {TABLE}",
-        "may not pass through /var/lib/vmmnet",
+        "may not search /var/lib/vmmnet",
     ),
     Fault(
         "AppArmor",

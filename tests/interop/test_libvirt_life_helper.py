@@ -17,7 +17,7 @@ from vmmnet.testbed.net import Network
 
 ONE, TWO = Vm(1), Vm(2)
 _KILL = f"kill -KILL $(cat {HELPER_PID_FILE})"
-_REMEDY = "/run/vmmnet/hostd.sock: nobody listens there: 'systemctl start vmmnet-hostd'"
+_REMEDY = "/run/vmmnet/hostd.sock: nothing listens there: 'systemctl start vmmnet-hostd'"
 
 
 @pytest.fixture(scope="module")

@@ -24,33 +24,33 @@ _COLUMNS = ("NIC", "MAC", "tenant", "state", "switch", "port", "flows", "MTU")
 def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add them to the command line."""
     for name, run, brief, text in (
-        ("apply", run_apply, "have everything as a file says", _APPLY),
+        ("apply", run_apply, "put a file into force", _APPLY),
         ("diff", run_diff, "what a file would change", _DIFF),
     ):
         parser = _command(subparsers, name, run, brief, text)
         parser.add_argument("file", metavar="FILE", type=Path, help="the file of tenants")
-    _command(subparsers, "show", run_show, "all NICs, and how far they are", _SHOW)
+    _command(subparsers, "show", run_show, "all NICs and their states", _SHOW)
     parser = _command(subparsers, "flows", run_flows, "the flows of a NIC", _FLOWS)
     action = parser.add_argument("nic", metavar="NIC", help="its name in the file, or its MAC")
     action.completer = complete_nics  # type: ignore[attr-defined]
-    parser = _command(subparsers, "top", run_top, "all NICs, again and again", _TOP)
+    parser = _command(subparsers, "top", run_top, "all NICs, repeatedly", _TOP)
     parser.add_argument(
         "--interval", metavar="SECONDS", type=options.typed(_interval), default=1.0,
-        help="between two looks (default: 1)",
+        help="seconds between two reports (default: 1)",
     )  # fmt: skip
     parser.add_argument(
         "--count", metavar="N", type=options.typed(_count), default=0,
-        help="so many looks (default: until interrupted)",
+        help="number of reports (default: until interrupted)",
     )  # fmt: skip
-    _command(subparsers, "rekey", run_rekey, "make all keys of ESP anew, now", _REKEY)
+    _command(subparsers, "rekey", run_rekey, "replace all ESP keys now", _REKEY)
 
 
 _APPLY = """\
-Have the controller read a file of tenants and bring all NICs to what it says.
+Have the controller read a file of tenants and program all NICs accordingly.
 A file with a fault changes nothing. The controller takes it as its own: it
 reads it again when it starts, and on SIGHUP.
 """
-_DIFF = "Say what 'apply' would change: NICs, and their flows. '-' goes, '+' comes.\n"
+_DIFF = "Show what 'apply' would change: NICs, and their flows. '-' is removed, '+' is added.\n"
 _SHOW = """\
 Show all NICs of the file, and those that are in no file. States:
 
@@ -64,9 +64,9 @@ Show all NICs of the file, and those that are in no file. States:
   no switch    its switch has no connection to the controller
   standby      another controller leads: ask that one
 """
-_FLOWS = "Show the flows that a NIC has, and those that it lacks ('+') or has too many ('-').\n"
-_TOP = "Show NICs as 'show' does, again and again, and what has changed meanwhile.\n"
-_REKEY = "Make all keys of ESP anew, as happens by itself after --rekey-every seconds.\n"
+_FLOWS = "Show a NIC's flows, missing ones ('+') and superfluous ones ('-').\n"
+_TOP = "Show NICs as 'show' does, repeatedly, and the changes in between.\n"
+_REKEY = "Replace all ESP keys, as happens automatically after --rekey-every seconds.\n"
 
 
 def _command(
@@ -134,7 +134,7 @@ def run_rekey(given: argparse.Namespace) -> int:
     if given.json:
         output.print_json(answer)
     else:
-        print(f"{_count_of(answer['pairs'], 'association')} are made anew")
+        print(f"{_count_of(answer['pairs'], 'association')} are replaced")
     return Status.DONE
 
 
@@ -289,7 +289,7 @@ def _faults(nic: dict[str, Any]) -> Iterator[str]:
             f": {each['flow']}" if each["flow"] else ""
         )
     if nic["offloads_lacking"]:
-        yield f"{who}: its guest has not asked for {', '.join(nic['offloads_lacking'])}"
+        yield f"{who}: its guest has not negotiated {', '.join(nic['offloads_lacking'])}"
     if nic["wrong_key"]:
         yield (
             f"{who}: {_count_of(nic['wrong_key'], 'registration')} signed with another key than"
@@ -322,5 +322,5 @@ def _interval(text: str) -> float:
 
 def _count(text: str) -> int:
     if not text.isdigit() or not int(text):
-        raise ValueError(f"'{text}' is no number of looks: 1 or more")
+        raise ValueError(f"'{text}' is no number of reports: 1 or more")
     return int(text)

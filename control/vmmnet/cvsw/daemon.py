@@ -68,20 +68,20 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         metavar="SECONDS",
         type=typed(_seconds),
         default=3600.0,
-        help="how old keys of ESP become (default: 3600); 0: any age",
+        help="lifetime of ESP keys (default: 3600); 0: unlimited",
     )
     group = parser.add_argument_group("TLS with switches, all three or none")
     for name, text in (
         ("cert", "our certificate (PEM)"),
         ("key", "its key (PEM)"),
-        ("ca", "who signs the switches' certificates (PEM)"),
+        ("ca", "authority of the switches' certificates (PEM)"),
     ):
         group.add_argument(f"--tls-{name}", metavar="FILE", type=Path, help=text)
     group = parser.add_argument_group("several controllers, with --state etcd://...")
     group.add_argument(
         "--name",
         type=typed(hostname.check),
-        help="what the others call this controller (default: the host's name)",
+        help="this controller's name for the others (default: the host's name)",
     )
     place.add_options(group, "--state")
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="the file of tenants")

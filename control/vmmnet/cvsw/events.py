@@ -17,7 +17,7 @@ from . import daemon
 from .ask import complete_nics
 from .client import Client
 
-_BRIEF = "what NICs have told: frames for the controller, flows that ended"
+_BRIEF = "events of NICs: frames for the controller, flows that ended"
 _TEXT = """\
 Show what NICs, or one, have told the controller of their own accord, oldest
 first: frames that a flow outputs to it (packet-in), and flows that have ended
@@ -34,7 +34,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add it to the command line."""
     parser = options.command(subparsers, "events", run, _BRIEF, _TEXT)
     daemon.add_socket(parser, "where 'run' listens")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with those that come")
+    parser.add_argument("-f", "--follow", action="store_true", help="also print new ones")
     action = parser.add_argument(
         "nic", metavar="NIC", nargs="?", help="its name in the file, or its MAC (default: all)"
     )
@@ -71,7 +71,7 @@ def _lines(answer: dict[str, Any], told: dict[str, int]) -> Iterator[str]:
         name = event["name"] or event["mac"]
         missing = event["number"] - told.get(event["mac"], event["number"] - 1) - 1
         if missing > 0:
-            yield f"{name}: {missing:,} more, which came too fast to be kept"
+            yield f"{name}: {missing:,} more, not kept as they came too fast"
         told[event["mac"]] = event["number"]
         yield f"{_time(event['time'])}  {name}  {event['what']}  {event['text']}"
 

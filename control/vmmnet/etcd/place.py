@@ -93,7 +93,7 @@ def add_options(group: argparse._ArgumentGroup, option: str) -> None:
         f"{option}-password-file", metavar="FILE", type=Path, help="its password, on the first line"
     )
     group.add_argument(
-        f"{option}-ca", metavar="FILE", type=Path, help="who signs etcd's certificate (PEM)"
+        f"{option}-ca", metavar="FILE", type=Path, help="authority of etcd's certificate (PEM)"
     )
     group.add_argument(f"{option}-cert", metavar="FILE", type=Path, help="our certificate (PEM)")
     group.add_argument(f"{option}-key", metavar="FILE", type=Path, help="its key (PEM)")

@@ -35,7 +35,7 @@ _STEPS = {
     "I: cleaning package lists and apt cache...": "Clean up",
 }
 _BEGIN, _TREE, _IMAGE = "Begin", "Make the file system", "Write the image"
-_NETWORK = "see that the mirror is reached and has Debian 12, or name another one by --mirror"
+_NETWORK = "check that the mirror is reachable and has Debian 12, or name another one by --mirror"
 _ADVICE = {
     "Read the lists of packages": _NETWORK,
     "Download Debian 12": _NETWORK,
@@ -43,7 +43,7 @@ _ADVICE = {
     " mirror is reached",
     _TREE: "give a larger --size",
 }
-_ELSE = "what was said may tell more"
+_ELSE = "see the output"
 # From the user, the system, the terminal.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Bytes of the intermediate files, and of the image.
@@ -72,7 +72,7 @@ class Progress:
 def make(wanted: Recipe, image: Path) -> None:
     """Make an image at a free path. Raises Refused with a remedy."""
     if os.geteuid() != 0:
-        raise Refused("needs root, whose files most of the image are: run it by sudo")
+        raise Refused("needs root, as files of the image are root's: use sudo")
     for name in ("mmdebstrap", "mke2fs", *(["qemu-img"] if wanted.format != "raw" else [])):
         programs.find(name)
     progress = Progress()
@@ -113,7 +113,7 @@ def _explained(image: Path, progress: Progress) -> Iterator[None]:
     except disk.BadLoader as error:
         raise Refused(f"'{progress.step}': {error}: Debian 12's grub-pc-bin is needed") from None
     except FileExistsError:
-        raise Refused(f"--output {image}: there is such a file by now") from None
+        raise Refused(f"--output {image}: the file exists meanwhile") from None
     except OSError as error:
         advice = _advice(progress.step, error.errno == errno.ENOSPC)
         raise Refused(f"'{progress.step}': {error}\n{advice}") from None

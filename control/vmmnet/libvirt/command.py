@@ -95,7 +95,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="the domain's XML; '-': stdin")
     _add_connect(parser)
     parser.add_argument(
-        "--print", action="store_true", help="print what it comes to; no daemon is asked"
+        "--print", action="store_true", help="print the expansion; no daemon is asked"
     )
     parser = options.command(
         subparsers, "check", _check, "find what of a domain will fail on this host", _CHECK
@@ -106,7 +106,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     action.completer = _domains_and_files  # type: ignore[attr-defined]
     _add_connect(parser)
     parser = options.command(
-        subparsers, "convert", _convert, "the element for what is hand-written, and back", _CONVERT
+        subparsers, "convert", _convert, "hand-written arguments to the element, and back", _CONVERT
     )
     action = parser.add_argument(
         "subject", metavar="DOMAIN|FILE", help="a domain's name or UUID, or its XML"
@@ -116,12 +116,12 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--to-commandline",
         action="store_true",
-        help="write words for QEMU in place of the element",
+        help="replace the element by arguments of QEMU",
     )
     parser.add_argument(
-        "--print", action="store_true", help="print what it comes to, and define nothing"
+        "--print", action="store_true", help="print the result, and define nothing"
     )
-    parser = options.command(subparsers, "show", _show, "how a domain stands", _SHOW)
+    parser = options.command(subparsers, "show", _show, "state of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
     action.completer = _domains  # type: ignore[attr-defined]
     parser.add_argument("--all", action="store_true", help="all domains that have the element")

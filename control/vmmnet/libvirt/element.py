@@ -42,7 +42,7 @@ def find(domain: etree._Element) -> etree._Element | None:
     """The XML element of a domain. Raises BadElement if there are several."""
     found = domain.findall(f"metadata/{names.net('net')}")
     if len(found) > 1:
-        raise BadElement(found[1], "", "", "is there twice; a domain has one")
+        raise BadElement(found[1], "", "", "exists twice; a domain has one")
     return found[0] if found else None
 
 
@@ -74,7 +74,7 @@ def read(domain: etree._Element) -> Net | None:
 
 def _sockets(node: etree._Element) -> Sockets:
     if node.get("translate") == "off":
-        _none_of(node, _TRANSLATING, "has no use with translate='off': leave one of the two out")
+        _none_of(node, _TRANSLATING, "has no effect with translate='off': leave one of the two out")
     result = Sockets(
         address6=_value(node, "address6", values.address6),
         guest4=_value(node, "guest4", values.guest4),
@@ -96,7 +96,7 @@ def _sockets(node: etree._Element) -> Sockets:
         line=node.sourceline or 0,
     )
     if result.dnssec in (None, "off"):
-        right = "has no use without dnssec='strict' or 'permissive': write that as well"
+        right = "has no effect without dnssec='strict' or 'permissive': write that as well"
         _none_of(node, ("trust-anchor",), right)
     if result.resolver4 and result.guest4 and result.resolver4 == result.guest4.ip:
         right = "is the guest's own address, guest4: give the DNS server another one"
@@ -122,7 +122,7 @@ def _interface(node: etree._Element) -> Interface:
         _none_of(node, ("check-sender", "l2-control", "ra-guard", "dhcp-guard"), right)
     if result.hostvlan is None and mip6 is None and cvsw is None:
         right = (
-            "nothing is asked for this NIC: name a table with hostvlan='FILE',"
+            "this NIC has no setting: name a table with hostvlan='FILE',"
             " or put <vmmnet:mip6> or <vmmnet:cvsw> into it"
         )
         raise BadElement(node, "mac", node.get("mac"), right)
@@ -198,7 +198,7 @@ def _check_esp(node: etree._Element, mip6: Mip6) -> None:
     if mip6.home_agent == "auto":
         raise BadElement(node, "home-agent", "auto", "the keys are those of one agent: name it")
     if mip6.heard_addresses:
-        right = "nobody has keys for what is heard: leave it out with ipsec='esp'"
+        right = "heard addresses have no keys: leave it out with ipsec='esp'"
         raise BadElement(node, "heard-addresses", "on", right)
     _check_more(node, mip6)
 
@@ -255,7 +255,7 @@ def _differ(node: etree._Element, interfaces: tuple[Interface, ...]) -> None:
     seen: set[str] = set()
     for each, child in zip(interfaces, node.findall(names.net("interface")), strict=True):
         if each.mac in seen:
-            raise BadElement(child, "mac", child.get("mac"), "is there twice: make one of the two")
+            raise BadElement(child, "mac", child.get("mac"), "exists twice: merge both")
         seen.add(each.mac)
 
 

@@ -67,7 +67,7 @@ def _net(domain: Any) -> Net | None:
         net = element.read(domain)
         differences = expand.drift(domain)
     except element.BadElement as error:
-        raise Refused(f"{error}; put it right, then 'vmmnet libvirt define'") from None
+        raise Refused(f"{error}; correct it, then 'vmmnet libvirt define'") from None
     if differences and net is None:
         told = "; ".join(differences)
         raise Refused(
@@ -78,7 +78,7 @@ def _net(domain: Any) -> Net | None:
         told = "; ".join(differences)
         raise Refused(
             f"it is not what 'vmmnet libvirt define' has made of <vmmnet:net>: {told};"
-            " put it right with 'vmmnet libvirt define'"
+            " correct it with 'vmmnet libvirt define'"
         )
     return net
 
@@ -281,7 +281,7 @@ def handle(event: Event, kind: str) -> str | None:
     if kind not in _EVENTS:
         return None
     did: list[str] = []
-    reason: str | None = "it failed in a way that nobody has foreseen"
+    reason: str | None = "unexpected failure"
     try:
         for action in _EVENTS[kind](event):
             _log(syslog.LOG_INFO, f"{kind} {event.name}: {action}")

@@ -94,7 +94,7 @@ def _check_child(
             node, "", "", _stranger("element", local, list(shape.children)), child.sourceline
         )
     if local in seen & shape.single:
-        raise BadElement(child, "", "", "is there twice; one is right")
+        raise BadElement(child, "", "", "exists twice; one is right")
     seen.add(local)
     check(child)
 

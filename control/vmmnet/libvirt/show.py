@@ -86,7 +86,7 @@ def _running(each: State) -> str:
         return "shut off"
     if each.runs_as_defined:
         return "running"
-    return "running with other words; these count from its next start"
+    return "running with other settings; these apply from its next start"
 
 
 def _claims(here: Here) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _claims(here: Here) -> Iterator[str]:
     if note.handed:
         yield f"vmmnet-hostd: {_hostd(here)}"
     if note.arriving:
-        yield "it was announced, and has not begun"
+        yield "it was announced, and has not started"
     if note.owed:
         yield "it has ended, and this could not be given back: the next event of any VM does"
 

@@ -281,7 +281,7 @@ def test_bad_file(tmp_path: Path, file: Path, plan: Plan) -> None:
         assert len(daemon.states()) == len(list(plan.nics()))
         file.write_text(bad.read_text())
         daemon.process.send_signal(signal.SIGHUP)
-        wait.until(lambda: "stays what it was" in daemon.log.read_text(), "it says so")
+        wait.until(lambda: "is not changed" in daemon.log.read_text(), "it says so")
         assert len(daemon.states()) == len(list(plan.nics()))
 
 

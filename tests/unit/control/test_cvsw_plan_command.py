@@ -88,7 +88,7 @@ def test_notes(run: Run, tmp_path: Path) -> None:
     status, out = run("check", path)
     assert status == 0
     assert out.splitlines()[:2] == [
-        "note: tenant 'red' has one member only: it speaks to nobody",
+        "note: tenant 'red' has one member only: it reaches no other",
         "note: guests of tenant 'red' have an MTU of 1196, and IPv6 asks for 1280",
     ]
     path = cvsw_plans.write(tmp_path, {"underlay": {"mtu": 1280}, "tenants": {}})

@@ -111,7 +111,7 @@ def test_a_step_that_fails(tmp_path: Path) -> None:
         "vmmnet guest-image: 'Read the lists of packages': mmdebstrap ended with 25",
         "    I: running apt-get update...",
         "    E: no route",
-        "see that the mirror is reached and has Debian 12, or name another one by --mirror",
+        "check that the mirror is reachable and has Debian 12, or name another one by --mirror",
     ]
 
 

@@ -212,7 +212,7 @@ def test_an_element_that_is_wrong() -> None:
     found = only(check(World(modes={}), domain(SOCKETS.replace("address6", "adress6"))))
     assert "is it 'address6'?" in found.wrong
     read, change, define = found.remedy.split(", ")
-    assert "dumpxml" in read and change == "put it right there" and "define FILE" in define
+    assert "dumpxml" in read and change == "correct it there" and "define FILE" in define
 
 
 def test_a_remedy_runs_nothing_that_a_name_asks_for() -> None:
@@ -234,7 +234,7 @@ def test_frames_that_go_past_qemu(how: str) -> None:
     else:
         nic.set("type", "hostdev")
     found = check(World(addresses=set()), wrong)
-    assert len(found) == 2 and "past QEMU" in found[0].wrong and "address6" in found[1].about
+    assert len(found) == 2 and "bypass QEMU" in found[0].wrong and "address6" in found[1].about
 
 
 def test_a_libvirt_that_is_too_old() -> None:
@@ -285,7 +285,7 @@ def test_a_nic_that_was_plugged_out_and_in_again() -> None:
 
 def test_a_domain_that_runs_with_other_words() -> None:
     found = only(check(World(), running=expand(domain(SOCKETS))), "note")
-    assert "other words" in found.wrong
+    assert "other settings" in found.wrong
 
 
 # The hook
@@ -397,10 +397,10 @@ def test_a_trust_anchor(named: str, path: str) -> None:
         (
             "/etc/vmmnet/keys",
             0o700,
-            "pass through /etc/vmmnet/keys",
+            "search /etc/vmmnet/keys",
             "'chmod a+x /etc/vmmnet/keys'",
         ),
-        ("/var/lib/vmmnet", 0o750, "pass through /var/lib/vmmnet", "'chmod a+rx /var/lib/vmmnet'"),
+        ("/var/lib/vmmnet", 0o750, "search /var/lib/vmmnet", "'chmod a+rx /var/lib/vmmnet'"),
     ],
 )
 def test_a_file_that_qemu_cannot_read(path: str, mode: int, wrong: str, remedy: str) -> None:

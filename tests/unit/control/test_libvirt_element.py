@@ -136,20 +136,20 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{S} nat64-prefix='yes'/>", "nat64-prefix", "'off', 'auto' or an IPv6 prefix"),
         (f"<{S} nat64-prefix='64:ff9b::/95'/>", "nat64-prefix", "their lengths are 32, 40"),
         (f"<{S} dnssec='yes'/>", "dnssec", "it is to be 'off', 'permissive' or 'strict'"),
-        (f"<{S} dnssec='strict' trust-anchor='root.key'/>", "trust-anchor", "the whole path of"),
+        (f"<{S} dnssec='strict' trust-anchor='root.key'/>", "trust-anchor", "the absolute path of"),
         (f"<{S} trust-anchor='/a'/>", "trust-anchor", "without dnssec='strict' or 'permissive'"),
-        (f"<{S} dnssec='off' trust-anchor='/a'/>", "trust-anchor", "has no use without dnssec="),
-        (f"<{S} translate='off' dnssec='off'/>", "dnssec", "no use with translate='off'"),
-        (f"<{S} translate='off' dns='::1'/>", "dns", "no use with translate='off'"),
-        (f"<{S} policy='x.policy'/>", "policy", "the whole path of a file"),
-        (f"<{S} zone='corp.image'/>", "zone", "by their whole paths"),
-        (f"<{S} zone='/a+b'/>", "zone", "by their whole paths"),
-        (f"<{S} translate='off' zone='/a'/>", "zone", "no use with translate='off'"),
+        (f"<{S} dnssec='off' trust-anchor='/a'/>", "trust-anchor", "has no effect without dnssec="),
+        (f"<{S} translate='off' dnssec='off'/>", "dnssec", "no effect with translate='off'"),
+        (f"<{S} translate='off' dns='::1'/>", "dns", "no effect with translate='off'"),
+        (f"<{S} policy='x.policy'/>", "policy", "the absolute path of a file"),
+        (f"<{S} zone='corp.image'/>", "zone", "by their absolute paths"),
+        (f"<{S} zone='/a+b'/>", "zone", "by their absolute paths"),
+        (f"<{S} translate='off' zone='/a'/>", "zone", "no effect with translate='off'"),
         (f"<{S} alg='yes'/>", "alg", "it is to be 'on' or 'off'"),
         (f"<{S} max-sockets='0'/>", "max-sockets", "a number from 1 to 1048576"),
         (f"<{S} num-queues='65'/>", "num-queues", "a number from 1 to 64"),
         (f"<{S} iothread='1'/>", "iothread", "an ID in QEMU"),
-        (f"<{S}/><{S}/>", "", "<vmmnet:sockets> is there twice"),
+        (f"<{S}/><{S}/>", "", "<vmmnet:sockets> exists twice"),
         (f"<{S}>text</{S}>", "", "has the text 'text'"),
         (f"<{S}><{S}/></{S}>", "", "no element 'sockets' here; there are none"),
         ("<vmmnet:socket/>", "", "no element 'socket' here: is it 'sockets'?"),
@@ -160,8 +160,8 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{NIC} mac='{A}'/>", "mac", "nothing is asked for this NIC"),
         (f"<{NIC} mac='{A}' l2-control='on'/>", "l2-control", "is an option of HostVLAN"),
         (f"<{NIC} mac='{A}' ra-guard='on'/>", "ra-guard", "is an option of HostVLAN"),
-        (f"<{NIC} mac='{A}' hostvlan='t'/>", "hostvlan", "the whole path of a file"),
-        (f"<{NIC} mac='{A}' hostvlan='/t'/>" * 2, "mac", "is there twice"),
+        (f"<{NIC} mac='{A}' hostvlan='t'/>", "hostvlan", "the absolute path of a file"),
+        (f"<{NIC} mac='{A}' hostvlan='/t'/>" * 2, "mac", "exists twice"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(inside: str, attribute: str, said: str) -> None:
@@ -176,7 +176,7 @@ def test_what_is_wrong_is_named(inside: str, attribute: str, said: str) -> None:
 
 def test_the_element_is_there_once() -> None:
     net = f"<vmmnet:net {NS}/>"
-    with pytest.raises(BadElement, match="is there twice; a domain has one"):
+    with pytest.raises(BadElement, match="exists twice; a domain has one"):
         read(document.parse(f"<domain><metadata>{net}{net}</metadata></domain>"))
 
 
@@ -280,7 +280,7 @@ def test_keys_of_several_addresses_in_files_and_secrets() -> None:
         (
             f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} heard-addresses='on'/>",
             "heard-addresses",
-            "nobody has keys for what is heard",
+            "heard addresses have no keys",
         ),
         (
             f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} more-home-address='2001:db8::2'/>",
@@ -322,7 +322,7 @@ def test_keys_of_several_addresses_in_files_and_secrets() -> None:
         ("<vmmnet:cvsw/>", "", "a file by control-secret, or a secret of libvirt by secret"),
         (f"<vmmnet:cvsw control-secret='/k' secret='{SECRET}'/>", "secret", "leave one of the two"),
         ("<vmmnet:cvsw secret='/k'/>", "secret", "the UUID of a secret of libvirt, like"),
-        ("<vmmnet:cvsw control-secret='k'/>", "control-secret", "the whole path of a file"),
+        ("<vmmnet:cvsw control-secret='k'/>", "control-secret", "the absolute path of a file"),
         ("<vmmnet:cvsw control-secret='/k' miss='no'/>", "miss", "to be 'normal' or 'drop'"),
         ("<vmmnet:cvsw control-secret='/k' link-mtu='1279'/>", "link-mtu", "from 1280 to 65535"),
     ],

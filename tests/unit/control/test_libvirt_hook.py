@@ -254,7 +254,7 @@ def test_an_element_that_is_wrong_is_refused(world: World) -> None:
     domain.find(f"metadata/{names.net('net')}").set("colour", "red")
     reason = hook.handle(world.event(domain), "prepare")
     assert reason is not None and "colour" in reason
-    assert "put it right, then 'vmmnet libvirt define'" in reason
+    assert "correct it, then 'vmmnet libvirt define'" in reason
 
 
 def test_what_was_expanded_goes_with_its_element(world: World) -> None:
@@ -415,7 +415,7 @@ def test_a_release_that_the_helper_does_not_hear_is_made_up_for(
     world.run.joinpath("hostd.state").touch()
     served.close()
     hook.handle(event, "release")
-    assert "nobody listens there: 'systemctl start vmmnet-hostd'" in log[-1]
+    assert "nothing listens there: 'systemctl start vmmnet-hostd'" in log[-1]
     assert world.claims.note.exists() and not world.ports.exists()
 
     world.claims.socket.unlink()

@@ -124,7 +124,7 @@ def test_a_script_that_was_left_behind_says_what_is_missing(tmp_path: Path, kind
     [
         ("hostvlan-table", "line 1: 'hostvlan-table' is not of the form 'hostvlan-table PATH'"),
         ("\nuplink br0", "line 2: 'uplink br0' is not of the form 'uplink THERE HERE'"),
-        ("hostvlan-table lnid.table", "'lnid.table' is no whole path"),
+        ("hostvlan-table lnid.table", "'lnid.table' is no absolute path"),
         ("uplink a b\nuplink a c", "line 2: 'a' has an uplink already: b"),
         ("address6-device a\naddress6-device b", "line 2: address6-device is given already: a"),
         ("table /x", "'table' is none of hostvlan-table, uplink, address6-device, care-of"),

@@ -116,7 +116,7 @@ def test_a_domain_that_runs_with_something_else(daemon: Daemon) -> None:
     assert found["runs-as-defined"] is False
     assert found["running-digest"] not in (None, found["net"]["digest"])
     text = show("guest").out
-    assert "guest: running with other words; these count from its next start" in text
+    assert "guest: running with other settings; these apply from its next start" in text
     assert f"{found['net']['digest']}; it runs with {found['running-digest']}" in text
 
 
@@ -179,7 +179,7 @@ def test_what_is_claimed_and_what_the_hook_did(
     # The helper is gone.
     text = show("guest").out
     assert f"claims   {ports} has {A}" in text
-    assert "vmmnet-hostd: " in text and "nobody listens there" in text
+    assert "vmmnet-hostd: " in text and "nothing listens there" in text
     assert f" prepare: {ports} has {A}; vmmnet-hostd knows {VM} on br0\n" in text
     assert " migrate: refused: no such table\n" in text
 

@@ -78,7 +78,7 @@ class Alone:
             state.write(self._path, now)
             self._written = now
         except state.StateError as error:
-            say(f"cannot remember what NICs have: {error}")
+            say(f"cannot save what NICs have: {error}")
 
     def sharing(self) -> None:
         """None: there is no other controller."""

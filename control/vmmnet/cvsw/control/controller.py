@@ -119,7 +119,7 @@ class Controller:
             if self.plan_path:
                 await self.keeper.apply(File.read(self.plan_path))
         except (BadPlan, NotDone) as error:
-            say(f"the plan stays what it was: {error}")
+            say(f"the plan is not changed: {error}")
 
     # --- events --------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ _OPENFLOW_13 = 4
 _STATUS = {
     Status.UNKNOWN: "the NIC does not know this command",
     Status.LENGTH: "the NIC has this command with another length",
-    Status.VALUE: "the NIC does not take this value",
+    Status.VALUE: "the NIC does not accept this value",
     Status.UNABLE: "the NIC, or its guest, cannot do that",
     Status.SECRET: "the key has arrived damaged",
     Status.FULL: "the NIC has no room for one more",

@@ -85,7 +85,7 @@ class Share:
                 await self._save()
             await self._call(self._member.resign)
         except StoreError as error:
-            say(f"cannot take leave: {error}")
+            say(f"cannot resign: {error}")
         finally:
             self._leads = False
             self._client.close()

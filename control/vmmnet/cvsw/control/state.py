@@ -47,7 +47,7 @@ def read(path: Path) -> State:
     except OSError as error:
         raise StateError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise StateError(f"{path}: damaged ({error}): without it all keys are made anew") from None
+        raise StateError(f"{path}: damaged ({error}): without it all keys are replaced") from None
 
 
 def write(path: Path, state: State) -> None:

@@ -19,7 +19,7 @@ from . import flows, values
 from .model import Address, Nic, Plan, Station, Tenant
 from .read import MTU_MIN, BadPlan, examine
 
-_CHECK_BRIEF = "what is wrong with a file of tenants, and what it comes to"
+_CHECK_BRIEF = "check a file of tenants, and show its result"
 _CHECK_TEXT = """\
 Read a file of tenants and the keys that it names, and say all that is wrong
 with it, each with its line. If nothing is, list tenants, NICs and the MTUs that
@@ -93,7 +93,7 @@ def _notes(plan: Plan) -> Iterator[str]:
         yield "there is no tenant"
     for tenant in plan.tenants:
         if len(tenant.members) == 1:
-            yield f"tenant '{tenant.name}' has one member only: it speaks to nobody"
+            yield f"tenant '{tenant.name}' has one member only: it reaches no other"
         least = min(flows.mtu(plan, nic) for nic in tenant.nics)
         if least < MTU_MIN:
             yield (

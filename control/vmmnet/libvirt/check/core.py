@@ -19,7 +19,7 @@ def findings(domain: Domain, host: Host) -> Iterator[Finding]:
         yield definition.bad(domain, error)
         return
     if net is None:
-        told = "the domain has no <vmmnet:net>, so that nothing was looked at"
+        told = "the domain has no <vmmnet:net>, so that nothing was checked"
         yield Finding(domain.name, told, "docs/libvirt-element.md has an example", "note")
         return
     yield from definition.check(domain, net, host)

@@ -20,7 +20,7 @@ _TAPS = ("bridge", "network", "ethernet", "direct")
 
 def bad(domain: Domain, error: BadElement) -> Finding:
     """A finding about an invalid element."""
-    return Finding(domain.name, str(error), _define(domain, "put it right there"))
+    return Finding(domain.name, str(error), _define(domain, "correct it there"))
 
 
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
@@ -63,8 +63,8 @@ def _define(domain: Domain, between: str = "") -> str:
 
 def _running(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     if made(domain.running) != made(domain.defined):
-        told = "it runs with other words than it is defined with"
-        yield Finding(domain.name, told, "they count from its next start on", "note")
+        told = "it runs with other settings than it is defined with"
+        yield Finding(domain.name, told, "they apply from its next start on", "note")
     tables = [each.hostvlan for each in net.interfaces if each.hostvlan is not None]
     if not tables:
         return

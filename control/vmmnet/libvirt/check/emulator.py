@@ -56,7 +56,7 @@ def _lacking(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
     for (option, kind), names in wanted.items():
         text = host.help(path, option, f"{kind},help" if option == "device" else "help")
         if text is None:
-            told = f"it did not answer to '-{option} help', so that its devices are not known"
+            told = f"it did not answer to '-{option} help', so its devices are not known"
             yield Finding(f"emulator {path}", told, f"try it: '{path} -{option} help'", "note")
             return
         if option != "device":

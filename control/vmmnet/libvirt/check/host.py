@@ -91,7 +91,7 @@ class ThisHost:
     def secret(self, uuid: str) -> secrets.SecretError | None:
         """``Host.secret``."""
         if self._session:
-            told = "the hook of a session is not root's, and gives QEMU no keys"
+            told = "the hook of a session does not run as root, and gives QEMU no keys"
             return secrets.SecretError(told, "name a file in place of the secret")
         try:
             secrets.read(uuid)

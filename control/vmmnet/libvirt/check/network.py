@@ -54,7 +54,7 @@ def _handoff(address: str, host: Host) -> Iterator[Finding]:
     try:
         device = host.address6_device(address)
     except ValueError as error:
-        yield Finding(str(conf.PATH), str(error), "put the line right (docs/libvirt-hook.md)")
+        yield Finding(str(conf.PATH), str(error), "correct the line (docs/libvirt-hook.md)")
         return
     if device is None:
         told = "is in no prefix of an interface of this host, so that vmmnet-hostd has no place"
@@ -82,13 +82,13 @@ def _ports(host: Host) -> Iterator[Finding]:
     text = host.sysctl(_PORTS)
     if text is not None and int(text) > _HTTP:
         told = f"is {text}, so that servers of the guest get no port below that"
-        yield Finding(_PORTS, told, f"'sysctl {_PORTS}={_HTTP}', if it shall have some", "note")
+        yield Finding(_PORTS, told, f"'sysctl {_PORTS}={_HTTP}', if it needs some", "note")
 
 
 def _descriptors(sockets: Sockets, host: Host) -> Iterator[Finding]:
     settings = host.qemu_conf()
     if settings is None:
-        told = "may be read by root alone, so that its user and max_files are not known"
+        told = "is readable by root only, so that its user and max_files are not known"
         yield Finding("qemu.conf", told, "run this as root", "note")
         return
     wanted = sockets.max_sockets or _SOCKETS

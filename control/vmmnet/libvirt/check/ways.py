@@ -31,7 +31,7 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
     except (FileNotFoundError, NotADirectoryError):
         return Trouble("does not exist")
     except PermissionError as error:
-        told = f"you may not look into {error.filename or path}, so that it was not checked"
+        told = f"you may not read {error.filename or path}, so it was not checked"
         return Trouble(told, "run this as root", "note")
     except OSError as error:
         return Trouble(f"cannot be had: {error.strerror}")
@@ -45,7 +45,7 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
         return None
     for folder in folders:
         if not user.may(folder, SEARCH):
-            told = f"QEMU's user, {user.name}, may not pass through {folder.path}"
+            told = f"QEMU's user, {user.name}, may not search {folder.path}"
             # QEMU lists the folder of a file that it watches.
             bits = "rx" if access == READ and not owned and folder is folders[-1] else "x"
             return Trouble(told, f"'chmod a+{bits} {_word(folder.path)}'")

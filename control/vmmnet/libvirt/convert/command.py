@@ -69,7 +69,7 @@ def _converted(
     made = convert(domain)
     stays = [f"{each.name} stays: {each.reason}" for each in made.kept]
     if not made.parts:
-        there = "; ".join(stays) or "it has no words for QEMU that are the element's"
+        there = "; ".join(stays) or "it has no arguments of QEMU that the element can express"
         raise Refused(f"{given.subject}: nothing is converted: {there}")
     _say(given, [*stays, *made.notes])
     kept = [{"name": each.name, "reason": each.reason} for each in made.kept]

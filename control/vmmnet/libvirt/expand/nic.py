@@ -17,9 +17,9 @@ from .qemu import Words
 
 # Frames of these do not pass through QEMU.
 _PAST = {
-    "vhostuser": "its frames go past QEMU to another process",
-    "vdpa": "its frames go past QEMU to hardware",
-    "hostdev": "it is a device of the host, whose frames go past QEMU",
+    "vhostuser": "its frames bypass QEMU, to another process",
+    "vdpa": "its frames bypass QEMU, to hardware",
+    "hostdev": "it is a device of the host, whose frames bypass QEMU",
 }
 
 
@@ -112,14 +112,14 @@ def _check(nic: etree._Element, wanted: Interface) -> None:
         raise _bad(wanted, right)
     if driver_of(nic) not in ("", "qemu"):
         right = (
-            f"the NIC has <driver name='{driver_of(nic)}'/>, so that its frames go past QEMU:"
+            f"the NIC has <driver name='{driver_of(nic)}'/>, so that its frames bypass QEMU:"
             " write <driver name='qemu'/>, or leave the name out"
         )
         raise _bad(wanted, right)
     if nic.find("teaming") is not None:
         right = (
             "the NIC has <teaming>, so that the guest's frames go by another one, which is the"
-            " host's own, and past QEMU: take <teaming> out"
+            " host's own, and bypass QEMU: take <teaming> out"
         )
         raise _bad(wanted, right)
     if wanted.cvsw is not None and not is_virtio(nic):

@@ -202,7 +202,7 @@ class Claims:
             return
         self.note.unlink(missing_ok=True)
         if not note.ports and not note.handed:
-            yield "it did not begin here"
+            yield "it did not start here"
 
     def _runs(self) -> bool:
         """Whether the process of its pid file is its QEMU."""

@@ -84,7 +84,7 @@ def parse(text: str, name: str = str(PATH)) -> Conf:
             raise BadConf(f"{where}: {known} is given already: {once[known]}")
         if known == "hostvlan-table" and not words[1].startswith("/"):
             raise BadConf(
-                f"{where}: '{words[1]}' is no whole path, such as /var/lib/vmmnet/lnid.table"
+                f"{where}: '{words[1]}' is no absolute path, such as /var/lib/vmmnet/lnid.table"
             )
     return Conf(once.get("hostvlan-table"), uplinks, care_ofs, once.get("address6-device"))
 

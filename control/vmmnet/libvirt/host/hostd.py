@@ -62,7 +62,7 @@ def _lines(path: Path, request: str) -> Iterator[str]:
     except FileNotFoundError:
         raise NotRunning(f"{path} does not exist: {_REMEDY}") from None
     except ConnectionRefusedError:
-        raise NotRunning(f"{path}: nobody listens there: {_REMEDY}") from None
+        raise NotRunning(f"{path}: nothing listens there: {_REMEDY}") from None
     except TimeoutError:
         raise HostdError(f"{path}: no answer within {_PATIENCE:g} s") from None
     except OSError as error:

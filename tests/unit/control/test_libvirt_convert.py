@@ -233,7 +233,11 @@ def test_keys_of_several_home_addresses() -> None:
             {},
             "-device v: the element has no 'packed'",
         ),
-        (["-device", "virtio-vmrpc-pci,id=v,policy=x"], {}, "policy=x it is to be the absolute path"),
+        (
+            ["-device", "virtio-vmrpc-pci,id=v,policy=x"],
+            {},
+            "policy=x it is to be the absolute path",
+        ),
         (
             ["-device", "virtio-vmrpc-pci,id=v,bus=b1,addr=0"],
             {},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which file of a room uses which, and whether any two use one another.
+"""Which file of a room uses which, and circles among them.
 
 A room is a folder; its floors are the folders in it. A C file uses the headers that it includes
 and the files that define the functions it names; a Python module uses what it imports, in
@@ -125,7 +125,7 @@ def read(folder: Path) -> Room:
 
 
 def circles(uses: Graph) -> list[list[str]]:
-    """Those that use one another, directly or by way of others (Tarjan)."""
+    """Files that use one another, directly or through others (Tarjan)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -176,7 +176,7 @@ def _told(kind: str, uses: Graph) -> Iterator[str]:
 
 
 def picture(room: Room, name: str) -> Iterator[str]:
-    """Lines: floors from the top, the files of each, what it uses; then the circles."""
+    """Lines: floors from the top, their files, what they use; then the circles."""
     floors = room.floors
     yield f"{name}: {len(room.uses)} files on {len(floors)} floors"
     order = {} if circles(floors) else height(floors)

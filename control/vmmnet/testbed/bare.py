@@ -8,7 +8,7 @@
         with bare.services(one): ...
 
 The packages are in /root, the guest's kernel and disks in IMAGES.  No init system runs:
-what systemd would do with an installed package is done here.
+this file starts services as systemd would.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .machine import Machine
 from .net import Namespace
 
 OURS = ("vmmnet-qemu", "vmmnet-control")
-#: Of what our packages recommend, what 'vmmnet libvirt' wants.
+#: The recommended packages that 'vmmnet libvirt' needs.
 DEBIANS = ("libvirt-clients", "libvirt-daemon-system", "python3-libvirt")
 #: Where the guest's kernel and disks are on a machine.
 IMAGES = Path("/var/lib/libvirt/images")
@@ -40,7 +40,7 @@ _SERVICES = {
 
 
 def system(packages: Mapping[str, Path], *installed: str) -> Path:
-    """A Debian that has nothing but ``installed``, with what ours need at hand."""
+    """A Debian with only ``installed``, and the packages that ours need at hand."""
     ours = [packages[name] for name in OURS]
     return chroot.base(installed, [*DEBIANS, *dependencies(ours, "Depends")])
 
@@ -55,7 +55,7 @@ def machine(space: Namespace, base: Path, packages: Mapping[str, Path]) -> Itera
 
 
 def put_guest(made: Machine, wanted: Any) -> None:
-    """Have a domain boot a guest of the test bed by the packages' QEMU, with its files there."""
+    """Let a domain boot the test bed's guest by the packages' QEMU."""
     initrd = made.folder / "initrd"
     domain.make_bootable(wanted, domain.Places(initrd, AGENT, Path("/run/console"), IMAGES))
     wanted.find("devices/emulator").text = f"/usr/bin/{EMULATOR}"
@@ -72,13 +72,13 @@ def put_disks(made: Machine, initrd: Path) -> None:
 
 
 def log(made: Machine, program: str) -> Path:
-    """What a service of a machine writes."""
+    """The output of a machine's service."""
     return paths.LOGS / f"{made.name}-{Path(program).name}.log"
 
 
 @contextlib.contextmanager
 def service(made: Machine, command: Sequence[str], socket: str) -> Iterator[None]:
-    """Have a service run, from when it answers on."""
+    """Run a service for a block; enters when it answers."""
     written = log(made, command[0])
     with written.open("wb") as out, made.service(command, out) as child:
         wait.accepting(made.path(socket), lambda: child.poll() is not None)
@@ -88,7 +88,7 @@ def service(made: Machine, command: Sequence[str], socket: str) -> Iterator[None
 
 @contextlib.contextmanager
 def services(made: Machine) -> Iterator[None]:
-    """What runs on a host of guests when the packages have been installed."""
+    """Run the services of a host after the packages were installed."""
     made.run("mkdir", "/run/vmmnet")
     with contextlib.ExitStack() as running:
         for program, socket in _SERVICES.items():

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ports of a bridge with HostVLAN in eBPF, without QEMU: what is behind them speaks by hand.
+"""Ports of a bridge with HostVLAN in eBPF, without QEMU: tests send their frames.
 
     vm a --- veth ---+
     vm b --- tap  ---+ bridge of the host, with HostVLAN on its side of each
     vm c --- veth ---+
 
-Frames have texts.  Nobody else speaks there: IPv6 is off.  They arrive in the
-order in which they were sent, whoever sent them: all leave by one processor,
-as each has a queue of its own between the interfaces of a host.
+Frames have texts.  There is no other traffic: IPv6 is off.  They arrive in the
+order in which they were sent: all leave by one processor, as each processor has
+its own queue between the interfaces of a host.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from . import wait
 from .net import Interface, Namespace, Network
 
 BROADCAST = 0xFFFFFFFFFFFF
-# For experiments (IEEE 802): nobody else's frames are these.
+# For experiments (IEEE 802): no other frames have it.
 _ETHERTYPE = 0x88B5
-#: Of a namespace in which nobody speaks but us.
+#: Of a namespace without other traffic.
 QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
 _ETH_P_ALL = 3
 _TUNSETIFF = 0x400454CA
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
-#: Of a virtio-net header that asks for nothing.
+#: Of a virtio-net header without offloads.
 NO_VNET = bytes(10)
 
 
 @contextlib.contextmanager
 def _one_processor() -> Iterator[None]:
-    """Have this thread on the processor by which all frames leave."""
+    """Pin this thread to the processor by which all frames leave."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(allowed)})
     try:
@@ -69,7 +69,7 @@ class Wire(Protocol):
         """Wait for a frame; raises TimeoutError."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
 
 def until(wire: Wire, last: str) -> list[str]:
@@ -88,7 +88,7 @@ class PacketWire:
     def __init__(self, interface: Interface) -> None:
         with interface.namespace.entered():
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            # All of them: what a bridge takes is shown to nobody who wants a certain one.
+            # All protocols: frames that a bridge takes are not shown to sockets of a certain one.
             self._socket.bind((interface.name, _ETH_P_ALL))
         self._socket.settimeout(wait.PATIENCE)
 
@@ -149,7 +149,7 @@ class TapWire:
         return cls(open_macvtap(interface, folder), vnet=True)
 
     def fileno(self) -> int:
-        """What becomes readable when a frame has come."""
+        """The descriptor that becomes readable when a frame arrives."""
         return self._device
 
     def send(self, octets: bytes, vnet: bytes = NO_VNET) -> None:
@@ -179,7 +179,7 @@ class Port:
         self.wire.send(frame(self.mac if source is None else source, text, to))
 
     def hears(self, last: str) -> list[str]:
-        """What it gets, up to this."""
+        """The texts that it receives, up to this one."""
         return until(self.wire, last)
 
 
@@ -188,7 +188,7 @@ def _padded(packet: object) -> bytes:
 
 
 def _bare(octets: bytes) -> bytes:
-    """Without what is beside it in a packet socket, a tag, and what a bridge cuts off, padding."""
+    """A frame without a tag and without padding, which differ between sockets."""
     untagged = octets[:12] + octets[16:] if octets[12:14] == b"\x81\0" else octets
     return untagged.rstrip(b"\0")
 
@@ -272,7 +272,7 @@ class Bed:
         return found
 
     def refuses(self, port: Port, reason: str, frames: int) -> None:
-        """Wait until a port has refused so many, since it was attached, of what came for it."""
+        """Wait until a port has dropped so many received frames since it was attached."""
         wait.until(
             lambda: self.status(port).receive[reason] == frames,
             f"{frames} frames of {port.end.name} are {reason}",

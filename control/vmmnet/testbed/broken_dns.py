@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A DNS server that is broken in the way that the name asked for says; run with ``-m``.
+"""A DNS server whose fault is chosen by the name asked for; run with ``-m``.
 
 The first label of a name is ``FAULT-TYPE``: questions for that type are spoilt,
 all others get ``A`` or ``AAAA``.  ``slow-TYPE`` is answered when somebody asks
@@ -18,7 +18,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 A = IPv4Address("192.0.2.1")
 AAAA = IPv6Address("2001:db8::1")
-#: What a forger sends, which nobody may believe.
+#: A forger's addresses, which no client may accept.
 FORGED = IPv4Address("192.0.2.66")
 #: How many addresses ``huge`` has; none of them fits into a datagram.
 MANY = 2000
@@ -62,12 +62,12 @@ class Question:
         return head + len(records).to_bytes(2) + bytes(4) + self.text + b"".join(records)
 
     def wrong_id(self) -> bytes:
-        """A forger who does not know the id."""
+        """A forged reply with a wrong id."""
         right = self.reply(self.address(forged=True))
         return bytes((right[0] ^ 0xFF, right[1])) + right[2:]
 
     def wrong_question(self) -> bytes:
-        """The answer to what was not asked."""
+        """The answer to another question."""
         text = bytearray(self.reply(self.address(forged=True)))
         text[_HEADER + 1] ^= 1
         return bytes(text)
@@ -94,7 +94,7 @@ _REPLIES: dict[str, Callable[[Question], bytes]] = {
 
 
 class Server:
-    """What all threads of it share."""
+    """The data that all threads share."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -146,7 +146,7 @@ class Server:
         while True:
             connection, _ = listener.accept()
             with connection:
-                # Who looks whether we listen says nothing.
+                # A test that checks whether we listen sends nothing.
                 if len(head := connection.recv(2, socket.MSG_WAITALL)) == 2:
                     query = connection.recv(int.from_bytes(head), socket.MSG_WAITALL)
                     self.answer(query, partial(self._send_tcp, connection), True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Under which conditions something was measured: what a reader needs to repeat it."""
+"""The conditions of a measurement, which a reader needs to repeat it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import paths, tools
 
 
 def commit() -> str:
-    """The commit of the tree, and whether there is more in it than that."""
+    """The commit of the tree, and whether it has other changes."""
     try:
         name = tools.run(["git", "-C", paths.ROOT, "describe", "--always", "--abbrev=12"]).strip()
         changed = tools.run(["git", "-C", paths.ROOT, "status", "--porcelain", "-uno"]).strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest's kernel complained about, found in its console log."""
+"""Finds a guest kernel's complaints in its console log."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PORT = 6653
 
 
 class Controller:
-    """``vmmnet cvsw run``; what it keeps is in a folder, and there when it starts again.
+    """``vmmnet cvsw run``; its state is in a folder, kept over restarts.
 
     ``words`` are more options of it.
     """
@@ -63,12 +63,12 @@ class Controller:
         self._child.send_signal(number)
 
     def sharing(self) -> dict[str, Any]:
-        """What it knows of others that share the work."""
+        """Its report about other controllers."""
         found: dict[str, Any] = Client(self._socket).ask("GET", "/controllers")
         return found
 
     def command(self, *words: str | Path) -> str:
-        """What ``vmmnet cvsw`` prints for words; raises RuntimeError if it refuses."""
+        """The output of ``vmmnet cvsw`` with words; raises RuntimeError if it refuses."""
         first, *rest = map(str, words)
         answer = commandline.run("cvsw", first, "--socket", str(self._socket), *rest)
         if answer.status:
@@ -76,7 +76,7 @@ class Controller:
         return answer.out
 
     def nics(self) -> dict[str, dict[str, Any]]:
-        """What it knows of each NIC of its file, by name."""
+        """Its report about each NIC of its file, by name."""
         return {nic["name"]: nic for nic in Client(self._socket).ask("GET", "/nics")["nics"]}
 
     def has_switches(self, number: int) -> None:
@@ -85,7 +85,7 @@ class Controller:
         wait.until(lambda: len(client.ask("GET", "/switches")) == number, f"{number} switches")
 
     def settled(self) -> None:
-        """Wait until all NICs have what the file says."""
+        """Wait until all NICs are programmed as the file says."""
         try:
             wait.until(lambda: {nic["state"] for nic in self.nics().values()} <= {"ready"}, "ready")
         except TimeoutError as error:
@@ -96,7 +96,7 @@ class Controller:
         return set(re.findall(r"encrypt\(sa=(\d+)\)", self.command("flows", nic)))
 
     def awaits_new_keys(self, nic: str, before: set[str]) -> None:
-        """Wait until a NIC seals with others than before."""
+        """Wait until a NIC seals with other associations than before."""
 
         def are_new() -> bool:
             now = self.outbound(nic)
@@ -105,7 +105,7 @@ class Controller:
         wait.until(are_new, f"new keys of {nic}")
 
     def log(self) -> str:
-        """All that it has said."""
+        """Its whole log."""
         return self._log.read_text()
 
     @property

@@ -111,7 +111,7 @@ def flow(
 
 
 class Controller:
-    """What drives the NIC behind an interface."""
+    """The controller of the NIC behind an interface."""
 
     def __init__(self, interface: Interface, mac: str, key: bytes = KEY) -> None:
         with interface.namespace.entered():
@@ -138,7 +138,7 @@ class Controller:
         self.session.hello(time.monotonic())
 
     def pump(self, patience: float = 0.0) -> None:
-        """Take what has come, and repeat what is due."""
+        """Handle received frames, and repeat what is due."""
         if select.select([self._socket], [], [], patience)[0]:
             frame, address = self._socket.recvfrom(2000)
             if address[2] != socket.PACKET_OUTGOING:
@@ -151,14 +151,14 @@ class Controller:
         return self.registrations[-1]
 
     def order(self, kind: Type, payload: bytes) -> Answer:
-        """Have a command carried out."""
+        """Send a command and wait for its answer."""
         answers: list[Answer] = []
         self.session.command(Command(kind, payload, answers.append), time.monotonic())
         wait.until(lambda: self.pump(0.1) or answers, f"an answer to {kind.name}")
         return answers[0]
 
     def set(self, *flows: bytes) -> None:
-        """Set flows, one after the other; each has to be taken."""
+        """Set flows, one after the other; each must be accepted."""
         answer = self.order(Type.SET_ENTRY, b"".join(flows))
         assert isinstance(answer, Ack), str(answer)
         assert answer.done == len(flows)
@@ -181,7 +181,7 @@ class Controller:
 
 
 def packets(nic: Mapping[str, Any], cookie: int) -> int:
-    """How many a flow has had, of what query-cvsw says with flows."""
+    """The packet count of a flow in an answer of query-cvsw with flows."""
     (line,) = (line for line in nic["flows"] if f"cookie={cookie:#x}," in line)
     found = re.search(r"n_packets=(\d+)", line)
     assert found
@@ -189,7 +189,7 @@ def packets(nic: Mapping[str, Any], cookie: int) -> int:
 
 
 def options(tap: Interface, mac: str, *words: str) -> tuple[str, ...]:
-    """What QEMU is told of a NIC ``nic0`` on a tap, with more properties."""
+    """QEMU's options for a NIC ``nic0`` on a tap, with more properties."""
     nic = ",".join(("virtio-net-cvsw-pci,id=nic0,netdev=net0,control-secret=key", *words))
     return (
         *("-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"),
@@ -216,7 +216,7 @@ class Machine:
         arguments: Sequence[str] = (),
         incoming: bool = False,
     ) -> Iterator[Machine]:
-        """Start it; nobody takes frames there, so that those without a flow are dropped.
+        """Start it; there is no receiver, so frames without a flow are dropped.
 
         ``words`` are more properties of the NIC, ``arguments`` more of QEMU's.
         """
@@ -244,7 +244,7 @@ class Machine:
         return dict(nic)
 
     def dropped(self, side: Literal["guest", "wire"], reason: str) -> int:
-        """How many frames from a side ended here for a reason."""
+        """The number of frames from a side that were dropped for a reason."""
         listed = self.info()[f"dropped-from-{side}"]
         return sum(each["count"] for each in listed if each["reason"] == reason)
 

@@ -13,7 +13,7 @@ from vmmnet.etcd.client import NOT_FOUND, OPERATIONS_MAX, KeyValue, Range
 from vmmnet.etcd.errors import EtcdError, Uncertain, Unreachable
 
 PREFIX = "/t"
-#: What etcd takes and tells at a time, octets.
+#: Octets of etcd's largest request and answer.
 REQUEST_MAX, ANSWER_MAX = 3 << 19, 4 << 20
 
 
@@ -47,11 +47,11 @@ class World:
         return member
 
     def leaders(self) -> list[Member]:
-        """Those that think that they lead."""
+        """The controllers that believe that they lead."""
         return [each for each in self.members if self.now < each.until]
 
     def check(self) -> None:
-        """Never two."""
+        """Check that there are never two."""
         assert len(self.leaders()) <= 1, [each.name for each in self.leaders()]
 
     def wait(self, seconds: float) -> None:
@@ -99,7 +99,7 @@ class Etcd:
         return int(self._do(work))
 
     def keep_alive(self, lease: int) -> bool:
-        """Let its time begin anew."""
+        """Renew it."""
 
         def work() -> bool:
             if lease not in self._world.leases:
@@ -134,7 +134,7 @@ class Etcd:
         return self._world.revision, found
 
     def pages(self, wanted: Range, *, limit: int) -> Iterator[tuple[int, list[KeyValue]]]:
-        """Read one range, so many keys at a time, as much as etcd tells."""
+        """Read one range, this many keys at a time, within etcd's limit."""
         found: list[KeyValue] = self._do(lambda: self._range(wanted))
         for at in range(0, len(found) or 1, limit):
             page = found[at : at + limit]

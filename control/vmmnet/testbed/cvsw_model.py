@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A NIC made of the flows that it would be told: frames go through it, and no network is asked.
+"""A model of a NIC that executes flows on frames, without a network.
 
-The flows are read by a reader of its own, so that a mistake of who has written
-them does not meet itself.
+It has its own parser of flows, so that a fault of the code that writes them cannot hide.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ GROUP_MOD, GROUP = 15, b"\0\x16\0\x08"
 
 @dataclass(frozen=True)
 class Frame:
-    """What of a frame matters: addresses, and what is around it on the wire."""
+    """The relevant parts of a frame: addresses, and its tunnel on the wire."""
 
     source: bytes
     destination: bytes
@@ -49,7 +48,7 @@ class Tunnelled:
 
 
 def numbers(plan: Plan, nic: Nic) -> Associations:
-    """Each pair's association has a number that tells the pair."""
+    """Numbers of associations that identify the pair."""
     index = {each.mac: number for number, each in enumerate(plan.nics(), 1)}
     return {
         peer.mac: (index[nic.mac] << 8 | index[peer.mac], index[peer.mac] << 8 | index[nic.mac])
@@ -126,7 +125,7 @@ class Switch:
 
     def __init__(self, plan: Plan, nic: Nic, sas: Associations | None = None) -> None:
         self.nic = nic
-        #: Those that send something back.
+        #: Actions that send a frame back.
         self.replies: list[Flow] = []
         sas = numbers(plan, nic) if sas is None else sas
         told = flows(plan, nic, sas)
@@ -135,7 +134,7 @@ class Switch:
         self.groups = dict(read_group(octets) for octets in told if octets[1] == GROUP_MOD)
 
     def send(self, frame: Frame) -> list[Tunnelled]:
-        """What of a guest's frame goes to the wire."""
+        """The frames that a guest's frame causes on the wire."""
         return self._send(
             frame, self._find({Field.IN_PORT: openflow.GUEST, **_ethernet(frame)}).actions
         )
@@ -161,7 +160,7 @@ class Switch:
         return out
 
     def take(self, packet: Tunnelled | Frame) -> list[Frame]:
-        """What of the wire's frame gets to the guest."""
+        """The frames that reach the guest from a frame of the wire."""
         is_ip4 = isinstance(packet, Tunnelled) and packet.source.version == 4
         fields = {Field.IN_PORT: openflow.WIRE, Field.TUNNEL_ID: 0}
         if isinstance(packet, Frame):

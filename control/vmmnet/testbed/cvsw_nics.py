@@ -60,19 +60,19 @@ class SimNic:
     key: bytes
     send: Callable[[bytes], None]
     room: int = 4096
-    #: 0: it is one of before there were groups.
+    #: 0: an older NIC without groups.
     groups_max: int = 64
     #: Entries that are refused: OFPBAC_BAD_OUT_PORT.
     refuses: Callable[[Entry], bool] = lambda _: False
     table: dict[bytes, Entry] = field(default_factory=dict)
     sas: dict[int, Held] = field(default_factory=dict)
     mtu: int = 0
-    #: Offloads that the guest's driver has asked for, and those that are off all the same.
+    #: Offloads that the guest's driver negotiated, and those of them that are off.
     asked: Offload = OFFLOADS
     denied: Offload = _NO_OFFLOAD
     commands: Counter[Type] = field(default_factory=Counter)
     forged: int = 0
-    #: All keys that it has ever been given.
+    #: All keys that it ever got.
     keys_seen: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -156,7 +156,7 @@ class SimNic:
             self._say(Message(Type.ACK, self.mac), keys.from_nic)
 
     def tell(self, message: bytes, *, number: int | None = None) -> None:
-        """Something of its own accord, in an EVENT; the number says whether some were lost."""
+        """Send an EVENT; its number shows whether others were lost."""
         assert self._keys
         self._events = self._events + 1 if number is None else number
         self._say(Message(Type.EVENT, self.mac, self._events, message), self._keys.from_nic)
@@ -381,7 +381,7 @@ class World:
         self._run(lambda: False, seconds)
 
     def until(self, condition: Callable[[], bool], seconds: float = 120.0) -> None:
-        """Let time pass until something is so."""
+        """Let time pass until a condition holds."""
         assert self._run(condition, seconds), [
             (nic.phase, nic.troubles) for nic in self.fabric.nics.values()
         ]
@@ -402,15 +402,15 @@ class World:
         return False
 
     def settle(self) -> None:
-        """Wait until all NICs have all that they should have."""
+        """Wait until all NICs are programmed."""
         self.until(self.is_settled)
 
     def settle_those(self, *names: str) -> None:
-        """Wait until some NICs have; others may be away."""
+        """Wait until some NICs are programmed; others may be away."""
         self.until(lambda: all(self._has_all(self.nics[name].mac) for name in names))
 
     def is_settled(self) -> bool:
-        """Whether they do."""
+        """Whether they are."""
         return not self._wire and all(map(self._has_all, self.fabric.nics))
 
     def _has_all(self, mac: bytes) -> bool:
@@ -421,7 +421,7 @@ class World:
         )
 
     def as_planned(self) -> None:
-        """Each NIC has the flows and groups that follow from the plan, and no others."""
+        """Check that each NIC has exactly the flows and groups of the plan."""
         for about in self.fabric.plan.nics():
             nic = self.nics[about.name]
             assert nic.table == self.fabric.flows_of(about.mac)
@@ -429,7 +429,7 @@ class World:
     # --- keys ----------------------------------------------------------------------------
 
     def uses(self) -> Iterator[tuple[SimNic, SimNic, int]]:
-        """Who would seal a frame to whom, and by which association."""
+        """Sender, receiver and association of each possible frame."""
         by_mac = {nic.mac: nic for nic in self.nics.values()}
         for nic in self.nics.values():
             for each in nic.flows:
@@ -439,7 +439,7 @@ class World:
                         yield nic, by_mac[target], each.numbers[0]
 
     def check_keys(self, *, also_flows: bool = True) -> None:
-        """Nobody seals with what the other one cannot open."""
+        """Check that no NIC seals with an association that its peer cannot open."""
         for sender, receiver, number in self.uses():
             mine, theirs = sender.sas.get(number), receiver.sas.get(number)
             if mine is None:

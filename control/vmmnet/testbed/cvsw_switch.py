@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A virtual switch of simulated NICs that speaks OpenFlow 1.0 or 1.3 to a controller.
 
-Its messages are written by hand, so that they hold the controller's, which are os-ken's,
-against the specifications.
+Its messages are written by hand, to check the controller's, which are os-ken's, against the
+specifications.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ALL = {1: 0xFFFC, 4: 0xFFFFFFFC}
 _CONTROLLER = {1: 0xFFFD, 4: 0xFFFFFFFD}
 _NORMAL = {1: 0xFFFA, 4: 0xFFFFFFFA}
 _NO_BUFFER = 0xFFFFFFFF
-#: How often NICs look at the clock, seconds: what they do by it takes longer.
+#: Interval of NICs' timers, seconds: shorter than their time-outs.
 _TICK_EVERY = 0.01
 
 
@@ -35,7 +35,7 @@ class Switch:
     def __init__(self, address: tuple[str, int], version: int, datapath_id: int = 1) -> None:
         self.version, self.datapath_id = version, datapath_id
         self.ports: dict[int, SimNic] = {}
-        #: Which flows it was given: EtherType (None: any), priority, port.
+        #: The flows that it got: EtherType (None: any), priority, port.
         self.flows: list[tuple[int | None, int, int]] = []
         self.flows_before = 0
         self.echoes = 0
@@ -61,7 +61,7 @@ class Switch:
         nic.send = lambda frame: self.packet_in(port, frame)
 
     def pump(self) -> None:
-        """Take what has come, and let NICs do what is due."""
+        """Handle received messages, and run NICs' timers."""
         self._socket.settimeout(0.01)
         try:
             octets = self._socket.recv(1 << 20)
@@ -88,7 +88,7 @@ class Switch:
                     nic.tick(now)
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        """Run until something is so."""
+        """Run until a condition holds."""
 
         def is_so() -> object:
             self.pump()
@@ -118,7 +118,7 @@ class Switch:
         self.send_octets(head + body)
 
     def send_octets(self, octets: bytes) -> None:
-        """Send what may be no message."""
+        """Send octets that need not be a message."""
         try:
             self._socket.settimeout(wait.PATIENCE)
             self._socket.sendall(octets)
@@ -189,5 +189,5 @@ class Switch:
 
 
 def expected_flows(version: int) -> list[tuple[int | None, int, int]]:
-    """What a controller gives to a switch that has no flow yet."""
+    """The flows that a controller sets in a switch without any."""
     return [(ETHERTYPE, 0xFFFF, _CONTROLLER[version]), (None, 0, _NORMAL[version])]

@@ -15,13 +15,13 @@ NAMES = (
     *("libnss-vmmnet", "libvmmnet-dns-dev", "libvmmnet-dns0"),
     *("vmmnet-control", "vmmnet-dnsd", "vmmnet-guest-dkms", "vmmnet-ha", "vmmnet-qemu"),
 )
-#: What libvirt needs on a host, and Debian's own emulator, to stand beside ours.
+#: libvirt's packages on a host, and Debian's own emulator, to coexist with ours.
 LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")
 EMULATOR = "qemu-system-x86_64-vmmnet"
 
 
 _FOLDER = paths.BUILD / "deb"
-# Of what sources the packages are; whoever makes them anew empties their folder.
+# Identifies the sources of the packages; a new build empties their folder.
 _STAMP = _FOLDER / "sources"
 
 
@@ -41,7 +41,7 @@ def build() -> dict[str, Path]:
 
 
 def _sources() -> str:
-    """What tells whether a file has come, gone or changed, but for the tests'."""
+    """A digest of all sources except tests."""
     listed = tools.run(["git", "-C", paths.ROOT, "ls-files", "-co", "--exclude-standard"])
     names = sorted(set(listed.splitlines()))
     files = [
@@ -58,14 +58,14 @@ def field(package: Path, name: str) -> str:
 
 
 def dependencies(packages: Iterable[Path], *fields: str) -> set[str]:
-    """The packages of Debian that fields name, the first where there is a choice."""
+    """Debian's packages that fields name, the first of alternatives."""
     values = (field(package, name) for package in packages for name in fields)
     items = (item for value in values for item in re.split(r",\s*", value) if item)
     return {re.split(r"[ :|(]", item, maxsplit=1)[0] for item in items} - {*NAMES}
 
 
 def newer(package: Path, folder: Path, changes: Mapping[str, str] | None = None) -> Path:
-    """The same package with a version that is one more, as has what it needs of ours.
+    """The same package with the next version, also in dependencies on ours.
 
     ``changes`` are lines to add to files, where the package has these.
     """

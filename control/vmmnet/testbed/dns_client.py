@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""libvmmnet-dns on hosts of a test network, and what programs get from it."""
+"""libvmmnet-dns on hosts of a test network."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Told:
 
 
 def parse(lines: Sequence[str]) -> list[Told]:
-    """What the example program was told, in the order it was."""
+    """The callbacks of the example program, in order."""
     told: list[Told] = []
     for line in lines:
         if head := _HEAD.fullmatch(line):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A broken way to a DNS server: it loses queries for one type, or forges addresses.
+"""A broken relay to a DNS server: it loses queries for one type, or forges addresses.
 
 Run with ``-m``: a relay over UDP and TCP, IPv6 only.
 """
@@ -22,7 +22,7 @@ Address = tuple[str, int]
 
 
 class Relay:
-    """What happens to a query on its way."""
+    """The relay's treatment of queries."""
 
     def __init__(self, server: Address, drop: str | None, forge: list[str]) -> None:
         self._server = server
@@ -47,7 +47,7 @@ class Relay:
 
     def _pass(self, message: bytes) -> bytes:
         reply = dns.message.from_wire(message)
-        # Clients take this for a resolver, which an authoritative server is not.
+        # Clients expect a resolver's flags, which an authoritative server does not set.
         reply.flags |= dns.flags.RA
         for number, rrset in enumerate(reply.answer):
             if rrset.rdtype in self._forged:

@@ -24,7 +24,7 @@ def program(name: str) -> Path:
 
 
 def compile_zone(origin: str, text: str, image: Path) -> Path:
-    """Put the image of a zone, given as a master file, where it is to be served from."""
+    """Compile a master file into a zone image at the place where it is served."""
     source = image.with_suffix(".zone")
     source.write_text(text)
     tools.run([program("vmmnet-zone"), "compile", origin, source, "-o", image])

@@ -15,9 +15,9 @@ from typing import Any
 from . import dns_room, process, tools, wait
 from .net import Namespace
 
-#: Where tests have it listen.
+#: Its address in tests.
 PORT = 53
-#: Whom it becomes.
+#: The user that it becomes.
 USER = "nobody"
 
 
@@ -37,7 +37,7 @@ class _Local(http.client.HTTPConnection):
 class Dnsd:
     """The server of one host; a context manager.  It may be killed and started again.
 
-    ``config`` is what its file has, but ``server.user`` and ``server.control``.
+    ``config`` is its configuration without ``server.user`` and ``server.control``.
     """
 
     def __init__(self, host: Namespace, folder: Path, config: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Dnsd:
         return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)[key]
 
     def ask(self, method: str, path: str) -> tuple[int, str]:
-        """What the control socket answers: the status and the text."""
+        """The answer of the control socket: status and text."""
         with contextlib.closing(_Local(self.control)) as connection:
             connection.request(method, path)
             answer = connection.getresponse()
@@ -128,12 +128,12 @@ class Dnsd:
 
 
 def check_command(file: Path) -> list[str]:
-    """The words that look at a configuration."""
+    """The command that checks a configuration."""
     return [str(dns_room.program("vmmnet-dnsd")), "--check", str(file)]
 
 
 def check(file: Path) -> subprocess.CompletedProcess[str]:
-    """What ``vmmnet-dnsd --check`` says of a configuration."""
+    """The result of ``vmmnet-dnsd --check``."""
     command = check_command(file)
     return subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
 

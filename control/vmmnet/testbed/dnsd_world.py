@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host for vmmnet-dnsd, one for its clients, and what these say and hear."""
+"""A host for vmmnet-dnsd, and one for its clients with their messages."""
 
 from __future__ import annotations
 

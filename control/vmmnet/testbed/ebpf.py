@@ -19,5 +19,5 @@ def compiled() -> Path:
 
 
 def agree() -> Path:
-    """Build what feeds both data paths the same frames."""
+    """Build the program that feeds both data paths the same frames."""
     return programs.built("hostvlan-agree")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Our ESP, in a program that seals and opens what it is told to."""
+"""Our ESP in a program that seals and opens packets on request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ALGORITHMS = (
 
 
 class Ours:
-    """Our core: a program that seals and opens what it is told to."""
+    """A process of that program."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(

@@ -118,17 +118,17 @@ class Agent:
 
     @property
     def log(self) -> str:
-        """All that it has said."""
+        """Its whole log."""
         return (self.folder / "log").read_text()
 
     def port(self, name: str, *addresses: str) -> None:
-        """Say that a VM is here."""
+        """Write a VM's file of ports."""
         new = self.ports / f".{name}"
         new.write_text("".join(f"{each}\n" for each in addresses))
         new.rename(self.ports / name)
 
     def entries(self) -> dict[str, tuple[int, ...]] | None:
-        """What the table says; None: it is damaged."""
+        """The contents of the table; None: it is damaged."""
         if not self.table.exists():
             return {}
         try:
@@ -138,7 +138,7 @@ class Agent:
             return None
 
     def status(self) -> dict[str, Any]:
-        """What its status file says."""
+        """The contents of its status file."""
         try:
             found: dict[str, Any] = json.loads((self.folder / "status.json").read_text())
         except FileNotFoundError:

@@ -18,7 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes minutes; tests/run --layers suites runs it")
 
 
-#: Where a vmmnet that is installed keeps its own.
+#: Paths of an installed vmmnet.
 _INSTALLED = (
     *("/etc/vmmnet", "/etc/libvirt/hooks", "/run/vmmnet", "/run/vmmnet-dns"),
     *("/var/lib/vmmnet", "/var/lib/vmmnet-dns"),
@@ -27,7 +27,7 @@ _INSTALLED = (
 
 @contextlib.contextmanager
 def nothing_installed() -> Iterator[None]:
-    """Prove that tests do not make this machine one that has vmmnet."""
+    """Check that tests do not install vmmnet on this machine."""
     missing = [place for place in _INSTALLED if not Path(place).exists()]
     yield
     made = [place for place in missing if Path(place).exists()]

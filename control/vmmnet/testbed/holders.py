@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which hosts have an IPv6 address, one state after the other, as 'ip monitor' tells it.
+"""The hosts that have an IPv6 address, state by state, by 'ip monitor'.
 
 One socket hears all hosts, so the order is that in which the kernel has done it, however
 late this machine gets to reading.
@@ -22,14 +22,14 @@ _PROBE = "2001:db8:ffff::1/128"
 
 @dataclass(frozen=True)
 class Holders:
-    """What was heard of an address so far."""
+    """The states of an address so far."""
 
     address: str
     names: Sequence[str]
     log: Path
 
     def history(self) -> list[frozenset[str]]:
-        """The names of those that have it: at first, and after each change."""
+        """The hosts that have it: at first, and after each change."""
         states: list[frozenset[str]] = []
         line = rf"\[nsid (\d+)\](Deleted )?\d+: .*inet6 {re.escape(self.address)}/"
         for number, gone in re.findall(line, self.log.read_text()):
@@ -41,11 +41,11 @@ class Holders:
         return states
 
     def several(self) -> int:
-        """How often more than one had it."""
+        """How often more than one host had it."""
         return sum(len(each) > 1 for each in self.history())
 
     def await_only(self, name: str) -> None:
-        """Wait until one has it, and no other."""
+        """Wait until only this host has it."""
         wait.until(
             lambda: (self.history() or [frozenset()])[-1] == {name},
             f"{self.address} at {name}",
@@ -56,7 +56,7 @@ class Holders:
 def watched(
     network: Network, address: str, hosts: Sequence[Namespace], log: Path
 ) -> Iterator[Holders]:
-    """Listen for the time of a block; at first nobody has it."""
+    """Listen during a block; at first no host has it."""
     ear = network.namespace("ear")
     for number, host in enumerate(hosts):
         ear.ip("netns", "set", host.netns, str(number))

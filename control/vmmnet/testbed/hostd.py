@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vmmnet-hostd on hosts of a test network, and who asks it."""
+"""vmmnet-hostd on hosts of a test network, and its clients."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ for line in sys.stdin:
 
 
 class Stand:
-    """A process without privileges that stands for a VM's QEMU."""
+    """An unprivileged process in place of a VM's QEMU."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self.child = child
@@ -136,7 +136,7 @@ class Stand:
 
 @contextlib.contextmanager
 def stand(hostd: Hostd) -> Iterator[Stand]:
-    """Run one that asks this helper."""
+    """Run such a process as client of this helper."""
     command = [*AS_NOBODY, "/usr/bin/python3", "-c", _CLIENT, str(hostd.path)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with hostd.host.started(command, **streams) as child:

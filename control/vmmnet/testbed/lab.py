@@ -23,7 +23,7 @@ from .net import Link, Namespace, Network
 
 VM_ADDRESS = "2001:db8:1::c0de"
 SECOND_VM_ADDRESS = "2001:db8:1::c0df"
-#: Of a guest that a test has for itself, beside those of its file.
+#: For a guest of a single test, beside those of its file.
 OWN_VM_ADDRESS = "2001:db8:1::c0e0"
 VM_ADDRESSES = (VM_ADDRESS, SECOND_VM_ADDRESS, OWN_VM_ADDRESS)
 HOST_ADDRESS = "2001:db8:1::1"
@@ -31,9 +31,9 @@ PEER_ADDRESS = "2001:db8:1::2"
 WEB_ADDRESS = "2001:db8:80::80"
 WEB2_ADDRESS = "2001:db8:80::81"
 DNS_ADDRESS = "2001:db8:80::53"
-#: Beyond the peer, for those who build a network there.
+#: Behind the peer, for tests that build a network there.
 FAR_ADDRESS = "2001:db8:9::9"
-#: The peer has no way to it.
+#: The peer has no route to it.
 NOWHERE_ADDRESS = "2001:db8:80:0:dead::1"
 #: Sends everything that comes from the VM back to it, when ``peers.reflector`` is on.
 REFLECTOR_ADDRESS = "2001:db8:1::5e1f"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host with libvirt of the system that has all that two domains ask for, and its administrator.
+"""A host with the system's libvirt, prepared for two domains, and its administrator.
 
     with bed() as made:
         made.sh("chmod 0700 /var/lib/vmmnet")
@@ -7,7 +7,7 @@
         made.follow(found[0].remedy, None)
         made.is_in_order()
 
-Security modules, which a kernel may be without, can be put before the eyes of ``check``.
+Security modules that the kernel lacks can be simulated for ``check``.
 """
 
 from __future__ import annotations
@@ -108,23 +108,23 @@ class Found:
 
 @dataclass
 class Bed:
-    """A host that is in order."""
+    """A host without faults."""
 
     host: Host
     services: contextlib.ExitStack
-    #: What ``check`` is to see of the kernel.
+    #: The simulated parts of the kernel for ``check``.
     kernel: list[str] = field(default_factory=list)
-    #: The daemon says that it is older than it is.
+    #: Whether the daemon reports an older version.
     is_old: bool = False
     #: No fault was left by a test that has failed.
     is_whole: bool = True
 
     def sh(self, script: str) -> str:
-        """What a script says."""
+        """The output of a script."""
         return self.host.run("sh", "-ec", script).stdout
 
     def edit(self, old: str, new: str) -> None:
-        """As people do, with ``virsh edit``."""
+        """Edit a domain with ``virsh edit``."""
         change = f"s|{old}|{new}|"
         editor = "EDITOR=sed -i " + shlex.quote(change)
         told = self.host.run("env", editor, "virsh", "edit", "guest").stdout
@@ -143,7 +143,7 @@ class Bed:
         return ["env", place, "/usr/bin/python3", "-c", _TOO_OLD, *given]
 
     def check(self, domain: str = "guest") -> tuple[int, list[Found]]:
-        """The exit status of ``vmmnet libvirt check``, and what it finds."""
+        """The exit status and findings of ``vmmnet libvirt check``."""
         done = self.host.run(*self._in_kernel(*self.words(domain, "--json")), check=False)
         assert done.returncode in (0, 3), done
         return done.returncode, [Found(**each) for each in json.loads(done.stdout)["findings"]]
@@ -155,7 +155,7 @@ class Bed:
         return done.stdout.splitlines()
 
     def _in_kernel(self, *words: str) -> list[str]:
-        """A command line that sees the kernel that is wanted."""
+        """A command line that sees the simulated kernel."""
         script = "\n".join([*self.kernel, 'exec "$@"'])
         return ["unshare", "-m", "sh", "-ec", script, "sh", *words]
 
@@ -166,7 +166,7 @@ class Bed:
     # Remedies.
 
     def follow(self, remedy: str, right: Callable[[Bed], object] | None) -> None:
-        """Do what a remedy says; ``right`` puts right what it leaves to people."""
+        """Execute a remedy; ``right`` does the manual part."""
         first = re.split(r"[,;] or ", remedy)[0]
         rules = re.fullmatch(r"add (.*) to (/\S+)", first)
         if rules:
@@ -208,7 +208,7 @@ class Bed:
 
 
 def _prepare(host: Host) -> None:
-    """What the packages and their user have made."""
+    """Prepare files as the packages and their user do."""
     programs = host.path("/run/bin")
     programs.mkdir()
     for name, script in _PROGRAMS.items():

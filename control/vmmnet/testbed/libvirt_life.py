@@ -193,7 +193,7 @@ class Site(Host):
         self.virsh("define", self.write(made))
 
     def refuses(self, *words: str | Path) -> str:
-        """What virsh says, which fails."""
+        """The error of a virsh command that fails."""
         try:
             self.virsh(*words)
         except tools.CommandFailed as error:
@@ -201,7 +201,7 @@ class Site(Host):
         raise AssertionError(f"virsh {' '.join(map(str, words))} has succeeded")
 
     def state(self, vm: Vm) -> str:
-        """What virsh says of a VM."""
+        """The state of a VM by virsh."""
         return self.virsh("domstate", vm.name).strip()
 
     def pid(self, vm: Vm) -> str:
@@ -209,7 +209,7 @@ class Site(Host):
         return self.path(f"/run/libvirt/qemu/{vm.name}.pid").read_text().strip()
 
     def said(self, vm: Vm, event: str) -> list[str]:
-        """What the hook has done at a VM's events of a kind, as the log has it."""
+        """The hook's actions at a VM's events of a kind, from the log."""
         begin = f"]: {event} {vm.name}: "
         return [line.partition(begin)[2] for line in self.log() if begin in line]
 
@@ -240,7 +240,7 @@ class Site(Host):
         return sorted(each.name for each in folder.iterdir()) if folder.exists() else []
 
     def has(self, *vms: Vm, address: str | None = None) -> None:
-        """Wait until it has what is claimed for these VMs, which run, and nothing else.
+        """Wait until it has exactly the claims of these running VMs.
 
         Of a VM that arrived, its QEMU asks for the address when it runs.  ``address`` is
         that of the only VM.
@@ -254,7 +254,7 @@ class Site(Host):
         assert {self.state(vm) for vm in vms} == {"running"}
 
     def has_nothing(self) -> None:
-        """Fail if something of a VM is here."""
+        """Fail if any claim of a VM is left."""
         left = (self.addresses(), self.ports(), self.notes(), self.helper.shown())
         assert left == (set(), [], [], []), left
 
@@ -267,7 +267,7 @@ class Site(Host):
 
     @contextlib.contextmanager
     def hook(self, name: str, event: str, script: str) -> Iterator[None]:
-        """Have libvirt run a script of somebody else's at the events of a kind."""
+        """Install another hook script for events of a kind."""
         file = self.path(f"/etc/libvirt/hooks/qemu.d/{name}")
         file.write_text(f'#!/bin/sh\ncat >/dev/null\n[ "$2" != {event} ] || {{ {script}; }}\n')
         file.chmod(0o755)

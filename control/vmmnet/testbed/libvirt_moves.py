@@ -90,7 +90,7 @@ class World:
     macs: dict[str, str]
     node: Namespace
     node_interface: Interface
-    #: Stop a helper by its host's name; they end with the world.
+    #: Functions that stop a helper, by host; the helpers end with the world.
     helpers: dict[str, contextlib.ExitStack] = field(default_factory=dict)
 
     @contextlib.contextmanager
@@ -149,18 +149,18 @@ class World:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[Owners]:
-        """Whose the address is for the time of a block; never both hosts'."""
+        """Check during a block that the address is never on both hosts."""
         with owners.watched(ADDRESS, self.one.space, self.two.space) as seen:
             assert seen.history[-1] == (self.one.name,)
             yield seen
         assert all(len(each) < 2 for each in seen.history) or self.late(), seen.history
 
     def check(self, seen: Owners, *states: tuple[str, ...]) -> None:
-        """These have had the address, one after another, unless a helper was late."""
+        """Check the sequence of hosts with the address, unless a helper was late."""
         assert tuple(seen.history[1:]) == states or self.late(), seen.history
 
     def late(self) -> bool:
-        """Whether a helper had no time to answer, on a machine that is busy."""
+        """Whether a helper answered too late, on a busy machine."""
         logs = (host.path(f"/var/log/libvirt/qemu/{NAME}.log") for host in (self.one, self.two))
         late = "no answer of vmmnet-hostd within"
         return any(late in log.read_text() for log in logs if log.exists())

@@ -56,7 +56,7 @@ class Session:
         return ["setpriv", *user, "env", *home, *words]
 
     def virsh(self, *words: str | Path) -> str:
-        """What virsh says."""
+        """The output of virsh."""
         command = self.command("virsh", "-q", "-c", "qemu:///session", *words)
         return self.world.host.run(command, timeout=wait.PATIENCE).stdout
 
@@ -83,7 +83,7 @@ def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Sess
             os.chown(each, USER.pw_uid, USER.pw_gid)
         folder.chmod(0o755)
         made = Session(world, folder, build or folder / "build")
-        # As udev makes it: everybody may open the tap that is his.
+        # As udev makes it: every user may open his own tap.
         tun = folder / "tun"
         os.mknod(tun, stat.S_IFCHR, Path("/dev/net/tun").stat().st_rdev)
         tun.chmod(0o666)

@@ -28,7 +28,7 @@ from .net import Namespace
 
 #: QEMU's user on Debian, whose number this is.
 GUESTS, _GUESTS_ID = "libvirt-qemu", 64055
-#: Where hosts see paths.BUILD.
+#: The path of paths.BUILD on hosts.
 BUILD = Path("/run/build")
 #: A folder in which QEMU's user may make files.
 GUESTS_FOLDER = Path("/run/guests")
@@ -79,7 +79,7 @@ class Host(Island):
         self._socket = f"/run/libvirt/{_SOCKETS[daemon]}"
         self._user = user
         self._daemon = contextlib.ExitStack()
-        #: What the daemon writes; the file is that of the last host of this name.
+        #: The daemon's log; of the last host of this name.
         self.daemon_log = paths.LOGS / f"{daemon}-{space.name}.log"
         self.helper_log = paths.LOGS / f"hostd-{space.name}.log"
 
@@ -114,7 +114,7 @@ class Host(Island):
         return self
 
     def _make_folders(self) -> None:
-        """Those that QEMU's user has to get at."""
+        """Make the folders that QEMU's user must access."""
         self.folder.chmod(0o755)
         self.path(BUILD).mkdir()
         self.run("mount", "--bind", paths.BUILD, BUILD)
@@ -154,7 +154,7 @@ class Host(Island):
             yield child
 
     def virsh(self, *words: str | Path) -> str:
-        """What virsh says."""
+        """The output of virsh."""
         uri = f"qemu+unix:///system?socket={self._socket}"
         return self.run("virsh", "-q", "-c", uri, *words).stdout
 
@@ -164,12 +164,12 @@ class Host(Island):
         return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
 
     def uri(self) -> str:
-        """What virsh on another host calls this libvirt."""
+        """The URI of this libvirt for virsh on another host."""
         return f"qemu+unix:///system?socket={self.path(self._socket)}"
 
     @contextlib.contextmanager
     def way(self) -> Iterator[list[str]]:
-        """Words for 'virsh migrate' that lead the guest through a socket both hosts see."""
+        """Options of 'virsh migrate' that use a socket visible on both hosts."""
         stream = self.path(GUESTS_FOLDER / "moving")
         try:
             yield ["--migrateuri", f"unix://{stream}"]

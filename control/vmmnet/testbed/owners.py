@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose an IPv6 address is, at every moment: what the kernels of the hosts tell."""
+"""The host that has an IPv6 address, at every moment, by the hosts' kernels."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _NEIGHBOUR_ADVERTISEMENT = bytes([136])
 
 @dataclass
 class Owners:
-    """What has become of an address since the watch began."""
+    """The history of an address since the watch began."""
 
     address: bytes
     names: Sequence[str]
-    #: Who has had it, one state after another.
+    #: The hosts that had it, state by state.
     history: list[tuple[str, ...]] = field(default_factory=lambda: [()])
 
     def heard(self, name: str, has: bool) -> None:
@@ -42,7 +42,7 @@ class Owners:
             self.history.append(state)
 
     def await_owner(self, *names: str) -> None:
-        """Wait until these hosts have it, and nobody else."""
+        """Wait until exactly these hosts have it."""
         wait.until(lambda: self.history[-1] == names, f"an address of {names}: {self.history}")
 
 

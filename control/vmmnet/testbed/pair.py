@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two VMs that move at once in ``mobility``'s networks, and what they say to each other.
+"""Two VMs that move at once in ``mobility``'s networks, and their traffic.
 
 Both have the home network of host A; or the second one has that of host C, with a
 home agent of its own.
@@ -39,7 +39,7 @@ class Mobile:
         return self.address.startswith(f"{site.prefix}::")
 
     def place(self, site: Site, *more: str) -> dict[str, Any]:
-        """What GuestConfig says of where it is, on a tap of its own, with more arguments."""
+        """The GuestConfig fields of its place, on its own tap, with more arguments."""
         tap = site.tap(f"pair{next(_taps)}")
         # A VM that stands still until another does too may do so for long on a busy machine.
         tap.namespace.ip("link", "set", tap.name, "txqueuelen", "10000")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The programs of ``tests/interop``, which hold a core of ours against somebody else's."""
+"""The programs of ``tests/interop``, which compare our cores with other implementations."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .net import Namespace
 
 
 def info(guest: Guest) -> dict[str, Any]:
-    """What query-mip6 says of the guest's only mobile node."""
+    """query-mip6 of the guest's only mobile node."""
     (found,) = guest.qmp("query-mip6")
     return dict(found)
 
@@ -28,7 +28,7 @@ def state(guest: Guest) -> str:
 
 
 def dropped(guest: Guest, reason: str) -> int:
-    """How many packets ended there for a reason."""
+    """The number of packets dropped for a reason."""
     return sum(drop["count"] for drop in info(guest)["dropped"] if drop["reason"] == reason)
 
 

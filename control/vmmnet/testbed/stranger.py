@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host that says to a mobile node what only others may say, and the packets for it."""
+"""A host that sends forged packets to a mobile node, and these packets."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .net import Interface, Network
 
 @dataclass
 class Stranger:
-    """Sends in others' names to the care-of address of a guest."""
+    """Sends in other nodes' names to the care-of address of a guest."""
 
     guest: Guest
     node: mobile.Node
 
     def refused(self, reason: str, packet: bytes) -> None:
-        """Send a packet that has to be counted, and to change nothing."""
+        """Send a packet that must be counted and change nothing."""
         before = roaming.dropped(self.guest, reason)
         self.node.send(packet)
         wait.until(lambda: roaming.dropped(self.guest, reason) > before, f"a drop: {reason}")

@@ -18,10 +18,10 @@ _SEQUENCE = re.compile(r"icmp_seq=(\d+) ")
 
 
 class Asker(Protocol):
-    """Who asks an address a hundred times a second."""
+    """Pings an address a hundred times a second."""
 
     def text(self) -> str:
-        """What ping has written so far."""
+        """The output of ping so far."""
 
     def end(self) -> None:
         """End it."""
@@ -34,7 +34,7 @@ class GuestAsks:
         self._ping = guest.spawn([*_PING, address])
 
     def text(self) -> str:
-        """What ping has written so far."""
+        """The output of ping so far."""
         return self._ping.output().stdout
 
     def end(self) -> None:
@@ -52,7 +52,7 @@ class HostAsks:
             self._ping = host.popen([*_PING, address], stdout=out, stderr=subprocess.STDOUT)
 
     def text(self) -> str:
-        """What ping has written so far."""
+        """The output of ping so far."""
         return self._log.read_text()
 
     def end(self) -> None:

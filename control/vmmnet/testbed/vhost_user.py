@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The least of a vhost-user backend: it agrees on everything, and moves no frame.
+"""A minimal vhost-user backend: it accepts all messages and moves no frame.
 
 docs/interop/vhost-user.rst of QEMU has the messages.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A difference of two replies, taken apart into facts that a rule explains one by one."""
+"""A difference between two replies, split into facts that rules explain one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVERS_LIMIT = 4096
 
 
 class Fact(NamedTuple):
-    """What one reply says and the other does not: a record, a flag, or all of another part."""
+    """Something that only one reply has: a record, a flag, or another part as a whole."""
 
     part: str
     #: Whether the record, or the flag, is in our reply; another part is in both.
@@ -44,19 +44,19 @@ class Difference:
     is_zone_signed: bool
     #: Our reply to the same question over TCP, if one of the two is truncated.
     whole: Reply | None = None
-    #: What the other servers say.
+    #: The other servers' replies.
     others: tuple[Reply, ...] = ()
     #: All zones of the servers.
     served: tuple[Zone, ...] = ()
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Where they differ."""
+        """The parts that differ."""
         return self.ours.differs(self.theirs)
 
     @cached_property
     def facts(self) -> frozenset[Fact]:
-        """All that has to be explained."""
+        """All facts that must be explained."""
         found = {Fact(each) for each in self.parts if each not in (*SECTIONS, "flags")}
         ours, theirs = set(self.ours.flags), set(self.theirs.flags)
         found |= {Fact("flags", each in ours, kind=each) for each in ours ^ theirs}
@@ -72,7 +72,7 @@ class Difference:
 
     @property
     def is_backed(self) -> bool:
-        """Whether one of the other servers says the same as we do, and so bears us out."""
+        """Whether another server's reply agrees with ours."""
         return any(not self.ours.differs(each) for each in self.others)
 
     def zone_has(self, owner: str, kind: str, rdata: str) -> bool:
@@ -85,7 +85,7 @@ class Difference:
         return next((lower[each] for each in uppers if each in lower), {})
 
     def is_told(self, found: Iterable[Fact]) -> bool:
-        """Whether each record that only ours has is in the zone, or in the reply of another one."""
+        """Whether each record that only ours has is in the zone, or in another server's reply."""
         records = {record for each in self.others for record in each.answer}
         return all(
             fact[2:] in records or self.is_in_zone(fact) or self._is_signature(fact)

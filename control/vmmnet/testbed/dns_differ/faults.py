@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults of ours, made up: a tool that explains them would explain a real one, too."""
+"""Artificial faults in our replies: rules that explain them could hide real ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .replies import SECTIONS, Records, Reply
 
 Fault = Callable[[random.Random, Reply], Reply]
 Record = tuple[str, str, int, str]
-#: About what a record adds to a reply.
+#: Approximate size of a record in a reply.
 _SIZES, _OTHER_SIZE = {"A": 16, "AAAA": 28, "RRSIG": 107}, 40
 
 
 def _changed(
     rng: random.Random, reply: Reply, change: Callable[[set[Record], Record], None]
 ) -> Reply:
-    """The same with a change of one record, in whatever section."""
+    """The reply with a change of one record in any section."""
     sections = [each for each in SECTIONS if getattr(reply, each)]
     if not sections:
         return reply
@@ -86,7 +86,7 @@ def _nothing(rng: random.Random, reply: Reply) -> Reply:
     return reply
 
 
-#: What each does to a reply, in the words of the report.
+#: The faults, named as in the report.
 FAULTS: dict[str, Fault] = {
     "a record is missing": _record_less,
     "a record too much": _record_more,
@@ -103,7 +103,7 @@ FAULTS: dict[str, Fault] = {
 
 
 def spoil(rng: random.Random, reply: Reply) -> tuple[str, Reply] | None:
-    """Which fault, and the reply with it; None: it has made no difference."""
+    """A fault and the reply with it; None: the reply did not change."""
     name = rng.choice(list(FAULTS))
     spoilt = FAULTS[name](rng, reply)
     return (name, spoilt) if spoilt.differs(reply) else None

@@ -31,7 +31,7 @@ _RARE_TYPES = (
 )
 _SIZES = (None, None, 512, 1232, 4096)
 _ODD_SIZES = (0, 511, 513, 1231, 1233, 1452, 4095, 4097, 65535)
-#: What a question has that the usual one has not, one at a time.
+#: Unusual properties of a question, one at a time.
 _ODDITIES = (
     *("flags", "flags", "class", "opcode", "version", "option", "option", "none", "two", "tail"),
 )
@@ -91,7 +91,7 @@ class Question:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is what most clients ask, but for the size."""
+        """Whether it is a usual question, except its size."""
         plain = Question(self.name, self.kind, self.size, self.dnssec, self.stream)
         return self == plain
 
@@ -144,7 +144,7 @@ def _name(rng: random.Random, zone: Zone, known: Sequence[str]) -> str:
 
 
 def _odd(rng: random.Random, plain: Question) -> Question:
-    """The same with something that few clients send."""
+    """The same question with an unusual property."""
     match rng.choice(_ODDITIES):
         case "flags":
             return dataclasses.replace(plain, flags=rng.choice(_FLAGS))

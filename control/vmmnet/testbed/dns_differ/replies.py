@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A reply, apart from what no client looks at: the order of records, the case of owners."""
+"""A reply without what clients ignore: the order of records, the case of owners."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Records = frozenset[tuple[str, str, int, str]]
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server says: flags that matter, RCODE, and records as they are, in sets."""
+    """A server's reply: relevant flags, RCODE, and sets of records."""
 
     rcode: str
     flags: tuple[str, ...]

@@ -30,7 +30,7 @@ class Rule:
     servers: tuple[str, ...]
     why: str
     explained: Callable[[Difference], Facts]
-    #: Whether it does not look at our reply enough, so that another server has to bear us out.
+    #: Whether it does not check our reply enough, so that another server must agree with ours.
     needs_another: Callable[[Difference], bool] = lambda _: False
 
 
@@ -388,7 +388,7 @@ RULES = (
 
 @dataclass(frozen=True)
 class Explanation:
-    """The rules that explain facts of a difference, and the facts that none explains."""
+    """The rules that explain facts of a difference, and unexplained facts."""
 
     used: tuple[Rule, ...]
     left: frozenset[Fact]
@@ -400,12 +400,12 @@ class Explanation:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left to be explained."""
+        """Whether all facts are explained."""
         return not self.left
 
 
 def explain(difference: Difference) -> Explanation:
-    """What the rules have to say, each of its server."""
+    """Apply the rules, each to its server's replies."""
     left = set(difference.facts)
     used = []
     for rule in RULES:

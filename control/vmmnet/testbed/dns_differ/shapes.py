@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What chance alone would not bring into a zone: chains, sizes at a limit, depths, rare types.
+"""Contents that random zones lack: chains, sizes at a limit, depths, rare types.
 
 Each has first labels of its own, and so does not meet the rest of the zone but by a record that
 refers to it.
@@ -32,7 +32,7 @@ def add_all(rng: random.Random, zone: Zone, longest: int) -> None:
 
 
 def _end(rng: random.Random, zone: Zone) -> str:
-    """What a chain may lead to."""
+    """The possible ends of a chain."""
     return rng.choice(
         (
             *(f"ns.{ORIGIN}", f"none.{ORIGIN}", f"text.rare.{ORIGIN}", "www.elsewhere.test."),

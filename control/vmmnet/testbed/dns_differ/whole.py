@@ -40,9 +40,9 @@ class Result:
     differing: int = 0
     explained: Counter[str] = field(default_factory=Counter)
     unexplained: list[Difference] = field(default_factory=list)
-    #: Those where the peers all say the same and only we do not, whether explained or not.
+    #: Differences where all peers agree and only we differ, explained or not.
     alone: list[Difference] = field(default_factory=list)
-    #: Faults of ours that were made up, and those that no comparison with a peer has shown.
+    #: Artificial faults in our replies, and those that no comparison detected.
     faults: Counter[str] = field(default_factory=Counter)
     unseen: Counter[str] = field(default_factory=Counter)
     #: By rule: replies with a fault of which it explains something, and those of which nothing
@@ -170,7 +170,7 @@ class _Asker:
         ]
 
     def compare(self, question: Question, answers: Sequence[Reply]) -> None:
-        """What differs is right, or is counted; what was truncated is asked again over TCP."""
+        """Count differences that no rule explains; ask again over TCP what was truncated."""
         whole = None
         if any("TC" in each.flags for each in answers) and not question.stream:
             again = dataclasses.replace(question, stream=True)

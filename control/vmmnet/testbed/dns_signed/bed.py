@@ -52,7 +52,7 @@ print(json.dumps(found))
 
 @dataclass
 class Bed:
-    """Where to ask."""
+    """The addresses of the servers, and the clients."""
 
     host: Namespace
     folder: Path
@@ -68,7 +68,7 @@ class Bed:
         return [program, "-s", server, "-v", "-a", self.anchor, *words]
 
     def lookup(self, *words: str | Path, server: str = SERVER) -> Told:
-        """The last that the library tells of a look-up."""
+        """The library's last callback of a look-up."""
         done = self.host.run(self.command(*words, server=server), check=False)
         if done.stderr:
             raise RuntimeError(done.stderr)

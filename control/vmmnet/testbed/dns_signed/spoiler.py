@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An attacker between the server and its clients, who has none of the keys, or the zone's own.
 
-The name asked says what is done: its first label is a key of SPOILERS, or is ``white``.  All
-other questions, such as those for keys, are passed.
+The first label of the name asked chooses the attack: a key of SPOILERS, or ``white``.  All
+other questions, such as those for keys, pass unchanged.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _no_proof(attack: Attack) -> None:
 
 
 def _no_signatures(attack: Attack) -> None:
-    """Without any signature, as from a server that knows nothing of DNSSEC."""
+    """Without any signature, as from a server without DNSSEC."""
     for section in (attack.reply.answer, attack.reply.authority):
         section[:] = [each for each in section if each.rdtype != RRSIG]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""os-ken's cases for switches: which flows are set, what goes in, and what has to come out.
+"""os-ken's cases for switches: flows to set, input frames, expected output.
 
 Its tester stands around a switch: a frame comes in by port 1, and leaves by port 2 (of
 groups, also by port 3), goes to the controller, or has no flow in a table that looks it up.
@@ -27,7 +27,7 @@ _KILOBIT = 1024 / 8
 
 @dataclass(frozen=True)
 class Seen:
-    """What a switch did with a frame; ports are the tester's."""
+    """A switch's treatment of a frame; ports are the tester's."""
 
     out: list[tuple[int, bytes]] = field(default_factory=list)
     #: PACKET_INs of an action, not those of a frame without a flow.
@@ -38,16 +38,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class Step:
-    """A frame, and one of three things that have to become of it."""
+    """A frame, and one of three expected results."""
 
     ingress: bytes
     egress: bytes | None = None
     packet_in: bytes | None = None
-    #: The tables of which one has no flow for it.
+    #: Tables; one of them must have no flow for it.
     missed: tuple[int, ...] = ()
 
     def fault(self, seen: Seen) -> str:
-        """Nothing, or what is wrong with what was seen."""
+        """The difference from the expected result; empty: none."""
         out = [] if self.egress is None else [(OUT, self.egress)]
         told = [] if self.packet_in is None else [self.packet_in]
         if seen.out != out:
@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Flood:
-    """Many frames, and how many of them have to leave."""
+    """Many frames, and the expected rate of output."""
 
     layers: tuple[str, ...]
     pktps: int
@@ -84,7 +84,7 @@ class Flood:
             yield packets.octets(self.layers, chance) if varies else once
 
     def fault(self, counted: Mapping[int, tuple[int, int]], seconds: float) -> str:
-        """Nothing, or what is wrong with the octets and packets that left by each port."""
+        """The fault in the counts of each port; empty: none."""
         for port, wanted in self.wanted.items():
             pairs = zip(wanted, counted.get(port, (0, 0)), strict=True)
             for rate, number in pairs:
@@ -114,7 +114,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What tells it from all others of its version."""
+        """Its name, unique within its version."""
         return f"{self.place}: {self.described['description']}"
 
     @property

@@ -13,7 +13,7 @@ from .. import wait
 from .osken import OsKen
 
 _HELLO, _ECHO_REQUEST, _ECHO_REPLY = 0, 2, 3
-#: What nobody has asked for, and what here nobody waits for.
+#: Messages without a request, and ignored ones.
 _FLOW_REMOVED, _PORT_STATUS = 11, 12
 _HEAD = struct.Struct("!BBHI")
 _WHOLE = 0xFFFF
@@ -28,7 +28,7 @@ class Channel:
     def __init__(self, path: Path, osken: OsKen) -> None:
         self._osken, self._of, self._ofproto = osken, osken.of, osken.ofproto
         self._xids = itertools.count(1)
-        #: Those that came since somebody emptied it.
+        #: Messages since the list was cleared.
         self.packet_ins: list[Any] = []
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(wait.PATIENCE)
@@ -37,7 +37,7 @@ class Channel:
         self._socket.sendall(_HEAD.pack(osken.version, _HELLO, _HEAD.size, 0))
         if self._next()[1] != _HELLO:
             raise RuntimeError(f"{path}: no HELLO")
-        # Without it Open vSwitch sends no PACKET_IN to who connects to it.
+        # Without it Open vSwitch sends no PACKET_IN on this kind of connection.
         self.ask(self._octets(self._of.OFPSetConfig(osken.datapath, 0, _WHOLE)))
 
     @property
@@ -51,7 +51,7 @@ class Channel:
         self._socket.close()
 
     def ask(self, message: bytes) -> list[bytes]:
-        """Send a message; the answers to it, when the switch is done with it."""
+        """Send a message; return its answers after a barrier."""
         xid = self._send(message)
         barrier = self._send(self._octets(self._of.OFPBarrierRequest(self._osken.datapath)))
         answers: list[bytes] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What of OpenFlow 1.3 a NIC with two ports and one table does not have.
+"""The parts of OpenFlow 1.3 that a NIC with two ports and one table lacks.
 
-A case that needs such a thing says so by its own messages, so that nobody has to believe the
-NIC.  The NIC has to refuse it, with an error that is meant for that.
+Whether a case needs one of them follows from the case's own messages, not from the NIC.  The
+NIC must refuse it with the right error.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .cases import IN, OUT, Case
 
 @dataclass(frozen=True)
 class Lack:
-    """A part of OpenFlow that is not there."""
+    """A missing part of OpenFlow."""
 
     name: str
-    #: What OpenFlow 1.3.5 says about it.
+    #: The rule of OpenFlow 1.3.5.
     reason: str
     #: The errors that refuse it.
     errors: frozenset[str]
@@ -69,7 +69,7 @@ TYPES = Lack(
     frozenset({_BAD_SET}),
 )
 
-#: The first that a case needs is the one that it is counted under.
+#: A case is counted under the first that it needs.
 ALL = (METERS, PORTS, CHOICES, MPLS, PBB, COPY_TTL, METADATA, TYPES, TABLES)
 
 _BY_NAME = {
@@ -100,7 +100,7 @@ _RESERVED = {1: 0xFF00, 4: 0xFFFFFF00}
 
 
 def of(case: Case) -> tuple[Lack, ...]:
-    """What a case needs and a NIC does not have."""
+    """The missing parts that a case needs."""
     found = set(_needs(case.prerequisite, _RESERVED[case.version]))
     return tuple(lack for lack in ALL if lack in found)
 

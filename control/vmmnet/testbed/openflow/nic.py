@@ -15,7 +15,7 @@ from .trial import error_name
 
 #: A NIC's numbers of its ports.
 GUEST, WIRE = 1, 2
-#: Where the tester is: what it sends comes from the guest, or from the wire.
+#: The tester's side: it sends as the guest, or as the wire.
 SIDES: dict[str, Mapping[int, int]] = {
     "guest": {IN: GUEST, OUT: WIRE},
     "wire": {IN: WIRE, OUT: GUEST},
@@ -24,7 +24,7 @@ _HEAD = struct.Struct("!IB")
 
 
 class Nic:
-    """A process that is spoken to in octets; ``cvsw-nic-peer.c`` has their form."""
+    """A process with a binary protocol; ``cvsw-nic-peer.c`` defines it."""
 
     def __init__(self, child: subprocess.Popen[bytes], side: str) -> None:
         self._child = child

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""os-ken: OpenFlow's messages, written and read by somebody else."""
+"""os-ken, as independent implementation of OpenFlow's messages."""
 
 from __future__ import annotations
 

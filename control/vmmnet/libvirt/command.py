@@ -118,9 +118,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
         action="store_true",
         help="replace the element by arguments of QEMU",
     )
-    parser.add_argument(
-        "--print", action="store_true", help="print the result, and define nothing"
-    )
+    parser.add_argument("--print", action="store_true", help="print the result, and define nothing")
     parser = options.command(subparsers, "show", _show, "state of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
     action.completer = _domains  # type: ignore[attr-defined]

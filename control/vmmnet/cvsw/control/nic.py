@@ -130,8 +130,7 @@ class Nic:
         now: float,
         offloads: Offload | None = None,
     ) -> None:
-        """Set the wanted flows and groups, MTU (None: any) and offloads (None: all).
-        """
+        """Set the wanted flows and groups, MTU (None: any) and offloads (None: all)."""
         self._now = now
         if entries != self.wanted:
             for key in [key for key in self.troubles if isinstance(key, bytes)]:

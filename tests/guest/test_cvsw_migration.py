@@ -254,9 +254,7 @@ def test_damaged(bed: Bed, tmp_path: Path, what: str) -> None:
     with Machine.running(bed.there, MACS[0], incoming=True) as target:
         target.monitor.command("migrate-incoming", uri=f"file:{file}")
         wait.until(
-            lambda: (
-                f"nic0: the incoming state of the switch: {message}" in target.process.errors()
-            ),
+            lambda: f"nic0: the incoming state of the switch: {message}" in target.process.errors(),
             "a reason",
         )
 

@@ -47,9 +47,7 @@ def _next_event(site: Site) -> None:
         ("prepare", "aaa", _REMEDY),
         # QEMU asks for the VM's addresses by its object.
         ("prepare", "zzz", "cannot connect to vmmnet-hostd"),
-        pytest.param(
-            *("start", "zzz", "cannot connect to vmmnet-hostd"), marks=pytest.mark.long
-        ),
+        pytest.param(*("start", "zzz", "cannot connect to vmmnet-hostd"), marks=pytest.mark.long),
     ],
 )
 def test_killed_before_qemu_begins(site: Site, event: str, name: str, why: str) -> None:

@@ -468,7 +468,11 @@ BAD_FILES = [
     ("x.json", f'[{{"mac": "{A}", "lnids": [1.5]}}]', ["'1.5' is not an LNID"]),
     ("x.json", f'[{{"mac": "{A}", "vlan": [1]}}]', ["there is no member 'vlan'"]),
     ("x.json", f'[{{"mac": "{A}", "lnids": [1]}},\n', ["x.json:2: it is not JSON"]),
-    ("x.json", f'[{{"mac": "{A}", "lnids": [1]}}\n5]', ["x.json:2: ',' or ']' must follow an element"]),
+    (
+        "x.json",
+        f'[{{"mac": "{A}", "lnids": [1]}}\n5]',
+        ["x.json:2: ',' or ']' must follow an element"],
+    ),
     ("x.json", f'[{{"mac": "{A}", "lnids": [1]}}]\n5', ["x.json:2: the file goes on"]),
     (
         "x.json",
@@ -628,7 +632,10 @@ def test_check_of_entries(hostvlan: Command, table: Path) -> None:
     answer = hostvlan("check")
     assert answer.status == 3
     assert f"fault: 192.0.2.1 is an address of {A} and of {B}, and both are in LNID 1" in answer.out
-    assert f"note: {A} has the global LNID, so that its other LNIDs (1) make no difference" in answer.out
+    assert (
+        f"note: {A} has the global LNID, so that its other LNIDs (1) make no difference"
+        in answer.out
+    )
     assert f"note: LNID 3 has one member only, {C}" in answer.out
     table.chmod(0o666)
     assert "others than its owner may write to it (mode 0666)" in hostvlan("check").out

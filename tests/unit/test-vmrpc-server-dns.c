@@ -158,7 +158,7 @@ static void test_dns64(void)
     dns_init(&d, true);
     d.nat64 = FX_NAT64 "192.0.0.170";
     d.addr6 = FX_NAT64 "c633:6405";
-    while (!vmrpc_nat64_in_use(&d.fx->srv->nat64)) {
+    while (!vmrpc_nat64_in_use(&d.fx->srv->reach.nat64)) {
         fx_wait_any(d.fx);
     }
     fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
@@ -701,13 +701,13 @@ static void test_policy(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(policy); i++) {
         uint8_t query[64], msg[512];
         size_t len = make_query(query, 7, TYPE_A, false);
-        const VmrpcCounters *c;
+        const VmrpcReachCounters *c;
         struct in_addr addr4;
         Dns d;
 
         dns_init_policy(&d, false, policy[i]);
         d.addr6 = "2001:db8:7::1";
-        c = fx_counters(d.fx);
+        c = fx_reach_counters(d.fx);
         fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
         g_assert_cmpuint(ask_udp(&d, query, len, msg, sizeof(msg)).value, >=,
                          len);

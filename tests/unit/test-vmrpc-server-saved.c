@@ -252,16 +252,18 @@ static void test_forget(void)
     inet_pton(AF_INET6, "2001:db8::77", &addr.addr6);
     inet_pton(AF_INET6, "2001:db8::99", &then);
     dns_name_from_text(&name, "later.example");
-    vmrpc_names_note(fx->srv->names, &name, 1, &addr, 1, vmrpc_now_ms());
-    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->map, addr4, &then, 0,
+    vmrpc_names_note(fx->srv->reach.names, &name, 1, &addr, 1, vmrpc_now_ms());
+    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->reach.map, addr4, &then, 0,
                                           vmrpc_now_ms()), ==, -EEXIST);
     g_assert_true(vmrpc_server_forget(fx->srv, &err));
     g_assert_no_error(err);
-    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->map, addr4, &then, 0,
+    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->reach.map, addr4, &then, 0,
                                           vmrpc_now_ms()), ==, 0);
-    g_assert_cmpint(vmrpc_addrmap_lookup4(fx->srv->map, addr4, &here), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_lookup4(fx->srv->reach.map, addr4, &here), ==,
+                    0);
     g_assert_cmpmem(&here, 16, &then, 16);
-    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->names, &addr.addr6, &found,
+    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->reach.names, &addr.addr6,
+                                        &found,
                                         1), ==, 0);
     fx_free(fx);
 }
@@ -425,7 +427,7 @@ static void test_policy(void)
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &rec), ==, 0);
     /* the counter of reports may wrap */
     g_assert_cmpint(fx_wait_error(fx, 1), ==, EACCES);
-    g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_default, ==, 1);
     fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
 
     /* the next host has another policy, and another peer for it to reach */
@@ -962,7 +964,7 @@ static void test_names(void)
     g_assert_cmpint(dns_name_from_text(&name, "A.test"), ==, 0);
     inet_pton(AF_INET6, "2001:db8:7::1", &addrs[0].addr6);
     inet_pton(AF_INET6, "2001:db8:7::2", &addrs[1].addr6);
-    vmrpc_names_note(fx->srv->names, &name, 1, addrs, 2, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &name, 1, addrs, 2, vmrpc_now_ms());
     g_assert_cmpuint(vmrpc_server_save_names(fx->srv, keep_name, names), ==,
                      2);
     fx_free(fx);
@@ -979,9 +981,9 @@ static void test_names(void)
     /* the policy lets it pass, though no route leads there */
     fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_map(fx, "2001:db8:7::1"), 9),
              ENETUNREACH);
-    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->names, &addrs[1].addr6,
+    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->reach.names, &addrs[1].addr6,
                                         &found, 1), ==, 1);
-    g_assert_cmpuint(vmrpc_names_siblings(fx->srv->names, &found,
+    g_assert_cmpuint(vmrpc_names_siblings(fx->srv->reach.names, &found,
                                           vmrpc_now_ms(), siblings), ==, 2);
     g_assert_cmpmem(&siblings[0], 16, &addrs[0].addr6, 16);
     /* a name that is cut, one with a pointer, one with something behind it */
@@ -1063,7 +1065,7 @@ static void test_nat64(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(options); i++) {
         Fx *fx = fx_new(&options[i]);
-        const VmrpcNat64List *list = &fx->srv->nat64;
+        const VmrpcNat64List *list = &fx->srv->reach.nat64;
 
         g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, good, 3), ==, 3);
         g_assert_cmpuint(list->told, ==, i == 0 ? 2 : i == 1 ? 1 : 0);

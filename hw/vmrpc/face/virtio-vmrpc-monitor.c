@@ -37,7 +37,8 @@
 
 /* The one on the left has every counter and nothing else. */
 QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) !=
-                  sizeof(VmrpcCounters) + sizeof(VmrpcAlgCounters) +
+                  sizeof(VmrpcCounters) + sizeof(VmrpcReachCounters) +
+                  sizeof(VmrpcAlgCounters) +
                   sizeof(DnsProxyCounters) + sizeof(DnsUpstreamCounters) +
                   sizeof(DnsOwnZonesCounters));
 
@@ -163,12 +164,14 @@ static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
     VmrpcCounterInfo *info = g_new0(VmrpcCounterInfo, 1);
 
 #define COPY_COUNTER(name)      info->name = view->counters.name;
+#define COPY_REACH_COUNTER(name) info->name = view->reach_counters.name;
 #define COPY_ALG_COUNTER(name)  info->name = view->alg_counters.name;
 #define COPY_DNS_COUNTER(name)  info->dns_##name = view->dns_counters.name;
 #define COPY_UPSTREAM_COUNTER(name)                                           \
     info->upstream_##name = view->upstream_counters.name;
 #define COPY_ZONE_COUNTER(name) info->zone_##name = view->zone_counters.name;
     VMRPC_COUNTERS(COPY_COUNTER)
+    VMRPC_REACH_COUNTERS(COPY_REACH_COUNTER)
     VMRPC_ALG_COUNTERS(COPY_ALG_COUNTER)
     DNS_PROXY_COUNTERS(COPY_DNS_COUNTER)
     DNS_UPSTREAM_COUNTERS(COPY_UPSTREAM_COUNTER)
@@ -177,6 +180,7 @@ static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
 #undef COPY_UPSTREAM_COUNTER
 #undef COPY_DNS_COUNTER
 #undef COPY_ALG_COUNTER
+#undef COPY_REACH_COUNTER
 #undef COPY_COUNTER
     return info;
 }
@@ -189,18 +193,20 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     vmrpc_inspect_server(s->server, &view);
     info->id = g_strdup(virtio_vmrpc_id(s));
     info->qom_path = object_get_canonical_path(OBJECT(s));
-    info->translate = view.config.translate;
-    info->guest4 = prefix4(view.config.guest4, view.config.guest4_prefix);
-    if (view.config.has_address6) {
-        info->address6 = text6(&view.config.address6);
+    info->translate = view.config.reach.translate;
+    info->guest4 = prefix4(view.config.reach.guest4,
+                           view.config.reach.guest4_prefix);
+    if (view.config.reach.has_address6) {
+        info->address6 = text6(&view.config.reach.address6);
         info->has_address6_claim = true;
         info->address6_claim = s->claim_state;
     }
-    if (view.config.translate) {
-        info->pool4 = prefix4(view.config.pool4, view.config.pool4_prefix);
+    if (view.config.reach.translate) {
+        info->pool4 = prefix4(view.config.reach.pool4,
+                              view.config.reach.pool4_prefix);
     }
-    if (view.config.resolver4.s_addr) {
-        info->resolver4 = text4(view.config.resolver4);
+    if (view.config.reach.resolver4.s_addr) {
+        info->resolver4 = text4(view.config.reach.resolver4);
     }
     if (view.has_nat64) {
         g_autofree char *text = text6(&view.nat64.addr);
@@ -511,6 +517,7 @@ static void print_counters(Monitor *mon, const VmrpcCounterInfo *counters)
 #define PRINT_ZONE_COUNTER(name)                                              \
     print_counter(mon, "zone-" #name, counters->zone_##name);
     VMRPC_COUNTERS(PRINT_COUNTER)
+    VMRPC_REACH_COUNTERS(PRINT_COUNTER)
     VMRPC_ALG_COUNTERS(PRINT_COUNTER)
     DNS_PROXY_COUNTERS(PRINT_DNS_COUNTER)
     DNS_UPSTREAM_COUNTERS(PRINT_UPSTREAM_COUNTER)

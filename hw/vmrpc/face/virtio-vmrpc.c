@@ -649,11 +649,11 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     vmrpc_server_set_tracer(s->server, &tracer);
     vmrpc_server_set_may_go_on(s->server, vcpu_is_free);
     s->identity = (VirtIOVmrpcIdentity) {
-        .translate = config.translate,
-        .guest4 = config.guest4.s_addr,
-        .resolver4 = config.resolver4.s_addr,
-        .pool4 = config.pool4.s_addr,
-        .pool4_prefix = config.pool4_prefix,
+        .translate = config.reach.translate,
+        .guest4 = config.reach.guest4.s_addr,
+        .resolver4 = config.reach.resolver4.s_addr,
+        .pool4 = config.reach.pool4.s_addr,
+        .pool4_prefix = config.reach.pool4_prefix,
         .max_sockets = config.max_sockets,
     };
     return true;

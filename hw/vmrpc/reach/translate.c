@@ -33,7 +33,7 @@
  * guest wants to hear is checked as if it were a destination, with the port at
  * which it is heard.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/reach/translate.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,6 +41,7 @@
 
 #include "hw/vmrpc/wire/icmp-error.h"
 #include "hw/vmrpc/wire/multicast.h"
+#include "hw/vmrpc/wire/uninitialized.h"
 
 static int put_in6(struct sockaddr_storage *ss, const struct in6_addr *addr,
                    in_port_t port)
@@ -66,22 +67,22 @@ static int put_in4(struct sockaddr_storage *ss, struct in_addr addr,
     return sizeof(*sin);
 }
 
-int vmrpc_own_address(const VmrpcServer *srv, in_port_t port,
+int vmrpc_own_address(const VmrpcReach *reach, in_port_t port,
                       struct sockaddr_storage *host)
 {
-    if (!srv->config.translate) {
-        return put_in4(host, srv->config.guest4, port);
+    if (!reach->config->translate) {
+        return put_in4(host, reach->config->guest4, port);
     }
-    if (!srv->config.has_address6) {
+    if (!reach->config->has_address6) {
         return -EADDRNOTAVAIL;
     }
-    return put_in6(host, &srv->config.address6, port);
+    return put_in6(host, &reach->config->address6, port);
 }
 
-static bool is_own(const VmrpcServer *srv, struct in_addr addr)
+static bool is_own(const VmrpcReach *reach, struct in_addr addr)
 {
     return addr.s_addr == INADDR_ANY ||
-           addr.s_addr == srv->config.guest4.s_addr;
+           addr.s_addr == reach->config->guest4.s_addr;
 }
 
 /* An address that is not unicast. */
@@ -92,29 +93,29 @@ static bool is_group(struct in_addr addr)
     return IN_MULTICAST(host) || host == INADDR_BROADCAST;
 }
 
-static bool is_resolver4(const VmrpcServer *srv, struct in_addr addr)
+static bool is_resolver4(const VmrpcReach *reach, struct in_addr addr)
 {
-    return srv->config.resolver4.s_addr &&
-           addr.s_addr == srv->config.resolver4.s_addr;
+    return reach->config->resolver4.s_addr &&
+           addr.s_addr == reach->config->resolver4.s_addr;
 }
 
-bool vmrpc_addr_is_far(const VmrpcServer *srv, struct in_addr addr4)
+bool vmrpc_addr_nat64_eligible(const VmrpcReach *reach, struct in_addr addr4)
 {
     uint8_t net = ntohl(addr4.s_addr) >> 24;
 
     return net != 0 && net != IN_LOOPBACKNET && !is_group(addr4) &&
-           !is_own(srv, addr4) && !is_resolver4(srv, addr4) &&
-           !vmrpc_addrmap_contains(srv->map, addr4);
+           !is_own(reach, addr4) && !is_resolver4(reach, addr4) &&
+           !vmrpc_addrmap_contains(reach->map, addr4);
 }
 
-bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
+bool vmrpc_nat64_peer(const VmrpcReach *reach, const struct in6_addr *addr6,
                       struct in_addr *addr4)
 {
-    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&reach->nat64);
     struct in6_addr back;
 
     if (!prefix || !nat64_extract(prefix, addr6, addr4) ||
-        !vmrpc_addr_is_far(srv, *addr4)) {
+        !vmrpc_addr_nat64_eligible(reach, *addr4)) {
         return false;
     }
     nat64_embed(prefix, *addr4, &back);
@@ -122,45 +123,45 @@ bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
 }
 
 /* As vmrpc_addr_to_host(); it is to add one to *@counter, if that is set. */
-static int to_host(VmrpcServer *srv, struct in_addr guest, in_port_t port,
+static int to_host(VmrpcReach *reach, struct in_addr guest, in_port_t port,
                    struct sockaddr_storage *host, uint64_t **counter)
 {
-    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&reach->nat64);
     struct in6_addr addr6;
 
-    if (is_own(srv, guest)) {
-        return vmrpc_own_address(srv, port, host);
+    if (is_own(reach, guest)) {
+        return vmrpc_own_address(reach, port, host);
     }
-    if (!srv->config.translate) {
+    if (!reach->config->translate) {
         return put_in4(host, guest, port);
     }
-    if (is_resolver4(srv, guest)) {
+    if (is_resolver4(reach, guest)) {
         return -ECONNREFUSED;   /* only port 53 is there, never the network */
     }
     if (is_group(guest)) {
         return vmrpc_group_to6(guest, &addr6) ? put_in6(host, &addr6, port)
                                               : -ENETUNREACH;
     }
-    if (vmrpc_addrmap_contains(srv->map, guest)) {
-        if (vmrpc_addrmap_lookup4(srv->map, guest, &addr6) < 0) {
-            *counter = &srv->counters.unreachable_no_mapping;
+    if (vmrpc_addrmap_contains(reach->map, guest)) {
+        if (vmrpc_addrmap_lookup4(reach->map, guest, &addr6) < 0) {
+            *counter = &reach->counters.unreachable_no_mapping;
             return -EHOSTUNREACH;
         }
         return put_in6(host, &addr6, port);
     }
     if (!prefix) {
-        *counter = &srv->counters.unreachable_no_nat64;
+        *counter = &reach->counters.unreachable_no_nat64;
         return -ENETUNREACH;
     }
     nat64_embed(prefix, guest, &addr6);
     return put_in6(host, &addr6, port);
 }
 
-int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
+int vmrpc_addr_to_host(VmrpcReach *reach, struct in_addr guest,
                        in_port_t port, struct sockaddr_storage *host)
 {
     uint64_t *counter = NULL;
-    int ret = to_host(srv, guest, port, host, &counter);
+    int ret = to_host(reach, guest, port, host, &counter);
 
     if (counter) {
         (*counter)++;
@@ -168,7 +169,7 @@ int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
     return ret;
 }
 
-bool vmrpc_addr_named(VmrpcServer *srv, struct in_addr guest,
+bool vmrpc_addr_named(VmrpcReach *reach, struct in_addr guest,
                       struct in6_addr *addr6)
 {
     struct sockaddr_storage host;
@@ -178,7 +179,7 @@ bool vmrpc_addr_named(VmrpcServer *srv, struct in_addr guest,
         *addr6 = in6addr_any;
         return true;
     }
-    if (to_host(srv, guest, 0, &host, &counter) < 0 ||
+    if (to_host(reach, guest, 0, &host, &counter) < 0 ||
         host.ss_family != AF_INET6) {
         return false;
     }
@@ -197,13 +198,13 @@ typedef struct Judged {
 } Judged;
 
 /* The VM's own address, in @own, where packets come from; NULL: it has none. */
-static const struct sockaddr *source_of(const VmrpcServer *srv,
+static const struct sockaddr *source_of(const VmrpcReach *reach,
                                         struct sockaddr_storage *own)
 {
-    return vmrpc_own_address(srv, 0, own) < 0 ? NULL : (struct sockaddr *)own;
+    return vmrpc_own_address(reach, 0, own) < 0 ? NULL : (struct sockaddr *)own;
 }
 
-static void fill_dest(VmrpcServer *srv, const struct sockaddr_storage *host,
+static void fill_dest(VmrpcReach *reach, const struct sockaddr_storage *host,
                       int proto, VmrpcDest *dest)
 {
     struct sockaddr_storage own;
@@ -211,9 +212,9 @@ static void fill_dest(VmrpcServer *srv, const struct sockaddr_storage *host,
     *dest = (VmrpcDest) {
         .family = host->ss_family,
         .proto = proto,
-        .is_local = vmrpc_route_is_local(srv->route,
+        .is_local = vmrpc_route_is_local(reach->route,
                                          (const struct sockaddr *)host,
-                                         source_of(srv, &own),
+                                         source_of(reach, &own),
                                          vmrpc_host_proto(host->ss_family,
                                                           proto)),
     };
@@ -231,18 +232,18 @@ static void fill_dest(VmrpcServer *srv, const struct sockaddr_storage *host,
 }
 
 /* The names of both addresses, at most @max, those of the first before. */
-static void find_names(VmrpcServer *srv, Judged *j, size_t max)
+static void find_names(VmrpcReach *reach, Judged *j, size_t max)
 {
     struct in6_addr mapped = { .s6_addr = { [10] = 0xff, 0xff } };
     size_t num;
 
-    if (!srv->names || j->dest.family != AF_INET6) {
+    if (!reach->names || j->dest.family != AF_INET6) {
         return;
     }
-    num = vmrpc_names_lookup(srv->names, &j->dest.addr6, j->found, max);
+    num = vmrpc_names_lookup(reach->names, &j->dest.addr6, j->found, max);
     if (j->dest.nat64_len) {
         memcpy(&mapped.s6_addr[12], &j->dest.nat64_addr4, 4);
-        num += vmrpc_names_lookup(srv->names, &mapped, j->found + num,
+        num += vmrpc_names_lookup(reach->names, &mapped, j->found + num,
                                   max - num);
     }
     for (size_t i = 0; i < num; i++) {
@@ -254,28 +255,28 @@ static void find_names(VmrpcServer *srv, Judged *j, size_t max)
 }
 
 /* A name that opens a way is not the next to be forgotten. */
-static void use_name(VmrpcServer *srv, const Judged *j)
+static void use_name(VmrpcReach *reach, const Judged *j)
 {
     for (size_t i = 0; i < j->name_num; i++) {
         if (j->why.name == j->names[i]) {
-            vmrpc_names_use(srv->names, &j->found[i], vmrpc_now_ms());
+            vmrpc_names_use(reach->names, &j->found[i], reach->now_ms());
         }
     }
 }
 
 /* Returns 0 or what the guest's call gives. */
-static int judge_as(VmrpcServer *srv, const VmrpcDest *dest, Judged *j)
+static int judge_as(VmrpcReach *reach, const VmrpcDest *dest, Judged *j)
 {
     int ret;
 
     j->name_num = 0;
     j->dest = *dest;
-    if (vmrpc_policy_has_names(srv->policy)) {
-        find_names(srv, j, VMRPC_POLICY_MAX_NAMES);
+    if (vmrpc_policy_has_names(reach->policy)) {
+        find_names(reach, j, VMRPC_POLICY_MAX_NAMES);
     }
-    ret = vmrpc_policy_check(srv->policy, &j->dest, &j->why);
+    ret = vmrpc_policy_check(reach->policy, &j->dest, &j->why);
     if (ret == 0 && j->why.name) {
-        use_name(srv, j);
+        use_name(reach, j);
     }
     return ret;
 }
@@ -289,7 +290,7 @@ static int judge_as(VmrpcServer *srv, const VmrpcDest *dest, Judged *j)
  * written, and IPv6 rules see it as RFC 6052 writes it, too.  Both must be
  * allowed: who opens the one does not open all that leads to the same.
  */
-static int judge_behind(VmrpcServer *srv, const VmrpcDest *dest,
+static int judge_behind(VmrpcReach *reach, const VmrpcDest *dest,
                         const Nat64Prefix *prefix, Judged *j)
 {
     VmrpcDest behind = *dest;
@@ -300,13 +301,13 @@ static int judge_behind(VmrpcServer *srv, const VmrpcDest *dest,
     behind.nat64_len = prefix->len;
     /* From there on it has the translator's address, whatever that is. */
     put_in4(&ss4, behind.nat64_addr4, htons(dest->port));
-    behind.is_local |= vmrpc_route_is_local(srv->route,
+    behind.is_local |= vmrpc_route_is_local(reach->route,
                                             (struct sockaddr *)&ss4, NULL,
                                             dest->proto);
-    ret = judge_as(srv, &behind, j);
+    ret = judge_as(reach, &behind, j);
     nat64_embed(prefix, behind.nat64_addr4, &behind.addr6);
     if (ret == 0 && !IN6_ARE_ADDR_EQUAL(&behind.addr6, &dest->addr6)) {
-        ret = judge_as(srv, &behind, j);
+        ret = judge_as(reach, &behind, j);
     }
     return ret;
 }
@@ -339,31 +340,31 @@ static const Nat64Prefix *nth_prefix(const VmrpcNat64List *nat64, unsigned n)
  *
  * All that can be meant must be allowed; @j is of what is not, or of the last.
  */
-static int judge(VmrpcServer *srv, const struct sockaddr_storage *host,
+static int judge(VmrpcReach *reach, const struct sockaddr_storage *host,
                  int proto, bool any_port, Judged *j)
 {
-    VmrpcNat64List *nat64 = &srv->nat64;
+    VmrpcNat64List *nat64 = &reach->nat64;
     bool translated = false;
     VmrpcDest dest;
     int ret = 0;
 
-    fill_dest(srv, host, proto, &dest);
+    fill_dest(reach, host, proto, &dest);
     dest.any_port = any_port;
     if (nat64->num > nat64->told) {
-        vmrpc_nat64_forget(nat64, vmrpc_now_ms());
+        vmrpc_nat64_forget(nat64, reach->now_ms());
     }
     for (unsigned i = 0; ret == 0 && i <= nat64->num; i++) {
         const Nat64Prefix *prefix = nth_prefix(nat64, i);
 
         if (is_behind(&dest, prefix)) {
-            ret = judge_behind(srv, &dest, prefix, j);
+            ret = judge_behind(reach, &dest, prefix, j);
             translated |= i < nat64->told;
         }
     }
-    return ret == 0 && !translated ? judge_as(srv, &dest, j) : ret;
+    return ret == 0 && !translated ? judge_as(reach, &dest, j) : ret;
 }
 
-static bool is_private_behind(const VmrpcServer *srv,
+static bool is_private_behind(const VmrpcReach *reach,
                               const struct in6_addr *addr6,
                               const Nat64Prefix *prefix, const char *name,
                               unsigned *line)
@@ -374,14 +375,14 @@ static bool is_private_behind(const VmrpcServer *srv,
         return false;
     }
     dest.nat64_len = prefix->len;
-    return vmrpc_policy_is_private(srv->policy, &dest, name, line);
+    return vmrpc_policy_is_private(reach->policy, &dest, name, line);
 }
 
-bool vmrpc_addr_is_private(const VmrpcServer *srv,
+bool vmrpc_addr_is_private(const VmrpcReach *reach,
                            const struct in6_addr *addr6, const char *name,
                            unsigned *line)
 {
-    const Nat64Prefix *in_use = vmrpc_nat64_in_use(&srv->nat64);
+    const Nat64Prefix *in_use = vmrpc_nat64_in_use(&reach->nat64);
     VmrpcDest dest = { .family = AF_INET6, .addr6 = *addr6 };
     bool translated = false;
     struct in_addr addr4;
@@ -390,43 +391,43 @@ bool vmrpc_addr_is_private(const VmrpcServer *srv,
         memcpy(&addr4, &addr6->s6_addr[12], sizeof(addr4));
         nat64_embed(in_use, addr4, &dest.addr6);
     }
-    for (unsigned i = 0; i < srv->nat64.num; i++) {
-        const Nat64Prefix *prefix = &srv->nat64.prefix[i];
+    for (unsigned i = 0; i < reach->nat64.num; i++) {
+        const Nat64Prefix *prefix = &reach->nat64.prefix[i];
 
-        if (is_private_behind(srv, &dest.addr6, prefix, name, line)) {
+        if (is_private_behind(reach, &dest.addr6, prefix, name, line)) {
             return true;
         }
-        translated |= i < srv->nat64.told && is_behind(&dest, prefix);
+        translated |= i < reach->nat64.told && is_behind(&dest, prefix);
     }
     /* Behind one of today the addresses are private, not the prefix. */
     return !translated &&
-           vmrpc_policy_is_private(srv->policy, &dest, name, line);
+           vmrpc_policy_is_private(reach->policy, &dest, name, line);
 }
 
-static uint64_t *refusal_counter(VmrpcServer *srv, VmrpcVerdictReason reason)
+static uint64_t *refusal_counter(VmrpcReach *reach, VmrpcVerdictReason reason)
 {
     switch (reason) {
     case VMRPC_VERDICT_DENY_RULE:
-        return &srv->counters.refused_policy;
+        return &reach->counters.refused_policy;
     case VMRPC_VERDICT_DENY_DEFAULT:
-        return &srv->counters.refused_default;
+        return &reach->counters.refused_default;
     case VMRPC_VERDICT_HOST:
-        return &srv->counters.refused_host_address;
+        return &reach->counters.refused_host_address;
     default:
-        return &srv->counters.refused_builtin;
+        return &reach->counters.refused_builtin;
     }
 }
 
-void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
+void vmrpc_refused(VmrpcReach *reach, const VmrpcRefusal *refusal,
                    uint64_t *counter)
 {
     (*counter)++;
-    if (srv->tracer.refused) {
-        srv->tracer.refused(srv->tracer.opaque, refusal);
+    if (reach->tracer.refused) {
+        reach->tracer.refused(reach->tracer.opaque, refusal);
     }
 }
 
-static void dest_refused(VmrpcServer *srv, const struct sockaddr_storage *host,
+static void dest_refused(VmrpcReach *reach, const struct sockaddr_storage *host,
                          Judged *j)
 {
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
@@ -444,17 +445,17 @@ static void dest_refused(VmrpcServer *srv, const struct sockaddr_storage *host,
               ? (const void *)&sin6->sin6_addr : &sin->sin_addr, text,
               sizeof(text));
     /* Without rules by name there was no need to know it yet. */
-    if (!j->name_num && srv->tracer.refused) {
-        find_names(srv, j, 1);
+    if (!j->name_num && reach->tracer.refused) {
+        find_names(reach, j, 1);
         refusal.name = j->name_num ? j->names[0] : NULL;
     }
-    vmrpc_refused(srv, &refusal, refusal_counter(srv, j->why.reason));
+    vmrpc_refused(reach, &refusal, refusal_counter(reach, j->why.reason));
 }
 
-int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
+int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
                        int proto, struct sockaddr_storage *host)
 {
-    int len = vmrpc_addr_to_host(srv, guest->sin_addr, guest->sin_port, host);
+    int len = vmrpc_addr_to_host(reach, guest->sin_addr, guest->sin_port, host);
     Judged j VMRPC_UNINITIALIZED;
     int ret;
 
@@ -463,41 +464,41 @@ int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
         return proto == IPPROTO_ICMP && len == -ECONNREFUSED ? -EHOSTUNREACH
                                                              : len;
     }
-    ret = judge(srv, host, proto, false, &j);
-    vmrpc_policy_count(srv->policy, &j.why);
+    ret = judge(reach, host, proto, false, &j);
+    vmrpc_policy_count(reach->policy, &j.why);
     if (ret < 0) {
-        dest_refused(srv, host, &j);
+        dest_refused(reach, host, &j);
         return ret;
     }
     return len;
 }
 
-int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port)
+int vmrpc_group_check(VmrpcReach *reach, struct in_addr group4, in_port_t port)
 {
     Judged j VMRPC_UNINITIALIZED;
     struct sockaddr_storage host;
-    int ret = vmrpc_addr_to_host(srv, group4, port, &host);
+    int ret = vmrpc_addr_to_host(reach, group4, port, &host);
 
     if (ret < 0) {
         return ret;
     }
-    ret = judge(srv, &host, IPPROTO_UDP, !port, &j);
+    ret = judge(reach, &host, IPPROTO_UDP, !port, &j);
     /* That some port may be allowed is no verdict yet. */
     if (port || ret < 0) {
-        vmrpc_policy_count(srv->policy, &j.why);
+        vmrpc_policy_count(reach->policy, &j.why);
     }
     if (ret < 0) {
-        dest_refused(srv, &host, &j);
+        dest_refused(reach, &host, &j);
     }
     return ret;
 }
 
-int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
+int vmrpc_peer_error(VmrpcReach *reach, const struct sockaddr_storage *dest,
                      int proto, int error)
 {
     struct sockaddr_storage own;
 
-    if (error != -EACCES || !srv->config.translate) {
+    if (error != -EACCES || !reach->config->translate) {
         return error;
     }
     /*
@@ -505,9 +506,9 @@ int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
      * too?  The way is looked for before a pending error is: who finds it
      * closed now has the second.
      */
-    if (dest && vmrpc_route_is_prohibited(srv->route,
+    if (dest && vmrpc_route_is_prohibited(reach->route,
                                           (const struct sockaddr *)dest,
-                                          source_of(srv, &own),
+                                          source_of(reach, &own),
                                           vmrpc_host_proto(dest->ss_family,
                                                            proto))) {
         return error;
@@ -516,23 +517,23 @@ int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
 }
 
 /* The names that led to @addr6, the latest first, then those of A records. */
-static size_t names_of(VmrpcServer *srv, const struct in6_addr *addr6,
+static size_t names_of(VmrpcReach *reach, const struct in6_addr *addr6,
                        VmrpcNameFound *found, size_t max)
 {
     struct in6_addr mapped = { .s6_addr = { [10] = 0xff, 0xff } };
-    size_t num = vmrpc_names_lookup(srv->names, addr6, found, max);
-    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
+    size_t num = vmrpc_names_lookup(reach->names, addr6, found, max);
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&reach->nat64);
     struct in_addr addr4;
 
     if (!prefix || !nat64_extract(prefix, addr6, &addr4)) {
         return num;
     }
     memcpy(&mapped.s6_addr[12], &addr4, sizeof(addr4));
-    return num + vmrpc_names_lookup(srv->names, &mapped, found + num,
+    return num + vmrpc_names_lookup(reach->names, &mapped, found + num,
                                     max - num);
 }
 
-void vmrpc_refused_by_limit(VmrpcServer *srv,
+void vmrpc_refused_by_limit(VmrpcReach *reach,
                             const struct sockaddr_storage *dest,
                             const char *reason, uint64_t *counter)
 {
@@ -541,7 +542,7 @@ void vmrpc_refused_by_limit(VmrpcServer *srv,
     VmrpcRefusal refusal = { .reason = reason };
     VmrpcNameFound found;
 
-    if (dest && srv->tracer.refused) {
+    if (dest && reach->tracer.refused) {
         bool is6 = dest->ss_family == AF_INET6;
 
         inet_ntop(dest->ss_family, is6 ? (const void *)&sin6->sin6_addr
@@ -549,19 +550,20 @@ void vmrpc_refused_by_limit(VmrpcServer *srv,
                   sizeof(addr));
         refusal.dest = addr;
         refusal.port = ntohs(sin6->sin6_port);  /* at the same place in both */
-        if (is6 && srv->names && names_of(srv, &sin6->sin6_addr, &found, 1)) {
+        if (is6 && reach->names &&
+            names_of(reach, &sin6->sin6_addr, &found, 1)) {
             dns_name_to_text(found.name, name);
             refusal.name = name;
         }
     }
-    vmrpc_refused(srv, &refusal, counter);
+    vmrpc_refused(reach, &refusal, counter);
 }
 
 /* The way to @addr6, which is as names.h has it; false if there is none. */
-static bool fill_candidate(VmrpcServer *srv, const struct in6_addr *addr6,
+static bool fill_candidate(VmrpcReach *reach, const struct in6_addr *addr6,
                            in_port_t port, VmrpcCandidate *candidate)
 {
-    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&srv->nat64);
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&reach->nat64);
     struct in_addr addr4;
 
     *candidate = (VmrpcCandidate) { .addr6 = *addr6, .port = port };
@@ -575,34 +577,34 @@ static bool fill_candidate(VmrpcServer *srv, const struct in6_addr *addr6,
     candidate->synthesized = prefix &&
                              nat64_extract(prefix, &candidate->addr6, &addr4);
     /* The VM's own is inside the guest. */
-    return !srv->config.has_address6 ||
-           !IN6_ARE_ADDR_EQUAL(&candidate->addr6, &srv->config.address6);
+    return !reach->config->has_address6 ||
+           !IN6_ARE_ADDR_EQUAL(&candidate->addr6, &reach->config->address6);
 }
 
-bool vmrpc_candidate_is_allowed(VmrpcServer *srv,
+bool vmrpc_candidate_is_allowed(VmrpcReach *reach,
                                 const VmrpcCandidate *candidate)
 {
     Judged j VMRPC_UNINITIALIZED;
     struct sockaddr_storage ss;
 
     put_in6(&ss, &candidate->addr6, candidate->port);
-    return judge(srv, &ss, IPPROTO_TCP, false, &j) == 0;
+    return judge(reach, &ss, IPPROTO_TCP, false, &j) == 0;
 }
 
 /*
  * The addresses of a name, at most VMRPC_NAMES_MAX_ADDRESSES; @now_ms is as for
  * vmrpc_names_siblings().
  */
-static size_t list_siblings(VmrpcServer *srv, const VmrpcNameFound *found,
+static size_t list_siblings(VmrpcReach *reach, const VmrpcNameFound *found,
                             in_port_t port, int64_t now_ms,
                             VmrpcCandidate *siblings)
 {
     struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES];
     size_t count, num = 0;
 
-    count = vmrpc_names_siblings(srv->names, found, now_ms, addrs);
+    count = vmrpc_names_siblings(reach->names, found, now_ms, addrs);
     for (size_t i = 0; i < count; i++) {
-        num += fill_candidate(srv, &addrs[i], port, &siblings[num]);
+        num += fill_candidate(reach, &addrs[i], port, &siblings[num]);
     }
     return num;
 }
@@ -633,7 +635,7 @@ static size_t keep_common(VmrpcCandidate *siblings, size_t num,
  * enough if it was so once: most names are not asked for again when their TTL
  * is over, and an address has more names than one.
  */
-static size_t common_siblings(VmrpcServer *srv,
+static size_t common_siblings(VmrpcReach *reach,
                               const struct sockaddr_in6 *named,
                               VmrpcCandidate *siblings)
 {
@@ -641,38 +643,39 @@ static size_t common_siblings(VmrpcServer *srv,
     VmrpcNameFound found[VMRPC_POLICY_MAX_NAMES + 1];
     size_t names, num, count;
 
-    names = names_of(srv, &named->sin6_addr, found, G_N_ELEMENTS(found));
+    names = names_of(reach, &named->sin6_addr, found, G_N_ELEMENTS(found));
     if (names == 0 || names > VMRPC_POLICY_MAX_NAMES) {
         return 0;
     }
-    num = list_siblings(srv, &found[0], named->sin6_port, vmrpc_now_ms(),
+    num = list_siblings(reach, &found[0], named->sin6_port, reach->now_ms(),
                         siblings);
     for (size_t i = 1; i < names && num > 0; i++) {
-        count = list_siblings(srv, &found[i], named->sin6_port, INT64_MIN,
+        count = list_siblings(reach, &found[i], named->sin6_port, INT64_MIN,
                               others);
         num = keep_common(siblings, num, others, count);
     }
     return num;
 }
 
-size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
+size_t vmrpc_dest_candidates(VmrpcReach *reach,
+                             const struct sockaddr_in6 *named,
                              VmrpcCandidate *candidates, size_t max)
 {
     VmrpcCandidate siblings[VMRPC_NAMES_MAX_ADDRESSES];
-    size_t num = 0, count = common_siblings(srv, named, siblings);
+    size_t num = 0, count = common_siblings(reach, named, siblings);
 
-    fill_candidate(srv, &named->sin6_addr, named->sin6_port,
+    fill_candidate(reach, &named->sin6_addr, named->sin6_port,
                    &candidates[num++]);
     for (size_t i = 0; count > 1 && i < count && num < max; i++) {
         if (!IN6_ARE_ADDR_EQUAL(&siblings[i].addr6, &named->sin6_addr) &&
-            vmrpc_candidate_is_allowed(srv, &siblings[i])) {
+            vmrpc_candidate_is_allowed(reach, &siblings[i])) {
             candidates[num++] = siblings[i];
         }
     }
     return num;
 }
 
-int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
+int vmrpc_addr_to_guest(VmrpcReach *reach, const struct sockaddr_storage *host,
                         struct sockaddr_in *guest)
 {
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
@@ -691,16 +694,16 @@ int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
     if (IN6_IS_ADDR_UNSPECIFIED(&sin6->sin6_addr)) {
         return 0;
     }
-    if (srv->config.has_address6 &&
-        IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, &srv->config.address6)) {
-        guest->sin_addr = srv->config.guest4;
+    if (reach->config->has_address6 &&
+        IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, &reach->config->address6)) {
+        guest->sin_addr = reach->config->guest4;
         return 0;
     }
     if (IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr)) {
         return vmrpc_group_to4(&sin6->sin6_addr, &guest->sin_addr) ? 0
                                                                    : -ENOSPC;
     }
-    if (vmrpc_nat64_peer(srv, &sin6->sin6_addr, &addr4)) {
+    if (vmrpc_nat64_peer(reach, &sin6->sin6_addr, &addr4)) {
         guest->sin_addr = addr4;
         return 0;
     }
@@ -709,7 +712,7 @@ int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
      * from a name that was looked up, also long after its TTL.  A socket that
      * talks holds its own.
      */
-    if (vmrpc_addrmap_lease(srv->map, &sin6->sin6_addr, 0, vmrpc_now_ms(),
+    if (vmrpc_addrmap_lease(reach->map, &sin6->sin6_addr, 0, reach->now_ms(),
                             &addr4, NULL) < 0) {
         return -ENOSPC;
     }

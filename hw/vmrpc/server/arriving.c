@@ -101,7 +101,7 @@ static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
     if (ret < 0) {
         return ret;
     }
-    len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
+    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss);
     *refused = len < 0;
     if (len < 0) {
         return len;
@@ -181,7 +181,7 @@ static void watch_routing(VmrpcServer *srv, bool on)
 
     /* If it fails, the timer will find out, only later. */
     epoll_ctl(srv->epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
-              vmrpc_route_fd(srv->route), &ev);
+              vmrpc_route_fd(srv->reach.route), &ev);
 }
 
 static void unqueue(VmrpcServer *srv, VmrpcSock *s)
@@ -218,8 +218,8 @@ static const char *address_text(VmrpcServer *srv, const VmrpcSock *s,
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&ss;
     const struct sockaddr_in *sin = (const struct sockaddr_in *)&ss;
     int len = s->missing == VMRPC_MISSING_ROUTE && s->connected
-              ? vmrpc_addr_to_host(srv, s->peer4, s->peer_port, &ss)
-              : vmrpc_own_address(srv, 0, &ss);
+              ? vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port, &ss)
+              : vmrpc_own_address(&srv->reach, 0, &ss);
 
     if (len < 0) {
         return NULL;

@@ -28,12 +28,12 @@ int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
 
     if (num >= srv->config.max_sockets) {
         reason = "max-sockets";
-    } else if (!vmrpc_limits_socket(&srv->limits, num)) {
+    } else if (!vmrpc_limits_socket(&srv->reach.limits, num)) {
         reason = "limit-sockets";
     } else {
         return 0;
     }
-    vmrpc_refused_by_limit(srv, dest, reason,
+    vmrpc_refused_by_limit(&srv->reach, dest, reason,
                            &srv->counters.sockets_refused_limit);
     return -EMFILE;
 }
@@ -51,10 +51,10 @@ static bool begins(const VmrpcSock *s)
 
 int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
 {
-    if (vmrpc_limits_connection(&srv->limits, now_us())) {
+    if (vmrpc_limits_connection(&srv->reach.limits, now_us())) {
         return 0;
     }
-    vmrpc_refused_by_limit(srv, dest, "limit-connections",
+    vmrpc_refused_by_limit(&srv->reach, dest, "limit-connections",
                            &srv->counters.connections_refused_limit);
     return -ENOBUFS;
 }
@@ -62,7 +62,7 @@ int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
 int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
                             const struct sockaddr_storage *dest)
 {
-    if (!srv->limits.config.connections.per_s || s->type != SOCK_STREAM ||
+    if (!srv->reach.limits.config.connections.per_s || s->type != SOCK_STREAM ||
         !begins(s)) {
         return 0;
     }
@@ -73,10 +73,10 @@ int vmrpc_budget_query(VmrpcServer *srv, const char *name)
 {
     VmrpcRefusal refusal = { .name = name, .reason = "limit-dns" };
 
-    if (vmrpc_limits_dns(&srv->limits, now_us())) {
+    if (vmrpc_limits_dns(&srv->reach.limits, now_us())) {
         return 0;
     }
-    vmrpc_refused(srv, &refusal, &srv->counters.queries_refused_limit);
+    vmrpc_refused(&srv->reach, &refusal, &srv->counters.queries_refused_limit);
     return -EBUSY;
 }
 
@@ -84,7 +84,7 @@ int vmrpc_budget_query(VmrpcServer *srv, const char *name)
 
 static bool is_limited(const VmrpcServer *srv)
 {
-    return srv->limits.config.buffers;
+    return srv->reach.limits.config.buffers;
 }
 
 /* As getsockopt() shows it, which is what the limit counts; 0 on failure. */
@@ -116,21 +116,21 @@ static void apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers, int name)
 {
     uint32_t *size = held(buffers, name);
 
-    *size = vmrpc_limits_buffer(&srv->limits, *size,
+    *size = vmrpc_limits_buffer(&srv->reach.limits, *size,
                                 set_size(fd, name, *size));
 }
 
 static int reserve(VmrpcServer *srv, const struct sockaddr_storage *dest,
                    VmrpcBuffers *buffers, uint32_t snd, uint32_t rcv)
 {
-    buffers->snd = vmrpc_limits_buffer(&srv->limits, 0, snd);
-    buffers->rcv = vmrpc_limits_buffer(&srv->limits, 0, rcv);
+    buffers->snd = vmrpc_limits_buffer(&srv->reach.limits, 0, snd);
+    buffers->rcv = vmrpc_limits_buffer(&srv->reach.limits, 0, rcv);
     if (buffers->snd && buffers->rcv) {
         srv->counters.buffers_cut += buffers->snd < snd || buffers->rcv < rcv;
         return 0;
     }
     vmrpc_budget_release(srv, buffers);
-    vmrpc_refused_by_limit(srv, dest, "limit-buffers",
+    vmrpc_refused_by_limit(&srv->reach, dest, "limit-buffers",
                            &srv->counters.buffers_refused_limit);
     return -ENOBUFS;
 }
@@ -161,8 +161,8 @@ void vmrpc_budget_apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
 
 void vmrpc_budget_release(VmrpcServer *srv, VmrpcBuffers *buffers)
 {
-    vmrpc_limits_buffer(&srv->limits, buffers->snd, 0);
-    vmrpc_limits_buffer(&srv->limits, buffers->rcv, 0);
+    vmrpc_limits_buffer(&srv->reach.limits, buffers->snd, 0);
+    vmrpc_limits_buffer(&srv->reach.limits, buffers->rcv, 0);
     *buffers = (VmrpcBuffers) { };
 }
 
@@ -177,7 +177,7 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value)
     }
     /* Of nothing the kernel makes its least. */
     asked = MAX(asked, VMRPC_LIMITS_BUFFER_LEAST);
-    *size = vmrpc_limits_buffer(&srv->limits, *size, asked);
+    *size = vmrpc_limits_buffer(&srv->reach.limits, *size, asked);
     srv->counters.buffers_cut += *size < asked;
     apply(srv, s->fd, &s->buffers, name);
     return true;
@@ -191,8 +191,8 @@ static void adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
     }
     buffers->snd = size_of(fd, SO_SNDBUF);
     buffers->rcv = size_of(fd, SO_RCVBUF);
-    vmrpc_limits_buffer(&srv->limits, 0, buffers->snd);
-    vmrpc_limits_buffer(&srv->limits, 0, buffers->rcv);
+    vmrpc_limits_buffer(&srv->reach.limits, 0, buffers->snd);
+    vmrpc_limits_buffer(&srv->reach.limits, 0, buffers->rcv);
     apply(srv, fd, buffers, SO_SNDBUF);
     apply(srv, fd, buffers, SO_RCVBUF);
 }
@@ -224,5 +224,5 @@ void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config)
             change_sock(srv, srv->socks[i], comes);
         }
     }
-    vmrpc_limits_change(&srv->limits, config, now_us());
+    vmrpc_limits_change(&srv->reach.limits, config, now_us());
 }

@@ -40,7 +40,7 @@ static void make_deaf(VmrpcSock *s)
 int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
     struct sockaddr_storage ss;
-    int len = vmrpc_own_address(srv, port, &ss), zero = 0, ret;
+    int len = vmrpc_own_address(&srv->reach, port, &ss), zero = 0, ret;
 
     /* For a connection that then failed, the choice was left to connect(). */
     if (s->bound && s->type == SOCK_STREAM) {
@@ -91,13 +91,13 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
         if (s->bound_group.s_addr) {
             sin->sin_addr = s->bound_group;
         } else if (s->local_port) {
-            sin->sin_addr = srv->config.guest4;
+            sin->sin_addr = srv->config.reach.guest4;
         }
         return 0;
     }
     if (!vmrpc_sock_is_host(s) || (s->peer_is_resolver && !s->bound)) {
         /* Nobody else sees this port; make it look like one. */
-        sin->sin_addr = srv->config.guest4;
+        sin->sin_addr = srv->config.reach.guest4;
         sin->sin_port = htons(32768 + s->handle % 28232);
         return 0;
     }
@@ -110,7 +110,7 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
     if (s->bound_group.s_addr) {
         sin->sin_addr = s->bound_group;
     } else if (s->bound || s->connected) {
-        sin->sin_addr = srv->config.guest4;
+        sin->sin_addr = srv->config.reach.guest4;
     }
     return 0;
 }
@@ -133,7 +133,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (IN_MULTICAST(ntohl(sin.sin_addr.s_addr))) {
         ret = vmrpc_groups_bind_socket(srv, s, sin.sin_addr, sin.sin_port);
     } else if (sin.sin_addr.s_addr != INADDR_ANY &&
-               sin.sin_addr.s_addr != srv->config.guest4.s_addr) {
+               sin.sin_addr.s_addr != srv->config.reach.guest4.s_addr) {
         return -EADDRNOTAVAIL;
     } else {
         ret = vmrpc_host_bind(srv, s, sin.sin_port);
@@ -204,7 +204,7 @@ static int bind_to_source(const VmrpcServer *srv, const VmrpcSock *s)
     struct sockaddr_storage ss;
     int len, one = 1;
 
-    len = vmrpc_own_address(srv, 0, &ss);
+    len = vmrpc_own_address(&srv->reach, 0, &ss);
     if (len < 0) {
         return 0;           /* no address of its own: the host's choice */
     }
@@ -331,7 +331,7 @@ int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
     if (!s->bound) {
         return -EINVAL;
     }
-    len = vmrpc_own_address(srv, local.sin_port, &ss);
+    len = vmrpc_own_address(&srv->reach, local.sin_port, &ss);
     if (len < 0) {
         return len;
     }
@@ -365,7 +365,7 @@ static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
                            const struct sockaddr_in *peer,
                            struct sockaddr_storage *host)
 {
-    int len = vmrpc_dest_to_host(srv, peer, s->proto, host);
+    int len = vmrpc_dest_to_host(&srv->reach, peer, s->proto, host);
     int ret;
 
     if (len < 0) {
@@ -425,7 +425,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return connect_resolver(srv, s, &peer, call);
     }
     if (s->type == SOCK_DGRAM && !vmrpc_sock_is_ping(s) &&
-        peer.sin_addr.s_addr == srv->config.guest4.s_addr) {
+        peer.sin_addr.s_addr == srv->config.reach.guest4.s_addr) {
         ret = vmrpc_host_connect_self(srv, s);
         vmrpc_sock_refresh(srv, s);
         return ret;
@@ -442,7 +442,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->type == SOCK_STREAM && !vmrpc_sock_leave(srv, s)) {
         return -EBADF;
     }
-    ret = vmrpc_peer_error(srv, &ss, s->proto, ret);
+    ret = vmrpc_peer_error(&srv->reach, &ss, s->proto, ret);
     if (ret < 0) {
         ret = vmrpc_race_start(srv, s, &ss, ret);
     }
@@ -476,7 +476,7 @@ void vmrpc_nat64_moved(VmrpcServer *srv)
             .sin_family = AF_INET, .sin_addr = s->peer4,
             .sin_port = s->peer_port,
         };
-        len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
+        len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss);
         /* If that cannot be it stays, and sends where nobody may be. */
         if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
             srv->counters.connections_lost++;
@@ -500,7 +500,7 @@ static int accept_host(VmrpcServer *srv, VmrpcSock *s,
         if (fd < 0) {
             return -errno;
         }
-        if (vmrpc_addr_to_guest(srv, &ss, peer) == 0) {
+        if (vmrpc_addr_to_guest(&srv->reach, &ss, peer) == 0) {
             return fd;
         }
         srv->counters.dropped_pool_full++;

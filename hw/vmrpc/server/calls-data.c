@@ -29,11 +29,11 @@ static bool cmsg_to6(void *opaque, struct in_addr addr4,
     VmrpcServer *srv = opaque;
 
     /* A source address: only the VM's own. */
-    if (addr4.s_addr != srv->config.guest4.s_addr ||
-        !srv->config.has_address6) {
+    if (addr4.s_addr != srv->config.reach.guest4.s_addr ||
+        !srv->config.reach.has_address6) {
         return false;
     }
-    *addr6 = srv->config.address6;
+    *addr6 = srv->config.reach.address6;
     return true;
 }
 
@@ -41,11 +41,12 @@ static bool cmsg_to4(void *opaque, const struct in6_addr *addr6,
                      struct in_addr *addr4)
 {
     struct sockaddr_storage ss = { };
+    VmrpcServer *srv = opaque;
     struct sockaddr_in sin;
 
     ((struct sockaddr_in6 *)&ss)->sin6_family = AF_INET6;
     ((struct sockaddr_in6 *)&ss)->sin6_addr = *addr6;
-    if (vmrpc_addr_to_guest(opaque, &ss, &sin) < 0) {
+    if (vmrpc_addr_to_guest(&srv->reach, &ss, &sin) < 0) {
         return false;
     }
     *addr4 = sin.sin_addr;
@@ -57,7 +58,7 @@ static bool cmsg_is_source(void *opaque, struct in_addr addr4)
 {
     VmrpcServer *srv = opaque;
 
-    return addr4.s_addr == srv->config.guest4.s_addr;
+    return addr4.s_addr == srv->config.reach.guest4.s_addr;
 }
 
 static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
@@ -66,7 +67,7 @@ static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
         .to6 = cmsg_to6,
         .to4 = cmsg_to4,
         .is_source = cmsg_is_source,
-        .own4 = srv->config.guest4,
+        .own4 = srv->config.reach.guest4,
         .opaque = srv,
         .guest_ifindex = 0,
     };
@@ -90,10 +91,11 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
          * the same, but not before it has bound the socket to an address of
          * its choice, where the VM has one of its own.
          */
-        return s->connected || s->bound || vmrpc_own_address(srv, 0, ss) < 0
+        return s->connected || s->bound ||
+               vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
-    len = vmrpc_dest_to_host(srv, &peer, s->proto, ss);
+    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, ss);
     if (len < 0) {
         return len;
     }
@@ -158,7 +160,7 @@ static in_port_t dest_port(const struct msghdr *msg, const VmrpcSock *s)
 /* An echo request in its IPv6 form needs a header of its own. */
 static bool is_translated_ping(const VmrpcServer *srv, const VmrpcSock *s)
 {
-    return vmrpc_sock_is_ping(s) && srv->config.translate;
+    return vmrpc_sock_is_ping(s) && srv->config.reach.translate;
 }
 
 static int send_ping_header(const VmrpcCall *call,
@@ -186,7 +188,7 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
         getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0) {
         dest = &peer;
     }
-    return vmrpc_peer_error(srv, dest, s->proto, n);
+    return vmrpc_peer_error(&srv->reach, dest, s->proto, n);
 }
 
 /* Clears *@sp if the guest has closed the socket meanwhile. */
@@ -256,7 +258,7 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
     }
     /* See send_destination(). */
     if ((s->connected && !s->peer_is_resolver) || s->bound ||
-        vmrpc_own_address(srv, 0, &ss) < 0) {
+        vmrpc_own_address(&srv->reach, 0, &ss) < 0) {
         sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     return 0;
@@ -395,7 +397,7 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
         return n;
     }
     if (msg.msg_namelen &&
-        vmrpc_addr_to_guest(srv, &ss, &call->result) < 0) {
+        vmrpc_addr_to_guest(&srv->reach, &ss, &call->result) < 0) {
         return -ENOSPC;
     }
     if (*sp && !(flags & MSG_ERRQUEUE) &&
@@ -436,7 +438,7 @@ static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
     if (recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) < 0) {
         return -errno;
     }
-    if (vmrpc_addr_to_guest(srv, &ss, &from) < 0 ||
+    if (vmrpc_addr_to_guest(&srv->reach, &ss, &from) < 0 ||
         is_strangers(s, fd, &from)) {
         recv(fd, NULL, 0, MSG_DONTWAIT);
     }
@@ -515,7 +517,7 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         }
     }
     if (n < 0) {
-        return vmrpc_peer_error(srv, NULL, 0, n);
+        return vmrpc_peer_error(&srv->reach, NULL, 0, n);
     }
     call->value = n;
     /* MSG_TRUNC may report more than there was room for. */

@@ -44,7 +44,8 @@ int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
         goto err;
     }
     /* Bound to no address, it would hear what others have joined. */
-    if (family == AF_INET6 && type == SOCK_DGRAM && !srv->config.has_address6 &&
+    if (family == AF_INET6 && type == SOCK_DGRAM &&
+        !srv->config.reach.has_address6 &&
         setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, &zero,
                    sizeof(zero)) < 0) {
         goto err;

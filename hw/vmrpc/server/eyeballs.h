@@ -28,6 +28,8 @@
 #include <stdint.h>
 #include <glib.h>
 
+#include "hw/vmrpc/reach/candidate.h"
+
 /* Connections that one connect() of the guest may start. */
 #define VMRPC_EYEBALLS_MAX 8
 
@@ -52,13 +54,6 @@ G_STATIC_ASSERT(VMRPC_EYEBALLS_DELAY_MS >= 100 &&
  * next.  Enough for a SYN, two retransmissions after 1 and 3 s, and an answer.
  */
 #define VMRPC_EYEBALLS_TURN_MS 4000
-
-/* Where a connection could go. */
-typedef struct VmrpcCandidate {
-    struct in6_addr addr6;
-    in_port_t port;
-    bool synthesized;           /* from IPv4: goes through the NAT64 */
-} VmrpcCandidate;
 
 /* The caller embeds it and does not look inside. */
 typedef struct VmrpcEyeballs {

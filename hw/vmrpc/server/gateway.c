@@ -51,7 +51,7 @@ void vmrpc_gateway_init(VmrpcServer *srv)
     srv->alg_ops = (VmrpcAlgOps) {
         .to6 = gateway_to6,
         .to4 = gateway_to4,
-        .opaque = srv,
+        .opaque = &srv->reach,
         .counters = &srv->alg_counters,
     };
 }
@@ -108,12 +108,12 @@ void vmrpc_gateway_attach(VmrpcServer *srv, VmrpcSock *s, in_port_t port,
     VmrpcAlgConfig config = {
         .proto = vmrpc_alg_proto(SOCK_STREAM, ntohs(port)),
         .guest_is_server = guest_is_server,
-        .own4 = srv->config.guest4,
+        .own4 = srv->config.reach.guest4,
         .peer4 = s->peer4,
     };
 
     vmrpc_gateway_detach(s);
-    if (srv->config.translate && srv->config.alg &&
+    if (srv->config.reach.translate && srv->config.alg &&
         config.proto != VMRPC_ALG_NONE) {
         s->alg = vmrpc_alg_new(&config, &srv->alg_ops);
     }
@@ -178,7 +178,7 @@ size_t vmrpc_gateway_unread(const VmrpcSock *s)
 
 static bool is_sip(const VmrpcServer *srv, in_port_t port)
 {
-    return srv->config.translate && srv->config.alg &&
+    return srv->config.reach.translate && srv->config.alg &&
            vmrpc_alg_proto(SOCK_DGRAM, ntohs(port)) == VMRPC_ALG_SIP;
 }
 

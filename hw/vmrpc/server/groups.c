@@ -91,10 +91,10 @@ static int set_int(int fd, int level, int name, int value)
 /* The interface of the VM's address, or a negative errno. */
 static int own_interface(VmrpcServer *srv)
 {
-    if (!srv->config.has_address6) {
+    if (!srv->config.reach.has_address6) {
         return -ENODEV;
     }
-    return vmrpc_route_interface(srv->route, &srv->config.address6);
+    return vmrpc_route_interface(srv->reach.route, &srv->config.reach.address6);
 }
 
 /* What did not come by that interface is not heard. */
@@ -122,7 +122,7 @@ static int share(VmrpcServer *srv, int fd, int ifindex)
 {
     int ret = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 
-    if (ret == 0 && !srv->config.translate) {
+    if (ret == 0 && !srv->config.reach.translate) {
         return set_int(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
     }
     if (ret == 0) {
@@ -136,9 +136,9 @@ static int change_membership(VmrpcServer *srv, int fd, struct in_addr group4,
 {
     struct ipv6_mreq mreq6 = { .ipv6mr_interface = ifindex };
     struct ip_mreq mreq = { .imr_multiaddr = group4,
-                            .imr_interface = srv->config.guest4 };
+                            .imr_interface = srv->config.reach.guest4 };
 
-    if (!srv->config.translate) {
+    if (!srv->config.reach.translate) {
         return set(fd, IPPROTO_IP,
                    join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP,
                    &mreq, sizeof(mreq));
@@ -153,7 +153,7 @@ static int bind_to_group(VmrpcServer *srv, int fd, struct in_addr group4,
                          in_port_t port, int ifindex)
 {
     struct sockaddr_storage ss;
-    int len = vmrpc_addr_to_host(srv, group4, port, &ss);
+    int len = vmrpc_addr_to_host(&srv->reach, group4, port, &ss);
 
     if (len < 0) {
         return len;
@@ -184,7 +184,7 @@ static bool is_ours(const VmrpcServer *srv, int level, int name)
         return false;
     }
     return name == G_SO_REUSEADDR || name == G_SO_REUSEPORT ||
-           (srv->limits.config.buffers &&
+           (srv->reach.limits.config.buffers &&
             (name == G_SO_SNDBUF || name == G_SO_RCVBUF));
 }
 
@@ -288,7 +288,7 @@ int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
     for (unsigned i = 0; port && ret == 0 && i < vmrpc_groups_num(s); i++) {
         /* What is heard there already has been judged. */
         if (group_at(s, i)->port != port) {
-            ret = vmrpc_group_check(srv, group_at(s, i)->group4, port);
+            ret = vmrpc_group_check(&srv->reach, group_at(s, i)->group4, port);
         }
     }
     return ret;
@@ -306,7 +306,7 @@ static void unbind(VmrpcSock *s)
 /* Receivers without a port get that of @s; returns 0 or -errno. */
 static int bind_receivers(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
-    int ifindex = srv->config.translate ? own_interface(srv) : 0;
+    int ifindex = srv->config.reach.translate ? own_interface(srv) : 0;
 
     if (ifindex < 0) {
         return ifindex;
@@ -408,13 +408,13 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     }
     ret = check_limits(srv, s);
     if (ret == 0) {
-        ret = vmrpc_group_check(srv, group4, group.port);
+        ret = vmrpc_group_check(&srv->reach, group4, group.port);
     }
     if (ret == 0 && s->backing == VMRPC_BACKING_ARRIVING) {
         add(srv, s, &group);
         return 0;
     }
-    if (ret == 0 && srv->config.translate) {
+    if (ret == 0 && srv->config.reach.translate) {
         ret = ifindex = own_interface(srv);
     }
     if (ret < 0) {
@@ -452,7 +452,7 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
 {
     VmrpcMembership m;
     int ret = vmrpc_membership_parse(level, name, value, len,
-                                     srv->config.guest4, &m);
+                                     srv->config.reach.guest4, &m);
 
     if (ret <= 0) {
         return ret;
@@ -471,7 +471,7 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
 int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
                               struct in_addr dest4)
 {
-    struct ip_mreqn mreqn = { .imr_address = srv->config.guest4 };
+    struct ip_mreqn mreqn = { .imr_address = srv->config.reach.guest4 };
     uint64_t changes;
     int ret;
 
@@ -479,11 +479,11 @@ int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
         return 0;
     }
     /* The VM's address may have moved to another interface. */
-    changes = vmrpc_route_changes(srv->route);
+    changes = vmrpc_route_changes(srv->reach.route);
     if (s->sends_groups == changes) {
         return 0;
     }
-    if (srv->config.translate) {
+    if (srv->config.reach.translate) {
         ret = own_interface(srv);
         if (ret >= 0) {
             ret = set_int(s->fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, ret);
@@ -526,7 +526,8 @@ static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
 static int check_itself(VmrpcServer *srv, const VmrpcSock *s,
                         struct in_addr group4, in_port_t port)
 {
-    int ret = find(s, group4) ? 0 : vmrpc_group_check(srv, group4, port);
+    int ret = find(s, group4) ? 0
+                              : vmrpc_group_check(&srv->reach, group4, port);
 
     return ret < 0 ? ret : vmrpc_groups_check(srv, s, port);
 }
@@ -556,7 +557,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     if (s->proto != IPPROTO_UDP || s->bound) {
         return s->bound ? -EINVAL : -EADDRNOTAVAIL;
     }
-    if (srv->config.translate) {
+    if (srv->config.reach.translate) {
         ifindex = own_interface(srv);
     }
     if (ifindex < 0) {
@@ -595,8 +596,8 @@ err:
 size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
                            void *control)
 {
-    struct in6_pktinfo info6 = { .ipi6_addr = srv->config.address6 };
-    struct in_pktinfo info = { .ipi_spec_dst = srv->config.guest4 };
+    struct in6_pktinfo info6 = { .ipi6_addr = srv->config.reach.address6 };
+    struct in_pktinfo info = { .ipi_spec_dst = srv->config.reach.guest4 };
     struct cmsghdr header = { .cmsg_level = IPPROTO_IPV6,
                               .cmsg_type = IPV6_PKTINFO };
     const void *data = &info6;
@@ -605,7 +606,7 @@ size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
     if (!s->bound_group.s_addr) {
         return 0;
     }
-    if (!srv->config.translate) {
+    if (!srv->config.reach.translate) {
         header.cmsg_level = IPPROTO_IP;
         header.cmsg_type = IP_PKTINFO;
         data = &info;
@@ -640,7 +641,7 @@ void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
 
     if (s->proto == IPPROTO_UDP && vmrpc_groups_num(s) < VMRPC_GROUPS_MAX &&
         vmrpc_membership_parse(option->level, option->name, option->value,
-                               option->len, srv->config.guest4, &m) > 0 &&
+                               option->len, srv->config.reach.guest4, &m) > 0 &&
         m.join && !find(s, m.group4)) {
         add(srv, s, &(Group) { .group4 = m.group4, .fd = -1 });
     }
@@ -652,13 +653,14 @@ int vmrpc_groups_ready_to_join(VmrpcServer *srv, const VmrpcSock *s)
     int ret;
 
     if ((!s->bound_group.s_addr && !vmrpc_groups_num(s)) ||
-        vmrpc_own_address(srv, 0, &own) < 0) {
+        vmrpc_own_address(&srv->reach, 0, &own) < 0) {
         return 0;
     }
-    if (!vmrpc_route_is_local(srv->route, (struct sockaddr *)&own, NULL, 0)) {
+    if (!vmrpc_route_is_local(srv->reach.route, (struct sockaddr *)&own, NULL,
+                              0)) {
         return -EADDRNOTAVAIL;
     }
-    ret = srv->config.translate ? own_interface(srv) : 0;
+    ret = srv->config.reach.translate ? own_interface(srv) : 0;
     return MIN(ret, 0);
 }
 

@@ -23,11 +23,12 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     memset(view, 0, sizeof(*view));
     view->config = srv->config;
     pthread_mutex_lock(&srv->lock);
-    view->has_nat64 = vmrpc_nat64_in_use(&srv->nat64);
-    view->nat64 = srv->nat64.prefix[0];
+    view->has_nat64 = vmrpc_nat64_in_use(&srv->reach.nat64);
+    view->nat64 = srv->reach.nat64.prefix[0];
     view->sockets = srv->sock_num;
     view->arriving = srv->arriving_num;
     view->counters = srv->counters;
+    view->reach_counters = srv->reach.counters;
     view->alg_counters = srv->alg_counters;
     if (srv->dns_proxy) {
         view->dns_counters = *dns_proxy_counters(srv->dns_proxy);
@@ -36,8 +37,8 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     if (srv->own_zones) {
         view->zone_counters = *dns_own_zones_counters(srv->own_zones);
     }
-    if (srv->map) {
-        vmrpc_addrmap_stats(srv->map, &view->map);
+    if (srv->reach.map) {
+        vmrpc_addrmap_stats(srv->reach.map, &view->map);
     }
     pthread_mutex_unlock(&srv->lock);
 }
@@ -47,8 +48,8 @@ GArray *vmrpc_inspect_rules(VmrpcServer *srv)
     GArray *rules = NULL;
 
     pthread_mutex_lock(&srv->lock);
-    if (srv->policy) {
-        rules = vmrpc_policy_copy_hits(srv->policy);
+    if (srv->reach.policy) {
+        rules = vmrpc_policy_copy_hits(srv->reach.policy);
     }
     pthread_mutex_unlock(&srv->lock);
     return rules;
@@ -72,8 +73,8 @@ static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
 static bool peer_has_address(const VmrpcServer *srv, const VmrpcSock *s)
 {
     return s->connected && !s->peer_is_resolver &&
-           (s->peer_held || vmrpc_nat64_in_use(&srv->nat64) ||
-            !srv->config.translate);
+           (s->peer_held || vmrpc_nat64_in_use(&srv->reach.nat64) ||
+            !srv->config.reach.translate);
 }
 
 static void view_host(VmrpcServer *srv, const VmrpcSock *s,
@@ -90,7 +91,8 @@ static void view_host(VmrpcServer *srv, const VmrpcSock *s,
     }
     /* The kernel does not tell before there is a connection. */
     if (!peer_has_address(srv, s) ||
-        vmrpc_addr_to_host(srv, s->peer4, s->peer_port, &view->host_peer) < 0) {
+        vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port,
+                           &view->host_peer) < 0) {
         view->host_peer.ss_family = 0;
     }
 }

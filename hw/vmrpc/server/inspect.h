@@ -32,6 +32,7 @@ typedef struct VmrpcServerView {
     uint32_t sockets;           /* how many there are */
     uint32_t arriving;          /* of these, VMRPC_BACKING_ARRIVING */
     VmrpcCounters counters;
+    VmrpcReachCounters reach_counters;
     VmrpcAlgCounters alg_counters;
     DnsProxyCounters dns_counters;  /* all zero without resolver4 */
     DnsUpstreamCounters upstream_counters;      /* so are these */

@@ -48,18 +48,18 @@ bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
         g_prefix_error(errp, "policy=");
         return false;
     }
-    srv->policy = load(file, errp);
-    if (srv->policy) {
-        vmrpc_limits_init(&srv->limits, vmrpc_policy_limits(srv->policy),
+    srv->reach.policy = load(file, errp);
+    if (srv->reach.policy) {
+        vmrpc_limits_init(&srv->reach.limits,
+                          vmrpc_policy_limits(srv->reach.policy),
                           g_get_monotonic_time());
     }
-    return srv->policy;
+    return srv->reach.policy;
 }
 
 void vmrpc_policy_file_cleanup(VmrpcServer *srv)
 {
     watched_file_destroy(&srv->policy_file);
-    vmrpc_policy_free(srv->policy);
 }
 
 /* Caller must hold file->lock. */
@@ -69,9 +69,9 @@ static bool reload(VmrpcServer *srv, GError **errp)
 
     pthread_mutex_lock(&srv->lock);
     if (policy) {
-        old = srv->policy;
+        old = srv->reach.policy;
         vmrpc_policy_inherit(policy, old);
-        srv->policy = policy;
+        srv->reach.policy = policy;
         vmrpc_resolver_forget(srv);
         vmrpc_budget_change(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;

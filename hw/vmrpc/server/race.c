@@ -204,7 +204,7 @@ static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
     struct sockaddr_storage dest = address_of(candidate);
     int fd, ret;
 
-    if (!vmrpc_candidate_is_allowed(srv, candidate)) {
+    if (!vmrpc_candidate_is_allowed(&srv->reach, candidate)) {
         return -EACCES;
     }
     if (race->in_turn) {
@@ -432,7 +432,7 @@ static bool is_unreachable(int ret)
 
 static bool may_race(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
 {
-    return srv->config.happy_eyeballs && srv->names &&
+    return srv->config.happy_eyeballs && srv->reach.names &&
            s->type == SOCK_STREAM && !s->race &&
            !(srv->config.alg &&
              vmrpc_alg_proto(SOCK_STREAM, ntohs(port)) != VMRPC_ALG_NONE);
@@ -441,6 +441,7 @@ static bool may_race(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
 int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
                      const struct sockaddr_storage *host, int ret)
 {
+    const VmrpcReachConfig *own = &srv->config.reach;
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
     VmrpcCandidate candidates[CANDIDATES_MAX];
     VmrpcRace *race;
@@ -449,10 +450,10 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     if (!is_unreachable(ret) || !may_race(srv, s, sin6->sin6_port)) {
         return ret;
     }
-    num = vmrpc_dest_candidates(srv, sin6, candidates, CANDIDATES_MAX);
+    num = vmrpc_dest_candidates(&srv->reach, sin6, candidates, CANDIDATES_MAX);
     if (num > 1) {
-        num = vmrpc_eyeballs_order(candidates, num, srv->config.has_address6
-                                   ? &srv->config.address6 : NULL);
+        num = vmrpc_eyeballs_order(candidates, num, own->has_address6
+                                   ? &own->address6 : NULL);
     }
     if (num == 1) {
         return ret;

@@ -105,8 +105,8 @@ static bool is_stream(const VmrpcSock *s)
 
 bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
 {
-    return srv->config.resolver4.s_addr &&
-           addr->sin_addr.s_addr == srv->config.resolver4.s_addr &&
+    return srv->config.reach.resolver4.s_addr &&
+           addr->sin_addr.s_addr == srv->config.reach.resolver4.s_addr &&
            addr->sin_port == htons(DNS_PORT);
 }
 
@@ -120,15 +120,15 @@ static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
     VmrpcRefusal refusal = { .name = text };
     VmrpcVerdict why;
 
-    if (!srv->policy) {
+    if (!srv->reach.policy) {
         return 0;
     }
     dns_name_to_text(&question->name, text);
-    if (!local && vmrpc_policy_check_name(srv->policy, text, &why) < 0) {
+    if (!local && vmrpc_policy_check_name(srv->reach.policy, text, &why) < 0) {
         refusal.reason = vmrpc_verdict_name(why.reason);
         refusal.line = why.line;
-        vmrpc_policy_count_name(srv->policy, &why);
-        vmrpc_refused(srv, &refusal, &srv->counters.refused_name);
+        vmrpc_policy_count_name(srv->reach.policy, &why);
+        vmrpc_refused(&srv->reach, &refusal, &srv->reach.counters.refused_name);
         return -EACCES;
     }
     return vmrpc_budget_query(srv, text);
@@ -145,7 +145,7 @@ static void proxy_resolved(void *opaque, const DnsName *asked,
         noted[i].addr6 = addrs[i].addr6;
         noted[i].ttl_s = addrs[i].ttl;
     }
-    vmrpc_names_note(srv->names, asked, 1, noted, num, vmrpc_now_ms());
+    vmrpc_names_note(srv->reach.names, asked, 1, noted, num, vmrpc_now_ms());
 }
 
 static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
@@ -154,20 +154,20 @@ static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
     VmrpcServer *srv = opaque;
 
     /* The VM's own name: its traffic stays inside. */
-    if (srv->config.has_address6 &&
-        IN6_ARE_ADDR_EQUAL(addr6, &srv->config.address6)) {
-        *addr4 = srv->config.guest4;
+    if (srv->config.reach.has_address6 &&
+        IN6_ARE_ADDR_EQUAL(addr6, &srv->config.reach.address6)) {
+        *addr4 = srv->config.reach.guest4;
         *lease = ttl;
         return 0;
     }
     /* A DNS64 has made it: its datagrams come from the address behind. */
-    if (vmrpc_nat64_peer(srv, addr6, addr4)) {
+    if (vmrpc_nat64_peer(&srv->reach, addr6, addr4)) {
         *lease = ttl;
         return 0;
     }
     /* Without a TTL it would be a stranger's. */
-    return vmrpc_addrmap_lease(srv->map, addr6, MAX(ttl, 1), vmrpc_now_ms(),
-                               addr4, lease);
+    return vmrpc_addrmap_lease(srv->reach.map, addr6, MAX(ttl, 1),
+                               vmrpc_now_ms(), addr4, lease);
 }
 
 static int proxy_unmap(void *opaque, struct in_addr addr4,
@@ -176,19 +176,19 @@ static int proxy_unmap(void *opaque, struct in_addr addr4,
     VmrpcServer *srv = opaque;
     struct in_addr same;
 
-    if (srv->config.has_address6 &&
-        addr4.s_addr == srv->config.guest4.s_addr) {
-        *addr6 = srv->config.address6;
+    if (srv->config.reach.has_address6 &&
+        addr4.s_addr == srv->config.reach.guest4.s_addr) {
+        *addr6 = srv->config.reach.address6;
         *lease = OWN_NAME_TTL_S;
         return 0;
     }
-    if (!vmrpc_addrmap_contains(srv->map, addr4)) {
+    if (!vmrpc_addrmap_contains(srv->reach.map, addr4)) {
         return -ERANGE;
     }
-    if (vmrpc_addrmap_lookup4(srv->map, addr4, addr6) < 0) {
+    if (vmrpc_addrmap_lookup4(srv->reach.map, addr4, addr6) < 0) {
         return -ENOENT;
     }
-    return vmrpc_addrmap_lease(srv->map, addr6, 0, vmrpc_now_ms(), &same,
+    return vmrpc_addrmap_lease(srv->reach.map, addr6, 0, vmrpc_now_ms(), &same,
                                lease);
 }
 
@@ -205,7 +205,7 @@ static bool is_same_net(struct in_addr a, unsigned a_bits, struct in_addr b,
 static bool proxy_is_above(void *opaque, const DnsName *name)
 {
     const VmrpcServer *srv = opaque;
-    const VmrpcServerConfig *config = &srv->config;
+    const VmrpcReachConfig *config = &srv->config.reach;
     struct in_addr prefix;
     unsigned bits;
 
@@ -224,11 +224,11 @@ static bool is_rebound(VmrpcServer *srv, const DnsName *asked,
 {
     char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
 
-    if (!vmrpc_policy_has_private(srv->policy)) {
+    if (!vmrpc_policy_has_private(srv->reach.policy)) {
         return false;
     }
     dns_name_to_text(asked, text);
-    return vmrpc_addr_is_private(srv, addr6, text, line);
+    return vmrpc_addr_is_private(&srv->reach, addr6, text, line);
 }
 
 static int proxy_usable(void *opaque, const DnsName *asked,
@@ -256,12 +256,13 @@ static int proxy_usable4(void *opaque, const DnsName *asked,
                          struct in_addr addr4)
 {
     const struct in6_addr addr6 = mapped(addr4);
+    VmrpcServer *srv = opaque;
     unsigned line;
 
-    if (!vmrpc_addr_is_far(opaque, addr4)) {
+    if (!vmrpc_addr_nat64_eligible(&srv->reach, addr4)) {
         return -ENETUNREACH;
     }
-    return is_rebound(opaque, asked, &addr6, &line) ? -EACCES : 0;
+    return is_rebound(srv, asked, &addr6, &line) ? -EACCES : 0;
 }
 
 /* Tells of an address that the guest is not told. */
@@ -277,14 +278,14 @@ static void proxy_blocked(void *opaque, const DnsName *asked,
     inet_ntop(AF_INET6, addr6, dest, sizeof(dest));
     dns_name_to_text(asked, name);
     is_rebound(srv, asked, addr6, &refusal.line);
-    vmrpc_refused(srv, &refusal, &srv->counters.refused_private);
+    vmrpc_refused(&srv->reach, &refusal, &srv->reach.counters.refused_private);
 }
 
 static bool proxy_nat64_available(void *opaque)
 {
     VmrpcServer *srv = opaque;
 
-    return vmrpc_nat64_in_use(&srv->nat64);
+    return vmrpc_nat64_in_use(&srv->reach.nat64);
 }
 
 static int64_t proxy_now_ms(void *opaque)
@@ -404,7 +405,7 @@ static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
                           unsigned num)
 {
     /* The latest, also if the network had none for a while. */
-    const Nat64Prefix old = srv->nat64.prefix[0];
+    const Nat64Prefix old = srv->reach.nat64.prefix[0];
     Nat64Prefix prefixes[VMRPC_NAT64_MAX];
     unsigned good = 0;
 
@@ -415,12 +416,12 @@ static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
     }
     if (srv->config.nat64_mode != VMRPC_NAT64_AUTO) {
         /* Of as many as there may be the one in use is one. */
-        vmrpc_nat64_found_unused(&srv->nat64, prefixes,
+        vmrpc_nat64_found_unused(&srv->reach.nat64, prefixes,
                                  MIN(good, VMRPC_NAT64_MAX - 1),
                                  vmrpc_now_ms());
         return;
     }
-    vmrpc_nat64_found(&srv->nat64, prefixes, good, vmrpc_now_ms());
+    vmrpc_nat64_found(&srv->reach.nat64, prefixes, good, vmrpc_now_ms());
     if (good && !nat64_prefix_equal(&old, &prefixes[0])) {
         vmrpc_nat64_moved(srv);
     }
@@ -438,7 +439,7 @@ static void nat64_reply(void *opaque, uint64_t request,
 
     srv->nat64_asking = false;
     if (status == DNS_UPSTREAM_OK) {
-        ret = dns_nat64_discover(msg, len, &srv->nat64.prefix[0], found,
+        ret = dns_nat64_discover(msg, len, &srv->reach.nat64.prefix[0], found,
                                  G_N_ELEMENTS(found));
     }
     if (ret > 0) {
@@ -789,7 +790,7 @@ static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         call->msg_flags |= MSG_TRUNC;
     }
     call->result.sin_family = AF_INET;
-    call->result.sin_addr = srv->config.resolver4;
+    call->result.sin_addr = srv->config.reach.resolver4;
     call->result.sin_port = htons(DNS_PORT);
     if (!(flags & MSG_PEEK)) {
         pop_answer(srv, s);
@@ -893,9 +894,10 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
     struct epoll_event ev = { .events = EPOLLIN,
                               .data.u64 = VMRPC_EPOLL_DNS };
     DnsServer servers[DNS_UPSTREAM_MAX_SERVERS];
+    const VmrpcReachConfig *reach = &srv->config.reach;
     DnsUpstreamOptions options = {
         .servers = servers,
-        .bind6 = srv->config.has_address6 ? &srv->config.address6 : NULL,
+        .bind6 = reach->has_address6 ? &reach->address6 : NULL,
         .cache_entries = CACHE_ENTRIES,
         .cache_octets = CACHE_OCTETS,
         .dnssec = srv->config.dnssec,
@@ -927,17 +929,13 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
 
 int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
 {
-    if (!srv->config.resolver4.s_addr) {
+    if (!srv->config.reach.resolver4.s_addr) {
         return 0;
     }
-    if (!srv->config.translate) {
+    if (!srv->config.reach.translate) {
         /* There would be no map to take virtual addresses from. */
         g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
                     "resolver4 has no use with translate=off");
-        return -EINVAL;
-    }
-    srv->names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
-    if (!srv->names) {
         return -EINVAL;
     }
     if (!make_upstream(srv, errp) || !vmrpc_zone_files_init(srv, errp)) {
@@ -962,5 +960,4 @@ void vmrpc_resolver_cleanup(VmrpcServer *srv)
         dns_upstream_ops.cancel(srv->dns_upstream, srv, srv->nat64_request);
         dns_upstream_free(srv->dns_upstream);
     }
-    vmrpc_names_free(srv->names);
 }

@@ -137,8 +137,9 @@ uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
 {
     NameSaver saver = { .fn = fn, .opaque = opaque };
 
-    if (srv->names) {
-        vmrpc_names_foreach(srv->names, vmrpc_now_ms(), save_name, &saver);
+    if (srv->reach.names) {
+        vmrpc_names_foreach(srv->reach.names, vmrpc_now_ms(), save_name,
+                            &saver);
     }
     return saver.num;
 }
@@ -149,13 +150,13 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
     size_t offset = 0;
     DnsName name;
 
-    if (!srv->names || saved->len > sizeof(saved->name) ||
+    if (!srv->reach.names || saved->len > sizeof(saved->name) ||
         dns_name_parse(saved->name, saved->len, &offset, &name) < 0 ||
         offset != saved->len || name.len != saved->len) {
         return -EINVAL;
     }
     memcpy(&addr.addr6, saved->addr6, sizeof(addr.addr6));
-    vmrpc_names_restore(srv->names, &name, &addr, vmrpc_now_ms());
+    vmrpc_names_restore(srv->reach.names, &name, &addr, vmrpc_now_ms());
     return 0;
 }
 
@@ -164,7 +165,7 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
 uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
                                  VmrpcSavedNat64 saved[VMRPC_NAT64_MAX])
 {
-    const VmrpcNat64List *list = &srv->nat64;
+    const VmrpcNat64List *list = &srv->reach.nat64;
 
     for (unsigned i = 0; i < list->num; i++) {
         memcpy(saved[i].addr6, &list->prefix[i].addr, sizeof(saved[i].addr6));
@@ -205,20 +206,20 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
             return i;
         }
     }
-    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->nat64.told) {
-        vmrpc_nat64_found(&srv->nat64, source.prefix, source.num,
+    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->reach.nat64.told) {
+        vmrpc_nat64_found(&srv->reach.nat64, source.prefix, source.num,
                           vmrpc_now_ms());
         vmrpc_resolver_forget(srv);
-        memcpy(srv->nat64.told_ms, source.told_ms,
+        memcpy(srv->reach.nat64.told_ms, source.told_ms,
                source.num * sizeof(source.told_ms[0]));
-        srv->nat64.told = source.told;
+        srv->reach.nat64.told = source.told;
         /* This network may have others. */
         srv->nat64_due_ms = 0;
         vmrpc_timer_rearm(srv);
         return num;
     }
     for (unsigned i = 0; i < source.num; i++) {
-        vmrpc_nat64_add_old(&srv->nat64, &source.prefix[i],
+        vmrpc_nat64_add_old(&srv->reach.nat64, &source.prefix[i],
                             source.told_ms[i]);
     }
     return num;
@@ -268,10 +269,10 @@ static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
     struct in_addr peer4 = { .s_addr = saved->peer4 };
     struct in6_addr addr6;
 
-    return !(saved->flags & VMRPC_SAVED_CONNECTED) || !srv->map ||
+    return !(saved->flags & VMRPC_SAVED_CONNECTED) || !srv->reach.map ||
            saved->type == SOCK_STREAM ||
-           !vmrpc_addrmap_contains(srv->map, peer4) ||
-           vmrpc_addrmap_lookup4(srv->map, peer4, &addr6) == 0;
+           !vmrpc_addrmap_contains(srv->reach.map, peer4) ||
+           vmrpc_addrmap_lookup4(srv->reach.map, peer4, &addr6) == 0;
 }
 
 /* A datagram socket has no backlog: that is the group then. */

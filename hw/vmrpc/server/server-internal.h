@@ -7,7 +7,6 @@
  *   call.c          where the data of a request are
  *   calls*.c        the calls
  *   options.c       which options the guest has set
- *   translate.c     addresses, and what is refused
  *   policy-file.c   what is allowed
  *   budget.c        how much of it
  *   race.c          a name's other addresses
@@ -27,21 +26,19 @@
 #include <time.h>
 
 #include "hw/vmrpc/alg/alg.h"
-#include "hw/vmrpc/server/clock.h"
+#include "hw/vmrpc/wire/clock.h"
 #include "hw/vmrpc/server/eyeballs.h"
 #include "hw/vmrpc/wire/iov.h"
 #include "hw/vmrpc/wire/mapped.h"
-#include "hw/vmrpc/reach/names.h"
-#include "hw/vmrpc/reach/route.h"
+#include "hw/vmrpc/reach/reach.h"
+#include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/server.h"
 #include "hw/vmrpc/wire/sockopt.h"
+#include "hw/vmrpc/wire/uninitialized.h"
 #include "hw/vmrpc/server/watched-file.h"
 #include "net/dns/own-zones.h"
 #include "net/dns/proxy.h"
 #include "net/dns/upstream.h"
-
-/* For what -ftrivial-auto-var-init would clear, call after call. */
-#define VMRPC_UNINITIALIZED     __attribute__((uninitialized))
 
 /* Marks in epoll_data that are not a socket's handle. */
 #define VMRPC_EPOLL_TIMER       0xfffffff0u
@@ -158,19 +155,14 @@ struct VmrpcServer {
 
     pthread_mutex_t lock;       /* guards all the rest */
 
+    VmrpcReach reach;           /* addresses, names, policy */
     WatchedFile policy_file;
-    VmrpcPolicy *policy;
-    VmrpcLimits limits;
-    VmrpcAddrMap *map;          /* NULL without translation */
-    VmrpcNames *names;          /* NULL without resolver4 */
-    VmrpcRoute *route;
     DnsProxy *dns_proxy;        /* NULL without resolver4 */
     DnsUpstream *dns_upstream;
     DnsOwnZones *own_zones;     /* between the two; NULL without "zone" */
     unsigned zone_num;
     WatchedFile zone_file[DNS_OWN_ZONES_MAX];
 
-    VmrpcNat64List nat64;       /* the first of those told is in use */
     bool nat64_asking;          /* a discovery query is out */
     uint64_t nat64_request;     /* its number */
     int64_t nat64_due_ms;       /* when to ask (again) */
@@ -472,13 +464,7 @@ static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
 /* AF_INET6, or AF_INET without translation. */
 static inline int vmrpc_host_family(const VmrpcServer *srv)
 {
-    return srv->config.translate ? AF_INET6 : AF_INET;
-}
-
-/* IPPROTO_ICMP is the one protocol that the families have two numbers for. */
-static inline int vmrpc_host_proto(int family, int proto)
-{
-    return family == AF_INET6 && proto == IPPROTO_ICMP ? IPPROTO_ICMPV6 : proto;
+    return srv->config.reach.translate ? AF_INET6 : AF_INET;
 }
 
 /* Executes @call; returns 0 or a negative errno. */
@@ -671,94 +657,6 @@ void vmrpc_race_process_timer(VmrpcServer *srv);
 
 /* Milliseconds until then; -1: never. */
 int vmrpc_race_timeout_ms(const VmrpcServer *srv);
-
-/* --- translate.c -------------------------------------------------------- */
-
-/*
- * The host's address for a destination that the guest named, after the policy
- * allowed it.  @proto is IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP.
- * Returns the length of *@host, or a negative errno.
- */
-int vmrpc_dest_to_host(VmrpcServer *srv, const struct sockaddr_in *guest,
-                       int proto, struct sockaddr_storage *host);
-
-/*
- * May the guest hear @group4 at @port (network byte order)?  If there is no
- * port yet, 0: at any?  Counts and traces what is refused.  Returns 0 or a
- * negative errno.
- */
-int vmrpc_group_check(VmrpcServer *srv, struct in_addr group4, in_port_t port);
-
-/*
- * Where a connection to @named can go, as all names by which the guest got to
- * know it have other addresses: @named itself, then those that the policy
- * allows.  Returns how many, at least 1.
- */
-size_t vmrpc_dest_candidates(VmrpcServer *srv, const struct sockaddr_in6 *named,
-                             VmrpcCandidate *candidates, size_t max);
-
-/*
- * Does the policy still allow it?  Time goes by until it is tried, and rules
- * and routes may change.
- */
-bool vmrpc_candidate_is_allowed(VmrpcServer *srv,
-                                const VmrpcCandidate *candidate);
-
-/* Counts and traces what was refused. */
-void vmrpc_refused(VmrpcServer *srv, const VmrpcRefusal *refusal,
-                   uint64_t *counter);
-
-/* The same for a limit; with the name by which the guest knows @dest. */
-void vmrpc_refused_by_limit(VmrpcServer *srv,
-                            const struct sockaddr_storage *dest,
-                            const char *reason, uint64_t *counter);
-
-/* The same without policy, for restoring a connected datagram socket. */
-int vmrpc_addr_to_host(VmrpcServer *srv, struct in_addr guest,
-                       in_port_t port, struct sockaddr_storage *host);
-
-/*
- * What @guest is called on the host's side, where it is only spoken of:
- * INADDR_ANY is no address there, either, and nothing is counted.  False if
- * it has no name there.
- */
-bool vmrpc_addr_named(VmrpcServer *srv, struct in_addr guest,
-                      struct in6_addr *addr6);
-
-/* Is this guest's address one behind the NAT64, and stands for nothing else? */
-bool vmrpc_addr_is_far(const VmrpcServer *srv, struct in_addr addr4);
-
-/* The IPv4 address of a peer behind the NAT64, if it leads back to it. */
-bool vmrpc_nat64_peer(const VmrpcServer *srv, const struct in6_addr *addr6,
-                      struct in_addr *addr4);
-
-/*
- * Is this a "private-address" of the policy file to which @name may not lead?
- * Then @line is its line.  An IPv4 address as ::ffff:192.0.2.1.
- */
-bool vmrpc_addr_is_private(const VmrpcServer *srv,
-                           const struct in6_addr *addr6, const char *name,
-                           unsigned *line);
-
-/*
- * @error (negative errno) of a call that reaches a peer, as the guest's program
- * shall have it: an IPv4 socket's.
- * @dest: where the call itself looked for the way to; NULL: it did not
- * @proto: IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP
- */
-int vmrpc_peer_error(VmrpcServer *srv, const struct sockaddr_storage *dest,
-                     int proto, int error);
-
-/* The VM's own address on the host; returns its length, or -EADDRNOTAVAIL. */
-int vmrpc_own_address(const VmrpcServer *srv, in_port_t port,
-                      struct sockaddr_storage *host);
-
-/*
- * What the guest shall see for an address of the host side.  A peer without a
- * virtual address gets one.  Returns 0, or -ENOSPC if the pool is full.
- */
-int vmrpc_addr_to_guest(VmrpcServer *srv, const struct sockaddr_storage *host,
-                        struct sockaddr_in *guest);
 
 /* --- resolver.c --------------------------------------------------------- */
 

@@ -215,7 +215,7 @@ void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
 
 static bool in_pool(VmrpcServer *srv, struct in_addr addr)
 {
-    return srv->map && vmrpc_addrmap_contains(srv->map, addr);
+    return srv->reach.map && vmrpc_addrmap_contains(srv->reach.map, addr);
 }
 
 void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
@@ -223,7 +223,7 @@ void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
 {
     /* Take the new reference first: both may be of the same address. */
     bool held = in_pool(srv, peer->sin_addr) &&
-                vmrpc_addrmap_ref(srv->map, peer->sin_addr) == 0;
+                vmrpc_addrmap_ref(srv->reach.map, peer->sin_addr) == 0;
 
     vmrpc_sock_clear_peer(srv, s);
     s->peer_held = held;
@@ -237,7 +237,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     int value = 0;              /* none that matters, but there must be one */
 
     if (s->peer_held) {
-        vmrpc_addrmap_unref(srv->map, s->peer4, vmrpc_now_ms());
+        vmrpc_addrmap_unref(srv->reach.map, s->peer4, vmrpc_now_ms());
     }
     s->peer_held = false;
     s->connected = false;
@@ -347,7 +347,7 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         vmrpc_race_process_fd(srv, high);
         break;
     case VMRPC_EPOLL_ROUTE:
-        vmrpc_route_process(srv->route);
+        vmrpc_route_process(srv->reach.route);
         break;
     default:
         s = vmrpc_sock_find(srv, low, high);
@@ -717,10 +717,10 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     char text[INET6_ADDRSTRLEN];
     int len, fd, err = 0;
 
-    if (srv->config.translate && !srv->config.has_address6) {
+    if (srv->config.reach.translate && !srv->config.reach.has_address6) {
         return true;
     }
-    len = vmrpc_own_address(srv, 0, &ss);
+    len = vmrpc_own_address(&srv->reach, 0, &ss);
     fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&ss, len) < 0) {
         err = errno;
@@ -728,8 +728,8 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     if (fd >= 0) {
         close(fd);
     }
-    if (err && srv->config.translate) {
-        inet_ntop(AF_INET6, &srv->config.address6, text, sizeof(text));
+    if (err && srv->config.reach.translate) {
+        inet_ntop(AF_INET6, &srv->config.reach.address6, text, sizeof(text));
         g_set_error(errp, server_error_quark(), err,
                     "address6=%s cannot be used on this host: %s; add it first "
                     "to the interface that leads to the network, 'ip -6 "
@@ -737,29 +737,13 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
                     "prefix is routed to this host", text, g_strerror(err),
                     text);
     } else if (err) {
-        inet_ntop(AF_INET, &srv->config.guest4, text, sizeof(text));
+        inet_ntop(AF_INET, &srv->config.reach.guest4, text, sizeof(text));
         g_set_error(errp, server_error_quark(), err,
                     "guest4=%s cannot be used on this host: %s; with "
                     "translate=off it must be one of the host's addresses",
                     text, g_strerror(err));
     }
     return !err;
-}
-
-static bool make_map(VmrpcServer *srv, GError **errp)
-{
-    VmrpcAddrReserved reserved[] = {
-        { srv->config.guest4, "guest4" },
-        { srv->config.resolver4, "resolver4" },
-    };
-    size_t num = srv->config.resolver4.s_addr ? 2 : 1;
-
-    if (!srv->config.translate) {
-        return true;
-    }
-    srv->map = vmrpc_addrmap_new(srv->config.pool4, srv->config.pool4_prefix,
-                                 reserved, num, errp);
-    return srv->map;
 }
 
 static bool make_epoll(VmrpcServer *srv, GError **errp)
@@ -814,19 +798,17 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         goto err;
     }
     if (config->nat64_mode == VMRPC_NAT64_FIXED) {
-        vmrpc_nat64_found(&srv->nat64, &config->nat64_prefix, 1,
+        vmrpc_nat64_found(&srv->reach.nat64, &config->nat64_prefix, 1,
                           vmrpc_now_ms());
     }
-    if (!make_map(srv, errp) || !make_epoll(srv, errp) ||
-        !vmrpc_policy_file_init(srv, errp)) {
-        goto err;
-    }
-    srv->route = vmrpc_route_new(errp);
-    if (!srv->route || (!incoming && !check_own_address(srv, errp)) ||
+    if (!vmrpc_reach_init(&srv->reach, &srv->config.reach, vmrpc_now_ms,
+                          errp) ||
+        !make_epoll(srv, errp) || !vmrpc_policy_file_init(srv, errp) ||
+        (!incoming && !check_own_address(srv, errp)) ||
         vmrpc_resolver_init(srv, errp) < 0) {
         goto err;
     }
-    vmrpc_route_watch(srv->route, vmrpc_arriving_routing_changed, srv);
+    vmrpc_route_watch(srv->reach.route, vmrpc_arriving_routing_changed, srv);
     /* They belong to the caller and are not needed any more. */
     srv->config.policy_file = NULL;
     srv->config.zones = NULL;
@@ -857,30 +839,14 @@ void vmrpc_server_reset(VmrpcServer *srv)
 
 bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
 {
-    VmrpcAddrMap *map = srv->map;
-    VmrpcNames *names = NULL;
-
     if (srv->sock_num) {
         g_set_error(errp, server_error_quark(), EBUSY,
                     "there are sockets already");
         return false;
     }
-    if (srv->names) {
-        names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
-        if (!names) {
-            return false;
-        }
-    }
-    if (!make_map(srv, errp)) {
-        srv->map = map;
-        vmrpc_names_free(names);
+    if (!vmrpc_reach_forget(&srv->reach, errp)) {
         return false;
     }
-    if (srv->map != map) {
-        vmrpc_addrmap_free(map);
-    }
-    vmrpc_names_free(srv->names);
-    srv->names = names;
     vmrpc_resolver_forget(srv);
     return true;
 }
@@ -892,14 +858,14 @@ void vmrpc_server_free(VmrpcServer *srv)
     }
     /* That its sockets go is no news of them. */
     srv->tracer = (VmrpcTracer) { };
+    srv->reach.tracer = (VmrpcReachTracer) { };
     if (srv->socks) {
         vmrpc_server_reset(srv);
     }
     vmrpc_mapped_free(srv->mapped);
     vmrpc_resolver_cleanup(srv);
-    vmrpc_route_free(srv->route);
     vmrpc_policy_file_cleanup(srv);
-    vmrpc_addrmap_free(srv->map);
+    vmrpc_reach_destroy(&srv->reach);
     if (srv->timer_fd >= 0) {
         close(srv->timer_fd);
     }
@@ -936,11 +902,15 @@ void vmrpc_server_set_moments(VmrpcServer *srv, bool moments)
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 {
     srv->tracer = *tracer;
+    srv->reach.tracer = (VmrpcReachTracer) {
+        .refused = tracer->refused,
+        .opaque = tracer->opaque,
+    };
 }
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)
 {
-    return srv->map;
+    return srv->reach.map;
 }
 
 uint32_t vmrpc_server_sockets(const VmrpcServer *srv)
@@ -953,11 +923,11 @@ void vmrpc_server_fill_config(const VmrpcServer *srv,
 {
     config->version = GUINT16_TO_LE(VMRPC_VERSION);
     config->max_sockets = GUINT32_TO_LE(srv->config.max_sockets);
-    config->guest4 = srv->config.guest4.s_addr;
-    config->guest4_prefix = srv->config.guest4_prefix;
-    config->resolver4 = srv->config.resolver4.s_addr;
-    if (srv->config.translate) {
-        config->pool4 = srv->config.pool4.s_addr;
-        config->pool4_prefix = srv->config.pool4_prefix;
+    config->guest4 = srv->config.reach.guest4.s_addr;
+    config->guest4_prefix = srv->config.reach.guest4_prefix;
+    config->resolver4 = srv->config.reach.resolver4.s_addr;
+    if (srv->config.reach.translate) {
+        config->pool4 = srv->config.reach.pool4.s_addr;
+        config->pool4_prefix = srv->config.reach.pool4_prefix;
     }
 }

@@ -17,12 +17,9 @@
 #include <sys/uio.h>
 
 #include "vmmnet/vmrpc.h"
-#include "hw/vmrpc/reach/addrmap.h"
 #include "hw/vmrpc/alg/alg.h"
+#include "hw/vmrpc/reach/reach.h"
 #include "hw/vmrpc/wire/mapped.h"
-#include "hw/vmrpc/reach/names.h"
-#include "hw/vmrpc/reach/nat64-list.h"
-#include "hw/vmrpc/reach/policy.h"
 #include "net/dns/upstream.h"
 #include "net/packet/nat64.h"
 
@@ -38,14 +35,7 @@ typedef enum VmrpcNat64Mode {
  * of vmrpc_server_new(), which copies what it keeps.
  */
 typedef struct VmrpcServerConfig {
-    bool translate;             /* host side IPv6 (true) or IPv4 */
-    bool has_address6;
-    struct in6_addr address6;   /* the VM's own address on the host */
-    struct in_addr guest4;      /* the same address, as the guest sees it */
-    unsigned guest4_prefix;
-    struct in_addr pool4;       /* virtual addresses, with translate */
-    unsigned pool4_prefix;
-    struct in_addr resolver4;   /* where the DNS proxy answers; 0: nowhere */
+    VmrpcReachConfig reach;     /* addresses */
     /* upstream servers, NULL-terminated; none: those of /etc/resolv.conf */
     const char *const *dns;
     DnsDnssec dnssec;           /* are their answers validated? */
@@ -79,8 +69,9 @@ typedef enum VmrpcMissing {
 } VmrpcMissing;
 
 /*
- * Everything that was counted.  The X-macro lets the device publish each
- * counter by its name; in QMP it has the same one, in vmrpc.json.
+ * Everything that was counted, beside VMRPC_REACH_COUNTERS.  The X-macro lets
+ * the device publish each counter by its name; in QMP it has the same one, in
+ * vmrpc.json.
  */
 #define VMRPC_COUNTERS(X)                                                     \
     X(requests)                 /* requests executed */                       \
@@ -92,12 +83,6 @@ typedef enum VmrpcMissing {
     X(sockets_refused_host)     /* the host had no descriptor or memory */    \
     X(bytes_sent)                                                             \
     X(bytes_received)                                                         \
-    X(refused_policy)           /* a deny rule of the policy file */          \
-    X(refused_default)          /* "default deny" of the policy file */       \
-    X(refused_name)             /* names that were not looked up */           \
-    X(refused_private)          /* addresses that the guest was not told */   \
-    X(refused_builtin)          /* loopback, link-local, metadata ... */      \
-    X(refused_host_address)     /* one of the host's own addresses */         \
     X(connections_refused_limit) /* "limit connections" of the policy file */ \
     X(queries_refused_limit)    /* "limit dns" */                             \
     X(buffers_refused_limit)    /* "limit buffers": no room for a socket */   \
@@ -108,8 +93,6 @@ typedef enum VmrpcMissing {
     X(policy_errors)            /* and was wrong */                           \
     X(zone_reloads)             /* a zone image was read again */             \
     X(zone_errors)              /* and was wrong */                           \
-    X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
-    X(unreachable_no_nat64)     /* IPv4 destination and no prefix */          \
     X(dropped_pool_full)        /* a peer's, without an address left for it */\
     X(queries_waited)           /* DNS queries that waited for their turn */  \
     X(dropped_dns_wait_full)    /* or had no room to */                       \
@@ -124,15 +107,6 @@ typedef struct VmrpcCounters {
 } VmrpcCounters;
 
 typedef struct VmrpcServer VmrpcServer;
-
-/* What was refused and why; strings are valid during the call. */
-typedef struct VmrpcRefusal {
-    const char *dest;           /* address as text; NULL: something else */
-    unsigned port;
-    const char *name;           /* that the guest asked for; NULL: none */
-    const char *reason;
-    unsigned line;              /* of the policy file; 0: none */
-} VmrpcRefusal;
 
 /* Sockets wait for something after a migration; texts as in VmrpcRefusal. */
 typedef struct VmrpcArrival {

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "hw/vmrpc/server/clock.h"
+#include "hw/vmrpc/wire/clock.h"
 
 /* Largest option value, either way. */
 #define VMRPC_SOCKOPT_MAX 256

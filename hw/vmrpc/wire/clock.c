@@ -13,7 +13,7 @@
  */
 #include <glib.h>
 
-#include "hw/vmrpc/server/clock.h"
+#include "hw/vmrpc/wire/clock.h"
 
 #define NS_PER_S        INT64_C(1000000000)
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-vmrpc: what the command line says
+ * virtio-vmrpc: the properties of the command line
  */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
 
-#include "hw/vmrpc/face/virtio-vmrpc.h"
+#include "hw/vmrpc/face/virtio-vmrpc-properties.h"
 #include "net/dns/trust-anchor.h"
 #include "qapi/error.h"
 #include "qemu/cutils.h"
 
-/* Can a guest have, or talk to, this address over its network? */
+/* Neither 0.0.0.0/8 nor loopback nor multicast nor above */
 static bool is_unicast4(struct in_addr addr)
 {
     uint32_t host = ntohl(addr.s_addr);
@@ -115,7 +115,6 @@ static bool parse_nat64(VirtIOVmrpc *s, VmrpcServerConfig *config,
     return true;
 }
 
-/* Validation of what the DNS servers say */
 static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
                          Error **errp)
 {
@@ -156,7 +155,7 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
     return true;
 }
 
-/* Without translation the names are the network's own business. */
+/* Without translation the guest asks the network's DNS servers itself. */
 static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
                            Error **errp)
 {

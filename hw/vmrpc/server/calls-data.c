@@ -69,7 +69,6 @@ static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
         .is_source = cmsg_is_source,
         .own4 = srv->config.reach.guest4,
         .opaque = srv,
-        .guest_ifindex = 0,
     };
 }
 

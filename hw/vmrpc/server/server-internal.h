@@ -27,6 +27,7 @@
 
 #include "hw/vmrpc/alg/alg.h"
 #include "hw/vmrpc/wire/clock.h"
+#include "hw/vmrpc/wire/cmsg.h"
 #include "hw/vmrpc/server/eyeballs.h"
 #include "hw/vmrpc/wire/iov.h"
 #include "hw/vmrpc/wire/mapped.h"

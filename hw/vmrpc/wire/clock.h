@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When the host's kernel has stamped a packet, whatever its clock is set to
+ * Timestamps of the host's kernel, as moments of its monotonic clock
  */
 #ifndef HW_VMRPC_CLOCK_H
 #define HW_VMRPC_CLOCK_H
@@ -8,38 +8,36 @@
 #include <stdint.h>
 
 /*
- * The state of the host's CLOCK_REALTIME, which makes the stamps, beside
- * its CLOCK_MONOTONIC, which nobody sets. Nanoseconds.
+ * The difference between the host's CLOCK_REALTIME, which makes timestamps, and
+ * its CLOCK_MONOTONIC, which nobody can set.  Nanoseconds.  All 0 initially.
  */
 typedef struct VmrpcClock {
-    int64_t seen;               /* monotonic: when it was looked at last */
-    int64_t offset;             /* then: real time less monotonic time */
-    int64_t before;             /* that before the latest step */
-    int64_t stepped;            /* monotonic: it was not before this */
+    int64_t seen;               /* monotonic: time of the last reading */
+    int64_t offset;             /* real less monotonic time at that reading */
+    int64_t before;             /* the offset before the latest step */
+    int64_t stepped;            /* monotonic: the step was not before this */
 } VmrpcClock;
 
 /**
- * vmrpc_clock_see: look at the clocks
- * @real: CLOCK_REALTIME now, ns
- * @mono: CLOCK_MONOTONIC now, ns; never less than the time before
+ * vmrpc_clock_see: give a reading of both clocks
+ * @real: CLOCK_REALTIME, ns
+ * @mono: CLOCK_MONOTONIC, ns; never less than in the call before
  *
- * A clock that is all 0 is a new one. To be called often enough to notice a
- * step of real time before the next one comes.
+ * Call it often enough to notice a step of real time before the next one.
  */
 void vmrpc_clock_see(VmrpcClock *clock, int64_t real, int64_t mono);
 
 /**
- * vmrpc_clock_moment: when was this stamp made?
- * @clock: has just been seen
+ * vmrpc_clock_moment: the moment of a timestamp
+ * @clock: has just got a reading
  * @s: seconds of real time, any value
  * @ns: and nanoseconds, any value
  *
- * Of a stamp of before a step of real time, too. Which are of before, @clock
- * knows from when it was seen: if it was not between stamp and step, the
- * moment can be wrong by the step.
+ * Also for timestamps of before the latest step of real time.  If no reading
+ * was between timestamp and step, the moment can be wrong by the step.
  *
- * Returns: CLOCK_MONOTONIC, nanoseconds, 1 .. @clock->seen; that for what seems
- * to be in the future
+ * Returns: CLOCK_MONOTONIC, ns, 1 .. @clock->seen; @clock->seen for a timestamp
+ * that seems to be in the future.
  */
 int64_t vmrpc_clock_moment(const VmrpcClock *clock, int64_t s, int64_t ns);
 

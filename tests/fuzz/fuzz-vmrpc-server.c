@@ -120,7 +120,7 @@ static void note_name(VmrpcServer *srv)
     DnsName name;
 
     dns_name_from_text(&name, "a.test");
-    vmrpc_names_note(srv->reach.names, &name, 1, addrs, G_N_ELEMENTS(addrs),
+    vmrpc_names_note(srv->reach.names, &name, addrs, G_N_ELEMENTS(addrs),
                      vmrpc_now_ms());
 }
 

@@ -56,7 +56,7 @@ static void asked(Fx *fx, const char *name, const char *addr6)
 
     g_assert_cmpint(dns_name_from_text(&wire, name), ==, 0);
     g_assert_cmpint(inet_pton(AF_INET6, addr6, &addr.addr6), ==, 1);
-    vmrpc_names_note(fx->srv->reach.names, &wire, 1, &addr, 1, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &wire, &addr, 1, vmrpc_now_ms());
 }
 
 static int try4(Fx *fx, struct in_addr addr, int type, unsigned port)

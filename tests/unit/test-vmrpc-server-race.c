@@ -75,7 +75,7 @@ static World *world_new(int first, bool other_lives, const char *policy)
     dns_name_from_text(&name, "both.test");
     inet_pton(AF_INET6, fx_peer6, &addrs[0].addr6);
     inet_pton(AF_INET6, OTHER4, &addrs[1].addr6);
-    vmrpc_names_note(w->fx->srv->reach.names, &name, 1, addrs, 2,
+    vmrpc_names_note(w->fx->srv->reach.names, &name, addrs, 2,
                      vmrpc_now_ms());
     return w;
 }
@@ -501,7 +501,7 @@ static void test_no_race(void)
     /* the latest name has one address only */
     dns_name_from_text(&name, "one.test");
     inet_pton(AF_INET6, fx_peer6, &one.addr6);
-    vmrpc_names_note(fx->srv->reach.names, &name, 1, &one, 1, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &name, &one, 1, vmrpc_now_ms());
     fx_fails(start(w), EINPROGRESS);
     g_assert_null(fx->srv->socks[0]->race);
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
@@ -526,7 +526,7 @@ static void note_other_name(World *w, const char *text, const char *other,
     if (other) {
         inet_pton(AF_INET6, other, &addrs[1].addr6);
     }
-    vmrpc_names_note(w->fx->srv->reach.names, &name, 1, addrs, other ? 2 : 1,
+    vmrpc_names_note(w->fx->srv->reach.names, &name, addrs, other ? 2 : 1,
                      now_ms);
 }
 

@@ -252,7 +252,7 @@ static void test_forget(void)
     inet_pton(AF_INET6, "2001:db8::77", &addr.addr6);
     inet_pton(AF_INET6, "2001:db8::99", &then);
     dns_name_from_text(&name, "later.example");
-    vmrpc_names_note(fx->srv->reach.names, &name, 1, &addr, 1, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &name, &addr, 1, vmrpc_now_ms());
     g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->reach.map, addr4, &then, 0,
                                           vmrpc_now_ms()), ==, -EEXIST);
     g_assert_true(vmrpc_server_forget(fx->srv, &err));
@@ -964,7 +964,7 @@ static void test_names(void)
     g_assert_cmpint(dns_name_from_text(&name, "A.test"), ==, 0);
     inet_pton(AF_INET6, "2001:db8:7::1", &addrs[0].addr6);
     inet_pton(AF_INET6, "2001:db8:7::2", &addrs[1].addr6);
-    vmrpc_names_note(fx->srv->reach.names, &name, 1, addrs, 2, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &name, addrs, 2, vmrpc_now_ms());
     g_assert_cmpuint(vmrpc_server_save_names(fx->srv, keep_name, names), ==,
                      2);
     fx_free(fx);

@@ -23,14 +23,13 @@
  * 'A', so lowering the whole name does not touch them.  The keys of both
  * tables come from guest and network, hence the keyed hash.
  *
- * A name that was asked and the same name as the target of an alias are two
- * entries that share nothing.  What an alias leads to stands in a message
- * that the owner of the alias may have written: a recursive server asks the
- * target's owner, but it is not known here that there is one.  So whoever
- * takes only the names that were asked, as rules that allow should, need not
- * rely on it: an address gets to such a name by an answer to that question
- * and in no other way.  Rules that deny can look at all names, though no more
- * than a hint: the guest's owner can give any address a name of his own.
+ * The table has only names that the guest asked for, not the targets of
+ * aliases (CNAME).  The owner of an alias may have written the whole answer: a
+ * recursive server asks the owner of the target, but the device cannot know
+ * that there is one.  So an address gets to a name by an answer to a question
+ * for that name and in no other way, and rules that allow can rely on it.
+ * Rules that deny get no more than a hint: the guest's owner can give any
+ * address a name of his own.
  *
  * When a place is needed, a name whose TTL is over and which was not used
  * since goes, the one for which that holds longest (a binary heap by that
@@ -62,7 +61,6 @@ typedef struct Name {
     uint32_t place;             /* in the heap, from 1 */
     uint32_t older, newer;      /* names, by when they were asked or used */
     uint32_t next;              /* in the chain of the hash */
-    bool asked;
     uint8_t link_num;
     uint8_t order[VMRPC_NAMES_MAX_ADDRESSES];   /* links, first one first */
     DnsName name;               /* lower case */
@@ -320,15 +318,14 @@ static uint32_t *name_chain(const VmrpcNames *t, const DnsName *name)
 }
 
 /* The number of @name, which is in lower case; 0 if it has none. */
-static uint32_t find_name(const VmrpcNames *t, const DnsName *name,
-                          bool asked)
+static uint32_t find_name(const VmrpcNames *t, const DnsName *name)
 {
     uint32_t n;
 
     for (n = *name_chain(t, name); n; n = t->names[n].next) {
         const Name *it = &t->names[n];
 
-        if (it->asked == asked && it->name.len == name->len &&
+        if (it->name.len == name->len &&
             !memcmp(it->name.wire, name->wire, name->len)) {
             break;
         }
@@ -368,7 +365,7 @@ static uint32_t reclaim(VmrpcNames *t, int64_t now_ms)
 }
 
 /* A new name without addresses, over since ever. */
-static uint32_t add_name(VmrpcNames *t, const DnsName *lowered, bool asked,
+static uint32_t add_name(VmrpcNames *t, const DnsName *lowered,
                          int64_t now_ms)
 {
     uint32_t *chain = name_chain(t, lowered);
@@ -382,7 +379,6 @@ static uint32_t add_name(VmrpcNames *t, const DnsName *lowered, bool asked,
         n = reclaim(t, now_ms);
     }
     t->names[n].name = *lowered;
-    t->names[n].asked = asked;
     t->names[n].link_num = 0;
     t->names[n].until = INT64_MIN;
     t->names[n].next = *chain;
@@ -403,7 +399,7 @@ static void refresh(VmrpcNames *t, uint32_t n, int64_t until)
     }
 }
 
-static void note(VmrpcNames *t, const DnsName *name, bool asked,
+static void note(VmrpcNames *t, const DnsName *name,
                  const VmrpcNameAddr *addrs, size_t addr_num,
                  uint32_t min_ttl_s, int64_t now_ms)
 {
@@ -412,9 +408,9 @@ static void note(VmrpcNames *t, const DnsName *name, bool asked,
     uint32_t n;
 
     lower(&lowered, name);
-    n = find_name(t, &lowered, asked);
+    n = find_name(t, &lowered);
     if (!n) {
-        n = add_name(t, &lowered, asked, now_ms);
+        n = add_name(t, &lowered, now_ms);
     }
     /* Also from the end: what does not fit is pushed out by the first. */
     while (addr_num-- > 0) {
@@ -474,24 +470,19 @@ void vmrpc_names_free(VmrpcNames *names)
     g_free(names);
 }
 
-void vmrpc_names_note(VmrpcNames *names, const DnsName *chain,
-                      size_t chain_len, const VmrpcNameAddr *addrs,
-                      size_t addr_num, int64_t now_ms)
+void vmrpc_names_note(VmrpcNames *names, const DnsName *name,
+                      const VmrpcNameAddr *addrs, size_t addr_num,
+                      int64_t now_ms)
 {
-    if (!addr_num) {
-        return;
-    }
-    /* From the end, so that the first comes last and is the most recent */
-    while (chain_len-- > 0) {
-        note(names, &chain[chain_len], chain_len == 0, addrs, addr_num,
-             VMRPC_NAMES_MIN_TTL_S, now_ms);
+    if (addr_num) {
+        note(names, name, addrs, addr_num, VMRPC_NAMES_MIN_TTL_S, now_ms);
     }
 }
 
 void vmrpc_names_restore(VmrpcNames *names, const DnsName *name,
                          const VmrpcNameAddr *addr, int64_t now_ms)
 {
-    note(names, name, true, addr, 1, 0, now_ms);
+    note(names, name, addr, 1, 0, now_ms);
 }
 
 size_t vmrpc_names_lookup(const VmrpcNames *names,
@@ -507,7 +498,6 @@ size_t vmrpc_names_lookup(const VmrpcNames *names,
 
         found[num++] = (VmrpcNameFound) {
             .name = &names->names[n].name,
-            .asked = names->names[n].asked,
             .number = n,
         };
     }
@@ -551,7 +541,6 @@ void vmrpc_names_foreach(const VmrpcNames *names, int64_t now_ms,
                                     1000LL * VMRPC_NAMES_MAX_TTL_S);
             VmrpcNameEntry entry = {
                 .name = &name->name,
-                .asked = name->asked,
                 .addr.addr6 = names->addresses[link->address].addr6,
                 .addr.ttl_s = left_ms / 1000,
             };

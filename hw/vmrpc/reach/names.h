@@ -55,7 +55,6 @@ typedef struct VmrpcNameAddr {
 /* A name that led to an address; valid until the next vmrpc_names_note(). */
 typedef struct VmrpcNameFound {
     const DnsName *name;        /* in lower case */
-    bool asked;                 /* by the guest; else an alias led to it */
     uint32_t number;            /* for vmrpc_names_siblings(), _use() */
 } VmrpcNameFound;
 
@@ -84,21 +83,19 @@ void vmrpc_names_free(VmrpcNames *names);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(VmrpcNames, vmrpc_names_free)
 
 /**
- * vmrpc_names_note: an answer that goes to the guest
- * @chain: the name that the guest asked for, then the target of each CNAME
- *         in turn; the last is the owner of the addresses
- * @chain_len: 1 or more
- * @addrs: the addresses, in the order of the answer; the first
- *         VMRPC_NAMES_MAX_ADDRESSES of them are kept
- * @addr_num: 0 is allowed and does nothing
+ * vmrpc_names_note: remember an answer to the guest
+ * @name: the name that the guest asked for; not the target of an alias
+ * @addrs: the addresses, in the order of the answer; the table keeps the first
+ *         VMRPC_NAMES_MAX_ADDRESSES of them
+ * @addr_num: their number; 0 is allowed and does nothing
  *
- * Every name of the chain leads to every address.  Addresses of earlier
- * answers stay behind those of this one, the latest answer first, up to the
- * limit: programs keep addresses, and servers give some of many in turn.
+ * Addresses of earlier answers stay behind those of this one, the latest answer
+ * first, up to the limit: programs keep addresses, and servers give some of
+ * many in turn.
  */
-void vmrpc_names_note(VmrpcNames *names, const DnsName *chain,
-                      size_t chain_len, const VmrpcNameAddr *addrs,
-                      size_t addr_num, int64_t now_ms);
+void vmrpc_names_note(VmrpcNames *names, const DnsName *name,
+                      const VmrpcNameAddr *addrs, size_t addr_num,
+                      int64_t now_ms);
 
 /**
  * vmrpc_names_restore: what vmrpc_names_foreach() told elsewhere, in its order
@@ -110,8 +107,7 @@ void vmrpc_names_restore(VmrpcNames *names, const DnsName *name,
 
 /**
  * vmrpc_names_lookup: the names that led to @addr6
- * @found: the names whose answers had it most recently, the latest first;
- *         of one answer the name that was asked comes first
+ * @found: the names whose answers had it most recently, the latest first
  * @max: room in @found.  An address of a content network has many names, so
  *       who looks for one among them should take more than a few.
  *
@@ -148,7 +144,6 @@ void vmrpc_names_use(VmrpcNames *names, const VmrpcNameFound *found,
 /* Where a name leads, one address of it, as it travels with a migrating VM. */
 typedef struct VmrpcNameEntry {
     const DnsName *name;
-    bool asked;
     VmrpcNameAddr addr;         /* ttl_s: what is left of it */
 } VmrpcNameEntry;
 

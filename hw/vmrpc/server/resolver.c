@@ -145,7 +145,7 @@ static void proxy_resolved(void *opaque, const DnsName *asked,
         noted[i].addr6 = addrs[i].addr6;
         noted[i].ttl_s = addrs[i].ttl;
     }
-    vmrpc_names_note(srv->reach.names, asked, 1, noted, num, vmrpc_now_ms());
+    vmrpc_names_note(srv->reach.names, asked, noted, num, vmrpc_now_ms());
 }
 
 static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,

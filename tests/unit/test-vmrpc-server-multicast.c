@@ -725,7 +725,7 @@ static void test_migration(void)
 
     /* a record that nobody has saved */
     fx = fx_new_default();
-    kept->sock[1].backlog = fx_ip4("10.1.2.3").s_addr;
+    kept->sock[1].bound_group = fx_ip4("10.1.2.3").s_addr;
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[1]), ==, -EINVAL);
     close(peer);
     fx_free(fx);

@@ -169,6 +169,7 @@ static const VMStateDescription vmstate_sock = {
         VMSTATE_UINT32(type, VmrpcSavedSock),
         VMSTATE_UINT32(flags, VmrpcSavedSock),
         VMSTATE_UINT32(ready_seq, VmrpcSavedSock),
+        /* of a datagram socket: bound_group */
         VMSTATE_UINT32(backlog, VmrpcSavedSock),
         VMSTATE_UINT16(local_port, VmrpcSavedSock),
         VMSTATE_UINT16(peer_port, VmrpcSavedSock),

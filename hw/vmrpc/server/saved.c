@@ -81,7 +81,11 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
                              : datagram_flags(s, bound);
     if (saved->flags & VMRPC_SAVED_BOUND) {
         saved->local_port = ntohs(port);
-        saved->backlog = is_stream ? s->backlog : s->bound_group.s_addr;
+        if (is_stream) {
+            saved->backlog = s->backlog;
+        } else {
+            saved->bound_group = s->bound_group.s_addr;
+        }
     }
     if (saved->flags & VMRPC_SAVED_CONNECTED) {
         saved->peer4 = s->peer4.s_addr;
@@ -275,14 +279,16 @@ static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
            vmrpc_addrmap_lookup4(srv->reach.map, peer4, &addr6) == 0;
 }
 
-/* A datagram socket has no backlog: that is the group then. */
 static bool backlog_is_sane(const VmrpcSavedSock *saved)
 {
-    if (saved->type == SOCK_STREAM) {
-        return saved->backlog <= INT32_MAX;
-    }
-    return !saved->backlog || (IN_MULTICAST(ntohl(saved->backlog)) &&
-                               !(saved->flags & VMRPC_SAVED_PING));
+    return saved->type != SOCK_STREAM || saved->backlog <= INT32_MAX;
+}
+
+static bool bound_group_is_sane(const VmrpcSavedSock *saved)
+{
+    return saved->type != SOCK_DGRAM || !saved->bound_group ||
+           (IN_MULTICAST(ntohl(saved->bound_group)) &&
+            !(saved->flags & VMRPC_SAVED_PING));
 }
 
 static bool record_is_sane(const VmrpcServer *srv,
@@ -294,7 +300,8 @@ static bool record_is_sane(const VmrpcServer *srv,
     if (!flags_are_sane(srv, saved) || !peer_is_sane(srv, saved)) {
         return false;
     }
-    if (saved->option_num > VMRPC_SAVED_OPTIONS || !backlog_is_sane(saved)) {
+    if (!backlog_is_sane(saved) || !bound_group_is_sane(saved) ||
+        saved->option_num > VMRPC_SAVED_OPTIONS) {
         return false;
     }
     for (uint32_t i = 0; i < saved->option_num; i++) {
@@ -350,7 +357,7 @@ static void restore_one(VmrpcServer *srv, VmrpcSock *s,
         if (saved->type == SOCK_STREAM) {
             s->backlog = saved->backlog;
         } else {
-            s->bound_group.s_addr = saved->backlog;
+            s->bound_group.s_addr = saved->bound_group;
         }
     }
     restore_peer(srv, s, saved);

@@ -274,8 +274,10 @@ typedef struct VmrpcSavedSock {
     uint32_t type;              /* SOCK_STREAM, SOCK_DGRAM */
     uint32_t flags;
     uint32_t ready_seq;
-    /* of a stream; of a datagram socket the group it is bound to, or 0 */
-    uint32_t backlog;
+    union {                     /* one field of the migration stream */
+        uint32_t backlog;       /* SOCK_STREAM: of listen() */
+        uint32_t bound_group;   /* SOCK_DGRAM: network byte order; 0: none */
+    };
     uint16_t local_port;        /* host byte order */
     uint16_t peer_port;         /* host byte order */
     uint32_t peer4;             /* network byte order */

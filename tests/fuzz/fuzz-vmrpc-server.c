@@ -377,7 +377,7 @@ static void hostile_prefixes(World *w, Input *in)
     vmrpc_server_restore_nat64(w->srv, saved, num);
     /* what is configured stays what is used */
     g_assert_cmpuint(list->num, <=, VMRPC_NAT64_MAX);
-    g_assert_cmpuint(list->told, ==, 1);
+    g_assert_cmpuint(list->current, ==, 1);
     g_assert_true(nat64_prefix_equal(&list->prefix[0], &config.nat64_prefix));
 }
 

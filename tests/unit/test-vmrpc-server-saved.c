@@ -1068,7 +1068,7 @@ static void test_nat64(void)
         const VmrpcNat64List *list = &fx->srv->reach.nat64;
 
         g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, good, 3), ==, 3);
-        g_assert_cmpuint(list->told, ==, i == 0 ? 2 : i == 1 ? 1 : 0);
+        g_assert_cmpuint(list->current, ==, i == 0 ? 2 : i == 1 ? 1 : 0);
         g_assert_cmpuint(list->prefix[0].len, ==, i == 1 ? 96 : 64);
         g_assert_cmpuint(vmrpc_server_save_nat64(fx->srv, rec), ==,
                          i == 1 ? 4 : 3);

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <glib.h>
 
 #include "net/dns/wire.h"
@@ -45,6 +46,26 @@ typedef enum VmrpcNamesError {
 } VmrpcNamesError;
 
 typedef struct VmrpcNames VmrpcNames;
+
+/* The key of an IPv4 address: ::ffff:192.0.2.1 */
+static inline struct in6_addr vmrpc_names_key4(struct in_addr addr4)
+{
+    struct in6_addr key = { .s6_addr = { [10] = 0xff, 0xff } };
+
+    memcpy(&key.s6_addr[12], &addr4, sizeof(addr4));
+    return key;
+}
+
+/* The IPv4 address of such a key; false if @key is an IPv6 address. */
+static inline bool vmrpc_names_get_key4(const struct in6_addr *key,
+                                        struct in_addr *addr4)
+{
+    if (!IN6_IS_ADDR_V4MAPPED(key)) {
+        return false;
+    }
+    memcpy(addr4, &key->s6_addr[12], sizeof(*addr4));
+    return true;
+}
 
 /* One address of an answer. */
 typedef struct VmrpcNameAddr {

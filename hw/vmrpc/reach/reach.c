@@ -56,6 +56,24 @@ void vmrpc_reach_destroy(VmrpcReach *reach)
     vmrpc_addrmap_free(reach->map);
 }
 
+bool vmrpc_reach_nat64_found(VmrpcReach *reach, const Nat64Prefix *prefixes,
+                             unsigned num, bool use)
+{
+    VmrpcNat64List *list = &reach->nat64;
+    /* The first one was in use last, even if none is now. */
+    const Nat64Prefix old = list->prefix[0];
+
+    if (!use) {
+        /* Leave room for the one that is configured. */
+        vmrpc_nat64_found_unused(list, prefixes, MIN(num, VMRPC_NAT64_MAX - 1),
+                                 reach->now_ms());
+        return false;
+    }
+    num = MIN(num, VMRPC_NAT64_MAX);
+    vmrpc_nat64_found(list, prefixes, num, reach->now_ms());
+    return num && !nat64_prefix_equal(&old, &prefixes[0]);
+}
+
 bool vmrpc_reach_forget(VmrpcReach *reach, GError **errp)
 {
     VmrpcAddrMap *map;

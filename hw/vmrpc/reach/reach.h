@@ -128,6 +128,21 @@ void vmrpc_reach_destroy(VmrpcReach *reach);
  */
 bool vmrpc_reach_forget(VmrpcReach *reach, GError **errp);
 
+/**
+ * vmrpc_reach_nat64_found: the NAT64 prefixes that the network has now
+ * @prefixes: all different; the first is the preferred one
+ * @num: may be more than VMRPC_NAT64_MAX; the first ones count
+ * @use: translate with the first one; else all are for the policy only
+ *
+ * Who discovers prefixes calls this; it is the only news that translation needs
+ * from DNS.
+ *
+ * Returns: true if addresses are translated with another prefix than the last
+ * one that was in use.
+ */
+bool vmrpc_reach_nat64_found(VmrpcReach *reach, const Nat64Prefix *prefixes,
+                             unsigned num, bool use);
+
 /* IPPROTO_ICMP has one number in each family; every other protocol has one. */
 static inline int vmrpc_host_proto(int family, int proto)
 {

@@ -244,18 +244,10 @@ static int proxy_usable(void *opaque, const DnsName *asked,
     return is_rebound(opaque, asked, addr6, &line) ? -EACCES : 0;
 }
 
-static struct in6_addr mapped(struct in_addr addr4)
-{
-    struct in6_addr addr6 = { .s6_addr = { [10] = 0xff, 0xff } };
-
-    memcpy(&addr6.s6_addr[12], &addr4, sizeof(addr4));
-    return addr6;
-}
-
 static int proxy_usable4(void *opaque, const DnsName *asked,
                          struct in_addr addr4)
 {
-    const struct in6_addr addr6 = mapped(addr4);
+    const struct in6_addr addr6 = vmrpc_names_key4(addr4);
     VmrpcServer *srv = opaque;
     unsigned line;
 
@@ -404,8 +396,6 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
                           unsigned num)
 {
-    /* The latest, also if the network had none for a while. */
-    const Nat64Prefix old = srv->reach.nat64.prefix[0];
     Nat64Prefix prefixes[VMRPC_NAT64_MAX];
     unsigned good = 0;
 
@@ -414,15 +404,8 @@ static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
         good += nat64_prefix_init(&prefixes[good], &found[i].prefix,
                                   found[i].len, NULL);
     }
-    if (srv->config.nat64_mode != VMRPC_NAT64_AUTO) {
-        /* Of as many as there may be the one in use is one. */
-        vmrpc_nat64_found_unused(&srv->reach.nat64, prefixes,
-                                 MIN(good, VMRPC_NAT64_MAX - 1),
-                                 vmrpc_now_ms());
-        return;
-    }
-    vmrpc_nat64_found(&srv->reach.nat64, prefixes, good, vmrpc_now_ms());
-    if (good && !nat64_prefix_equal(&old, &prefixes[0])) {
+    if (vmrpc_reach_nat64_found(&srv->reach, prefixes, good,
+                                srv->config.nat64_mode == VMRPC_NAT64_AUTO)) {
         vmrpc_nat64_moved(srv);
     }
 }

@@ -174,8 +174,8 @@ uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
     for (unsigned i = 0; i < list->num; i++) {
         memcpy(saved[i].addr6, &list->prefix[i].addr, sizeof(saved[i].addr6));
         saved[i].len = list->prefix[i].len;
-        saved[i].in_use = i < list->told;
-        saved[i].age_s = CLAMP((vmrpc_now_ms() - list->told_ms[i]) / 1000, 0,
+        saved[i].in_use = i < list->current;
+        saved[i].age_s = CLAMP((vmrpc_now_ms() - list->seen_ms[i]) / 1000, 0,
                                UINT32_MAX);
     }
     return list->num;
@@ -189,13 +189,13 @@ static bool add_nat64(VmrpcNat64List *list, const VmrpcSavedNat64 *saved)
     Nat64Prefix prefix;
 
     memcpy(&addr6, saved->addr6, sizeof(addr6));
-    if (saved->in_use > (list->told == num) ||
+    if (saved->in_use > (list->current == num) ||
         !nat64_prefix_init(&prefix, &addr6, saved->len, NULL)) {
         return false;
     }
     vmrpc_nat64_add_old(list, &prefix,
                         vmrpc_now_ms() - 1000LL * saved->age_s);
-    list->told += saved->in_use;
+    list->current += saved->in_use;
     return list->num > num;     /* there is room, and it is not there twice */
 }
 
@@ -210,13 +210,9 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
             return i;
         }
     }
-    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->reach.nat64.told) {
-        vmrpc_nat64_found(&srv->reach.nat64, source.prefix, source.num,
-                          vmrpc_now_ms());
+    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->reach.nat64.current) {
+        vmrpc_nat64_adopt(&srv->reach.nat64, &source);
         vmrpc_resolver_forget(srv);
-        memcpy(srv->reach.nat64.told_ms, source.told_ms,
-               source.num * sizeof(source.told_ms[0]));
-        srv->reach.nat64.told = source.told;
         /* This network may have others. */
         srv->nat64_due_ms = 0;
         vmrpc_timer_rearm(srv);
@@ -224,7 +220,7 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
     }
     for (unsigned i = 0; i < source.num; i++) {
         vmrpc_nat64_add_old(&srv->reach.nat64, &source.prefix[i],
-                            source.told_ms[i]);
+                            source.seen_ms[i]);
     }
     return num;
 }

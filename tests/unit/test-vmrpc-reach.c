@@ -117,7 +117,7 @@ static void note(World *w, const char *name, const char *first,
     if (second) {
         addrs[1] = (VmrpcNameAddr) { .addr6 = ip6(second), .ttl_s = 60 };
     }
-    vmrpc_names_note(w->reach.names, &wire, 1, addrs, second ? 2 : 1, now_ms);
+    vmrpc_names_note(w->reach.names, &wire, addrs, second ? 2 : 1, now_ms);
 }
 
 /* The guest's address for a peer. */

@@ -2,98 +2,99 @@
 /*
  * virtio-vmrpc: sockets of a guest, executed on the host.
  *
- * This header is the whole wire format.  It is compiled into the device
- * (hw/vmrpc) and into the guest module (guest-linux/vmrpc).
+ * This header is the whole wire format.  The device (hw/vmrpc) and the guest
+ * module (guest-linux/vmrpc) are compiled with it.
  *
  * Theory of operation
  * ===================
  *
- * Queues.  Queue 0 is the event queue: the guest keeps it filled with
- * buffers of struct vmrpc_event.  Queues 1 .. num_queues carry requests.
- * Requests on different queues are not ordered among each other; whoever
- * needs an order waits for the completion or stays on one queue.
+ * Queues.  Queue 0 is the event queue: the guest keeps it filled with buffers
+ * of struct vmrpc_event.  Queues 1 .. num_queues carry requests.  Requests on
+ * different queues have no order.  A guest that needs an order waits for the
+ * completion, or uses one queue.
  *
  * A request is one descriptor chain:
  *
  *   device-readable   struct vmrpc_req | control | data
  *   device-writable   struct vmrpc_resp | control | data
  *
- * where "control" (ancillary data) has exactly vmrpc_req.control_len bytes,
- * in the readable part of SENDMSG and in the writable part of RECVMSG, and
- * "data" is what is left.  The fixed parts may be split over descriptors in
- * any way.  Data may be pages of the guest's user space: the host's sendmsg
- * and recvmsg work on them in place.
+ * "Control" (ancillary data) has exactly vmrpc_req.control_len bytes, in the
+ * readable part of SENDMSG and in the writable part of RECVMSG.  "Data" is the
+ * rest.  The fixed parts may be split over descriptors in any way.  Data may
+ * be pages of the guest's user space: the host's sendmsg and recvmsg access
+ * them in place.
  *
- * A request runs on the CPU that notifies the queue of it, like a system call,
- * and has completed when the notification returns.  Only when the device has
- * more to do than one notification may take does it complete later.
+ * A request runs on the CPU that notifies the queue, like a system call, and
+ * is complete when the notification returns.  It completes later only if one
+ * notification has more requests than the device executes at once.
  *
  * Waiting.  A call that would have to wait completes with VMRPC_EAGAIN
- * (CONNECT: VMRPC_EINPROGRESS) and the host tells later, by an event, that the
- * socket has become ready.  Who has nothing better to do may ask for wait_us
- * microseconds first: the CPU then waits on the host, which is the quickest to
- * notice.  The host may wait for less, and stops soon after an interrupt comes.
- * SENDMSG waits until the socket is writable before it sends, others after they
- * found that there is nothing to do.  NOOP waits until there is something to
- * read; what it says then is in the readiness.
+ * (CONNECT: VMRPC_EINPROGRESS).  The host sends an event when the socket
+ * becomes ready.  A guest CPU with nothing better to do may ask for wait_us
+ * microseconds: it then waits on the host first, which has the lowest latency.
+ * The host may wait for less, and stops soon after an interrupt is pending.
+ * SENDMSG waits before it sends, until the socket is writable; other calls wait
+ * after they found nothing to do.  NOOP waits until there is something to
+ * read, which its readiness then reports.
  *
- * Buffers.  A program uses the same memory for its data again and again.  MAP
- * gives the pages of the request's data, readable or writable, a number of the
- * guest's choice; SENDMSG and RECVMSG with VMRPC_REQ_BUFFER then name a part of
- * that buffer in place of data of their own.  RECVMSG wants a writable one.  The
- * host forgets all buffers when the device is reset or the VM migrates, and
- * answers VMRPC_ESTALE to who names one that is not there.  It takes no buffers
- * (EOPNOTSUPP) from a guest whose memory it sees through an IOMMU, as a mapping
- * would not last.
+ * Buffers.  Programs use the same memory for their data again and again.  MAP
+ * gives the pages of the request's data, readable or writable, a number that
+ * the guest chooses.  SENDMSG and RECVMSG with VMRPC_REQ_BUFFER then name a
+ * part of that buffer in place of data; RECVMSG needs a writable one.  The host
+ * forgets all buffers when the device is reset or the VM migrates, and answers
+ * VMRPC_ESTALE for a buffer that does not exist.  It refuses MAP (EOPNOTSUPP)
+ * if it accesses the guest's memory through an IOMMU, as a mapping would not
+ * last.
  *
  * Handles.  The guest chooses the handle of a socket (0 .. max_sockets - 1)
  * in SOCKET and ACCEPT, together with a generation number.  So it may put
- * SOCKET, SETSOCKOPT, CONNECT on a queue before it notifies the device; the
- * driver for Linux does not, as a request that runs within its notification
- * gains little by company.  A handle is free again when its CLOSE has
- * completed.  The generation tells an event of the old socket from one of the
- * new.
+ * SOCKET, SETSOCKOPT, CONNECT on a queue before it notifies the device.  The
+ * driver for Linux does not: a request that runs within its notification gains
+ * little from a batch.  A handle is free again when its CLOSE has completed.
+ * The generation distinguishes an event of the old socket from one of the new.
  *
- * Opening.  Most sockets are made to be connected, and there is nothing to say
- * about them in between.  BIND and CONNECT with VMRPC_REQ_OPEN make the socket
- * first, exactly as SOCKET does.  VMRPC_RESP_OPENED tells that this was done;
- * the socket stays, for the guest to close, if what it was made for fails.
+ * Opening.  Most sockets are made for one BIND or CONNECT.  These requests make
+ * the socket first if they have VMRPC_REQ_OPEN, exactly as SOCKET does.
+ * VMRPC_RESP_OPENED reports that this was done.  The socket stays, and the
+ * guest has to close it, even if the BIND or CONNECT itself fails.
  *
- * Readiness.  Each socket has a mask of VMRPC_IN ... VMRPC_RDHUP and a
- * counter, ready_seq, that the host increments whenever it reports the mask.
- * Responses and events both report it.  As they travel on different queues
- * they can overtake one another: the guest keeps the report with the larger
- * ready_seq (in serial number arithmetic).  The host sends an event only when
- * a bit is set that it has not reported as set yet; with VMRPC_REQ_EDGE also
- * when more has come to what was there, as edge-triggered pollers want to know,
- * and while there are urgent data whenever something comes.
- * Watching costs something, and most connections end before anybody has to be
- * told: a socket is watched from VMRPC_REQ_WATCH on, and without it from
- * VMRPC_WATCH_MS after it was made.  The host may stop watching a socket whose
- * calls wait themselves, for VMRPC_WATCH_MS again; VMRPC_RESP_WATCHED tells.
+ * Readiness.  Each socket has a mask of VMRPC_IN ... VMRPC_RDHUP and a counter,
+ * ready_seq, which the host increments with each report of the mask.  Responses
+ * and events are reports.  They use different queues and can overtake one
+ * another: the guest keeps the report with the larger ready_seq (in serial
+ * number arithmetic).  The host sends an event only if a bit is set that it has
+ * not reported as set yet.  With VMRPC_REQ_EDGE it also sends one when more
+ * comes while the bit is set, as edge-triggered pollers need it, and, while
+ * there are urgent data, whenever anything comes.
+ * To watch a socket costs time, and most connections end before the guest waits
+ * for them.  So the host watches a socket from its first VMRPC_REQ_WATCH on,
+ * and at the latest VMRPC_WATCH_MS after it was made.  The host may stop
+ * watching a socket whose calls wait themselves, for VMRPC_WATCH_MS each time.
+ * VMRPC_RESP_WATCHED reports whether it watches.
  *
- * Errors.  vmrpc_resp.error is 0 or an errno of Linux's generic ABI, like all
- * socket types, option levels and names, message flags and ioctl numbers on
- * the wire.  so_error is an asynchronous error (SO_ERROR): it has been cleared
- * on the host and now belongs to the guest.  A report that tells of it can be
- * overtaken by one that tells what followed, the end of the stream; so the
- * later ones tell of it again, with its age: before how many reports it was
- * new.  The guest takes over an error that is younger than the last it took:
- * ready_seq minus age is its number.
+ * Errors.  vmrpc_resp.error is 0 or an errno of Linux's generic ABI.  That ABI
+ * also defines all socket types, option levels and names, message flags and
+ * ioctl numbers on the wire.  so_error is an asynchronous error (SO_ERROR): the
+ * host has cleared it on its socket, and it belongs to the guest from then on.
+ * A report with an error can be overtaken by a later one, for example of the
+ * end of the stream.  So later reports repeat the error together with its age,
+ * the number of reports since it was new.  The guest takes over an error that
+ * is newer than the last one that it took: the number of the error is ready_seq
+ * minus age.
  *
  * Timestamps.  The host's kernel stamps packets with the host's real time,
- * which is not the guest's.  With VMRPC_F_MOMENTS the device gives the moment
- * on the host's monotonic clock instead, and the reading of that clock as it
- * makes the answer: in the ancillary data of RECVMSG, struct vmrpc_moment
+ * which is not the guest's.  With VMRPC_F_MOMENTS, the device gives the moment
+ * on the host's monotonic clock instead, and the reading of that clock when it
+ * makes the answer.  In the ancillary data of RECVMSG, struct vmrpc_moment
  * replaces the time of SO_TIMESTAMP and SO_TIMESTAMPNS, and the software time
  * (the first of three) of SO_TIMESTAMPING.  The guest reads its own clocks
- * before the request and as soon as it has the answer, and so knows how long
- * ago the moment was.  After a migration the host's clock is another one.  The
- * hardware time of SO_TIMESTAMPING is on the clock of a network card, neither
- * the host's nor the guest's, and passes unchanged.
+ * before the request and again after the answer, so it knows how long ago the
+ * moment was.  A migration changes the host's clock.  The hardware time of
+ * SO_TIMESTAMPING comes from the clock of a network card, which is neither the
+ * host's nor the guest's, and passes unchanged.
  *
  * Byte order is little-endian, except for addresses and ports, which are in
- * network byte order as they are in struct sockaddr_in.
+ * network byte order as in struct sockaddr_in.
  */
 #ifndef VMMNET_VMRPC_H
 #define VMMNET_VMRPC_H
@@ -109,17 +110,17 @@
 #define VMRPC_F_MOMENTS         1   /* see "Timestamps" */
 
 #define VMRPC_QUEUE_EVENT       0
-#define VMRPC_QUEUE_REQUEST     1   /* the first one */
+#define VMRPC_QUEUE_REQUEST     1   /* the first of them */
 #define VMRPC_QUEUES_MAX        64  /* request queues */
 #define VMRPC_SOCKETS_MAX       (1u << 20)
 #define VMRPC_CONTROL_MAX       1024u       /* bytes of ancillary data */
 #define VMRPC_DATA_MAX          (1u << 20)  /* bytes of data a request */
 #define VMRPC_OPTVAL_MAX        256u        /* bytes of an option's value */
-#define VMRPC_BUFFERS_MAX       256u        /* their numbers are below */
+#define VMRPC_BUFFERS_MAX       256u        /* numbers are less than this */
 
 /*
- * Of SENDMSG's u.msg.flags, beside MSG_*: nothing is sent, and what MSG_MORE
- * and UDP_CORK have held back of a datagram is thrown away.
+ * A flag of SENDMSG's u.msg.flags, beside MSG_*: send nothing, and discard the
+ * part of a datagram that MSG_MORE or UDP_CORK holds back.
  */
 #define VMRPC_MSG_DISCARD       0x00800000u
 
@@ -128,21 +129,21 @@ struct vmrpc_config {
     __le16 num_queues;          /* request queues, 1 .. VMRPC_QUEUES_MAX */
     __le32 max_sockets;
     __be32 guest4;              /* the guest's own IPv4 address */
-    __be32 resolver4;           /* where the DNS proxy answers; 0: nowhere */
+    __be32 resolver4;           /* address of the DNS proxy; 0: none */
     __be32 pool4;               /* the virtual addresses; 0: none */
     __u8   guest4_prefix;
     __u8   pool4_prefix;
-    __le16 mtu;                 /* to tell programs that ask an interface */
+    __le16 mtu;                 /* of the guest's interface, bytes */
 };
 
 enum vmrpc_op {
     VMRPC_SOCKET      = 1,      /* u.socket */
     VMRPC_CLOSE       = 2,
-    /* addr, with OPEN u.socket -> resp.addr: what was bound */
+    /* addr, with OPEN u.socket -> resp.addr: the local address */
     VMRPC_BIND        = 3,
     VMRPC_LISTEN      = 4,      /* u.listen */
     /*
-     * addr, with OPEN u.socket -> resp.addr: the local address, of a datagram
+     * addr, with OPEN u.socket -> resp.addr: the local address of a datagram
      * socket
      */
     VMRPC_CONNECT     = 5,
@@ -160,8 +161,8 @@ enum vmrpc_op {
     VMRPC_GETSOCKOPT  = 12,     /* u.opt -> data; resp.value: its length */
     VMRPC_SETSOCKOPT  = 13,     /* u.opt, data */
     VMRPC_IOCTL       = 14,     /* u.ioctl -> resp.value: the int */
-    VMRPC_NOOP        = 15,     /* the readiness, flags take effect */
-    VMRPC_MAP         = 16,     /* u.map: its data are a buffer from now on */
+    VMRPC_NOOP        = 15,     /* reports readiness, applies flags */
+    VMRPC_MAP         = 16,     /* u.map, data: the pages of the buffer */
     VMRPC_UNMAP       = 17,     /* u.map */
 };
 
@@ -174,16 +175,16 @@ struct vmrpc_addr {
     __be32 addr;
 };
 
-/* Request flags.  WATCH and EDGE are of the socket, and stay. */
-#define VMRPC_REQ_WATCH         0x0001u /* readiness is waited for: report it */
-#define VMRPC_REQ_EDGE          0x0002u /* and what is reported already, too */
+/* Request flags.  WATCH and EDGE stay set for the socket. */
+#define VMRPC_REQ_WATCH         0x0001u /* report readiness by events */
+#define VMRPC_REQ_EDGE          0x0002u /* also bits that are set already */
 #define VMRPC_REQ_BUFFER        0x0004u /* SENDMSG, RECVMSG: see "Buffers" */
 #define VMRPC_REQ_OPEN          0x0008u /* BIND, CONNECT: see "Opening" */
 #define VMRPC_REQ_ALL           (VMRPC_REQ_WATCH | VMRPC_REQ_EDGE | \
                                  VMRPC_REQ_BUFFER | VMRPC_REQ_OPEN)
 
 #define VMRPC_WAIT_MAX          1000u   /* microseconds */
-#define VMRPC_WATCH_MS          10      /* milliseconds, about */
+#define VMRPC_WATCH_MS          10      /* milliseconds, approximately */
 
 struct vmrpc_req {
     __le16 op;                  /* enum vmrpc_op */
@@ -208,7 +209,7 @@ struct vmrpc_req {
         } accept;
         struct {
             __le32 flags;       /* MSG_* */
-            __le32 buffer;      /* these with VMRPC_REQ_BUFFER */
+            __le32 buffer;      /* this and below: VMRPC_REQ_BUFFER */
             __le32 offset;      /* in bytes */
             __le32 len;
         } msg;
@@ -225,7 +226,7 @@ struct vmrpc_req {
         struct {
             __le32 buffer;      /* < VMRPC_BUFFERS_MAX */
         } map;
-        __le32 raw[4];          /* what an operation does not use is 0 */
+        __le32 raw[4];          /* unused parts are 0 */
     } u;
 };
 
@@ -240,10 +241,10 @@ struct vmrpc_req {
                                  VMRPC_ERR | VMRPC_HUP | VMRPC_RDHUP)
 
 #define VMRPC_ERROR_AGE         16      /* bits of the errno in so_error */
-#define VMRPC_ERROR_AGE_MAX     0xffffu /* reports; then it is forgotten */
+#define VMRPC_ERROR_AGE_MAX     0xffffu /* reports; older ones are dropped */
 
 #define VMRPC_RESP_WATCHED      0x0001u /* req.sock is watched */
-#define VMRPC_RESP_OPENED       0x0002u /* and has been made by this request */
+#define VMRPC_RESP_OPENED       0x0002u /* this request has made req.sock */
 
 struct vmrpc_resp {
     __le32 error;               /* 0 or errno */
@@ -266,13 +267,13 @@ struct vmrpc_event {
     __le32 reserved;
 };
 
-/* As large as a time of the kernel's: 64 bits of seconds and of their parts. */
+/* As large as struct timespec or timeval of the kernel: two times 64 bits */
 struct vmrpc_moment {
-    __le64 ns;                  /* 1 .. now; 0: there is no time */
+    __le64 ns;                  /* 1 .. now; 0: no timestamp */
     __le64 now;                 /* both < 2^63, or 0 */
 };
 
-/* The errno values that the format itself gives a meaning to. */
+/* The errno values with a meaning in this format */
 #define VMRPC_EAGAIN            11
 #define VMRPC_EINPROGRESS       115
 #define VMRPC_ESTALE            116

@@ -234,8 +234,8 @@ bool vmrpc_addr_is_private(const VmrpcReach *reach,
         translated |= i < reach->nat64.current && is_behind(&dest, prefix);
     }
     /*
-     * Behind a current prefix, a statement about the whole prefix or more does
-     * not count: it is about other addresses.
+     * Behind a current prefix this is the verdict: a private prefix that is
+     * shorter than the NAT64 prefix does not mean the IPv4 hosts behind it.
      */
     return !translated &&
            vmrpc_policy_is_private(reach->policy, &dest, name, line);

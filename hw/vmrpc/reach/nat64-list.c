@@ -17,7 +17,7 @@ static unsigned find(const VmrpcNat64List *list, const Nat64Prefix *prefix)
     return i;
 }
 
-/* Moves or inserts @prefix, which is not among the first @place, behind them. */
+/* Puts @prefix, which is not among the first @place, right behind them. */
 static void put_behind(VmrpcNat64List *list, unsigned place,
                        const Nat64Prefix *prefix, int64_t now_ms)
 {

@@ -210,7 +210,8 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
             return i;
         }
     }
-    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->reach.nat64.current) {
+    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO &&
+        !srv->reach.nat64.current) {
         vmrpc_nat64_adopt(&srv->reach.nat64, &source);
         vmrpc_resolver_forget(srv);
         /* This network may have others. */

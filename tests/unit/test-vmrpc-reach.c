@@ -6,6 +6,7 @@
 
 #include "hw/vmrpc/reach/candidates.h"
 #include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/policy-parse.h"
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/reach/translate.h"
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/policy-parse.h"
 #include "hw/vmrpc/server/server-internal.h"
 
 /* 198.51.100.5, behind the fixture's NAT64 */

@@ -26,6 +26,7 @@
 #include <errno.h>
 
 #include "hw/vmrpc/reach/dest-names.h"
+#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/wire/uninitialized.h"

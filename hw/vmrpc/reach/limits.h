@@ -3,7 +3,7 @@
  * How much one VM may take of the host: connections and DNS queries a second,
  * sockets, buffer bytes
  *
- * The policy file sets the limits (policy.h); limits.c explains each.
+ * The policy file sets the limits (policy-parse.h); limits.c explains each.
  * Thread safety: none; the owner serialises all calls.
  * Times are microseconds of a monotonic clock, as of g_get_monotonic_time().
  * Every function takes constant time.

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-internal.h"
 
 static void hits_clear(gpointer hits)

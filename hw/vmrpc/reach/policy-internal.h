@@ -69,9 +69,6 @@ typedef struct VmrpcPolicyName {
     unsigned num_labels;
 } VmrpcPolicyName;
 
-/* Clears all bits of @addr after the first @len. */
-void vmrpc_policy_mask(uint8_t addr[16], unsigned len);
-
 /* Returns false if @text is not a DNS name, or is the root. */
 bool vmrpc_policy_read_name(const char *text, VmrpcPolicyName *name);
 
@@ -89,11 +86,5 @@ VmrpcPolicy *vmrpc_policy_new(void);
 /* Adds a rule behind all others; copies @key and @rule. */
 void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
                       const VmrpcPolicyRule *rule);
-
-/* An empty list of VmrpcPolicyHits. */
-GArray *vmrpc_policy_hits_new(void);
-
-/* Adds a statement that can decide, behind all others; takes @text. */
-void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text);
 
 #endif /* HW_VMRPC_POLICY_INTERNAL_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parses the policy file; its grammar is in policy.h
+ * Parses the policy file; its grammar is in policy-parse.h
  *
  * A line is split into words at blanks.  Every error names the wrong word and
  * what may be in its place; vmrpc_policy_parse() puts the file's name and the
@@ -10,13 +10,20 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-internal.h"
+#include "hw/vmrpc/reach/policy-parse.h"
 
 /* "limit connections 500/s burst 1000", and one word too many */
 #define MAX_WORDS 6
 
 #define STR_(x) #x
 #define STR(x) STR_(x)
+
+GQuark vmrpc_policy_error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-policy-error");
+}
 
 static bool G_GNUC_PRINTF(2, 3) fail(GError **errp, const char *format, ...)
 {

@@ -102,6 +102,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-internal.h"
 
 #define NEVER UINT_MAX          /* longer than a prefix; after any line */
@@ -172,11 +173,6 @@ typedef struct Refusal {
     unsigned len4;              /* IPv4 rule: shortest prefix, bits */
     unsigned len6;              /* IPv6 rule: the same */
 } Refusal;
-
-GQuark vmrpc_policy_error_quark(void)
-{
-    return g_quark_from_static_string("vmrpc-policy-error");
-}
 
 const char *vmrpc_verdict_name(VmrpcVerdictReason reason)
 {
@@ -293,7 +289,8 @@ static Refusal refusal_of(const Target *target)
 
 /* --- keys --------------------------------------------------------------- */
 
-void vmrpc_policy_mask(uint8_t addr[16], unsigned len)
+/* Clears all bits of @addr after the first @len. */
+static void mask(uint8_t addr[16], unsigned len)
 {
     unsigned bytes = len / 8;
 
@@ -311,7 +308,7 @@ void vmrpc_policy_key_addr(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
 
     *key = (VmrpcPolicyKey) { .kind = kind, .len = len };
     memcpy(key->addr, addr, kind == VMRPC_POLICY_IPV4 ? 4 : 16);
-    vmrpc_policy_mask(key->addr, len);
+    mask(key->addr, len);
     memcpy(half, key->addr, sizeof(half));
     key->hash = ((half[0] * odd ^ half[1]) * odd + len * odd) >> 32;
 }

@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The policy file: the guest's destinations and limits
+ * The policy: which destinations the guest may use, and which names it may look
+ * up
  *
- * One rule a line; the first one that matches decides:
- *
- *   allow|deny  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]
- *   default     allow|deny
- *   dns         reachable|listed
- *   private-address  standard|PREFIX|ADDR
- *   private-domain   NAME
- *   limit       connections|dns RATE/s [burst N]
- *   limit       sockets N
- *   limit       buffers BYTES[K|M|G]
- *
- * '#' starts a comment. PREFIX and ADDR are IPv4 or IPv6; NAME is a DNS name
- * with a dot in it, "www.example.com" or "db." ("db" alone), or a wildcard,
- * "*.example.com": every name below example.com, not example.com itself;
- * "host" stands for the host's own addresses.  A "private-domain" is NAME and
- * every name below it; "standard" means the usual private networks.  Defaults:
- * "default allow", "dns reachable", no private addresses and no limits.
- *
- * docs/vmrpc-policy.md describes the file for its authors.  policy.c explains
- * the refusals that need no rule, and how far names can be trusted.
+ * policy-parse.h reads a policy from a file.  policy.c explains the refusals
+ * that need no rule, and how far names can be trusted.
  */
 #ifndef HW_VMRPC_POLICY_H
 #define HW_VMRPC_POLICY_H
@@ -34,19 +17,8 @@
 
 #include "hw/vmrpc/reach/limits.h"
 
-#define VMRPC_POLICY_MAX_RULES 4096
-#define VMRPC_POLICY_MAX_LINE  512              /* bytes */
-#define VMRPC_POLICY_MAX_TEXT  (1024 * 1024)    /* bytes */
-
 /* Only so many names of a destination count, the first ones. */
 #define VMRPC_POLICY_MAX_NAMES 16
-
-#define VMRPC_POLICY_ERROR vmrpc_policy_error_quark()
-GQuark vmrpc_policy_error_quark(void);
-
-typedef enum VmrpcPolicyError {
-    VMRPC_POLICY_ERROR_INVALID, /* the message has the line and the reason */
-} VmrpcPolicyError;
 
 /*
  * Except for its counts a policy is immutable, so any thread may read it.  To
@@ -114,17 +86,6 @@ typedef struct VmrpcVerdict {
 
 /** vmrpc_verdict_name: "deny-rule", "link-local", ...; a static string */
 const char *vmrpc_verdict_name(VmrpcVerdictReason reason);
-
-/**
- * vmrpc_policy_parse: read a policy file
- * @text: the file's bytes; they need not end in NUL or newline
- * @len: bytes, at most VMRPC_POLICY_MAX_TEXT
- * @name: the file's name, for errors ("NAME:LINE: ...")
- *
- * Returns: the policy, to be freed with vmrpc_policy_free(), or NULL.
- */
-VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,
-                                const char *name, GError **errp);
 
 /** vmrpc_policy_free: @policy may be NULL. */
 void vmrpc_policy_free(VmrpcPolicy *policy);
@@ -198,46 +159,5 @@ bool vmrpc_policy_has_names(const VmrpcPolicy *policy);
  * Returns: valid as long as @policy; 0 means no limit.
  */
 const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy);
-
-/* --- counts of each rule (policy-hits.c); not thread-safe ----------------- */
-
-/* An allow, deny, default or dns statement */
-typedef struct VmrpcPolicyHits {
-    unsigned line;
-    char *text;                 /* its words, one blank between them */
-    uint64_t destinations;      /* allowed or refused by it */
-    uint64_t names;             /* lookups refused by it */
-} VmrpcPolicyHits;
-
-/**
- * vmrpc_policy_count: count a destination for the statement that decided
- * @policy: may be NULL
- * @why: from vmrpc_policy_check(); without a line, nothing is counted
- */
-void vmrpc_policy_count(VmrpcPolicy *policy, const VmrpcVerdict *why);
-
-/**
- * vmrpc_policy_count_name: count a lookup that was refused
- * @policy: may be NULL
- * @why: from vmrpc_policy_check_name()
- */
-void vmrpc_policy_count_name(VmrpcPolicy *policy, const VmrpcVerdict *why);
-
-/**
- * vmrpc_policy_inherit: take over the counts of an older policy
- * @policy: the new policy
- * @old: the policy that it replaces; may be NULL
- *
- * Statements with equal words are the same statement, in any line.
- */
-void vmrpc_policy_inherit(VmrpcPolicy *policy, const VmrpcPolicy *old);
-
-/**
- * vmrpc_policy_copy_hits: all statements that can decide, with their counts
- * @policy: may be NULL
- *
- * Returns: an array of VmrpcPolicyHits, by line; free with g_array_unref().
- */
-GArray *vmrpc_policy_copy_hits(const VmrpcPolicy *policy);
 
 #endif /* HW_VMRPC_POLICY_H */

@@ -10,6 +10,7 @@
 
 #include <sys/socket.h>
 
+#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/server/server.h"
 #include "net/dns/own-zones.h"
 #include "net/dns/proxy.h"

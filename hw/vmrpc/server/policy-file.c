@@ -9,6 +9,9 @@
 
 #include <errno.h>
 
+#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/reach/policy-parse.h"
+
 static GQuark error_quark(void)
 {
     return g_quark_from_static_string("vmrpc-policy-file-error");

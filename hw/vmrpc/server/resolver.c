@@ -46,6 +46,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/policy-hits.h"
 #include "net/dns/nat64-discovery.h"
 #include "net/dns/wire.h"
 

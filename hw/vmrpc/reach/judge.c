@@ -13,10 +13,10 @@
  * in more than one of them: then each reading must be allowed.
  *
  * A prefix stays in the list for some days after the network has stopped
- * announcing it (nat64-list.h).  The end of an announcement does not prove
- * that the translator has gone, so a forged DNS answer cannot lift an IPv4
- * rule or open loopback.  Nor does it prove that the translator is still
- * there, so such an address must be allowed as a plain IPv6 address, too.
+ * announcing it (nat64-list.h).  The translator may still be there: without
+ * its prefix, a forged DNS answer could lift an IPv4 rule or open loopback.
+ * The translator may also have gone, so such an address must be allowed as a
+ * plain IPv6 address, too.
  *
  * A multicast group that the guest joins is judged as a destination, with the
  * port of the receiving socket.

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/policy-hits.h"
-#include "hw/vmrpc/reach/policy-internal.h"
+#include "hw/vmrpc/reach/policy-rules.h"
 
 static void hits_clear(gpointer hits)
 {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/policy-hits.h"
-#include "hw/vmrpc/reach/policy-internal.h"
 #include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/reach/policy-rules.h"
 
 /* "limit connections 500/s burst 1000", and one word too many */
 #define MAX_WORDS 6

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc reach: the tables' life
+ * vmrpc reach: creates and frees the tables
  */
 #include "hw/vmrpc/reach/reach.h"
 

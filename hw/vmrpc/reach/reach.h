@@ -60,8 +60,8 @@ typedef struct VmrpcReachConfig {
 #define VMRPC_REACH_COUNTERS(X)                                               \
     X(refused_policy)           /* a deny rule of the policy file */          \
     X(refused_default)          /* "default deny" of the policy file */       \
-    X(refused_name)             /* names that were not looked up */           \
-    X(refused_private)          /* addresses that the guest was not told */   \
+    X(refused_name)             /* lookups of names */                        \
+    X(refused_private)          /* addresses withheld from DNS answers */     \
     X(refused_builtin)          /* loopback, link-local, metadata ... */      \
     X(refused_host_address)     /* one of the host's own addresses */         \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
@@ -134,8 +134,7 @@ bool vmrpc_reach_forget(VmrpcReach *reach, GError **errp);
  * @num: may be more than VMRPC_NAT64_MAX; the first ones count
  * @use: translate with the first one; else all are for the policy only
  *
- * Who discovers prefixes calls this; it is the only news that translation needs
- * from DNS.
+ * The resolver calls this when it has discovered prefixes (RFC 7050).
  *
  * Returns: true if addresses are translated with another prefix than the last
  * one that was in use.

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by policy.c (verdicts), policy-parse.c and policy-hits.c */
-#ifndef HW_VMRPC_POLICY_INTERNAL_H
-#define HW_VMRPC_POLICY_INTERNAL_H
+/*
+ * The rules of a policy, in a hash table by prefix and name
+ *
+ * For policy.c, which searches them, policy-parse.c, which adds them, and
+ * policy-hits.c.
+ */
+#ifndef HW_VMRPC_POLICY_RULES_H
+#define HW_VMRPC_POLICY_RULES_H
 
 #include "hw/vmrpc/reach/policy.h"
 
 /* A DNS name as text: every octet as \DDD, dots, NUL. */
 #define VMRPC_POLICY_NAME_TEXT   1024
 #define VMRPC_POLICY_NAME_LABELS 127
+
+/* Behind every line of a file */
+#define VMRPC_POLICY_NO_LINE UINT_MAX
 
 /* The subject of a rule */
 typedef enum VmrpcPolicyKind {
@@ -46,7 +54,7 @@ struct VmrpcPolicy {
         unsigned num;
     } prefixes[2];              /* by kind, IPv4 and IPv6 */
     unsigned max_labels;        /* of a name in a rule */
-    /* The first allow rule that is not by name; UINT_MAX: none */
+    /* The first allow rule that is not by name, or VMRPC_POLICY_NO_LINE */
     unsigned open_line;
 
     bool default_allow;
@@ -80,6 +88,15 @@ void vmrpc_policy_key_addr(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
 void vmrpc_policy_key_name(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
                            const VmrpcPolicyName *name);
 
+/* The key of the root, which has no rules; the beginning of every other name */
+void vmrpc_policy_key_root(VmrpcPolicyKey *key);
+
+/*
+ * Extends the key of an ancestor of @name, or of the root, by one label: it is
+ * then the key NAME of @name itself, or the key BELOW of the next ancestor.
+ */
+void vmrpc_policy_key_extend(VmrpcPolicyKey *key, const VmrpcPolicyName *name);
+
 /* A policy without rules, which allows by default */
 VmrpcPolicy *vmrpc_policy_new(void);
 
@@ -87,4 +104,4 @@ VmrpcPolicy *vmrpc_policy_new(void);
 void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
                       const VmrpcPolicyRule *rule);
 
-#endif /* HW_VMRPC_POLICY_INTERNAL_H */
+#endif /* HW_VMRPC_POLICY_RULES_H */

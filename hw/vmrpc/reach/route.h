@@ -13,48 +13,74 @@
 
 typedef struct VmrpcRoute VmrpcRoute;
 
-/* Opens the netlink sockets.  Returns NULL and sets @errp on failure. */
+/**
+ * vmrpc_route_new: open the netlink sockets
+ *
+ * Returns: NULL, with @errp set, if the host has no descriptor.
+ */
 VmrpcRoute *vmrpc_route_new(GError **errp);
+
+/** vmrpc_route_free: @route may be NULL. */
 void vmrpc_route_free(VmrpcRoute *route);
 
 /* Addresses, routes, rules or links have changed. */
 typedef void VmrpcRouteWatcher(void *opaque);
 
-/*
+/**
+ * vmrpc_route_watch: call @changed when the host's routing has changed
+ *
  * Any function below may notice a change, and then calls @changed in its own
- * thread.  vmrpc_route_fd() is readable while vmrpc_route_process() has a
- * change to notice.
+ * thread.
  */
 void vmrpc_route_watch(VmrpcRoute *route, VmrpcRouteWatcher *changed,
                        void *opaque);
+
+/**
+ * vmrpc_route_fd: a descriptor that is readable when routing has changed
+ *
+ * vmrpc_route_process() makes it unreadable again.  @route owns it.
+ */
 int vmrpc_route_fd(const VmrpcRoute *route);
 
-/* The number of changes up to now; at least 1 */
-uint64_t vmrpc_route_changes(VmrpcRoute *route);
+/** vmrpc_route_process: notice changes; never blocks */
 void vmrpc_route_process(VmrpcRoute *route);
 
-/*
- * True if the host would deliver a packet to @dest to itself: one of its
- * addresses, an anycast address, or a prefix with a route of type local.
- * If the kernel gives no answer, the result is true: the policy then refuses
- * the destination.  Without a route the result is false; the guest's call
- * fails with the host's error.
- *
- * @dest: AF_INET or AF_INET6, with its port
- * @source: the packet's source, of the same family; NULL: the host chooses
+/** vmrpc_route_changes: the number of changes up to now, at least 1 */
+uint64_t vmrpc_route_changes(VmrpcRoute *route);
+
+/**
+ * vmrpc_route_is_local: would the host deliver a packet to itself?
+ * @dest: the destination, AF_INET or AF_INET6, with its port
+ * @source: the source, of the same family; NULL: the host chooses it
  * @proto: the protocol on the wire, IPPROTO_TCP ...; 0: any
+ *
+ * Local are the host's addresses, anycast addresses, and prefixes with a route
+ * of type local.  The other arguments matter because rules of the host may
+ * select by them.
+ *
+ * Returns: true also if the kernel gives no answer: the policy then refuses the
+ * destination.  False without a route: the guest's call then fails with the
+ * host's error.
  */
 bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
                           const struct sockaddr *source, int proto);
 
-/* True if a route or a rule of type prohibit rejects such a packet. */
+/**
+ * vmrpc_route_is_prohibited: does a route or rule of type prohibit reject it?
+ *
+ * Arguments as for vmrpc_route_is_local().
+ */
 bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct sockaddr *dest,
                                const struct sockaddr *source, int proto);
 
-/*
- * The interface for packets from @own, an address of this host: the one that
- * has it; if that is the loopback, the one of the default route for this
- * source.  Returns its index, or -ENODEV.
+/**
+ * vmrpc_route_interface: the interface for packets from an own address
+ * @own: an address of this host
+ *
+ * It is the interface that has the address; if that is the loopback, the one
+ * of the default route for this source.
+ *
+ * Returns: the index, or -ENODEV.
  */
 int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own);
 

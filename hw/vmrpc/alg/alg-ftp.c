@@ -32,7 +32,7 @@
  *   EPSV ALL                 the gateway turns no EPSV into the PASV that this
  *                            forbids; RFC 6384 does, and must refuse it
  *   EPSV 2 from the guest    the guest reaches the port all the same
- *   500, 502 to EPSV         tell a client that sent PASV what it must know
+ *   500, 502 to EPSV         tell a client that PASV is not available
  *   227 of the guest's own   answers a PASV that came over IPv6, where PASV
  *   server                   does not exist; clients that send it use the
  *                            port and ignore the address

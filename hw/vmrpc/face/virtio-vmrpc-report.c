@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-vmrpc: what the server reports goes to the trace, the log and QMP
+ * virtio-vmrpc: reports of the server, for the trace, the log and QMP
  */
 #include "qemu/osdep.h"
 

@@ -4,11 +4,11 @@
  *
  * Theory of operation
  *
- * The host sets on its own socket, which is IPv6 if the device translates,
- * what the guest sets on its IPv4 socket.  A table has one row for each option
- * that the device can carry out: the guest's numbers, the host's for both
- * families, the type of the value.  An option without a row does not exist
- * (-ENOPROTOOPT): success without effect would be worse.
+ * The guest sets options of an IPv4 socket.  The host sets the same options on
+ * its own socket, which is IPv6 if the device translates.  A table has one row
+ * for each option that the device can carry out: the guest's numbers, the
+ * host's for both families, the type of the value.  An option without a row
+ * does not exist (-ENOPROTOOPT): success without effect would be worse.
  *
  * Some values change with the family.  An IPv6 header is 20 bytes longer, so
  * the guest's MTU is the host's less 20.  Then the payload that the guest

@@ -30,7 +30,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/policy-file.h"
+#include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
 
 #define MAX_SOCKETS     6
 #define MAX_OPS         256
@@ -440,7 +444,7 @@ static void change_limits(World *w, Input *in)
         .dns = { what >> 7, what >> 7 },
     };
 
-    vmrpc_budget_change(w->srv, &limits);
+    vmrpc_change_limits(w->srv, &limits);
     /* Without a limit nothing is held. */
     g_assert_true(limits.buffers || !w->srv->reach.limits.buffers);
 }

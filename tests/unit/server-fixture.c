@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 
 const char *fx_vm6 = "::1", *fx_peer6 = "::1";
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 #include "tests/unit/server-dns-fixture.h"
 
 /* "a.example", with @id; behind two octets of length if @tcp */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/wire/multicast.h"
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 #include "tests/unit/server-fixture.h"
 
 #define GROUP "239.1.2.3"

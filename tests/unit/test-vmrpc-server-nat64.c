@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 #include "tests/unit/server-dns-fixture.h"
 
 /* NAT64 prefix learnt from the network (RFC 7050). */

@@ -16,8 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/inspect.h"
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/policy-file.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 
 static struct {
     unsigned refusals;

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/reach/policy-parse.h"
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 
 /* 198.51.100.5, behind the fixture's NAT64 */
 #define OTHER4  "::ffff:198.51.100.5"

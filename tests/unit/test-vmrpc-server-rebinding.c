@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 #include "tests/unit/server-dns-fixture.h"
 
 static struct {

@@ -9,7 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
 #include "tests/unit/server-fixture.h"
 
 typedef struct Saved {
@@ -872,18 +879,25 @@ enum {
 /* Also those that no sequence of calls leads to, as far as anybody knows. */
 static void put_socket(Fx *fx, unsigned state)
 {
+    static const VmrpcBackingOps *const ops[] = {
+        [VMRPC_BACKING_HOST] = &vmrpc_host_backing,
+        [VMRPC_BACKING_RESOLVER] = &vmrpc_resolver_backing,
+        [VMRPC_BACKING_ARRIVING] = &vmrpc_arriving_backing,
+        [VMRPC_BACKING_LOST] = &vmrpc_lost_backing,
+    };
     int type = state & BY_DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM;
     VmrpcBacking backing = state >> BACKING_SHIFT;
     struct sockaddr_in peer = { .sin_addr = fx->peer4, .sin_port = htons(9) };
-    int fd = backing == VMRPC_BACKING_HOST
-             ? vmrpc_host_socket(fx->srv, type, 0) : -1;
     VmrpcSock *s;
 
-    g_assert_cmpint(vmrpc_sock_add(fx->srv, 0, 1, type, fd, NULL, &s), ==, 0);
-    if (state & HAS_PORT && fd >= 0) {
+    g_assert_cmpint(vmrpc_sock_add(fx->srv, 0, 1, type, ops[backing], &s), ==,
+                    0);
+    if (backing == VMRPC_BACKING_HOST) {
+        s->fd = vmrpc_host_socket(fx->srv, type, 0);
+    }
+    if (state & HAS_PORT && s->fd >= 0) {
         g_assert_cmpint(vmrpc_host_bind(fx->srv, s, 0), ==, 0);
     }
-    s->backing = backing;
     s->bound = state & HAS_PORT;
     s->local_port = state & HAS_PORT ? htons(40000) : 0;
     if (type == SOCK_DGRAM && state & BY_PING) {

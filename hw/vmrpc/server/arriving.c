@@ -27,11 +27,22 @@
  * Some sockets are lost: a datagram socket whose peer or group this host's
  * policy refuses.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/arriving.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <sys/epoll.h>
+
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/watch.h"
 
 #define ARRIVING_RETRY_MS       100
 #define ARRIVING_SLOW_MS        1000
@@ -150,7 +161,7 @@ static int make_with_groups(VmrpcServer *srv, VmrpcSock *s, bool *refused)
         vmrpc_groups_put_back(srv, s, groups);
         return ret;
     }
-    s->backing = VMRPC_BACKING_HOST;
+    vmrpc_sock_set_backing(s, &vmrpc_host_backing);
     vmrpc_groups_join_again(srv, s, groups);
     return 0;
 }
@@ -281,7 +292,7 @@ static void end_waiting(VmrpcServer *srv)
     }
 }
 
-void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s)
+static void stop_waiting(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->arriving_prev) {
         unqueue(srv, s);
@@ -291,11 +302,21 @@ void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
+static void refresh_lost(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;
+}
+
+const VmrpcBackingOps vmrpc_lost_backing = {
+    .kind = VMRPC_BACKING_LOST,
+    .refresh = refresh_lost,
+};
+
 void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
 {
-    vmrpc_arriving_forget(srv, s);
+    stop_waiting(srv, s);
     vmrpc_sock_close_host(srv, s);
-    s->backing = VMRPC_BACKING_LOST;
+    vmrpc_sock_set_backing(s, &vmrpc_lost_backing);
     s->bound = false;
     s->listening = false;
     s->so_error = error;
@@ -326,7 +347,7 @@ static void arrive(VmrpcServer *srv, VmrpcSock *s)
             watch_routing(srv, true);
         }
     } else {
-        vmrpc_arriving_forget(srv, s);
+        stop_waiting(srv, s);
         /* The guest may have asked for edges, and does not ask again. */
         s->edge = true;
     }
@@ -334,24 +355,31 @@ static void arrive(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_sock_notify(srv, s);
 }
 
+static void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->type == SOCK_DGRAM) {
+        s->ready = is_late(srv) ? VMRPC_OUT : 0;
+    } else {
+        /* A server has no clients yet; others look like a new socket. */
+        s->ready = s->listening ? 0 : VMRPC_OUT | VMRPC_HUP;
+    }
+}
+
+const VmrpcBackingOps vmrpc_arriving_backing = {
+    .kind = VMRPC_BACKING_ARRIVING,
+    .refresh = refresh_arriving,
+    .detach = stop_waiting,
+};
+
 void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s)
 {
-    s->backing = VMRPC_BACKING_ARRIVING;
+    vmrpc_sock_set_backing(s, &vmrpc_arriving_backing);
     srv->arriving_since_ms = vmrpc_now_ms();
     arrive(srv, s);
     vmrpc_timer_rearm(srv);
 }
 
 /* --- while it waits ------------------------------------------------------- */
-
-uint32_t vmrpc_arriving_ready(const VmrpcServer *srv, const VmrpcSock *s)
-{
-    if (s->type == SOCK_STREAM) {
-        /* A server has no clients yet; others look like a new socket. */
-        return s->listening ? 0 : VMRPC_OUT | VMRPC_HUP;
-    }
-    return is_late(srv) ? VMRPC_OUT : 0;
-}
 
 int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s)
 {
@@ -365,7 +393,7 @@ int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s)
                                                : -s->missing_error;
 }
 
-int vmrpc_arriving_timeout_ms(const VmrpcServer *srv)
+int vmrpc_arriving_timeout_ms(VmrpcServer *srv)
 {
     if (!srv->arriving_num) {
         return -1;

@@ -7,11 +7,12 @@
  * there is a limit for them: when one comes, by a reload, all sockets are
  * asked for theirs.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/budget.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <string.h>
+
+#include "hw/vmrpc/reach/report.h"
 
 static int64_t now_us(void)
 {
@@ -82,7 +83,7 @@ int vmrpc_budget_query(VmrpcServer *srv, const char *name)
 
 /* --- buffers ------------------------------------------------------------ */
 
-static bool is_limited(const VmrpcServer *srv)
+bool vmrpc_budget_is_limited(const VmrpcServer *srv)
 {
     return srv->reach.limits.config.buffers;
 }
@@ -140,7 +141,7 @@ int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
                          VmrpcBuffers *buffers)
 {
     *buffers = (VmrpcBuffers) { };
-    if (!is_limited(srv)) {
+    if (!vmrpc_budget_is_limited(srv)) {
         return 0;
     }
     if (listener) {
@@ -153,7 +154,7 @@ int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
 
 void vmrpc_budget_apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
 {
-    if (is_limited(srv)) {
+    if (vmrpc_budget_is_limited(srv)) {
         apply(srv, fd, buffers, SO_SNDBUF);
         apply(srv, fd, buffers, SO_RCVBUF);
     }
@@ -172,7 +173,7 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value)
     uint64_t asked = 2 * (uint64_t)MIN((uint32_t)value, INT32_MAX / 2u);
     uint32_t *size = held(&s->buffers, name);
 
-    if (!is_limited(srv) || s->fd < 0) {
+    if (!vmrpc_budget_is_limited(srv) || s->fd < 0) {
         return false;
     }
     /* Of nothing the kernel makes its least. */
@@ -183,8 +184,7 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value)
     return true;
 }
 
-/* A limit comes: what is there counts, and grows no more by itself. */
-static void adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
+void vmrpc_budget_adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
 {
     if (fd < 0) {
         return;
@@ -195,34 +195,4 @@ static void adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
     vmrpc_limits_buffer(&srv->reach.limits, 0, buffers->rcv);
     apply(srv, fd, buffers, SO_SNDBUF);
     apply(srv, fd, buffers, SO_RCVBUF);
-}
-
-/* A limit comes or goes, for a socket and its receivers. */
-static void change_sock(VmrpcServer *srv, VmrpcSock *s, bool comes)
-{
-    if (comes) {
-        adopt(srv, s->fd, &s->buffers);
-    } else {
-        vmrpc_budget_release(srv, &s->buffers);
-    }
-    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
-        if (comes) {
-            adopt(srv, vmrpc_groups_fd(s, i), vmrpc_groups_buffers(s, i));
-        } else {
-            vmrpc_budget_release(srv, vmrpc_groups_buffers(s, i));
-        }
-    }
-}
-
-void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config)
-{
-    bool comes = !is_limited(srv) && config->buffers;
-    bool goes = is_limited(srv) && !config->buffers;
-
-    for (uint32_t i = 0; (comes || goes) && i < srv->config.max_sockets; i++) {
-        if (srv->socks[i]) {
-            change_sock(srv, srv->socks[i], comes);
-        }
-    }
-    vmrpc_limits_change(&srv->reach.limits, config, now_us());
 }

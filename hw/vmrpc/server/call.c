@@ -5,7 +5,9 @@
  * In the request's own vectors, behind header and ancillary data, or in memory
  * that the guest has mapped before (mapped.c).
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/call.h"
+
+#include <string.h>
 
 VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in)
 {
@@ -66,4 +68,13 @@ size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,
     }
     return vmrpc_iov_write(p.iov, p.num, p.offset + offset, buf,
                            MIN(len, call->in_len - offset));
+}
+
+void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
+{
+    memset(sin, 0, sizeof(*sin));
+    sin->sin_family = GUINT16_FROM_LE(call->addr.family) == VMRPC_AF_INET
+                      ? AF_INET : AF_UNSPEC;
+    sin->sin_port = call->addr.port;
+    sin->sin_addr.s_addr = call->addr.addr;
 }

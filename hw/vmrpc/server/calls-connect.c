@@ -2,118 +2,25 @@
 /*
  * vmrpc server: BIND, LISTEN, CONNECT, ACCEPT
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/calls-connect.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/race.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
 
 /* Connections of peers that found the pool full, dropped in one ACCEPT. */
 #define ACCEPT_DROP_MAX 16
-
-void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
-{
-    memset(sin, 0, sizeof(*sin));
-    sin->sin_family = GUINT16_FROM_LE(call->addr.family) == VMRPC_AF_INET
-                      ? AF_INET : AF_UNSPEC;
-    sin->sin_port = call->addr.port;
-    sin->sin_addr.s_addr = call->addr.addr;
-}
-
-/*
- * The peer of @s is the resolver, to which the host can connect nothing: its
- * host socket would hear anybody, but for a filter.  What is queued stays.
- * Where the filter cannot be set RECVMSG drops what is heard.
- */
-static void make_deaf(VmrpcSock *s)
-{
-    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-    struct sock_fprog program = { 1, &nothing };
-
-    /* Bound to a group, it has a filter that it needs (groups.c). */
-    s->deaf = !s->bound_group.s_addr &&
-              setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                         sizeof(program)) == 0;
-}
-
-int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
-{
-    struct sockaddr_storage ss;
-    int len = vmrpc_own_address(&srv->reach, port, &ss), zero = 0, ret;
-
-    /* For a connection that then failed, the choice was left to connect(). */
-    if (s->bound && s->type == SOCK_STREAM) {
-        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &zero,
-                   sizeof(zero));
-    }
-    if (len < 0) {
-        /*
-         * No address of its own: a datagram socket may have any port, as it
-         * gets one when it sends; a server could take another VM's clients.
-         */
-        if (s->type != SOCK_DGRAM || port) {
-            return len;
-        }
-        if (!vmrpc_sock_is_ping(s)) {
-            return 0;
-        }
-        /* The guest's identifier must be the one on the wire. */
-        memset(&ss, 0, sizeof(ss));
-        ss.ss_family = AF_INET6;
-        len = sizeof(struct sockaddr_in6);
-    }
-    ret = vmrpc_groups_check(srv, s, port);
-    if (ret < 0) {
-        return ret;
-    }
-    /* What was connected before a migration has a new host socket. */
-    if (s->peer_is_resolver && !s->deaf) {
-        make_deaf(s);
-    }
-    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
-        return -errno;
-    }
-    s->bound = true;
-    return vmrpc_groups_bind(srv, s, port);
-}
-
-int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
-                        struct sockaddr_in *sin)
-{
-    struct sockaddr_storage ss;
-    socklen_t len = sizeof(ss);
-
-    memset(sin, 0, sizeof(*sin));
-    sin->sin_family = AF_INET;
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
-        sin->sin_port = s->local_port;
-        if (s->bound_group.s_addr) {
-            sin->sin_addr = s->bound_group;
-        } else if (s->local_port) {
-            sin->sin_addr = srv->config.reach.guest4;
-        }
-        return 0;
-    }
-    if (!vmrpc_sock_is_host(s) || (s->peer_is_resolver && !s->bound)) {
-        /* Nobody else sees this port; make it look like one. */
-        sin->sin_addr = srv->config.reach.guest4;
-        sin->sin_port = htons(32768 + s->handle % 28232);
-        return 0;
-    }
-    if (getsockname(s->fd, (struct sockaddr *)&ss, &len) < 0) {
-        return -errno;
-    }
-    sin->sin_port = ss.ss_family == AF_INET6
-                    ? ((struct sockaddr_in6 *)&ss)->sin6_port
-                    : ((struct sockaddr_in *)&ss)->sin_port;
-    if (s->bound_group.s_addr) {
-        sin->sin_addr = s->bound_group;
-    } else if (s->bound || s->connected) {
-        sin->sin_addr = srv->config.reach.guest4;
-    }
-    return 0;
-}
 
 int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
@@ -124,7 +31,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (sin.sin_family != AF_INET) {
         return -EAFNOSUPPORT;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING && !s->bound_by_guest) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING && !s->bound_by_guest) {
         return -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
@@ -169,7 +76,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->type != SOCK_STREAM) {
         return -EOPNOTSUPP;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
         return listen_later(srv, s, backlog, call);
     }
     if (!vmrpc_sock_is_host(s) || s->race) {
@@ -196,38 +103,6 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 }
 
 /*
- * Binds the descriptor of @s to the VM's address.  Returns 1, 0 if the VM has
- * none, or a negative errno.
- */
-static int bind_to_source(const VmrpcServer *srv, const VmrpcSock *s)
-{
-    struct sockaddr_storage ss;
-    int len, one = 1;
-
-    len = vmrpc_own_address(&srv->reach, 0, &ss);
-    if (len < 0) {
-        return 0;           /* no address of its own: the host's choice */
-    }
-    /* The port is chosen by connect, so that ports are not used up. */
-    if (s->type == SOCK_STREAM) {
-        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one,
-                   sizeof(one));
-    }
-    return bind(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 1;
-}
-
-int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
-{
-    int ret = s->bound ? 0 : bind_to_source(srv, s);
-
-    if (ret <= 0) {
-        return ret;
-    }
-    s->bound = true;
-    return vmrpc_groups_bind(srv, s, 0);
-}
-
-/*
  * The same for a stream that is to be connected, without the lock, as it takes
  * a while.  -EBADF: the guest has closed @s meanwhile; it is gone.
  */
@@ -239,7 +114,7 @@ static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
         return 0;
     }
     vmrpc_sock_enter(srv, s);
-    ret = bind_to_source(srv, s);
+    ret = vmrpc_host_bind_address(srv, s);
     if (!vmrpc_sock_leave(srv, s)) {
         return -EBADF;
     }
@@ -259,24 +134,6 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_sock_clear_peer(srv, s);
     s->listening = false;
     return 0;
-}
-
-int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
-{
-    int ret;
-
-    if (!s->bound || !vmrpc_sock_is_host(s)) {
-        return 0;
-    }
-    /* getsockname() may tell a port that is lost; bind() knows better. */
-    ret = vmrpc_host_bind(srv, s, port);
-    if (ret == -EADDRINUSE) {
-        /* By its own connections: then it is unbound, as natively. */
-        s->bound = false;
-        s->bound_by_guest = false;
-        return 0;
-    }
-    return ret == -EINVAL ? 0 : ret;
 }
 
 /* Takes the peer from a socket that has its port for good. */
@@ -302,7 +159,7 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
         }
         vmrpc_sock_set_peer(srv, s, peer);
         s->peer_is_resolver = true;
-        make_deaf(s);
+        vmrpc_host_filter_all(s);
     } else {
         if (s->connected || s->listening) {
             return -EISCONN;
@@ -311,36 +168,11 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
         if (s->users) {
             return -EALREADY;
         }
-        vmrpc_sock_become_resolver(srv, s);
+        vmrpc_resolver_attach(srv, s);
         vmrpc_sock_set_peer(srv, s, peer);
     }
     vmrpc_sock_refresh(srv, s);
     return vmrpc_local_address(srv, s, &call->result);
-}
-
-int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
-{
-    struct sockaddr_storage ss;
-    struct sockaddr_in local;
-    int len, ret;
-
-    ret = vmrpc_local_address(srv, s, &local);
-    if (ret < 0) {
-        return ret;
-    }
-    if (!s->bound) {
-        return -EINVAL;
-    }
-    len = vmrpc_own_address(&srv->reach, local.sin_port, &ss);
-    if (len < 0) {
-        return len;
-    }
-    if (connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
-        return -errno;
-    }
-    vmrpc_sock_clear_peer(srv, s);
-    s->peer_is_self = true;
-    return 0;
 }
 
 /* connect() to AF_UNSPEC. */
@@ -354,7 +186,8 @@ static int disconnect(VmrpcServer *srv, VmrpcSock *s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_sock_refresh(srv, s);
     /* Nothing is left that could be connected again: it is to be closed. */
-    return ret == 0 && s->backing == VMRPC_BACKING_RESOLVER ? -ECONNRESET : ret;
+    return ret == 0 && vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER
+           ? -ECONNRESET : ret;
 }
 
 /*
@@ -403,13 +236,13 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     int len, ret;
 
     vmrpc_call_addr(call, &peer);
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return -ECONNRESET;
     }
     if (peer.sin_family != AF_INET) {
         return disconnect(srv, s);
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
         return s->listening ? -EISCONN : -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s)) {
@@ -453,37 +286,6 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return ret;
 }
 
-/* Whether its peer is reached through the NAT64. */
-static bool is_behind_nat64(const VmrpcSock *s)
-{
-    return s->connected && !s->peer_held && !s->peer_is_resolver &&
-           !IN_MULTICAST(ntohl(s->peer4.s_addr));
-}
-
-void vmrpc_nat64_moved(VmrpcServer *srv)
-{
-    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
-        VmrpcSock *s = srv->socks[i];
-        struct sockaddr_storage ss;
-        struct sockaddr_in peer;
-        int len;
-
-        if (!s || s->type != SOCK_DGRAM || !vmrpc_sock_is_host(s) ||
-            !is_behind_nat64(s)) {
-            continue;
-        }
-        peer = (struct sockaddr_in) {
-            .sin_family = AF_INET, .sin_addr = s->peer4,
-            .sin_port = s->peer_port,
-        };
-        len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss);
-        /* If that cannot be it stays, and sends where nobody may be. */
-        if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
-            srv->counters.connections_lost++;
-        }
-    }
-}
-
 /*
  * Takes connections until one has a peer that the guest can be told.
  * Returns its descriptor or a negative errno.
@@ -516,10 +318,10 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     VmrpcSock *child;
     int fd, ret;
 
-    if (!s->listening || s->backing == VMRPC_BACKING_LOST) {
+    if (!s->listening || vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return -EINVAL;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
         return -EAGAIN;
     }
     /* Do not take a connection off the queue that has nowhere to go. */
@@ -548,8 +350,8 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return fd;
     }
     vmrpc_budget_apply(srv, fd, &buffers);
-    ret = vmrpc_sock_add(srv, call->arg[0], call->arg[1], SOCK_STREAM, fd,
-                         &buffers, &child);
+    ret = vmrpc_host_open(srv, call->arg[0], call->arg[1], SOCK_STREAM, fd,
+                          &buffers, &child);
     if (ret < 0) {
         return ret;
     }

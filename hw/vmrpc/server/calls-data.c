@@ -7,11 +7,22 @@
  * of an echo request's header (ping.c), and what FTP and SIP say of addresses
  * (gateway.c).
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/calls-data.h"
 
 #include <errno.h>
-#include <string.h>
 
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/wire/cmsg.h"
+#include "hw/vmrpc/wire/iov.h"
 #include "hw/vmrpc/wire/ping.h"
 
 /* Flags of sendmsg/recvmsg that mean the same on the host. */
@@ -136,7 +147,7 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
 {
     struct sockaddr_in peer;
 
-    if (s->backing == VMRPC_BACKING_RESOLVER) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER) {
         return true;
     }
     if (s->proto != IPPROTO_UDP) {
@@ -276,10 +287,10 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     ssize_t n;
 
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return -EPIPE;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
         return vmrpc_arriving_send_error(srv, s);
     }
     if (is_racing(srv, s)) {
@@ -495,10 +506,11 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     int flags = call->arg[0] & RECV_FLAGS;
     ssize_t n;
 
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return 0;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING && s->type == SOCK_STREAM) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING &&
+        s->type == SOCK_STREAM) {
         return -ENOTCONN;
     }
     if (is_racing(srv, s)) {

@@ -11,52 +11,32 @@
  *
  * Those that reach a peer are in calls-connect.c and calls-data.c.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/calls.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <linux/sockios.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/calls-connect.h"
+#include "hw/vmrpc/server/calls-data.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/race.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
+#include "hw/vmrpc/wire/sockopt.h"
 
 /* --- SOCKET, CLOSE ------------------------------------------------------ */
-
-int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
-{
-    int family = vmrpc_host_family(srv);
-    int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                    vmrpc_host_proto(family, proto));
-    int one = 1, zero = 0, ret;
-
-    if (fd < 0) {
-        return -errno;
-    }
-    /*
-     * ::ffff:0:0/96 would let IPv4 in by the back door, to a datagram socket
-     * of a VM without an address of its own.  Streams are bound to the VM's
-     * address before they listen, or have a peer.
-     */
-    if (family == AF_INET6 && type == SOCK_DGRAM &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) < 0) {
-        goto err;
-    }
-    /* Bound to no address, it would hear what others have joined. */
-    if (family == AF_INET6 && type == SOCK_DGRAM &&
-        !srv->config.reach.has_address6 &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, &zero,
-                   sizeof(zero)) < 0) {
-        goto err;
-    }
-    return fd;
-
-err:
-    ret = -errno;
-    close(fd);
-    return ret;
-}
 
 /* The protocol that the guest means, or -EPROTONOSUPPORT. */
 static int guest_proto(int type, int proto)
@@ -113,7 +93,7 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
         return ret;
     }
     vmrpc_budget_apply(srv, fd, &buffers);
-    ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &buffers, &s);
+    ret = vmrpc_host_open(srv, call->handle, call->gen, type, fd, &buffers, &s);
     if (ret == 0) {
         s->proto = proto;
         /* What poll(2) says of every new one. */
@@ -123,10 +103,24 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
     return ret;
 }
 
+int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_resolver_detach(srv, s);
+    vmrpc_event_unqueue(srv, s);
+    vmrpc_watch_forget(srv, s);
+    vmrpc_gateway_detach(s);
+    if (s->ops->detach) {
+        s->ops->detach(srv, s);
+    }
+    vmrpc_groups_forget(srv, s);
+    vmrpc_budget_release(srv, &s->buffers);
+    return vmrpc_sock_remove(srv, s);
+}
+
 static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     vmrpc_gateway_finish(s);
-    call->close_fd = vmrpc_sock_remove(srv, s);
+    call->close_fd = vmrpc_sock_close(srv, s);
     return 0;
 }
 
@@ -164,7 +158,7 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     struct sockaddr_in before = { };
     bool ends_listening = s->listening && how != SHUT_WR;
 
-    if (s->backing == VMRPC_BACKING_ARRIVING && s->listening) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING && s->listening) {
         s->listening = !ends_listening;
         return 0;
     }
@@ -194,10 +188,11 @@ static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
         return -EINVAL;
     }
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return -ENOTCONN;
     }
-    if (s->backing == VMRPC_BACKING_RESOLVER || s->peer_is_resolver) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER ||
+        s->peer_is_resolver) {
         s->shut_rd |= how != SHUT_WR;
         s->shut_wr |= how != SHUT_RD;
     } else {
@@ -237,79 +232,6 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     call->result.sin_addr = s->peer4;
     call->result.sin_port = s->peer_port;
     return 0;
-}
-
-int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
-                        int level, int name, const void *value, uint32_t len)
-{
-    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
-    VmrpcSockopt opt;
-    int ret;
-
-    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
-                                len, &opt);
-    if (ret < 0) {
-        return ret;
-    }
-    /*
-     * A close() that lingers blocks also on a non-blocking socket, and with
-     * it every other socket of the VM.  Only "discard and reset" is ours.
-     */
-    if (opt.value == VMRPC_SOCKOPT_LINGER && opt.linger.l_onoff &&
-        opt.linger.l_linger) {
-        opt.linger.l_onoff = 0;
-    }
-    if (fd >= 0 &&
-        setsockopt(fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {
-        return -errno;
-    }
-    return 0;
-}
-
-/*
- * The size of a buffer, if the policy limits it.  Returns 1 if it was set, 0
- * for other options, or a negative errno.
- */
-static int set_size(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                    const void *value, uint32_t len)
-{
-    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
-    VmrpcSockopt opt;
-    int ret;
-
-    if (level != G_SOL_SOCKET || (name != G_SO_SNDBUF && name != G_SO_RCVBUF)) {
-        return 0;
-    }
-    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
-                                len, &opt);
-    return ret < 0 ? ret : vmrpc_budget_resize(srv, s, opt.optname, opt.i);
-}
-
-int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                          const void *value, uint32_t len)
-{
-    int ret = set_size(srv, s, level, name, value, len);
-
-    if (ret) {
-        return MIN(ret, 0);
-    }
-    ret = vmrpc_fd_setsockopt(srv, s, s->fd, level, name, value, len);
-    if (ret == 0) {
-        vmrpc_groups_setsockopt(srv, s, level, name, value, len);
-    }
-    return ret;
-}
-
-void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
-                             VmrpcSock *to)
-{
-    VmrpcSavedOption saved[VMRPC_SAVED_OPTIONS];
-    uint32_t num = vmrpc_options_save(s->options, saved);
-
-    for (uint32_t i = 0; i < num; i++) {
-        vmrpc_host_setsockopt(srv, to, saved[i].level, saved[i].name,
-                              saved[i].value, saved[i].len);
-    }
 }
 
 static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)

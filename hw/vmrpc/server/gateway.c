@@ -18,10 +18,11 @@
  * one is already in the guest's memory then; it is copied, rewritten and put
  * back.  That the guest may change it meanwhile concerns nobody else.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/gateway.h"
 
 #include <errno.h>
-#include <string.h>
+
+#include "hw/vmrpc/reach/translate.h"
 
 /* --- what a gateway asks of us ------------------------------------------ */
 

@@ -5,13 +5,13 @@
  * Theory of operation
  * ===================
  *
- * A guest's socket that is bound to its own address, as almost all are, hears
- * no group on the host: Linux gives a socket what is sent to the address that
- * it is bound to.  Bound to no address it would hear everybody's datagrams for
- * its port.  So each membership gets a host socket, a receiver, that is bound
- * to the group and to the port of the guest's; RECVMSG asks all of them in
- * turn.  A socket that the guest binds to a group is itself bound to it, and
- * needs no receivers.
+ * Almost all of a guest's sockets are bound to the VM's address.  Linux
+ * delivers to a socket only what is sent to the address that it is bound to, so
+ * such a socket hears no group.  Bound to no address it would hear all
+ * datagrams for its port.  So each membership gets a host socket of its own, a
+ * receiver, which is bound to the group and to the port of the guest's socket;
+ * RECVMSG asks all of them in turn.  A socket that the guest binds to a group
+ * needs no receivers: its host socket is bound to the group.
  *
  * Receivers of several sockets, of several VMs and of the host's own programs
  * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They
@@ -27,7 +27,7 @@
  * Receivers are used with the lock held, unlike other host sockets: they only
  * receive, and may be closed by another thread that leaves the group.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/groups.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -36,6 +36,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/options.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
 #include "hw/vmrpc/wire/multicast.h"
 
@@ -410,7 +415,7 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     if (ret == 0) {
         ret = vmrpc_group_check(&srv->reach, group4, group.port);
     }
-    if (ret == 0 && s->backing == VMRPC_BACKING_ARRIVING) {
+    if (ret == 0 && vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
         add(srv, s, &group);
         return 0;
     }
@@ -459,7 +464,8 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
     }
     /* A stream may join natively, and hears nothing by that. */
     if (s->proto != IPPROTO_UDP ||
-        (!vmrpc_sock_is_host(s) && s->backing != VMRPC_BACKING_ARRIVING)) {
+        (!vmrpc_sock_is_host(s) &&
+         vmrpc_sock_backing(s) != VMRPC_BACKING_ARRIVING)) {
         return -ENOPROTOOPT;
     }
     ret = m.join ? join(srv, s, m.group4) : leave(srv, s, m.group4);

@@ -16,7 +16,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/resolver-queue.h"
 
 void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
 {
@@ -58,7 +61,7 @@ GArray *vmrpc_inspect_rules(VmrpcServer *srv)
 static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
                        VmrpcSockView *view)
 {
-    if (s->backing == VMRPC_BACKING_LOST ||
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST ||
         vmrpc_local_address(srv, s, &view->guest_local) < 0) {
         view->guest_local.sin_family = 0;
     }
@@ -123,7 +126,7 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
 /* The state of what is not TCP, and of TCP if the host does not know. */
 static int plain_state(const VmrpcSock *s)
 {
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return TCP_CLOSE;
     }
     if (s->listening) {
@@ -139,7 +142,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->handle = s->handle;
     view->type = s->type;
     view->proto = s->proto;
-    view->backing = s->backing;
+    view->backing = vmrpc_sock_backing(s);
     view->missing = s->missing;
     view->missing_error = s->missing_error;
     view->state = plain_state(s);
@@ -148,7 +151,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->error = s->so_error;
     view->watched = s->watched;
     view_guest(srv, s, view);
-    if (s->backing == VMRPC_BACKING_HOST) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_HOST) {
         view_host(srv, s, view);
         view->recv_queue = queue_size(s->fd, SIOCINQ);
         view->send_queue = queue_size(s->fd, SIOCOUTQ);

@@ -7,7 +7,7 @@
  * (VmrpcSavedOption) has room for the longest, and would be most of what an
  * idle socket costs.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/options.h"
 
 #include <string.h>
 

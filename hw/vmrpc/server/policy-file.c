@@ -5,12 +5,16 @@
  * The file is read and parsed without the server's lock; the policy then takes
  * the place of the old one under it.  If the file is wrong, the old one stays.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/policy-file.h"
 
 #include <errno.h>
 
 #include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/files.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/resolver.h"
 
 static GQuark error_quark(void)
 {
@@ -65,6 +69,42 @@ void vmrpc_policy_file_cleanup(VmrpcServer *srv)
     watched_file_destroy(&srv->policy_file);
 }
 
+/* --- limits ------------------------------------------------------------- */
+
+/* A limit of buffers comes or goes, for a socket and its receivers. */
+static void change_sock(VmrpcServer *srv, VmrpcSock *s, bool comes)
+{
+    if (comes) {
+        vmrpc_budget_adopt(srv, s->fd, &s->buffers);
+    } else {
+        vmrpc_budget_release(srv, &s->buffers);
+    }
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        if (comes) {
+            vmrpc_budget_adopt(srv, vmrpc_groups_fd(s, i),
+                               vmrpc_groups_buffers(s, i));
+        } else {
+            vmrpc_budget_release(srv, vmrpc_groups_buffers(s, i));
+        }
+    }
+}
+
+void vmrpc_change_limits(VmrpcServer *srv, const VmrpcLimitsConfig *config)
+{
+    bool was_limited = vmrpc_budget_is_limited(srv);
+    bool comes = !was_limited && config->buffers;
+    bool goes = was_limited && !config->buffers;
+
+    for (uint32_t i = 0; (comes || goes) && i < srv->config.max_sockets; i++) {
+        if (srv->socks[i]) {
+            change_sock(srv, srv->socks[i], comes);
+        }
+    }
+    vmrpc_limits_change(&srv->reach.limits, config, g_get_monotonic_time());
+}
+
+/* --- changes of the file ------------------------------------------------ */
+
 /* Caller must hold file->lock. */
 static bool reload(VmrpcServer *srv, GError **errp)
 {
@@ -76,7 +116,7 @@ static bool reload(VmrpcServer *srv, GError **errp)
         vmrpc_policy_inherit(policy, old);
         srv->reach.policy = policy;
         vmrpc_resolver_forget(srv);
-        vmrpc_budget_change(srv, vmrpc_policy_limits(policy));
+        vmrpc_change_limits(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;
     } else {
         srv->counters.policy_errors++;

@@ -31,7 +31,7 @@
  * limits of the policy; where they are reached, it is left out, counted and
  * traced like any other.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/race.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,6 +41,15 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/candidates.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/eyeballs.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/icmp-error.h"
 
 /* All addresses of a name, and the one that the guest named. */
@@ -97,7 +106,7 @@ static VmrpcRace *first_due(const VmrpcServer *srv)
     return g_sequence_iter_is_end(first) ? NULL : g_sequence_get(first);
 }
 
-int vmrpc_race_timeout_ms(const VmrpcServer *srv)
+int vmrpc_race_timeout_ms(VmrpcServer *srv)
 {
     const VmrpcRace *race = first_due(srv);
 
@@ -125,7 +134,8 @@ static void close_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i)
 static int like(VmrpcServer *srv, const VmrpcSock *s,
                 const struct sockaddr_storage *dest, VmrpcBuffers *buffers)
 {
-    VmrpcSock other = { .type = s->type, .proto = s->proto };
+    VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
+                        .proto = s->proto };
     int ret = vmrpc_budget_reserve(srv, NULL, dest, &other.buffers);
 
     if (ret < 0) {
@@ -246,6 +256,7 @@ static void drop(VmrpcServer *srv, VmrpcSock *s)
     }
     unqueue(race);
     s->race = NULL;
+    vmrpc_sock_set_backing(s, &vmrpc_host_backing);
     g_free(race);
 }
 
@@ -290,7 +301,8 @@ static int take_over(VmrpcServer *srv, VmrpcSock *s, unsigned i)
 static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
                 const VmrpcCandidate *winner)
 {
-    VmrpcSock other = { .type = s->type, .proto = s->proto, .fd = s->fd };
+    VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
+                        .proto = s->proto, .fd = s->fd };
     bool taken = i && !s->race->in_turn;
     int ret = taken ? take_over(srv, s, i) : 0;
 
@@ -366,7 +378,8 @@ static void look_at(VmrpcRace *race, unsigned i)
                           vmrpc_now_ms());
 }
 
-void vmrpc_race_progress(VmrpcServer *srv, VmrpcSock *s)
+/* Looks how the race of @s goes, which may end it, and sets its readiness. */
+static void progress(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
@@ -384,17 +397,28 @@ void vmrpc_race_progress(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
+/* Something happened to an attempt of @s, or it is time for the next one. */
+static void process(VmrpcServer *srv, VmrpcSock *s, uint32_t events)
+{
+    progress(srv, s);
+    vmrpc_sock_notify(srv, s);
+}
+
+static const VmrpcBackingOps race_backing = {
+    .kind = VMRPC_BACKING_HOST,
+    .refresh = progress,
+    .process = process,
+    .detach = drop,
+};
+
 void vmrpc_race_process_timer(VmrpcServer *srv)
 {
     int64_t now = vmrpc_now_ms();
     VmrpcRace *race;
 
     while ((race = first_due(srv)) && race->due_ms <= now) {
-        VmrpcSock *s = race->s;
-
         /* Ends it, or puts it behind now. */
-        vmrpc_race_progress(srv, s);
-        vmrpc_sock_notify(srv, s);
+        process(srv, race->s, 0);
     }
 }
 
@@ -403,8 +427,7 @@ void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle)
     VmrpcSock *s = srv->socks[handle];
 
     if (s && s->race) {
-        vmrpc_race_progress(srv, s);
-        vmrpc_sock_notify(srv, s);
+        process(srv, s, 0);
     }
 }
 
@@ -441,8 +464,8 @@ static bool may_race(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
 int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
                      const struct sockaddr_storage *host, int ret)
 {
-    const VmrpcReachConfig *own = &srv->config.reach;
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
+    const VmrpcReachConfig *config = &srv->config.reach;
     VmrpcCandidate candidates[CANDIDATES_MAX];
     VmrpcRace *race;
     size_t num;
@@ -452,8 +475,9 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     }
     num = vmrpc_dest_candidates(&srv->reach, sin6, candidates, CANDIDATES_MAX);
     if (num > 1) {
-        num = vmrpc_eyeballs_order(candidates, num, own->has_address6
-                                   ? &own->address6 : NULL);
+        num = vmrpc_eyeballs_order(candidates, num,
+                                   config->has_address6 ? &config->address6
+                                                        : NULL);
     }
     if (num == 1) {
         return ret;
@@ -472,6 +496,7 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
         vmrpc_eyeballs_result(&race->machine, 0, ret, vmrpc_now_ms());
     }
     s->race = race;
+    vmrpc_sock_set_backing(s, &race_backing);
     s->race_options = false;
     vmrpc_sock_watch(srv, s);
     return step(srv, s);

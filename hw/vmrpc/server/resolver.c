@@ -38,28 +38,29 @@
  * server's epoll set, level-triggered, and a timerfd in the same set stands for
  * both timeouts.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/resolver.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
+#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/policy-hits.h"
-#include "net/dns/nat64-discovery.h"
+#include "hw/vmrpc/reach/report.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/wire/uninitialized.h"
 #include "net/dns/wire.h"
 
 #define DNS_PORT                53
 
 /* The largest query over UDP that is taken; resolvers send some 100 bytes. */
 #define DNS_UDP_QUERY_MAX       4096
-
-/* Bytes of a stream's answers that may wait for the guest. */
-#define DNS_STREAM_RX_MAX       (256 * 1024)
-
-/* Bytes of a stream that may wait for the proxy. */
-#define DNS_STREAM_TX_MAX       (2 + 65535)
 
 /* Queries that are handed to the proxy at a time. */
 #define TURNS                   64
@@ -70,18 +71,6 @@
 
 /* For how long the VM's own address has its name. */
 #define OWN_NAME_TTL_S          300
-
-/* What an answer in a queue takes beside its bytes, roughly. */
-#define ANSWER_OVERHEAD         128
-
-/*
- * When to ask for the NAT64 prefix again, milliseconds.  Whatever the TTL, a
- * prefix that has changed is found within a day: it can be one of 68 years.
- */
-#define NAT64_RETRY_MS          10000
-#define NAT64_REFRESH_MIN_MS    60000
-#define NAT64_REFRESH_MAX_MS    (24 * 3600 * 1000)
-#define NAT64_UNUSED_MS         (10 * 60 * 1000)    /* none is waited for */
 
 G_STATIC_ASSERT(sizeof(void *) >= sizeof(uint64_t));
 G_STATIC_ASSERT((int)VMRPC_NAMES_MAX_ADDRESSES >=
@@ -97,11 +86,6 @@ static VmrpcSock *sock_of(VmrpcServer *srv, void *token)
     uint64_t value = (uintptr_t)token;
 
     return vmrpc_sock_find(srv, value, value >> 32);
-}
-
-static bool is_stream(const VmrpcSock *s)
-{
-    return s->backing == VMRPC_BACKING_RESOLVER;
 }
 
 bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
@@ -286,22 +270,6 @@ static int64_t proxy_now_ms(void *opaque)
     return vmrpc_now_ms();
 }
 
-/* The part of @s in the memory that VMRPC_DNS_BYTES_MAX bounds */
-static size_t held(const VmrpcSock *s)
-{
-    return s->dns_rx_bytes + s->dns_rx.length * ANSWER_OVERHEAD +
-           (is_stream(s) ? vmrpc_resolver_unsent(s) : 0);
-}
-
-/*
- * May who has @own of what all have @all of, at most @max, have @more?  Not
- * more than is left for the others.
- */
-static bool is_fair(size_t own, size_t all, size_t max, size_t more)
-{
-    return own + all + more <= max;
-}
-
 /* The peer of a stream cannot go on with it: to the guest, it has hung up. */
 static void break_off(VmrpcSock *s)
 {
@@ -314,33 +282,20 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
 {
     VmrpcServer *srv = opaque;
     VmrpcSock *s = sock_of(srv, token);
-    size_t prefix;
-    uint8_t *copy;
 
     if (!s) {
         return;
     }
-    prefix = is_stream(s) ? 2 : 0;
     s->dns_out--;
-    if (!is_fair(held(s), srv->dns_bytes, VMRPC_DNS_BYTES_MAX,
-                 prefix + len + ANSWER_OVERHEAD)) {
+    if (!vmrpc_dns_push_answer(srv, s, msg, len)) {
         srv->counters.dropped_dns_queue_full++;
-        if (is_stream(s)) {
+        if (vmrpc_dns_is_stream(s)) {
             break_off(s);
             vmrpc_sock_notify(srv, s);
         }
         return;
     }
-    copy = g_malloc(prefix + len);
-    if (prefix) {
-        copy[0] = len >> 8;
-        copy[1] = len;
-    }
-    memcpy(copy + prefix, msg, len);
-    g_queue_push_tail(&s->dns_rx, g_bytes_new_take(copy, prefix + len));
-    s->dns_rx_bytes += prefix + len;
-    srv->dns_bytes += prefix + len + ANSWER_OVERHEAD;
-    /* Natively each datagram is an event for who asked for edges. */
+    /* With EPOLLET, each datagram is an event, as natively. */
     s->news |= s->edge;
     vmrpc_sock_notify(srv, s);
 }
@@ -361,185 +316,19 @@ static const DnsProxyOps proxy_ops = {
 
 /* --- timers ------------------------------------------------------------- */
 
-static int nat64_timeout_ms(const VmrpcServer *srv)
-{
-    int64_t left;
-
-    if (srv->nat64_asking) {
-        return -1;
-    }
-    left = srv->nat64_due_ms - vmrpc_now_ms();
-    return CLAMP(left, 0, NAT64_REFRESH_MAX_MS);
-}
-
 int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 {
-    int ms;
-
     if (!srv->dns_proxy) {
         return -1;
     }
     if (srv->dns_turn) {
         return 0;
     }
-    ms = vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
-                       dns_proxy_timeout_ms(srv->dns_proxy));
-    return vmrpc_earlier(ms, nat64_timeout_ms(srv));
-}
-
-/*
- * --- NAT64 prefix discovery (RFC 7050) ----------------------------------
- *
- * Also if none is to be used, or another: names lead through a translator
- * whatever the options, and the policy has to know who is behind it.
- */
-
-static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
-                          unsigned num)
-{
-    Nat64Prefix prefixes[VMRPC_NAT64_MAX];
-    unsigned good = 0;
-
-    dns_proxy_forget(srv->dns_proxy);
-    for (unsigned i = 0; i < num; i++) {
-        good += nat64_prefix_init(&prefixes[good], &found[i].prefix,
-                                  found[i].len, NULL);
-    }
-    if (vmrpc_reach_nat64_found(&srv->reach, prefixes, good,
-                                srv->config.nat64_mode == VMRPC_NAT64_AUTO)) {
-        vmrpc_nat64_moved(srv);
-    }
-}
-
-static void nat64_reply(void *opaque, uint64_t request,
-                        DnsUpstreamStatus status, const uint8_t *msg,
-                        size_t len)
-{
-    VmrpcServer *srv = opaque;
-    DnsNat64Prefix found[VMRPC_NAT64_MAX];
-    bool used = srv->config.nat64_mode == VMRPC_NAT64_AUTO;
-    int64_t wait_ms = used ? NAT64_RETRY_MS : NAT64_REFRESH_MIN_MS;
-    int ret = -EAGAIN;
-
-    srv->nat64_asking = false;
-    if (status == DNS_UPSTREAM_OK) {
-        ret = dns_nat64_discover(msg, len, &srv->reach.nat64.prefix[0], found,
-                                 G_N_ELEMENTS(found));
-    }
-    if (ret > 0) {
-        take_prefixes(srv, found, ret);
-        wait_ms = CLAMP((int64_t)found[0].ttl * 1000, NAT64_REFRESH_MIN_MS,
-                        NAT64_REFRESH_MAX_MS);
-    } else if (ret == -ENOENT) {
-        take_prefixes(srv, NULL, 0);    /* the policy goes on with the old */
-        wait_ms = used ? NAT64_REFRESH_MIN_MS : NAT64_UNUSED_MS;
-    }
-    srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;
-}
-
-static void nat64_ask(VmrpcServer *srv)
-{
-    uint8_t query[DNS_QUERY_MAX];
-    size_t len = dns_nat64_query(query);
-
-    srv->nat64_asking = true;
-    if (dns_upstream_fresh_ops.send(srv->dns_upstream, query, len, nat64_reply,
-                                    srv, ++srv->nat64_request) < 0) {
-        srv->nat64_asking = false;
-        srv->nat64_due_ms = vmrpc_now_ms() + NAT64_RETRY_MS;
-    }
+    return vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
+                         dns_proxy_timeout_ms(srv->dns_proxy));
 }
 
 /* --- queries that wait --------------------------------------------------- */
-
-size_t vmrpc_resolver_unsent(const VmrpcSock *s)
-{
-    return s->dns_tx ? s->dns_tx->len - s->dns_tx_done : 0;
-}
-
-/* The counter that has what is unsent of @s. */
-static size_t *unsent_total(VmrpcServer *srv, const VmrpcSock *s)
-{
-    return is_stream(s) ? &srv->dns_bytes : &srv->dns_wait_bytes;
-}
-
-/* Room for @len bytes behind those of dns_tx, which are counted. */
-static uint8_t *append(VmrpcServer *srv, VmrpcSock *s, size_t len)
-{
-    size_t old;
-
-    if (!s->dns_tx) {
-        s->dns_tx = g_byte_array_new();
-        s->dns_tx_done = 0;
-    }
-    old = s->dns_tx->len;
-    g_byte_array_set_size(s->dns_tx, old + len);
-    *unsent_total(srv, s) += len;
-    return s->dns_tx->data + old;
-}
-
-/* @len bytes at the beginning of dns_tx are with the proxy. */
-static void consume(VmrpcServer *srv, VmrpcSock *s, size_t len)
-{
-    GByteArray *rest = NULL;
-    size_t left;
-
-    *unsent_total(srv, s) -= len;
-    s->dns_tx_done += len;
-    left = vmrpc_resolver_unsent(s);
-    if (s->dns_tx_done < left) {
-        return;
-    }
-    /* A new array: the old one would stay as large as it ever was. */
-    if (left) {
-        rest = g_byte_array_new();
-        g_byte_array_append(rest, s->dns_tx->data + s->dns_tx_done, left);
-    }
-    g_byte_array_free(s->dns_tx, TRUE);
-    s->dns_tx = rest;
-    s->dns_tx_done = 0;
-}
-
-/* The first message in dns_tx; false if there is no whole one. */
-static bool first_message(const VmrpcSock *s, const uint8_t **msg, size_t *len)
-{
-    size_t left = vmrpc_resolver_unsent(s);
-    const uint8_t *at;
-
-    if (left < 2) {
-        return false;
-    }
-    at = s->dns_tx->data + s->dns_tx_done;
-    *len = at[0] << 8 | at[1];
-    *msg = at + 2;
-    return *len <= left - 2;
-}
-
-/* Is there a query that only the proxy's room is missing for? */
-static bool wants_turn(const VmrpcSock *s)
-{
-    const uint8_t *msg;
-    size_t len;
-
-    return (!is_stream(s) || s->dns_rx_bytes < DNS_STREAM_RX_MAX) &&
-           first_message(s, &msg, &len);
-}
-
-static void leave_queue(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->dns_waits) {
-        g_queue_unlink(&srv->dns_wait, &s->dns_link);
-        s->dns_waits = false;
-    }
-}
-
-static void join_queue(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (!s->dns_waits && wants_turn(s)) {
-        g_queue_push_tail_link(&srv->dns_wait, &s->dns_link);
-        s->dns_waits = true;
-    }
-}
 
 /* Queries that can be under way beside those that are; two upstream each. */
 static size_t room(const VmrpcServer *srv)
@@ -565,7 +354,7 @@ static bool ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
 {
     s->dns_out += is_query(msg, len);
     return dns_proxy_query(srv->dns_proxy, msg, len,
-                           is_stream(s) ? DNS_TRANSPORT_TCP
+                           vmrpc_dns_is_stream(s) ? DNS_TRANSPORT_TCP
                                         : DNS_TRANSPORT_UDP, token_of(s));
 }
 
@@ -575,11 +364,12 @@ static bool ask_first(VmrpcServer *srv, VmrpcSock *s)
     const uint8_t *msg;
     size_t len;
 
-    if (!wants_turn(s) || !may_ask(srv, s) || !first_message(s, &msg, &len)) {
+    if (!vmrpc_dns_wants_turn(s) || !may_ask(srv, s) ||
+        !vmrpc_dns_first(s, &msg, &len)) {
         return false;
     }
     ask_proxy(srv, s, msg, len);
-    consume(srv, s, 2 + len);
+    vmrpc_dns_consume(srv, s, 2 + len);
     return true;
 }
 
@@ -594,7 +384,7 @@ static void ask_some(VmrpcServer *srv, VmrpcSock *s)
     while (n < TURNS && ask_first(srv, s)) {
         n++;
     }
-    join_queue(srv, s);
+    vmrpc_dns_join_queue(srv, s);
     srv->dns_turn |= n == TURNS;
 }
 
@@ -606,12 +396,12 @@ static void take_turns(VmrpcServer *srv)
 
     for (unsigned n = 0; n < TURNS && room(srv) &&
                          (s = g_queue_peek_head(&srv->dns_wait)); n++) {
-        leave_queue(srv, s);
+        vmrpc_dns_leave_queue(srv, s);
         if (ask_first(srv, s)) {
             srv->counters.queries_waited++;
             asked = true;
         }
-        join_queue(srv, s);
+        vmrpc_dns_join_queue(srv, s);
         /* There may be room to send again, or it is over. */
         vmrpc_sock_notify(srv, s);
     }
@@ -635,9 +425,6 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
     dns_upstream_process(srv->dns_upstream);
     dns_proxy_process_timeouts(srv->dns_proxy);
     take_turns(srv);
-    if (nat64_timeout_ms(srv) == 0) {
-        nat64_ask(srv);
-    }
 }
 
 void vmrpc_resolver_forget(VmrpcServer *srv)
@@ -649,58 +436,15 @@ void vmrpc_resolver_forget(VmrpcServer *srv)
 
 /* --- the guest's side --------------------------------------------------- */
 
-/* As servers do: who asks no more has had all answers. */
-static bool is_over(const VmrpcSock *s)
-{
-    return is_stream(s) && s->shut_wr && !s->dns_out && !s->dns_rx.length &&
-           !s->dns_waits;
-}
-
-uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
-{
-    uint32_t ready = 0;
-
-    if (s->dns_rx.length) {
-        ready |= VMRPC_IN;
-    }
-    if (is_stream(s)) {
-        if (s->shut_wr || (s->dns_rx_bytes < DNS_STREAM_RX_MAX &&
-                           vmrpc_resolver_unsent(s) < DNS_STREAM_TX_MAX)) {
-            ready |= VMRPC_OUT;
-        }
-        if (is_over(s) || (s->shut_rd && s->shut_wr)) {
-            ready |= VMRPC_HUP;
-        }
-    }
-    if (s->shut_rd || is_over(s)) {
-        ready |= VMRPC_IN | VMRPC_RDHUP;
-    }
-    return ready;
-}
-
-uint32_t vmrpc_resolver_inq(const VmrpcSock *s)
-{
-    return is_stream(s)
-           ? s->dns_rx_bytes - s->dns_rx_offset
-           : g_bytes_get_size(s->dns_rx.head->data);
-}
-
 /* A datagram waits behind those of its socket, or is dropped. */
 static void wait_datagram(VmrpcServer *srv, VmrpcSock *s,
                           const uint8_t *query, size_t len)
 {
-    uint8_t *at;
-
-    if (!is_fair(vmrpc_resolver_unsent(s), srv->dns_wait_bytes,
-                 VMRPC_DNS_WAIT_MAX, 2 + len)) {
+    if (!vmrpc_dns_append_datagram(srv, s, query, len)) {
         srv->counters.dropped_dns_wait_full++;
         return;
     }
-    at = append(srv, s, 2 + len);
-    at[0] = len >> 8;
-    at[1] = len;
-    memcpy(at + 2, query, len);
-    join_queue(srv, s);
+    vmrpc_dns_join_queue(srv, s);
 }
 
 static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -723,6 +467,7 @@ static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
+    uint8_t *space;
     size_t len;
 
     if (s->shut_wr) {
@@ -731,15 +476,15 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!(vmrpc_resolver_ready(s) & VMRPC_OUT)) {
         return -EAGAIN;
     }
-    /* So that the longest message fits. */
-    len = MIN(call->out_len, DNS_STREAM_TX_MAX - vmrpc_resolver_unsent(s));
+    len = MIN(call->out_len, vmrpc_dns_stream_room(s));
     if (!len) {
         return 0;
     }
-    if (!is_fair(held(s), srv->dns_bytes, VMRPC_DNS_BYTES_MAX, len)) {
+    space = vmrpc_dns_append_bytes(srv, s, len);
+    if (!space) {
         return -ENOBUFS;
     }
-    vmrpc_call_read(call, append(srv, s, len), len);
+    vmrpc_call_read(call, space, len);
     ask_some(srv, s);
     vmrpc_timer_rearm(srv);
     return len;
@@ -751,16 +496,6 @@ ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return s->shut_wr ? -EPIPE : send_datagram(srv, s, call);
     }
     return send_stream(srv, s, call);
-}
-
-static void pop_answer(VmrpcServer *srv, VmrpcSock *s)
-{
-    GBytes *head = g_queue_pop_head(&s->dns_rx);
-
-    s->dns_rx_bytes -= g_bytes_get_size(head);
-    srv->dns_bytes -= g_bytes_get_size(head) + ANSWER_OVERHEAD;
-    s->dns_rx_offset = 0;
-    g_bytes_unref(head);
 }
 
 static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
@@ -777,7 +512,7 @@ static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
     call->result.sin_addr = srv->config.reach.resolver4;
     call->result.sin_port = htons(DNS_PORT);
     if (!(flags & MSG_PEEK)) {
-        pop_answer(srv, s);
+        vmrpc_dns_pop_answer(srv, s);
     }
     return flags & MSG_TRUNC ? len : copied;
 }
@@ -799,7 +534,7 @@ static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         }
         s->dns_rx_offset += part;
         if (s->dns_rx_offset == len) {
-            pop_answer(srv, s);
+            vmrpc_dns_pop_answer(srv, s);
         }
     }
     if (!(flags & MSG_PEEK)) {
@@ -813,11 +548,28 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                             int flags)
 {
     if (s->dns_rx.length && !(flags & MSG_ERRQUEUE)) {
-        return is_stream(s) ? recv_stream(srv, s, call, flags)
-                            : recv_datagram(srv, s, call, flags);
+        return vmrpc_dns_is_stream(s) ? recv_stream(srv, s, call, flags)
+                                      : recv_datagram(srv, s, call, flags);
     }
     /* After SHUT_RD there is nothing to wait for; set here, not on the host. */
-    return s->shut_rd || is_over(s) ? 0 : -EAGAIN;
+    return s->shut_rd || vmrpc_dns_is_over(s) ? 0 : -EAGAIN;
+}
+
+/* The proxy's part of the readiness is vmrpc_resolver_ready(). */
+static void refresh(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->ready = 0;
+}
+
+const VmrpcBackingOps vmrpc_resolver_backing = {
+    .kind = VMRPC_BACKING_RESOLVER,
+    .refresh = refresh,
+};
+
+void vmrpc_resolver_attach(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_sock_close_host(srv, s);
+    vmrpc_sock_set_backing(s, &vmrpc_resolver_backing);
 }
 
 void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
@@ -825,15 +577,7 @@ void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
     if (srv->dns_proxy && s->dns_out) {
         dns_proxy_cancel(srv->dns_proxy, token_of(s));
     }
-    leave_queue(srv, s);
-    while (s->dns_rx.length) {
-        pop_answer(srv, s);
-    }
-    if (s->dns_tx) {
-        *unsent_total(srv, s) -= vmrpc_resolver_unsent(s);
-        g_byte_array_free(s->dns_tx, TRUE);
-        s->dns_tx = NULL;
-    }
+    vmrpc_dns_clear(srv, s);
     /* Its part is for others now. */
     if (srv->dns_wait.length) {
         srv->dns_turn = true;
@@ -922,8 +666,12 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
                     "resolver4 has no use with translate=off");
         return -EINVAL;
     }
-    if (!make_upstream(srv, errp) || !vmrpc_zone_files_init(srv, errp)) {
+    if (!make_upstream(srv, errp)) {
         return -EINVAL;
+    }
+    if (srv->config.zones) {
+        srv->own_zones = dns_own_zones_new(&dns_upstream_ops,
+                                           srv->dns_upstream);
     }
     srv->dns_proxy = srv->own_zones
                      ? dns_proxy_new(&proxy_ops, srv, &dns_own_zones_ops,
@@ -939,7 +687,7 @@ void vmrpc_resolver_cleanup(VmrpcServer *srv)
     if (srv->dns_proxy) {
         dns_proxy_free(srv->dns_proxy);
     }
-    vmrpc_zone_files_cleanup(srv);
+    dns_own_zones_free(srv->own_zones);
     if (srv->dns_upstream) {
         dns_upstream_ops.cancel(srv->dns_upstream, srv, srv->nat64_request);
         dns_upstream_free(srv->dns_upstream);

@@ -11,10 +11,17 @@
  * A record says what a socket shall be, of one that is still arriving from the
  * migration before (arriving.c) as well.  So the guest can move on at any time.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
 
 /* The port of its host socket; network byte order. */
 static in_port_t host_port(const VmrpcSock *s)
@@ -45,7 +52,7 @@ static in_port_t saved_port(const VmrpcSock *s)
  */
 static uint32_t stream_flags(const VmrpcSock *s, uint32_t bound)
 {
-    if (s->connected || s->backing == VMRPC_BACKING_LOST) {
+    if (s->connected || vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return VMRPC_SAVED_CONNECTED;
     }
     return bound && s->listening ? bound | VMRPC_SAVED_LISTENING : bound;
@@ -366,8 +373,8 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
     VmrpcSock *s;
 
     if (!record_is_sane(srv, saved) ||
-        vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type, -1, NULL,
-                       &s) < 0) {
+        vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type,
+                       &vmrpc_lost_backing, &s) < 0) {
         return -EINVAL;
     }
     restore_one(srv, s, saved);

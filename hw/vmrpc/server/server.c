@@ -24,24 +24,36 @@
  * never looked at here, only pointed at for the host's kernel, or for the DNS
  * proxy and the gateways.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/calls.h"
+#include "hw/vmrpc/server/files.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/nat64.h"
+#include "hw/vmrpc/server/policy-file.h"
+#include "hw/vmrpc/server/race.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/watch.h"
+#include "hw/vmrpc/server/zone-files.h"
+#include "hw/vmrpc/wire/iov.h"
+#include "hw/vmrpc/wire/uninitialized.h"
+
 /* Occurrences taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
-
-/* One moment lasts this long at most; this many attempts to hit it. */
-#define CLOCK_GAP_NS            100000
-#define CLOCK_TRIES             3
 
 /* How soon who waits is to notice that it should not any more. */
 #define WAIT_SLICE_US           100
@@ -57,264 +69,9 @@ G_STATIC_ASSERT(VMRPC_IN == POLLIN && VMRPC_PRI == POLLPRI &&
                 VMRPC_OUT == POLLOUT && VMRPC_ERR == POLLERR &&
                 VMRPC_HUP == POLLHUP && VMRPC_RDHUP == POLLRDHUP);
 
-int64_t vmrpc_now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec ts;
-
-    clock_gettime(id, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-/* Reads both clocks at one moment; again if preempted in between. */
-void vmrpc_see_clock(VmrpcServer *srv)
-{
-    int64_t real, begin, end;
-    unsigned tries = 0;
-
-    do {
-        begin = clock_ns(CLOCK_MONOTONIC);
-        real = clock_ns(CLOCK_REALTIME);
-        end = clock_ns(CLOCK_MONOTONIC);
-    } while (end - begin > CLOCK_GAP_NS && ++tries < CLOCK_TRIES);
-    vmrpc_clock_see(&srv->clock, real, end);
-}
-
 /* --- socket table ------------------------------------------------------- */
 
-VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
-{
-    VmrpcSock *s;
-
-    if (handle >= srv->config.max_sockets) {
-        return NULL;
-    }
-    s = srv->socks[handle];
-    return s && s->gen == gen ? s : NULL;
-}
-
-void vmrpc_sock_close_host(VmrpcServer *srv, VmrpcSock *s)
-{
-    vmrpc_watch_forget(srv, s);
-    s->watched = false;
-    vmrpc_budget_release(srv, &s->buffers);
-    if (s->fd >= 0) {
-        close(s->fd);           /* leaves the epoll set with it */
-        s->fd = -1;
-    }
-}
-
-int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
-                   int fd, VmrpcBuffers *buffers, VmrpcSock **sp)
-{
-    VmrpcSock *s;
-    int ret;
-
-    if (handle >= srv->config.max_sockets) {
-        ret = -EBADF;
-        goto err_close;
-    }
-    if (srv->socks[handle]) {
-        ret = -EEXIST;
-        goto err_close;
-    }
-    s = g_try_new0(VmrpcSock, 1);
-    if (!s) {
-        ret = -ENOMEM;
-        goto err_close;
-    }
-    s->handle = handle;
-    s->gen = gen;
-    s->type = type;
-    s->proto = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
-    s->fd = fd;
-    s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
-    g_queue_init(&s->dns_rx);
-    s->dns_link.data = s;
-    if (buffers) {
-        s->buffers = *buffers;
-    }
-    if (fd >= 0) {
-        vmrpc_watch_later(srv, s);
-    }
-    srv->socks[handle] = s;
-    srv->sock_num++;
-    srv->counters.sockets_opened++;
-    *sp = s;
-    return 0;
-
-err_close:
-    if (buffers) {
-        vmrpc_budget_release(srv, buffers);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return ret;
-}
-
-int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
-{
-    int fd = s->fd;
-
-    vmrpc_resolver_detach(srv, s);
-    vmrpc_event_unqueue(srv, s);
-    vmrpc_watch_forget(srv, s);
-    vmrpc_arriving_forget(srv, s);
-    vmrpc_gateway_detach(s);
-    vmrpc_race_end(srv, s);
-    vmrpc_groups_forget(srv, s);
-    vmrpc_sock_clear_peer(srv, s);
-    vmrpc_budget_release(srv, &s->buffers);
-    if (s->options) {
-        g_byte_array_unref(s->options);
-    }
-    srv->socks[s->handle] = NULL;
-    srv->sock_num--;
-    srv->counters.sockets_closed++;
-    if (s->users) {
-        s->removed = true;
-        return -1;
-    }
-    g_free(s);
-    return fd;
-}
-
-void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
-{
-    s->users++;
-    pthread_mutex_unlock(&srv->lock);
-}
-
-bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
-{
-    bool removed;
-
-    pthread_mutex_lock(&srv->lock);
-    removed = s->removed;
-    if (!--s->users && removed) {
-        close(s->fd);
-        g_free(s);
-    }
-    return !removed;
-}
-
-void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
-{
-    vmrpc_sock_close_host(srv, s);
-    s->backing = VMRPC_BACKING_RESOLVER;
-    s->connected = true;
-}
-
-static bool in_pool(VmrpcServer *srv, struct in_addr addr)
-{
-    return srv->reach.map && vmrpc_addrmap_contains(srv->reach.map, addr);
-}
-
-void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
-                         const struct sockaddr_in *peer)
-{
-    /* Take the new reference first: both may be of the same address. */
-    bool held = in_pool(srv, peer->sin_addr) &&
-                vmrpc_addrmap_ref(srv->reach.map, peer->sin_addr) == 0;
-
-    vmrpc_sock_clear_peer(srv, s);
-    s->peer_held = held;
-    s->connected = true;
-    s->peer4 = peer->sin_addr;
-    s->peer_port = peer->sin_port;
-}
-
-void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
-{
-    int value = 0;              /* none that matters, but there must be one */
-
-    if (s->peer_held) {
-        vmrpc_addrmap_unref(srv->reach.map, s->peer4, vmrpc_now_ms());
-    }
-    s->peer_held = false;
-    s->connected = false;
-    s->peer_is_resolver = false;
-    s->peer_is_self = false;
-    if (s->deaf) {
-        setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
-        s->deaf = false;
-    }
-    s->peer4.s_addr = 0;
-    s->peer_port = 0;
-}
-
 /* --- events --------------------------------------------------------------- */
-
-int vmrpc_earlier(int a, int b)
-{
-    if (a < 0 || b < 0) {
-        return MAX(a, b);
-    }
-    return MIN(a, b);
-}
-
-void vmrpc_timer_rearm(VmrpcServer *srv)
-{
-    struct itimerspec its = { };
-    int ms = vmrpc_earlier(vmrpc_resolver_timeout_ms(srv),
-                           vmrpc_arriving_timeout_ms(srv));
-    int64_t now_ms, due_ms;
-
-    ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
-    ms = vmrpc_earlier(ms, vmrpc_race_timeout_ms(srv));
-    ms = vmrpc_earlier(ms, vmrpc_files_timeout_ms(srv));
-    now_ms = vmrpc_now_ms();
-    due_ms = ms < 0 ? -1 : now_ms + ms;
-    /* A timer that is set for then, or has run and not been seen, will do. */
-    if (due_ms == srv->timer_due_ms ||
-        (!ms && srv->timer_due_ms >= 0 && srv->timer_due_ms <= now_ms)) {
-        return;
-    }
-    srv->timer_due_ms = due_ms;
-    if (ms >= 0) {
-        its.it_value.tv_sec = ms / 1000;
-        /* All zero would disarm it: "now" is a nanosecond away. */
-        its.it_value.tv_nsec = ms % 1000 * 1000000L + 1;
-    }
-    timerfd_settime(srv->timer_fd, 0, &its, NULL);
-}
-
-/*
- * Nothing more will come to a stream that has hung up, as the guest knows, but
- * errors, of which there are a queue and the latest.
- */
-static bool is_over(const VmrpcSock *s)
-{
-    return s->proto == IPPROTO_TCP && (s->told & VMRPC_HUP) &&
-           !(s->ready & VMRPC_ERR) && !s->ends;
-}
-
-/* Is it worth telling, whatever the guest has been told already? */
-static bool is_news(const VmrpcSock *s, uint32_t events)
-{
-    /* Urgent data may be others than the last: each are a signal (SIGURG). */
-    if (!s->edge) {
-        return events & VMRPC_PRI;
-    }
-    /* To begin to follow it is an event, too. */
-    if (is_over(s)) {
-        return false;
-    }
-    /*
-     * Room to send is told once.  After the end has been sent, it is how Linux
-     * says that the state has changed: who lingers in close() waits for the
-     * last acknowledgement.
-     */
-    return (events & ~VMRPC_OUT) || s->ends;
-}
 
 /* Returns true if the files are to be looked at. */
 static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
@@ -324,20 +81,8 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
     VmrpcSock *s;
 
     switch (low) {
-    case VMRPC_EPOLL_TIMER: {
-        uint64_t expirations;
-
-        if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
-            srv->timer_due_ms = -1;
-            vmrpc_resolver_process_timer(srv);
-            vmrpc_arriving_process_timer(srv);
-            vmrpc_watch_process_timer(srv);
-            vmrpc_race_process_timer(srv);
-            vmrpc_timer_rearm(srv);
-            return vmrpc_files_timeout_ms(srv) == 0;
-        }
-        break;
-    }
+    case VMRPC_EPOLL_TIMER:
+        return vmrpc_timer_process(srv) && vmrpc_files_timeout_ms(srv) == 0;
     case VMRPC_EPOLL_DNS:
         vmrpc_resolver_process_fd(srv);
         break;
@@ -351,21 +96,8 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         break;
     default:
         s = vmrpc_sock_find(srv, low, high);
-        if (s && s->race) {
-            vmrpc_race_process_fd(srv, low);
-        } else if (s && s->backing == VMRPC_BACKING_HOST) {
-            if (s->groups) {
-                /* One of many sockets it was: ask them all. */
-                vmrpc_sock_refresh(srv, s);
-            } else {
-                /* What is muted is not among the events, and still true. */
-                vmrpc_ready_set(srv, s, ev->events | s->muted);
-            }
-            s->news = is_news(s, ev->events);
-            vmrpc_sock_notify(srv, s);
-            if (!s->event_queued) {
-                vmrpc_watch_less(srv, s);
-            }
+        if (s && s->ops->process) {
+            s->ops->process(srv, s, ev->events);
         }
     }
     return false;
@@ -374,6 +106,18 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
 int vmrpc_server_fd(const VmrpcServer *srv)
 {
     return srv->epoll_fd;
+}
+
+/*
+ * Reads the files again that have changed.  In the thread that processes,
+ * without the lock.
+ */
+static void follow_files(VmrpcServer *srv)
+{
+    if (srv->policy_file.path) {
+        vmrpc_policy_file_follow(srv);
+    }
+    vmrpc_zone_files_follow(srv);
 }
 
 bool vmrpc_server_process(VmrpcServer *srv)
@@ -393,7 +137,7 @@ bool vmrpc_server_process(VmrpcServer *srv)
     }
     pthread_mutex_unlock(&srv->lock);
     if (file_news) {
-        vmrpc_files_follow(srv);
+        follow_files(srv);
     }
     return n > 0;
 }
@@ -542,18 +286,6 @@ static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
     return n > 0;
 }
 
-/*
- * What a call has queued the IOThread takes when anything wakes it, and nothing
- * may.
- */
-static void wake_for_events(VmrpcServer *srv)
-{
-    struct itimerspec its = { .it_value.tv_nsec = 1 };
-
-    srv->timer_due_ms = vmrpc_now_ms();
-    timerfd_settime(srv->timer_fd, 0, &its, NULL);
-}
-
 /* The socket that @call may wait for, or NULL. */
 static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
 {
@@ -563,7 +295,7 @@ static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
      * One waits at a time: others would not be told of what they wait for.
      * Waiting is for one descriptor; a member of groups has more.
      */
-    return s && s->backing == VMRPC_BACKING_HOST && !s->waiting && !s->groups
+    return s && vmrpc_sock_is_host(s) && !s->waiting && !s->groups
            ? s : NULL;
 }
 
@@ -590,7 +322,7 @@ static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
     /* What is told again is for others than the one who has waited. */
     if (s->news) {
         vmrpc_sock_notify(srv, s);
-        wake_for_events(srv);
+        vmrpc_timer_wake(srv);
     }
     return ready;
 }
@@ -631,14 +363,7 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
         return;
     }
     if (call->flags & VMRPC_REQ_EDGE && !s->edge) {
-        /* What has come since the last event, and is still there, was one. */
-        s->news |= s->useless > 0 && !is_over(s) &&
-                   ((s->ready & ~VMRPC_OUT) || s->ends);
-        s->edge = true;
-        vmrpc_sock_notify(srv, s);
-        if (s->event_queued) {
-            wake_for_events(srv);
-        }
+        vmrpc_ready_begin_edges(srv, s);
     }
     if (call->flags & VMRPC_REQ_WATCH) {
         vmrpc_sock_watch(srv, s);
@@ -775,6 +500,16 @@ static void init_lock(pthread_mutex_t *lock)
     pthread_mutexattr_destroy(&attr);
 }
 
+/* In this order, where several are due at once. */
+static const VmrpcTimerOps timers[] = {
+    { vmrpc_resolver_timeout_ms, vmrpc_resolver_process_timer },
+    { vmrpc_nat64_timeout_ms, vmrpc_nat64_process_timer },
+    { vmrpc_arriving_timeout_ms, vmrpc_arriving_process_timer },
+    { vmrpc_watch_timeout_ms, vmrpc_watch_process_timer },
+    { vmrpc_race_timeout_ms, vmrpc_race_process_timer },
+    { vmrpc_files_timeout_ms },     /* read without the lock: process_one() */
+};
+
 VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
                               GError **errp)
 {
@@ -784,6 +519,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->epoll_fd = -1;
     srv->timer_fd = -1;
     srv->timer_due_ms = -1;
+    srv->timers = timers;
+    srv->timer_num = G_N_ELEMENTS(timers);
     vmrpc_gateway_init(srv);
     srv->event_tail = &srv->event_head;
     srv->unwatched_tail = &srv->unwatched_head;
@@ -805,7 +542,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
                           errp) ||
         !make_epoll(srv, errp) || !vmrpc_policy_file_init(srv, errp) ||
         (!incoming && !check_own_address(srv, errp)) ||
-        vmrpc_resolver_init(srv, errp) < 0) {
+        vmrpc_resolver_init(srv, errp) < 0 ||
+        !vmrpc_zone_files_init(srv, errp)) {
         goto err;
     }
     vmrpc_route_watch(srv->reach.route, vmrpc_arriving_routing_changed, srv);
@@ -828,7 +566,7 @@ void vmrpc_server_reset(VmrpcServer *srv)
     }
     for (uint32_t i = 0; srv->sock_num && i < srv->config.max_sockets; i++) {
         if (srv->socks[i]) {
-            int fd = vmrpc_sock_remove(srv, srv->socks[i]);
+            int fd = vmrpc_sock_close(srv, srv->socks[i]);
 
             if (fd >= 0) {
                 close(fd);
@@ -863,6 +601,7 @@ void vmrpc_server_free(VmrpcServer *srv)
         vmrpc_server_reset(srv);
     }
     vmrpc_mapped_free(srv->mapped);
+    vmrpc_zone_files_cleanup(srv);
     vmrpc_resolver_cleanup(srv);
     vmrpc_policy_file_cleanup(srv);
     vmrpc_reach_destroy(&srv->reach);

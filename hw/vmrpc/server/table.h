@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the table of sockets
+ */
+#ifndef HW_VMRPC_TABLE_H
+#define HW_VMRPC_TABLE_H
+
+#include "hw/vmrpc/server/state.h"
+
+/* The socket of that handle and generation; NULL: there is none. */
+VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
+
+/**
+ * vmrpc_sock_add: make a socket
+ * @handle: any value
+ * @type: SOCK_STREAM or SOCK_DGRAM
+ * @ops: its backing; it has no host socket yet
+ * @sp: the socket, on success
+ *
+ * Returns: 0; -EBADF if the handle is too large, -EEXIST if there is a socket,
+ * -ENOMEM.
+ */
+int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                   const VmrpcBackingOps *ops, VmrpcSock **sp);
+
+/*
+ * Takes @s out of the table and frees it.  Only vmrpc_sock_close() (calls.h)
+ * calls this.  Returns the descriptor, which the caller closes; -1 if there is
+ * none, or a call uses it: the last one closes it and frees @s.
+ */
+int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
+
+/* Another backing stands behind @s from now on. */
+void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops);
+
+/*
+ * Releases the lock, so that s->fd can be used without it, and takes it again.
+ * vmrpc_sock_leave() returns false if the guest has closed @s meanwhile.
+ */
+void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
+bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * Sets the peer of @s, with a reference to its entry in the address map; and
+ * forgets it.
+ */
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_in *peer);
+void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
+
+#endif /* HW_VMRPC_TABLE_H */

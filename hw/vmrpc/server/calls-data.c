@@ -201,10 +201,8 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
     return vmrpc_peer_error(&srv->reach, dest, s->proto, n);
 }
 
-/* Clears *@sp if the guest has closed the socket meanwhile. */
-static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
+static ssize_t send_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    VmrpcSock *s = *sp;
     uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX]
         __attribute__((aligned(8)));
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -249,11 +247,7 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     } else if (other) {
         n = call->out_len;
     }
-    if (!vmrpc_sock_leave(srv, s)) {
-        *sp = NULL;
-        return n;
-    }
-    return sent(srv, s, &msg, n);
+    return vmrpc_sock_leave(srv, s) ? sent(srv, s, &msg, n) : n;
 }
 
 /* As an error does it: here that of memory which is not there. */
@@ -302,18 +296,14 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (to_resolver(srv, s, call)) {
         n = vmrpc_resolver_send(srv, s, call);
     } else {
-        n = send_host(srv, &s, call);
-        if (s) {
-            vmrpc_sock_refresh(srv, s);
-        }
+        n = send_host(srv, s, call);
+        vmrpc_sock_refresh(srv, s);
     }
     if (n < 0) {
         return n;
     }
     call->value = n;
-    if (s) {
-        s->bytes_sent += n;
-    }
+    s->bytes_sent += n;
     srv->counters.bytes_sent += n;
     return 0;
 }
@@ -342,10 +332,9 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
 }
 
 /* recvmsg(), which needs no lock unless @fd is a receiver (groups.c). */
-static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                        int fd, struct msghdr *msg, int flags)
 {
-    VmrpcSock *s = *sp;
     bool own = fd == s->fd;
     ssize_t n;
 
@@ -357,8 +346,8 @@ static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     if (n < 0) {
         n = -errno;
     }
-    if (own && !vmrpc_sock_leave(srv, s)) {
-        *sp = NULL;
+    if (own) {
+        vmrpc_sock_leave(srv, s);
     }
     return n;
 }
@@ -384,12 +373,11 @@ static bool is_strangers(const VmrpcSock *s, int fd,
 /*
  * One message.  Returns its length; -ENOSPC if its sender could not be given
  * a virtual address, -ENOMSG if it is not for the guest; or another negative
- * errno.  Clears *@sp if the guest has closed the socket meanwhile.
+ * errno.
  */
-static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                         int fd, int flags)
 {
-    VmrpcSock *s = *sp;
     uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
     struct sockaddr_storage ss = { };
     struct msghdr msg = {
@@ -402,7 +390,7 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     int msg_flags;
     ssize_t n;
 
-    n = recv_fd(srv, sp, call, fd, &msg, flags);
+    n = recv_fd(srv, s, call, fd, &msg, flags);
     if (n < 0) {
         return n;
     }
@@ -410,17 +398,17 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
         vmrpc_addr_to_guest(&srv->reach, &ss, &call->result) < 0) {
         return -ENOSPC;
     }
-    if (*sp && !(flags & MSG_ERRQUEUE) &&
+    if (!s->removed && !(flags & MSG_ERRQUEUE) &&
         is_strangers(s, fd, &call->result)) {
         return -ENOMSG;
     }
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
-    if (*sp && is_translated_ping(srv, s)) {
+    if (!s->removed && is_translated_ping(srv, s)) {
         VmrpcDataPlace p = vmrpc_call_data(call, true);
 
         vmrpc_ping_to_guest(p.iov, p.num, p.offset,
                             MIN((size_t)n, call->in_len));
-    } else if (*sp && s->type == SOCK_DGRAM) {
+    } else if (!s->removed && s->type == SOCK_DGRAM) {
         n = vmrpc_gateway_datagram_in(srv, s, call->result.sin_port, call, n,
                                       &msg_flags);
     }
@@ -455,19 +443,19 @@ static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
     return 0;
 }
 
-static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                          int fd, int flags)
 {
-    for (int i = 0; *sp && i < RECV_DROP_MAX; i++) {
-        ssize_t n = recv_one(srv, sp, call, fd, flags);
+    for (int i = 0; !s->removed && i < RECV_DROP_MAX; i++) {
+        ssize_t n = recv_one(srv, s, call, fd, flags);
 
         if (n != -ENOSPC && n != -ENOMSG) {
             return n;
         }
         srv->counters.dropped_pool_full += n == -ENOSPC;
         /* The error queue is not peeked at: that one is gone already. */
-        if (*sp && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
-            n = drop_peeked(srv, *sp, fd);
+        if (!s->removed && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
+            n = drop_peeked(srv, s, fd);
             if (n < 0) {
                 return n;
             }
@@ -477,25 +465,24 @@ static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
 }
 
 /* The socket itself and its receivers, in turn. */
-static ssize_t recv_any(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_any(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                         int flags)
 {
     ssize_t n = -EAGAIN;
 
-    if (!(*sp)->groups || flags & MSG_ERRQUEUE) {
-        return recv_host(srv, sp, call, (*sp)->fd, flags);
+    if (!s->groups || flags & MSG_ERRQUEUE) {
+        return recv_host(srv, s, call, s->fd, flags);
     }
     /* Without the lock in between, memberships come and go. */
-    for (unsigned i = 0; *sp && n == -EAGAIN && i <= vmrpc_groups_num(*sp);
-         i++) {
-        unsigned turn = ((*sp)->group_turn + i) %
-                        (vmrpc_groups_num(*sp) + 1);
-        int fd = turn ? vmrpc_groups_fd(*sp, turn - 1) : (*sp)->fd;
+    for (unsigned i = 0; !s->removed && n == -EAGAIN &&
+                         i <= vmrpc_groups_num(s); i++) {
+        unsigned turn = (s->group_turn + i) % (vmrpc_groups_num(s) + 1);
+        int fd = turn ? vmrpc_groups_fd(s, turn - 1) : s->fd;
 
-        n = fd < 0 ? -EAGAIN : recv_host(srv, sp, call, fd, flags);
+        n = fd < 0 ? -EAGAIN : recv_host(srv, s, call, fd, flags);
         /* Looking at a datagram must not change which one comes next. */
-        if (*sp && n != -EAGAIN && !(flags & MSG_PEEK)) {
-            (*sp)->group_turn = turn + 1;
+        if (n != -EAGAIN && !(flags & MSG_PEEK)) {
+            s->group_turn = turn + 1;
         }
     }
     return n;
@@ -522,10 +509,8 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         n = vmrpc_gateway_recv(s, call, flags);
         vmrpc_sock_refresh(srv, s);
     } else if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
-        n = recv_any(srv, &s, call, flags);
-        if (s) {
-            vmrpc_sock_refresh(srv, s);
-        }
+        n = recv_any(srv, s, call, flags);
+        vmrpc_sock_refresh(srv, s);
     }
     if (n < 0) {
         return vmrpc_peer_error(&srv->reach, NULL, 0, n);
@@ -534,9 +519,7 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     /* MSG_TRUNC may report more than there was room for. */
     call->in_data_len = MIN((size_t)n, call->in_len);
     if (!(flags & MSG_PEEK)) {
-        if (s) {
-            s->bytes_received += call->in_data_len;
-        }
+        s->bytes_received += call->in_data_len;
         srv->counters.bytes_received += call->in_data_len;
     }
     return 0;

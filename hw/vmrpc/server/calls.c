@@ -120,7 +120,7 @@ int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
 static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     vmrpc_gateway_finish(s);
-    call->close_fd = vmrpc_sock_close(srv, s);
+    vmrpc_sock_close(srv, s);   /* the call has a reference */
     return 0;
 }
 
@@ -347,6 +347,20 @@ static VmrpcCallFunc *const call_table[] = {
     [VMRPC_NOOP]        = call_noop,
 };
 
+void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s)
+{
+    int fd = vmrpc_sock_unref(s);
+
+    if (fd < 0) {
+        return;
+    }
+    /* A call that is made a second time can meet two sockets. */
+    if (call->close_fd >= 0) {
+        close(call->close_fd);
+    }
+    call->close_fd = fd;
+}
+
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
 {
     VmrpcSock *s;
@@ -374,5 +388,8 @@ int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
     if (!s) {
         return -EBADF;
     }
-    return call_table[call->op](srv, s, call);
+    vmrpc_sock_ref(s);
+    ret = call_table[call->op](srv, s, call);
+    vmrpc_call_unref(call, s);
+    return ret;
 }

@@ -12,8 +12,14 @@
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
 
 /*
+ * @call needs @s no longer, to which it has a reference.  If it was the last
+ * one, the descriptor is closed with the call.
+ */
+void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s);
+
+/*
  * Closes @s with everything that belongs to it.  Returns as
- * vmrpc_sock_remove().
+ * vmrpc_sock_unref().
  */
 int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s);
 

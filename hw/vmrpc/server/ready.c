@@ -64,7 +64,9 @@ static void set_ready(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
 
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
 {
-    s->ops->refresh(srv, s);
+    if (!s->removed) {
+        s->ops->refresh(srv, s);
+    }
 }
 
 static uint32_t current_ready(const VmrpcSock *s)

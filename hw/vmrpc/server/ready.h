@@ -12,7 +12,10 @@
 /* A host socket stands behind the guest's socket. */
 extern const VmrpcBackingOps vmrpc_host_backing;
 
-/* Asks the backing for the readiness now. */
+/*
+ * Asks the backing for the readiness now; does nothing if the guest has closed
+ * @s meanwhile.
+ */
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
 
 /* Queues an event if the guest does not know all about @s. */

@@ -303,27 +303,30 @@ static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
  * Waits without the lock until the host socket is ready, or for wait_us.
  * False: it is not, or has gone.
  */
-static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
+static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                        short events)
 {
     struct pollfd pfd = { .fd = s->fd, .events = events };
     bool ready;
 
+    vmrpc_sock_ref(s);
     s->waiting = true;
     vmrpc_sock_enter(srv, s);
     ready = poll_for(srv, &pfd, call->wait_us);
     if (!vmrpc_sock_leave(srv, s)) {
+        vmrpc_call_unref(call, s);
         return false;
     }
     s->waiting = false;
     if (!ready || !is_retried(call->op)) {
         vmrpc_sock_refresh(srv, s);
     }
-    /* What is told again is for others than the one who has waited. */
+    /* An edge event is for other tasks than the one that waited. */
     if (s->news) {
         vmrpc_sock_notify(srv, s);
         vmrpc_timer_wake(srv);
     }
+    vmrpc_call_unref(call, s);
     return ready;
 }
 

@@ -72,8 +72,9 @@ struct VmrpcSock {
     int type;                   /* SOCK_STREAM, SOCK_DGRAM */
     int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
     int fd;                     /* -1: none (VMRPC_BACKING_RESOLVER, _LOST) */
+    unsigned refs;              /* of the table and of calls */
     unsigned users;             /* calls that use fd without the lock */
-    bool removed;               /* from the table: the last user frees it */
+    bool removed;               /* from the table */
     bool connected;             /* or connecting; datagram: peer is set */
     bool peer_is_resolver;      /* datagram socket connected to resolver4 */
     bool peer_is_self;          /* and that hears nobody: its peer is inside */

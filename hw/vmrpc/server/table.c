@@ -11,7 +11,9 @@
  * The server's lock guards the table and every field of every socket.  A call
  * gives it up with vmrpc_sock_enter() while the host's kernel moves data or
  * reaches a peer, and takes it again with vmrpc_sock_leave().  Another call may
- * close the socket in between.
+ * close the socket in between.  It is then removed from the table, but the
+ * call holds a reference: the socket and its descriptor stay until the last
+ * reference has been given back.
  *
  * vmrpc_sock_set_backing() makes every change of the backing, and asserts that
  * it is possible.
@@ -54,6 +56,7 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     s->proto = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
     s->ops = ops;
     s->fd = -1;
+    s->refs = 1;
     g_queue_init(&s->dns_rx);
     s->dns_link.data = s;
     srv->socks[handle] = s;
@@ -63,23 +66,34 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
     return 0;
 }
 
-int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
+void vmrpc_sock_ref(VmrpcSock *s)
+{
+    s->refs++;
+}
+
+int vmrpc_sock_unref(VmrpcSock *s)
 {
     int fd = s->fd;
 
-    vmrpc_sock_clear_peer(srv, s);
-    if (s->options) {
-        g_byte_array_unref(s->options);
-    }
-    srv->socks[s->handle] = NULL;
-    srv->sock_num--;
-    srv->counters.sockets_closed++;
-    if (s->users) {
-        s->removed = true;
+    if (--s->refs) {
         return -1;
     }
     g_free(s);
     return fd;
+}
+
+int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_sock_clear_peer(srv, s);
+    if (s->options) {
+        g_byte_array_unref(s->options);
+        s->options = NULL;
+    }
+    srv->socks[s->handle] = NULL;
+    srv->sock_num--;
+    srv->counters.sockets_closed++;
+    s->removed = true;
+    return vmrpc_sock_unref(s);
 }
 
 void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops)
@@ -106,15 +120,9 @@ void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
 
 bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
 {
-    bool removed;
-
     pthread_mutex_lock(&srv->lock);
-    removed = s->removed;
-    if (!--s->users && removed) {
-        close(s->fd);
-        g_free(s);
-    }
-    return !removed;
+    s->users--;
+    return !s->removed;
 }
 
 static bool in_pool(VmrpcServer *srv, struct in_addr addr)

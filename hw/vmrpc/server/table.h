@@ -24,9 +24,16 @@ int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
                    const VmrpcBackingOps *ops, VmrpcSock **sp);
 
 /*
- * Takes @s out of the table and frees it.  Only vmrpc_sock_close() (calls.h)
- * calls this.  Returns the descriptor, which the caller closes; -1 if there is
- * none, or a call uses it: the last one closes it and frees @s.
+ * A call holds a reference to the socket that it is about, and so does the
+ * table.  vmrpc_sock_unref() gives one back.  If it was the last one, @s is
+ * freed, and the caller must close the descriptor that is returned; -1: none.
+ */
+void vmrpc_sock_ref(VmrpcSock *s);
+int vmrpc_sock_unref(VmrpcSock *s);
+
+/*
+ * Takes @s out of the table, whose reference is given back.  Only
+ * vmrpc_sock_close() (calls.h) calls this.  Returns as vmrpc_sock_unref().
  */
 int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
 
@@ -35,7 +42,8 @@ void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops);
 
 /*
  * Releases the lock, so that s->fd can be used without it, and takes it again.
- * vmrpc_sock_leave() returns false if the guest has closed @s meanwhile.
+ * The caller holds a reference.  vmrpc_sock_leave() returns false if the guest
+ * has closed @s meanwhile; s->removed says so, too.
  */
 void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
 bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);

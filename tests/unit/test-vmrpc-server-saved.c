@@ -871,9 +871,9 @@ static void test_calls_while_waiting(void)
 /* --- whatever a socket is, it is saved, and what is saved is taken -------- */
 
 enum {
-    BY_DATAGRAMS = 1, BY_PING = 2, HAS_PORT = 4, LISTENS = 8, HAS_PEER = 16,
-    PEER_IS_RESOLVER = 32, PEER_IS_SELF = 64, HAS_GROUP = 128,
-    BACKING_SHIFT = 8, STATES = 4 << BACKING_SHIFT,
+    BY_DATAGRAMS = 1, BY_PING = 2, HAS_PORT = 4, HAS_GROUP = 8,
+    BACKING_SHIFT = 4, BACKING_MASK = 3,
+    PEER_SHIFT = 6, STATES = (VMRPC_PEER_SELF + 1) << PEER_SHIFT,
 };
 
 /* Also those that no sequence of calls leads to, as far as anybody knows. */
@@ -886,8 +886,8 @@ static void put_socket(Fx *fx, unsigned state)
         [VMRPC_BACKING_LOST] = &vmrpc_lost_backing,
     };
     int type = state & BY_DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM;
-    VmrpcBacking backing = state >> BACKING_SHIFT;
-    struct sockaddr_in peer = { .sin_addr = fx->peer4, .sin_port = htons(9) };
+    VmrpcBacking backing = state >> BACKING_SHIFT & BACKING_MASK;
+    struct sockaddr_in addr = { .sin_addr = fx->peer4, .sin_port = htons(9) };
     VmrpcSock *s;
 
     g_assert_cmpint(vmrpc_sock_add(fx->srv, 0, 1, type, ops[backing], &s), ==,
@@ -903,13 +903,11 @@ static void put_socket(Fx *fx, unsigned state)
     if (type == SOCK_DGRAM && state & BY_PING) {
         s->proto = IPPROTO_ICMP;
     }
-    s->listening = state & LISTENS;
     s->backlog = type == SOCK_STREAM ? 3 : 0;
-    if (state & HAS_PEER) {
-        vmrpc_sock_set_peer(fx->srv, s, &peer);
+    s->peer = state >> PEER_SHIFT;
+    if (vmrpc_sock_is_connected(s)) {
+        vmrpc_sock_set_peer(fx->srv, s, s->peer, &addr);
     }
-    s->peer_is_resolver = state & PEER_IS_RESOLVER;
-    s->peer_is_self = state & PEER_IS_SELF;
     if (s->proto == IPPROTO_UDP && state & HAS_GROUP) {
         s->bound_group = fx_ip4("239.1.2.3");
     }
@@ -939,7 +937,7 @@ static void test_every_state(void)
                         (state & 3) == (BY_DATAGRAMS | BY_PING)
                         ? VMRPC_SAVED_PING : 0);
         if (!(state & BY_DATAGRAMS) &&
-            state >> BACKING_SHIFT == VMRPC_BACKING_LOST) {
+            (state >> BACKING_SHIFT & BACKING_MASK) == VMRPC_BACKING_LOST) {
             g_assert_cmphex(a->flags, ==, VMRPC_SAVED_CONNECTED);
         }
         /* and what it is stays what it is; a peer brings a port */

@@ -102,10 +102,10 @@ static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
     };
     int len, ret;
 
-    if (s->peer_is_self) {
+    if (s->peer == VMRPC_PEER_SELF) {
         return vmrpc_host_connect_self(srv, s);
     }
-    if (!s->connected || s->peer_is_resolver) {
+    if (s->peer != VMRPC_PEER_REMOTE) {
         return 0;
     }
     ret = vmrpc_host_bind_source(srv, s);
@@ -135,7 +135,8 @@ static int make_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
         *refused = s->bound_group.s_addr &&
                    (ret == -EACCES || ret == -ENETUNREACH);
     }
-    if (ret == 0 && s->listening && listen(s->fd, s->backlog) < 0) {
+    if (ret == 0 && vmrpc_sock_is_listening(s) &&
+        listen(s->fd, s->backlog) < 0) {
         ret = -errno;
     }
     return ret < 0 ? ret : connect_again(srv, s, refused);
@@ -228,7 +229,7 @@ static const char *address_text(VmrpcServer *srv, const VmrpcSock *s,
     struct sockaddr_storage ss;
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&ss;
     const struct sockaddr_in *sin = (const struct sockaddr_in *)&ss;
-    int len = s->missing == VMRPC_MISSING_ROUTE && s->connected
+    int len = s->missing == VMRPC_MISSING_ROUTE && vmrpc_sock_is_connected(s)
               ? vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port, &ss)
               : vmrpc_own_address(&srv->reach, 0, &ss);
 
@@ -318,7 +319,9 @@ void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
     vmrpc_sock_close_host(srv, s);
     vmrpc_sock_set_backing(s, &vmrpc_lost_backing);
     s->bound = false;
-    s->listening = false;
+    if (vmrpc_sock_is_listening(s)) {
+        vmrpc_sock_clear_peer(srv, s);
+    }
     s->so_error = error;
     srv->counters.connections_lost++;
     vmrpc_sock_refresh(srv, s);
@@ -361,7 +364,7 @@ static void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
         s->ready = is_late(srv) ? VMRPC_OUT : 0;
     } else {
         /* A server has no clients yet; others look like a new socket. */
-        s->ready = s->listening ? 0 : VMRPC_OUT | VMRPC_HUP;
+        s->ready = vmrpc_sock_is_listening(s) ? 0 : VMRPC_OUT | VMRPC_HUP;
     }
 }
 

@@ -66,7 +66,7 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
         return ret;
     }
     /* What was connected before a migration has a new host socket. */
-    if (s->peer_is_resolver && !s->deaf) {
+    if (s->peer == VMRPC_PEER_RESOLVER && !s->deaf) {
         vmrpc_host_filter_all(s);
     }
     if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
@@ -125,8 +125,7 @@ int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
     if (connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
         return -errno;
     }
-    vmrpc_sock_clear_peer(srv, s);
-    s->peer_is_self = true;
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_SELF, NULL);
     return 0;
 }
 
@@ -179,7 +178,7 @@ void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
 /* Whether its peer is reached through the NAT64. */
 static bool is_behind_nat64(const VmrpcSock *s)
 {
-    return s->connected && !s->peer_held && !s->peer_is_resolver &&
+    return s->peer == VMRPC_PEER_REMOTE && !s->peer_held &&
            !IN_MULTICAST(ntohl(s->peer4.s_addr));
 }
 

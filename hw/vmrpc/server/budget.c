@@ -45,7 +45,7 @@ static bool begins(const VmrpcSock *s)
     struct tcp_info info = { };
     socklen_t len = sizeof(info);
 
-    return !s->connected ||
+    return !vmrpc_sock_is_connected(s) ||
            (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
             info.tcpi_state == TCP_CLOSE);
 }

@@ -62,7 +62,7 @@ static int listen_later(VmrpcServer *srv, VmrpcSock *s, int backlog,
     if (!s->local_port) {
         return -s->missing_error;
     }
-    s->listening = true;
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_CLIENTS, NULL);
     s->backlog = backlog;
     vmrpc_sock_refresh(srv, s);
     return vmrpc_local_address(srv, s, &call->result);
@@ -92,9 +92,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (listen(s->fd, backlog) < 0) {
         return -errno;
     }
-    /* It may have failed as a client before: no peer stays from that. */
-    vmrpc_sock_clear_peer(srv, s);
-    s->listening = true;
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_CLIENTS, NULL);
     s->backlog = backlog;
     vmrpc_sock_refresh(srv, s);
     ret = vmrpc_local_address(srv, s, &call->result);
@@ -127,12 +125,11 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
-    if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
+    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
         connect(s->fd, &unspec, sizeof(unspec)) < 0) {
         return -errno;
     }
     vmrpc_sock_clear_peer(srv, s);
-    s->listening = false;
     return 0;
 }
 
@@ -152,16 +149,15 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
                             const struct sockaddr_in *peer, VmrpcCall *call)
 {
     if (s->type == SOCK_DGRAM) {
-        int ret = s->connected ? disconnect_keep_port(srv, s) : 0;
+        int ret = vmrpc_sock_is_connected(s) ? disconnect_keep_port(srv, s) : 0;
 
         if (ret < 0) {
             return ret;
         }
-        vmrpc_sock_set_peer(srv, s, peer);
-        s->peer_is_resolver = true;
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_RESOLVER, peer);
         vmrpc_host_filter_all(s);
     } else {
-        if (s->connected || s->listening) {
+        if (s->peer != VMRPC_PEER_NONE) {
             return -EISCONN;
         }
         /* Another thread is about to find out that there is no peer. */
@@ -169,7 +165,7 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
             return -EALREADY;
         }
         vmrpc_resolver_attach(srv, s);
-        vmrpc_sock_set_peer(srv, s, peer);
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_RESOLVER, peer);
     }
     vmrpc_sock_refresh(srv, s);
     return vmrpc_local_address(srv, s, &call->result);
@@ -219,8 +215,7 @@ static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
 static void remember_peer(VmrpcServer *srv, VmrpcSock *s,
                           const struct sockaddr_in *peer, VmrpcCall *call)
 {
-    vmrpc_sock_set_peer(srv, s, peer);
-    s->listening = false;       /* the host knows better */
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
     if (s->type == SOCK_STREAM) {
         vmrpc_gateway_attach(srv, s, peer->sin_port, false);
     } else {
@@ -243,7 +238,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return disconnect(srv, s);
     }
     if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
-        return s->listening ? -EISCONN : -s->missing_error;
+        return vmrpc_sock_is_listening(s) ? -EISCONN : -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s)) {
         return -EISCONN;
@@ -318,7 +313,8 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     VmrpcSock *child;
     int fd, ret;
 
-    if (!s->listening || vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (!vmrpc_sock_is_listening(s) ||
+        vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return -EINVAL;
     }
     if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
@@ -356,7 +352,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return ret;
     }
     child->bound = true;
-    vmrpc_sock_set_peer(srv, child, &peer);
+    vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
     vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);
     child->told = child->ready;

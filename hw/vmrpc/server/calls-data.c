@@ -101,7 +101,7 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
          * the same, but not before it has bound the socket to an address of
          * its choice, where the VM has one of its own.
          */
-        return s->connected || s->bound ||
+        return vmrpc_sock_is_connected(s) || s->bound ||
                vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
@@ -155,7 +155,7 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
     }
     vmrpc_call_addr(call, &peer);
     return peer.sin_family == AF_INET ? vmrpc_is_resolver(srv, &peer)
-                                      : s->peer_is_resolver;
+                                      : s->peer == VMRPC_PEER_RESOLVER;
 }
 
 /* The port that a datagram goes to, network byte order. */
@@ -261,7 +261,7 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
         return -EOPNOTSUPP;
     }
     /* See send_destination(). */
-    if ((s->connected && !s->peer_is_resolver) || s->bound ||
+    if (s->peer == VMRPC_PEER_REMOTE || s->bound ||
         vmrpc_own_address(&srv->reach, 0, &ss) < 0) {
         sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
@@ -361,13 +361,14 @@ static bool is_strangers(const VmrpcSock *s, int fd,
                          const struct sockaddr_in *from)
 {
     if (fd == s->fd) {
-        return s->peer_is_resolver && !s->deaf;
+        return s->peer == VMRPC_PEER_RESOLVER && !s->deaf;
     }
-    if (s->peer_is_self) {
+    if (s->peer == VMRPC_PEER_SELF) {
         return true;
     }
-    return s->connected && (from->sin_addr.s_addr != s->peer4.s_addr ||
-                            from->sin_port != s->peer_port);
+    return vmrpc_sock_is_connected(s) &&
+           (from->sin_addr.s_addr != s->peer4.s_addr ||
+            from->sin_port != s->peer_port);
 }
 
 /*

@@ -156,10 +156,13 @@ static int call_unmap(VmrpcServer *srv, VmrpcCall *call)
 static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
 {
     struct sockaddr_in before = { };
-    bool ends_listening = s->listening && how != SHUT_WR;
+    bool ends_listening = vmrpc_sock_is_listening(s) && how != SHUT_WR;
 
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING && s->listening) {
-        s->listening = !ends_listening;
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING &&
+        vmrpc_sock_is_listening(s)) {
+        if (ends_listening) {
+            vmrpc_sock_clear_peer(srv, s);
+        }
         return 0;
     }
     vmrpc_race_end(srv, s);
@@ -176,7 +179,7 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     if (!ends_listening) {
         return 0;
     }
-    s->listening = false;
+    vmrpc_sock_clear_peer(srv, s);
     return vmrpc_host_restore_port(srv, s, before.sin_port);
 }
 
@@ -192,7 +195,7 @@ static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -ENOTCONN;
     }
     if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER ||
-        s->peer_is_resolver) {
+        s->peer == VMRPC_PEER_RESOLVER) {
         s->shut_rd |= how != SHUT_WR;
         s->shut_wr |= how != SHUT_RD;
     } else {
@@ -213,11 +216,11 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     socklen_t len = sizeof(ss);
     int ret;
 
-    if (!s->connected) {
+    if (!vmrpc_sock_is_connected(s)) {
         return -ENOTCONN;
     }
     /* The host knows whether a stream is still connected. */
-    if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
+    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
         getpeername(s->fd, (struct sockaddr *)&ss, &len) < 0) {
         ret = -errno;
         /* What came before the end is there to be read. */

@@ -94,7 +94,8 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
         }
         return 0;
     }
-    if (!vmrpc_sock_is_host(s) || (s->peer_is_resolver && !s->bound)) {
+    if (!vmrpc_sock_is_host(s) ||
+        (s->peer == VMRPC_PEER_RESOLVER && !s->bound)) {
         /* Nobody else sees this port; make it look like one. */
         sin->sin_addr = srv->config.reach.guest4;
         sin->sin_port = htons(32768 + s->handle % 28232);
@@ -108,7 +109,7 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
                     : ((struct sockaddr_in *)&ss)->sin_port;
     if (s->bound_group.s_addr) {
         sin->sin_addr = s->bound_group;
-    } else if (s->bound || s->connected) {
+    } else if (s->bound || vmrpc_sock_is_connected(s)) {
         sin->sin_addr = srv->config.reach.guest4;
     }
     return 0;

@@ -65,7 +65,7 @@ static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
         vmrpc_local_address(srv, s, &view->guest_local) < 0) {
         view->guest_local.sin_family = 0;
     }
-    if (s->connected) {
+    if (vmrpc_sock_is_connected(s)) {
         view->guest_peer.sin_family = AF_INET;
         view->guest_peer.sin_addr = s->peer4;
         view->guest_peer.sin_port = s->peer_port;
@@ -75,7 +75,7 @@ static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
 /* Can the host's address of the peer be told, without counting a failure? */
 static bool peer_has_address(const VmrpcServer *srv, const VmrpcSock *s)
 {
-    return s->connected && !s->peer_is_resolver &&
+    return s->peer == VMRPC_PEER_REMOTE &&
            (s->peer_held || vmrpc_nat64_in_use(&srv->reach.nat64) ||
             !srv->config.reach.translate);
 }
@@ -129,10 +129,10 @@ static int plain_state(const VmrpcSock *s)
     if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return TCP_CLOSE;
     }
-    if (s->listening) {
+    if (vmrpc_sock_is_listening(s)) {
         return TCP_LISTEN;
     }
-    return s->connected ? TCP_ESTABLISHED : TCP_CLOSE;
+    return vmrpc_sock_is_connected(s) ? TCP_ESTABLISHED : TCP_CLOSE;
 }
 
 static void view_sock(VmrpcServer *srv, const VmrpcSock *s,

@@ -52,10 +52,12 @@ static in_port_t saved_port(const VmrpcSock *s)
  */
 static uint32_t stream_flags(const VmrpcSock *s, uint32_t bound)
 {
-    if (s->connected || vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_connected(s) ||
+        vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
         return VMRPC_SAVED_CONNECTED;
     }
-    return bound && s->listening ? bound | VMRPC_SAVED_LISTENING : bound;
+    return bound && vmrpc_sock_is_listening(s)
+           ? bound | VMRPC_SAVED_LISTENING : bound;
 }
 
 /* A datagram socket is bound or not, and has one of three peers or none. */
@@ -63,14 +65,14 @@ static uint32_t datagram_flags(const VmrpcSock *s, uint32_t bound)
 {
     uint32_t ping = vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0;
 
-    if (s->connected && s->peer_is_resolver && !ping) {
+    if (s->peer == VMRPC_PEER_RESOLVER && !ping) {
         return bound | VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER;
     }
-    if (s->connected) {
+    if (vmrpc_sock_is_connected(s)) {
         return bound | VMRPC_SAVED_CONNECTED | ping;
     }
-    return bound && s->peer_is_self ? bound | VMRPC_SAVED_SELF | ping
-                                    : bound | ping;
+    return bound && s->peer == VMRPC_PEER_SELF ? bound | VMRPC_SAVED_SELF | ping
+                                               : bound | ping;
 }
 
 static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
@@ -340,11 +342,14 @@ static void restore_peer(VmrpcServer *srv, VmrpcSock *s,
         .sin_port = htons(saved->peer_port),
     };
 
-    if (saved->flags & VMRPC_SAVED_CONNECTED) {
-        vmrpc_sock_set_peer(srv, s, &peer);
+    if (saved->flags & VMRPC_SAVED_LISTENING) {
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_CLIENTS, NULL);
+    } else if (saved->flags & VMRPC_SAVED_SELF) {
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_SELF, NULL);
+    } else if (saved->flags & VMRPC_SAVED_CONNECTED) {
+        vmrpc_sock_set_peer(srv, s, saved->flags & VMRPC_SAVED_RESOLVER
+                            ? VMRPC_PEER_RESOLVER : VMRPC_PEER_REMOTE, &peer);
     }
-    s->peer_is_resolver = saved->flags & VMRPC_SAVED_RESOLVER;
-    s->peer_is_self = saved->flags & VMRPC_SAVED_SELF;
 }
 
 /* The inverse of save_one(). */
@@ -354,7 +359,6 @@ static void restore_one(VmrpcServer *srv, VmrpcSock *s,
     s->proto = saved->type == SOCK_STREAM ? IPPROTO_TCP :
                saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
     s->ready_seq = saved->ready_seq;
-    s->listening = saved->flags & VMRPC_SAVED_LISTENING;
     if (saved->flags & VMRPC_SAVED_BOUND) {
         s->bound_by_guest = true;
         s->local_port = htons(saved->local_port);
@@ -380,7 +384,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
     restore_one(srv, s, saved);
     /* What the guest believes is unknown here: tell it anew. */
     s->told = 0;
-    if (s->type == SOCK_STREAM && s->connected) {
+    if (s->type == SOCK_STREAM && vmrpc_sock_is_connected(s)) {
         vmrpc_sock_lose(srv, s, ECONNRESET);
     } else {
         vmrpc_arriving_begin(srv, s);

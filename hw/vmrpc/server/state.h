@@ -54,6 +54,20 @@ typedef struct VmrpcBackingOps {
     void (*detach)(VmrpcServer *srv, VmrpcSock *s);
 } VmrpcBackingOps;
 
+/*
+ * Who is at the other end of a socket.  vmrpc_sock_set_peer() and
+ * vmrpc_sock_clear_peer() make every transition; each leads from or to
+ * VMRPC_PEER_NONE.
+ */
+typedef enum VmrpcPeer {
+    VMRPC_PEER_NONE,
+    VMRPC_PEER_CLIENTS,         /* a stream that listens */
+    VMRPC_PEER_REMOTE,          /* peer4; a stream may still be connecting */
+    VMRPC_PEER_RESOLVER,        /* the DNS proxy, at peer4 */
+    /* a datagram socket's, inside the guest: the host socket hears nobody */
+    VMRPC_PEER_SELF,
+} VmrpcPeer;
+
 /* Sizes that were granted to the buffers of a host socket; 0: no limit. */
 typedef struct VmrpcBuffers {
     uint32_t snd;
@@ -75,17 +89,14 @@ struct VmrpcSock {
     unsigned refs;              /* of the table and of calls */
     unsigned users;             /* calls that use fd without the lock */
     bool removed;               /* from the table */
-    bool connected;             /* or connecting; datagram: peer is set */
-    bool peer_is_resolver;      /* datagram socket connected to resolver4 */
-    bool peer_is_self;          /* and that hears nobody: its peer is inside */
+    VmrpcPeer peer;
     bool peer_held;             /* peer4's entry in the map is referenced */
-    struct in_addr peer4;       /* if connected */
+    struct in_addr peer4;       /* if vmrpc_sock_is_connected() */
     in_port_t peer_port;        /* network byte order */
 
     /* bind.c and the calls */
     bool bound;                 /* an address was chosen on the host */
     bool bound_by_guest;        /* and the guest knows the port */
-    bool listening;
     bool deaf;                  /* a filter drops what comes to fd */
     bool shut_rd, shut_wr;      /* of the DNS proxy's side */
     bool ends;                  /* VMRPC_BACKING_HOST: has sent its end */
@@ -240,6 +251,17 @@ static inline VmrpcBacking vmrpc_sock_backing(const VmrpcSock *s)
 static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
 {
     return s->ops->kind == VMRPC_BACKING_HOST;
+}
+
+/* Has the guest's socket a peer by its own connect() or accept()? */
+static inline bool vmrpc_sock_is_connected(const VmrpcSock *s)
+{
+    return s->peer == VMRPC_PEER_REMOTE || s->peer == VMRPC_PEER_RESOLVER;
+}
+
+static inline bool vmrpc_sock_is_listening(const VmrpcSock *s)
+{
+    return s->peer == VMRPC_PEER_CLIENTS;
 }
 
 /* A ping socket: SOCK_DGRAM, IPPROTO_ICMP. */

@@ -15,8 +15,9 @@
  * call holds a reference: the socket and its descriptor stay until the last
  * reference has been given back.
  *
- * vmrpc_sock_set_backing() makes every change of the backing, and asserts that
- * it is possible.
+ * vmrpc_sock_set_backing() makes every change of the backing, and
+ * vmrpc_sock_set_peer() and vmrpc_sock_clear_peer() make every change of the
+ * peer.  They assert that it is possible.
  */
 #include "hw/vmrpc/server/table.h"
 
@@ -130,31 +131,40 @@ static bool in_pool(VmrpcServer *srv, struct in_addr addr)
     return srv->reach.map && vmrpc_addrmap_contains(srv->reach.map, addr);
 }
 
-void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
-                         const struct sockaddr_in *peer)
+/* The one place that changes s->peer. */
+static void become(VmrpcSock *s, VmrpcPeer peer)
+{
+    g_assert(s->peer == VMRPC_PEER_NONE || peer == VMRPC_PEER_NONE);
+    g_assert(peer != VMRPC_PEER_CLIENTS || s->type == SOCK_STREAM);
+    g_assert(peer != VMRPC_PEER_SELF || s->type == SOCK_DGRAM);
+    s->peer = peer;
+}
+
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer,
+                         const struct sockaddr_in *addr)
 {
     /* Take the new reference first: both may be of the same address. */
-    bool held = in_pool(srv, peer->sin_addr) &&
-                vmrpc_addrmap_ref(srv->reach.map, peer->sin_addr) == 0;
+    bool held = addr && in_pool(srv, addr->sin_addr) &&
+                vmrpc_addrmap_ref(srv->reach.map, addr->sin_addr) == 0;
 
     vmrpc_sock_clear_peer(srv, s);
+    become(s, peer);
     s->peer_held = held;
-    s->connected = true;
-    s->peer4 = peer->sin_addr;
-    s->peer_port = peer->sin_port;
+    if (addr) {
+        s->peer4 = addr->sin_addr;
+        s->peer_port = addr->sin_port;
+    }
 }
 
 void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
 {
-    int value = 0;              /* none that matters, but there must be one */
+    int value = 0;              /* ignored, but there must be one */
 
     if (s->peer_held) {
         vmrpc_addrmap_unref(srv->reach.map, s->peer4, vmrpc_now_ms());
     }
     s->peer_held = false;
-    s->connected = false;
-    s->peer_is_resolver = false;
-    s->peer_is_self = false;
+    become(s, VMRPC_PEER_NONE);
     if (s->deaf) {
         setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
         s->deaf = false;

@@ -49,11 +49,13 @@ void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
 bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
 
 /*
- * Sets the peer of @s, with a reference to its entry in the address map; and
- * forgets it.
+ * @s has another peer from now on, or none.
+ * @peer: any but VMRPC_PEER_NONE
+ * @addr: of VMRPC_PEER_REMOTE and VMRPC_PEER_RESOLVER, whose entry in the
+ *        address map is referenced; else NULL
  */
-void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
-                         const struct sockaddr_in *peer);
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer,
+                         const struct sockaddr_in *addr);
 void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
 
 #endif /* HW_VMRPC_TABLE_H */

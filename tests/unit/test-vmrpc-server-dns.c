@@ -423,10 +423,10 @@ static void take_filter(Fx *fx)
 {
     VmrpcSock *s = fx->srv->socks[0];
 
-    g_assert_true(s->deaf);
+    g_assert_true(s->filtered);
     g_assert_cmpint(setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER,
                                &(int) { 0 }, sizeof(int)), ==, 0);
-    s->deaf = false;
+    s->filtered = false;
 }
 
 /* Connected to the resolver the socket of @from hears errors only. */

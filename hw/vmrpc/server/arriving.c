@@ -272,8 +272,8 @@ static void report_all(VmrpcServer *srv)
     if (vmrpc_now_ms() - srv->arriving_since_ms < ARRIVING_REPORT_MS) {
         return;
     }
-    untold = now & ~srv->missing_told;
-    srv->missing_told = now;
+    untold = now & ~srv->missing_reported;
+    srv->missing_reported = now;
     for (VmrpcSock *s = srv->arriving_head; s && untold;
          s = s->arriving_next) {
         if (untold & 1u << s->missing) {
@@ -287,8 +287,8 @@ static void report_all(VmrpcServer *srv)
 static void end_waiting(VmrpcServer *srv)
 {
     watch_routing(srv, false);
-    if (srv->missing_told) {
-        srv->missing_told = 0;
+    if (srv->missing_reported) {
+        srv->missing_reported = 0;
         report(srv, &(VmrpcArrival) { .sockets = 0 });
     }
 }

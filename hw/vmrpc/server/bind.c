@@ -30,9 +30,9 @@ void vmrpc_host_filter_all(VmrpcSock *s)
     struct sock_fprog program = { 1, &nothing };
 
     /* Bound to a group, it has a filter that it needs (groups.c). */
-    s->deaf = !s->bound_group.s_addr &&
-              setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                         sizeof(program)) == 0;
+    s->filtered = !s->bound_group.s_addr &&
+                  setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                             sizeof(program)) == 0;
 }
 
 int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
@@ -66,7 +66,7 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
         return ret;
     }
     /* What was connected before a migration has a new host socket. */
-    if (s->peer == VMRPC_PEER_RESOLVER && !s->deaf) {
+    if (s->peer == VMRPC_PEER_RESOLVER && !s->filtered) {
         vmrpc_host_filter_all(s);
     }
     if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {

@@ -51,7 +51,7 @@ size_t vmrpc_call_read(const VmrpcCall *call, void *buf, size_t len)
                           MIN(len, call->out_len));
 }
 
-size_t vmrpc_call_reread(const VmrpcCall *call, void *buf, size_t len)
+size_t vmrpc_call_read_in(const VmrpcCall *call, void *buf, size_t len)
 {
     VmrpcDataPlace p = vmrpc_call_data(call, true);
 

@@ -67,7 +67,7 @@ unsigned vmrpc_call_in_slice(const VmrpcCall *call, struct iovec *dst);
 size_t vmrpc_call_read(const VmrpcCall *call, void *buf, size_t len);
 
 /* Copies from the data that a call has received so far. */
-size_t vmrpc_call_reread(const VmrpcCall *call, void *buf, size_t len);
+size_t vmrpc_call_read_in(const VmrpcCall *call, void *buf, size_t len);
 
 /* Copies to the room for data, from @offset on; returns the bytes copied. */
 size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,

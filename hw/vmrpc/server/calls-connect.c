@@ -355,7 +355,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
     vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);
-    child->told = child->ready;
+    child->reported = child->ready;
     call->value = child->ready;
     call->result = peer;
     return 0;

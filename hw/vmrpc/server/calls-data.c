@@ -361,7 +361,7 @@ static bool is_strangers(const VmrpcSock *s, int fd,
                          const struct sockaddr_in *from)
 {
     if (fd == s->fd) {
-        return s->peer == VMRPC_PEER_RESOLVER && !s->deaf;
+        return s->peer == VMRPC_PEER_RESOLVER && !s->filtered;
     }
     if (s->peer == VMRPC_PEER_SELF) {
         return true;

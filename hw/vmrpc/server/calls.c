@@ -175,7 +175,7 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     if (shutdown(s->fd, how) < 0) {
         return -errno;
     }
-    s->ends |= how != SHUT_RD;
+    s->fin_sent |= how != SHUT_RD;
     if (!ends_listening) {
         return 0;
     }

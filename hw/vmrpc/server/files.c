@@ -45,7 +45,7 @@ bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file, const char *name,
     return true;
 }
 
-bool vmrpc_files_news(VmrpcServer *srv, WatchedFile *file)
+bool vmrpc_files_changed(VmrpcServer *srv, WatchedFile *file)
 {
     bool was_complete = path_watch_is_complete(&file->watch);
     bool by_time = timeout_ms(file) == 0;

@@ -18,7 +18,7 @@ bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file, const char *name,
  * Takes what has happened to @file.  Returns true if it is to be read again.
  * The lock is not held.
  */
-bool vmrpc_files_news(VmrpcServer *srv, WatchedFile *file);
+bool vmrpc_files_changed(VmrpcServer *srv, WatchedFile *file);
 
 /* Milliseconds until a file is to be looked at; -1: never (VmrpcTimerOps). */
 int vmrpc_files_timeout_ms(VmrpcServer *srv);

@@ -211,7 +211,7 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
         return len;
     }
     data = g_malloc(len);
-    vmrpc_call_reread(call, data, len);
+    vmrpc_call_read_in(call, data, len);
     other = vmrpc_alg_datagram(&srv->alg_ops, VMRPC_ALG_TO_GUEST, data, len);
     if (!other) {
         return len;

@@ -577,7 +577,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     if (ret < 0) {
         return ret;
     }
-    s->deaf = false;            /* there is one filter only */
+    s->filtered = false;        /* there is one filter only */
     ret = join_itself(srv, s, ifindex);
     if (ret < 0) {
         goto err;

@@ -147,7 +147,7 @@ void vmrpc_policy_file_follow(VmrpcServer *srv)
     WatchedFile *file = &srv->policy_file;
     g_autoptr(GError) err = NULL;
 
-    if (!vmrpc_files_news(srv, file)) {
+    if (!vmrpc_files_changed(srv, file)) {
         return;
     }
     vmrpc_server_reload_policy(srv, &err);

@@ -6,12 +6,13 @@
  * ===================
  *
  * epoll_wait() returns the level at that moment, which replaces
- * VmrpcSock.ready.  The guest caches the readiness that it was told; `told` is
- * our copy of its cache.  An event is due when `ready` has a bit that `told`
- * lacks.  Bits disappear only through the guest's own calls (it reads, it fills
- * the send buffer).  The response of such a call reports the readiness anew,
- * after a poll(2) without a timeout.  Hence the guest never believes in data
- * that is not there, and a blocking read after its poll() does not hang.
+ * VmrpcSock.ready.  The guest caches the readiness that was reported to it;
+ * `reported` is our copy of its cache.  An event is due when `ready` has a bit
+ * that `reported` lacks.  Bits disappear only through the guest's own calls (it
+ * reads, it fills the send buffer).  The response of such a call reports the
+ * readiness anew, after a poll(2) without a timeout.  Hence the guest never
+ * believes in data that is not there, and a blocking read after its poll() does
+ * not hang.
  *
  * Asynchronous errors (SO_ERROR) move to the guest together with the
  * readiness: the host's copy is cleared by reading it, the guest keeps it
@@ -93,7 +94,8 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s)
 void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->waiting ||
-        (!(current_ready(s) & ~s->told) && !s->so_error && !s->news)) {
+        (!(current_ready(s) & ~s->reported) && !s->so_error &&
+         !s->edge_event)) {
         vmrpc_event_unqueue(srv, s);
         return;
     }
@@ -108,38 +110,38 @@ void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* The error for the report that is being made. */
-static uint32_t error_to_tell(VmrpcSock *s)
+static uint32_t error_to_report(VmrpcSock *s)
 {
     uint32_t age;
 
     if (s->so_error) {
-        s->told_error = s->so_error;
-        s->told_error_seq = s->ready_seq;
+        s->reported_error = s->so_error;
+        s->reported_error_seq = s->ready_seq;
         s->so_error = 0;
     }
-    if (!s->told_error) {
+    if (!s->reported_error) {
         return 0;
     }
-    age = s->ready_seq - s->told_error_seq;
+    age = s->ready_seq - s->reported_error_seq;
     if (age > VMRPC_ERROR_AGE_MAX) {
-        s->told_error = 0;
+        s->reported_error = 0;
         return 0;
     }
-    return (uint32_t)s->told_error | age << VMRPC_ERROR_AGE;
+    return (uint32_t)s->reported_error | age << VMRPC_ERROR_AGE;
 }
 
-void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
-                      __le32 *seq, __le32 *so_error)
+void vmrpc_ready_report(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
+                        __le32 *seq, __le32 *so_error)
 {
     /* An edge event is for pollers, which do not see the responses. */
-    if (!s->news) {
+    if (!s->edge_event) {
         vmrpc_event_unqueue(srv, s);
     }
-    s->told = current_ready(s);
+    s->reported = current_ready(s);
     s->ready_seq++;
-    *ready = GUINT32_TO_LE(s->told);
+    *ready = GUINT32_TO_LE(s->reported);
     *seq = GUINT32_TO_LE(s->ready_seq);
-    *so_error = GUINT32_TO_LE(error_to_tell(s));
+    *so_error = GUINT32_TO_LE(error_to_report(s));
     vmrpc_watch_again(srv, s);
 }
 
@@ -163,9 +165,9 @@ bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
     if (s) {
         ev->sock = GUINT32_TO_LE(s->handle);
         ev->gen = GUINT32_TO_LE(s->gen);
-        s->news = false;
-        vmrpc_ready_tell(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
-        s->useless = 0;
+        s->edge_event = false;
+        vmrpc_ready_report(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
+        s->idle_wakeups = 0;
         srv->counters.events++;
     }
     pthread_mutex_unlock(&srv->lock);
@@ -192,12 +194,12 @@ static void refresh_host(VmrpcServer *srv, VmrpcSock *s)
  */
 static bool is_over(const VmrpcSock *s)
 {
-    return s->proto == IPPROTO_TCP && (s->told & VMRPC_HUP) &&
-           !(s->ready & VMRPC_ERR) && !s->ends;
+    return s->proto == IPPROTO_TCP && (s->reported & VMRPC_HUP) &&
+           !(s->ready & VMRPC_ERR) && !s->fin_sent;
 }
 
 /* Are @events to be reported even if the guest knows all of their bits? */
-static bool is_news(const VmrpcSock *s, uint32_t events)
+static bool is_edge_event(const VmrpcSock *s, uint32_t events)
 {
     /* Each byte of urgent data raises a signal (SIGURG). */
     if (!s->edge) {
@@ -212,7 +214,7 @@ static bool is_news(const VmrpcSock *s, uint32_t events)
      * a change of state: a close() that lingers waits for the last
      * acknowledgement.
      */
-    return (events & ~VMRPC_OUT) || s->ends;
+    return (events & ~VMRPC_OUT) || s->fin_sent;
 }
 
 static void process_host(VmrpcServer *srv, VmrpcSock *s, uint32_t events)
@@ -224,7 +226,7 @@ static void process_host(VmrpcServer *srv, VmrpcSock *s, uint32_t events)
         /* Muted bits are not reported; treat them as set. */
         set_ready(srv, s, events | s->muted);
     }
-    s->news = is_news(s, events);
+    s->edge_event = is_edge_event(s, events);
     vmrpc_sock_notify(srv, s);
     if (!s->event_queued) {
         vmrpc_watch_less(srv, s);
@@ -240,8 +242,8 @@ const VmrpcBackingOps vmrpc_host_backing = {
 void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s)
 {
     /* What has come since the last event, and is still there, was one. */
-    s->news |= s->useless > 0 && !is_over(s) &&
-               ((s->ready & ~VMRPC_OUT) || s->ends);
+    s->edge_event |= s->idle_wakeups > 0 && !is_over(s) &&
+                     ((s->ready & ~VMRPC_OUT) || s->fin_sent);
     s->edge = true;
     vmrpc_sock_notify(srv, s);
     if (s->event_queued) {

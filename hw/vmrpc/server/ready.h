@@ -31,8 +31,8 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s);
  * Reports the readiness, in a response or in an event.  All three are in
  * little-endian byte order.
  */
-void vmrpc_ready_tell(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
-                      __le32 *seq, __le32 *so_error);
+void vmrpc_ready_report(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
+                        __le32 *seq, __le32 *so_error);
 
 /* The guest wants edge events of @s from now on (VMRPC_REQ_EDGE). */
 void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s);

@@ -296,7 +296,7 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
         return;
     }
     /* With EPOLLET, each datagram is an event, as natively. */
-    s->news |= s->edge;
+    s->edge_event |= s->edge;
     vmrpc_sock_notify(srv, s);
 }
 

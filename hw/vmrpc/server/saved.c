@@ -383,7 +383,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
     }
     restore_one(srv, s, saved);
     /* What the guest believes is unknown here: tell it anew. */
-    s->told = 0;
+    s->reported = 0;
     if (s->type == SOCK_STREAM && vmrpc_sock_is_connected(s)) {
         vmrpc_sock_lose(srv, s, ECONNRESET);
     } else {

@@ -123,7 +123,7 @@ static void follow_files(VmrpcServer *srv)
 bool vmrpc_server_process(VmrpcServer *srv)
 {
     struct epoll_event ev[EPOLL_BATCH];
-    bool file_news = false;
+    bool files_changed = false;
     int n;
 
     /* Under the lock, or a call could make untrue what epoll_wait() says. */
@@ -133,10 +133,10 @@ bool vmrpc_server_process(VmrpcServer *srv)
         vmrpc_see_clock(srv);
     }
     for (int i = 0; i < n; i++) {
-        file_news |= process_one(srv, &ev[i]);
+        files_changed |= process_one(srv, &ev[i]);
     }
     pthread_mutex_unlock(&srv->lock);
-    if (file_news) {
+    if (files_changed) {
         follow_files(srv);
     }
     return n > 0;
@@ -322,7 +322,7 @@ static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         vmrpc_sock_refresh(srv, s);
     }
     /* An edge event is for other tasks than the one that waited. */
-    if (s->news) {
+    if (s->edge_event) {
         vmrpc_sock_notify(srv, s);
         vmrpc_timer_wake(srv);
     }
@@ -357,8 +357,8 @@ static int execute(VmrpcServer *srv, VmrpcCall *call, bool may_wait)
 }
 
 /* The readiness of the call's socket goes into the response. */
-static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
-                          struct vmrpc_resp *resp)
+static void report_ready(VmrpcServer *srv, const VmrpcCall *call,
+                         struct vmrpc_resp *resp)
 {
     VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
 
@@ -371,7 +371,7 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
     if (call->flags & VMRPC_REQ_WATCH) {
         vmrpc_sock_watch(srv, s);
     }
-    vmrpc_ready_tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
+    vmrpc_ready_report(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
     resp->flags = GUINT32_TO_LE((s->watched ? VMRPC_RESP_WATCHED : 0) |
                                 (call->opened ? VMRPC_RESP_OPENED : 0));
 }
@@ -409,7 +409,7 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     if (ret == 0) {
         ret = execute(srv, &call, may_wait);
     }
-    tell_response(srv, &call, &resp);
+    report_ready(srv, &call, &resp);
     pthread_mutex_unlock(&srv->lock);
     if (call.mapped) {
         end_mapped(srv, &call);

@@ -97,9 +97,9 @@ struct VmrpcSock {
     /* bind.c and the calls */
     bool bound;                 /* an address was chosen on the host */
     bool bound_by_guest;        /* and the guest knows the port */
-    bool deaf;                  /* a filter drops what comes to fd */
+    bool filtered;              /* a filter drops all that arrives at fd */
     bool shut_rd, shut_wr;      /* of the DNS proxy's side */
-    bool ends;                  /* VMRPC_BACKING_HOST: has sent its end */
+    bool fin_sent;              /* shutdown() for writing, on the host */
     uint32_t backlog;
     in_port_t local_port;       /* that the guest has bound; network order */
     GByteArray *options;        /* options.c; NULL if none was set */
@@ -119,22 +119,22 @@ struct VmrpcSock {
 
     /* watch.c */
     bool watched;               /* fd is in the epoll set */
-    uint32_t muted;             /* but not for these bits, which are told */
-    unsigned useless;           /* latest wake-ups that told nothing new */
-    int64_t watch_due_ms;       /* otherwise: when it is to be */
+    uint32_t muted;             /* but not for these bits */
+    unsigned idle_wakeups;      /* the latest ones that made no event */
+    int64_t watch_due_ms;       /* when fd is to be added, or unmuted */
     VmrpcSock *watch_next;
     VmrpcSock **watch_prev;     /* what points to us in the queue */
 
     /* ready.c */
     uint32_t ready;             /* what the host socket is ready for */
-    uint32_t told;              /* what the guest has been told */
+    uint32_t reported;          /* what the guest knows: its cache */
     uint32_t ready_seq;
-    int so_error;               /* taken from the host, not yet told */
-    int told_error;             /* the last that was told, 0: long ago */
-    uint32_t told_error_seq;    /* in which report first */
+    int so_error;               /* taken from the host, not yet reported */
+    int reported_error;         /* the latest one; 0: long ago */
+    uint32_t reported_error_seq;        /* the report that had it first */
     bool edge;                  /* VMRPC_REQ_EDGE */
-    bool news;                  /* something came to what was told already */
-    bool waiting;               /* a call waits, and will tell the guest */
+    bool edge_event;            /* report though no bit is new (EPOLLET) */
+    bool waiting;               /* a call waits, and its response reports */
     bool event_queued;
     VmrpcSock *event_next;
     VmrpcSock **event_prev;     /* what points to us in the queue */
@@ -221,7 +221,7 @@ struct VmrpcServer {
     /* arriving.c */
     uint32_t arriving_num;      /* sockets that are VMRPC_BACKING_ARRIVING */
     uint32_t missing_num[VMRPC_MISSING_NUM];    /* of these, for what */
-    unsigned missing_told;      /* which of it was reported: 1 << VMRPC_... */
+    unsigned missing_reported;  /* 1 << VMRPC_MISSING_... */
     VmrpcSock *arriving_head;   /* the next to be tried */
     VmrpcSock **arriving_tail;
     uint32_t arriving_left;     /* to be tried yet in this turn */

@@ -165,9 +165,9 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     }
     s->peer_held = false;
     become(s, VMRPC_PEER_NONE);
-    if (s->deaf) {
+    if (s->filtered) {
         setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
-        s->deaf = false;
+        s->filtered = false;
     }
     s->peer4.s_addr = 0;
     s->peer_port = 0;

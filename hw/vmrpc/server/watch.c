@@ -23,8 +23,8 @@
 /* Bits that may come again and again while the guest knows them. */
 #define RECURRING               (VMRPC_IN | VMRPC_OUT)
 
-/* Wake-ups for nothing, one after the other, until a socket is watched less. */
-#define USELESS_MAX             2
+/* So many wake-ups in a row make no event before a socket is watched less. */
+#define IDLE_WAKEUPS_MAX        2
 
 /* Until a host that had no memory to watch a socket is asked again. */
 #define WATCH_RETRY_MS          100
@@ -80,7 +80,7 @@ void vmrpc_watch_forget(VmrpcServer *srv, VmrpcSock *s)
  */
 static uint32_t unwanted(const VmrpcSock *s)
 {
-    return s->edge ? 0 : s->told & VMRPC_OUT;
+    return s->edge ? 0 : s->reported & VMRPC_OUT;
 }
 
 static int epoll_control(VmrpcServer *srv, VmrpcSock *s, int op,
@@ -112,7 +112,7 @@ void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
     }
     s->watched = true;
     s->muted = muted;
-    s->useless = 0;
+    s->idle_wakeups = 0;
 }
 
 /*
@@ -121,16 +121,16 @@ void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
  */
 void vmrpc_watch_less(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (++s->useless < USELESS_MAX || s->edge) {
+    if (++s->idle_wakeups < IDLE_WAKEUPS_MAX || s->edge) {
         return;
     }
-    s->useless = 0;
+    s->idle_wakeups = 0;
     if (s->waiting) {
         s->watched = false;
         epoll_control(srv, s, EPOLL_CTL_DEL, 0);
         vmrpc_watch_later(srv, s);
-    } else if (s->told & RECURRING & ~s->muted) {
-        s->muted = s->told & RECURRING;
+    } else if (s->reported & RECURRING & ~s->muted) {
+        s->muted = s->reported & RECURRING;
         epoll_control(srv, s, EPOLL_CTL_MOD, s->muted);
         /* Not for long: urgent data come as input. */
         vmrpc_watch_later(srv, s);
@@ -140,7 +140,7 @@ void vmrpc_watch_less(VmrpcServer *srv, VmrpcSock *s)
 /* What the guest believes has changed: is it worth a wake-up again? */
 void vmrpc_watch_again(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->muted & ~s->told) {
+    if (s->muted & ~s->reported) {
         vmrpc_sock_watch(srv, s);
     }
 }

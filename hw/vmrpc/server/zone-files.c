@@ -107,7 +107,7 @@ static void follow(VmrpcServer *srv, unsigned slot)
     g_autoptr(GError) err = NULL;
     bool ok;
 
-    if (!vmrpc_files_news(srv, file)) {
+    if (!vmrpc_files_changed(srv, file)) {
         return;
     }
     pthread_mutex_lock(&file->lock);

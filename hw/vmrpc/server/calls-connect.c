@@ -31,7 +31,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (sin.sin_family != AF_INET) {
         return -EAFNOSUPPORT;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING && !s->bound_by_guest) {
+    if (vmrpc_sock_is_arriving(s) && !s->bound_by_guest) {
         return -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
@@ -76,7 +76,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->type != SOCK_STREAM) {
         return -EOPNOTSUPP;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         return listen_later(srv, s, backlog, call);
     }
     if (!vmrpc_sock_is_host(s) || s->race) {
@@ -231,13 +231,13 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     int len, ret;
 
     vmrpc_call_addr(call, &peer);
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return -ECONNRESET;
     }
     if (peer.sin_family != AF_INET) {
         return disconnect(srv, s);
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         return vmrpc_sock_is_listening(s) ? -EISCONN : -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s)) {
@@ -313,11 +313,10 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     VmrpcSock *child;
     int fd, ret;
 
-    if (!vmrpc_sock_is_listening(s) ||
-        vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (!vmrpc_sock_is_listening(s)) {
         return -EINVAL;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         return -EAGAIN;
     }
     /* Do not take a connection off the queue that has nowhere to go. */

@@ -281,10 +281,10 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     ssize_t n;
 
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return -EPIPE;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         return vmrpc_arriving_send_error(srv, s);
     }
     if (is_racing(srv, s)) {
@@ -494,11 +494,10 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     int flags = call->arg[0] & RECV_FLAGS;
     ssize_t n;
 
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return 0;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING &&
-        s->type == SOCK_STREAM) {
+    if (vmrpc_sock_is_arriving(s) && s->type == SOCK_STREAM) {
         return -ENOTCONN;
     }
     if (is_racing(srv, s)) {

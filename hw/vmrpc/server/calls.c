@@ -158,8 +158,7 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     struct sockaddr_in before = { };
     bool ends_listening = vmrpc_sock_is_listening(s) && how != SHUT_WR;
 
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING &&
-        vmrpc_sock_is_listening(s)) {
+    if (vmrpc_sock_is_arriving(s) && vmrpc_sock_is_listening(s)) {
         if (ends_listening) {
             vmrpc_sock_clear_peer(srv, s);
         }
@@ -191,7 +190,7 @@ static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
         return -EINVAL;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return -ENOTCONN;
     }
     if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER ||

@@ -415,7 +415,7 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     if (ret == 0) {
         ret = vmrpc_group_check(&srv->reach, group4, group.port);
     }
-    if (ret == 0 && vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
+    if (ret == 0 && vmrpc_sock_is_arriving(s)) {
         add(srv, s, &group);
         return 0;
     }
@@ -464,8 +464,7 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
     }
     /* A stream may join natively, and hears nothing by that. */
     if (s->proto != IPPROTO_UDP ||
-        (!vmrpc_sock_is_host(s) &&
-         vmrpc_sock_backing(s) != VMRPC_BACKING_ARRIVING)) {
+        (!vmrpc_sock_is_host(s) && !vmrpc_sock_is_arriving(s))) {
         return -ENOPROTOOPT;
     }
     ret = m.join ? join(srv, s, m.group4) : leave(srv, s, m.group4);

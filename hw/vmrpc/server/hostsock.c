@@ -85,7 +85,7 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
 
     memset(sin, 0, sizeof(*sin));
     sin->sin_family = AF_INET;
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         sin->sin_port = s->local_port;
         if (s->bound_group.s_addr) {
             sin->sin_addr = s->bound_group;

@@ -61,7 +61,7 @@ GArray *vmrpc_inspect_rules(VmrpcServer *srv)
 static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
                        VmrpcSockView *view)
 {
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST ||
+    if (vmrpc_sock_is_lost(s) ||
         vmrpc_local_address(srv, s, &view->guest_local) < 0) {
         view->guest_local.sin_family = 0;
     }
@@ -126,7 +126,7 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
 /* The state of what is not TCP, and of TCP if the host does not know. */
 static int plain_state(const VmrpcSock *s)
 {
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return TCP_CLOSE;
     }
     if (vmrpc_sock_is_listening(s)) {

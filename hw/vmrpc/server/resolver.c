@@ -355,7 +355,8 @@ static bool ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
     s->dns_out += is_query(msg, len);
     return dns_proxy_query(srv->dns_proxy, msg, len,
                            vmrpc_dns_is_stream(s) ? DNS_TRANSPORT_TCP
-                                        : DNS_TRANSPORT_UDP, token_of(s));
+                                                  : DNS_TRANSPORT_UDP,
+                           token_of(s));
 }
 
 /* Hands over the first message of dns_tx.  Returns false if it must wait. */

@@ -52,8 +52,7 @@ static in_port_t saved_port(const VmrpcSock *s)
  */
 static uint32_t stream_flags(const VmrpcSock *s, uint32_t bound)
 {
-    if (vmrpc_sock_is_connected(s) ||
-        vmrpc_sock_backing(s) == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_connected(s) || vmrpc_sock_is_lost(s)) {
         return VMRPC_SAVED_CONNECTED;
     }
     return bound && vmrpc_sock_is_listening(s)

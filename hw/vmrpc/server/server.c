@@ -510,7 +510,8 @@ static const VmrpcTimerOps timers[] = {
     { vmrpc_arriving_timeout_ms, vmrpc_arriving_process_timer },
     { vmrpc_watch_timeout_ms, vmrpc_watch_process_timer },
     { vmrpc_race_timeout_ms, vmrpc_race_process_timer },
-    { vmrpc_files_timeout_ms },     /* read without the lock: process_one() */
+    /* Files are read without the lock: vmrpc_server_process(). */
+    { .timeout_ms = vmrpc_files_timeout_ms },
 };
 
 VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,

@@ -247,10 +247,20 @@ static inline VmrpcBacking vmrpc_sock_backing(const VmrpcSock *s)
     return s->ops->kind;
 }
 
-/* There is a host socket that is all that the guest's socket is. */
+/* A host socket that is all that the guest's socket is. */
 static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
 {
     return s->ops->kind == VMRPC_BACKING_HOST;
+}
+
+static inline bool vmrpc_sock_is_arriving(const VmrpcSock *s)
+{
+    return s->ops->kind == VMRPC_BACKING_ARRIVING;
+}
+
+static inline bool vmrpc_sock_is_lost(const VmrpcSock *s)
+{
+    return s->ops->kind == VMRPC_BACKING_LOST;
 }
 
 /* Has the guest's socket a peer by its own connect() or accept()? */

@@ -68,11 +68,10 @@ void vmrpc_timer_rearm(VmrpcServer *srv)
 {
     struct itimerspec its = { };
     int ms = timeout_ms(srv);
-    int64_t now_ms, due_ms;
+    int64_t now_ms = vmrpc_now_ms();
+    int64_t due_ms = ms < 0 ? -1 : now_ms + ms;
 
-    now_ms = vmrpc_now_ms();
-    due_ms = ms < 0 ? -1 : now_ms + ms;
-    /* A timer that is set for then, or has run and not been seen, will do. */
+    /* It is set for that moment, or has expired and is not read yet. */
     if (due_ms == srv->timer_due_ms ||
         (!ms && srv->timer_due_ms >= 0 && srv->timer_due_ms <= now_ms)) {
         return;

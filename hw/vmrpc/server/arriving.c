@@ -5,24 +5,23 @@
  * Theory of operation
  * ===================
  *
- * After a migration a socket of the guest is "arriving" until it has a host
- * socket that is all that it was: bound, listening, connected.  What it shall
- * be is in VmrpcSock, where the guest's calls find it and change it, and where
- * the next migration takes it from (saved.c).
+ * After a migration a socket of the guest is "arriving" until its host socket
+ * is bound, listening and connected as it was on the source.  The fields of
+ * VmrpcSock say what it shall be; the guest's calls read and change them, and
+ * the next migration saves them (saved.c).
  *
- * Something of this host may be missing: the VM's address, which comes a little
- * later or hours later; its port, which the source has until it ends, if both
- * are on one host, or which somebody else has; a route to its peer; a
- * descriptor, memory or a permission.  All of it can come, so there is no end
- * to the waiting.  The host's kernel tells of addresses and routes (route.c),
- * and then each socket is tried at once; it does not tell of the rest, so each
- * is tried again after ARRIVING_RETRY_MS, and later, when all that is soon has
- * come, after ARRIVING_SLOW_MS.  The lock is held for ARRIVING_BATCH
- * of them at a time.
+ * Something may be missing on this host: the VM's address, which comes a little
+ * later or hours later; the port, which another socket has, or that of the
+ * source if both are on one host; a route to the peer; a descriptor, memory or
+ * a permission.  All of it can come, so the waiting has no end.  The host's
+ * kernel reports addresses and routes (route.c), and each socket is tried at
+ * once.  It does not report the rest, so each socket is tried again after
+ * ARRIVING_RETRY_MS, and after ARRIVING_IDLE_MS only every ARRIVING_SLOW_MS.
+ * The lock is held for ARRIVING_BATCH of them at a time.
  *
  * To the guest an arriving socket looks idle: a server waits for clients.  A
- * program that sends datagrams does not expect to wait for long, so after
- * ARRIVING_IDLE_MS it is told that the network is unreachable.
+ * program that sends datagrams does not expect to wait for long; after
+ * ARRIVING_IDLE_MS its sends fail, as if the network were unreachable.
  *
  * Some sockets are lost: a datagram socket whose peer or group this host's
  * policy refuses.
@@ -49,7 +48,7 @@
 #define ARRIVING_IDLE_MS        30000
 #define ARRIVING_BATCH          64
 
-/* A shorter wait is not worth a word. */
+/* A shorter wait is not reported. */
 #define ARRIVING_REPORT_MS      1000
 
 /* --- making it again ------------------------------------------------------ */
@@ -89,8 +88,8 @@ static int bind_again(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /*
- * Returns 0 or a negative errno; sets *@refused if that is not the host's word
- * but the policy's, or there is no way to translate the address.
+ * Returns 0 or a negative errno.  Sets *@refused if the policy refuses the peer
+ * or its address cannot be translated, which waiting would not change.
  */
 static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
 {
@@ -143,9 +142,9 @@ static int make_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
 }
 
 /*
- * The same with its groups, which are joined last, when @s has its port.  Until
- * the VM's address is here no interface is the one that hears them, or that of
- * the default route would be taken for it.
+ * The same with its groups, which are joined last, when @s has its port.  Not
+ * before the VM's address is here: groups are heard at its interface, and the
+ * interface of the default route would be taken instead.
  */
 static int make_with_groups(VmrpcServer *srv, VmrpcSock *s, bool *refused)
 {
@@ -167,7 +166,7 @@ static int make_with_groups(VmrpcServer *srv, VmrpcSock *s, bool *refused)
     return 0;
 }
 
-/* --- who waits, and for what ---------------------------------------------- */
+/* --- sockets that wait, and their reason ---------------------------------- */
 
 static VmrpcMissing missing_for(int error)
 {
@@ -185,13 +184,13 @@ static VmrpcMissing missing_for(int error)
     }
 }
 
-/* Routes and addresses are told of as long as somebody waits. */
+/* The kernel's reports are wanted as long as a socket waits. */
 static void watch_routing(VmrpcServer *srv, bool on)
 {
     struct epoll_event ev = { .events = EPOLLIN,
                               .data.u64 = VMRPC_EPOLL_ROUTE };
 
-    /* If it fails, the timer will find out, only later. */
+    /* If that fails, the timer tries the sockets, only later. */
     epoll_ctl(srv->epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
               vmrpc_route_fd(srv->reach.route), &ev);
 }
@@ -209,7 +208,7 @@ static void unqueue(VmrpcServer *srv, VmrpcSock *s)
     srv->missing_num[s->missing]--;
 }
 
-/* Behind all others. */
+/* Puts @s behind all others. */
 static void queue(VmrpcServer *srv, VmrpcSock *s, int error)
 {
     s->missing_error = error;
@@ -222,7 +221,7 @@ static void queue(VmrpcServer *srv, VmrpcSock *s, int error)
     srv->missing_num[s->missing]++;
 }
 
-/* The address that is missing, or that something else is missing for. */
+/* The address that is missing, or needs what is missing. */
 static const char *address_text(VmrpcServer *srv, const VmrpcSock *s,
                                 char text[INET6_ADDRSTRLEN])
 {
@@ -261,7 +260,7 @@ static void report_missing(VmrpcServer *srv, const VmrpcSock *s)
     });
 }
 
-/* At the end of a turn: what is missing is told once, until it has come. */
+/* At the end of a turn: reports each reason once, until it is gone. */
 static void report_all(VmrpcServer *srv)
 {
     unsigned now = 0, untold;
@@ -283,7 +282,7 @@ static void report_all(VmrpcServer *srv)
     }
 }
 
-/* Nobody waits any more. */
+/* No socket waits any more. */
 static void end_waiting(VmrpcServer *srv)
 {
     watch_routing(srv, false);
@@ -328,7 +327,7 @@ void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
     vmrpc_sock_notify(srv, s);
 }
 
-/* Makes @s what it shall be, or leaves it waiting for what is missing. */
+/* Makes the host socket of @s, or leaves @s waiting. */
 static void arrive(VmrpcServer *srv, VmrpcSock *s)
 {
     bool refused;
@@ -411,7 +410,7 @@ void vmrpc_arriving_routing_changed(void *opaque)
     if (!srv->arriving_num) {
         return;
     }
-    /* However often it changes, there is a pause between two turns. */
+    /* A turn begins at most every ARRIVING_RETRY_MS. */
     srv->arriving_changed = true;
     if (!srv->arriving_left) {
         srv->arriving_due_ms = MIN(srv->arriving_due_ms,

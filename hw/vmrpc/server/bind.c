@@ -29,7 +29,7 @@ void vmrpc_host_filter_all(VmrpcSock *s)
     struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
     struct sock_fprog program = { 1, &nothing };
 
-    /* Bound to a group, it has a filter that it needs (groups.c). */
+    /* If it is bound to a group, it needs the filter that it has (groups.c). */
     s->filtered = !s->bound_group.s_addr &&
                   setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
                              sizeof(program)) == 0;
@@ -40,15 +40,16 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     struct sockaddr_storage ss;
     int len = vmrpc_own_address(&srv->reach, port, &ss), zero = 0, ret;
 
-    /* For a connection that then failed, the choice was left to connect(). */
+    /* Undo what vmrpc_host_bind_address() did for a connect() that failed. */
     if (s->bound && s->type == SOCK_STREAM) {
         setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &zero,
                    sizeof(zero));
     }
     if (len < 0) {
         /*
-         * No address of its own: a datagram socket may have any port, as it
-         * gets one when it sends; a server could take another VM's clients.
+         * The VM has no address of its own.  A datagram socket may have any
+         * port, as it gets one when it sends.  A server is refused: it could
+         * take another VM's clients.
          */
         if (s->type != SOCK_DGRAM || port) {
             return len;
@@ -65,7 +66,7 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     if (ret < 0) {
         return ret;
     }
-    /* What was connected before a migration has a new host socket. */
+    /* After a migration it has a new host socket, without the filter. */
     if (s->peer == VMRPC_PEER_RESOLVER && !s->filtered) {
         vmrpc_host_filter_all(s);
     }
@@ -94,10 +95,10 @@ int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     if (!s->bound || !vmrpc_sock_is_host(s)) {
         return 0;
     }
-    /* getsockname() may tell a port that is lost; bind() knows better. */
+    /* getsockname() may show a port that is lost; only bind() finds out. */
     ret = vmrpc_host_bind(srv, s, port);
     if (ret == -EADDRINUSE) {
-        /* By its own connections: then it is unbound, as natively. */
+        /* Its own connections use the port: it is unbound, as natively. */
         s->bound = false;
         s->bound_by_guest = false;
         return 0;
@@ -175,7 +176,7 @@ void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
     }
 }
 
-/* Whether its peer is reached through the NAT64. */
+/* Is its peer reached through the NAT64? */
 static bool is_behind_nat64(const VmrpcSock *s)
 {
     return s->peer == VMRPC_PEER_REMOTE && !s->peer_held &&
@@ -199,7 +200,7 @@ void vmrpc_nat64_moved(VmrpcServer *srv)
             .sin_port = s->peer_port,
         };
         len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss);
-        /* If that cannot be it stays, and sends where nobody may be. */
+        /* If that fails, it keeps the old peer, which may be gone. */
         if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
             srv->counters.connections_lost++;
         }

@@ -2,10 +2,9 @@
 /*
  * vmrpc server: what the guest's calls take of the policy file's limits
  *
- * limits.c counts; here is what is counted.  Without a "limit" line nothing
- * here costs a system call.  So the sizes of buffers are known only while
- * there is a limit for them: when one comes, by a reload, all sockets are
- * asked for theirs.
+ * limits.c counts; this file decides what is counted.  Without a "limit" line
+ * nothing here costs a system call.  So the sizes of buffers are known only
+ * while there is a limit for them (vmrpc_change_limits() in policy-file.c).
  */
 #include "hw/vmrpc/server/budget.h"
 
@@ -39,7 +38,7 @@ int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
     return -EMFILE;
 }
 
-/* Does connect() begin something, or ask how the last one goes? */
+/* Does connect() begin a connection, or ask for the state of one? */
 static bool begins(const VmrpcSock *s)
 {
     struct tcp_info info = { };
@@ -88,7 +87,7 @@ bool vmrpc_budget_is_limited(const VmrpcServer *srv)
     return srv->reach.limits.config.buffers;
 }
 
-/* As getsockopt() shows it, which is what the limit counts; 0 on failure. */
+/* The limit counts the size as getsockopt() shows it; 0 on failure. */
 static uint32_t size_of(int fd, int name)
 {
     int size = 0;
@@ -98,7 +97,7 @@ static uint32_t size_of(int fd, int name)
     return size;
 }
 
-/* The host's kernel doubles what it is given; returns what came of it. */
+/* The kernel doubles the value that it is given.  Returns the new size. */
 static uint32_t set_size(int fd, int name, uint32_t size)
 {
     int half = size / 2;
@@ -112,7 +111,7 @@ static uint32_t *held(VmrpcBuffers *buffers, int name)
     return name == SO_SNDBUF ? &buffers->snd : &buffers->rcv;
 }
 
-/* Gives the buffer of @fd the size it was granted, and settles the rest. */
+/* Sets the buffer of @fd to the granted size, and counts the real one. */
 static void apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers, int name)
 {
     uint32_t *size = held(buffers, name);
@@ -176,7 +175,7 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value)
     if (!vmrpc_budget_is_limited(srv) || s->fd < 0) {
         return false;
     }
-    /* Of nothing the kernel makes its least. */
+    /* The kernel rounds 0 up to its minimum. */
     asked = MAX(asked, VMRPC_LIMITS_BUFFER_LEAST);
     *size = vmrpc_limits_buffer(&srv->reach.limits, *size, asked);
     srv->counters.buffers_cut += *size < asked;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: where the data of a call are
+ * vmrpc server: the data of a call
  *
- * In the request's own vectors, behind header and ancillary data, or in memory
- * that the guest has mapped before (mapped.c).
+ * They are in the request's own vectors, behind header and ancillary data, or
+ * in memory that the guest has mapped before (mapped.c).
  */
 #include "hw/vmrpc/server/call.h"
 

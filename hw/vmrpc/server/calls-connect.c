@@ -19,7 +19,7 @@
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
 
-/* Connections of peers that found the pool full, dropped in one ACCEPT. */
+/* So many connections are dropped in one ACCEPT as the pool is full. */
 #define ACCEPT_DROP_MAX 16
 
 int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -55,7 +55,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return ret;
 }
 
-/* @s will listen when it has arrived, if it has a port to do so. */
+/* @s will listen when it has arrived, if it has a port. */
 static int listen_later(VmrpcServer *srv, VmrpcSock *s, int backlog,
                         VmrpcCall *call)
 {
@@ -101,8 +101,8 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 }
 
 /*
- * The same for a stream that is to be connected, without the lock, as it takes
- * a while.  -EBADF: the guest has closed @s meanwhile; it is gone.
+ * As vmrpc_host_bind_source(), for a stream that is to be connected; without
+ * the lock, as it takes a while.  -EBADF: the guest has closed @s meanwhile.
  */
 static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
 {
@@ -117,7 +117,7 @@ static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
         return -EBADF;
     }
     s->bound |= ret > 0;
-    /* Another thread has been faster. */
+    /* Another thread's connect() was faster. */
     return s->race ? -EALREADY : MIN(ret, 0);
 }
 
@@ -133,7 +133,7 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
     return 0;
 }
 
-/* Takes the peer from a socket that has its port for good. */
+/* Takes the peer from a socket that keeps its port. */
 static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_in before;
@@ -160,7 +160,7 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
         if (s->peer != VMRPC_PEER_NONE) {
             return -EISCONN;
         }
-        /* Another thread is about to find out that there is no peer. */
+        /* Another thread uses the host socket, and has no peer yet. */
         if (s->users) {
             return -EALREADY;
         }
@@ -177,18 +177,18 @@ static int disconnect(VmrpcServer *srv, VmrpcSock *s)
     int ret;
 
     vmrpc_race_end(srv, s);
-    /* Its groups stay, and they are heard at the port. */
+    /* Its groups stay, and are heard at the same port. */
     ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_sock_refresh(srv, s);
-    /* Nothing is left that could be connected again: it is to be closed. */
+    /* Without a host socket it cannot be connected again, only closed. */
     return ret == 0 && vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER
            ? -ECONNRESET : ret;
 }
 
 /*
- * May @s connect to @peer, and where is that?  It then has the VM's address.
- * Returns the length of *@host, or a negative errno.
+ * Finds the host's address of @peer, if @s may connect to it, and gives @s the
+ * VM's address.  Returns the length of *@host, or a negative errno.
  */
 static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
                            const struct sockaddr_in *peer,
@@ -219,7 +219,7 @@ static void remember_peer(VmrpcServer *srv, VmrpcSock *s,
     if (s->type == SOCK_STREAM) {
         vmrpc_gateway_attach(srv, s, peer->sin_port, false);
     } else {
-        /* Few ask for the name of a stream: they can. */
+        /* Not of a stream: few programs need it, and can ask. */
         vmrpc_local_address(srv, s, &call->result);
     }
 }
@@ -262,7 +262,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    /* A datagram socket only looks for a route, and its peer may be moved. */
+    /* Of a datagram socket it is short, and another thread may change it. */
     if (s->type == SOCK_STREAM) {
         vmrpc_sock_enter(srv, s);
     }
@@ -282,7 +282,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 }
 
 /*
- * Takes connections until one has a peer that the guest can be told.
+ * Takes connections until the peer of one has an address for the guest.
  * Returns its descriptor or a negative errno.
  */
 static int accept_host(VmrpcServer *srv, VmrpcSock *s,
@@ -319,7 +319,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (vmrpc_sock_is_arriving(s)) {
         return -EAGAIN;
     }
-    /* Do not take a connection off the queue that has nowhere to go. */
+    /* First: a connection that is taken off the queue must have a place. */
     ret = vmrpc_budget_socket(srv, NULL);
     if (ret < 0) {
         return ret;

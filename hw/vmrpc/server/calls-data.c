@@ -2,10 +2,9 @@
 /*
  * vmrpc server: SENDMSG, RECVMSG
  *
- * Data is never looked at here: the host's kernel reads and writes the guest's
- * memory.  Ancillary data is translated (cmsg.c), and so are the eight octets
- * of an echo request's header (ping.c), and what FTP and SIP say of addresses
- * (gateway.c).
+ * The host's kernel reads and writes the data in the guest's memory; nothing
+ * here reads them.  Translated are ancillary data (cmsg.c), the eight octets of
+ * an echo request's header (ping.c), and addresses in FTP and SIP (gateway.c).
  */
 #include "hw/vmrpc/server/calls-data.h"
 
@@ -29,7 +28,7 @@
 #define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
 #define RECV_FLAGS  (MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
 
-/* Datagrams of peers that found the pool full, dropped in one RECVMSG. */
+/* So many datagrams are dropped in one RECVMSG as the pool is full. */
 #define RECV_DROP_MAX   16
 
 /* --- SENDMSG ------------------------------------------------------------ */
@@ -97,9 +96,9 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
     vmrpc_call_addr(call, &peer);
     if (peer.sin_family != AF_INET) {
         /*
-         * MSG_MORE may have begun the datagram.  If not, the host would say
-         * the same, but not before it has bound the socket to an address of
-         * its choice, where the VM has one of its own.
+         * MSG_MORE may have begun the datagram.  If not, the host would give
+         * this error, too, but first bind the socket to an address of its
+         * choice, where the VM has one of its own.
          */
         return vmrpc_sock_is_connected(s) || s->bound ||
                vmrpc_own_address(&srv->reach, 0, ss) < 0
@@ -120,7 +119,7 @@ static int send_control(VmrpcServer *srv, const VmrpcSock *s,
                         uint8_t *host, size_t host_cap)
 {
     VmrpcCmsgOps ops = cmsg_ops(srv);
-    /* The guest's own word comes after it, and has the last. */
+    /* The guest's comes behind it: the host uses the last one. */
     size_t own = vmrpc_groups_source(srv, s, host);
     ssize_t len;
 
@@ -183,7 +182,7 @@ static int send_ping_header(const VmrpcCall *call,
     return vmrpc_ping_to_host(header);
 }
 
-/* What sendmsg() gave, as IPv4 has it; streams do not look for a way. */
+/* The result of sendmsg(), as an IPv4 socket gives it. */
 static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
                     const struct msghdr *msg, ssize_t n)
 {
@@ -250,7 +249,7 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return vmrpc_sock_leave(srv, s) ? sent(srv, s, &msg, n) : n;
 }
 
-/* As an error does it: here that of memory which is not there. */
+/* A send that fails (EFAULT) discards the datagram that MSG_MORE began. */
 static int discard(VmrpcServer *srv, VmrpcSock *s)
 {
     struct iovec nowhere = { NULL, 1 };
@@ -268,7 +267,7 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
     return 0;
 }
 
-/* Still connecting: its host socket may be the one that has failed. */
+/* Is it still connecting?  Its host socket may be the one that has failed. */
 static bool is_racing(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->race) {
@@ -353,9 +352,9 @@ static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
 }
 
 /*
- * A datagram that did not come from the peer the guest's socket is connected
- * to.  The host sorts them out, but not for a group's receiver, nor if the peer
- * is the resolver and the host socket could not be made deaf.
+ * Did a datagram come from another than the peer that the guest's socket is
+ * connected to?  The host drops those, but not at a group's receiver, and not
+ * if the peer is the resolver and the filter could not be set.
  */
 static bool is_strangers(const VmrpcSock *s, int fd,
                          const struct sockaddr_in *from)
@@ -421,9 +420,9 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
 }
 
 /*
- * A datagram that was looked at is not for the guest: drop it.  Since it was,
- * others have had the lock and may have taken it.  So the one that is the first
- * now is judged again, which nobody can take meanwhile.
+ * The datagram that was peeked at is not for the guest: drops it.  Another call
+ * had the lock since, and may have taken it; so the first one in the queue is
+ * judged again.  The lock is held, so it stays the first one.
  */
 static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
 {
@@ -454,7 +453,7 @@ static ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
             return n;
         }
         srv->counters.dropped_pool_full += n == -ENOSPC;
-        /* The error queue is not peeked at: that one is gone already. */
+        /* MSG_PEEK has no effect on the error queue: the entry is gone. */
         if (!s->removed && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
             n = drop_peeked(srv, s, fd);
             if (n < 0) {
@@ -474,7 +473,7 @@ static ssize_t recv_any(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
     if (!s->groups || flags & MSG_ERRQUEUE) {
         return recv_host(srv, s, call, s->fd, flags);
     }
-    /* Without the lock in between, memberships come and go. */
+    /* recv_host() releases the lock: memberships come and go. */
     for (unsigned i = 0; !s->removed && n == -EAGAIN &&
                          i <= vmrpc_groups_num(s); i++) {
         unsigned turn = (s->group_turn + i) % (vmrpc_groups_num(s) + 1);

@@ -2,12 +2,12 @@
 /*
  * vmrpc server: the socket calls (paper, section 4.3)
  *
- * Every function here executes one call on one host socket, at once: host
- * sockets are non-blocking, and the few host calls that would wait all the
- * same (close() with SO_LINGER) are never set up to.  All run under the
- * server's lock, and leave it where vmrpc_sock_enter() says so.  A call gets
- * what the guest asked in VmrpcCall, leaves its results there and returns 0 or
- * a negative errno, which is what the guest's program will see.
+ * Each function executes one call on one socket, at once: host sockets are
+ * non-blocking, and a close() that would wait (SO_LINGER) is never set up.  All
+ * run under the server's lock, and release it where they call
+ * vmrpc_sock_enter().  A call finds its arguments in VmrpcCall, leaves its
+ * results there and returns 0 or a negative errno, which the guest's program
+ * gets.
  *
  * Those that reach a peer are in calls-connect.c and calls-data.c.
  */
@@ -53,7 +53,7 @@ static int guest_proto(int type, int proto)
     return -EPROTONOSUPPORT;
 }
 
-/* The kernel takes its time: other vCPUs need not wait for it. */
+/* Without the lock: the kernel needs a while, and other vCPUs can go on. */
 static int make_host_socket(VmrpcServer *srv, int type, int proto)
 {
     int fd;
@@ -66,7 +66,7 @@ static int make_host_socket(VmrpcServer *srv, int type, int proto)
     return fd;
 }
 
-/* SOCKET, or what comes first in a request with VMRPC_REQ_OPEN. */
+/* SOCKET, also as the first part of a request with VMRPC_REQ_OPEN. */
 static int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
     int type = call->arg[0];
@@ -96,7 +96,7 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
     ret = vmrpc_host_open(srv, call->handle, call->gen, type, fd, &buffers, &s);
     if (ret == 0) {
         s->proto = proto;
-        /* What poll(2) says of every new one. */
+        /* As poll(2) reports it for every new one. */
         s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
         call->opened = call->flags & VMRPC_REQ_OPEN;
     }
@@ -222,11 +222,11 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
         getpeername(s->fd, (struct sockaddr *)&ss, &len) < 0) {
         ret = -errno;
-        /* What came before the end is there to be read. */
+        /* The data that came before the end can be read. */
         vmrpc_sock_refresh(srv, s);
         return ret;
     }
-    /* Who is told of a connection takes it for one, to write to. */
+    /* getpeername() succeeds, so the guest must see the socket as writable. */
     if (s->type == SOCK_STREAM) {
         vmrpc_sock_refresh(srv, s);
     }
@@ -283,7 +283,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -errno;
     }
     if (s->race && opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
-        /* That of the first attempt alone; it may have failed. */
+        /* The host's is of the first attempt alone, which may have failed. */
         opt.bytes[offsetof(struct tcp_info, tcpi_state)] = TCP_SYN_SENT;
     }
     len = vmrpc_sockopt_from_host(&opt, value,
@@ -291,7 +291,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    /* So is who is told of a connection's state, or its end, by this. */
+    /* The guest's cache must agree with the state that TCP_INFO shows. */
     if (opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
         vmrpc_sock_refresh(srv, s);
     }
@@ -321,7 +321,7 @@ static int call_ioctl(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (vmrpc_sock_is_host(s) && ioctl(s->fd, cmd, &value) < 0) {
         return -errno;
     }
-    /* What is told to be there is there for the next call. */
+    /* The next call must find the bytes that this one reports. */
     vmrpc_sock_refresh(srv, s);
     if (cmd == SIOCINQ) {
         value += vmrpc_gateway_unread(s);
@@ -356,7 +356,7 @@ void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s)
     if (fd < 0) {
         return;
     }
-    /* A call that is made a second time can meet two sockets. */
+    /* A call that is executed twice can meet two sockets. */
     if (call->close_fd >= 0) {
         close(call->close_fd);
     }

@@ -5,18 +5,17 @@
  * Theory of operation
  * ===================
  *
- * What FTP and SIP say about addresses is rewritten in alg.c, which knows no
- * sockets; this file puts it between a guest's calls and the host socket.
+ * alg.c rewrites addresses in FTP and SIP, and knows no sockets; this file puts
+ * it between a guest's calls and the host socket.
  *
  * A stream gets its gateway when it is connected to the port of such a server,
  * or accepted there, and keeps it until the gateway has nothing more to do.
- * Its sends and receives then run under the server's lock, unlike others: they
- * are the few bytes of a control connection, and a gateway is not for two
- * threads at once.
+ * Its sends and receives run under the server's lock, unlike others: a gateway
+ * is not thread-safe, and a control connection carries few bytes.
  *
  * A datagram is rewritten if either of its ports is that of SIP.  A received
- * one is already in the guest's memory then; it is copied, rewritten and put
- * back.  That the guest may change it meanwhile concerns nobody else.
+ * datagram is already in the guest's memory; it is copied, rewritten and
+ * written back.  If the guest changes it meanwhile, it harms only itself.
  */
 #include "hw/vmrpc/server/gateway.h"
 
@@ -24,7 +23,7 @@
 
 #include "hw/vmrpc/reach/translate.h"
 
-/* --- what a gateway asks of us ------------------------------------------ */
+/* --- callbacks of a gateway --------------------------------------------- */
 
 static bool gateway_to6(void *opaque, struct in_addr addr4,
                         struct in6_addr *addr6)
@@ -205,7 +204,7 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
     g_autoptr(GByteArray) other = NULL;
     g_autofree uint8_t *data = NULL;
 
-    /* Half of a message is not one. */
+    /* A truncated message cannot be rewritten. */
     if ((!is_sip(srv, peer_port) && !is_sip(srv, s->local_port)) ||
         *msg_flags & (MSG_TRUNC | MSG_ERRQUEUE) || len > call->in_len) {
         return len;

@@ -18,7 +18,7 @@ void vmrpc_gateway_attach(VmrpcServer *srv, VmrpcSock *s, in_port_t port,
                           bool guest_is_server);
 void vmrpc_gateway_detach(VmrpcSock *s);
 
-/* Nothing more will come from the guest: sends what was held back. */
+/* Nothing more will come from the guest: sends the bytes held back. */
 void vmrpc_gateway_finish(VmrpcSock *s);
 
 /* Instead of sendmsg() and recvmsg(), if s->alg, and receives() says so. */
@@ -29,7 +29,7 @@ ssize_t vmrpc_gateway_recv(VmrpcSock *s, VmrpcCall *call, int flags);
 /* Bytes that the guest can receive beyond those in the host's queue. */
 size_t vmrpc_gateway_unread(const VmrpcSock *s);
 
-/* What to send in place of a datagram of the guest; NULL: just that. */
+/* The datagram to send in place of the guest's; NULL: send the guest's. */
 GByteArray *vmrpc_gateway_datagram_out(VmrpcServer *srv, const VmrpcSock *s,
                                        in_port_t peer_port,
                                        const VmrpcCall *call);

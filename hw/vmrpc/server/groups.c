@@ -15,14 +15,14 @@
  *
  * Receivers of several sockets, of several VMs and of the host's own programs
  * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They
- * hear nothing but their group (IPV6_MULTICAST_ALL is off), and that only from
- * the interface by which the VM's address goes out: membership in Linux is a
- * matter of the interface, and another program may have joined on others.
+ * hear nothing but their group (IPV6_MULTICAST_ALL is off), and only from the
+ * interface of the VM's address (a filter): Linux counts memberships for each
+ * interface, and another program may have joined on others.
  *
- * A group is judged by the policy like any other place that the guest deals
- * with, at the port where it would be heard.  Before there is a port nothing is
- * heard: what the policy denies at every port is refused all the same, the rest
- * is judged when the socket is bound, and it is the bind that fails.
+ * The policy judges a group like any other destination, at the port where it
+ * would be heard.  Before there is a port, nothing is heard, and a join is
+ * refused only if the policy denies the group at every port.  When the socket
+ * is bound, it is judged again, and the bind may fail.
  *
  * Receivers are used with the lock held, unlike other host sockets: they only
  * receive, and may be closed by another thread that leaves the group.
@@ -102,7 +102,7 @@ static int own_interface(VmrpcServer *srv)
     return vmrpc_route_interface(srv->reach.route, &srv->config.reach.address6);
 }
 
-/* What did not come by that interface is not heard. */
+/* A filter drops what came by another interface. */
 static int hear_interface(int fd, int ifindex)
 {
     struct sock_filter code[] = {
@@ -122,7 +122,7 @@ static void hear_everywhere(int fd)
     set_int(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
 }
 
-/* Several may have the group and the port, and each hears its groups only. */
+/* Several sockets can share the group and the port. */
 static int share(VmrpcServer *srv, int fd, int ifindex)
 {
     int ret = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -182,7 +182,7 @@ static int watch(VmrpcServer *srv, const VmrpcSock *s, int fd)
     return epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* Who shares a receiver's port, and what it may hold, is not the guest's. */
+/* Options of a receiver that the guest must not change. */
 static bool is_ours(const VmrpcServer *srv, int level, int name)
 {
     if (level != G_SOL_SOCKET) {
@@ -193,7 +193,7 @@ static bool is_ours(const VmrpcServer *srv, int level, int name)
             (name == G_SO_SNDBUF || name == G_SO_RCVBUF));
 }
 
-/* What the guest has set; what makes no sense here does no harm. */
+/* Sets the guest's options on @fd; those without use here do no harm. */
 static void take_options(VmrpcServer *srv, const VmrpcSock *s, int fd)
 {
     g_autofree VmrpcSavedOption *option = NULL;
@@ -291,7 +291,7 @@ int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
     int ret = 0;
 
     for (unsigned i = 0; port && ret == 0 && i < vmrpc_groups_num(s); i++) {
-        /* What is heard there already has been judged. */
+        /* It is heard at that port already, so it was judged. */
         if (group_at(s, i)->port != port) {
             ret = vmrpc_group_check(&srv->reach, group_at(s, i)->group4, port);
         }
@@ -299,7 +299,7 @@ int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
     return ret;
 }
 
-/* The port of @s, which the host chose, goes back to it. */
+/* Gives a port back that the host has chosen. */
 static void unbind(VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
@@ -385,7 +385,7 @@ void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s)
 
 static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
 {
-    /* What could not follow a migration is not begun. */
+    /* No more than a migration can carry. */
     return vmrpc_groups_num(s) >= VMRPC_GROUPS_MAX ||
            vmrpc_groups_num(s) + vmrpc_options_num(s->options) >=
            VMRPC_SAVED_OPTIONS ||
@@ -402,7 +402,7 @@ static void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
     srv->group_num++;
 }
 
-/* As long as @s is arriving it only gets to know what it shall hear. */
+/* While @s arrives, only remembers the group. */
 static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
 {
     Group group = { .group4 = group4, .fd = -1, .port = bound_port(srv, s) };
@@ -462,7 +462,7 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
     if (ret <= 0) {
         return ret;
     }
-    /* A stream may join natively, and hears nothing by that. */
+    /* Natively a stream may join, without any effect. */
     if (s->proto != IPPROTO_UDP ||
         (!vmrpc_sock_is_host(s) && !vmrpc_sock_is_arriving(s))) {
         return -ENOPROTOOPT;
@@ -510,8 +510,8 @@ static void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
 }
 
 /*
- * What was joined before it was known that the socket hears by itself.  The
- * receivers have heard nothing, as they had no port.  Returns 0 or -errno.
+ * Joins the groups that were joined by receivers before @s was bound to one.
+ * The receivers have no port, so they have heard nothing.  Returns 0 or -errno.
  */
 static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
 {
@@ -576,7 +576,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     if (ret < 0) {
         return ret;
     }
-    s->filtered = false;        /* there is one filter only */
+    s->filtered = false;        /* share() has replaced the filter */
     ret = join_itself(srv, s, ifindex);
     if (ret < 0) {
         goto err;

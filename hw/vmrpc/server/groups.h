@@ -17,13 +17,13 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                         const void *value, uint32_t len);
 bool vmrpc_groups_is_option(uint32_t level, uint32_t name);
 
-/* Any other option of the guest's, for the receivers as well. */
+/* Sets any other option of the guest's on the receivers. */
 void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int level,
                              int name, const void *value, uint32_t len);
 
 /*
- * @s is about to get @port (network byte order; 0: the host will choose): may
- * it hear there what it has joined?  Returns 0 or a negative errno.
+ * May @s, which is about to get @port (network byte order; 0: the host will
+ * choose), hear its groups there?  Returns 0 or a negative errno.
  */
 int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port);
 
@@ -52,13 +52,14 @@ size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
                            void *control);
 
 /*
- * Before a socket sends or connects to @dest4: if that is a group, it leaves by
- * the interface of the VM's address.  Returns 0 or a negative errno.
+ * Before a socket sends or connects to @dest4: if that is a group, datagrams
+ * must leave by the interface of the VM's address.  Returns 0 or a negative
+ * errno.
  */
 int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
                               struct in_addr dest4);
 
-/* Memberships, and the receiver of each; -1 if @s hears by itself. */
+/* Memberships, and the receiver of each; -1 if @s is bound to a group. */
 unsigned vmrpc_groups_num(const VmrpcSock *s);
 int vmrpc_groups_fd(const VmrpcSock *s, unsigned i);
 VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i);
@@ -73,8 +74,8 @@ void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s);
 unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option);
 
 /*
- * The other way: @s, which is arriving, shall be a member.  An option that
- * vmrpc_groups_save() cannot have made does nothing.
+ * Makes @s, which is arriving, a member.  Ignores an option that
+ * vmrpc_groups_save() cannot have made.
  */
 void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
                           const VmrpcSavedOption *option);

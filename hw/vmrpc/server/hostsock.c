@@ -27,15 +27,15 @@ int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
         return -errno;
     }
     /*
-     * ::ffff:0:0/96 would let IPv4 in by the back door, to a datagram socket
-     * of a VM without an address of its own.  Streams are bound to the VM's
-     * address before they listen, or have a peer.
+     * Without IPV6_V6ONLY, a datagram socket of a VM without an address would
+     * receive IPv4 as ::ffff:0:0/96.  A stream is bound to the VM's address
+     * before it listens, or has a peer.
      */
     if (family == AF_INET6 && type == SOCK_DGRAM &&
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) < 0) {
         goto err;
     }
-    /* Bound to no address, it would hear what others have joined. */
+    /* Bound to no address, it would hear groups that other sockets joined. */
     if (family == AF_INET6 && type == SOCK_DGRAM &&
         !srv->config.reach.has_address6 &&
         setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, &zero,
@@ -63,8 +63,9 @@ int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
         return ret;
     }
     /*
-     * A close() that lingers blocks also on a non-blocking socket, and with
-     * it every other socket of the VM.  Only "discard and reset" is ours.
+     * A close() that lingers blocks even on a non-blocking socket, and with it
+     * every other socket of the VM.  Only "discard and reset" is passed on; the
+     * guest lingers by itself.
      */
     if (opt.value == VMRPC_SOCKOPT_LINGER && opt.linger.l_onoff &&
         opt.linger.l_linger) {
@@ -96,7 +97,7 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
     }
     if (!vmrpc_sock_is_host(s) ||
         (s->peer == VMRPC_PEER_RESOLVER && !s->bound)) {
-        /* Nobody else sees this port; make it look like one. */
+        /* There is no port on the host: show a number that looks like one. */
         sin->sin_addr = srv->config.reach.guest4;
         sin->sin_port = htons(32768 + s->handle % 28232);
         return 0;
@@ -122,9 +123,9 @@ int vmrpc_host_bind_address(const VmrpcServer *srv, const VmrpcSock *s)
 
     len = vmrpc_own_address(&srv->reach, 0, &ss);
     if (len < 0) {
-        return 0;           /* no address of its own: the host's choice */
+        return 0;           /* the host chooses one */
     }
-    /* The port is chosen by connect, so that ports are not used up. */
+    /* connect() chooses the port, so that ports are not used up. */
     if (s->type == SOCK_STREAM) {
         setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one,
                    sizeof(one));

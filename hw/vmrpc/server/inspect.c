@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: what runs, for those who look
+ * vmrpc server: its state, for management
  *
- * The table is looked at under the server's lock, like everything in it, but
- * only VMRPC_INSPECT_MAX sockets at a time: a guest with all of its sockets
- * open waits for no more than these.  What the server does not keep itself,
- * the host's kernel is asked for by the calls that the guest has too, none of
- * which changes anything; so SO_ERROR, which is cleared by asking, is only told
- * as far as the server knows it.
+ * The table is read under the server's lock, but only VMRPC_INSPECT_MAX sockets
+ * at a time, so that the guest never waits for long.  What the server does not
+ * keep, the host's kernel is asked for, by calls that change nothing.  Reading
+ * SO_ERROR would clear it; so only an error that the server has taken already
+ * is shown.
  */
 #include "hw/vmrpc/server/inspect.h"
 
@@ -72,7 +71,7 @@ static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
     }
 }
 
-/* Can the host's address of the peer be told, without counting a failure? */
+/* Has the peer an address on the host?  Does not count a failure. */
 static bool peer_has_address(const VmrpcServer *srv, const VmrpcSock *s)
 {
     return s->peer == VMRPC_PEER_REMOTE &&
@@ -92,7 +91,7 @@ static void view_host(VmrpcServer *srv, const VmrpcSock *s,
     if (getpeername(s->fd, (struct sockaddr *)&view->host_peer, &len) == 0) {
         return;
     }
-    /* The kernel does not tell before there is a connection. */
+    /* Until there is a connection, the kernel does not know the peer. */
     if (!peer_has_address(srv, s) ||
         vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port,
                            &view->host_peer) < 0) {
@@ -123,7 +122,7 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
     }
 }
 
-/* The state of what is not TCP, and of TCP if the host does not know. */
+/* The state where the host's TCP does not know it. */
 static int plain_state(const VmrpcSock *s)
 {
     if (vmrpc_sock_is_lost(s)) {
@@ -151,7 +150,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->error = s->so_error;
     view->watched = s->watched;
     view_guest(srv, s, view);
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_HOST) {
+    if (vmrpc_sock_is_host(s)) {
         view_host(srv, s, view);
         view->recv_queue = queue_size(s->fd, SIOCINQ);
         view->send_queue = queue_size(s->fd, SIOCOUTQ);
@@ -170,7 +169,7 @@ static uint32_t end_of_part(const VmrpcServer *srv, uint32_t handle)
     return handle + MIN(srv->config.max_sockets - handle, VMRPC_INSPECT_EMPTY);
 }
 
-/* One hold of the lock; the same arguments and result. */
+/* As vmrpc_inspect_socks(), for one hold of the lock. */
 static unsigned inspect_some(VmrpcServer *srv, uint32_t *handle,
                              VmrpcSockView *view, unsigned max)
 {

@@ -2,8 +2,8 @@
 /*
  * vmrpc server: the policy file, read at the start and again when it changes
  *
- * The file is read and parsed without the server's lock; the policy then takes
- * the place of the old one under it.  If the file is wrong, the old one stays.
+ * The file is read and parsed without the server's lock.  Under the lock, the
+ * new policy replaces the old one.  If the file is wrong, the old one stays.
  */
 #include "hw/vmrpc/server/policy-file.h"
 

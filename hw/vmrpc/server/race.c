@@ -5,31 +5,32 @@
  * Theory of operation
  * ===================
  *
- * eyeballs.c says what to try when; here are the sockets.  A stream that is
- * connecting to an address of a name with others has a race.  Its own host
- * socket is the first attempt, to the address that the guest named; others
- * get a host socket of their own, with the same options and the VM's address.
- * If one of those wins, it takes the place of the first under the same
- * descriptor, so whoever uses the descriptor at that moment need not know.
+ * eyeballs.c decides which address to try when; this file makes the sockets.  A
+ * stream has a race if it connects to an address of a name that has others.
+ * Its own host socket makes the first attempt, to the address that the guest
+ * named.  Each other attempt gets a host socket of its own, with the same
+ * options and the VM's address.  If one of those wins, it replaces the first
+ * under the same descriptor, so a thread that uses the descriptor at that
+ * moment need not know.
  *
- * To the guest it is one socket that is connecting, and its peer is the one
- * that it named.  Until the race is over nothing that happens on the first
- * host socket is told to it, and calls get what a connecting socket would
- * give.
+ * The guest sees one socket that is connecting, and as its peer the address
+ * that it named.  Until the race is over, the guest gets no readiness of the
+ * first host socket, and calls give what they give for a connecting socket.
  *
- * Two sockets cannot have one port.  So where the guest has bound its socket,
- * whose port it then may know or have told, the attempts take turns on that
- * socket: what does not answer is given up for the next.  Linux takes a port
- * that it has chosen itself from a socket whose connect() fails; it is bound to
- * it again, and if somebody else was faster, that was the last attempt.
+ * Two sockets cannot have one port.  If the guest has bound its socket, a
+ * program may know the port or have passed it on.  Then the attempts take turns
+ * on that one socket: an address that does not answer is given up for the next.
+ * Linux takes a port that it has chosen itself from a socket whose connect()
+ * fails; the socket is bound to it again.  If another socket has got the port
+ * meanwhile, that was the last attempt.
  *
- * No race, and none of its costs: for a name with one address, for a
- * connect() that succeeds at once, for datagrams, and for protocols that
- * carry addresses (alg.c), whose second connection must reach the same host.
+ * There is no race, and no cost, for a name with one address, for a connect()
+ * that succeeds at once, for datagrams, and for protocols that carry addresses
+ * (alg.c), whose second connection must reach the same host.
  *
  * An attempt counts as a socket, a connection and two buffers towards the
- * limits of the policy; where they are reached, it is left out, counted and
- * traced like any other.
+ * limits of the policy.  Where a limit is reached, the attempt is left out,
+ * counted and traced like any other refusal.
  */
 #include "hw/vmrpc/server/race.h"
 
@@ -66,7 +67,7 @@ struct VmrpcRace {
     VmrpcBuffers buffers[VMRPC_EYEBALLS_MAX];
 };
 
-/* --- the queue of what is due ------------------------------------------- */
+/* --- the queue of races ------------------------------------------------- */
 
 static gint earlier(gconstpointer pa, gconstpointer pb, gpointer opaque)
 {
@@ -176,7 +177,7 @@ static int connect_to(int fd, const struct sockaddr_storage *dest)
                    sizeof(struct sockaddr_in6)) < 0 ? -errno : 0;
 }
 
-/* As start_attempt(); ends the attempt before. */
+/* As start_attempt(), but ends the attempt before. */
 static int start_turn(VmrpcServer *srv, VmrpcRace *race,
                       const struct sockaddr_storage *dest)
 {
@@ -203,7 +204,7 @@ static int start_turn(VmrpcServer *srv, VmrpcRace *race,
     return connect_to(s->fd, dest);
 }
 
-/* Returns 0 if it is connected, -EINPROGRESS, or what went wrong. */
+/* Returns 0 if it is connected, -EINPROGRESS, or another negative errno. */
 static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
                          const VmrpcCandidate *candidate)
 {
@@ -312,7 +313,7 @@ static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
         srv->counters.connections_raced_won++;
         trace_winner(srv, s, winner);
         if (taken && s->race_options) {
-            /* What the guest has set since. */
+            /* The options that the guest has set since the attempt began. */
             other.buffers = s->buffers;
             vmrpc_host_copy_options(srv, s, &other);
             s->buffers = other.buffers;
@@ -324,7 +325,7 @@ static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
     }
 }
 
-/* Does what is to be done now.  Returns 0, -EINPROGRESS or the error. */
+/* Takes the next steps.  Returns 0, -EINPROGRESS or the error. */
 static int step(VmrpcServer *srv, VmrpcSock *s)
 {
     VmrpcRace *race = s->race;
@@ -378,7 +379,7 @@ static void look_at(VmrpcRace *race, unsigned i)
                           vmrpc_now_ms());
 }
 
-/* Looks how the race of @s goes, which may end it, and sets its readiness. */
+/* Asks for the results of the attempts; may end the race.  Sets s->ready. */
 static void progress(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
@@ -417,7 +418,7 @@ void vmrpc_race_process_timer(VmrpcServer *srv)
     VmrpcRace *race;
 
     while ((race = first_due(srv)) && race->due_ms <= now) {
-        /* Ends it, or puts it behind now. */
+        /* Ends the race, or makes it due later. */
         process(srv, race->s, 0);
     }
 }
@@ -433,7 +434,7 @@ void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle)
 
 /* --- the start ---------------------------------------------------------- */
 
-/* Is this the end of a way, which others may get around? */
+/* May another address be reached where this one was not? */
 static bool is_unreachable(int ret)
 {
     switch (ret) {

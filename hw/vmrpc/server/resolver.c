@@ -5,38 +5,32 @@
  * Theory of operation
  * ===================
  *
- * A guest finds a DNS server at resolver4, port 53.  There is no socket on
- * the way to it: a datagram to that address goes straight into the proxy
- * (net/dns), and its answer waits in the guest socket's dns_rx queue for the
- * next RECVMSG.  A stream connected to it has no host socket at all; its
- * bytes are cut into messages by the two-byte length of RFC 1035 section
- * 4.2.2.
+ * A guest finds a DNS server at resolver4, port 53.  No host socket is on the
+ * way to it: a datagram to that address goes straight into the proxy (net/dns),
+ * and its answer waits in the guest socket's dns_rx queue for the next RECVMSG.
+ * A stream that is connected to it has no host socket at all; its bytes are cut
+ * into messages by the two-byte length of RFC 1035, section 4.2.2.
  *
- * Queries that the proxy has no room for wait in dns_tx, where datagrams have
- * such a length as well.  Sockets with a query there are in the server's
- * dns_wait and take turns, a query each.  Bounds are of the VM and not of a
- * socket: who asks for a thousand names at once has them.  But one socket may
- * have no more of anything (queries with the proxy, memory for queries and for
- * answers) than is left for the others.  So one that takes all it can leaves
- * half, the next of that kind half of that, and who has least has what becomes
- * free.
+ * Queries that the proxy has no room for wait (resolver-queue.c).  Sockets with
+ * such a query take turns, a query each.  The number of queries with the proxy
+ * is bounded for the VM and not for a socket, so a program can ask for a
+ * thousand names at once.  But one socket may have no more of it than it leaves
+ * for the others.
  *
- * Beyond its part, a datagram socket loses what it sends or what is answered,
- * as a full buffer does natively: its program asks again.  A stream's sender is
- * held up.  An answer for which there is no memory ends the stream, or its
- * program would wait for ever.
+ * Beyond its part, a datagram socket loses queries and answers, as with a full
+ * buffer natively: its program asks again.  A stream's sender must wait.  An
+ * answer for which there is no memory ends the stream, or its program would
+ * wait for ever.
  *
- * Turns are given where the IOThread comes by (replies, the
- * timer), TURNS at a time.  Calls of the guest only set dns_turn, and with it
- * the timer: the events of other sockets are not theirs to tell.
+ * Turns are taken in the IOThread (replies, the timer), TURNS at a time.  A
+ * call of the guest only sets dns_turn, and with it the timer: it must not
+ * raise events of other sockets.
  *
- * The token of a query in the proxy is the socket's handle and generation,
- * not its address, so an answer that comes after the socket has gone finds
- * nobody.
+ * The token of a query in the proxy is the socket's handle and generation, not
+ * its address: an answer to a socket that is closed is dropped.
  *
  * The upstream's descriptor, which stands for all of its sockets, is in the
- * server's epoll set, level-triggered, and a timerfd in the same set stands for
- * both timeouts.
+ * server's epoll set, level-triggered.
  */
 #include "hw/vmrpc/server/resolver.h"
 
@@ -65,11 +59,11 @@
 /* Queries that are handed to the proxy at a time. */
 #define TURNS                   64
 
-/* Replies of the servers that are remembered, and the memory that they take. */
+/* The cache of the servers' replies: entries, and bytes of memory. */
 #define CACHE_ENTRIES           4096
 #define CACHE_OCTETS            (4 << 20)
 
-/* For how long the VM's own address has its name. */
+/* The TTL of the name of the VM's own address, seconds. */
 #define OWN_NAME_TTL_S          300
 
 G_STATIC_ASSERT(sizeof(void *) >= sizeof(uint64_t));
@@ -95,7 +89,7 @@ bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
            addr->sin_port == htons(DNS_PORT);
 }
 
-/* --- what the proxy asks of us ------------------------------------------ */
+/* --- callbacks of the proxy --------------------------------------------- */
 
 /* May this be asked? */
 static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
@@ -119,7 +113,7 @@ static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
     return vmrpc_budget_query(srv, text);
 }
 
-/* The policy by name lives from what the guest asked. */
+/* The policy's rules by name need the names that the guest asked for. */
 static void proxy_resolved(void *opaque, const DnsName *asked,
                            const DnsProxyAddress *addrs, size_t num)
 {
@@ -145,12 +139,12 @@ static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
         *lease = ttl;
         return 0;
     }
-    /* A DNS64 has made it: its datagrams come from the address behind. */
+    /* Made by a DNS64: datagrams come from the IPv4 address inside it. */
     if (vmrpc_nat64_peer(&srv->reach, addr6, addr4)) {
         *lease = ttl;
         return 0;
     }
-    /* Without a TTL it would be a stranger's. */
+    /* A TTL of 0 is for peers that no name led to, which come and go. */
     return vmrpc_addrmap_lease(srv->reach.map, addr6, MAX(ttl, 1),
                                vmrpc_now_ms(), addr4, lease);
 }
@@ -177,7 +171,7 @@ static int proxy_unmap(void *opaque, struct in_addr addr4,
                                lease);
 }
 
-/* Have two prefixes of so many bits an address in common? */
+/* Do two prefixes of so many bits overlap? */
 static bool is_same_net(struct in_addr a, unsigned a_bits, struct in_addr b,
                         unsigned b_bits)
 {
@@ -203,7 +197,7 @@ static bool proxy_is_above(void *opaque, const DnsName *name)
     return srv->own_zones && dns_own_zones_is_above(srv->own_zones, name);
 }
 
-/* Is it private, and of a name that may not lead there? */
+/* Is @addr6 private, and may @asked not lead there? */
 static bool is_rebound(VmrpcServer *srv, const DnsName *asked,
                        const struct in6_addr *addr6, unsigned *line)
 {
@@ -242,7 +236,7 @@ static int proxy_usable4(void *opaque, const DnsName *asked,
     return is_rebound(srv, asked, &addr6, &line) ? -EACCES : 0;
 }
 
-/* Tells of an address that the guest is not told. */
+/* Counts and traces an address that was removed from an answer. */
 static void proxy_blocked(void *opaque, const DnsName *asked,
                           const struct in6_addr *addr6)
 {
@@ -270,7 +264,7 @@ static int64_t proxy_now_ms(void *opaque)
     return vmrpc_now_ms();
 }
 
-/* The peer of a stream cannot go on with it: to the guest, it has hung up. */
+/* The proxy cannot go on with a stream: to the guest, it has hung up. */
 static void break_off(VmrpcSock *s)
 {
     s->shut_rd = true;
@@ -330,7 +324,7 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 
 /* --- queries that wait --------------------------------------------------- */
 
-/* Queries that can be under way beside those that are; two upstream each. */
+/* So many more queries can be under way; each needs two upstream. */
 static size_t room(const VmrpcServer *srv)
 {
     return MIN(dns_proxy_room(srv->dns_proxy),
@@ -342,13 +336,13 @@ static bool may_ask(const VmrpcServer *srv, const VmrpcSock *s)
     return s->dns_out < room(srv);
 }
 
-/* Does the proxy answer it, well or not? */
+/* Does the proxy answer it, be it with an error? */
 static bool is_query(const uint8_t *msg, size_t len)
 {
     return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);
 }
 
-/* Returns true if the timer is what it was. */
+/* Returns true if no timeout of the proxy has changed. */
 static bool ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
                       size_t len)
 {
@@ -374,7 +368,7 @@ static bool ask_first(VmrpcServer *srv, VmrpcSock *s)
     return true;
 }
 
-/* Hands over what is in dns_tx, as long as those who wait are not passed. */
+/* Hands over what is in dns_tx, unless @s waits for its turn. */
 static void ask_some(VmrpcServer *srv, VmrpcSock *s)
 {
     unsigned n = 0;
@@ -389,7 +383,7 @@ static void ask_some(VmrpcServer *srv, VmrpcSock *s)
     srv->dns_turn |= n == TURNS;
 }
 
-/* Those who wait, in turn.  Only in the IOThread: others get events. */
+/* Sockets that wait, in turn.  Only in the IOThread: it raises events. */
 static void take_turns(VmrpcServer *srv)
 {
     bool asked = false;
@@ -403,7 +397,7 @@ static void take_turns(VmrpcServer *srv)
             asked = true;
         }
         vmrpc_dns_join_queue(srv, s);
-        /* There may be room to send again, or it is over. */
+        /* There may be room to send again, or the stream is over. */
         vmrpc_sock_notify(srv, s);
     }
     srv->dns_turn = asked && srv->dns_wait.length && room(srv);
@@ -452,7 +446,7 @@ static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     uint8_t query[DNS_UDP_QUERY_MAX] VMRPC_UNINITIALIZED;
 
-    /* What no DNS server would read, none answers. */
+    /* No DNS server would answer it: drop it. */
     if (call->out_len > sizeof(query)) {
         return call->out_len;
     }
@@ -552,7 +546,7 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         return vmrpc_dns_is_stream(s) ? recv_stream(srv, s, call, flags)
                                       : recv_datagram(srv, s, call, flags);
     }
-    /* After SHUT_RD there is nothing to wait for; set here, not on the host. */
+    /* After SHUT_RD there is nothing to wait for. */
     return s->shut_rd || vmrpc_dns_is_over(s) ? 0 : -EAGAIN;
 }
 
@@ -579,7 +573,7 @@ void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
         dns_proxy_cancel(srv->dns_proxy, token_of(s));
     }
     vmrpc_dns_clear(srv, s);
-    /* Its part is for others now. */
+    /* Others can have its part now. */
     if (srv->dns_wait.length) {
         srv->dns_turn = true;
         vmrpc_timer_rearm(srv);
@@ -662,7 +656,7 @@ int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
         return 0;
     }
     if (!srv->config.reach.translate) {
-        /* There would be no map to take virtual addresses from. */
+        /* There is no map, from which virtual addresses would come. */
         g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
                     "resolver4 has no use with translate=off");
         return -EINVAL;

@@ -2,14 +2,15 @@
 /*
  * vmrpc server: sockets across a migration
  *
- * The host's sockets stay behind.  What can be made again on the destination
- * is made again under the guest's handles: a listening socket listens on the
- * same port, a datagram socket has its port and its peer.  An established
- * stream is lost; the guest's program gets ECONNRESET at once instead of
- * waiting for a peer that will never answer.
+ * The host's sockets stay behind.  The destination makes them again where it
+ * can, under the guest's handles: a listening socket listens on the same port,
+ * a datagram socket has its port and its peer.  An established stream is lost;
+ * the guest's program gets ECONNRESET at once instead of waiting for a peer
+ * that will never answer.
  *
- * A record says what a socket shall be, of one that is still arriving from the
- * migration before (arriving.c) as well.  So the guest can move on at any time.
+ * A record says what a socket shall be.  A socket that is still arriving from
+ * the migration before (arriving.c) has such a record, too, so the guest can
+ * migrate again at any time.
  */
 #include "hw/vmrpc/server/state.h"
 
@@ -47,7 +48,7 @@ static in_port_t saved_port(const VmrpcSock *s)
 }
 
 /*
- * A stream can be lost, or nothing, bound, and then listening, too.
+ * A stream is lost, or new, or bound, or bound and listening.
  * @bound: 0 or VMRPC_SAVED_BOUND
  */
 static uint32_t stream_flags(const VmrpcSock *s, uint32_t bound)
@@ -189,7 +190,7 @@ uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
     return list->num;
 }
 
-/* Adds a record to @list; false if it cannot be there. */
+/* Adds a record to @list; false if no source can have written it. */
 static bool add_nat64(VmrpcNat64List *list, const VmrpcSavedNat64 *saved)
 {
     unsigned num = list->num;
@@ -236,7 +237,7 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
 
 /* --- sockets ------------------------------------------------------------ */
 
-/* Which flags go together, as save_one() and its forerunners set them. */
+/* Has a save_one(), of any version, set these flags together? */
 static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     bool bound = saved->flags & VMRPC_SAVED_BOUND;
@@ -270,8 +271,8 @@ static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 }
 
 /*
- * A virtual address of a peer travels with the map, which is here already.  Of
- * a stream it is only a name that it had: no socket holds it any more.
+ * The virtual address of a peer must be in the map, which was restored before.
+ * Not that of a stream, which is lost and holds no reference.
  */
 static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
@@ -381,7 +382,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
         return -EINVAL;
     }
     restore_one(srv, s, saved);
-    /* What the guest believes is unknown here: tell it anew. */
+    /* The guest's cache is unknown here: report everything. */
     s->reported = 0;
     if (s->type == SOCK_STREAM && vmrpc_sock_is_connected(s)) {
         vmrpc_sock_lose(srv, s, ECONNRESET);

@@ -1,28 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: socket table, requests, timers
+ * vmrpc server: its life, the dispatch of requests and of events
  *
  * Theory of operation
  * ===================
  *
  * A server owns the host sockets of one guest.  The device hands it requests
  * (vmrpc_server_call) and watches one descriptor (vmrpc_server_fd): an epoll
- * set that holds the host sockets that are followed (ready.c), attempts at
- * connections (race.c), the sockets of the DNS upstream, changes of the policy
- * file, and a timer.  Whoever can poll one descriptor can run a server; the
+ * set with the host sockets that are followed (watch.c), attempts at
+ * connections (race.c), the sockets of the DNS upstream, the watches of files,
+ * and a timer.  A program that can poll one descriptor can run a server; the
  * unit tests do so without QEMU.
  *
  * A call runs in the thread that brings it, mostly a vCPU of the guest, so many
- * can run at once.  One lock guards the table and all else; it is not held
- * while the host's kernel moves data or reaches a peer (vmrpc_sock_enter).
- * Host sockets are always non-blocking, so no call waits, except for the short
- * time that it asks for itself, and nothing that a peer does or omits keeps
+ * can run at once.  One lock guards the table and everything else.  A call
+ * releases it while the host's kernel moves data or reaches a peer
+ * (vmrpc_sock_enter).  Host sockets are always non-blocking, so no call waits,
+ * except for the short time that it asks for itself.  Hence no peer can keep
  * another socket's request from being executed.
  *
  * A hostile guest can use its own sockets in any order and with any
- * arguments.  Every field of a request is bounded before it is used; data is
- * never looked at here, only pointed at for the host's kernel, or for the DNS
- * proxy and the gateways.
+ * arguments.  Every field of a request is bounded before it is used.  The
+ * server does not read the data: it passes their place to the host's kernel, to
+ * the DNS proxy or to a gateway.
+ *
+ * The files are a ladder: each uses only files below it.
+ *
+ *   server                       life, requests, events
+ *   saved, inspect               migration; the view of management
+ *   calls                        dispatch of the calls; SOCKET, CLOSE, options
+ *   calls-connect, calls-data    BIND to ACCEPT; SENDMSG, RECVMSG
+ *   policy-file, zone-files      files that are read again when they change
+ *   resolver, nat64              the DNS proxy; the NAT64 prefix
+ *   race, arriving               Happy Eyeballs; sockets after a migration
+ *   bind                         port, options and peer of a socket
+ *   ready                        readiness and events
+ *   gateway, groups              FTP and SIP; multicast
+ *   hostsock                     host sockets
+ *   table, watch, files          the sockets; epoll; watches of files
+ *   timer, budget                the clocks and the timer; limits
+ *   resolver-queue, call,        memory of queries and answers; the data of a
+ *   options                      call; the options of a socket
+ *   state                        the structs that all of them share
+ *
+ * A lower file calls a higher one only through a table of functions that it
+ * was given: the backing of a socket (VmrpcBackingOps), work that is due
+ * (VmrpcTimerOps).
  */
 #include "hw/vmrpc/server/server.h"
 
@@ -52,10 +75,10 @@
 #include "hw/vmrpc/wire/iov.h"
 #include "hw/vmrpc/wire/uninitialized.h"
 
-/* Occurrences taken in one vmrpc_server_process(). */
+/* Events taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
-/* How soon who waits is to notice that it should not any more. */
+/* A call that waits asks may_go_on() so often. */
 #define WAIT_SLICE_US           100
 
 G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
@@ -69,11 +92,9 @@ G_STATIC_ASSERT(VMRPC_IN == POLLIN && VMRPC_PRI == POLLPRI &&
                 VMRPC_OUT == POLLOUT && VMRPC_ERR == POLLERR &&
                 VMRPC_HUP == POLLHUP && VMRPC_RDHUP == POLLRDHUP);
 
-/* --- socket table ------------------------------------------------------- */
-
 /* --- events --------------------------------------------------------------- */
 
-/* Returns true if the files are to be looked at. */
+/* Returns true if a file may have changed. */
 static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
 {
     uint32_t low = ev->data.u64;
@@ -126,7 +147,7 @@ bool vmrpc_server_process(VmrpcServer *srv)
     bool files_changed = false;
     int n;
 
-    /* Under the lock, or a call could make untrue what epoll_wait() says. */
+    /* Under the lock: else a call could change the readiness after this. */
     pthread_mutex_lock(&srv->lock);
     n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
     if (srv->tells_moments) {
@@ -166,7 +187,7 @@ static bool has_good_flags(const VmrpcCall *call)
            (may_open || !(call->flags & VMRPC_REQ_OPEN));
 }
 
-/* Where control and data are; returns 0 or -EINVAL. */
+/* Finds the ancillary data and the data; returns 0 or -EINVAL. */
 static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
                    const struct vmrpc_req *req)
 {
@@ -189,7 +210,7 @@ static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
     return 0;
 }
 
-/* The data are in a buffer, if they are.  Returns 0 or a negative errno. */
+/* Finds the data of a call with VMRPC_REQ_BUFFER; 0 or a negative errno. */
 static int use_mapped(VmrpcServer *srv, VmrpcCall *call)
 {
     bool write = call->op == VMRPC_RECVMSG;
@@ -212,7 +233,7 @@ static int use_mapped(VmrpcServer *srv, VmrpcCall *call)
     return 0;
 }
 
-/* Whoever watches the guest's memory is to know what has been written. */
+/* Reports writes to the guest's memory, which a migration has to copy. */
 static void end_mapped(VmrpcServer *srv, VmrpcCall *call)
 {
     struct iovec *iov = call->scratch->iov;
@@ -249,7 +270,7 @@ static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
     }
 }
 
-/* What a call that returned @ret waits for; 0 if it does not wait. */
+/* The poll(2) events that a call waits for; 0 if it does not wait. */
 static short waits_for(const VmrpcCall *call, int ret)
 {
     switch (call->op) {
@@ -265,13 +286,13 @@ static short waits_for(const VmrpcCall *call, int ret)
     }
 }
 
-/* Is there something to do for @op once it has waited? */
+/* Is @op executed again after it has waited? */
 static bool is_retried(uint16_t op)
 {
     return op == VMRPC_RECVMSG || op == VMRPC_ACCEPT;
 }
 
-/* In slices, as the thread may get something else to do meanwhile. */
+/* In slices, as the thread may be needed for something else meanwhile. */
 static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
 {
     int n;
@@ -292,8 +313,8 @@ static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
     VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
 
     /*
-     * One waits at a time: others would not be told of what they wait for.
-     * Waiting is for one descriptor; a member of groups has more.
+     * One call waits at a time: while one does, there are no events for others.
+     * It waits for one descriptor; a member of groups has more.
      */
     return s && vmrpc_sock_is_host(s) && !s->waiting && !s->groups
            ? s : NULL;
@@ -336,7 +357,7 @@ static int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
     short events;
     int ret;
 
-    /* What fits into a nearly full send buffer would be a small piece. */
+    /* Wait first: a nearly full send buffer would take only a small piece. */
     if (s && call->op == VMRPC_SENDMSG) {
         return wait_ready(srv, s, call, POLLOUT)
                ? vmrpc_call_execute(srv, call) : -EAGAIN;
@@ -492,7 +513,7 @@ static bool make_epoll(VmrpcServer *srv, GError **errp)
     return true;
 }
 
-/* It is held for less time than it takes to go to sleep. */
+/* Short critical sections: spin first. */
 static void init_lock(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attr;
@@ -551,7 +572,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         goto err;
     }
     vmrpc_route_watch(srv->reach.route, vmrpc_arriving_routing_changed, srv);
-    /* They belong to the caller and are not needed any more. */
+    /* The caller's, and not needed any more. */
     srv->config.policy_file = NULL;
     srv->config.zones = NULL;
     srv->config.dns = NULL;
@@ -598,7 +619,7 @@ void vmrpc_server_free(VmrpcServer *srv)
     if (!srv) {
         return;
     }
-    /* That its sockets go is no news of them. */
+    /* Nothing is traced of sockets that go with their server. */
     srv->tracer = (VmrpcTracer) { };
     srv->reach.tracer = (VmrpcReachTracer) { };
     if (srv->socks) {

@@ -2,10 +2,10 @@
 /*
  * vmrpc server: executes a guest's socket calls on the host.
  *
- * Thread safety: vmrpc_server_call() may run in any number of threads, and
- * vmrpc_server_process() and the fetching of events in another.  Everything
- * else is for who knows that nobody else uses the server, except where it is
- * said.  A lock is held for the bookkeeping only, not while data move.
+ * Thread safety: vmrpc_server_call() may run in any number of threads, and one
+ * more thread may call vmrpc_server_process() and fetch events.  During any
+ * other function no other thread may use the server, unless its comment says
+ * so.  A lock is held for the bookkeeping only, not while data move.
  */
 #ifndef VMRPC_SERVER_H
 #define VMRPC_SERVER_H
@@ -23,7 +23,7 @@
 #include "net/dns/upstream.h"
 #include "net/packet/nat64.h"
 
-/* Where the NAT64 prefix comes from. */
+/* The source of the NAT64 prefix. */
 typedef enum VmrpcNat64Mode {
     VMRPC_NAT64_OFF,
     VMRPC_NAT64_AUTO,           /* RFC 7050, asked of the upstream servers */
@@ -44,7 +44,7 @@ typedef struct VmrpcServerConfig {
     const char *const *zones;
     VmrpcNat64Mode nat64_mode;
     Nat64Prefix nat64_prefix;   /* for VMRPC_NAT64_FIXED */
-    bool alg;                   /* rewrite what FTP and SIP carry */
+    bool alg;                   /* rewrite addresses in FTP and SIP */
     bool happy_eyeballs;        /* connect() may try a name's other addresses */
     const char *policy_file;    /* NULL: built-in refusals only */
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
@@ -59,10 +59,10 @@ typedef enum VmrpcBacking {
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
 
-/* The thing that an arriving socket waits for. */
+/* What is missing on this host, so that an arriving socket waits. */
 typedef enum VmrpcMissing {
     VMRPC_MISSING_ADDRESS,      /* the VM's, which is none of this host's */
-    VMRPC_MISSING_PORT,         /* somebody else on this host has it */
+    VMRPC_MISSING_PORT,         /* another socket on this host has it */
     VMRPC_MISSING_ROUTE,        /* to its peer, or for its groups */
     VMRPC_MISSING_RESOURCE,     /* a descriptor, memory, a permission */
     VMRPC_MISSING_NUM,
@@ -127,8 +127,8 @@ typedef struct VmrpcTracer {
     /* connect() found @dest, another address of the name, sooner. */
     void (*raced)(void *opaque, uint32_t handle, const char *dest);
     /*
-     * The policy file was read again since it has changed; or @error says why
-     * the old rules are still in force.
+     * The policy file has changed and was read again; or @error says why the
+     * old rules are still in force.
      */
     void (*policy)(void *opaque, const char *error);
     /* The same of the zone image of that name. */
@@ -136,8 +136,8 @@ typedef struct VmrpcTracer {
     /* An answer of the DNS servers was validated; the server's lock is held. */
     void (*validated)(void *opaque, const DnsValidated *found);
     /*
-     * Something is missing on this host, for @sockets, or with @sockets
-     * 0, all of it has come now.
+     * Sockets wait for something that is missing on this host; or none waits
+     * any more.
      */
     void (*arrival)(void *opaque, const VmrpcArrival *arrival);
     void *opaque;
@@ -184,9 +184,9 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
 int vmrpc_server_fd(const VmrpcServer *srv);
 
 /*
- * Takes what happened on host sockets since the last call, a bounded number
- * of occurrences a call; more leave vmrpc_server_fd() readable.  Never blocks.
- * Returns true if anything happened.
+ * Processes the events of host sockets since the last call, a bounded number;
+ * if there are more, vmrpc_server_fd() stays readable.  Never blocks.  Returns
+ * true if there was an event.
  */
 bool vmrpc_server_process(VmrpcServer *srv);
 
@@ -201,14 +201,14 @@ bool vmrpc_server_has_event(VmrpcServer *srv);
 bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev);
 
 /*
- * A call that waits asks @may_go_on now and then, in its own thread, if it may
- * go on to wait.
+ * A call that waits asks @may_go_on now and then, in its own thread, whether to
+ * wait longer.
  */
 void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void));
 
 /*
- * The guest may map buffers, in memory as @ops has it; copied.  NULL: it may
- * not.  All that there are go.
+ * The guest may map buffers, in memory that @ops gives access to; copied.
+ * NULL: it may not.  Drops all buffers that are mapped.
  */
 void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops);
 
@@ -224,21 +224,20 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
 /*
  * Reads the policy file again, as also happens when it changes.  Returns
  * false, and the old rules are still in force, if it cannot be read or is
- * wrong, or there is none.  Any thread may call it, one that has time.
+ * wrong, or there is none.  Any thread may call it; it reads a file.
  */
 bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
 
 /**
- * vmrpc_server_forget: what is restored next takes the place of all that the
- * guest knows
+ * vmrpc_server_forget: empty the address map and the names, before a restore
  *
- * Who goes back to a snapshot has had other names since.
+ * For a guest that goes back to a snapshot: it has got other names since.
  * vmrpc_server_addrmap() gives another map from here on.
  *
  * Returns: false, and nothing is changed, if there is no memory, or there are
- * sockets, which only a stream that is made so can lead to.
+ * sockets, as only a forged migration stream can cause.
  */
 bool vmrpc_server_forget(VmrpcServer *srv, GError **errp);
 
@@ -317,8 +316,8 @@ uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
                                  void *opaque);
 
 /*
- * Puts a name back, in the order in which they were saved, and before the
- * sockets: the policy lets those through that have one.  Returns 0, or
+ * Puts a name back: in the order in which they were saved, and before the
+ * sockets, whose peers the policy may allow by name.  Returns 0, or
  * -EINVAL for a record that no vmrpc_server_save_names() can have written.
  */
 int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved);
@@ -336,12 +335,12 @@ uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
                                  VmrpcSavedNat64 saved[VMRPC_NAT64_MAX]);
 
 /*
- * Puts them back, before the sockets: they may have peers behind the first, and
- * the policy judges by all.  With VMRPC_NAT64_AUTO those in use are so until
- * this server has found its own; what is configured comes first.
+ * Puts them back, before the sockets: sockets may have peers behind the first
+ * one, and the policy judges by all.  With VMRPC_NAT64_AUTO those in use stay
+ * in use until this server has found its own; a configured prefix comes first.
  *
- * Returns @num; less, and does nothing, if that is the index of a record that
- * no vmrpc_server_save_nat64() can have written behind those before it.
+ * Returns @num.  If no vmrpc_server_save_nat64() can have written a record
+ * behind those before it, does nothing and returns the index of that record.
  */
 uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
                                     const VmrpcSavedNat64 *saved,

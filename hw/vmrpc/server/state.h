@@ -143,7 +143,7 @@ struct VmrpcSock {
     GQueue dns_rx;              /* GBytes: answers of the DNS proxy */
     GByteArray *dns_tx;         /* not yet with the proxy; NULL: none */
     size_t dns_tx_done;         /* bytes of it that are with the proxy */
-    unsigned dns_out;           /* queries that the proxy answers yet */
+    unsigned dns_out;           /* queries without an answer yet */
     bool dns_waits;             /* dns_link is in the server's dns_wait */
     GList dns_link;
     size_t dns_rx_bytes;        /* of all in dns_rx */
@@ -151,7 +151,7 @@ struct VmrpcSock {
 
     /* arriving.c */
     VmrpcMissing missing;       /* VMRPC_BACKING_ARRIVING: what it waits for */
-    int missing_error;          /* and the error that says so, positive */
+    int missing_error;          /* the host's error, positive errno */
     VmrpcSock *arriving_next;
     VmrpcSock **arriving_prev;  /* what points to us in the queue */
 
@@ -205,7 +205,7 @@ struct VmrpcServer {
     int64_t timer_due_ms;       /* when it expires; -1: never */
     const VmrpcTimerOps *timers;
     unsigned timer_num;
-    VmrpcClock clock;           /* the host's, which makes stamps */
+    VmrpcClock clock;           /* for the time stamps of packets */
     bool tells_moments;         /* VMRPC_F_MOMENTS; constant during a call */
 
     VmrpcMapped *mapped;        /* the guest's memory; NULL: it may not */
@@ -215,20 +215,20 @@ struct VmrpcServer {
     /* table.c */
     VmrpcSock **socks;          /* by handle */
     uint32_t sock_num;
-    uint32_t making_num;        /* that will be in socks, if all goes well */
+    uint32_t making_num;        /* whose host socket is being made */
     uint32_t group_num;         /* memberships of all sockets */
 
     /* arriving.c */
     uint32_t arriving_num;      /* sockets that are VMRPC_BACKING_ARRIVING */
-    uint32_t missing_num[VMRPC_MISSING_NUM];    /* of these, for what */
+    uint32_t missing_num[VMRPC_MISSING_NUM];    /* of these, by reason */
     unsigned missing_reported;  /* 1 << VMRPC_MISSING_... */
     VmrpcSock *arriving_head;   /* the next to be tried */
     VmrpcSock **arriving_tail;
     uint32_t arriving_left;     /* to be tried yet in this turn */
-    bool arriving_changed;      /* routing has, since the turn began */
-    int64_t arriving_since_ms;  /* when the last has come */
+    bool arriving_changed;      /* routing has changed in this turn */
+    int64_t arriving_since_ms;  /* when the latest one came */
     int64_t arriving_turn_ms;   /* when the last turn began */
-    int64_t arriving_due_ms;    /* when to go on */
+    int64_t arriving_due_ms;    /* when to try the next ones */
 
     /* ready.c, watch.c */
     VmrpcSock *event_head;

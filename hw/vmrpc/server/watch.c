@@ -9,9 +9,9 @@
  * no system call.  Sockets that end soon and that nobody waits for never enter
  * it: they are added on demand, or VMRPC_WATCH_MS after they were made.
  *
- * The guest caches the readiness that it was told.  Some events would come
- * again and again while the guest knows of them: room to send, and input that
- * comes faster than it is read.  These are muted until the guest's cache
+ * The guest caches the readiness that was reported to it.  Some events would
+ * come again and again while the guest knows of them: room to send, and input
+ * that comes faster than it is read.  These are muted until the guest's cache
  * changes; input only for a moment.
  */
 #include "hw/vmrpc/server/watch.h"
@@ -26,10 +26,10 @@
 /* So many wake-ups in a row make no event before a socket is watched less. */
 #define IDLE_WAKEUPS_MAX        2
 
-/* Until a host that had no memory to watch a socket is asked again. */
+/* Retry after so long if the host had no memory to watch a socket. */
 #define WATCH_RETRY_MS          100
 
-/* It may then run too early, which only costs that it is set again. */
+/* If the timer expires too early, it is only set again. */
 static bool timer_runs_before(const VmrpcServer *srv, int64_t due_ms)
 {
     int64_t now = vmrpc_now_ms();
@@ -49,7 +49,7 @@ static void watch_after(VmrpcServer *srv, VmrpcSock *s, int ms)
     s->watch_prev = srv->unwatched_tail;
     *srv->unwatched_tail = s;
     srv->unwatched_tail = &s->watch_next;
-    /* That the timer runs already is the common case, and saves a call. */
+    /* Mostly the timer is set already, which saves a system call. */
     if (s == srv->unwatched_head && !timer_runs_before(srv, s->watch_due_ms)) {
         vmrpc_timer_rearm(srv);
     }
@@ -75,8 +75,8 @@ void vmrpc_watch_forget(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /*
- * What need not wake us: room to send where the guest knows of room.  Each
- * datagram that leaves its peer's queue would.
+ * Room to send need not wake the server if the guest knows of room.  Else each
+ * datagram that leaves the queue would.
  */
 static uint32_t unwanted(const VmrpcSock *s)
 {
@@ -105,7 +105,7 @@ void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
         return;
     }
     if (epoll_control(srv, s, op, muted) < 0) {
-        /* Out of memory: who waits for it shall hear of it late, not never. */
+        /* Out of memory: report late rather than never. */
         srv->counters.sockets_refused_host++;
         watch_after(srv, s, WATCH_RETRY_MS);
         return;
@@ -115,10 +115,6 @@ void vmrpc_sock_watch(VmrpcServer *srv, VmrpcSock *s)
     s->idle_wakeups = 0;
 }
 
-/*
- * Bulk data wakes us for every segment, and who waits in a call does not need
- * us.  When that goes on, ask to be woken less.  Constant time.
- */
 void vmrpc_watch_less(VmrpcServer *srv, VmrpcSock *s)
 {
     if (++s->idle_wakeups < IDLE_WAKEUPS_MAX || s->edge) {
@@ -132,12 +128,11 @@ void vmrpc_watch_less(VmrpcServer *srv, VmrpcSock *s)
     } else if (s->reported & RECURRING & ~s->muted) {
         s->muted = s->reported & RECURRING;
         epoll_control(srv, s, EPOLL_CTL_MOD, s->muted);
-        /* Not for long: urgent data come as input. */
+        /* Not for long: urgent data are reported as input. */
         vmrpc_watch_later(srv, s);
     }
 }
 
-/* What the guest believes has changed: is it worth a wake-up again? */
 void vmrpc_watch_again(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->muted & ~s->reported) {

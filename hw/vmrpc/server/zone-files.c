@@ -2,9 +2,9 @@
 /*
  * vmrpc server: zone images, read at the start and again when they change
  *
- * An image is read and checked without the server's lock; it then takes the
- * place of the old one under it, between two questions.  If it is wrong, the
- * old one stays.
+ * An image is read and checked without the server's lock.  Under the lock, it
+ * replaces the old one, between two questions.  If it is wrong, the old one
+ * stays.
  */
 #include "hw/vmrpc/server/zone-files.h"
 

@@ -2,98 +2,96 @@
 /*
  * virtio-vmrpc: sockets of a guest, executed on the host.
  *
- * This header defines the complete wire format.  It is compiled into the device
- * (hw/vmrpc) and into the guest module (guest-linux/vmrpc).
+ * This header is the whole wire format.  The device (hw/vmrpc) and the guest
+ * module (guest-linux/vmrpc) are compiled with it.
  *
  * Theory of operation
  * ===================
  *
  * Queues.  Queue 0 is the event queue: the guest keeps it filled with buffers
  * of struct vmrpc_event.  Queues 1 .. num_queues carry requests.  Requests on
- * different queues are not ordered relative to each other; a guest that needs
- * an order waits for the completion, or uses one queue.
+ * different queues have no order.  A guest that needs an order waits for the
+ * completion, or uses one queue.
  *
  * A request is one descriptor chain:
  *
  *   device-readable   struct vmrpc_req | control | data
  *   device-writable   struct vmrpc_resp | control | data
  *
- * "control" (ancillary data) has exactly vmrpc_req.control_len bytes, in the
- * readable part of SENDMSG and in the writable part of RECVMSG.  "data" is the
- * rest.  The fixed parts may be split over descriptors in any way.  Data may be
- * pages of the guest's user space: the host's sendmsg and recvmsg access them
- * in place.
+ * "Control" (ancillary data) has exactly vmrpc_req.control_len bytes, in the
+ * readable part of SENDMSG and in the writable part of RECVMSG.  "Data" is the
+ * rest.  The fixed parts may be split over descriptors in any way.  Data may
+ * be pages of the guest's user space: the host's sendmsg and recvmsg access
+ * them in place.
  *
- * A request runs on the CPU that notifies its queue, like a system call, and is
- * complete when the notification returns.  It completes later only if the
- * device has more requests than one notification may process.
+ * A request runs on the CPU that notifies the queue, like a system call, and
+ * is complete when the notification returns.  It completes later only if one
+ * notification has more requests than the device executes at once.
  *
- * Waiting.  A call that would block completes with VMRPC_EAGAIN (CONNECT:
- * VMRPC_EINPROGRESS), and the host sends an event when the socket becomes
- * ready.  A guest CPU with nothing else to do may first wait for up to wait_us
- * microseconds: the CPU then waits on the host, which has the lowest latency.
- * The host may wait for a shorter time, and stops soon after an interrupt
- * arrives.  SENDMSG waits until the socket is writable, before it sends.  Other
- * operations wait after they found nothing to do.  NOOP waits until there is
- * something to read; the result is in the readiness.
+ * Waiting.  A call that would have to wait completes with VMRPC_EAGAIN
+ * (CONNECT: VMRPC_EINPROGRESS).  The host sends an event when the socket
+ * becomes ready.  A guest CPU with nothing better to do may ask for wait_us
+ * microseconds: it then waits on the host first, which has the lowest latency.
+ * The host may wait for less, and stops soon after an interrupt is pending.
+ * SENDMSG waits before it sends, until the socket is writable; other calls wait
+ * after they found nothing to do.  NOOP waits until there is something to
+ * read, which its readiness then reports.
  *
- * Buffers.  Most programs use the same memory for their data repeatedly.  MAP
- * assigns a number, chosen by the guest, to the pages of the request's data,
- * which may be readable or writable.  SENDMSG and RECVMSG with VMRPC_REQ_BUFFER
- * then refer to a part of that buffer instead of data in the request.  RECVMSG
- * needs a writable buffer.  The host forgets all buffers when the device is
- * reset or the VM migrates, and answers VMRPC_ESTALE to a request with an
- * unknown buffer.  With an IOMMU between device and guest memory, the host
- * refuses buffers (EOPNOTSUPP), because a mapping could change.
+ * Buffers.  Programs use the same memory for their data again and again.  MAP
+ * gives the pages of the request's data, readable or writable, a number that
+ * the guest chooses.  SENDMSG and RECVMSG with VMRPC_REQ_BUFFER then name a
+ * part of that buffer in place of data; RECVMSG needs a writable one.  The host
+ * forgets all buffers when the device is reset or the VM migrates, and answers
+ * VMRPC_ESTALE for a buffer that does not exist.  It refuses MAP (EOPNOTSUPP)
+ * if it accesses the guest's memory through an IOMMU, as a mapping would not
+ * last.
  *
- * Handles.  The guest chooses the handle of a socket (0 .. max_sockets - 1) in
- * SOCKET and ACCEPT, together with a generation number.  So it may put SOCKET,
- * SETSOCKOPT and CONNECT on a queue before it notifies the device.  The Linux
- * driver does not do this, because a request that runs within its notification
- * gains little from it.  A handle is free again when its CLOSE has completed.
- * The generation distinguishes events of the old socket from events of the new
- * one.
+ * Handles.  The guest chooses the handle of a socket (0 .. max_sockets - 1)
+ * in SOCKET and ACCEPT, together with a generation number.  So it may put
+ * SOCKET, SETSOCKOPT, CONNECT on a queue before it notifies the device.  The
+ * driver for Linux does not: a request that runs within its notification gains
+ * little from a batch.  A handle is free again when its CLOSE has completed.
+ * The generation distinguishes an event of the old socket from one of the new.
  *
- * Opening.  Most sockets are created to be connected, without other requests in
- * between.  BIND and CONNECT with VMRPC_REQ_OPEN first create the socket,
- * exactly as SOCKET does.  VMRPC_RESP_OPENED reports that the socket was
- * created; if the rest of the request fails, the socket exists until the guest
- * closes it.
+ * Opening.  Most sockets are made for one BIND or CONNECT.  These requests make
+ * the socket first if they have VMRPC_REQ_OPEN, exactly as SOCKET does.
+ * VMRPC_RESP_OPENED reports that this was done.  The socket stays, and the
+ * guest has to close it, even if the BIND or CONNECT itself fails.
  *
  * Readiness.  Each socket has a mask of VMRPC_IN ... VMRPC_RDHUP and a counter,
  * ready_seq, which the host increments with each report of the mask.  Responses
- * and events both report the mask.  They use different queues and can overtake
- * each other: the guest keeps the report with the larger ready_seq (in serial
- * number arithmetic).  The host sends an event only for a bit that it has not
- * reported as set yet.  With VMRPC_REQ_EDGE it also sends an event when more
- * data arrives, as edge-triggered pollers require, and, while there is urgent
- * data, whenever any data arrives.
+ * and events are reports.  They use different queues and can overtake one
+ * another: the guest keeps the report with the larger ready_seq (in serial
+ * number arithmetic).  The host sends an event only if a bit is set that it has
+ * not reported as set yet.  With VMRPC_REQ_EDGE it also sends one when more
+ * comes while the bit is set, as edge-triggered pollers need it, and, while
+ * there are urgent data, whenever anything comes.
+ * To watch a socket costs time, and most connections end before the guest waits
+ * for them.  So the host watches a socket from its first VMRPC_REQ_WATCH on,
+ * and at the latest VMRPC_WATCH_MS after it was made.  The host may stop
+ * watching a socket whose calls wait themselves, for VMRPC_WATCH_MS each time.
+ * VMRPC_RESP_WATCHED reports whether it watches.
  *
- * Watching a socket has a cost, and most connections end before an event is
- * needed.  So the host watches a socket from the first VMRPC_REQ_WATCH on, and
- * without VMRPC_REQ_WATCH from VMRPC_WATCH_MS after its creation.  The host may
- * stop watching a socket whose calls wait by themselves (wait_us), for another
- * VMRPC_WATCH_MS; VMRPC_RESP_WATCHED reports the state.
- *
- * Errors.  vmrpc_resp.error is 0 or an errno of Linux's generic ABI; socket
- * types, option levels and names, message flags and ioctl numbers are also
- * those of Linux's generic ABI.  so_error is an asynchronous error (SO_ERROR):
- * the host's kernel has cleared it, and it belongs to the guest.  A report with
- * an error can be overtaken by a later report, for example of the end of the
- * stream.  So later reports repeat the error with its age, the number of
- * reports since it was new.  The guest accepts an error that is newer than the
- * last error it accepted: the number of an error is ready_seq minus age.
+ * Errors.  vmrpc_resp.error is 0 or an errno of Linux's generic ABI.  That ABI
+ * also defines all socket types, option levels and names, message flags and
+ * ioctl numbers on the wire.  so_error is an asynchronous error (SO_ERROR): the
+ * host has cleared it on its socket, and it belongs to the guest from then on.
+ * A report with an error can be overtaken by a later one, for example of the
+ * end of the stream.  So later reports repeat the error together with its age,
+ * the number of reports since it was new.  The guest takes over an error that
+ * is newer than the last one that it took: the number of the error is ready_seq
+ * minus age.
  *
  * Timestamps.  The host's kernel stamps packets with the host's real time,
- * which differs from the guest's.  With VMRPC_F_MOMENTS the device reports the
- * time on the host's monotonic clock instead, and the reading of that clock
- * when it makes the response.  In the ancillary data of RECVMSG, struct
- * vmrpc_moment replaces the time of SO_TIMESTAMP and SO_TIMESTAMPNS, and the
- * software time (the first of three) of SO_TIMESTAMPING.  The guest reads its
- * own clocks before the request and as soon as it has the response, so it knows
- * how long ago the packet was stamped.  After a migration the host's clock is a
- * different one.  The hardware time of SO_TIMESTAMPING is on the clock of a
- * network card, neither the host's nor the guest's, and is passed unchanged.
+ * which is not the guest's.  With VMRPC_F_MOMENTS, the device gives the moment
+ * on the host's monotonic clock instead, and the reading of that clock when it
+ * makes the answer.  In the ancillary data of RECVMSG, struct vmrpc_moment
+ * replaces the time of SO_TIMESTAMP and SO_TIMESTAMPNS, and the software time
+ * (the first of three) of SO_TIMESTAMPING.  The guest reads its own clocks
+ * before the request and again after the answer, so it knows how long ago the
+ * moment was.  A migration changes the host's clock.  The hardware time of
+ * SO_TIMESTAMPING comes from the clock of a network card, which is neither the
+ * host's nor the guest's, and passes unchanged.
  *
  * Byte order is little-endian, except for addresses and ports, which are in
  * network byte order as in struct sockaddr_in.
@@ -112,17 +110,17 @@
 #define VMRPC_F_MOMENTS         1   /* see "Timestamps" */
 
 #define VMRPC_QUEUE_EVENT       0
-#define VMRPC_QUEUE_REQUEST     1   /* number of the first request queue */
-#define VMRPC_QUEUES_MAX        64  /* maximum number of request queues */
+#define VMRPC_QUEUE_REQUEST     1   /* the first of them */
+#define VMRPC_QUEUES_MAX        64  /* request queues */
 #define VMRPC_SOCKETS_MAX       (1u << 20)
 #define VMRPC_CONTROL_MAX       1024u       /* bytes of ancillary data */
-#define VMRPC_DATA_MAX          (1u << 20)  /* bytes of data in a request */
+#define VMRPC_DATA_MAX          (1u << 20)  /* bytes of data a request */
 #define VMRPC_OPTVAL_MAX        256u        /* bytes of an option's value */
-#define VMRPC_BUFFERS_MAX       256u        /* numbers are 0 .. this - 1 */
+#define VMRPC_BUFFERS_MAX       256u        /* numbers are less than this */
 
 /*
- * Flag in SENDMSG's u.msg.flags, besides MSG_*: send nothing, and discard the
- * part of a datagram that MSG_MORE or UDP_CORK has collected.
+ * A flag of SENDMSG's u.msg.flags, beside MSG_*: send nothing, and discard the
+ * part of a datagram that MSG_MORE or UDP_CORK holds back.
  */
 #define VMRPC_MSG_DISCARD       0x00800000u
 
@@ -132,16 +130,16 @@ struct vmrpc_config {
     __le32 max_sockets;
     __be32 guest4;              /* the guest's own IPv4 address */
     __be32 resolver4;           /* address of the DNS proxy; 0: none */
-    __be32 pool4;               /* virtual addresses; 0: none */
+    __be32 pool4;               /* the virtual addresses; 0: none */
     __u8   guest4_prefix;
     __u8   pool4_prefix;
-    __le16 mtu;                 /* MTU of the guest's interface */
+    __le16 mtu;                 /* of the guest's interface, bytes */
 };
 
 enum vmrpc_op {
     VMRPC_SOCKET      = 1,      /* u.socket */
     VMRPC_CLOSE       = 2,
-    /* addr, with OPEN u.socket -> resp.addr: the bound address */
+    /* addr, with OPEN u.socket -> resp.addr: the local address */
     VMRPC_BIND        = 3,
     VMRPC_LISTEN      = 4,      /* u.listen */
     /*
@@ -163,8 +161,8 @@ enum vmrpc_op {
     VMRPC_GETSOCKOPT  = 12,     /* u.opt -> data; resp.value: its length */
     VMRPC_SETSOCKOPT  = 13,     /* u.opt, data */
     VMRPC_IOCTL       = 14,     /* u.ioctl -> resp.value: the int */
-    VMRPC_NOOP        = 15,     /* -> readiness; applies the flags */
-    VMRPC_MAP         = 16,     /* u.map: its data becomes a buffer */
+    VMRPC_NOOP        = 15,     /* reports readiness, applies flags */
+    VMRPC_MAP         = 16,     /* u.map, data: the pages of the buffer */
     VMRPC_UNMAP       = 17,     /* u.map */
 };
 
@@ -177,16 +175,16 @@ struct vmrpc_addr {
     __be32 addr;
 };
 
-/* Request flags.  WATCH and EDGE are kept for the socket. */
-#define VMRPC_REQ_WATCH         0x0001u /* report readiness with events */
-#define VMRPC_REQ_EDGE          0x0002u /* also report repeated readiness */
+/* Request flags.  WATCH and EDGE stay set for the socket. */
+#define VMRPC_REQ_WATCH         0x0001u /* report readiness by events */
+#define VMRPC_REQ_EDGE          0x0002u /* also bits that are set already */
 #define VMRPC_REQ_BUFFER        0x0004u /* SENDMSG, RECVMSG: see "Buffers" */
 #define VMRPC_REQ_OPEN          0x0008u /* BIND, CONNECT: see "Opening" */
 #define VMRPC_REQ_ALL           (VMRPC_REQ_WATCH | VMRPC_REQ_EDGE | \
                                  VMRPC_REQ_BUFFER | VMRPC_REQ_OPEN)
 
 #define VMRPC_WAIT_MAX          1000u   /* microseconds */
-#define VMRPC_WATCH_MS          10      /* milliseconds, about */
+#define VMRPC_WATCH_MS          10      /* milliseconds, approximately */
 
 struct vmrpc_req {
     __le16 op;                  /* enum vmrpc_op */
@@ -200,7 +198,7 @@ struct vmrpc_req {
     union {
         struct {
             __le32 type;        /* SOCK_STREAM, SOCK_DGRAM */
-            __le32 protocol;    /* IPPROTO_TCP, _UDP, _ICMP; 0: default */
+            __le32 protocol;    /* IPPROTO_TCP, _UDP, _ICMP; 0: the type's */
         } socket;
         struct {
             __le32 backlog;
@@ -211,7 +209,7 @@ struct vmrpc_req {
         } accept;
         struct {
             __le32 flags;       /* MSG_* */
-            __le32 buffer;      /* this and offset: with VMRPC_REQ_BUFFER */
+            __le32 buffer;      /* this and below: VMRPC_REQ_BUFFER */
             __le32 offset;      /* in bytes */
             __le32 len;
         } msg;
@@ -228,11 +226,11 @@ struct vmrpc_req {
         struct {
             __le32 buffer;      /* < VMRPC_BUFFERS_MAX */
         } map;
-        __le32 raw[4];          /* unused members are 0 */
+        __le32 raw[4];          /* unused parts are 0 */
     } u;
 };
 
-/* Readiness bits, with the values of poll(2) and epoll(7). */
+/* Readiness: the values of poll(2) and epoll(7). */
 #define VMRPC_IN                0x0001u
 #define VMRPC_PRI               0x0002u
 #define VMRPC_OUT               0x0004u
@@ -243,10 +241,10 @@ struct vmrpc_req {
                                  VMRPC_ERR | VMRPC_HUP | VMRPC_RDHUP)
 
 #define VMRPC_ERROR_AGE         16      /* bits of the errno in so_error */
-#define VMRPC_ERROR_AGE_MAX     0xffffu /* upper bound of the age of an error */
+#define VMRPC_ERROR_AGE_MAX     0xffffu /* reports; older ones are dropped */
 
 #define VMRPC_RESP_WATCHED      0x0001u /* req.sock is watched */
-#define VMRPC_RESP_OPENED       0x0002u /* this request has created req.sock */
+#define VMRPC_RESP_OPENED       0x0002u /* this request has made req.sock */
 
 struct vmrpc_resp {
     __le32 error;               /* 0 or errno */
@@ -269,13 +267,13 @@ struct vmrpc_event {
     __le32 reserved;
 };
 
-/* As large as a struct timespec of the kernel: 64 bits each. */
+/* As large as struct timespec or timeval of the kernel: two times 64 bits */
 struct vmrpc_moment {
-    __le64 ns;                  /* 1 .. now; 0: there is no time */
+    __le64 ns;                  /* 1 .. now; 0: no timestamp */
     __le64 now;                 /* both < 2^63, or 0 */
 };
 
-/* Values of errno with a meaning in this format. */
+/* The errno values with a meaning in this format */
 #define VMRPC_EAGAIN            11
 #define VMRPC_EINPROGRESS       115
 #define VMRPC_ESTALE            116

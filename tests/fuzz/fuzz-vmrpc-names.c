@@ -4,7 +4,8 @@
  * arrays and searches them
  *
  * The first byte is the size of the table.  Then come operations of six
- * bytes: what, three names or an address, how many addresses, TTL or time.
+ * bytes: what, a name or an address, one unused, the first address, how many
+ * addresses, TTL or time.
  */
 #include <string.h>
 
@@ -25,7 +26,6 @@ typedef struct ModelAddr {
 
 typedef struct ModelName {
     unsigned id;
-    bool asked;
     int64_t until;
     uint64_t recent;            /* count of all that were asked or used */
     unsigned addr_num;
@@ -59,10 +59,10 @@ static DnsName name_of(uint8_t byte)
 
 /* --- the model ----------------------------------------------------------- */
 
-static ModelName *model_find(Model *m, unsigned id, bool asked)
+static ModelName *model_find(Model *m, unsigned id)
 {
     for (unsigned i = 0; i < m->num; i++) {
-        if (m->names[i].id == id && m->names[i].asked == asked) {
+        if (m->names[i].id == id) {
             return &m->names[i];
         }
     }
@@ -94,12 +94,12 @@ static ModelName *model_victim(Model *m, int64_t now_ms)
     return over[choice];
 }
 
-static ModelName *model_add(Model *m, unsigned id, bool asked, int64_t now_ms)
+static ModelName *model_add(Model *m, unsigned id, int64_t now_ms)
 {
     ModelName *name = m->num < m->size ? &m->names[m->num++]
                                        : model_victim(m, now_ms);
 
-    *name = (ModelName) { .id = id, .asked = asked, .until = INT64_MIN };
+    *name = (ModelName) { .id = id, .until = INT64_MIN };
     m->created++;
     return name;
 }
@@ -123,26 +123,26 @@ static void model_give(Model *m, ModelName *name, unsigned id, int64_t until)
     name->addrs[0] = (ModelAddr) { id, until, ++m->clock };
 }
 
-static void model_note(Model *m, const uint8_t *chain, unsigned chain_len,
-                       const VmrpcNameAddr *addrs, unsigned addr_num,
-                       int64_t now_ms)
+static void model_note(Model *m, unsigned id, const VmrpcNameAddr *addrs,
+                       unsigned addr_num, int64_t now_ms)
 {
-    for (unsigned c = chain_len; addr_num && c-- > 0;) {
-        ModelName *name = model_find(m, chain[c] & 0xf, c == 0);
+    ModelName *name = model_find(m, id);
 
-        if (!name) {
-            name = model_add(m, chain[c] & 0xf, c == 0, now_ms);
-        }
-        for (unsigned i = addr_num; i-- > 0;) {
-            uint32_t ttl_s = CLAMP(addrs[i].ttl_s, VMRPC_NAMES_MIN_TTL_S,
-                                   VMRPC_NAMES_MAX_TTL_S);
-            int64_t until = now_ms + 1000LL * ttl_s;
-
-            model_give(m, name, addrs[i].addr6.s6_addr[15], until);
-            name->until = MAX(name->until, until);
-        }
-        name->recent = ++m->clock;
+    if (!addr_num) {
+        return;
     }
+    if (!name) {
+        name = model_add(m, id, now_ms);
+    }
+    for (unsigned i = addr_num; i-- > 0;) {
+        uint32_t ttl_s = CLAMP(addrs[i].ttl_s, VMRPC_NAMES_MIN_TTL_S,
+                               VMRPC_NAMES_MAX_TTL_S);
+        int64_t until = now_ms + 1000LL * ttl_s;
+
+        model_give(m, name, addrs[i].addr6.s6_addr[15], until);
+        name->until = MAX(name->until, until);
+    }
+    name->recent = ++m->clock;
 }
 
 static const ModelAddr *model_has(const ModelName *name, unsigned addr)
@@ -183,7 +183,7 @@ static bool same_name(const VmrpcNameFound *found, const ModelName *name)
 {
     const DnsName expected = name_of(name->id);
 
-    return found->asked == name->asked && found->name->len == expected.len &&
+    return found->name->len == expected.len &&
            !memcmp(found->name->wire, expected.wire, expected.len);
 }
 
@@ -238,26 +238,22 @@ static bool same(const VmrpcNames *names, Model *m, int64_t now_ms)
 static void do_note(VmrpcNames *names, Model *m, const uint8_t *op,
                     int64_t now_ms)
 {
-    unsigned chain_len = 1 + (op[0] >> 4) % 3;
     unsigned addr_num = op[4] % (VMRPC_NAMES_MAX_ADDRESSES + 4);
     unsigned stride = op[4] >> 6 | 1;
     VmrpcNameAddr addrs[VMRPC_NAMES_MAX_ADDRESSES + 4];
-    DnsName chain[3];
+    DnsName name = name_of(op[1]);
     Model before = *m;
 
-    for (unsigned i = 0; i < chain_len; i++) {
-        chain[i] = name_of(op[1 + i]);
-    }
     for (unsigned i = 0; i < addr_num; i++) {
         addrs[i].addr6 = addr_of((op[3] + i * stride) % ADDRESSES);
         addrs[i].ttl_s = op[5] * (i + 1) * 4;
     }
-    vmrpc_names_note(names, chain, chain_len, addrs, addr_num, now_ms);
+    vmrpc_names_note(names, &name, addrs, addr_num, now_ms);
     for (unsigned choices = 0, all = 1; choices < all; choices++) {
         *m = before;
         m->choices = choices;
         m->radix = 1;
-        model_note(m, op + 1, chain_len, addrs, addr_num, now_ms);
+        model_note(m, op[1] & 0xf, addrs, addr_num, now_ms);
         if (same(names, m, now_ms)) {
             return;
         }

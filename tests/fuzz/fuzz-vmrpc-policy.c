@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hw/vmrpc/reach/policy.h"
+#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/reach/policy-parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -30,7 +30,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/policy-file.h"
+#include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
 
 #define MAX_SOCKETS     6
 #define MAX_OPS         256
@@ -54,12 +58,14 @@ typedef struct World {
 } World;
 
 static VmrpcServerConfig config = {
-    .translate = true,
+    .reach = {
+        .translate = true,
+        .has_address6 = true,
+        .guest4_prefix = 24,
+        .pool4_prefix = 29,
+    },
     .alg = true,
     .happy_eyeballs = true,
-    .has_address6 = true,
-    .guest4_prefix = 24,
-    .pool4_prefix = 29,
     .nat64_mode = VMRPC_NAT64_FIXED,
     .max_sockets = MAX_SOCKETS,
 };
@@ -97,10 +103,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                                       : "default deny\n", -1, NULL));
     atexit(remove_policy);
 
-    config.address6 = in6addr_loopback;
-    inet_pton(AF_INET, "10.0.2.15", &config.guest4);
-    inet_pton(AF_INET, "192.0.0.1", &config.resolver4);
-    inet_pton(AF_INET, "198.18.0.0", &config.pool4);
+    config.reach.address6 = in6addr_loopback;
+    inet_pton(AF_INET, "10.0.2.15", &config.reach.guest4);
+    inet_pton(AF_INET, "192.0.0.1", &config.reach.resolver4);
+    inet_pton(AF_INET, "198.18.0.0", &config.reach.pool4);
     nat64_prefix_parse("64:ff9b::/96", &config.nat64_prefix, NULL);
     config.dns = dns;
     config.policy_file = policy_name;
@@ -118,7 +124,7 @@ static void note_name(VmrpcServer *srv)
     DnsName name;
 
     dns_name_from_text(&name, "a.test");
-    vmrpc_names_note(srv->names, &name, 1, addrs, G_N_ELEMENTS(addrs),
+    vmrpc_names_note(srv->reach.names, &name, addrs, G_N_ELEMENTS(addrs),
                      vmrpc_now_ms());
 }
 
@@ -362,7 +368,7 @@ static void hostile_prefixes(World *w, Input *in)
 {
     static const uint8_t lens[] = { 32, 40, 48, 56, 64, 96, 0, 97 };
     VmrpcSavedNat64 saved[VMRPC_NAT64_MAX + 1];
-    const VmrpcNat64List *list = &w->srv->nat64;
+    const VmrpcNat64List *list = &w->srv->reach.nat64;
     uint32_t num = take(in) % (G_N_ELEMENTS(saved) + 1);
 
     for (uint32_t i = 0; i < num; i++) {
@@ -375,7 +381,7 @@ static void hostile_prefixes(World *w, Input *in)
     vmrpc_server_restore_nat64(w->srv, saved, num);
     /* what is configured stays what is used */
     g_assert_cmpuint(list->num, <=, VMRPC_NAT64_MAX);
-    g_assert_cmpuint(list->told, ==, 1);
+    g_assert_cmpuint(list->current, ==, 1);
     g_assert_true(nat64_prefix_equal(&list->prefix[0], &config.nat64_prefix));
 }
 
@@ -399,7 +405,8 @@ static void hostile_record(World *w, Input *in)
     }
     if (opt & 2) {
         choose_addr(w, &(struct vmrpc_addr) { }, 0, 0);
-        saved.peer4 = opt & 4 ? htonl(0xc6120001) : config.resolver4.s_addr;
+        saved.peer4 = opt & 4 ? htonl(0xc6120001)
+                              : config.reach.resolver4.s_addr;
     }
     if (saved.local_port && saved.local_port < 1024) {
         saved.local_port = 0;
@@ -437,9 +444,9 @@ static void change_limits(World *w, Input *in)
         .dns = { what >> 7, what >> 7 },
     };
 
-    vmrpc_budget_change(w->srv, &limits);
+    vmrpc_change_limits(w->srv, &limits);
     /* Without a limit nothing is held. */
-    g_assert_true(limits.buffers || !w->srv->limits.buffers);
+    g_assert_true(limits.buffers || !w->srv->reach.limits.buffers);
 }
 
 static void other(World *w, Input *in)
@@ -463,7 +470,7 @@ static void other(World *w, Input *in)
     case 4:
         vmrpc_server_reset(w->srv);
         g_assert_cmpuint(w->srv->dns_bytes, ==, 0);
-        g_assert_cmpuint(w->srv->limits.buffers, ==, 0);
+        g_assert_cmpuint(w->srv->reach.limits.buffers, ==, 0);
         break;
     case 6:
         change_limits(w, in);
@@ -497,7 +504,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_assert_cmpuint(vmrpc_server_sockets(w.srv), ==, 0);
     g_assert_cmpuint(w.srv->dns_bytes, ==, 0);
     g_assert_cmpuint(w.srv->attempt_num, ==, 0);
-    g_assert_cmpuint(w.srv->limits.buffers, ==, 0);
+    g_assert_cmpuint(w.srv->reach.limits.buffers, ==, 0);
     g_assert_cmpint(g_sequence_get_length(w.srv->races), ==, 0);
     g_assert_false(vmrpc_server_has_event(w.srv));
     vmrpc_addrmap_stats(vmrpc_server_addrmap(w.srv), &stats);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <glib.h>
 
+#include "hw/vmrpc/wire/cmsg.h"
 #include "hw/vmrpc/wire/sockopt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,7 +24,7 @@ typedef struct Input {
     uint8_t kind;               /* KIND_... */
     uint16_t cap;
     int32_t level, optname;
-    uint32_t ifindex;
+    uint32_t uptime;            /* ns, of the clock of KIND_MOMENTS */
 } Input;
 
 static bool to6(void *opaque, struct in_addr addr4, struct in6_addr *addr6)
@@ -103,8 +104,7 @@ static void check_guest(const uint8_t *guest, size_t len)
 
 static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
 {
-    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, in->ifindex, { 0 },
-                         NULL };
+    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, { 0 }, NULL };
     int family = in->kind & KIND_INET6 ? AF_INET6 : AF_INET, flags = 0;
     size_t cap = MIN(in->cap, VMRPC_CMSG_HOST_MAX);
     g_autofree uint8_t *out = g_malloc(cap + 1);
@@ -113,9 +113,9 @@ static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
     ssize_t n;
 
     if (in->kind & KIND_MOMENTS) {
-        vmrpc_clock_see(&clock, INT64_C(1700000000000000000), in->ifindex + 1);
+        vmrpc_clock_see(&clock, INT64_C(1700000000000000000), in->uptime + 1);
         vmrpc_clock_see(&clock, INT64_C(1600000000000000000) + in->optname,
-                        in->ifindex + INT64_C(1000000000));
+                        in->uptime + INT64_C(1000000000));
         ops.clock = &clock;
     }
     if (in->kind & KIND_NO_OPS) {

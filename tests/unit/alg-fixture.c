@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hw/vmrpc/alg/alg-sip-edit.h"
 #include "tests/unit/alg-fixture.h"
 
 #include <arpa/inet.h>

@@ -6,7 +6,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/reach/policy.h"
+#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/reach/policy-parse.h"
 
 static inline VmrpcDest dest(const char *addr, uint8_t proto, uint16_t port)
 {

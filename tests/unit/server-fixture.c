@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 
 const char *fx_vm6 = "::1", *fx_peer6 = "::1";
 
@@ -150,12 +150,14 @@ Fx *fx_new(const FxOptions *o)
     g_autoptr(GError) err = NULL;
     Fx *fx = g_new0(Fx, 1);
     VmrpcServerConfig config = {
-        .translate = !o->ipv4,
+        .reach = {
+            .translate = !o->ipv4,
+            .has_address6 = !o->ipv4 && !o->no_address6,
+            .guest4_prefix = 24,
+            .pool4_prefix = o->pool4_prefix ?: 16,
+        },
         .alg = true,
         .happy_eyeballs = true,
-        .has_address6 = !o->ipv4 && !o->no_address6,
-        .guest4_prefix = 24,
-        .pool4_prefix = o->pool4_prefix ?: 16,
         .dns = dns,
         .zones = o->zones,
         .policy_file = o->policy_path ?: policy,
@@ -165,14 +167,14 @@ Fx *fx_new(const FxOptions *o)
     fx->extra_fd = -1;
     fx->flags = VMRPC_REQ_WATCH;
     inet_pton(AF_INET, o->ipv4 ? "127.0.0.1" : FX_GUEST4, &fx->guest4);
-    config.guest4 = fx->guest4;
+    config.reach.guest4 = fx->guest4;
     if (!o->ipv4) {
-        inet_pton(AF_INET, FX_POOL4, &config.pool4);
-        inet_pton(AF_INET6, fx_vm6, &config.address6);
+        inet_pton(AF_INET, FX_POOL4, &config.reach.pool4);
+        inet_pton(AF_INET6, fx_vm6, &config.reach.address6);
     }
     if (!o->ipv4 && !o->no_resolver) {
         inet_pton(AF_INET, FX_RESOLVER4, &fx->resolver4);
-        config.resolver4 = fx->resolver4;
+        config.reach.resolver4 = fx->resolver4;
     }
     if (o->nat64) {
         config.nat64_mode = VMRPC_NAT64_FIXED;
@@ -611,6 +613,11 @@ void fx_assert_addr(const FxReply *r, struct in_addr addr, unsigned port)
 const VmrpcCounters *fx_counters(Fx *fx)
 {
     return &fx->srv->counters;
+}
+
+const VmrpcReachCounters *fx_reach_counters(Fx *fx)
+{
+    return &fx->srv->reach.counters;
 }
 
 int fx_connect_stream(Fx *fx, uint32_t handle, int listener, uint16_t port)

@@ -148,6 +148,7 @@ uint32_t fx_le(uint32_t v);
 struct in_addr fx_ip4(const char *text);
 void fx_assert_addr(const FxReply *r, struct in_addr addr, unsigned port);
 const VmrpcCounters *fx_counters(Fx *fx);
+const VmrpcReachCounters *fx_reach_counters(Fx *fx);
 /* A stream of the guest's, connected to @listener; returns the peer's end. */
 int fx_connect_stream(Fx *fx, uint32_t handle, int listener, uint16_t port);
 /* What a new socket gets that connects to port 9 of @addr. */

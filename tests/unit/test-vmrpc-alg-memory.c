@@ -6,6 +6,8 @@
  */
 #include <string.h>
 
+#include "hw/vmrpc/alg/alg-flow.h"
+#include "hw/vmrpc/alg/alg-ftp-command.h"
 #include "tests/unit/alg-fixture.h"
 
 #define NOOP            "NOOP\r\n"

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "hw/vmrpc/server/clock.h"
+#include "hw/vmrpc/wire/clock.h"
 
 #define S               INT64_C(1000000000)
 #define MS              INT64_C(1000000)

@@ -42,7 +42,7 @@ static void assert_list(const VmrpcNat64List *list, const char *told,
     g_autofree char *all = g_strconcat(told, old, NULL);
 
     g_assert_cmpuint(list->num, ==, strlen(all));
-    g_assert_cmpuint(list->told, ==, strlen(told));
+    g_assert_cmpuint(list->current, ==, strlen(told));
     g_assert_true(vmrpc_nat64_in_use(list) ==
                   (*told ? &list->prefix[0] : NULL));
     for (unsigned i = 0; i < list->num; i++) {

@@ -190,7 +190,7 @@ static void test_sip_hold(void)
     fx_ok(fx_sendto(fx, 0, fx_peer4(fx), SIP_PORT, text, strlen(text)));
     n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len);
     g_assert_cmpmem(buf, n, there, strlen(there));
-    g_assert_cmpuint(fx_counters(fx)->unreachable_no_nat64, ==, 0);
+    g_assert_cmpuint(fx_reach_counters(fx)->unreachable_no_nat64, ==, 0);
     g_assert_cmpint(sendto(fd, buf, n, 0, (struct sockaddr *)&from, len), ==,
                     n);
     fx_wait(fx, 0, VMRPC_IN);

@@ -6,7 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/state.h"
 #include "net/dns/wire/wire.h"
 #include "tests/unit/server-dns-fixture.h"
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 #include "tests/unit/server-dns-fixture.h"
 
 /* "a.example", with @id; behind two octets of length if @tcp */
@@ -158,7 +158,7 @@ static void test_dns64(void)
     dns_init(&d, true);
     d.nat64 = FX_NAT64 "192.0.0.170";
     d.addr6 = FX_NAT64 "c633:6405";
-    while (!vmrpc_nat64_in_use(&d.fx->srv->nat64)) {
+    while (!vmrpc_nat64_in_use(&d.fx->srv->reach.nat64)) {
         fx_wait_any(d.fx);
     }
     fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
@@ -423,10 +423,10 @@ static void take_filter(Fx *fx)
 {
     VmrpcSock *s = fx->srv->socks[0];
 
-    g_assert_true(s->deaf);
+    g_assert_true(s->filtered);
     g_assert_cmpint(setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER,
                                &(int) { 0 }, sizeof(int)), ==, 0);
-    s->deaf = false;
+    s->filtered = false;
 }
 
 /* Connected to the resolver the socket of @from hears errors only. */
@@ -701,13 +701,13 @@ static void test_policy(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(policy); i++) {
         uint8_t query[64], msg[512];
         size_t len = make_query(query, 7, TYPE_A, false);
-        const VmrpcCounters *c;
+        const VmrpcReachCounters *c;
         struct in_addr addr4;
         Dns d;
 
         dns_init_policy(&d, false, policy[i]);
         d.addr6 = "2001:db8:7::1";
-        c = fx_counters(d.fx);
+        c = fx_reach_counters(d.fx);
         fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
         g_assert_cmpuint(ask_udp(&d, query, len, msg, sizeof(msg)).value, >=,
                          len);

@@ -81,9 +81,10 @@ static void test_server(void)
     uint32_t next = 0;
 
     vmrpc_inspect_server(fx->srv, &view);
-    g_assert_true(view.config.translate);
-    g_assert_cmphex(view.config.guest4.s_addr, ==, fx->guest4.s_addr);
-    g_assert_cmphex(view.config.resolver4.s_addr, ==, fx->resolver4.s_addr);
+    g_assert_true(view.config.reach.translate);
+    g_assert_cmphex(view.config.reach.guest4.s_addr, ==, fx->guest4.s_addr);
+    g_assert_cmphex(view.config.reach.resolver4.s_addr, ==,
+                    fx->resolver4.s_addr);
     g_assert_cmpuint(view.config.max_sockets, ==, 77);
     g_assert_null(view.config.policy_file);
     g_assert_null(view.config.dns);
@@ -103,7 +104,7 @@ static void test_server(void)
 
     fx = fx_new(&(FxOptions) { .ipv4 = true });
     vmrpc_inspect_server(fx->srv, &view);
-    g_assert_false(view.config.translate);
+    g_assert_false(view.config.reach.translate);
     g_assert_false(view.has_nat64);
     g_assert_cmpuint(view.map.entries, ==, 0);
     fx_free(fx);

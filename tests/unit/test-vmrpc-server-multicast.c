@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/wire/multicast.h"
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 #include "tests/unit/server-fixture.h"
 
 #define GROUP "239.1.2.3"
@@ -493,7 +493,7 @@ static void test_denied_port(void)
     assert_refused(bind_to(fx, 1, GROUP, PORT), PORT, 1);
     fx_ok(bind_to(fx, 1, OTHER, PORT));
     assert_refused(join(fx, 1, GROUP), PORT, 1);
-    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 6);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_policy, ==, 6);
     close(peer);
     fx_free(fx);
 }
@@ -529,8 +529,8 @@ static void test_allowed_port(void)
     hears(fx, 1, "allowed");
     hears(fx, 0, "allowed");
     g_assert_cmpuint(traced.refusals, ==, 0);
-    g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 3);
-    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_default, ==, 3);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin, ==, 1);
     close(peer);
     fx_free(fx);
 }
@@ -556,7 +556,7 @@ static void test_chosen_port(void)
         fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_peer4(fx), port), EACCES);
     }
     g_assert_cmpuint(traced.port, >=, 10000);
-    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 8);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_policy, ==, 8);
     fx_ok(bind_to(fx, 0, "0.0.0.0", PORT));
     tell(peer, GROUP, PORT, "allowed");
     hears(fx, 0, "allowed");
@@ -596,7 +596,7 @@ static void test_judged_once(void)
         after = fx_op(fx, VMRPC_GETSOCKNAME, i, 0, 0);
         g_assert_cmpint(after.addr.sin_port, ==, before.addr.sin_port);
     }
-    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 0);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_policy, ==, 0);
     fx_fails(join(fx, 0, OTHER), EACCES);
     g_unlink(path);
     close(peer);
@@ -725,7 +725,7 @@ static void test_migration(void)
 
     /* a record that nobody has saved */
     fx = fx_new_default();
-    kept->sock[1].backlog = fx_ip4("10.1.2.3").s_addr;
+    kept->sock[1].bound_group = fx_ip4("10.1.2.3").s_addr;
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[1]), ==, -EINVAL);
     close(peer);
     fx_free(fx);

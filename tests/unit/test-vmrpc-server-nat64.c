@@ -9,21 +9,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 #include "tests/unit/server-dns-fixture.h"
 
 /* NAT64 prefix learnt from the network (RFC 7050). */
 static void test_nat64_auto(void)
 {
     struct in_addr far;
-    const VmrpcCounters *c;
+    const VmrpcReachCounters *c;
     uint64_t seen;
     Dns d;
     Fx *fx;
 
     dns_init(&d, true);
     fx = d.fx;
-    c = fx_counters(fx);
+    c = fx_reach_counters(fx);
     inet_pton(AF_INET, "198.51.100.1", &far);
     fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
     fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, far, 9), ENETUNREACH);
@@ -56,7 +57,7 @@ static void discover(Dns *d)
 
 static void assert_nat64(const Dns *d, const char *expected)
 {
-    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&d->fx->srv->nat64);
+    const Nat64Prefix *prefix = vmrpc_nat64_in_use(&d->fx->srv->reach.nat64);
     char text[INET6_ADDRSTRLEN];
 
     g_assert_nonnull(prefix);
@@ -158,14 +159,15 @@ static void keep_sock(void *opaque, const VmrpcSavedSock *saved)
 /* 10.1.2.3 and the metadata service behind FX_NAT64, and an address of it. */
 static void assert_judged(Fx *fx, bool as_ipv4)
 {
-    uint64_t builtin = fx_counters(fx)->refused_builtin;
+    uint64_t builtin = fx_reach_counters(fx)->refused_builtin;
 
     /* No route leads there. */
     fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "a01:203"), SOCK_DGRAM),
              as_ipv4 ? EACCES : ENETUNREACH);
     fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "a9fe:a9fe"), SOCK_DGRAM),
              ENETUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->refused_builtin - builtin, ==, as_ipv4);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin - builtin, ==,
+                     as_ipv4);
     fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "c633:6401"), SOCK_DGRAM),
              ENETUNREACH);
 }
@@ -254,7 +256,7 @@ static void test_nat64_gone(void)
     d.nat64 = NULL;
     discover(&d);
     fx_fails(fx_try_connect(d.fx, far, SOCK_DGRAM), ENETUNREACH);
-    g_assert_cmpuint(fx_counters(d.fx)->unreachable_no_nat64, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(d.fx)->unreachable_no_nat64, ==, 1);
     assert_judged(d.fx, true);
     g_assert_cmpuint(vmrpc_server_save_nat64(d.fx->srv, nat64), ==, 1);
     dns_clear(&d);
@@ -345,10 +347,10 @@ static void test_nat64_unused(void)
     d.nat64 = FX_NAT64 "192.0.0.170";
     discover(&d);
     assert_judged(d.fx, true);
-    g_assert_null(vmrpc_nat64_in_use(&d.fx->srv->nat64));
+    g_assert_null(vmrpc_nat64_in_use(&d.fx->srv->reach.nat64));
     fx_fails(fx_try_connect(d.fx, fx_ip4("198.51.100.5"), SOCK_DGRAM),
              ENETUNREACH);
-    g_assert_cmpuint(fx_counters(d.fx)->unreachable_no_nat64, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(d.fx)->unreachable_no_nat64, ==, 1);
     d.nat64 = NULL;
     discover(&d);
     assert_judged(d.fx, true);
@@ -376,11 +378,11 @@ static void test_nat64_host(void)
     dns_init_policy(&d, false, NULL);
     fx_fails(fx_try_connect(d.fx, fx_map(d.fx, "64:ff9b::c000:207"),
                             SOCK_DGRAM), ENETUNREACH);
-    g_assert_cmpuint(fx_counters(d.fx)->refused_host_address, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(d.fx)->refused_host_address, ==, 1);
     /* no route leads there, which is another matter */
     fx_fails(fx_try_connect(d.fx, fx_map(d.fx, "64:ff9b::c633:6401"),
                             SOCK_DGRAM), ENETUNREACH);
-    g_assert_cmpuint(fx_counters(d.fx)->refused_host_address, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(d.fx)->refused_host_address, ==, 1);
     dns_clear(&d);
     ifr.ifr_flags = 0;
     g_assert_cmpint(ioctl(fd, SIOCSIFFLAGS, &ifr), ==, 0);

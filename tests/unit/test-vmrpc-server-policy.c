@@ -16,8 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/inspect.h"
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/policy-file.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 
 static struct {
     unsigned refusals;
@@ -56,7 +59,7 @@ static void asked(Fx *fx, const char *name, const char *addr6)
 
     g_assert_cmpint(dns_name_from_text(&wire, name), ==, 0);
     g_assert_cmpint(inet_pton(AF_INET6, addr6, &addr.addr6), ==, 1);
-    vmrpc_names_note(fx->srv->names, &wire, 1, &addr, 1, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &wire, &addr, 1, vmrpc_now_ms());
 }
 
 static int try4(Fx *fx, struct in_addr addr, int type, unsigned port)
@@ -130,8 +133,8 @@ static void test_allow_by_name(void)
     /* a second name of the same address opens it */
     asked(fx, "b.cdn.test", "2001:db8:7::3");
     assert_passed(fx, try6(fx, "2001:db8:7::3", 443));
-    g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 4);
-    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 0);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_default, ==, 4);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_policy, ==, 0);
     fx_free(fx);
 }
 
@@ -145,7 +148,7 @@ static void test_deny_by_name(void)
                    "x.ads.test", "deny-rule", 2);
     g_assert_cmpuint(traced.port, ==, 0);
     assert_passed(fx, try6(fx, "2001:db8:7::2", 443));
-    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_policy, ==, 1);
     fx_free(fx);
 }
 
@@ -171,11 +174,11 @@ static void test_rebinding(void)
     g_assert_cmpstr(traced.reason, ==, "metadata");
     g_assert_cmpint(try_ip4(fx, "169.254.169.254"), ==, ENETUNREACH);
     g_assert_cmpstr(traced.name, ==, "evil.test");
-    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 2);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin, ==, 2);
     if (fx_has_namespace()) {
         asked(fx, "evil.test", fx_peer6);
         g_assert_cmpint(try6(fx, fx_peer6, 80), ==, ENETUNREACH);
-        g_assert_cmpuint(fx_counters(fx)->refused_host_address, ==, 1);
+        g_assert_cmpuint(fx_reach_counters(fx)->refused_host_address, ==, 1);
     }
     fx_free(fx);
 }
@@ -219,7 +222,7 @@ static void find_prefixes(Fx *fx, const char *text)
     for (unsigned i = 0; i < num; i++) {
         g_assert_true(nat64_prefix_parse(words[i], &prefixes[i], NULL));
     }
-    vmrpc_nat64_found(&fx->srv->nat64, prefixes, num, vmrpc_now_ms());
+    vmrpc_nat64_found(&fx->srv->reach.nat64, prefixes, num, vmrpc_now_ms());
 }
 
 /* One prefix inside another: 198.51.100.1 by this, 10.1.2.3 by that. */
@@ -277,7 +280,8 @@ static void test_nat64_octet8(void)
                        1);
         /* a peer that writes itself like that has no way back by IPv4 */
         inet_pton(AF_INET6, ways[i], &sin6->sin6_addr);
-        g_assert_cmpint(vmrpc_addr_to_guest(fx->srv, &peer, &seen), ==, 0);
+        g_assert_cmpint(vmrpc_addr_to_guest(&fx->srv->reach, &peer, &seen), ==,
+                        0);
         g_assert_cmpint(seen.sin_addr.s_addr == htonl(0x0a010203), ==,
                         i == 0);
     }
@@ -483,7 +487,7 @@ static void set_buffer(Fx *fx, uint32_t handle, int name, uint32_t size)
 static void test_limit_buffers(void)
 {
     Fx *fx = fx_with("allow host\nlimit buffers 640K\n", false);
-    VmrpcLimits *limits = &fx->srv->limits;
+    VmrpcLimits *limits = &fx->srv->reach.limits;
     uint16_t port;
     FxReply r;
     int peer;
@@ -883,7 +887,7 @@ static void test_reload_limits(void)
 {
     File f = file_new("allow host\n");
     Fx *fx = fx_with_file(&f);
-    VmrpcLimits *limits = &fx->srv->limits;
+    VmrpcLimits *limits = &fx->srv->reach.limits;
 
     fx_ok(fx_socket(fx, 1, 1, SOCK_STREAM));
     fx_ok(fx_socket(fx, 2, 1, SOCK_DGRAM));
@@ -936,7 +940,7 @@ static void assert_hits(Fx *fx, const char *expected)
 static void ask_refused(Fx *fx, const char *name)
 {
     DnsQuestion q = { .type = DNS_TYPE_AAAA, .qclass = DNS_CLASS_IN };
-    uint64_t before = fx_counters(fx)->refused_name;
+    uint64_t before = fx_reach_counters(fx)->refused_name;
     uint8_t buf[512];
     DnsBuilder b;
 
@@ -946,7 +950,7 @@ static void ask_refused(Fx *fx, const char *name)
     fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
     fx_ok(fx_sendto(fx, 0, fx->resolver4, 53, buf, b.len));
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
-    g_assert_cmpuint(fx_counters(fx)->refused_name, ==, before + 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_name, ==, before + 1);
 }
 
 static void test_hits(void)

@@ -14,7 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 
 /* 198.51.100.5, behind the fixture's NAT64 */
 #define OTHER4  "::ffff:198.51.100.5"
@@ -75,7 +77,8 @@ static World *world_new(int first, bool other_lives, const char *policy)
     dns_name_from_text(&name, "both.test");
     inet_pton(AF_INET6, fx_peer6, &addrs[0].addr6);
     inet_pton(AF_INET6, OTHER4, &addrs[1].addr6);
-    vmrpc_names_note(w->fx->srv->names, &name, 1, addrs, 2, vmrpc_now_ms());
+    vmrpc_names_note(w->fx->srv->reach.names, &name, addrs, 2,
+                     vmrpc_now_ms());
     return w;
 }
 
@@ -269,11 +272,11 @@ static void test_allowed_no_more(void)
     static const char text[] = "deny 198.51.100.5\nallow host\n";
     World *w = world_new(DEAD, true, "allow host\n");
     Fx *fx = w->fx;
-    VmrpcPolicy *old = fx->srv->policy;
+    VmrpcPolicy *old = fx->srv->reach.policy;
 
     fx_fails(start(w), EINPROGRESS);
-    fx->srv->policy = vmrpc_policy_parse(text, strlen(text), "new", NULL);
-    g_assert_nonnull(fx->srv->policy);
+    fx->srv->reach.policy = vmrpc_policy_parse(text, strlen(text), "new", NULL);
+    g_assert_nonnull(fx->srv->reach.policy);
     vmrpc_policy_free(old);
     /* room for it at the address that was named: it is tried again */
     close(accept(w->first, NULL, NULL));
@@ -410,9 +413,9 @@ static void test_buffers(void)
 
     fx_fails(start(w), EINPROGRESS);
     fx_wait(w->fx, 0, VMRPC_OUT);
-    g_assert_cmpuint(w->fx->srv->limits.buffers, ==, 256 << 10);
+    g_assert_cmpuint(w->fx->srv->reach.limits.buffers, ==, 256 << 10);
     assert_connected(w);
-    g_assert_cmpuint(w->fx->srv->limits.buffers, ==, 0);
+    g_assert_cmpuint(w->fx->srv->reach.limits.buffers, ==, 0);
     world_free(w);
 }
 
@@ -500,7 +503,7 @@ static void test_no_race(void)
     /* the latest name has one address only */
     dns_name_from_text(&name, "one.test");
     inet_pton(AF_INET6, fx_peer6, &one.addr6);
-    vmrpc_names_note(fx->srv->names, &name, 1, &one, 1, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &name, &one, 1, vmrpc_now_ms());
     fx_fails(start(w), EINPROGRESS);
     g_assert_null(fx->srv->socks[0]->race);
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
@@ -525,7 +528,7 @@ static void note_other_name(World *w, const char *text, const char *other,
     if (other) {
         inet_pton(AF_INET6, other, &addrs[1].addr6);
     }
-    vmrpc_names_note(w->fx->srv->names, &name, 1, addrs, other ? 2 : 1,
+    vmrpc_names_note(w->fx->srv->reach.names, &name, addrs, other ? 2 : 1,
                      now_ms);
 }
 

@@ -45,44 +45,44 @@ static void test_policy(void)
     vmrpc_server_set_tracer(fx->srv, &tracer);
     memset(&traced, 0, sizeof(traced));
     fx_fails(fx_try_connect(fx, fx_map(fx, "::1"), SOCK_STREAM), ENETUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin, ==, 1);
     g_assert_cmpstr(traced.reason, ==, "loopback");
     g_assert_cmpstr(traced.dest, ==, "::1");
     fx_fails(fx_try_connect(fx, fx_map(fx, "fe80::1"), SOCK_DGRAM),
              ENETUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 2);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin, ==, 2);
     g_assert_cmpstr(traced.reason, ==, "link-local");
     fx_fails(fx_try_connect(fx, fx_map(fx, "2001:db8:1::5"), SOCK_STREAM),
              EACCES);
-    g_assert_cmpuint(fx_counters(fx)->refused_policy, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_policy, ==, 1);
     fx_ok(fx_socket(fx, 1, 1, SOCK_DGRAM));
     fx_fails(fx_sendto(fx, 1, fx_map(fx, "ff02::1"), 9, "x", 1), ENETUNREACH);
     fx_fails(fx_sendto(fx, 1, fx_map(fx, "::ffff:127.0.0.1"), 9, "x", 1),
              ENETUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 4);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin, ==, 4);
     fx_fails(fx_try_connect(fx, fx_ip4("224.0.0.1"), SOCK_DGRAM), ENETUNREACH);
     fx_fails(fx_try_connect(fx, fx_ip4("255.255.255.255"), SOCK_DGRAM),
              ENETUNREACH);
     if (fx_has_namespace()) {
         fx_fails(fx_try_connect(fx, fx->peer4, SOCK_STREAM), ENETUNREACH);
-        g_assert_cmpuint(fx_counters(fx)->refused_host_address, ==, 1);
+        g_assert_cmpuint(fx_reach_counters(fx)->refused_host_address, ==, 1);
         g_assert_cmpstr(traced.reason, ==, "host");
         /* 0.0.0.0 and the guest's own address are the VM's own, too */
         fx_fails(fx_try_connect(fx, fx_ip4("0.0.0.0"), SOCK_STREAM),
                  ENETUNREACH);
         fx_fails(fx_try_connect(fx, fx->guest4, SOCK_STREAM), ENETUNREACH);
-        g_assert_cmpuint(fx_counters(fx)->refused_host_address, ==, 3);
+        g_assert_cmpuint(fx_reach_counters(fx)->refused_host_address, ==, 3);
     }
     /* a virtual address that stands for nobody */
     fx_fails(fx_try_connect(fx, fx_ip4("198.18.200.1"), SOCK_STREAM),
              EHOSTUNREACH);
     fx_fails(fx_try_connect(fx, fx_ip4("198.18.0.0"), SOCK_STREAM),
              EHOSTUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->unreachable_no_mapping, ==, 2);
+    g_assert_cmpuint(fx_reach_counters(fx)->unreachable_no_mapping, ==, 2);
     /* IPv4 without NAT64 */
     fx_fails(fx_try_connect(fx, fx_ip4("198.51.100.1"), SOCK_STREAM),
              ENETUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->unreachable_no_nat64, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->unreachable_no_nat64, ==, 1);
     g_assert_cmpuint(traced.calls, >, 20);
     fx_free(fx);
 }
@@ -105,18 +105,19 @@ static void test_nat64(void)
         "0.1.2.3", "240.0.0.1",
     };
     Fx *fx = fx_new(&(FxOptions) { .policy = "allow host\n", .nat64 = true });
-    uint64_t before = fx_counters(fx)->refused_builtin;
+    uint64_t before = fx_reach_counters(fx)->refused_builtin;
     FxReply r;
 
     for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
         fx_fails(fx_try_connect(fx, fx_ip4(refused[i]), SOCK_STREAM),
                  ENETUNREACH);
-        g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, before + i + 1);
+        g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin, ==,
+                         before + i + 1);
     }
     /* the same by a name that leads into the prefix */
     fx_fails(fx_try_connect(fx, fx_map(fx, FX_NAT64 "a9fe:a9fe"), SOCK_STREAM),
              ENETUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->unreachable_no_nat64, ==, 0);
+    g_assert_cmpuint(fx_reach_counters(fx)->unreachable_no_nat64, ==, 0);
     if (fx_has_namespace()) {
         /* allowed, and nobody listens */
         r = fx_try_connect(fx, fx_ip4("198.51.100.5"), SOCK_STREAM);
@@ -222,10 +223,10 @@ static void drop_table(void)
 static bool is_the_hosts(Fx *fx, const char *to, int type)
 {
     struct in_addr addr = strchr(to, ':') ? fx_map(fx, to) : fx_ip4(to);
-    uint64_t before = fx_counters(fx)->refused_host_address;
+    uint64_t before = fx_reach_counters(fx)->refused_host_address;
 
     fx_try_connect(fx, addr, type);
-    return fx_counters(fx)->refused_host_address == before + 1;
+    return fx_reach_counters(fx)->refused_host_address == before + 1;
 }
 
 /* Each is in force for the very next call, and no longer than it is there. */

@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
 #include "tests/unit/server-dns-fixture.h"
 
 static struct {
@@ -25,7 +27,7 @@ static bool is_private(Fx *fx, const char *name, const char *text)
     unsigned line = 0;
 
     g_assert_cmpint(inet_pton(AF_INET6, text, &addr6), ==, 1);
-    return vmrpc_addr_is_private(fx->srv, &addr6, name, &line);
+    return vmrpc_addr_is_private(&fx->srv->reach, &addr6, name, &line);
 }
 
 /* A peer behind a NAT64 is judged by the address there. */
@@ -57,13 +59,13 @@ static void test_nat64_private(void)
 
     g_assert_true(nat64_prefix_parse("fd00:64::/96", &prefix, NULL));
     g_assert_true(is_private(fx, "a.example", "fd00:64::192.0.2.1"));
-    vmrpc_nat64_found(&fx->srv->nat64, &prefix, 1, vmrpc_now_ms());
+    vmrpc_nat64_found(&fx->srv->reach.nat64, &prefix, 1, vmrpc_now_ms());
     g_assert_false(is_private(fx, "a.example", "fd00:64::192.0.2.1"));
     g_assert_false(is_private(fx, "a.example", "::ffff:192.0.2.1"));
     g_assert_true(is_private(fx, "a.example", "fd00:64::10.0.0.1"));
     g_assert_true(is_private(fx, "a.example", "fd00:65::192.0.2.1"));
     /* that it is told of no more does not make it public */
-    vmrpc_nat64_found(&fx->srv->nat64, NULL, 0, vmrpc_now_ms());
+    vmrpc_nat64_found(&fx->srv->reach.nat64, NULL, 0, vmrpc_now_ms());
     g_assert_true(is_private(fx, "a.example", "fd00:64::192.0.2.1"));
     fx_free(fx);
 }
@@ -112,7 +114,7 @@ static void test_answers(void)
     g_assert_cmpuint(traced.refusals, ==, 1);
     g_assert_cmpstr(traced.text, ==,
                     "fd00::1 www.evil.example private-address 2");
-    g_assert_cmpuint(srv->counters.refused_private, ==, 1);
+    g_assert_cmpuint(srv->reach.counters.refused_private, ==, 1);
     g_assert_cmpuint(dns_proxy_counters(srv->dns_proxy)->addresses_private,
                      ==, 1);
     d.addr6 = "2001:db8::1";

@@ -9,7 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
 #include "tests/unit/server-fixture.h"
 
 typedef struct Saved {
@@ -252,16 +259,18 @@ static void test_forget(void)
     inet_pton(AF_INET6, "2001:db8::77", &addr.addr6);
     inet_pton(AF_INET6, "2001:db8::99", &then);
     dns_name_from_text(&name, "later.example");
-    vmrpc_names_note(fx->srv->names, &name, 1, &addr, 1, vmrpc_now_ms());
-    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->map, addr4, &then, 0,
+    vmrpc_names_note(fx->srv->reach.names, &name, &addr, 1, vmrpc_now_ms());
+    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->reach.map, addr4, &then, 0,
                                           vmrpc_now_ms()), ==, -EEXIST);
     g_assert_true(vmrpc_server_forget(fx->srv, &err));
     g_assert_no_error(err);
-    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->map, addr4, &then, 0,
+    g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->reach.map, addr4, &then, 0,
                                           vmrpc_now_ms()), ==, 0);
-    g_assert_cmpint(vmrpc_addrmap_lookup4(fx->srv->map, addr4, &here), ==, 0);
+    g_assert_cmpint(vmrpc_addrmap_lookup4(fx->srv->reach.map, addr4, &here), ==,
+                    0);
     g_assert_cmpmem(&here, 16, &then, 16);
-    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->names, &addr.addr6, &found,
+    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->reach.names, &addr.addr6,
+                                        &found,
                                         1), ==, 0);
     fx_free(fx);
 }
@@ -425,7 +434,7 @@ static void test_policy(void)
     g_assert_cmpint(vmrpc_server_restore(fx->srv, &rec), ==, 0);
     /* the counter of reports may wrap */
     g_assert_cmpint(fx_wait_error(fx, 1), ==, EACCES);
-    g_assert_cmpuint(fx_counters(fx)->refused_default, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_default, ==, 1);
     fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
 
     /* the next host has another policy, and another peer for it to reach */
@@ -862,38 +871,43 @@ static void test_calls_while_waiting(void)
 /* --- whatever a socket is, it is saved, and what is saved is taken -------- */
 
 enum {
-    BY_DATAGRAMS = 1, BY_PING = 2, HAS_PORT = 4, LISTENS = 8, HAS_PEER = 16,
-    PEER_IS_RESOLVER = 32, PEER_IS_SELF = 64, HAS_GROUP = 128,
-    BACKING_SHIFT = 8, STATES = 4 << BACKING_SHIFT,
+    BY_DATAGRAMS = 1, BY_PING = 2, HAS_PORT = 4, HAS_GROUP = 8,
+    BACKING_SHIFT = 4, BACKING_MASK = 3,
+    PEER_SHIFT = 6, STATES = (VMRPC_PEER_SELF + 1) << PEER_SHIFT,
 };
 
 /* Also those that no sequence of calls leads to, as far as anybody knows. */
 static void put_socket(Fx *fx, unsigned state)
 {
+    static const VmrpcBackingOps *const ops[] = {
+        [VMRPC_BACKING_HOST] = &vmrpc_host_backing,
+        [VMRPC_BACKING_RESOLVER] = &vmrpc_resolver_backing,
+        [VMRPC_BACKING_ARRIVING] = &vmrpc_arriving_backing,
+        [VMRPC_BACKING_LOST] = &vmrpc_lost_backing,
+    };
     int type = state & BY_DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM;
-    VmrpcBacking backing = state >> BACKING_SHIFT;
-    struct sockaddr_in peer = { .sin_addr = fx->peer4, .sin_port = htons(9) };
-    int fd = backing == VMRPC_BACKING_HOST
-             ? vmrpc_host_socket(fx->srv, type, 0) : -1;
+    VmrpcBacking backing = state >> BACKING_SHIFT & BACKING_MASK;
+    struct sockaddr_in addr = { .sin_addr = fx->peer4, .sin_port = htons(9) };
     VmrpcSock *s;
 
-    g_assert_cmpint(vmrpc_sock_add(fx->srv, 0, 1, type, fd, NULL, &s), ==, 0);
-    if (state & HAS_PORT && fd >= 0) {
+    g_assert_cmpint(vmrpc_sock_add(fx->srv, 0, 1, type, ops[backing], &s), ==,
+                    0);
+    if (backing == VMRPC_BACKING_HOST) {
+        s->fd = vmrpc_host_socket(fx->srv, type, 0);
+    }
+    if (state & HAS_PORT && s->fd >= 0) {
         g_assert_cmpint(vmrpc_host_bind(fx->srv, s, 0), ==, 0);
     }
-    s->backing = backing;
     s->bound = state & HAS_PORT;
     s->local_port = state & HAS_PORT ? htons(40000) : 0;
     if (type == SOCK_DGRAM && state & BY_PING) {
         s->proto = IPPROTO_ICMP;
     }
-    s->listening = state & LISTENS;
     s->backlog = type == SOCK_STREAM ? 3 : 0;
-    if (state & HAS_PEER) {
-        vmrpc_sock_set_peer(fx->srv, s, &peer);
+    s->peer = state >> PEER_SHIFT;
+    if (vmrpc_sock_is_connected(s)) {
+        vmrpc_sock_set_peer(fx->srv, s, s->peer, &addr);
     }
-    s->peer_is_resolver = state & PEER_IS_RESOLVER;
-    s->peer_is_self = state & PEER_IS_SELF;
     if (s->proto == IPPROTO_UDP && state & HAS_GROUP) {
         s->bound_group = fx_ip4("239.1.2.3");
     }
@@ -923,7 +937,7 @@ static void test_every_state(void)
                         (state & 3) == (BY_DATAGRAMS | BY_PING)
                         ? VMRPC_SAVED_PING : 0);
         if (!(state & BY_DATAGRAMS) &&
-            state >> BACKING_SHIFT == VMRPC_BACKING_LOST) {
+            (state >> BACKING_SHIFT & BACKING_MASK) == VMRPC_BACKING_LOST) {
             g_assert_cmphex(a->flags, ==, VMRPC_SAVED_CONNECTED);
         }
         /* and what it is stays what it is; a peer brings a port */
@@ -962,7 +976,7 @@ static void test_names(void)
     g_assert_cmpint(dns_name_from_text(&name, "A.test"), ==, 0);
     inet_pton(AF_INET6, "2001:db8:7::1", &addrs[0].addr6);
     inet_pton(AF_INET6, "2001:db8:7::2", &addrs[1].addr6);
-    vmrpc_names_note(fx->srv->names, &name, 1, addrs, 2, vmrpc_now_ms());
+    vmrpc_names_note(fx->srv->reach.names, &name, addrs, 2, vmrpc_now_ms());
     g_assert_cmpuint(vmrpc_server_save_names(fx->srv, keep_name, names), ==,
                      2);
     fx_free(fx);
@@ -979,9 +993,9 @@ static void test_names(void)
     /* the policy lets it pass, though no route leads there */
     fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx_map(fx, "2001:db8:7::1"), 9),
              ENETUNREACH);
-    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->names, &addrs[1].addr6,
+    g_assert_cmpuint(vmrpc_names_lookup(fx->srv->reach.names, &addrs[1].addr6,
                                         &found, 1), ==, 1);
-    g_assert_cmpuint(vmrpc_names_siblings(fx->srv->names, &found,
+    g_assert_cmpuint(vmrpc_names_siblings(fx->srv->reach.names, &found,
                                           vmrpc_now_ms(), siblings), ==, 2);
     g_assert_cmpmem(&siblings[0], 16, &addrs[0].addr6, 16);
     /* a name that is cut, one with a pointer, one with something behind it */
@@ -1063,10 +1077,10 @@ static void test_nat64(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(options); i++) {
         Fx *fx = fx_new(&options[i]);
-        const VmrpcNat64List *list = &fx->srv->nat64;
+        const VmrpcNat64List *list = &fx->srv->reach.nat64;
 
         g_assert_cmpuint(vmrpc_server_restore_nat64(fx->srv, good, 3), ==, 3);
-        g_assert_cmpuint(list->told, ==, i == 0 ? 2 : i == 1 ? 1 : 0);
+        g_assert_cmpuint(list->current, ==, i == 0 ? 2 : i == 1 ? 1 : 0);
         g_assert_cmpuint(list->prefix[0].len, ==, i == 1 ? 96 : 64);
         g_assert_cmpuint(vmrpc_server_save_nat64(fx->srv, rec), ==,
                          i == 1 ? 4 : 3);

@@ -751,7 +751,8 @@ static void test_config(void)
 {
     Fx *fx = fx_new_default();
     VmrpcServerConfig config = {
-        .guest4 = fx_ip4("127.0.0.1"), .resolver4 = fx_ip4(FX_RESOLVER4),
+        .reach.guest4 = fx_ip4("127.0.0.1"),
+        .reach.resolver4 = fx_ip4(FX_RESOLVER4),
         .max_sockets = 4,
     };
     const char *dns[] = { "nonsense", NULL };
@@ -771,8 +772,8 @@ static void test_config(void)
     g_assert_null(vmrpc_server_new(&config, false, &err));
     g_assert_nonnull(strstr(err->message, "resolver4"));
     g_clear_error(&err);
-    config.resolver4.s_addr = 0;
-    config.guest4 = fx_ip4("192.0.2.1");
+    config.reach.resolver4.s_addr = 0;
+    config.reach.guest4 = fx_ip4("192.0.2.1");
     g_assert_null(vmrpc_server_new(&config, false, &err));
     g_assert_nonnull(strstr(err->message, "guest4=192.0.2.1"));
     g_clear_error(&err);
@@ -783,22 +784,22 @@ static void test_config(void)
     g_assert_nonnull(strstr(err->message, "policy="));
     g_clear_error(&err);
     config.policy_file = NULL;
-    config.translate = true;
-    config.pool4 = fx_ip4(FX_POOL4);
-    config.pool4_prefix = 40;
+    config.reach.translate = true;
+    config.reach.pool4 = fx_ip4(FX_POOL4);
+    config.reach.pool4_prefix = 40;
     g_assert_null(vmrpc_server_new(&config, true, &err));
     g_assert_nonnull(strstr(err->message, "pool4="));
     g_clear_error(&err);
-    config.pool4_prefix = 24;
-    config.resolver4 = fx_ip4(FX_RESOLVER4);
+    config.reach.pool4_prefix = 24;
+    config.reach.resolver4 = fx_ip4(FX_RESOLVER4);
     config.dns = dns;
     g_assert_null(vmrpc_server_new(&config, true, &err));
     g_assert_nonnull(strstr(err->message, "nonsense"));
     g_clear_error(&err);
     config.dns = NULL;
-    config.resolver4.s_addr = 0;
-    config.has_address6 = true;
-    inet_pton(AF_INET6, "2001:db8:9::1", &config.address6);
+    config.reach.resolver4.s_addr = 0;
+    config.reach.has_address6 = true;
+    inet_pton(AF_INET6, "2001:db8:9::1", &config.reach.address6);
     g_assert_null(vmrpc_server_new(&config, false, &err));
     g_assert_nonnull(strstr(err->message, "address6=2001:db8:9::1"));
     vmrpc_server_free(NULL);
@@ -831,7 +832,7 @@ static void test_ipv4(void)
     g_assert_cmphex(r.addr.sin_addr.s_addr, ==, fx_ip4("127.0.0.2").s_addr);
     fx_fails(fx_try_connect(fx, fx_ip4("169.254.169.254"), SOCK_STREAM),
              ENETUNREACH);
-    g_assert_cmpuint(fx_counters(fx)->refused_builtin, ==, 1);
+    g_assert_cmpuint(fx_reach_counters(fx)->refused_builtin, ==, 1);
     close(fd);
     fx_free(fx);
 }

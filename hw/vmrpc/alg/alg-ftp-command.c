@@ -2,10 +2,10 @@
 /*
  * Application-level gateways: the commands of FTP
  *
- * What becomes of each, as the table in alg-ftp.c has it.  A command here is
- * one whole line, and a private copy.
+ * Implements the table of alg-ftp.c.  A command is a private copy of one whole
+ * line.
  */
-#include "hw/vmrpc/alg/alg-internal.h"
+#include "hw/vmrpc/alg/alg-ftp-command.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct Endpoint {
     unsigned port;
 } Endpoint;
 
-/* A decimal number up to @max; moves *@p behind it. */
+/* Parses a decimal number up to @max and moves *@p behind it. */
 static bool parse_number(const char **p, unsigned max, unsigned *value)
 {
     const char *start = *p;
@@ -76,7 +76,6 @@ static bool parse_eprt(const char *p, Endpoint *ep)
            (proto == 2 && inet_pton(AF_INET6, addr, &ep->addr6) == 1);
 }
 
-/* RFC 2428 section 3 */
 unsigned vmrpc_ftp_find_port(const char *p)
 {
     while ((p = strchr(p, '(')) != NULL) {
@@ -99,13 +98,13 @@ unsigned vmrpc_ftp_find_port(const char *p)
 typedef enum Action {
     KEEP,
     REWRITE,
-    REFUSE,                     /* let the server do it */
+    REFUSE,                     /* make the server refuse it */
 } Action;
 
-/* Decides on a command; what it becomes, if anything else, is put in @out. */
+/* Decides on a command; REWRITE puts the new command in @out. */
 typedef Action Rewrite(VmrpcAlg *alg, const char *arg, char *out);
 
-/* The command that ended last is a PASV or EPSV.  False: too many. */
+/* The last command was PASV or EPSV.  False: too many replies are due. */
 static bool expect_passive(VmrpcAlgFtp *ftp, bool translated)
 {
     if (ftp->passive_num == VMRPC_ALG_FTP_PASSIVE_MAX) {
@@ -169,7 +168,7 @@ static Action rewrite_own(VmrpcAlg *alg, const Endpoint *ep, char *out)
 static Action malformed(VmrpcAlg *alg)
 {
     alg->ops->counters->alg_malformed++;
-    return KEEP;                /* the server will say so */
+    return KEEP;                /* the server reports the error */
 }
 
 static Action rewrite_client_port(VmrpcAlg *alg, const char *arg, char *out)
@@ -205,7 +204,7 @@ static Action rewrite_server_eprt(VmrpcAlg *alg, const char *arg, char *out)
         return malformed(alg);
     }
     if (ep.family != AF_INET6) {
-        return REFUSE;          /* what IPv4 means in there is ours to say */
+        return REFUSE;          /* IPv4 has another meaning in the guest */
     }
     if (!alg->ops->to4(alg->ops->opaque, &ep.addr6, &addr4)) {
         alg->ops->counters->alg_unmapped++;
@@ -228,7 +227,7 @@ struct VmrpcFtpVerb {
     Rewrite *rewrite;
 };
 
-/* Ends with an empty name. */
+/* An empty name ends each table. */
 static const VmrpcFtpVerb client_verbs[] = {
     { "AUTH", rewrite_auth },
     { "EPRT", rewrite_client_eprt },

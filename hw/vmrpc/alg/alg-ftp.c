@@ -5,8 +5,8 @@
  * Theory of operation
  * ===================
  *
- * The guest speaks FTP over IPv4, its peer over IPv6, and each shall hear
- * the words of its own family:
+ * The guest speaks FTP over IPv4, its peer over IPv6.  Each gets the commands
+ * and replies of its own family:
  *
  *   guest is the client               the server sees
  *   PASV                              EPSV
@@ -25,48 +25,49 @@
  *   EPRT that cannot be translated,   EPRT, PORT without an argument
  *   PORT
  *
- * This mirrors RFC 6384, which has an IPv6 client and an IPv4 server.  All
- * else passes unchanged:
+ * This mirrors RFC 6384, which has an IPv6 client and an IPv4 server.
+ * Everything else passes unchanged:
  *
- *   EPSV and its reply       they carry no address
- *   EPSV ALL                 no EPSV becomes what it forbids; RFC 6384, which
- *                            makes PASV of EPSV, has to refuse it
- *   EPSV 2 from the guest    it will reach the port all the same
- *   500, 502 to EPSV         say what a client that sent PASV must know
- *   227 of the guest's own   answers a PASV that was sent over IPv6, where
- *   server                   there is none; clients that do that use the
- *                            port and not the address
+ *   EPSV and its reply       carry no address
+ *   EPSV ALL                 the gateway turns no EPSV into the PASV that this
+ *                            forbids; RFC 6384 does, and must refuse it
+ *   EPSV 2 from the guest    the guest reaches the port all the same
+ *   500, 502 to EPSV         tell a client that PASV is not available
+ *   227 of the guest's own   answers a PASV that came over IPv6, where PASV
+ *   server                   does not exist; clients that send it use the
+ *                            port and ignore the address
  *
- * A refusal must come in its place among the replies and in the language
- * that client and server have agreed upon.  Nobody knows both but the server,
- * so it gets the command without its argument, to which RFC 959 leaves it
- * nothing but 501 (RFC 6384 section 12 sends NOOP for the same reason).
+ * A refusal must come in its place among the replies, and in the language on
+ * which client and server have agreed.  Only the server knows both.  So the
+ * gateway sends it the command without its argument, which RFC 959 lets it
+ * answer with 501 only (RFC 6384, section 12, sends NOOP for the same reason).
  *
- * Which reply answers a PASV is found by counting: a final reply (not 1yz)
- * for each command, and one for the greeting.  Servers do not always keep to
- * that (ABOR, STAT in a transfer, empty lines), so the count is only asked
- * whether a refusal belongs to the EPSV or to what was sent before it; a 229
- * answers the oldest EPSV whatever the count, nothing else is answered so.
+ * The gateway counts to find the reply to a PASV: each command gets one final
+ * reply (not 1yz), and so does the greeting.  Servers deviate from that (ABOR,
+ * STAT in a transfer, empty lines).  So the count only decides whether a
+ * refusal belongs to the EPSV or to a command before it.  A 229 always answers
+ * the oldest EPSV, and no other command.
  *
- * After AUTH, a reply of 234 or 235 (RFC 2228) ends all understanding: what
- * follows is TLS or GSSAPI.  Should CCC return to plain text, we are gone.
+ * A reply of 234 or 235 after AUTH (RFC 2228) announces TLS or GSSAPI: both
+ * directions pass from then on, also after CCC, which returns to plain text.
  *
- * Telnet (RFC 854), as far as FTP has it: commands in front of a line pass
- * and do not belong to it; a line with one inside is not rewritten.
+ * Telnet (RFC 854), as far as FTP uses it: commands before a line pass and are
+ * no part of it; a line with a command inside is not rewritten.
  *
- * Lines end with LF, after CR or not, and what replaces one ends as it did.
- * A line is held only as long as it begins like one that may be rewritten,
- * and only up to VMRPC_ALG_FTP_LINE_MAX bytes; a longer one passes.  The one
- * exception is a reply that is going to be replaced: it never passes, so what
- * it has beyond that is not looked at.
+ * A line ends with LF, with or without CR, and its replacement ends likewise.
+ * A line is held while it begins like one that may be rewritten, up to
+ * VMRPC_ALG_FTP_LINE_MAX bytes; a longer one passes.  A reply that is going to
+ * be replaced never passes: bytes beyond that limit are ignored.
  */
-#include "hw/vmrpc/alg/alg-internal.h"
+#include "hw/vmrpc/alg/alg-flow.h"
+#include "hw/vmrpc/alg/alg-ftp.h"
+#include "hw/vmrpc/alg/alg-ftp-command.h"
 
 #include <string.h>
 
 #define HELD_MAX        VMRPC_ALG_FTP_LINE_MAX
 
-/* What tells a reply: its code and what follows. */
+/* A reply's code and the byte behind it */
 #define HEAD_LEN        4
 G_STATIC_ASSERT(sizeof(((VmrpcAlgLine *)NULL)->head) == HEAD_LEN);
 
@@ -76,7 +77,7 @@ G_STATIC_ASSERT(sizeof(((VmrpcAlgLine *)NULL)->head) == HEAD_LEN);
 
 /* Telnet, RFC 854 */
 #define IAC             255
-#define IAC_WILL        251     /* the first that has an option */
+#define IAC_WILL        251     /* the first command with an option */
 enum {
     TELNET_TEXT,
     TELNET_COMMAND,             /* after IAC */
@@ -85,7 +86,7 @@ enum {
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* Whether the next byte of a line belongs to Telnet and not to its text. */
+/* Is the next byte of a line part of a Telnet command, not of the text? */
 static bool telnet_byte(VmrpcAlgLine *line, uint8_t c)
 {
     switch (line->telnet) {
@@ -101,7 +102,7 @@ static bool telnet_byte(VmrpcAlgLine *line, uint8_t c)
     }
 }
 
-/* Bytes in front of a line that belong to Telnet. */
+/* The number of bytes of Telnet commands before a line */
 static size_t telnet_bytes(VmrpcAlgLine *line, const uint8_t *data, size_t len)
 {
     size_t i;
@@ -118,8 +119,8 @@ static size_t telnet_bytes(VmrpcAlgLine *line, const uint8_t *data, size_t len)
 }
 
 /*
- * Goes on in a line, up to and with its LF.  Returns the bytes; *@ended tells
- * whether the LF was among them.
+ * Continues a line, up to and including its LF.  Returns the number of bytes;
+ * *@ended tells whether the LF was among them.
  */
 static size_t line_bytes(VmrpcAlgLine *line, const uint8_t *data, size_t len,
                          bool *ended)
@@ -150,7 +151,7 @@ static bool line_is_empty(const VmrpcAlgLine *line)
     return line->head_len == 0 || line->head[0] == '\r';
 }
 
-/* Does the guest send the commands of this direction, or its peer? */
+/* The direction of commands; replies go the other way. */
 static VmrpcAlgDir dir_of_commands(const VmrpcAlg *alg)
 {
     return alg->config.guest_is_server ? VMRPC_ALG_TO_GUEST
@@ -185,7 +186,7 @@ static void reply_final(VmrpcAlg *alg, unsigned code)
     }
 }
 
-/* The code a line of a reply begins with, 0 if none; *@more: another follows */
+/* The code at the beginning of a line, or 0; *@more: the reply goes on */
 static unsigned reply_code(const VmrpcAlgLine *line, bool *more)
 {
     const uint8_t *c = line->head;
@@ -205,7 +206,7 @@ static void reply_ended(VmrpcAlg *alg, const VmrpcAlgLine *line)
     bool more = false;
     unsigned code = reply_code(line, &more);
 
-    /* What is between the first line and the last is text, whatever it is. */
+    /* All lines between the first and the last are text. */
     if (code == 0 || (ftp->multi && code != ftp->multi)) {
         return;
     }
@@ -239,7 +240,7 @@ static void ftp_passed(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
     }
 }
 
-/* What is held goes on unchanged: then it is a line like others. */
+/* Releases the held bytes, which then count as passed. */
 static void release(VmrpcAlg *alg, VmrpcAlgDir dir)
 {
     VmrpcAlgFlow *flow = &alg->flow[dir];
@@ -248,7 +249,7 @@ static void release(VmrpcAlg *alg, VmrpcAlgDir dir)
     ftp_passed(alg, dir, flow->out->data, flow->out->len);
 }
 
-/* What is held, a whole line, is replaced by @text and the end it has. */
+/* Replaces the held line by @text with the same end. */
 static void replace(VmrpcAlgFlow *flow, const char *text)
 {
     const uint8_t *held = flow->held->data;
@@ -263,7 +264,7 @@ static void replace(VmrpcAlgFlow *flow, const char *text)
 
 /* --- commands ------------------------------------------------------------- */
 
-/* What is held is a whole line. */
+/* A whole line is held. */
 static void command_taken(VmrpcAlg *alg, VmrpcAlgDir dir)
 {
     VmrpcAlgFlow *flow = &alg->flow[dir];
@@ -281,7 +282,7 @@ static void command_taken(VmrpcAlg *alg, VmrpcAlgDir dir)
     }
 }
 
-/* Whether the line has ended, the copy tells: the guest may change @data. */
+/* Reads the copy to find the line's end: the guest may change @data. */
 static size_t take_command(VmrpcAlg *alg, VmrpcAlgDir dir,
                            const uint8_t *data, size_t len)
 {
@@ -330,14 +331,14 @@ static size_t scan_commands(const VmrpcAlg *alg, VmrpcAlgDir dir,
 
 /* --- replies -------------------------------------------------------------- */
 
-/* Whether a line is one of a 229, as far as it is there. */
+/* Can a line that begins so be one of a 229? */
 static bool may_be_229(const uint8_t *data, size_t len)
 {
     return memcmp(data, "229", MIN(len, 3)) == 0 &&
            (len <= 3 || memchr(" -\r\n", data[3], 4));
 }
 
-/* A whole line, of which no more than HELD_MAX bytes are held, of a 229. */
+/* A whole line of a 229 has come; at most HELD_MAX bytes of it are held. */
 static void reply_taken(VmrpcAlg *alg, VmrpcAlgFlow *flow)
 {
     VmrpcAlgFtp *ftp = &alg->ftp;
@@ -371,7 +372,7 @@ static void reply_taken(VmrpcAlg *alg, VmrpcAlgFlow *flow)
     replace(flow, out);
 }
 
-/* @data are ours: all that the guest replies passes, see ftp_blind(). */
+/* @data is no memory of the guest, whose own replies pass: ftp_blind(). */
 static size_t take_reply(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
                          size_t len)
 {
@@ -379,7 +380,7 @@ static size_t take_reply(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
     size_t before = flow->held ? flow->held->len : 0, n = len;
     const uint8_t *lf;
 
-    /* What may be released must be held in full: first see what it is. */
+    /* A line that may be released must be held whole: read its head first. */
     if (!alg->ftp.swallow && before < HEAD_LEN) {
         n = MIN(n, HEAD_LEN - before);
     }
@@ -396,7 +397,7 @@ static size_t take_reply(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
     return n;
 }
 
-/* Does the next line, as far as it is there, belong to a 229 for a PASV? */
+/* Can a line that begins so belong to a 229 that answers a PASV? */
 static bool answers_pasv(const VmrpcAlgFtp *ftp, const uint8_t *data,
                          size_t len)
 {
@@ -405,7 +406,7 @@ static bool answers_pasv(const VmrpcAlgFtp *ftp, const uint8_t *data,
                             may_be_229(data, len));
 }
 
-/* One line at a time: it may be the reply that the next waits for. */
+/* Scans one line at a time: its reply decides on the next line. */
 static size_t scan_replies(const VmrpcAlg *alg, VmrpcAlgDir dir,
                            const uint8_t *data, size_t len)
 {
@@ -439,7 +440,7 @@ static size_t ftp_blind(const VmrpcAlg *alg, VmrpcAlgDir dir)
             return 0;
         }
     }
-    return SIZE_MAX;            /* no reply is to be rewritten */
+    return SIZE_MAX;            /* no reply will be rewritten */
 }
 
 static size_t ftp_scan(const VmrpcAlg *alg, VmrpcAlgDir dir,

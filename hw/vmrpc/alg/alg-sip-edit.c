@@ -2,16 +2,16 @@
 /*
  * Application-level gateways: addresses in messages of SIP
  *
- * A message is a private copy here.  It is not parsed further than needed to
- * tell an address from what looks like one: the user part of a URI, a quoted
- * name and any name that only begins like an address stay as they are.  What
- * is found becomes an edit; the text itself is made anew once, at the end.
+ * A message is a private copy.  The parser goes as far as is needed to tell an
+ * address from other text: the user part of a URI, a quoted name and a name
+ * that only begins like an address stay unchanged.  Each address becomes an
+ * edit; the new text is made once, at the end.
  *
- * Where the grammar (RFC 3261 section 25.1) has "host", an IPv6 address
- * stands in brackets; in received= and in SDP it has none, though some write
- * them in received= (RFC 5118 section 4.5), which is understood.
+ * An IPv6 address stands in brackets where the grammar (RFC 3261, section
+ * 25.1) has "host".  It has none in received= and in SDP.  Some agents write
+ * them in received= (RFC 5118, section 4.5), and the parser accepts them there.
  */
-#include "hw/vmrpc/alg/alg-internal.h"
+#include "hw/vmrpc/alg/alg-sip-edit.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -57,7 +57,7 @@ GByteArray *vmrpc_sip_edits_apply(const VmrpcSipEdits *edits, const char *p,
 
 /* --- one address ---------------------------------------------------------- */
 
-/* Copies a literal for inet_pton(); false if it is none for its length. */
+/* Copies a literal for inet_pton(); false if it is too long for one. */
 static bool copy_literal(const char *p, const char *end,
                          char text[INET6_ADDRSTRLEN])
 {
@@ -72,8 +72,8 @@ static bool copy_literal(const char *p, const char *end,
 }
 
 /*
- * What the address that is all of @p to @end is called on the other side.
- * False if it is none, or has no name there.
+ * The other side's address for the address from @p to @end.  False if that is
+ * no address, or the map does not know it.
  */
 static bool counterpart(VmrpcSipEdits *edits, const char *p, const char *end,
                         char text[INET6_ADDRSTRLEN])
@@ -109,9 +109,9 @@ static bool is_host_char(char c)
 }
 
 /*
- * The host at @p, which ends before a port.  An IPv6 address may lack its
- * brackets if it @may_be_bare, and is then written without.
- * Returns where the host ends.
+ * Edits the host at @p, which ends before a port.  With @may_be_bare, an IPv6
+ * address may lack brackets, and a new one is written without.
+ * Returns the end of the host.
  */
 static const char *edit_host(VmrpcSipEdits *edits, const char *p,
                              const char *end, bool may_be_bare)
@@ -133,7 +133,7 @@ static const char *edit_host(VmrpcSipEdits *edits, const char *p,
         }
         stop = p;
     }
-    /* An address of IPv4 never has brackets, one of IPv6 only sometimes not */
+    /* IPv4 addresses have no brackets; IPv6 ones do, unless they may be bare */
     if ((edits->dir == VMRPC_ALG_TO_HOST ? bracket
                                          : !bracket && !may_be_bare) ||
         !counterpart(edits, start, stop, text)) {
@@ -159,7 +159,7 @@ const char *vmrpc_sip_skip_lws(const char *p, const char *end)
     return p;
 }
 
-/* Behind the string that begins with a quote at @p. */
+/* Returns the end of the quoted string at @p. */
 static const char *skip_quoted(const char *p, const char *end)
 {
     for (p++; p < end && *p != '"'; p++) {
@@ -170,7 +170,7 @@ static const char *skip_quoted(const char *p, const char *end)
     return p < end ? p + 1 : end;
 }
 
-/* Behind @word if @p begins with it, in whatever case; else NULL. */
+/* Returns the end of @word at @p, in any case of letters; NULL: not there. */
 static const char *skip_word(const char *p, const char *end, const char *word)
 {
     size_t len = strlen(word);
@@ -189,11 +189,11 @@ static const char *skip_scheme(const char *p, const char *end)
 }
 
 /*
- * The host of the URI whose scheme ends at @p.  Between < and > it may hold
- * commas, question marks and semicolons, else these end it (section 20).
- * It ends where uri_begins() may be true again, so no byte is looked at for
- * more than two URIs.
- * Returns where the host ends.
+ * Edits the host of the URI whose scheme ends at @p.  Commas, question marks
+ * and semicolons end a URI unless it is between < and > (section 20).  The URI
+ * ends where uri_begins() may be true again, so each byte is read for at most
+ * two URIs.
+ * Returns the end of the host.
  */
 static const char *edit_uri(VmrpcSipEdits *edits, const char *p,
                             const char *end, bool enclosed)
@@ -204,7 +204,7 @@ static const char *edit_uri(VmrpcSipEdits *edits, const char *p,
     while (stop < end && *stop && !strchr(ends, *stop)) {
         stop++;
     }
-    /* No other "@" is without escape. */
+    /* Any other "@" in a URI is escaped. */
     at = memchr(p, '@', stop - p);
     return edit_host(edits, at ? at + 1 : p, stop, false);
 }
@@ -218,7 +218,7 @@ void vmrpc_sip_edit_uri(VmrpcSipEdits *edits, const char *p, const char *end)
     }
 }
 
-/* The parameter whose semicolon is before @p; returns where it goes on. */
+/* Edits the parameter whose semicolon is before @p; returns where to go on. */
 static const char *edit_param(VmrpcSipEdits *edits, const char *p,
                               const char *end)
 {
@@ -242,7 +242,7 @@ static const char *edit_param(VmrpcSipEdits *edits, const char *p,
     return edit_host(edits, next, end, received);
 }
 
-/* "SIP/2.0/UDP host" at the beginning of an element of Via */
+/* Edits "SIP/2.0/UDP host" at the beginning of an element of Via. */
 static const char *edit_sent_by(VmrpcSipEdits *edits, const char *p,
                                 const char *end)
 {
@@ -262,7 +262,7 @@ static const char *edit_sent_by(VmrpcSipEdits *edits, const char *p,
     return edit_host(edits, vmrpc_sip_skip_lws(p, end), end, false);
 }
 
-/* Is @p a place in the value from @start on where a URI can begin? */
+/* Can a URI begin at @p, in the value that begins at @start? */
 static bool uri_begins(const char *start, const char *p)
 {
     return p == start || (p[-1] && strchr("<, \t\r\n", p[-1]));
@@ -298,9 +298,8 @@ void vmrpc_sip_edit_value(VmrpcSipEdits *edits, const char *p,
 /* --- session descriptions ------------------------------------------------- */
 
 /*
- * Lines that end in "IN IP4 address" or "IN IP6 address", and how many fields
- * are between their beginning and that: RFC 8866 sections 5.7 and 5.2, and
- * RFC 3605.
+ * Lines that end in "IN IP4 address" or "IN IP6 address", and the number of
+ * fields before that: RFC 8866, sections 5.7 and 5.2, and RFC 3605.
  */
 static const struct {
     const char *begin;
@@ -318,7 +317,7 @@ static void edit_sdp_address(VmrpcSipEdits *edits, const char *p,
     char text[INET6_ADDRSTRLEN], field[VMRPC_SIP_TEXT_MAX];
     const char *addr = skip_word(p, end, to_host ? "IN IP4 " : "IN IP6 ");
 
-    /* With a TTL or a number of addresses it is a group: not in the map. */
+    /* A group has a TTL or a number of addresses; the map knows none. */
     if (addr && counterpart(edits, addr, end, text)) {
         g_snprintf(field, sizeof(field), "IN %s %s", to_host ? "IP6" : "IP4",
                    text);

@@ -5,52 +5,53 @@
  * Theory of operation
  * ===================
  *
- * A user agent in the guest writes its own IPv4 address and its peer's
- * virtual one into its messages; the peer has to find IPv6 addresses there,
- * and the other way round.  An address is rewritten if the owner's map knows
- * it, and where somebody will use it:
+ * A user agent in the guest writes its own IPv4 address and the virtual
+ * address of its peer into messages.  The peer must find IPv6 addresses there,
+ * and the reverse.  An address is rewritten if the owner's map knows it, in
+ * the places where the receiver uses it:
  *
  *   Request-URI; URIs in Contact, From, To, Path, Record-Route, Refer-To,
  *   Route, Service-Route; their maddr=; Via, with received= and maddr=;
  *   SDP: o=, c= and a=rtcp:
  *
- * From and To too, though RFC 3261 tells dialogs by tags: what is rewritten
- * on the way out is written back on the way in, so that each side always sees
- * what it wrote.  All else stays: names, addresses the map does not know, the
- * Call-ID, which is only compared, and what a digest is made over.  ICE
- * candidates stay too: they do not match the c= line then, by which both
- * sides know to do without ICE (RFC 8839 section 4.2.5).
+ * RFC 3261 identifies a dialog by tags; From and To are rewritten all the same.
+ * Each side then sees in replies what it wrote, as the gateway rewrites both
+ * directions.  The rest stays: names, addresses that the map does not know,
+ * the Call-ID, which is only compared, and the input of digests.  ICE
+ * candidates stay, too: they do not match the c= line then, so both sides do
+ * without ICE (RFC 8839, section 4.2.5).
  *
- * A message is rewritten as a whole or not at all, and Content-Length follows
- * when its SDP has changed.  If it does not parse, is too long or has too
- * many addresses, it passes as it is.
+ * A message is rewritten as a whole or not at all.  Content-Length follows a
+ * change of the SDP.  A message that does not parse, is too long or has too
+ * many addresses passes unchanged.
  *
- * A datagram is a message (vmrpc_alg_datagram()).  A stream is one message
- * after another, each as long as its Content-Length says (section 18.3), and
- * empty lines between them, which keep the connection alive (RFC 5626).  The
- * header is held until it is complete, an SDP until it is complete as well;
- * a body of any other type passes.  If the stream is not understood, because
- * the first line is not one of SIP, the header has no end within
- * VMRPC_ALG_SIP_MAX bytes, or there is not exactly one Content-Length, then
- * nobody can tell where the next message begins, and all of the rest of that
- * direction passes.
+ * A datagram is one message (vmrpc_sip_datagram()).  A stream is a sequence of
+ * messages, whose Content-Length gives their length (section 18.3), with empty
+ * lines between them, which keep the connection alive (RFC 5626).  The header
+ * is held until it is complete, and so is an SDP; any other body passes.  All
+ * the rest of a direction passes if the end of a message cannot be found: the
+ * first line is not one of SIP, the header does not end within
+ * VMRPC_ALG_SIP_MAX bytes, or there is not exactly one Content-Length.
  *
- * So that another protocol on the port of SIP is not kept waiting, the first
- * line is judged while it comes in: by control characters in it, by a method
- * longer than METHOD_MAX, and at its end.
+ * Another protocol on SIP's port must not be delayed.  So the first line is
+ * judged while it arrives: by control characters, by a method longer than
+ * METHOD_MAX, and at its end.
  */
-#include "hw/vmrpc/alg/alg-internal.h"
+#include "hw/vmrpc/alg/alg-flow.h"
+#include "hw/vmrpc/alg/alg-sip.h"
+#include "hw/vmrpc/alg/alg-sip-edit.h"
 
 #include <string.h>
 
 #define VERSION         "SIP/2.0"
 
-/* The longest method; the longest that is registered has nine letters. */
+/* Bytes of the longest method; registered ones have up to nine. */
 #define METHOD_MAX      32
 
-/* Digits of a Content-Length. */
+/* The most digits of a Content-Length */
 #define LENGTH_DIGITS   9
 
+/* Bytes of the longest UDP payload over IPv4 */
 #define UDP_MAX         65507
 
 typedef enum Kind {
@@ -61,7 +62,7 @@ typedef enum Kind {
     KIND_TYPE,
 } Kind;
 
-/* Names and their compact forms (section 20), which are registered. */
+/* Names and their registered compact forms (section 20) */
 static const struct {
     const char *name;
     char compact;
@@ -80,17 +81,17 @@ static const struct {
     { "Via", 'v', KIND_VIA },
 };
 
-/* A header field; all pointers are into the message. */
+/* A header field; the pointers point into the message. */
 typedef struct Field {
     Kind kind;
     const char *value, *end;    /* with folds, without the last CR LF */
 } Field;
 
-/* What is known of a message from its header. */
+/* A message, by its header */
 typedef struct Message {
     const char *start;
-    const char *fields;         /* the first field, behind the first line */
-    const char *fields_end;     /* behind the last one's CR LF */
+    const char *fields;         /* behind the first line */
+    const char *fields_end;     /* behind the CR LF of the last field */
     const char *body;
     const char *length, *length_end; /* digits of Content-Length, or NULL */
     size_t body_len;
@@ -129,9 +130,8 @@ static bool is_start_line(const char *p, const char *end)
 }
 
 /*
- * Whether the bytes from @p + @seen to @end can go on a first line, of which
- * those before can be the beginning.  *@complete: it has come to its end, and
- * is one.
+ * Can the bytes from @p to @end be a first line, or its beginning?  Those
+ * before @p + @seen were judged before.  *@complete: it is a whole first line.
  */
 static bool judge_start(const char *p, size_t seen, const char *end,
                         bool *complete)
@@ -163,7 +163,7 @@ static Kind kind_of(const char *name, size_t len)
     return KIND_OTHER;
 }
 
-/* The field at @p, before @end; returns the next, NULL if it is none. */
+/* Parses the field at @p; returns the next one, NULL if it is malformed. */
 static const char *next_field(const char *p, const char *end, Field *field)
 {
     const char *name = p, *colon, *stop = find_crlf(p, end);
@@ -216,7 +216,7 @@ static bool is_sdp(const Field *field)
                                          4));
 }
 
-/* @header_len: with the empty line that ends it */
+/* @header_len: includes the empty line at its end */
 static bool parse_header(const char *p, size_t header_len, Message *m)
 {
     bool complete;
@@ -244,7 +244,7 @@ static bool parse_header(const char *p, size_t header_len, Message *m)
 
 /* --- rewriting ------------------------------------------------------------ */
 
-/* Edits of the header; returns which of them is for Content-Length. */
+/* Adds the header's edits; returns the index of Content-Length's. */
 static unsigned edit_header(VmrpcSipEdits *edits, const Message *m)
 {
     const char *uri, *end, *p = m->fields;
@@ -261,7 +261,7 @@ static unsigned edit_header(VmrpcSipEdits *edits, const Message *m)
             vmrpc_sip_edit_value(edits, field.value, field.end,
                                  field.kind == KIND_VIA);
         } else if (field.kind == KIND_LENGTH) {
-            /* Nothing yet, but edits are in order. */
+            /* Reserve its place, as edits are in order; see edit_length(). */
             length = edits->num;
             vmrpc_sip_edit(edits, m->length, 0, "");
         }
@@ -276,8 +276,8 @@ static void edit_length(VmrpcSipEdit *edit, const Message *m, size_t body_len)
 }
 
 /*
- * The header, and up to @end what is there of the body, with the other side's
- * addresses.  NULL: there is nothing to change.
+ * The header, and the body up to @end, with the addresses of the other side.
+ * NULL: nothing changes.
  */
 static GByteArray *rewrite(const VmrpcAlgOps *ops, VmrpcAlgDir dir,
                            const Message *m, const char *end)
@@ -305,7 +305,7 @@ static GByteArray *rewrite(const VmrpcAlgOps *ops, VmrpcAlgDir dir,
 
 /* --- datagrams ------------------------------------------------------------ */
 
-GByteArray *vmrpc_alg_datagram(const VmrpcAlgOps *ops, VmrpcAlgDir dir,
+GByteArray *vmrpc_sip_datagram(const VmrpcAlgOps *ops, VmrpcAlgDir dir,
                                const void *data, size_t len)
 {
     const char *p = data, *end, *stop;
@@ -317,7 +317,7 @@ GByteArray *vmrpc_alg_datagram(const VmrpcAlgOps *ops, VmrpcAlgDir dir,
     }
     end = p + len;
     if (vmrpc_sip_skip_lws(p, end) == end) {
-        return NULL;            /* keeps a binding of a NAT alive */
+        return NULL;            /* it keeps a NAT's binding alive */
     }
     stop = memmem(p, len, "\r\n\r\n", 4);
     if (!stop || !parse_header(p, stop + 4 - p, &m) ||
@@ -338,7 +338,7 @@ GByteArray *vmrpc_alg_datagram(const VmrpcAlgOps *ops, VmrpcAlgDir dir,
 
 /* --- streams -------------------------------------------------------------- */
 
-/* The rest of the stream is not understood. */
+/* Lets the rest of the direction pass. */
 static void give_up(VmrpcAlgFlow *flow, uint64_t *counter)
 {
     (*counter)++;
@@ -346,7 +346,7 @@ static void give_up(VmrpcAlgFlow *flow, uint64_t *counter)
     vmrpc_alg_release(flow);
 }
 
-/* What is held is all that may change of a message. */
+/* All of a message that may change is held. */
 static void message_taken(VmrpcAlg *alg, VmrpcAlgDir dir, const Message *m)
 {
     VmrpcAlgFlow *flow = &alg->flow[dir];
@@ -361,7 +361,7 @@ static void message_taken(VmrpcAlg *alg, VmrpcAlgDir dir, const Message *m)
     }
 }
 
-/* What is held is a whole header. */
+/* A whole header is held. */
 static void header_taken(VmrpcAlg *alg, VmrpcAlgDir dir)
 {
     VmrpcAlgFlow *flow = &alg->flow[dir];
@@ -403,7 +403,7 @@ static size_t take_header(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
                      &alg->sip.start_seen[dir])) {
         give_up(flow, &alg->ops->counters->alg_malformed);
     } else if (stop) {
-        alg->sip.start_seen[dir] = false;       /* that of the next message */
+        alg->sip.start_seen[dir] = false;       /* for the next message */
         header_taken(alg, dir);
     } else if (flow->held->len == VMRPC_ALG_SIP_MAX) {
         give_up(flow, &alg->ops->counters->alg_too_long);

@@ -5,66 +5,65 @@
  * Theory of operation
  * ===================
  *
- * A guest's sockets are IPv4, the host's IPv6, and what lies between them
- * translates addresses where the socket calls carry them.  FTP and SIP also
- * tell each other addresses in their data.  A gateway sits on such a socket
- * and rewrites them there (the paper's future work; RFC 6384 is the same
- * thing for the other direction).  Goals, in this order:
+ * The guest's sockets are IPv4, the host's IPv6, and the server translates
+ * the addresses of socket calls.  FTP and SIP carry addresses in their data,
+ * too.  A gateway sits on such a socket and rewrites them (the paper's future
+ * work; RFC 6384 does the same in the other direction).  Goals, in this order:
  *
- *  1. It never gets in the way.  What it does not understand passes
- *     unchanged, and so does all the rest of a stream it has lost track of.
- *     It sends nothing on its own and answers nobody; each line becomes one
- *     line, each message one message, in its place.  So it cannot get out of
- *     step with TCP, and there is no timer.
- *  2. What passes is not copied: the host's kernel reads and writes the
- *     guest's memory.  Only to look at it, it is peeked at before, at most
- *     PEEK_SIZE bytes at a time, when it comes from the host and the filter
- *     is not blind.  A line that cannot be of interest is known as such by
- *     its first bytes.
- *  3. Memory and work are bounded by the constants of alg-internal.h, for
- *     whatever guest and network send.
+ *  1. A gateway never disturbs.  Data that it does not understand pass
+ *     unchanged, as does the rest of a stream that it has lost track of.  It
+ *     sends nothing of its own and answers nobody.  Each line becomes one
+ *     line, each message one message, in the same place.  So it stays in step
+ *     with TCP, and needs no timer.
+ *  2. Passing data are not copied: the host's kernel reads and writes the
+ *     guest's memory.  A filter that is not blind looks at data of the host
+ *     before, with MSG_PEEK, at most PEEK_SIZE bytes at a time.  The first
+ *     bytes of a line tell that it is of no interest.
+ *  3. The constants of alg-internal.h bound memory and work, whatever guest
+ *     and network send.
  *
- * It is no part of the VM's isolation.  What the guest may contact and where
- * it may listen is decided when it does; text opens no port here, as it does
- * in a NAT, so nobody gains by making a gateway misread it.
+ * A gateway is no part of the VM's isolation.  The policy decides on each
+ * destination and each port when the guest uses it.  Text opens no port here,
+ * as it does in a NAT, so nobody gains by misleading a gateway.
  *
- * Passing and taking.  A filter, one for each protocol, looks at a stream in
- * three ways: blind() says what passes whatever it is, scan() what passes of
- * the bytes at hand, and take() swallows what may have to change, until it
- * knows.  What was taken is held, and in the end moved to the flow's out,
- * changed or not, which is delivered before anything else.  passed() tells
- * the filter what was really delivered, so that nothing needs to be undone
- * when the other side takes fewer bytes than it was offered.  A filter
- * decides by the bytes alone, never by how they arrive: the tests cut every
- * session at every byte.
+ * Passing and taking.  A filter, one for each protocol, has three functions
+ * to look at a stream.  blind() tells how many bytes pass whatever they are.
+ * scan() tells how many of the given bytes pass.  take() keeps bytes that may
+ * have to change in the flow's held, until their line or message is complete.
+ * Then they move to the flow's out, changed or not, which is delivered before
+ * anything else.  passed() tells the filter which bytes were delivered, so
+ * nothing must be undone when the other side takes fewer bytes than it was
+ * offered.  A filter decides by the bytes alone, never by how they arrive; the
+ * tests cut every session at every byte.
  *
  * The guest's memory may change while it is read.  scan() and passed() read
- * it in place, but it only steers them; what is parsed is the copy in held.
+ * it in place, and it only steers them; the parsers read the copy in held.
  *
- * Back-pressure.  out is delivered by and by, if the host socket, or the
- * guest's buffer, takes only a part.  Somebody has to come back for the rest,
- * so the last byte that out was made from, which completed it, is not
- * reported as taken before all of out has been delivered (owing).  The guest
- * will then send that byte again, on the way to the host; on the way to the
- * guest it is still in the host's receive queue.  Thus both sides' readiness
- * is right by itself, and nothing waits for a buffer of ours.
+ * Back-pressure.  The host socket, or the guest's buffer, may take only a part
+ * of out, and somebody must come back for the rest.  So the last of the bytes
+ * that out replaces is not reported as taken until all of out is delivered
+ * (owing).  Towards the host, the guest sends that byte again; towards the
+ * guest, the byte is still in the host's receive queue.  Thus the readiness of
+ * both sides is right without further means, and nothing waits for a buffer
+ * of the gateway.
  *
  * Receiving.  While the filter is blind, bytes go from the host directly into
- * the guest's memory, and the filter sees them there.  Otherwise they are
- * peeked at and filtered; then what passes goes directly there as well, and
- * what was taken is dropped from the queue.  So no more is ever held here than
+ * the guest's memory, where the filter sees them.  Otherwise the gateway peeks
+ * and filters: passing bytes then go to the guest directly as well, and taken
+ * bytes are dropped from the host's queue.  So a gateway never holds more than
  * one line or message.
  *
- * MSG_PEEK.  A peek shows what the next recv would return up to the first
- * change: it filters with a receiver that looks but does not take.  What is
- * in the way of an answer, the beginning of a line, is held even so.
+ * MSG_PEEK.  A peek shows the same bytes as the next recv, up to the first
+ * change: its receiver looks at bytes and takes none.  The beginning of a line
+ * that may change is held all the same.
  *
- * What an outsider can notice: SIOCINQ counts bytes before they are
- * rewritten; a recv can give EAGAIN after a poll has said "readable", when
- * all that came was half a line; the urgent mark is lost if it falls on a
- * byte that is held.
+ * Differences that a program can notice: SIOCINQ counts bytes before they are
+ * rewritten; a recv can give EAGAIN after a poll reported "readable", if only
+ * half a line has come; the urgent mark is lost if its byte is held.
  */
-#include "hw/vmrpc/alg/alg-internal.h"
+#include "hw/vmrpc/alg/alg-flow.h"
+#include "hw/vmrpc/alg/alg-ftp.h"
+#include "hw/vmrpc/alg/alg-sip.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,20 +72,20 @@
 #define PORT_FTP        21
 #define PORT_SIP        5060
 
-/* Bytes that are scanned before the host is asked whether it takes them. */
+/* Bytes to scan before the host is offered them. */
 #define SCAN_MAX        65536
 
-/* Bytes that are peeked at at a time, and how often in one receive. */
+/* Bytes of one peek, and peeks of one receive. */
 #define PEEK_SIZE       2048
 #define PEEK_ROUNDS     16
 
-/* Takes bytes: how many, > 0, or a negative errno. */
+/* A receiver of bytes: returns how many it took, > 0, or a negative errno. */
 typedef ssize_t Sink(void *opaque, const void *data, size_t len);
 
-/* Where a direction leads. */
+/* The receivers of one direction */
 typedef struct Way {
-    Sink *out;                  /* for what was held, changed or not */
-    Sink *pass;                 /* for what passes */
+    Sink *out;                  /* of bytes that were held, changed or not */
+    Sink *pass;                 /* of bytes that pass */
     void *opaque;
 } Way;
 
@@ -134,37 +133,15 @@ bool vmrpc_alg_done(const VmrpcAlg *alg)
     return true;
 }
 
-/* --- what filters do with a flow ------------------------------------------ */
-
-void vmrpc_alg_hold(VmrpcAlgFlow *flow, const void *data, size_t len)
+GByteArray *vmrpc_alg_datagram(const VmrpcAlgOps *ops, VmrpcAlgDir dir,
+                               const void *data, size_t len)
 {
-    if (!flow->held) {
-        flow->held = g_byte_array_new();
-    }
-    g_byte_array_append(flow->held, data, len);
-}
-
-void vmrpc_alg_release(VmrpcAlgFlow *flow)
-{
-    vmrpc_alg_replace(flow, g_steal_pointer(&flow->held));
-}
-
-void vmrpc_alg_replace(VmrpcAlgFlow *flow, GByteArray *out)
-{
-    g_assert(!flow->out);
-    vmrpc_alg_drop(flow);
-    flow->out = out;
-    flow->out_done = 0;
-}
-
-void vmrpc_alg_drop(VmrpcAlgFlow *flow)
-{
-    g_clear_pointer(&flow->held, g_byte_array_unref);
+    return vmrpc_sip_datagram(ops, dir, data, len);
 }
 
 /* --- one direction -------------------------------------------------------- */
 
-/* How many of the next bytes go on without being seen before. */
+/* How many of the next bytes pass before the filter sees them? */
 static size_t blind(const VmrpcAlg *alg, VmrpcAlgDir dir)
 {
     const VmrpcAlgFlow *flow = &alg->flow[dir];
@@ -175,7 +152,7 @@ static size_t blind(const VmrpcAlg *alg, VmrpcAlgDir dir)
     return flow->opaque ? SIZE_MAX : alg->filter->blind(alg, dir);
 }
 
-/* How many of these go on as they are. */
+/* How many of these bytes pass? */
 static size_t passing(const VmrpcAlg *alg, VmrpcAlgDir dir,
                       const uint8_t *data, size_t len)
 {
@@ -195,7 +172,7 @@ static void passed(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
     }
 }
 
-/* Delivers out.  Returns 0 when nothing of it is left. */
+/* Delivers out.  Returns 0 when all is delivered, or a negative errno. */
 static ssize_t drain(VmrpcAlgFlow *flow, const Way *way)
 {
     while (flow->out) {
@@ -214,8 +191,8 @@ static ssize_t drain(VmrpcAlgFlow *flow, const Way *way)
 }
 
 /*
- * Puts bytes into a direction.  Returns how many of them need not be given
- * again; if none, why: the errno of @way, or 0 if there were none.
+ * Sends bytes in one direction.  Returns how many were taken; if none, the
+ * negative errno of @way, or 0 if there were no bytes.
  */
 static ssize_t push(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
                     size_t len, const Way *way)
@@ -225,14 +202,14 @@ static ssize_t push(VmrpcAlg *alg, VmrpcAlgDir dir, const uint8_t *data,
     ssize_t ret;
 
     if (flow->opaque && flow->held) {
-        vmrpc_alg_release(flow);        /* the other direction decided so */
+        vmrpc_alg_release(flow);        /* as the other direction decided */
     }
     while ((ret = drain(flow, way)) == 0 && done < len) {
         size_t n;
 
         if (flow->owing) {
             flow->owing = false;
-            /* Unless the guest has changed its mind about what to send. */
+            /* The guest may send another byte in its place. */
             done += data[done] == flow->owed;
             continue;
         }
@@ -298,18 +275,18 @@ void vmrpc_alg_finish(VmrpcAlg *alg, const VmrpcAlgIo *io)
 
 /* --- receiving ------------------------------------------------------------ */
 
-/* The guest's buffer while it is filled. */
+/* The guest's buffer, partly filled */
 typedef struct Room {
     const struct iovec *iov;
     unsigned num;
     size_t offset;              /* in the first vector */
     size_t filled;
     const VmrpcAlgIo *io;
-    const uint8_t *peeked;      /* from the host's queue, being filtered */
-    size_t fetched;             /* of these, are no longer in the queue */
+    const uint8_t *peeked;      /* bytes of the host's queue */
+    size_t fetched;             /* how many of these have left the queue */
 } Room;
 
-/* The next part, at most @len bytes; none if it is full. */
+/* The next free part, at most @len bytes; empty if there is none. */
 static struct iovec room_next(Room *room, size_t len)
 {
     while (room->num > 0 && room->offset == room->iov->iov_len) {
@@ -350,14 +327,14 @@ static ssize_t to_guest(void *opaque, const void *data, size_t len)
     return done > 0 ? (ssize_t)done : -EAGAIN;
 }
 
-/* For MSG_PEEK: the guest sees it, but it has not been delivered. */
+/* For MSG_PEEK: copies the bytes, and does not take them. */
 static ssize_t show_guest(void *opaque, const void *data, size_t len)
 {
     to_guest(opaque, data, len);
     return -EAGAIN;
 }
 
-/* Drops what was peeked at up to @end from the host's queue. */
+/* Drops the peeked bytes before @end from the host's queue. */
 static void drop(Room *room, size_t end)
 {
     while (room->fetched < end) {
@@ -370,7 +347,7 @@ static void drop(Room *room, size_t end)
     }
 }
 
-/* What was peeked at and passes comes from the host once more, to stay. */
+/* Receives peeked bytes that pass from the host, directly into the buffer. */
 static ssize_t fetch(void *opaque, const void *data, size_t len)
 {
     Room *room = opaque;
@@ -389,7 +366,7 @@ static ssize_t fetch(void *opaque, const void *data, size_t len)
     return n ?: -EAGAIN;
 }
 
-/* Something rewritten is there already. */
+/* Delivers rewritten bytes of before. */
 static ssize_t recv_out(VmrpcAlgFlow *flow, Room *room, const Way *way)
 {
     drain(flow, way);
@@ -400,7 +377,7 @@ static ssize_t recv_out(VmrpcAlgFlow *flow, Room *room, const Way *way)
     return room->filled;
 }
 
-/* At most @limit bytes, which the filter need not see before the guest. */
+/* Receives at most @limit bytes, for which the filter is blind. */
 static ssize_t recv_blind(VmrpcAlg *alg, const struct iovec *iov,
                           unsigned num, size_t limit, bool peek,
                           const VmrpcAlgIo *io)
@@ -494,6 +471,6 @@ size_t vmrpc_alg_unread(const VmrpcAlg *alg)
 {
     const VmrpcAlgFlow *flow = &alg->flow[VMRPC_ALG_TO_GUEST];
 
-    /* The byte that is owed is counted on the host. */
+    /* The host's queue holds the byte that is owed, and counts it. */
     return flow->out ? flow->out->len - flow->out_done - flow->owing : 0;
 }

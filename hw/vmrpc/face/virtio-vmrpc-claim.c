@@ -2,21 +2,22 @@
 /*
  * virtio-vmrpc: address6 belongs to one VM of the host
  *
- * The VM has the claim (claim.c) from realize on, whether it runs or not.  One
- * that arrives by migration may have its source on the same host: it claims
- * the address when it begins to run.  The source gives it up before that, when
- * it is stopped for the switch-over or, if it was stopped already, when its
- * state is saved.  If the migration fails, the source takes it back.
+ * The VM holds the claim (claim.c) from realize on, whether it runs or not.  A
+ * VM that arrives by migration may have its source on the same host, so it
+ * claims the address when it begins to run.  The source gives the address up
+ * before that: when it stops for the switch-over or, if it was stopped
+ * already, when its state is saved.  If the migration fails, the source takes
+ * the address back.
  *
- * A VM that runs without it, since both sides of a migration were told to go
- * on, is not stopped: it says so, in the log and by an event, and goes on to
- * try.
+ * Management may make both sides of a migration run.  The VM without the claim
+ * is not stopped: it reports the conflict in the log and by an event, and
+ * tries again until it has the address.
  */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
 
-#include "hw/vmrpc/face/virtio-vmrpc.h"
+#include "hw/vmrpc/face/virtio-vmrpc-claim.h"
 #include "migration/misc.h"
 #include "qapi/error.h"
 #include "qapi/qapi-events-vmrpc.h"
@@ -26,10 +27,10 @@
 #include "system/runstate.h"
 #include "system/system.h"
 
-/* How soon who runs without it has what the other gives up. */
+/* How often a VM without its address tries to take it. */
 #define RETRY_MS        1000
 
-/* By which others know us, if they want the address as well. */
+/* Shown to another VM that wants the same address. */
 static char *owner_text(VirtIOVmrpc *s)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -85,8 +86,8 @@ static void give_up(VirtIOVmrpc *s)
     s->claim_state = VMRPC_ADDRESS_CLAIM_WAITING;
 }
 
-/* The VM is there, and another has its address, or nobody knows. */
-static void tell(VirtIOVmrpc *s, const GError *err)
+/* Reports that another VM has the address, or that the host cannot tell. */
+static void report(VirtIOVmrpc *s, const GError *err)
 {
     g_autofree char *path = NULL;
 
@@ -104,8 +105,8 @@ static void tell(VirtIOVmrpc *s, const GError *err)
                                            s->address6, err->message);
 }
 
-/* A conflict is told once, and nobody asked for it again. */
-static void take_or_tell(VirtIOVmrpc *s)
+/* Reports a conflict once; a retry does not ask the owner for its name. */
+static void take_or_report(VirtIOVmrpc *s)
 {
     bool known = s->claim_state == VMRPC_ADDRESS_CLAIM_CONFLICT;
     g_autoptr(GError) err = NULL;
@@ -114,7 +115,7 @@ static void take_or_tell(VirtIOVmrpc *s)
         return;
     }
     if (!known) {
-        tell(s, err);
+        report(s, err);
     }
     if (s->claim_state == VMRPC_ADDRESS_CLAIM_CONFLICT) {
         timer_mod(s->claim_timer,
@@ -124,7 +125,7 @@ static void take_or_tell(VirtIOVmrpc *s)
 
 static void retry(void *opaque)
 {
-    take_or_tell(opaque);
+    take_or_report(opaque);
 }
 
 static void vm_state_changed(void *opaque, bool running, RunState state)
@@ -132,7 +133,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
     VirtIOVmrpc *s = opaque;
 
     if (running) {
-        take_or_tell(s);
+        take_or_report(s);
     } else if (state == RUN_STATE_FINISH_MIGRATE) {
         give_up(s);
     }
@@ -140,7 +141,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 
 void virtio_vmrpc_claim_saved(VirtIOVmrpc *s)
 {
-    /* Not for a snapshot, with which the VM stays. */
+    /* Not for a snapshot: the VM stays here. */
     if (runstate_check(RUN_STATE_FINISH_MIGRATE)) {
         give_up(s);
     }
@@ -151,9 +152,9 @@ static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
 {
     VirtIOVmrpc *s = container_of(notifier, VirtIOVmrpc, claim_migration);
 
-    /* Also of a VM that stays stopped. */
+    /* Also if the VM stays stopped. */
     if (ev->type == MIG_EVENT_PRECOPY_FAILED) {
-        take_or_tell(s);
+        take_or_report(s);
     }
     return 0;
 }
@@ -167,7 +168,7 @@ bool virtio_vmrpc_claim_realize(VirtIOVmrpc *s, Error **errp)
     if (!s->address6) {
         return true;
     }
-    inet_pton(AF_INET6, s->address6, &addr6);   /* has been parsed before */
+    inet_pton(AF_INET6, s->address6, &addr6);   /* it is valid */
     s->claim = vmrpc_claim_new(&addr6, owner, &err);
     if (!s->claim) {
         error_setg(errp, "%s", err->message);
@@ -181,7 +182,7 @@ bool virtio_vmrpc_claim_realize(VirtIOVmrpc *s, Error **errp)
             virtio_vmrpc_claim_unrealize(s);
             return false;
         }
-        tell(s, err);
+        report(s, err);
     }
     s->claim_vmstate = qemu_add_vm_change_state_handler(vm_state_changed, s);
     migration_add_notifier(&s->claim_migration, migration_changed);

@@ -2,15 +2,15 @@
 /*
  * virtio-vmrpc: migration
  *
- * The server's tables travel; host sockets cannot.  What becomes of them is
- * in saved.c.
+ * The stream carries the server's tables; it cannot carry host sockets.
+ * saved.c and arriving.c explain what becomes of these.
  */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
 
-#include "hw/vmrpc/face/virtio-vmrpc.h"
-#include "migration/vmstate.h"
+#include "hw/vmrpc/face/virtio-vmrpc-claim.h"
+#include "hw/vmrpc/face/virtio-vmrpc-migration.h"
 #include "qemu/error-report.h"
 
 static bool map_num_is_valid(void *opaque, int version_id)
@@ -169,6 +169,7 @@ static const VMStateDescription vmstate_sock = {
         VMSTATE_UINT32(type, VmrpcSavedSock),
         VMSTATE_UINT32(flags, VmrpcSavedSock),
         VMSTATE_UINT32(ready_seq, VmrpcSavedSock),
+        /* of a datagram socket: bound_group */
         VMSTATE_UINT32(backlog, VmrpcSavedSock),
         VMSTATE_UINT16(local_port, VmrpcSavedSock),
         VMSTATE_UINT16(peer_port, VmrpcSavedSock),
@@ -300,7 +301,7 @@ static int restore_nat64(VirtIOVmrpc *s)
     const VmrpcSavedNat64 *bad;
     uint32_t good;
 
-    /* None is known, or the source did not tell. */
+    /* The source knew none, or its version does not send them. */
     if (!s->saved_nat64_num) {
         return 0;
     }
@@ -341,7 +342,7 @@ static bool same_addr4(VirtIOVmrpc *s, const char *name, uint32_t source,
     return source == here;
 }
 
-/* What the guest has read from the configuration cannot change under it. */
+/* The guest has read these, so they must be the same on both sides. */
 static bool check_identity(VirtIOVmrpc *s)
 {
     const VirtIOVmrpcIdentity *source = &s->saved_identity;

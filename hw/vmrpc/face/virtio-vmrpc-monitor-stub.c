@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The commands in a QEMU whose target has no virtio-vmrpc
+ * virtio-vmrpc: the commands of a QEMU whose target lacks the device
  */
 #include "qemu/osdep.h"
 

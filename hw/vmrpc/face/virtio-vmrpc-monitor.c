@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-vmrpc: query-vmrpc, "info vmrpc", vmrpc-reload-policy and events
+ * virtio-vmrpc: query-vmrpc, "info vmrpc" and vmrpc-reload-policy
  *
- * A guest may have a million sockets, and every call of the guest's needs the
- * BQL for a moment, which a monitor command has as well.  So an answer has a
- * bound and says where to go on, and query-vmrpc gives others their turn after
- * each batch of sockets (inspect.h).  A device may be unplugged then: the
- * reference keeps its memory, and that it has no server any more tells.
- * "info vmrpc" shows one batch and does not pause.
+ * A guest may have a million sockets.  Every call of the guest needs the BQL
+ * for a moment, and a monitor command holds it.  So an answer is bounded and
+ * says where to continue, and query-vmrpc pauses after each batch of sockets
+ * (inspect.h).  The device may be unplugged during a pause: the reference
+ * keeps its memory, and its server is NULL from then on.  "info vmrpc" shows
+ * one batch and does not pause.
  */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
 
 #include "hw/qdev-core.h"
+#include "hw/vmrpc/face/virtio-vmrpc-device.h"
+#include "hw/vmrpc/face/virtio-vmrpc-report.h"
 #include "hw/vmrpc/server/inspect.h"
-#include "hw/vmrpc/face/virtio-vmrpc.h"
 #include "monitor/hmp.h"
 #include "monitor/monitor.h"
 #include "qapi/error.h"
 #include "qapi/qapi-commands-vmrpc.h"
-#include "qapi/qapi-events-vmrpc.h"
 #include "qemu/coroutine.h"
-#include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qobject/qdict.h"
 
-/* Long enough for a vCPU to wake up and take the BQL. */
+/* Long enough for a vCPU to wake up and to take the BQL. */
 #define PAUSE_US                100
 
-/* Sockets in one answer of query-vmrpc; vmrpc.json tells users. */
+/* Sockets in one answer of query-vmrpc; vmrpc.json documents it. */
 #define LIMIT_MAX               1024
 
-/* Rules that "info vmrpc" prints of a device. */
+/* Rules that "info vmrpc" prints for one device. */
 #define RULES_MAX               64
 
-/* The one on the left has every counter and nothing else. */
+/* VmrpcCounterInfo has every counter and nothing else. */
 QEMU_BUILD_BUG_ON(sizeof(VmrpcCounterInfo) !=
-                  sizeof(VmrpcCounters) + sizeof(VmrpcAlgCounters) +
+                  sizeof(VmrpcCounters) + sizeof(VmrpcReachCounters) +
+                  sizeof(VmrpcAlgCounters) +
                   sizeof(DnsProxyCounters) + sizeof(DnsUpstreamCounters) +
                   sizeof(DnsOwnZonesCounters));
 
-/* --- from the server's words to QAPI's ---------------------------------- */
+/* --- the server's types as QAPI's ---------------------------------------- */
 
 static char *text4(struct in_addr addr)
 {
@@ -106,20 +106,6 @@ static VmrpcSocketBacking backing_info(VmrpcBacking backing)
     g_assert_not_reached();
 }
 
-static VmrpcSocketMissing missing_info(VmrpcMissing missing)
-{
-    switch (missing) {
-    case VMRPC_MISSING_ADDRESS:
-        return VMRPC_SOCKET_MISSING_ADDRESS;
-    case VMRPC_MISSING_PORT:
-        return VMRPC_SOCKET_MISSING_PORT;
-    case VMRPC_MISSING_ROUTE:
-        return VMRPC_SOCKET_MISSING_ROUTE;
-    default:
-        return VMRPC_SOCKET_MISSING_RESOURCE;
-    }
-}
-
 static VmrpcSocketType type_info(const VmrpcSockView *view)
 {
     switch (view->proto) {
@@ -140,10 +126,10 @@ static VmrpcSocketInfo *socket_info(const VmrpcSockView *view)
     info->type = type_info(view);
     info->backing = backing_info(view->backing);
     info->has_missing = view->backing == VMRPC_BACKING_ARRIVING;
-    info->missing = missing_info(view->missing);
+    info->missing = virtio_vmrpc_missing(view->missing);
     info->missing_error = info->has_missing
                           ? g_strdup(strerror(view->missing_error)) : NULL;
-    /* Linux counts from 1, in the same order. */
+    /* Linux numbers the states from 1, in the same order. */
     info->state = view->state - 1;
     info->guest_local = address4(&view->guest_local);
     info->guest_peer = address4(&view->guest_peer);
@@ -163,12 +149,14 @@ static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
     VmrpcCounterInfo *info = g_new0(VmrpcCounterInfo, 1);
 
 #define COPY_COUNTER(name)      info->name = view->counters.name;
+#define COPY_REACH_COUNTER(name) info->name = view->reach_counters.name;
 #define COPY_ALG_COUNTER(name)  info->name = view->alg_counters.name;
 #define COPY_DNS_COUNTER(name)  info->dns_##name = view->dns_counters.name;
 #define COPY_UPSTREAM_COUNTER(name)                                           \
     info->upstream_##name = view->upstream_counters.name;
 #define COPY_ZONE_COUNTER(name) info->zone_##name = view->zone_counters.name;
     VMRPC_COUNTERS(COPY_COUNTER)
+    VMRPC_REACH_COUNTERS(COPY_REACH_COUNTER)
     VMRPC_ALG_COUNTERS(COPY_ALG_COUNTER)
     DNS_PROXY_COUNTERS(COPY_DNS_COUNTER)
     DNS_UPSTREAM_COUNTERS(COPY_UPSTREAM_COUNTER)
@@ -177,6 +165,7 @@ static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
 #undef COPY_UPSTREAM_COUNTER
 #undef COPY_DNS_COUNTER
 #undef COPY_ALG_COUNTER
+#undef COPY_REACH_COUNTER
 #undef COPY_COUNTER
     return info;
 }
@@ -189,18 +178,20 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     vmrpc_inspect_server(s->server, &view);
     info->id = g_strdup(virtio_vmrpc_id(s));
     info->qom_path = object_get_canonical_path(OBJECT(s));
-    info->translate = view.config.translate;
-    info->guest4 = prefix4(view.config.guest4, view.config.guest4_prefix);
-    if (view.config.has_address6) {
-        info->address6 = text6(&view.config.address6);
+    info->translate = view.config.reach.translate;
+    info->guest4 = prefix4(view.config.reach.guest4,
+                           view.config.reach.guest4_prefix);
+    if (view.config.reach.has_address6) {
+        info->address6 = text6(&view.config.reach.address6);
         info->has_address6_claim = true;
         info->address6_claim = s->claim_state;
     }
-    if (view.config.translate) {
-        info->pool4 = prefix4(view.config.pool4, view.config.pool4_prefix);
+    if (view.config.reach.translate) {
+        info->pool4 = prefix4(view.config.reach.pool4,
+                              view.config.reach.pool4_prefix);
     }
-    if (view.config.resolver4.s_addr) {
-        info->resolver4 = text4(view.config.resolver4);
+    if (view.config.reach.resolver4.s_addr) {
+        info->resolver4 = text4(view.config.reach.resolver4);
     }
     if (view.has_nat64) {
         g_autofree char *text = text6(&view.nat64.addr);
@@ -216,7 +207,7 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     return info;
 }
 
-/* All of them; none without a file. */
+/* All rules of the policy file, if there is one. */
 static void add_rules(VmrpcDeviceInfo *info, VmrpcServer *server)
 {
     g_autoptr(GArray) rules = vmrpc_inspect_rules(server);
@@ -238,7 +229,10 @@ static void add_rules(VmrpcDeviceInfo *info, VmrpcServer *server)
     }
 }
 
-/* At most VMRPC_INSPECT_MAX sockets; as vmrpc_inspect_socks(). */
+/*
+ * Appends at most @max sockets and at most VMRPC_INSPECT_MAX; returns their
+ * number, as vmrpc_inspect_socks() does.
+ */
 static unsigned add_sockets(VmrpcSocketInfoList ***tail, VmrpcServer *server,
                             uint32_t *handle, unsigned max)
 {
@@ -252,7 +246,7 @@ static unsigned add_sockets(VmrpcSocketInfoList ***tail, VmrpcServer *server,
     return n;
 }
 
-/* Where to go on, if that is anywhere. */
+/* The handle to continue with, if there are more sockets. */
 static void set_next(VmrpcDeviceInfo *info, VmrpcServer *server,
                      uint32_t handle)
 {
@@ -263,7 +257,7 @@ static void set_next(VmrpcDeviceInfo *info, VmrpcServer *server,
 /* --- the devices -------------------------------------------------------- */
 
 typedef struct Search {
-    const char *id;             /* or QOM path; NULL: all */
+    const char *id;             /* or QOM path; NULL: all devices */
     GPtrArray *found;           /* references */
 } Search;
 
@@ -286,7 +280,10 @@ static int find_device(Object *child, void *opaque)
     return 0;
 }
 
-/* References to the devices with this @id, or to all; NULL if there is none. */
+/*
+ * References to the device with this @id, or to all devices.  NULL, with @errp,
+ * if none has the @id.
+ */
 static GPtrArray *find_devices(const char *id, Error **errp)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(object_unref);
@@ -301,11 +298,11 @@ static GPtrArray *find_devices(const char *id, Error **errp)
     return g_steal_pointer(&found);
 }
 
-/* --- for programs ------------------------------------------------------- */
+/* --- QMP ----------------------------------------------------------------- */
 
 /*
- * Shows at most *@limit sockets, which are taken off.  Returns NULL if the
- * device is unplugged meanwhile, or was before.
+ * Shows at most *@limit sockets, and subtracts their number from it.  Returns
+ * NULL if the device is unplugged.
  */
 static VmrpcDeviceInfo *coroutine_fn query_device(VirtIOVmrpc *s,
                                                   uint32_t handle,
@@ -385,76 +382,7 @@ void qmp_vmrpc_reload_policy(const char *id, Error **errp)
     }
 }
 
-/* --- events, which are for both ----------------------------------------- */
-
-typedef struct ArrivalReport {
-    char *id, *path, *address;
-    VmrpcArrival arrival;
-} ArrivalReport;
-
-static char *describe_missing(const VmrpcArrival *arrival, const char *address)
-{
-    switch (arrival->missing) {
-    case VMRPC_MISSING_ADDRESS:
-        return address ? g_strdup_printf("the VM's address, %s", address)
-                       : g_strdup("an address: this device has none");
-    case VMRPC_MISSING_PORT:
-        return g_strdup_printf("ports like %u of %s", arrival->port,
-                               address ?: "this host");
-    case VMRPC_MISSING_ROUTE:
-        return g_strdup_printf("routes like that for %s", address);
-    default:
-        return g_strdup("what this host does not give");
-    }
-}
-
-static void warn_of_missing(const ArrivalReport *r)
-{
-    const VmrpcArrival *arrival = &r->arrival;
-    g_autofree char *missing = describe_missing(arrival, r->address);
-
-    warn_report("virtio-vmrpc '%s': %" PRIu32 " of the guest's sockets wait "
-                "after the migration for %s: %s", r->id ?: r->path,
-                arrival->sockets, missing, strerror(arrival->error));
-}
-
-static void report_arrival_bh(void *opaque)
-{
-    ArrivalReport *r = opaque;
-    const VmrpcArrival *arrival = &r->arrival;
-
-    if (arrival->sockets) {
-        warn_of_missing(r);
-        qapi_event_send_vmrpc_sockets_arriving(
-            r->id, r->path, missing_info(arrival->missing), r->address,
-            arrival->port, arrival->port, strerror(arrival->error),
-            arrival->sockets);
-    } else {
-        info_report("virtio-vmrpc '%s': none of the guest's sockets waits any "
-                    "more after the migration", r->id ?: r->path);
-        qapi_event_send_vmrpc_sockets_arrived(r->id, r->path);
-    }
-    g_free(r->id);
-    g_free(r->path);
-    g_free(r->address);
-    g_free(r);
-}
-
-void virtio_vmrpc_report_arrival(VirtIOVmrpc *s, const VmrpcArrival *arrival)
-{
-    ArrivalReport *r = g_new(ArrivalReport, 1);
-
-    /* In the main loop: the server's lock must not wait for a monitor. */
-    *r = (ArrivalReport) {
-        .id = g_strdup(virtio_vmrpc_id(s)),
-        .path = object_get_canonical_path(OBJECT(s)),
-        .address = g_strdup(arrival->address),
-        .arrival = *arrival,
-    };
-    aio_bh_schedule_oneshot(qemu_get_aio_context(), report_arrival_bh, r);
-}
-
-/* --- for people --------------------------------------------------------- */
+/* --- HMP ----------------------------------------------------------------- */
 
 static char *endpoint(const VmrpcAddress *address)
 {
@@ -511,6 +439,7 @@ static void print_counters(Monitor *mon, const VmrpcCounterInfo *counters)
 #define PRINT_ZONE_COUNTER(name)                                              \
     print_counter(mon, "zone-" #name, counters->zone_##name);
     VMRPC_COUNTERS(PRINT_COUNTER)
+    VMRPC_REACH_COUNTERS(PRINT_COUNTER)
     VMRPC_ALG_COUNTERS(PRINT_COUNTER)
     DNS_PROXY_COUNTERS(PRINT_DNS_COUNTER)
     DNS_UPSTREAM_COUNTERS(PRINT_UPSTREAM_COUNTER)

@@ -6,7 +6,8 @@
 
 #include "hw/qdev-properties.h"
 #include "hw/virtio/virtio-pci.h"
-#include "hw/vmrpc/face/virtio-vmrpc.h"
+#include "hw/vmrpc/face/virtio-vmrpc-device.h"
+#include "hw/vmrpc/face/virtio-vmrpc-memory.h"
 #include "qemu/module.h"
 
 #define TYPE_VIRTIO_VMRPC_PCI "virtio-vmrpc-pci-base"
@@ -36,15 +37,15 @@ static void virtio_vmrpc_pci_realize(VirtIOPCIProxy *vpci_dev, Error **errp)
         /* configuration changes, events, and one a request queue */
         vpci_dev->nvectors = dev->vdev.num_queues + 2;
     }
-    /* The id is out of the range that transitional devices have. */
+    /* Transitional devices have no id that large. */
     virtio_pci_force_virtio_1(vpci_dev);
     if (!qdev_realize(DEVICE(&dev->vdev), BUS(&vpci_dev->bus), errp)) {
         return;
     }
-    virtio_vmrpc_plugged(&dev->vdev);
+    virtio_vmrpc_memory_limit(&dev->vdev);
     /*
-     * A vCPU executes requests in its access to this region, without the BQL:
-     * another's access meanwhile is no re-entrance.
+     * A vCPU executes requests within its access to this region, without the
+     * BQL.  An access of another vCPU meanwhile is not re-entrant.
      */
     vpci_dev->notify.mr.disable_reentrancy_guard = true;
     vpci_dev->notify_pio.mr.disable_reentrancy_guard = true;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-vmrpc: what the command line says
+ * virtio-vmrpc: the properties of the command line
  */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
 
-#include "hw/vmrpc/face/virtio-vmrpc.h"
+#include "hw/vmrpc/face/virtio-vmrpc-properties.h"
 #include "net/dns/upstream/trust-anchor.h"
 #include "qapi/error.h"
 #include "qemu/cutils.h"
 
-/* Can a guest have, or talk to, this address over its network? */
+/* Neither 0.0.0.0/8 nor loopback nor multicast nor above */
 static bool is_unicast4(struct in_addr addr)
 {
     uint32_t host = ntohl(addr.s_addr);
@@ -45,11 +45,11 @@ static bool parse_guest4(VirtIOVmrpc *s, VmrpcServerConfig *config,
 {
     const char *value = s->guest4 ?: "192.0.0.2";
 
-    if (!parse_prefix4("guest4", value, 29, &config->guest4,
-                       &config->guest4_prefix, errp)) {
+    if (!parse_prefix4("guest4", value, 29, &config->reach.guest4,
+                       &config->reach.guest4_prefix, errp)) {
         return false;
     }
-    if (!is_unicast4(config->guest4)) {
+    if (!is_unicast4(config->reach.guest4)) {
         error_setg(errp, "guest4=%s is not an IPv4 unicast address", value);
         return false;
     }
@@ -65,7 +65,8 @@ static bool parse_pool4(VirtIOVmrpc *s, VmrpcServerConfig *config,
         return false;
     }
     return parse_prefix4("pool4", s->pool4 ?: "198.18.0.0/15", 0,
-                         &config->pool4, &config->pool4_prefix, errp);
+                         &config->reach.pool4, &config->reach.pool4_prefix,
+                         errp);
 }
 
 static bool parse_address6(VirtIOVmrpc *s, VmrpcServerConfig *config,
@@ -79,17 +80,17 @@ static bool parse_address6(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    "VM's address on the host is then guest4", s->address6);
         return false;
     }
-    if (inet_pton(AF_INET6, s->address6, &config->address6) != 1 ||
-        IN6_IS_ADDR_UNSPECIFIED(&config->address6) ||
-        IN6_IS_ADDR_LOOPBACK(&config->address6) ||
-        IN6_IS_ADDR_LINKLOCAL(&config->address6) ||
-        IN6_IS_ADDR_V4MAPPED(&config->address6) ||
-        IN6_IS_ADDR_MULTICAST(&config->address6)) {
+    if (inet_pton(AF_INET6, s->address6, &config->reach.address6) != 1 ||
+        IN6_IS_ADDR_UNSPECIFIED(&config->reach.address6) ||
+        IN6_IS_ADDR_LOOPBACK(&config->reach.address6) ||
+        IN6_IS_ADDR_LINKLOCAL(&config->reach.address6) ||
+        IN6_IS_ADDR_V4MAPPED(&config->reach.address6) ||
+        IN6_IS_ADDR_MULTICAST(&config->reach.address6)) {
         error_setg(errp, "address6=%s is not a global or unique local IPv6 "
                    "unicast address", s->address6);
         return false;
     }
-    config->has_address6 = true;
+    config->reach.has_address6 = true;
     return true;
 }
 
@@ -114,7 +115,6 @@ static bool parse_nat64(VirtIOVmrpc *s, VmrpcServerConfig *config,
     return true;
 }
 
-/* Validation of what the DNS servers say */
 static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
                          Error **errp)
 {
@@ -155,7 +155,7 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
     return true;
 }
 
-/* Without translation the names are the network's own business. */
+/* Without translation the guest asks the network's DNS servers itself. */
 static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
                            Error **errp)
 {
@@ -180,12 +180,12 @@ static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
         error_setg(errp, "zone= names no image; leave it out if there is none");
         return false;
     }
-    if (inet_pton(AF_INET, value, &config->resolver4) != 1 ||
-        !is_unicast4(config->resolver4)) {
+    if (inet_pton(AF_INET, value, &config->reach.resolver4) != 1 ||
+        !is_unicast4(config->reach.resolver4)) {
         error_setg(errp, "resolver4=%s is not an IPv4 unicast address", value);
         return false;
     }
-    if (config->resolver4.s_addr == config->guest4.s_addr) {
+    if (config->reach.resolver4.s_addr == config->reach.guest4.s_addr) {
         error_setg(errp, "resolver4=%s is the same address as guest4", value);
         return false;
     }
@@ -210,7 +210,7 @@ bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    s->nat64_prefix);
         return false;
     }
-    config->translate = s->translate;
+    config->reach.translate = s->translate;
     config->alg = s->alg;
     config->happy_eyeballs = s->happy_eyeballs;
     config->max_sockets = s->max_sockets;

@@ -4,46 +4,49 @@
  *
  * Theory of operation
  *
- * The guest knows IPv4 only, its peers are IPv6 hosts. Each peer gets an
- * address of a pool, the same one for as long as anybody may remember it
- * ("Address mapping table", section 4.1 of the VMRPC paper).
+ * The guest uses IPv4, its peers are IPv6 hosts.  Each peer gets an address of
+ * a pool, and keeps it for as long as a program may remember it ("Address
+ * mapping table", section 4.1 of the VMRPC paper).
  *
- * 46 (address to peer): an entry an address, found by its offset in the
- * pool. 64 (peer to address): a hash table, chained through the same entries.
- * Its keys come from the network, so the hash is SipHash under a random key:
- * nobody outside can choose peers that fall into one chain.
+ * 46 (address to peer): one entry for each address, found by its offset in the
+ * pool.  64 (peer to address): a hash table; its chains run through the same
+ * entries.  The keys come from the network, so the hash is SipHash with a
+ * random key: nobody outside can choose peers that fall into one chain.
  *
- * An address that was given to a peer stays with it until somebody else needs
- * one and none is fresh. Then the one whose promise ended first goes: a
- * promise is the lease given with a DNS answer, and every socket that uses
- * the address; it ends when the lease is over and the last socket is closed.
- * The entries without a socket wait in binary heaps by that time. A list
- * would do if all leases were equally long; they are not, and a guest that
- * asks for names with long TTLs must not make others search a list.
+ * There are two kinds of peers.  A name led to the one kind: a DNS answer gave
+ * the guest the address.  A stranger came by itself (accept, recvfrom).
  *
- * Programs keep the address of a name long after its TTL, and who takes that
- * address gets what they send. So an entry that a name led to is not given
- * to a stranger, a peer that came by itself, before its lease and its last
- * socket have been over for a week: else anybody with a prefix of his own could
- * send until he has it. Strangers take addresses from one another, but not
- * what was somebody's just now: the guest may be about to answer him. Names
- * take those of strangers first, then that of the name which was over first.
- * So there are two heaps.
+ * An entry has a promise: the lease that came with the DNS answer, and each
+ * socket that uses the address.  The promise ends when the lease is over and
+ * the last socket is closed.  After that the entry stays until a new peer
+ * needs an address and no fresh one is left; the entry whose promise ended
+ * first is reused first.  Entries without a socket are in a binary heap by
+ * that time.  A list would do if all leases had one length; as they do not, a
+ * guest that asks for names with long TTLs would make others search the list.
  *
- * Names never have all of a pool that has 8 addresses or more, else nobody
- * could call a guest that has looked up much: an eighth is for strangers. When
- * names have the rest, each new one takes the place of the one that was over
- * first; that is done to a stranger who gets a name as well, by calling the
- * old name a stranger.
+ * Programs keep the address of a name long after its TTL.  If a stranger got
+ * this address, it would receive what such a program sends, and anybody with a
+ * prefix of his own could try until he has the address.  So a stranger gets
+ * the entry of a name only a week after the promise has ended.  Strangers take
+ * addresses from one another, except in the first second, in which the guest
+ * may be about to answer.  Names take the entries of strangers first, then
+ * those of other names.  Hence there are two heaps.
  *
- * The more names are there, the shorter are new leases: else the owner of a
- * zone with long TTLs and many addresses a name could lease all that is there
- * with a few thousand lookups. What is left then comes back within a minute.
- * Names whose lease is over count, too: to tell them from others would take a
- * search, and a short lease costs a lookup, not the address.
+ * In a pool of 8 addresses or more, an eighth is for strangers: otherwise no
+ * new peer could reach a guest that has looked up many names.  When names have
+ * the rest, a new name takes the entry of the name whose promise ended first.
+ * If the new name belongs to a known stranger, that stranger keeps its entry,
+ * and the old name's entry counts as a stranger's from then on.
  *
- * Limits: a pool that is full of leases and sockets refuses new peers, and
- * says so; so does one that was full of strangers a moment ago.
+ * The more names there are, the shorter are new leases.  Otherwise the owner
+ * of a zone with long TTLs and many addresses for each name could lease the
+ * whole pool with a few thousand lookups.  With the shortest lease, addresses
+ * come back within a minute.  Names whose lease is over count as well: finding
+ * them would take a search, and a short lease costs the guest another lookup,
+ * not the address.
+ *
+ * Limits: a pool that is full of leases and sockets refuses new peers with an
+ * error; so does a pool that filled with strangers within the last second.
  *
  * Nothing is allocated after creation.
  */
@@ -56,9 +59,9 @@
 #include "net/packet/siphash.h"
 
 /*
- * 40 bytes, and 12 for its places in the arrays of VmrpcAddrMap. Number 0
- * is the network address of the pool, never handed out; so 0 ends chains and
- * means "not in the heap".
+ * 40 bytes, and 12 more in the arrays of VmrpcAddrMap.  Entry 0 is the network
+ * address of the pool, which no peer gets; so 0 ends chains and means "not in
+ * the heap".
  */
 typedef struct Entry {
     struct in6_addr addr6;
@@ -66,10 +69,10 @@ typedef struct Entry {
     uint32_t refs;              /* sockets; > 0: not in a heap */
     uint32_t place;             /* in its heap, from 1 */
     uint32_t next;              /* in the chain of the hash */
-    bool named;                 /* a name led to it: not for strangers */
+    bool named;                 /* a name led to it; else a stranger */
 } Entry;
 
-/* Entries without a socket: the one that is given away first is at 1. */
+/* Entries without a socket; the one to reuse first is at 1. */
 typedef struct Heap {
     uint32_t *at;               /* [size], by the end of the promise, from 1 */
     uint32_t num;
@@ -83,9 +86,9 @@ struct VmrpcAddrMap {
 
     Entry *entries;             /* [size], by offset in the pool */
     uint32_t *chains;           /* [size], first entry of each chain */
-    Heap heap[2];               /* of strangers, of what a name led to */
-    uint32_t named;             /* entries that a name led to */
-    uint32_t fresh;             /* no entry from here on, restored ones apart */
+    Heap heap[2];               /* by Entry.named: strangers, names */
+    uint32_t named;             /* entries with Entry.named */
+    uint32_t fresh;             /* from here on only restored entries */
     VmrpcAddrMapStats stats;
 };
 
@@ -95,7 +98,7 @@ typedef struct Special {
     const char *name;
 } Special;
 
-/* IPv4 ranges a guest treats in its own way (RFC 6890). */
+/* IPv4 ranges with a special meaning in the guest (RFC 6890) */
 static const Special specials[] = {
     { 0x00000000, 8, "0.0.0.0/8 (this network)" },
     { 0x7f000000, 8, "127.0.0.0/8 (loopback)" },
@@ -189,7 +192,7 @@ static uint32_t *chain_of(const VmrpcAddrMap *map,
     return &map->chains[hash & (map->size - 1)];
 }
 
-/* The number of the entry of @addr6, 0 if it has none. */
+/* The number of the entry of @addr6; 0: there is none */
 static uint32_t find6(const VmrpcAddrMap *map, const struct in6_addr *addr6)
 {
     uint32_t n = *chain_of(map, addr6);
@@ -215,7 +218,7 @@ static bool has_peer(const VmrpcAddrMap *map, uint32_t n)
     return map->entries[n].refs || map->entries[n].place;
 }
 
-/* The number of the entry of @addr4, 0 if it has no peer. */
+/* The number of the entry of @addr4; 0: the address has no peer */
 static uint32_t find4(const VmrpcAddrMap *map, struct in_addr addr4)
 {
     uint32_t n = ntohl(addr4.s_addr) - map->base;
@@ -266,7 +269,7 @@ static uint32_t find_fresh(VmrpcAddrMap *map)
     return 0;
 }
 
-/* The entry whose promise ended first, if it has been over at @when; or 0. */
+/* The entry whose promise ended first; 0 if none has ended by @when */
 static uint32_t first_over(const VmrpcAddrMap *map, bool named, int64_t when)
 {
     const Heap *heap = &map->heap[named];
@@ -275,15 +278,15 @@ static uint32_t first_over(const VmrpcAddrMap *map, bool named, int64_t when)
                                                                 : 0;
 }
 
-/* May names have one more? */
+/* May one more entry be a name's? */
 static bool has_room_for_name(const VmrpcAddrMap *map)
 {
     return map->named < map->stats.capacity - map->stats.capacity / 8;
 }
 
 /*
- * A free entry, at the expense of an old one if need be; 0 if there is none.
- * That of a name is for names only, as long as somebody may use it.
+ * A free entry for a name or a stranger; if there is none, vacates an old one.
+ * Returns 0 if every entry is in use or kept.
  */
 static uint32_t find_free(VmrpcAddrMap *map, bool named, int64_t now_ms)
 {
@@ -323,7 +326,7 @@ static void set_named(VmrpcAddrMap *map, uint32_t n, bool named)
 }
 
 /*
- * A name leads to @n from now on, and that stays so, whoever meets it later.
+ * Entry @n becomes a name's; contacts without a name do not change that later.
  * Returns false if there are too many names.
  */
 static bool give_name(VmrpcAddrMap *map, uint32_t n, int64_t now_ms)
@@ -343,7 +346,7 @@ static bool give_name(VmrpcAddrMap *map, uint32_t n, int64_t now_ms)
     return true;
 }
 
-/* Makes the promise of @n last until @until, if it ends earlier. */
+/* Extends the promise of @n to @until, if it ends earlier. */
 static void extend(VmrpcAddrMap *map, uint32_t n, int64_t until)
 {
     Entry *entry = &map->entries[n];
@@ -462,7 +465,7 @@ bool vmrpc_addrmap_contains(const VmrpcAddrMap *map, struct in_addr addr4)
     return ntohl(addr4.s_addr) - map->base < map->size;
 }
 
-/* The longest lease that is given now. */
+/* The longest lease that a new name can get now */
 static uint32_t max_lease(const VmrpcAddrMap *map)
 {
     if (map->named * 4 > map->stats.capacity * 3) {

@@ -4,47 +4,49 @@
  *
  * Theory of operation
  *
- * The guest's sockets are the host's: its descriptors, its kernel memory, its
- * ports and its neighbours' patience. The policy file may bound each.
+ * The guest's sockets are sockets of the host: they take its descriptors, its
+ * kernel memory and its ports, and can flood its network.  The policy file may
+ * bound each.
  *
- * connections, dns: a token bucket. It holds at most "burst" tokens and gains
- * "per_s" a second; a connection or a query takes one, or is refused. So in
- * any t seconds at most burst + per_s * t pass. The level is kept in
- * millionths, since a bucket then gains exactly per_s of them a microsecond:
- * no rounding, no drift. (Milliseconds are too coarse for a burst of 1: at
- * 999 a second it would be full, and lose the rest, every second time.) A
- * full bucket is below 2^40, and time that would overfill it is cut before
- * it is multiplied, so nothing overflows, however long the VM was paused. A
- * clock that goes back gives nothing and takes nothing.
+ * connections, dns: a token bucket.  It holds at most "burst" tokens and gains
+ * "per_s" a second; a connection or a query takes one, or is refused.  So at
+ * most burst + per_s * t pass in any t seconds.  The level is in millionths,
+ * since a bucket gains exactly per_s of them a microsecond: no rounding, no
+ * drift.  (Milliseconds are too coarse for a burst of 1: at 999 a second the
+ * bucket would be full, and lose the rest, every second time.)  A full bucket
+ * is below 2^40, and time that would overfill it is cut before it is
+ * multiplied, so nothing overflows, however long the VM was paused.  A clock
+ * that goes back adds and removes nothing.
  *
- * Every TCP connect() that would reach the network counts, also one that then
- * fails: the limit is there against scans and floods. Datagrams do not count,
- * nor does what the guest accepts, which others open. A refused one is told
- * at once (ENOBUFS, REFUSED): the guest's program knows best what to do with
- * the delay. EAGAIN would make it wait for a readiness that never comes.
+ * Every TCP connect() that would reach the network counts, even if it fails
+ * then: the limit is against scans and floods.  Datagrams do not count, nor do
+ * connections that the guest accepts.  A refusal is immediate (ENOBUFS,
+ * REFUSED), so the guest's program can choose how to wait.  EAGAIN would make
+ * it wait for an event that never comes.
  *
- * sockets: a cap. The device's own max-sockets holds beside it.
+ * sockets: a cap, beside the device's own max-sockets.
  *
- * buffers: what the host's kernel may keep for the VM's sockets, sent and not
- * yet acknowledged or received and not yet read. The kernel tells nobody when
- * that grows, and it lets the buffers of a TCP socket grow by themselves to
- * megabytes; a limit on what is really used could only be looked at, not
- * enforced. What can be enforced is the size of the buffers: a socket whose
- * size was set keeps it. So while there is this limit, every host socket gets
- * both sizes set, and their sum over all sockets stays within it:
+ * buffers: what the host's kernel may keep for the VM's sockets: data that is
+ * not yet acknowledged, or not yet read.  The kernel does not report when this
+ * grows, and lets the buffers of a TCP socket grow to megabytes.  So a limit
+ * on the memory in use could be observed but not enforced.  The size of the
+ * buffers can be enforced: the kernel does not change a size that was set.
+ * While there is this limit, every host socket has both sizes set, and their
+ * sum over all sockets stays within it:
  *
- *   a new socket    asks for BUFFER_START for each buffer, sets what it is
- *                   granted, reads back what the kernel made of it, and
+ *   a new socket    asks for BUFFER_START for each buffer, sets the size that
+ *                   it is granted, reads back what the kernel made of it, and
  *                   settles that: vmrpc_limits_buffer(granted, actual)
- *   an accepted one asks for what its listener has, since it inherits that
- *   SO_SNDBUF, ...  asks for the size; where less is left it gets less,
- *                   and getsockopt() says so, as with the host's wmem_max
- *   close()         gives back
+ *   an accepted one asks for the sizes of its listener, which it inherits
+ *   SO_SNDBUF, ...  asks for the size; if less is left, it gets less, and
+ *                   getsockopt() says so, as with the host's wmem_max
+ *   close()         gives the bytes back
  *
- * First come, first served. The bytes are reserved, not used: an idle socket
- * counts like a busy one, and the sum is never exceeded. Two things are not
- * seen: a packet that the kernel lets in above a full buffer, one a socket;
- * and connections that wait to be accepted, at most the listener's backlog.
+ * First come, first served.  Bytes are reserved, not used: an idle socket
+ * counts like a busy one, and the sum is never exceeded.  Two things do not
+ * count: a packet that the kernel accepts above a full buffer, one for each
+ * socket; and connections that wait to be accepted, at most the listener's
+ * backlog.
  */
 #include <stddef.h>
 
@@ -131,7 +133,7 @@ bool vmrpc_limits_socket(VmrpcLimits *limits, uint32_t sockets)
     return !limits->config.sockets || sockets < limits->config.sockets;
 }
 
-/* Bytes for a buffer that is to grow: never less than it holds. */
+/* Bytes for a buffer that shall grow: never less than it has. */
 static uint64_t grow(const VmrpcLimits *limits, uint64_t others,
                      uint64_t held, uint64_t asked)
 {
@@ -141,7 +143,7 @@ static uint64_t grow(const VmrpcLimits *limits, uint64_t others,
     if (!limit || asked <= left) {
         return asked;
     }
-    /* A new buffer of a few bytes would be a socket that hardly moves. */
+    /* A socket with a buffer of a few bytes would hardly make progress. */
     if (!held && left < VMRPC_LIMITS_BUFFER_LEAST) {
         return 0;
     }

@@ -3,10 +3,10 @@
  * How much one VM may take of the host: connections and DNS queries a second,
  * sockets, buffer bytes
  *
- * The policy file sets the limits (policy.h); limits.c says what each means.
- * Not thread-safe: the server that owns them uses them under its lock.
+ * The policy file sets the limits (policy-parse.h); limits.c explains each.
+ * Thread safety: none; the owner serialises all calls.
  * Times are microseconds of a monotonic clock, as of g_get_monotonic_time().
- * Everything is constant time.
+ * Every function takes constant time.
  */
 #ifndef HW_VMRPC_LIMITS_H
 #define HW_VMRPC_LIMITS_H
@@ -20,15 +20,15 @@
 #define VMRPC_LIMITS_MAX_BUFFERS (UINT64_C(1) << 40)
 
 /*
- * Bytes of one buffer, as getsockopt() shows them: what a socket starts with
- * while the buffers are limited, and what it cannot be without.
+ * Bytes of one buffer, as getsockopt() shows them: the initial size while there
+ * is a limit, and the smallest size of a new buffer.
  */
 #define VMRPC_LIMITS_BUFFER_START (128 * 1024)
 #define VMRPC_LIMITS_BUFFER_LEAST (8 * 1024)
 
 typedef struct VmrpcRate {
-    uint32_t per_s;             /* 0: no limit; to VMRPC_LIMITS_MAX_RATE */
-    uint32_t burst;             /* at once after a pause; 1 to the same */
+    uint32_t per_s;             /* up to VMRPC_LIMITS_MAX_RATE; 0: no limit */
+    uint32_t burst;             /* after a pause; 1 to the same */
 } VmrpcRate;
 
 /* All zero: nothing is limited. */
@@ -42,30 +42,30 @@ typedef struct VmrpcLimitsConfig {
 /* A token bucket. */
 typedef struct VmrpcBucket {
     uint64_t level;             /* millionths of a token */
-    int64_t filled_us;          /* when level was true */
+    int64_t filled_us;          /* when level was computed */
 } VmrpcBucket;
 
-/* Part of its owner, who counts what is refused; only limits.c writes. */
+/* The owner embeds it, and counts refusals; only limits.c writes to it. */
 typedef struct VmrpcLimits {
     VmrpcLimitsConfig config;
     VmrpcBucket connections;
     VmrpcBucket dns;
-    uint64_t buffers;           /* bytes held by all sockets together */
+    uint64_t buffers;           /* bytes granted to all sockets together */
 } VmrpcLimits;
 
 /**
- * vmrpc_limits_init:
+ * vmrpc_limits_init: begin with full buckets and no buffers
  * @config: copied; NULL: nothing is limited
  */
 void vmrpc_limits_init(VmrpcLimits *limits, const VmrpcLimitsConfig *config,
                        int64_t now_us);
 
 /**
- * vmrpc_limits_change: other limits from now on, as after a reload
+ * vmrpc_limits_change: use other limits from now on, as after a reload
  *
- * What is held stays held, also above a new limit; more is refused until
- * enough was given back. Tokens that were saved up stay, as far as the new
- * burst goes; a rate that was not limited before begins with a whole burst.
+ * Granted bytes stay granted, even above a new limit; further requests are
+ * refused until enough bytes are back.  A bucket keeps its tokens, up to the
+ * new burst; a rate that had no limit before begins with a full bucket.
  */
 void vmrpc_limits_change(VmrpcLimits *limits, const VmrpcLimitsConfig *config,
                          int64_t now_us);
@@ -73,40 +73,40 @@ void vmrpc_limits_change(VmrpcLimits *limits, const VmrpcLimitsConfig *config,
 /**
  * vmrpc_limits_connection: the guest wants to open a TCP connection
  *
- * Ask last, after the policy, so that what is refused anyway costs no token.
+ * Ask after the policy, so that a connection that it refuses costs no token.
  *
- * Returns: true, taking a token, or false: connect() fails with -ENOBUFS.
+ * Returns: true, and takes a token; or false: connect() fails with -ENOBUFS.
  */
 bool vmrpc_limits_connection(VmrpcLimits *limits, int64_t now_us);
 
 /**
  * vmrpc_limits_dns: the guest sends the DNS proxy a query
  *
- * Returns: true, taking a token, or false: the answer is REFUSED.
+ * Returns: true, and takes a token; or false: the answer is REFUSED.
  */
 bool vmrpc_limits_dns(VmrpcLimits *limits, int64_t now_us);
 
 /**
  * vmrpc_limits_socket: the guest wants one more socket
- * @sockets: how many it has, of whatever kind
+ * @sockets: how many it has, of all kinds
  *
- * Returns: whether it may; if not, the call that needs the host's socket fails
- * with -EMFILE, and a connection that was to be accepted stays in the queue.
+ * Returns: true; or false: the call that needs the host socket fails with
+ * -EMFILE, and a connection that waits to be accepted stays in the queue.
  */
 bool vmrpc_limits_socket(VmrpcLimits *limits, uint32_t sockets);
 
 /**
  * vmrpc_limits_buffer: one buffer of a socket changes its size
- * @held: bytes it was granted before; 0 for a new one
- * @asked: bytes it shall have, below 2^32; 0 to give all back, as on close()
+ * @held: bytes that it was granted before; 0: it is new
+ * @asked: bytes that it shall have, below 2^32; 0: it goes, as on close()
  *
- * Bytes are those of getsockopt(SO_SNDBUF) and SO_RCVBUF: on Linux twice what
- * setsockopt() is given. Call it also while nothing is limited, else the sum
- * is wrong when a limit comes.
+ * Bytes are those of getsockopt(SO_SNDBUF) and SO_RCVBUF: on Linux twice the
+ * value of setsockopt().  Without a limit the sum counts as well, so that it is
+ * right when a limit comes.
  *
- * Returns: the bytes granted from now on, at most @asked, or @held where that
- * cannot grow. 0 for a new buffer: no room for it; the call that needs the
- * host's socket fails with -ENOBUFS. Getting smaller always succeeds.
+ * Returns: the bytes that are granted from now on: at most @asked, but @held if
+ * the buffer cannot grow.  0 for a new buffer: there is no room; the call that
+ * needs the host socket fails with -ENOBUFS.  A smaller size is always granted.
  */
 uint64_t vmrpc_limits_buffer(VmrpcLimits *limits, uint64_t held,
                              uint64_t asked);

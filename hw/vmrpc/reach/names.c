@@ -1,46 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the guest asked for: from an address back to the names that led to it
+ * The names that the guest has looked up: from an address back to its names
  *
  * Theory of operation
  *
- * The policy by host name asks which names led to a destination, happy
- * eyeballs asks which other addresses such a name has.  So names and
- * addresses are two hash tables, and a link joins a name to an address that
- * an answer gave it:
+ * The policy asks which names led to a destination; Happy Eyeballs asks which
+ * other addresses such a name has.  So names and addresses are two hash
+ * tables, and a link joins a name to an address that an answer gave it:
  *
  *   Name "www.example.org" --- links[0] --+
  *                          \-- links[1] --|--+
  *   Name "example.org"     --- links[0] --+  +-- Address 2001:db8::2
  *                                         +----- Address 2001:db8::1
  *
- * The links of a name are an array in it, with the order of the answers
- * beside; the links of an address are a list, the latest answer first.
- * There are as many addresses as there are links, so noting never fails.
+ * The links of a name are an array in it, with the order of the answers beside
+ * them; the links of an address are a list, the latest answer first.  There
+ * are as many addresses as links, so vmrpc_names_note() never fails.
  *
- * Names are compared octet by octet in wire form, in lower case (RFC 4343).
- * Text would do harm: a label may contain a dot.  Length octets are below
- * 'A', so lowering the whole name does not touch them.  The keys of both
- * tables come from guest and network, hence the keyed hash.
+ * Names are compared octet by octet in wire format, in lower case (RFC 4343).
+ * Their text would be ambiguous: a label may contain a dot.  Length octets are
+ * below 'A', so lowering the whole name does not change them.  The keys of
+ * both tables come from the guest and the network, hence the keyed hash.
  *
- * A name that was asked and the same name as the target of an alias are two
- * entries that share nothing.  What an alias leads to stands in a message
- * that the owner of the alias may have written: a recursive server asks the
- * target's owner, but it is not known here that there is one.  So whoever
- * takes only the names that were asked, as rules that allow should, need not
- * rely on it: an address gets to such a name by an answer to that question
- * and in no other way.  Rules that deny can look at all names, though no more
- * than a hint: the guest's owner can give any address a name of his own.
+ * The table has only names that the guest asked for, not the targets of
+ * aliases (CNAME).  The owner of an alias may have written the whole answer: a
+ * recursive server asks the owner of the target, but the device cannot know
+ * that there is one.  So an address gets to a name by an answer to a question
+ * for that name and in no other way, and rules that allow can rely on it.
+ * Rules that deny get no more than a hint: the guest's owner can give any
+ * address a name of his own.
  *
- * When a place is needed, a name whose TTL is over and which was not used
- * since goes, the one for which that holds longest (a binary heap by that
- * time).  If all are within their TTL, the one goes that was not asked or used
- * for the longest time (a list).  Only the list would lose a name that a
- * program caches for its long TTL to another program that asks for many; only
- * the heap would let names with long TTLs fill the table until they end.
+ * When the table is full, a new name replaces an old one.  The first choice is
+ * the name whose TTL, or last use after it, ended first (a binary heap by that
+ * time).  If all names are within their TTL, it is the one that was asked or
+ * used least recently (a list).  With the list alone, a program that asks for
+ * many names would evict a name that another program caches for its long TTL;
+ * with the heap alone, names with long TTLs would fill the table.
  *
- * Limits: a guest that asks for more names within their TTLs than there are
- * places forgets its own.  Nothing is allocated after creation.
+ * Limits: a guest that asks for more names within their TTLs than the table
+ * can hold evicts its own.  Nothing is allocated after creation.
  */
 #include <errno.h>
 #include <string.h>
@@ -49,7 +47,7 @@
 #include "hw/vmrpc/reach/names.h"
 #include "net/packet/siphash.h"
 
-/* Lists and chains end with 0, which is no number of a thing. */
+/* 0 ends lists and chains: names, addresses and links count from 1. */
 
 typedef struct Link {
     int64_t until;              /* end of the TTL */
@@ -62,7 +60,6 @@ typedef struct Name {
     uint32_t place;             /* in the heap, from 1 */
     uint32_t older, newer;      /* names, by when they were asked or used */
     uint32_t next;              /* in the chain of the hash */
-    bool asked;
     uint8_t link_num;
     uint8_t order[VMRPC_NAMES_MAX_ADDRESSES];   /* links, first one first */
     DnsName name;               /* lower case */
@@ -86,8 +83,8 @@ struct VmrpcNames {
     uint32_t *name_chains;      /* [chain_mask + 1] */
     Address *addresses;         /* [size * MAX_ADDRESSES + 1], from 1 */
     uint32_t *address_chains;   /* [chain_mask + 1] */
-    uint32_t free_address;      /* first that was used and is free again */
-    uint32_t fresh_address;     /* none was used from here on */
+    uint32_t free_address;      /* first of those that are free again */
+    uint32_t fresh_address;     /* from here on, none was ever used */
     uint32_t used;              /* names; each is in heap, list and hash */
     VmrpcNamesStats stats;
 };
@@ -97,7 +94,7 @@ GQuark vmrpc_names_error_quark(void)
     return g_quark_from_static_string("vmrpc-names-error");
 }
 
-/* The heap: the name that is over first is at 1. */
+/* The heap: the name that ends first is at 1. */
 
 static void heap_put(VmrpcNames *t, uint32_t place, uint32_t n)
 {
@@ -140,7 +137,7 @@ static void heap_down(VmrpcNames *t, uint32_t place, uint32_t n)
     heap_put(t, place, n);
 }
 
-/* The list: from names[0] on to the older, and back to it. */
+/* The list: a ring from names[0] to older and older names, and back to it */
 
 static void list_remove(VmrpcNames *t, uint32_t n)
 {
@@ -170,7 +167,7 @@ static uint32_t *address_chain(const VmrpcNames *t,
     return &t->address_chains[hash & t->chain_mask];
 }
 
-/* The number of @addr6, 0 if no name leads to it. */
+/* The number of @addr6; 0: no name leads to it */
 static uint32_t find_address(const VmrpcNames *t,
                              const struct in6_addr *addr6)
 {
@@ -213,7 +210,7 @@ static void remove_address(VmrpcNames *t, uint32_t a)
     t->stats.addresses--;
 }
 
-/* Links; their numbers begin at VMRPC_NAMES_MAX_ADDRESSES, as names at 1. */
+/* Links: name 1 has the numbers from VMRPC_NAMES_MAX_ADDRESSES on. */
 
 static Link *link_at(const VmrpcNames *t, uint32_t number)
 {
@@ -221,7 +218,7 @@ static Link *link_at(const VmrpcNames *t, uint32_t number)
             .links[number % VMRPC_NAMES_MAX_ADDRESSES];
 }
 
-/* Puts a link first among those of its address. */
+/* Makes a link the first one of its address. */
 static void attach(VmrpcNames *t, uint32_t number)
 {
     Link *link = link_at(t, number);
@@ -249,7 +246,7 @@ static void detach(VmrpcNames *t, uint32_t number)
     }
 }
 
-/* Detaches a link for good. */
+/* Removes a link from its address, and frees the address with its last one. */
 static void drop(VmrpcNames *t, uint32_t number)
 {
     uint32_t a = link_at(t, number)->address;
@@ -260,7 +257,7 @@ static void drop(VmrpcNames *t, uint32_t number)
     }
 }
 
-/* Which of its addresses, in order, the name has at @a; link_num if none. */
+/* The index in Name.order of address @a; link_num if the name has it not. */
 static unsigned position_of(const Name *name, uint32_t a)
 {
     unsigned position = 0;
@@ -272,7 +269,7 @@ static unsigned position_of(const Name *name, uint32_t a)
     return position;
 }
 
-/* Makes @addr the first address of the name, and the name its first. */
+/* Makes @addr the first address of the name, and the name its first name. */
 static void give(VmrpcNames *t, uint32_t n, const VmrpcNameAddr *addr,
                  int64_t until)
 {
@@ -319,16 +316,15 @@ static uint32_t *name_chain(const VmrpcNames *t, const DnsName *name)
     return &t->name_chains[hash & t->chain_mask];
 }
 
-/* The number of @name, which is in lower case; 0 if it has none. */
-static uint32_t find_name(const VmrpcNames *t, const DnsName *name,
-                          bool asked)
+/* The number of @name, which is in lower case; 0: it is not in the table */
+static uint32_t find_name(const VmrpcNames *t, const DnsName *name)
 {
     uint32_t n;
 
     for (n = *name_chain(t, name); n; n = t->names[n].next) {
         const Name *it = &t->names[n];
 
-        if (it->asked == asked && it->name.len == name->len &&
+        if (it->name.len == name->len &&
             !memcmp(it->name.wire, name->wire, name->len)) {
             break;
         }
@@ -347,7 +343,8 @@ static void unchain_name(VmrpcNames *t, uint32_t n)
 }
 
 /*
- * The name that gives way; empty, but in heap and list.  The table is full.
+ * Empties the name that is to be replaced; it stays in heap and list.  The
+ * table is full.
  */
 static uint32_t reclaim(VmrpcNames *t, int64_t now_ms)
 {
@@ -367,8 +364,8 @@ static uint32_t reclaim(VmrpcNames *t, int64_t now_ms)
     return n;
 }
 
-/* A new name without addresses, over since ever. */
-static uint32_t add_name(VmrpcNames *t, const DnsName *lowered, bool asked,
+/* Makes a name without addresses, whose TTL is over. */
+static uint32_t add_name(VmrpcNames *t, const DnsName *lowered,
                          int64_t now_ms)
 {
     uint32_t *chain = name_chain(t, lowered);
@@ -382,7 +379,6 @@ static uint32_t add_name(VmrpcNames *t, const DnsName *lowered, bool asked,
         n = reclaim(t, now_ms);
     }
     t->names[n].name = *lowered;
-    t->names[n].asked = asked;
     t->names[n].link_num = 0;
     t->names[n].until = INT64_MIN;
     t->names[n].next = *chain;
@@ -392,7 +388,7 @@ static uint32_t add_name(VmrpcNames *t, const DnsName *lowered, bool asked,
     return n;
 }
 
-/* The name was asked or used, and is not over before @until. */
+/* The name was asked or used; its time ends at @until or later. */
 static void refresh(VmrpcNames *t, uint32_t n, int64_t until)
 {
     list_remove(t, n);
@@ -403,7 +399,7 @@ static void refresh(VmrpcNames *t, uint32_t n, int64_t until)
     }
 }
 
-static void note(VmrpcNames *t, const DnsName *name, bool asked,
+static void note(VmrpcNames *t, const DnsName *name,
                  const VmrpcNameAddr *addrs, size_t addr_num,
                  uint32_t min_ttl_s, int64_t now_ms)
 {
@@ -412,11 +408,11 @@ static void note(VmrpcNames *t, const DnsName *name, bool asked,
     uint32_t n;
 
     lower(&lowered, name);
-    n = find_name(t, &lowered, asked);
+    n = find_name(t, &lowered);
     if (!n) {
-        n = add_name(t, &lowered, asked, now_ms);
+        n = add_name(t, &lowered, now_ms);
     }
-    /* Also from the end: what does not fit is pushed out by the first. */
+    /* From the end: if not all fit, the first addresses stay. */
     while (addr_num-- > 0) {
         int64_t until = now_ms + 1000LL * CLAMP(addrs[addr_num].ttl_s,
                                                 min_ttl_s,
@@ -434,7 +430,7 @@ VmrpcNames *vmrpc_names_new(size_t size, GError **errp)
     size_t chains = 1;
 
     g_return_val_if_fail(size > 0 && size <= VMRPC_NAMES_MAX_SIZE, NULL);
-    /* Chains for four addresses a name; with more they are a bit longer. */
+    /* For four addresses a name; with more, chains are a bit longer. */
     while (chains < size * 4) {
         chains *= 2;
     }
@@ -474,24 +470,19 @@ void vmrpc_names_free(VmrpcNames *names)
     g_free(names);
 }
 
-void vmrpc_names_note(VmrpcNames *names, const DnsName *chain,
-                      size_t chain_len, const VmrpcNameAddr *addrs,
-                      size_t addr_num, int64_t now_ms)
+void vmrpc_names_note(VmrpcNames *names, const DnsName *name,
+                      const VmrpcNameAddr *addrs, size_t addr_num,
+                      int64_t now_ms)
 {
-    if (!addr_num) {
-        return;
-    }
-    /* From the end, so that the first comes last and is the most recent */
-    while (chain_len-- > 0) {
-        note(names, &chain[chain_len], chain_len == 0, addrs, addr_num,
-             VMRPC_NAMES_MIN_TTL_S, now_ms);
+    if (addr_num) {
+        note(names, name, addrs, addr_num, VMRPC_NAMES_MIN_TTL_S, now_ms);
     }
 }
 
 void vmrpc_names_restore(VmrpcNames *names, const DnsName *name,
                          const VmrpcNameAddr *addr, int64_t now_ms)
 {
-    note(names, name, true, addr, 1, 0, now_ms);
+    note(names, name, addr, 1, 0, now_ms);
 }
 
 size_t vmrpc_names_lookup(const VmrpcNames *names,
@@ -507,7 +498,6 @@ size_t vmrpc_names_lookup(const VmrpcNames *names,
 
         found[num++] = (VmrpcNameFound) {
             .name = &names->names[n].name,
-            .asked = names->names[n].asked,
             .number = n,
         };
     }
@@ -541,7 +531,7 @@ void vmrpc_names_use(VmrpcNames *names, const VmrpcNameFound *found,
 void vmrpc_names_foreach(const VmrpcNames *names, int64_t now_ms,
                          VmrpcNamesFunc *func, void *opaque)
 {
-    /* The oldest name first, and of a name its last address. */
+    /* The oldest name first, and its last address first. */
     for (uint32_t n = names->names[0].newer; n; n = names->names[n].newer) {
         const Name *name = &names->names[n];
 
@@ -551,7 +541,6 @@ void vmrpc_names_foreach(const VmrpcNames *names, int64_t now_ms,
                                     1000LL * VMRPC_NAMES_MAX_TTL_S);
             VmrpcNameEntry entry = {
                 .name = &name->name,
-                .asked = name->asked,
                 .addr.addr6 = names->addresses[link->address].addr6,
                 .addr.ttl_s = left_ms / 1000,
             };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Behind which NAT64 prefixes may a translator be?
+ * The NAT64 prefixes that the policy knows
  *
- * A network can have several, and one that it had yesterday may translate
- * still.  Addresses are made with one of them; who judges where a packet goes
- * must know them all.  They are few: VMRPC_NAT64_MAX are kept, and the one
- * that was found longest ago is the first to be forgotten.  After a week all
- * are that the network does not tell of any more: what a wrong answer named
- * would be judged as IPv4 for good.  Times are as in addrmap.h.
+ * A network can have several prefixes, and a prefix of yesterday may still be
+ * translated.  Addresses are made with one prefix; the policy must know all of
+ * them to see the IPv4 address behind an IPv6 address.
+ *
+ * The list has at most VMRPC_NAT64_MAX prefixes; when it is full, the one that
+ * was found longest ago leaves.  A prefix that the network no longer announces
+ * leaves after VMRPC_NAT64_KEPT_MS: otherwise a wrong DNS answer could change
+ * the verdict on its addresses for ever.  Times are as in addrmap.h.
  */
 #ifndef HW_VMRPC_NAT64_LIST_H
 #define HW_VMRPC_NAT64_LIST_H
@@ -19,50 +21,60 @@
 #define VMRPC_NAT64_MAX 8
 #define VMRPC_NAT64_KEPT_MS (7 * 24 * 3600 * 1000LL)
 
-/* All zero: none is known. */
+/* All zero: empty. */
 typedef struct VmrpcNat64List {
     Nat64Prefix prefix[VMRPC_NAT64_MAX];    /* the latest first; all differ */
-    int64_t told_ms[VMRPC_NAT64_MAX];       /* when it was told of last */
+    int64_t seen_ms[VMRPC_NAT64_MAX];       /* when it was announced last */
     unsigned num;
-    unsigned told;              /* of these, that the network has now */
+    unsigned current;           /* the first ones: the network has them now */
 } VmrpcNat64List;
 
 /**
- * vmrpc_nat64_in_use: the prefix that addresses are to be made with
+ * vmrpc_nat64_in_use: the prefix that addresses are made with
  *
  * Returns: valid until the list changes; NULL if the network has none.
  */
 const Nat64Prefix *vmrpc_nat64_in_use(const VmrpcNat64List *list);
 
 /**
- * vmrpc_nat64_found: what the network has now, and nothing else any more
- * @prefixes: not of @list; all different; the first is the one to be used
- * @num: at most VMRPC_NAT64_MAX; 0 if it has none
+ * vmrpc_nat64_found: the network has these prefixes, and no others
+ * @prefixes: not of @list; all different; the first one will be in use
+ * @num: at most VMRPC_NAT64_MAX; 0: the network has no NAT64
  */
 void vmrpc_nat64_found(VmrpcNat64List *list, const Nat64Prefix *prefixes,
                        unsigned num, int64_t now_ms);
 
 /**
- * vmrpc_nat64_found_unused: what the network has, but is not to be used
+ * vmrpc_nat64_found_unused: the network has these prefixes, for the policy only
  * @prefixes: as for vmrpc_nat64_found()
- * @num: less than VMRPC_NAT64_MAX if one is in use; else at most that
+ * @num: at most VMRPC_NAT64_MAX, less the current ones
  *
- * Which one is in use, if any, stays.
+ * The prefix in use, if there is one, stays.
  */
 void vmrpc_nat64_found_unused(VmrpcNat64List *list,
                               const Nat64Prefix *prefixes, unsigned num,
                               int64_t now_ms);
 
 /**
- * vmrpc_nat64_add_old: another network had this one
- * @told_ms: when it told of it last
+ * vmrpc_nat64_add_old: add a prefix of another network, behind all others
+ * @seen_ms: when that network announced it last
  *
- * Nothing is forgotten for it: if there is no room it is not kept.
+ * Does nothing if @prefix is in the list, or the list is full.
  */
 void vmrpc_nat64_add_old(VmrpcNat64List *list, const Nat64Prefix *prefix,
-                         int64_t told_ms);
+                         int64_t seen_ms);
 
-/** vmrpc_nat64_forget: what was told of last VMRPC_NAT64_KEPT_MS ago */
+/**
+ * vmrpc_nat64_adopt: put the prefixes of another list before those of @list
+ * @source: its current prefixes become those of @list; the prefixes of @list
+ *          itself are no longer current
+ */
+void vmrpc_nat64_adopt(VmrpcNat64List *list, const VmrpcNat64List *source);
+
+/**
+ * vmrpc_nat64_forget: remove prefixes that are neither current nor younger
+ * than VMRPC_NAT64_KEPT_MS
+ */
 void vmrpc_nat64_forget(VmrpcNat64List *list, int64_t now_ms);
 
 #endif /* HW_VMRPC_NAT64_LIST_H */

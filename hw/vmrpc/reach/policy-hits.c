@@ -2,13 +2,14 @@
 /*
  * How often each rule has decided
  *
- * Beside the rules, as policy.c has them, there is a list in the order of the
- * file: the statement as it was written, and what it has decided.  A verdict
- * says the line, which is what a count is found by.
+ * Beside the rules of policy.c there is a list in the order of the file: each
+ * statement as it was written, with its counts.  A verdict has the line of the
+ * statement; the list is searched by line.
  */
 #include <string.h>
 
-#include "hw/vmrpc/reach/policy-internal.h"
+#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/reach/policy-rules.h"
 
 static void hits_clear(gpointer hits)
 {
@@ -30,7 +31,7 @@ void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text)
     g_array_append_val(policy->hits, hits);
 }
 
-/* The statement in @line, NULL if there is none. */
+/* The statement in @line; NULL: there is none */
 static VmrpcPolicyHits *find_line(const VmrpcPolicy *policy, unsigned line)
 {
     guint first = 0, end = policy->hits->len;
@@ -78,7 +79,7 @@ void vmrpc_policy_inherit(VmrpcPolicy *policy, const VmrpcPolicy *old)
         return;
     }
     by_text = g_hash_table_new(g_str_hash, g_str_equal);
-    /* Of two that are alike the first decides: it is to win. */
+    /* From the end: of equal statements the first stays, as it decides. */
     for (guint i = policy->hits->len; i > 0; i--) {
         VmrpcPolicyHits *hits = &g_array_index(policy->hits, VmrpcPolicyHits,
                                                i - 1);

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The policy file, whose grammar is in policy.h
+ * Parses the policy file; its grammar is in policy-parse.h
  *
- * A line is cut into words at blanks. Every error names the word that is
- * wrong and what may stand there; vmrpc_policy_parse() puts the file's name
- * and the line before it. One wrong line makes the whole file wrong: a rule
- * left out would allow or deny what nobody wrote.
+ * A line is split into words at blanks.  Every error names the wrong word and
+ * what may be in its place; vmrpc_policy_parse() puts the file's name and the
+ * line before it.  One wrong line makes the whole file wrong: without that
+ * rule, the file would allow or deny something else than its author wrote.
  */
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hw/vmrpc/reach/policy-internal.h"
+#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/reach/policy-rules.h"
 
-/* "limit connections 500/s burst 1000", and one that is too much */
+/* "limit connections 500/s burst 1000", and one word too many */
 #define MAX_WORDS 6
 
 #define STR_(x) #x
 #define STR(x) STR_(x)
+
+GQuark vmrpc_policy_error_quark(void)
+{
+    return g_quark_from_static_string("vmrpc-policy-error");
+}
 
 static bool G_GNUC_PRINTF(2, 3) fail(GError **errp, const char *format, ...)
 {
@@ -31,7 +38,7 @@ static bool G_GNUC_PRINTF(2, 3) fail(GError **errp, const char *format, ...)
     return false;
 }
 
-/* "'WORD' PROBLEM", with what is not printable in WORD escaped. */
+/* "'WORD' PROBLEM", with unprintable characters of WORD escaped */
 static bool fail_word(GError **errp, const char *word, const char *problem)
 {
     g_autofree char *shown = g_strescape(word, NULL);
@@ -53,7 +60,7 @@ static bool parse_number(const char *word, guint64 min, guint64 max,
     return g_ascii_string_to_unsigned(word, 10, min, max, value, NULL);
 }
 
-/* Fails if there are words behind the first @known ones. */
+/* Fails if there are words after the first @known ones. */
 static bool parse_end(char **words, int n, int known, GError **errp)
 {
     return n <= known ||
@@ -63,7 +70,7 @@ static bool parse_end(char **words, int n, int known, GError **errp)
 
 /* --- rules -------------------------------------------------------------- */
 
-/* @word has an address of @bits bits, then perhaps '/' and a length. */
+/* @word is @addr, of @bits bits, perhaps with '/' and a length. */
 static bool parse_prefix(const char *word, const uint8_t addr[16],
                          unsigned bits, VmrpcPolicyKey *key, GError **errp)
 {
@@ -89,8 +96,8 @@ static bool parse_prefix(const char *word, const uint8_t addr[16],
 }
 
 /*
- * Whether @word shall be a name: it has a dot, and its last label does not
- * begin with a digit, as no top-level domain does, but an address.
+ * Is @word meant as a name?  It has a dot, and its last label does not begin
+ * with a digit: no top-level domain does, but an IPv4 address does.
  */
 static bool is_name(const char *word)
 {
@@ -104,7 +111,7 @@ static bool is_name(const char *word)
     return !g_ascii_isdigit(dot ? dot[1] : word[0]);
 }
 
-/* Letters, digits, '-', '_' and dots; no label or name that is too long. */
+/* Letters, digits, '-', '_' and dots; labels and name not too long */
 static bool is_dns_name(const char *text)
 {
     size_t len = strlen(text) - g_str_has_suffix(text, ".");
@@ -142,8 +149,8 @@ static bool parse_name(const char *word, VmrpcPolicyKey *key,
 }
 
 /*
- * An address or a prefix.  Fails with @errp set, or without where @word has no
- * address, and then *@other is set.
+ * An address or a prefix.  If @word is neither, returns false with *@other set
+ * and without an error.
  */
 static bool parse_address(const char *word, VmrpcPolicyKey *key, bool *other,
                           GError **errp)
@@ -162,7 +169,7 @@ static bool parse_address(const char *word, VmrpcPolicyKey *key, bool *other,
     return false;
 }
 
-/* @name is what @key may point into. */
+/* The key may keep a pointer into @name. */
 static bool parse_place(const char *word, VmrpcPolicyKey *key,
                         VmrpcPolicyName *name, GError **errp)
 {
@@ -262,9 +269,10 @@ static void add_private(VmrpcPolicy *private, const VmrpcPolicyKey *key,
 }
 
 /*
- * Not globally reachable, and in use inside networks (RFC 4193, RFC 3879, RFC
- * 1918, RFC 6598, RFC 3927).  No name leads to IPv6's link-local, loopback and
- * IPv4-mapped addresses anyway, nor to the host's own, which are refused.
+ * Addresses that are not globally reachable, and in use inside networks (RFC
+ * 4193, RFC 3879, RFC 1918, RFC 6598, RFC 3927).  The DNS proxy never gives the
+ * guest IPv6's link-local, loopback and IPv4-mapped addresses, and the host's
+ * own addresses are refused.
  */
 static void add_standard(VmrpcPolicy *private, unsigned line)
 {
@@ -319,7 +327,7 @@ static bool parse_private_address(VmrpcPolicy *policy, const char *word,
     return true;
 }
 
-/* As unbound's: the name itself, and all below it. */
+/* The name itself and all names below it, as in unbound */
 static bool parse_private_domain(VmrpcPolicy *policy, const char *word,
                                  unsigned line, GError **errp)
 {
@@ -363,7 +371,7 @@ static bool parse_private(VmrpcPolicy *policy, char **words, int n,
 
 /* --- settings ----------------------------------------------------------- */
 
-/* "KEYWORD YES|NO", once: *@seen is the line, 0 before */
+/* "KEYWORD YES|NO", at most once; *@seen: its line, 0 before */
 static bool parse_choice(char **words, int n, unsigned line, const char *yes,
                          const char *no, unsigned *seen, bool *choice,
                          GError **errp)
@@ -385,7 +393,7 @@ static bool parse_choice(char **words, int n, unsigned line, const char *yes,
     return parse_end(words, n, 2, errp);
 }
 
-/* What all limits begin with: "limit WHAT VALUE", each only once */
+/* The beginning of all limits: "limit WHAT VALUE", each at most once */
 static bool begin_limit(char **words, int n, bool given, const char *value,
                         GError **errp)
 {
@@ -395,7 +403,7 @@ static bool begin_limit(char **words, int n, bool given, const char *value,
     return !given || fail(errp, "a second 'limit %s'", words[1]);
 }
 
-/* "burst N" behind a rate; without it, a second's worth */
+/* "burst N" after a rate; by default the tokens of one second */
 static bool parse_burst(VmrpcRate *rate, char **words, int n, GError **errp)
 {
     guint64 burst = rate->per_s;
@@ -526,7 +534,7 @@ static bool parse_words(VmrpcPolicy *policy, char **words, int n,
                      "'dns', 'private-address', 'private-domain' or 'limit'");
 }
 
-/* Whether it decides about destinations or queries, and so has counts. */
+/* Does it decide about destinations or queries, so that it has counts? */
 static bool is_judge(const char *keyword)
 {
     return strcmp(keyword, "limit") != 0 &&
@@ -581,7 +589,7 @@ static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
     return true;
 }
 
-/* Mistakes that no single line shows. */
+/* Checks for errors that no single line shows. */
 static bool check_whole(const VmrpcPolicy *policy, GError **errp)
 {
     const VmrpcPolicy *private = policy->private;

@@ -1,87 +1,87 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the guest's sockets may go
+ * Which destinations the guest may use
  *
  * Theory of operation
  *
- * The guest's sockets live on the host, so a destination means what it means
- * to the host: ::1 is the host's loopback, fe80::1 a neighbour on the host's
- * link, and a metadata address the host's credentials. A VM with a network
- * card of its own would reach none of these. They are refused without any
- * rule, whatever the default says:
+ * The guest's sockets are on the host, so a destination means what it means to
+ * the host: ::1 is the host's loopback, fe80::1 a neighbour on the host's
+ * link, and a metadata address gives out the host's credentials.  A VM with a
+ * network card of its own could reach none of these.  They are refused without
+ * any rule, and whatever the default is:
  *
  *   unspecified (the host's kernel takes it for loopback), loopback,
  *   link-local, multicast that does not leave the link (IPv6) or is not
  *   translated (IPv4), reserved and broadcast, IPv4-mapped and -compatible,
  *   cloud metadata services, and the host's own addresses.
  *
- * A NAT64 or 6to4 address goes where the IPv4 address inside it goes, so that
- * one is looked at too, by these refusals and by IPv4 rules. It is one
- * destination with two addresses and gets one verdict: in one search, a rule
- * matches if it matches either. Two searches, one for each address, would let
- * "default deny" refuse by the one what a rule allows by the other; and which
- * of the two the guest wrote makes no difference. Other IPv6 addresses that a
- * translator takes for the same are its caller's to ask about (translate.c).
+ * A NAT64 or 6to4 address leads to the IPv4 address inside it, so these
+ * refusals and IPv4 rules apply to that address, too.  Such a destination has
+ * two addresses but gets one verdict from one search: a rule matches if it
+ * matches either address.  With a search for each address, "default deny"
+ * could refuse one address while a rule allows the other; and the verdict
+ * would depend on which of the two the guest wrote.  Other IPv6 addresses that
+ * a translator maps to the same IPv4 address are the caller's task (judge.c).
  *
- * A file of rules decides the rest, first match first. An allow rule opens a
- * built-in refusal only if it means it: its prefix must lie inside the
- * refused range. "allow ::/0" does not open the loopback, "allow ::1" does;
- * "allow host" opens the host's addresses but not its loopback. An allow rule
- * that is too wide for a destination does not match it.
+ * The rules of a file decide the rest; the first match counts.  An allow rule
+ * opens a built-in refusal only if its prefix lies inside the refused range.
+ * "allow ::/0" does not open the loopback, "allow ::1" does; "allow host"
+ * opens the host's addresses but not its loopback.  An allow rule that is too
+ * wide for a destination does not match it.
  *
  * Names
  *
  * The device answers the guest's DNS queries, so it knows which names led to
- * an address. A rule by name matches a destination if any of them matches.
- * One address often has many names (a CDN), and a connect() does not say
- * which one it means; hence
+ * an address.  A rule by name matches a destination if one of its names
+ * matches.  An address often has many names (a CDN), and connect() does not
+ * say which one is meant.  Therefore
  *
- *   allow by name   opens the address, for every name that it has: who may
- *                   reach www.example.com at a CDN may reach its other
- *                   customers at that address. A rule that wanted all names
- *                   to match would fail at random, when a second name was
- *                   looked up. Cilium's toFQDNs and OVN-Kubernetes'
+ *   allow by name   opens the address for all of its names: a guest that may
+ *                   reach www.example.com at a CDN may reach the CDN's other
+ *                   customers at that address.  If all names had to match, the
+ *                   rule would fail at random, as soon as a second name is
+ *                   looked up.  Cilium's toFQDNs and OVN-Kubernetes'
  *                   EgressFirewall allow by address in the same way.
- *   deny by name    closes the address to every name once the denied one was
- *                   asked. Were it enough to ask another name of the same
- *                   address, asking would undo the rule. It seldom hits the
- *                   innocent: a name that is denied altogether is not even
- *                   resolved (vmrpc_policy_check_name()), so its address does
- *                   not carry it; and an allow rule may stand before it.
+ *   deny by name    closes the address for all names once the denied name was
+ *                   looked up.  Otherwise looking up another name of the
+ *                   address would lift the rule.  It seldom hits another name:
+ *                   the proxy does not resolve a name that is denied
+ *                   altogether (vmrpc_policy_check_name()), so the address
+ *                   does not get that name; and an allow rule may come before.
  *
- * A deny rule by name keeps honest programs away. It is no wall: the guest
- * may find the address by another name, or by heart. The Kubernetes network
- * policy group accepts allow rules by name only, for that reason; a wall is
- * "default deny" and what is allowed.
+ * A deny rule by name stops honest programs only: the guest can find the
+ * address by another name, or know it already.  For that reason the Kubernetes
+ * network policy group accepts names in allow rules only.  The safe way is
+ * "default deny" with allow rules.
  *
- * Who runs a name's zone decides where a rule by name leads: DNS rebinding.
- * An allow rule by name therefore never opens a built-in refusal, neither
- * 169.254.169.254 nor ::1 nor the host; it cannot mean it as an address can.
- * Private networks beyond the host are no built-in refusal: a deny rule by
- * prefix that stands before the names protects them, or "private-address", by
- * which the DNS proxy tells the guest no such address of a name that is not a
- * "private-domain". These are rules of a policy of their own (->private), in
- * which a deny is a private address and an allow a private domain.
+ * The owner of a zone decides where a rule by name leads (DNS rebinding).  So
+ * an allow rule by name never opens a built-in refusal, such as
+ * 169.254.169.254, ::1 or the host.  Private networks beyond the host are not
+ * refused by default.  Two things protect them: a deny rule by prefix before
+ * the rules by name; and "private-address", by which the DNS proxy withholds
+ * such addresses from the guest, unless the name is in a "private-domain".
+ * These statements are rules of a second policy (->private): a deny rule there
+ * is a private address, an allow rule a private domain.
  *
- * Only the name that was asked counts, not the aliases behind it (CNAME): it
- * is the one that programs are configured with and that the author of the
- * file knows. Only the device's own DNS proxy counts: what the guest hears
- * elsewhere proves nothing. At most VMRPC_POLICY_MAX_NAMES names count, the
- * latest. A guest can push out older ones with other names of the same
- * address; that may undo a deny by name, which is no wall, and never makes an
- * allow.
+ * Only the name that the guest asked for counts, not the aliases behind it
+ * (CNAME): it is the one in the programs' configuration, which the author of
+ * the file knows.  Only answers of the device's own DNS proxy count: what the
+ * guest learns elsewhere proves nothing.  At most VMRPC_POLICY_MAX_NAMES names
+ * count, the latest.  A guest can displace older ones with other names of the
+ * same address.  That may lift a deny rule by name, which is not a safe one
+ * anyway, but never adds a name to allow.
  *
- * Errors: a built-in refusal is -ENETUNREACH, as on a machine that has no
- * route to that place; programs go on to the next address. A deny rule is
- * -EACCES, as Linux gives for a route of type "prohibit": programs do the
- * same and print "Permission denied", which tells the reader that somebody
- * forbade it. -ECONNREFUSED would claim that the peer had answered.
+ * Errors: a built-in refusal is -ENETUNREACH, as without a route; programs try
+ * the next address.  A deny rule is -EACCES, as Linux gives for a route of
+ * type "prohibit": programs also try the next address, and print "Permission
+ * denied", so the reader learns that a rule forbids it.  -ECONNREFUSED would
+ * claim that the peer had answered.
  *
- * Search: rules about the same prefix or name are one list under one key of a
- * hash table. A destination has few keys: its address cut to each prefix
- * length that occurs in the file, the name and its parents, "host". Of all
- * the lists' first matches the one with the lowest line is the first match of
- * the file. With 4096 rules, on a Xeon at 2.6 GHz (a scan of all: 11.6 us):
+ * Search: all rules about one prefix or name are one list under one key of a
+ * hash table.  A destination has few keys: its address cut to each prefix
+ * length in the file, the name and its parents, and "host".  Of the first
+ * matches of all lists, the one with the lowest line is the first match of the
+ * file.  With 4096 rules, on a Xeon at 2.6 GHz (a scan of all: 11.6 us):
  *
  *   prefixes of one length, a destination without a name       0.06 us
  *   names, a destination with one name; with 16          0.10; 0.99 us
@@ -89,23 +89,22 @@
  *   4096 ports of one prefix, or of one name                    3.0 us
  *   16 names of 127 labels or 1000 characters                    13 us
  *
- * The last three are what strange files and a hostile guest can do; the
- * guest delays nobody but itself.
+ * The last three need an unusual file or a hostile guest, which delays only
+ * itself.
  *
- * Callers check a destination at connect() and at datagrams that name one,
- * not for every byte.
+ * Callers check a destination at connect() and for each datagram that names
+ * one, not for each packet of a stream.
  *
- * A reload makes a new policy (see VmrpcPolicy). Sockets that are connected
- * stay connected: whether a change shall cut what it would not have let begin
- * is the caller's to decide, who can ask vmrpc_policy_check() again for every
- * socket's destination.
+ * A reload makes a new policy (see VmrpcPolicy).  It does not close sockets
+ * that are connected; a caller that wants that can call vmrpc_policy_check()
+ * again for every socket's destination.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "hw/vmrpc/reach/policy-internal.h"
+#include "hw/vmrpc/reach/policy-rules.h"
 
-#define NEVER UINT_MAX          /* no prefix is that long, no file has it */
+#define NEVER UINT_MAX          /* longer than any prefix */
 
 typedef struct Range {
     uint8_t addr[16];
@@ -113,7 +112,7 @@ typedef struct Range {
     VmrpcVerdictReason reason;
 } Range;
 
-/* In both tables the first match counts. */
+/* In both tables the first match counts */
 
 static const Range refused4[] = {
     /* AWS, Azure, GCP, OpenStack, ...; Alibaba; Oracle; Azure's second */
@@ -145,10 +144,10 @@ static const Range refused6[] = {
     { { 0xff, 0x02 }, 16, VMRPC_VERDICT_MULTICAST },
 };
 
-/* Where an IPv4 address lies inside an IPv6 address (RFC 6052, RFC 3056). */
+/* Where an IPv4 address lies inside an IPv6 address (RFC 6052, RFC 3056) */
 typedef struct Embedding {
     uint8_t prefix[12];
-    uint8_t len;                /* bits, the IPv4 address follows */
+    uint8_t len;                /* bits; the IPv4 address follows */
 } Embedding;
 
 static const Embedding embeddings[] = {
@@ -157,27 +156,22 @@ static const Embedding embeddings[] = {
     { { [10] = 0xff, 0xff }, 96 },
 };
 
-/* A destination, in the forms that rules are compared with. */
+/* A destination in the forms that rules are compared with */
 typedef struct Target {
     const VmrpcDest *dest;
     const uint8_t *addr4;       /* NULL if it has none */
     const uint8_t *addr6;       /* NULL if it has none */
     unsigned offset;            /* bits of addr6 before addr4 */
-    bool parted;                /* by octet 8 of addr6, which does not count */
+    bool parted;                /* octet 8 of addr6 may be inside addr4 */
 } Target;
 
-/* A built-in refusal, and what an allow rule needs to open it. */
+/* A built-in refusal, and the prefix that an allow rule needs to open it */
 typedef struct Refusal {
     bool refused;
     VmrpcVerdictReason reason;
-    unsigned len4;              /* shortest prefix of an IPv4 rule */
-    unsigned len6;
+    unsigned len4;              /* IPv4 rule: shortest prefix, bits */
+    unsigned len6;              /* IPv6 rule: the same */
 } Refusal;
-
-GQuark vmrpc_policy_error_quark(void)
-{
-    return g_quark_from_static_string("vmrpc-policy-error");
-}
 
 const char *vmrpc_verdict_name(VmrpcVerdictReason reason)
 {
@@ -201,7 +195,7 @@ const char *vmrpc_verdict_name(VmrpcVerdictReason reason)
     return (unsigned)reason < VMRPC_VERDICT_COUNT ? names[reason] : "?";
 }
 
-/* Whether the first @len bits are the same. */
+/* Are the first @len bits equal? */
 static bool prefix_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 {
     unsigned bytes = len / 8, bits = len % 8;
@@ -229,7 +223,7 @@ static const Range *find_refused6(const uint8_t *addr)
 
     memcpy(plain, addr, sizeof(plain));
     if (plain[0] == 0xff) {
-        plain[1] &= 0x0f;       /* the flags say nothing about the scope */
+        plain[1] &= 0x0f;       /* the flags do not affect the scope */
     }
     return find_range(refused6, G_N_ELEMENTS(refused6), plain);
 }
@@ -261,7 +255,7 @@ static Target target_of(const VmrpcDest *dest)
     return target;
 }
 
-/* Bits of an IPv6 prefix that has the first @len4 bits of the IPv4 address. */
+/* Length of the IPv6 prefix that ends with @len4 bits of the IPv4 address */
 static unsigned len6_of(const Target *target, unsigned len4)
 {
     unsigned len = target->offset + len4;
@@ -292,139 +286,23 @@ static Refusal refusal_of(const Target *target)
     return (Refusal) { false };
 }
 
-/* --- keys --------------------------------------------------------------- */
-
-void vmrpc_policy_mask(uint8_t addr[16], unsigned len)
-{
-    unsigned bytes = len / 8;
-
-    if (len % 8) {
-        addr[bytes++] &= 0xff << (8 - len % 8);
-    }
-    memset(addr + bytes, 0, 16 - bytes);
-}
-
-void vmrpc_policy_key_addr(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
-                           const uint8_t *addr, unsigned len)
-{
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t half[2];
-
-    *key = (VmrpcPolicyKey) { .kind = kind, .len = len };
-    memcpy(key->addr, addr, kind == VMRPC_POLICY_IPV4 ? 4 : 16);
-    vmrpc_policy_mask(key->addr, len);
-    memcpy(half, key->addr, sizeof(half));
-    key->hash = ((half[0] * odd ^ half[1]) * odd + len * odd) >> 32;
-}
-
-/*
- * FNV-1a from the last octet to the first, so that the hash of a name grows
- * out of its parent's.
- */
-static uint32_t hash_name(uint32_t hash, const char *from, const char *to)
-{
-    while (to > from) {
-        hash = (hash ^ (uint8_t)*--to) * 16777619;
-    }
-    return hash;
-}
-
-#define HASH_OF_ROOT 2166136261u
-
-void vmrpc_policy_key_name(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
-                           const VmrpcPolicyName *name)
-{
-    const char *end = name->text + strlen(name->text);
-
-    *key = (VmrpcPolicyKey) {
-        .kind = kind,
-        .hash = hash_name(HASH_OF_ROOT, name->text, end),
-        .len = name->num_labels,
-        .name = name->text,
-    };
-}
-
-static guint key_hash(gconstpointer key)
-{
-    return ((const VmrpcPolicyKey *)key)->hash;
-}
-
-static gboolean key_equal(gconstpointer pa, gconstpointer pb)
-{
-    const VmrpcPolicyKey *a = pa, *b = pb;
-
-    return a->kind == b->kind && a->len == b->len &&
-           memcmp(a->addr, b->addr, sizeof(a->addr)) == 0 &&
-           g_strcmp0(a->name, b->name) == 0;
-}
-
-/* As g_ascii_tolower(), which is not inline. */
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-/* Characters at @p that stand for one octet, "x", "\." or "\065"; 0: none */
-static size_t octet_len(const char *p)
-{
-    if (*p != '\\') {
-        return 1;
-    }
-    if (!g_ascii_isdigit(p[1])) {
-        return p[1] ? 2 : 0;
-    }
-    return g_ascii_isdigit(p[2]) && g_ascii_isdigit(p[3]) ? 4 : 0;
-}
-
-bool vmrpc_policy_read_name(const char *text, VmrpcPolicyName *name)
-{
-    size_t pos = 0, end = 0;
-
-    name->num_labels = 0;
-    while (text[pos]) {
-        if (name->num_labels == VMRPC_POLICY_NAME_LABELS) {
-            return false;
-        }
-        name->label[name->num_labels++] = pos;
-        while (text[pos] && text[pos] != '.') {
-            size_t len = octet_len(text + pos);
-
-            if (!len || pos + len >= sizeof(name->text)) {
-                return false;
-            }
-            for (; len; len--, pos++) {
-                name->text[pos] = lower(text[pos]);
-            }
-        }
-        end = pos;
-        if (end == name->label[name->num_labels - 1]) {
-            return false;
-        }
-        if (text[pos] == '.') {
-            name->text[pos++] = '.';
-        }
-    }
-    name->text[end] = '\0';
-    return end;
-}
-
 /* --- the search --------------------------------------------------------- */
 
-/* Looks for the first rule of the file that decides. */
+/* A search for the first rule of the file that matches */
 typedef struct Search {
     const VmrpcPolicy *policy;
-    const VmrpcDest *dest;      /* NULL: any that the name may lead to */
-    uint16_t port;              /* of @dest; 0: its protocol has none */
-    unsigned min_len6;          /* shorter IPv6 prefixes do not count */
-    Refusal refusal;            /* of @dest */
-    const VmrpcPolicyRule *best;/* so far; NULL: none */
-    const char *name;           /* that @best is about; NULL: an address */
+    const VmrpcDest *dest;      /* NULL: any destination of the name */
+    uint16_t port;              /* of @dest; 0: no ports in its protocol */
+    unsigned min_len6;          /* skip shorter IPv6 prefixes */
+    Refusal refusal;            /* built-in, of @dest */
+    const VmrpcPolicyRule *best;/* lowest line so far; NULL: none */
+    const char *name;           /* that @best matches; NULL: an address */
 } Search;
 
 static bool rule_applies(const VmrpcPolicyRule *rule, const Search *s)
 {
     if (!s->dest) {
-        /* A deny rule for some ports leaves others. */
+        /* After a deny rule for some ports, other ports may be allowed. */
         return rule->allow || (!rule->proto && !rule->port_min);
     }
     if (rule->proto && rule->proto != s->dest->proto) {
@@ -436,7 +314,7 @@ static bool rule_applies(const VmrpcPolicyRule *rule, const Search *s)
     return s->port >= rule->port_min && s->port <= rule->port_max;
 }
 
-/* Whether an allow rule with this key is about what is refused. */
+/* May an allow rule with this key open the built-in refusal? */
 static bool key_opens(const VmrpcPolicyKey *key, const Refusal *refusal)
 {
     if (!refusal->refused) {
@@ -491,25 +369,19 @@ static void search_addr(Search *s, VmrpcPolicyKind kind, const uint8_t *addr)
     }
 }
 
-/* The name and its parents, from the shortest on. */
+/* Searches for the name and its parents, the shortest one first. */
 static void search_name(Search *s, const char *text)
 {
-    VmrpcPolicyKey key = { .hash = HASH_OF_ROOT };
     VmrpcPolicyName name;
-    const char *end;
+    VmrpcPolicyKey key;
 
     if (!s->policy->max_labels || !vmrpc_policy_read_name(text, &name)) {
         return;
     }
-    end = name.text + strlen(name.text);
+    vmrpc_policy_key_root(&key);
     while (key.len < MIN(name.num_labels, s->policy->max_labels)) {
-        unsigned first = name.num_labels - ++key.len;
-
-        key.name = name.text + name.label[first];
-        key.hash = hash_name(key.hash, key.name, end);
-        key.kind = first ? VMRPC_POLICY_BELOW : VMRPC_POLICY_NAME;
+        vmrpc_policy_key_extend(&key, &name);
         search_key(s, &key, text);
-        end = key.name;
     }
 }
 
@@ -580,8 +452,8 @@ static VmrpcVerdict judge(const VmrpcPolicy *policy, const VmrpcDest *dest)
 }
 
 /*
- * A rule by address that comes first may let the name's address through, and
- * which address that is nobody knows before the name was looked up.
+ * An allow rule by address that comes before the rule by name may allow the
+ * name's address, which is not known before the lookup.
  */
 static VmrpcVerdict judge_name(const VmrpcPolicy *policy, const char *name)
 {
@@ -598,15 +470,15 @@ static VmrpcVerdict judge_name(const VmrpcPolicy *policy, const char *name)
         return (VmrpcVerdict) { .reason = VMRPC_VERDICT_DENY_UNLISTED,
                                 .line = policy->dns_line };
     }
-    if (policy->open_line != NEVER) {
+    if (policy->open_line != VMRPC_POLICY_NO_LINE) {
         return (VmrpcVerdict) { .reason = VMRPC_VERDICT_ALLOW_RULE,
                                 .line = policy->open_line };
     }
     return verdict_of_default(policy);
 }
 
-/* What a call gives for @verdict, which is told to @why. */
-static int tell(VmrpcVerdict verdict, const char *asked, VmrpcVerdict *why)
+/* Copies @verdict to @why; returns its errno for the guest's call. */
+static int report(VmrpcVerdict verdict, const char *asked, VmrpcVerdict *why)
 {
     if (why) {
         *why = verdict;
@@ -630,14 +502,14 @@ static int tell(VmrpcVerdict verdict, const char *asked, VmrpcVerdict *why)
 int vmrpc_policy_check(const VmrpcPolicy *policy, const VmrpcDest *dest,
                        VmrpcVerdict *why)
 {
-    return tell(judge(policy, dest), dest->num_names ? dest->names[0] : NULL,
-                why);
+    return report(judge(policy, dest),
+                  dest->num_names ? dest->names[0] : NULL, why);
 }
 
 int vmrpc_policy_check_name(const VmrpcPolicy *policy, const char *name,
                             VmrpcVerdict *why)
 {
-    return tell(judge_name(policy, name), name, why);
+    return report(judge_name(policy, name), name, why);
 }
 
 bool vmrpc_policy_has_private(const VmrpcPolicy *policy)
@@ -648,7 +520,7 @@ bool vmrpc_policy_has_private(const VmrpcPolicy *policy)
 bool vmrpc_policy_is_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
                              const char *name, unsigned *line)
 {
-    /* "fc00::/7" does not mean what is behind a NAT64 of that network. */
+    /* "fc00::/7" does not mean the IPv4 hosts behind a NAT64 with fc00::/96. */
     Search s = { .dest = dest, .min_len6 = dest->nat64_len };
     Search domains = { .dest = dest };
     Target target;
@@ -681,31 +553,6 @@ const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)
 
 /* --- life --------------------------------------------------------------- */
 
-static void key_free(gpointer opaque)
-{
-    VmrpcPolicyKey *key = opaque;
-
-    g_free((char *)key->name);
-    g_free(key);
-}
-
-static void rules_free(gpointer rules)
-{
-    g_array_unref(rules);
-}
-
-VmrpcPolicy *vmrpc_policy_new(void)
-{
-    VmrpcPolicy *policy = g_new0(VmrpcPolicy, 1);
-
-    policy->rules = g_hash_table_new_full(key_hash, key_equal, key_free,
-                                          rules_free);
-    policy->hits = vmrpc_policy_hits_new();
-    policy->open_line = NEVER;
-    policy->default_allow = true;
-    return policy;
-}
-
 void vmrpc_policy_free(VmrpcPolicy *policy)
 {
     if (!policy) {
@@ -715,47 +562,4 @@ void vmrpc_policy_free(VmrpcPolicy *policy)
     g_hash_table_unref(policy->rules);
     g_array_unref(policy->hits);
     g_free(policy);
-}
-
-static void add_prefix_len(VmrpcPolicy *policy, VmrpcPolicyKind kind,
-                           uint8_t len)
-{
-    unsigned num = policy->prefixes[kind].num;
-
-    if (!memchr(policy->prefixes[kind].len, len, num)) {
-        policy->prefixes[kind].len[num] = len;
-        policy->prefixes[kind].num++;
-    }
-}
-
-void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
-                      const VmrpcPolicyRule *rule)
-{
-    GArray *rules = g_hash_table_lookup(policy->rules, key);
-
-    if (!rules) {
-        VmrpcPolicyKey *copy = g_new(VmrpcPolicyKey, 1);
-
-        *copy = *key;
-        copy->name = g_strdup(key->name);
-        rules = g_array_new(FALSE, FALSE, sizeof(*rule));
-        g_hash_table_insert(policy->rules, copy, rules);
-    }
-    g_array_append_val(rules, *rule);
-    policy->num_rules++;
-    switch (key->kind) {
-    case VMRPC_POLICY_IPV4:
-    case VMRPC_POLICY_IPV6:
-        add_prefix_len(policy, key->kind, key->len);
-        break;
-    case VMRPC_POLICY_NAME:
-    case VMRPC_POLICY_BELOW:
-        policy->max_labels = MAX(policy->max_labels, key->len);
-        return;
-    default:
-        break;
-    }
-    if (rule->allow) {
-        policy->open_line = MIN(policy->open_line, rule->line);
-    }
 }

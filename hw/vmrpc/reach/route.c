@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the host's routing says of addresses
+ * What the host's routing says about addresses
  *
  * Theory of operation
  * ===================
  *
- * The list of interface addresses is not the answer: a route of type local
- * can make a whole prefix the host's own (AnyIP), and policy routing can
- * hide it from a naive look.  So the kernel is asked for the route of the
- * very packet (RTM_GETROUTE): its destination, its source, its protocol and
- * its port, as rules select by each of them, and QEMU's user, which the kernel
- * adds.  The kernel answers inside the sendto(), so the receive that follows
- * finds the answer and does not wait.  A packet without a source gets the one
- * that its first route prefers, and is routed again by that: so the kernel is
- * asked again, too.
+ * The list of interface addresses is not enough: a route of type local can
+ * make a whole prefix the host's own (AnyIP), and policy routing can hide it.
+ * So this file asks the kernel for the route of the packet (RTM_GETROUTE),
+ * with its destination, source, protocol and port, since rules select by each
+ * of them; the kernel adds QEMU's user id.  The kernel answers inside send(),
+ * so the following recv() finds the answer and does not wait.
  *
- * Answers are cached, direct-mapped, until the kernel reports any change that
- * can lead a packet elsewhere: of addresses, routes, rules, next hops, and of
- * links, as IPv4 routes go with their link, and move into a VRF with it,
- * without a word of their own.
+ * A packet without a source gets the one that its first route prefers, and the
+ * kernel routes it again by that source.  So this file asks again, too.
+ *
+ * Answers are cached (direct-mapped) until the kernel reports a change that can
+ * affect routing: of addresses, routes, rules, next hops or links.  IPv4 routes
+ * vanish with their link, and move into a VRF with it, without a message of
+ * their own.
  */
 #include "hw/vmrpc/reach/route.h"
 
@@ -36,7 +36,7 @@
 #define CACHE_SLOTS     256     /* a power of two */
 #define ANSWER_MAX      4096    /* bytes of the kernel's answer */
 
-/* A packet, as far as routing looks at it; without padding. */
+/* The part of a packet that routing depends on; without padding */
 typedef struct Flow {
     uint8_t dest[16];           /* of IPv4, the first four */
     uint8_t source[16];
@@ -60,7 +60,7 @@ struct VmrpcRoute {
     int monitor_fd;
     uint32_t seq;               /* of the last query */
     uint64_t changes;
-    VmrpcRouteWatcher *changed; /* NULL: nobody watches */
+    VmrpcRouteWatcher *changed; /* NULL: none */
     void *opaque;
     CacheSlot cache[CACHE_SLOTS];
     struct {
@@ -70,7 +70,7 @@ struct VmrpcRoute {
     } interface;
 };
 
-/* All that a verdict can depend on. */
+/* Changes that an answer can depend on */
 static const unsigned monitored[] = {
     RTNLGRP_LINK,
     RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_RULE,
@@ -91,13 +91,13 @@ static int open_netlink(void)
     return fd;
 }
 
-/* False, with errno set, if something would change unnoticed. */
+/* Subscribes to all changes; false, with errno set, if that fails. */
 static bool monitor(int fd)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(monitored); i++) {
         unsigned group = monitored[i];
 
-        /* A kernel that does not know of next hops has none. */
+        /* An older kernel has no next hop objects. */
         if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
                        sizeof(group)) < 0 &&
             (group != RTNLGRP_NEXTHOP || errno != EINVAL)) {
@@ -185,8 +185,8 @@ static size_t addr_len(const Flow *flow)
 }
 
 /*
- * Asks for the route of @flow; without destination, for the default route.
- * The answer goes into @buf.  Returns 0 or a negative errno.
+ * Asks for the route of @flow; without a destination, for the default route.
+ * The answer is in @buf.  Returns 0 or a negative errno.
  */
 static int query(VmrpcRoute *route, const Flow *flow, uint8_t *buf,
                  size_t size, const struct rtmsg **rtm)
@@ -220,7 +220,7 @@ static int query(VmrpcRoute *route, const Flow *flow, uint8_t *buf,
     if (send(route->query_fd, &req, req.nlh.nlmsg_len, 0) < 0) {
         return -errno;
     }
-    /* An answer that an earlier query did not fetch is not this one's. */
+    /* Skip the answer to an earlier query that nobody has read. */
     do {
         len = recv(route->query_fd, buf, size, 0);
     } while (len >= (ssize_t)sizeof(struct nlmsghdr) &&
@@ -258,7 +258,7 @@ int vmrpc_route_fd(const VmrpcRoute *route)
     return route->monitor_fd;
 }
 
-/* Anything the kernel has to say about its routing ends the cache. */
+/* Any message of the kernel about its routing invalidates the cache. */
 void vmrpc_route_process(VmrpcRoute *route)
 {
     uint8_t buf[4096];
@@ -316,7 +316,7 @@ static Flow flow_of(const struct sockaddr *dest, const struct sockaddr *source,
         copy_addr(flow.source, source);
     }
     if (proto == IPPROTO_TCP || proto == IPPROTO_UDP) {
-        /* at the same place in both families */
+        /* The port has the same offset in both families. */
         flow.port = ((const struct sockaddr_in *)dest)->sin_port;
     }
     return flow;
@@ -357,7 +357,7 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
     ret = ask_local(route, &flow);
     if (ret == -ENETUNREACH || ret == -EHOSTUNREACH || ret == -EACCES ||
         ret == -EINVAL) {
-        return false;       /* no route, or one that refuses */
+        return false;       /* no route, or one that rejects packets */
     }
     if (ret < 0) {
         return true;
@@ -376,7 +376,7 @@ bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct sockaddr *dest,
     return query(route, &flow, buf, sizeof(buf), &rtm) == -EACCES;
 }
 
-/* The interface that has the address; 0: none but the loopback. */
+/* The interface that has the address; 0: none, or the loopback */
 static unsigned interface_with(const struct in6_addr *own)
 {
     struct ifaddrs *list, *ifa;
@@ -416,7 +416,7 @@ static unsigned find_interface(VmrpcRoute *route, const struct in6_addr *own)
 int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
 {
     vmrpc_route_process(route);
-    /* To list a host's interfaces takes long if it has thousands. */
+    /* Listing thousands of interfaces takes long. */
     if (!route->interface.used ||
         !IN6_ARE_ADDR_EQUAL(&route->interface.own, own)) {
         route->interface.index = find_interface(route, own);

@@ -5,40 +5,50 @@
  * Theory of operation
  * ===================
  *
- * After a migration a socket of the guest is "arriving" until it has a host
- * socket that is all that it was: bound, listening, connected.  What it shall
- * be is in VmrpcSock, where the guest's calls find it and change it, and where
- * the next migration takes it from (saved.c).
+ * After a migration a socket of the guest is "arriving" until its host socket
+ * is bound, listening and connected as it was on the source.  The fields of
+ * VmrpcSock say what it shall be; the guest's calls read and change them, and
+ * the next migration saves them (saved.c).
  *
- * Something of this host may be missing: the VM's address, which comes a little
- * later or hours later; its port, which the source has until it ends, if both
- * are on one host, or which somebody else has; a route to its peer; a
- * descriptor, memory or a permission.  All of it can come, so there is no end
- * to the waiting.  The host's kernel tells of addresses and routes (route.c),
- * and then each socket is tried at once; it does not tell of the rest, so each
- * is tried again after ARRIVING_RETRY_MS, and later, when all that is soon has
- * come, after ARRIVING_SLOW_MS.  The lock is held for ARRIVING_BATCH
- * of them at a time.
+ * Something may be missing on this host: the VM's address, which comes a little
+ * later or hours later; the port, which another socket has, or that of the
+ * source if both are on one host; a route to the peer; a descriptor, memory or
+ * a permission.  All of it can come, so the waiting has no end.  The host's
+ * kernel reports addresses and routes (route.c), and each socket is tried at
+ * once.  It does not report the rest, so each socket is tried again after
+ * ARRIVING_RETRY_MS, and after ARRIVING_IDLE_MS only every ARRIVING_SLOW_MS.
+ * The lock is held for ARRIVING_BATCH of them at a time.
  *
  * To the guest an arriving socket looks idle: a server waits for clients.  A
- * program that sends datagrams does not expect to wait for long, so after
- * ARRIVING_IDLE_MS it is told that the network is unreachable.
+ * program that sends datagrams does not expect to wait for long; after
+ * ARRIVING_IDLE_MS its sends fail, as if the network were unreachable.
  *
  * Some sockets are lost: a datagram socket whose peer or group this host's
  * policy refuses.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/arriving.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <sys/epoll.h>
+
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/watch.h"
 
 #define ARRIVING_RETRY_MS       100
 #define ARRIVING_SLOW_MS        1000
 #define ARRIVING_IDLE_MS        30000
 #define ARRIVING_BATCH          64
 
-/* A shorter wait is not worth a word. */
+/* A shorter wait is not reported. */
 #define ARRIVING_REPORT_MS      1000
 
 /* --- making it again ------------------------------------------------------ */
@@ -78,8 +88,8 @@ static int bind_again(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /*
- * Returns 0 or a negative errno; sets *@refused if that is not the host's word
- * but the policy's, or there is no way to translate the address.
+ * Returns 0 or a negative errno.  Sets *@refused if the policy refuses the peer
+ * or its address cannot be translated, which waiting would not change.
  */
 static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
 {
@@ -91,17 +101,17 @@ static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
     };
     int len, ret;
 
-    if (s->peer_is_self) {
+    if (s->peer == VMRPC_PEER_SELF) {
         return vmrpc_host_connect_self(srv, s);
     }
-    if (!s->connected || s->peer_is_resolver) {
+    if (s->peer != VMRPC_PEER_REMOTE) {
         return 0;
     }
     ret = vmrpc_host_bind_source(srv, s);
     if (ret < 0) {
         return ret;
     }
-    len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
+    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss);
     *refused = len < 0;
     if (len < 0) {
         return len;
@@ -124,16 +134,17 @@ static int make_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
         *refused = s->bound_group.s_addr &&
                    (ret == -EACCES || ret == -ENETUNREACH);
     }
-    if (ret == 0 && s->listening && listen(s->fd, s->backlog) < 0) {
+    if (ret == 0 && vmrpc_sock_is_listening(s) &&
+        listen(s->fd, s->backlog) < 0) {
         ret = -errno;
     }
     return ret < 0 ? ret : connect_again(srv, s, refused);
 }
 
 /*
- * The same with its groups, which are joined last, when @s has its port.  Until
- * the VM's address is here no interface is the one that hears them, or that of
- * the default route would be taken for it.
+ * The same with its groups, which are joined last, when @s has its port.  Not
+ * before the VM's address is here: groups are heard at its interface, and the
+ * interface of the default route would be taken instead.
  */
 static int make_with_groups(VmrpcServer *srv, VmrpcSock *s, bool *refused)
 {
@@ -150,12 +161,12 @@ static int make_with_groups(VmrpcServer *srv, VmrpcSock *s, bool *refused)
         vmrpc_groups_put_back(srv, s, groups);
         return ret;
     }
-    s->backing = VMRPC_BACKING_HOST;
+    vmrpc_sock_set_backing(s, &vmrpc_host_backing);
     vmrpc_groups_join_again(srv, s, groups);
     return 0;
 }
 
-/* --- who waits, and for what ---------------------------------------------- */
+/* --- sockets that wait, and their reason ---------------------------------- */
 
 static VmrpcMissing missing_for(int error)
 {
@@ -173,15 +184,15 @@ static VmrpcMissing missing_for(int error)
     }
 }
 
-/* Routes and addresses are told of as long as somebody waits. */
+/* The kernel's reports are wanted as long as a socket waits. */
 static void watch_routing(VmrpcServer *srv, bool on)
 {
     struct epoll_event ev = { .events = EPOLLIN,
                               .data.u64 = VMRPC_EPOLL_ROUTE };
 
-    /* If it fails, the timer will find out, only later. */
+    /* If that fails, the timer tries the sockets, only later. */
     epoll_ctl(srv->epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
-              vmrpc_route_fd(srv->route), &ev);
+              vmrpc_route_fd(srv->reach.route), &ev);
 }
 
 static void unqueue(VmrpcServer *srv, VmrpcSock *s)
@@ -197,7 +208,7 @@ static void unqueue(VmrpcServer *srv, VmrpcSock *s)
     srv->missing_num[s->missing]--;
 }
 
-/* Behind all others. */
+/* Puts @s behind all others. */
 static void queue(VmrpcServer *srv, VmrpcSock *s, int error)
 {
     s->missing_error = error;
@@ -210,16 +221,16 @@ static void queue(VmrpcServer *srv, VmrpcSock *s, int error)
     srv->missing_num[s->missing]++;
 }
 
-/* The address that is missing, or that something else is missing for. */
+/* The address that is missing, or needs what is missing. */
 static const char *address_text(VmrpcServer *srv, const VmrpcSock *s,
                                 char text[INET6_ADDRSTRLEN])
 {
     struct sockaddr_storage ss;
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&ss;
     const struct sockaddr_in *sin = (const struct sockaddr_in *)&ss;
-    int len = s->missing == VMRPC_MISSING_ROUTE && s->connected
-              ? vmrpc_addr_to_host(srv, s->peer4, s->peer_port, &ss)
-              : vmrpc_own_address(srv, 0, &ss);
+    int len = s->missing == VMRPC_MISSING_ROUTE && vmrpc_sock_is_connected(s)
+              ? vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port, &ss)
+              : vmrpc_own_address(&srv->reach, 0, &ss);
 
     if (len < 0) {
         return NULL;
@@ -249,7 +260,7 @@ static void report_missing(VmrpcServer *srv, const VmrpcSock *s)
     });
 }
 
-/* At the end of a turn: what is missing is told once, until it has come. */
+/* At the end of a turn: reports each reason once, until it is gone. */
 static void report_all(VmrpcServer *srv)
 {
     unsigned now = 0, untold;
@@ -260,8 +271,8 @@ static void report_all(VmrpcServer *srv)
     if (vmrpc_now_ms() - srv->arriving_since_ms < ARRIVING_REPORT_MS) {
         return;
     }
-    untold = now & ~srv->missing_told;
-    srv->missing_told = now;
+    untold = now & ~srv->missing_reported;
+    srv->missing_reported = now;
     for (VmrpcSock *s = srv->arriving_head; s && untold;
          s = s->arriving_next) {
         if (untold & 1u << s->missing) {
@@ -271,17 +282,17 @@ static void report_all(VmrpcServer *srv)
     }
 }
 
-/* Nobody waits any more. */
+/* No socket waits any more. */
 static void end_waiting(VmrpcServer *srv)
 {
     watch_routing(srv, false);
-    if (srv->missing_told) {
-        srv->missing_told = 0;
+    if (srv->missing_reported) {
+        srv->missing_reported = 0;
         report(srv, &(VmrpcArrival) { .sockets = 0 });
     }
 }
 
-void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s)
+static void stop_waiting(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->arriving_prev) {
         unqueue(srv, s);
@@ -291,20 +302,32 @@ void vmrpc_arriving_forget(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
+static void refresh_lost(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;
+}
+
+const VmrpcBackingOps vmrpc_lost_backing = {
+    .kind = VMRPC_BACKING_LOST,
+    .refresh = refresh_lost,
+};
+
 void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
 {
-    vmrpc_arriving_forget(srv, s);
+    stop_waiting(srv, s);
     vmrpc_sock_close_host(srv, s);
-    s->backing = VMRPC_BACKING_LOST;
+    vmrpc_sock_set_backing(s, &vmrpc_lost_backing);
     s->bound = false;
-    s->listening = false;
+    if (vmrpc_sock_is_listening(s)) {
+        vmrpc_sock_clear_peer(srv, s);
+    }
     s->so_error = error;
     srv->counters.connections_lost++;
     vmrpc_sock_refresh(srv, s);
     vmrpc_sock_notify(srv, s);
 }
 
-/* Makes @s what it shall be, or leaves it waiting for what is missing. */
+/* Makes the host socket of @s, or leaves @s waiting. */
 static void arrive(VmrpcServer *srv, VmrpcSock *s)
 {
     bool refused;
@@ -326,7 +349,7 @@ static void arrive(VmrpcServer *srv, VmrpcSock *s)
             watch_routing(srv, true);
         }
     } else {
-        vmrpc_arriving_forget(srv, s);
+        stop_waiting(srv, s);
         /* The guest may have asked for edges, and does not ask again. */
         s->edge = true;
     }
@@ -334,24 +357,31 @@ static void arrive(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_sock_notify(srv, s);
 }
 
+static void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (s->type == SOCK_DGRAM) {
+        s->ready = is_late(srv) ? VMRPC_OUT : 0;
+    } else {
+        /* A server has no clients yet; others look like a new socket. */
+        s->ready = vmrpc_sock_is_listening(s) ? 0 : VMRPC_OUT | VMRPC_HUP;
+    }
+}
+
+const VmrpcBackingOps vmrpc_arriving_backing = {
+    .kind = VMRPC_BACKING_ARRIVING,
+    .refresh = refresh_arriving,
+    .detach = stop_waiting,
+};
+
 void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s)
 {
-    s->backing = VMRPC_BACKING_ARRIVING;
+    vmrpc_sock_set_backing(s, &vmrpc_arriving_backing);
     srv->arriving_since_ms = vmrpc_now_ms();
     arrive(srv, s);
     vmrpc_timer_rearm(srv);
 }
 
 /* --- while it waits ------------------------------------------------------- */
-
-uint32_t vmrpc_arriving_ready(const VmrpcServer *srv, const VmrpcSock *s)
-{
-    if (s->type == SOCK_STREAM) {
-        /* A server has no clients yet; others look like a new socket. */
-        return s->listening ? 0 : VMRPC_OUT | VMRPC_HUP;
-    }
-    return is_late(srv) ? VMRPC_OUT : 0;
-}
 
 int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s)
 {
@@ -365,7 +395,7 @@ int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s)
                                                : -s->missing_error;
 }
 
-int vmrpc_arriving_timeout_ms(const VmrpcServer *srv)
+int vmrpc_arriving_timeout_ms(VmrpcServer *srv)
 {
     if (!srv->arriving_num) {
         return -1;
@@ -380,7 +410,7 @@ void vmrpc_arriving_routing_changed(void *opaque)
     if (!srv->arriving_num) {
         return;
     }
-    /* However often it changes, there is a pause between two turns. */
+    /* A turn begins at most every ARRIVING_RETRY_MS. */
     srv->arriving_changed = true;
     if (!srv->arriving_left) {
         srv->arriving_due_ms = MIN(srv->arriving_due_ms,

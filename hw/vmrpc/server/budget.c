@@ -2,16 +2,16 @@
 /*
  * vmrpc server: what the guest's calls take of the policy file's limits
  *
- * limits.c counts; here is what is counted.  Without a "limit" line nothing
- * here costs a system call.  So the sizes of buffers are known only while
- * there is a limit for them: when one comes, by a reload, all sockets are
- * asked for theirs.
+ * limits.c counts; this file decides what is counted.  Without a "limit" line
+ * nothing here costs a system call.  So the sizes of buffers are known only
+ * while there is a limit for them (vmrpc_change_limits() in policy-file.c).
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/budget.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <string.h>
+
+#include "hw/vmrpc/reach/report.h"
 
 static int64_t now_us(void)
 {
@@ -28,33 +28,33 @@ int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
 
     if (num >= srv->config.max_sockets) {
         reason = "max-sockets";
-    } else if (!vmrpc_limits_socket(&srv->limits, num)) {
+    } else if (!vmrpc_limits_socket(&srv->reach.limits, num)) {
         reason = "limit-sockets";
     } else {
         return 0;
     }
-    vmrpc_refused_by_limit(srv, dest, reason,
+    vmrpc_refused_by_limit(&srv->reach, dest, reason,
                            &srv->counters.sockets_refused_limit);
     return -EMFILE;
 }
 
-/* Does connect() begin something, or ask how the last one goes? */
+/* Does connect() begin a connection, or ask for the state of one? */
 static bool begins(const VmrpcSock *s)
 {
     struct tcp_info info = { };
     socklen_t len = sizeof(info);
 
-    return !s->connected ||
+    return !vmrpc_sock_is_connected(s) ||
            (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
             info.tcpi_state == TCP_CLOSE);
 }
 
 int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
 {
-    if (vmrpc_limits_connection(&srv->limits, now_us())) {
+    if (vmrpc_limits_connection(&srv->reach.limits, now_us())) {
         return 0;
     }
-    vmrpc_refused_by_limit(srv, dest, "limit-connections",
+    vmrpc_refused_by_limit(&srv->reach, dest, "limit-connections",
                            &srv->counters.connections_refused_limit);
     return -ENOBUFS;
 }
@@ -62,7 +62,7 @@ int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
 int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
                             const struct sockaddr_storage *dest)
 {
-    if (!srv->limits.config.connections.per_s || s->type != SOCK_STREAM ||
+    if (!srv->reach.limits.config.connections.per_s || s->type != SOCK_STREAM ||
         !begins(s)) {
         return 0;
     }
@@ -73,21 +73,21 @@ int vmrpc_budget_query(VmrpcServer *srv, const char *name)
 {
     VmrpcRefusal refusal = { .name = name, .reason = "limit-dns" };
 
-    if (vmrpc_limits_dns(&srv->limits, now_us())) {
+    if (vmrpc_limits_dns(&srv->reach.limits, now_us())) {
         return 0;
     }
-    vmrpc_refused(srv, &refusal, &srv->counters.queries_refused_limit);
+    vmrpc_refused(&srv->reach, &refusal, &srv->counters.queries_refused_limit);
     return -EBUSY;
 }
 
 /* --- buffers ------------------------------------------------------------ */
 
-static bool is_limited(const VmrpcServer *srv)
+bool vmrpc_budget_is_limited(const VmrpcServer *srv)
 {
-    return srv->limits.config.buffers;
+    return srv->reach.limits.config.buffers;
 }
 
-/* As getsockopt() shows it, which is what the limit counts; 0 on failure. */
+/* The limit counts the size as getsockopt() shows it; 0 on failure. */
 static uint32_t size_of(int fd, int name)
 {
     int size = 0;
@@ -97,7 +97,7 @@ static uint32_t size_of(int fd, int name)
     return size;
 }
 
-/* The host's kernel doubles what it is given; returns what came of it. */
+/* The kernel doubles the value that it is given.  Returns the new size. */
 static uint32_t set_size(int fd, int name, uint32_t size)
 {
     int half = size / 2;
@@ -111,26 +111,26 @@ static uint32_t *held(VmrpcBuffers *buffers, int name)
     return name == SO_SNDBUF ? &buffers->snd : &buffers->rcv;
 }
 
-/* Gives the buffer of @fd the size it was granted, and settles the rest. */
+/* Sets the buffer of @fd to the granted size, and counts the real one. */
 static void apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers, int name)
 {
     uint32_t *size = held(buffers, name);
 
-    *size = vmrpc_limits_buffer(&srv->limits, *size,
+    *size = vmrpc_limits_buffer(&srv->reach.limits, *size,
                                 set_size(fd, name, *size));
 }
 
 static int reserve(VmrpcServer *srv, const struct sockaddr_storage *dest,
                    VmrpcBuffers *buffers, uint32_t snd, uint32_t rcv)
 {
-    buffers->snd = vmrpc_limits_buffer(&srv->limits, 0, snd);
-    buffers->rcv = vmrpc_limits_buffer(&srv->limits, 0, rcv);
+    buffers->snd = vmrpc_limits_buffer(&srv->reach.limits, 0, snd);
+    buffers->rcv = vmrpc_limits_buffer(&srv->reach.limits, 0, rcv);
     if (buffers->snd && buffers->rcv) {
         srv->counters.buffers_cut += buffers->snd < snd || buffers->rcv < rcv;
         return 0;
     }
     vmrpc_budget_release(srv, buffers);
-    vmrpc_refused_by_limit(srv, dest, "limit-buffers",
+    vmrpc_refused_by_limit(&srv->reach, dest, "limit-buffers",
                            &srv->counters.buffers_refused_limit);
     return -ENOBUFS;
 }
@@ -140,7 +140,7 @@ int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
                          VmrpcBuffers *buffers)
 {
     *buffers = (VmrpcBuffers) { };
-    if (!is_limited(srv)) {
+    if (!vmrpc_budget_is_limited(srv)) {
         return 0;
     }
     if (listener) {
@@ -153,7 +153,7 @@ int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
 
 void vmrpc_budget_apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
 {
-    if (is_limited(srv)) {
+    if (vmrpc_budget_is_limited(srv)) {
         apply(srv, fd, buffers, SO_SNDBUF);
         apply(srv, fd, buffers, SO_RCVBUF);
     }
@@ -161,8 +161,8 @@ void vmrpc_budget_apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
 
 void vmrpc_budget_release(VmrpcServer *srv, VmrpcBuffers *buffers)
 {
-    vmrpc_limits_buffer(&srv->limits, buffers->snd, 0);
-    vmrpc_limits_buffer(&srv->limits, buffers->rcv, 0);
+    vmrpc_limits_buffer(&srv->reach.limits, buffers->snd, 0);
+    vmrpc_limits_buffer(&srv->reach.limits, buffers->rcv, 0);
     *buffers = (VmrpcBuffers) { };
 }
 
@@ -172,57 +172,26 @@ bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value)
     uint64_t asked = 2 * (uint64_t)MIN((uint32_t)value, INT32_MAX / 2u);
     uint32_t *size = held(&s->buffers, name);
 
-    if (!is_limited(srv) || s->fd < 0) {
+    if (!vmrpc_budget_is_limited(srv) || s->fd < 0) {
         return false;
     }
-    /* Of nothing the kernel makes its least. */
+    /* The kernel rounds 0 up to its minimum. */
     asked = MAX(asked, VMRPC_LIMITS_BUFFER_LEAST);
-    *size = vmrpc_limits_buffer(&srv->limits, *size, asked);
+    *size = vmrpc_limits_buffer(&srv->reach.limits, *size, asked);
     srv->counters.buffers_cut += *size < asked;
     apply(srv, s->fd, &s->buffers, name);
     return true;
 }
 
-/* A limit comes: what is there counts, and grows no more by itself. */
-static void adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
+void vmrpc_budget_adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers)
 {
     if (fd < 0) {
         return;
     }
     buffers->snd = size_of(fd, SO_SNDBUF);
     buffers->rcv = size_of(fd, SO_RCVBUF);
-    vmrpc_limits_buffer(&srv->limits, 0, buffers->snd);
-    vmrpc_limits_buffer(&srv->limits, 0, buffers->rcv);
+    vmrpc_limits_buffer(&srv->reach.limits, 0, buffers->snd);
+    vmrpc_limits_buffer(&srv->reach.limits, 0, buffers->rcv);
     apply(srv, fd, buffers, SO_SNDBUF);
     apply(srv, fd, buffers, SO_RCVBUF);
-}
-
-/* A limit comes or goes, for a socket and its receivers. */
-static void change_sock(VmrpcServer *srv, VmrpcSock *s, bool comes)
-{
-    if (comes) {
-        adopt(srv, s->fd, &s->buffers);
-    } else {
-        vmrpc_budget_release(srv, &s->buffers);
-    }
-    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
-        if (comes) {
-            adopt(srv, vmrpc_groups_fd(s, i), vmrpc_groups_buffers(s, i));
-        } else {
-            vmrpc_budget_release(srv, vmrpc_groups_buffers(s, i));
-        }
-    }
-}
-
-void vmrpc_budget_change(VmrpcServer *srv, const VmrpcLimitsConfig *config)
-{
-    bool comes = !is_limited(srv) && config->buffers;
-    bool goes = is_limited(srv) && !config->buffers;
-
-    for (uint32_t i = 0; (comes || goes) && i < srv->config.max_sockets; i++) {
-        if (srv->socks[i]) {
-            change_sock(srv, srv->socks[i], comes);
-        }
-    }
-    vmrpc_limits_change(&srv->limits, config, now_us());
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: where the data of a call are
+ * vmrpc server: the data of a call
  *
- * In the request's own vectors, behind header and ancillary data, or in memory
- * that the guest has mapped before (mapped.c).
+ * They are in the request's own vectors, behind header and ancillary data, or
+ * in memory that the guest has mapped before (mapped.c).
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/call.h"
+
+#include <string.h>
 
 VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in)
 {
@@ -49,7 +51,7 @@ size_t vmrpc_call_read(const VmrpcCall *call, void *buf, size_t len)
                           MIN(len, call->out_len));
 }
 
-size_t vmrpc_call_reread(const VmrpcCall *call, void *buf, size_t len)
+size_t vmrpc_call_read_in(const VmrpcCall *call, void *buf, size_t len)
 {
     VmrpcDataPlace p = vmrpc_call_data(call, true);
 
@@ -66,4 +68,13 @@ size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,
     }
     return vmrpc_iov_write(p.iov, p.num, p.offset + offset, buf,
                            MIN(len, call->in_len - offset));
+}
+
+void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
+{
+    memset(sin, 0, sizeof(*sin));
+    sin->sin_family = GUINT16_FROM_LE(call->addr.family) == VMRPC_AF_INET
+                      ? AF_INET : AF_UNSPEC;
+    sin->sin_port = call->addr.port;
+    sin->sin_addr.s_addr = call->addr.addr;
 }

@@ -2,118 +2,25 @@
 /*
  * vmrpc server: BIND, LISTEN, CONNECT, ACCEPT
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/calls-connect.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <string.h>
 #include <unistd.h>
 
-/* Connections of peers that found the pool full, dropped in one ACCEPT. */
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/race.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+
+/* So many connections are dropped in one ACCEPT as the pool is full. */
 #define ACCEPT_DROP_MAX 16
-
-void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
-{
-    memset(sin, 0, sizeof(*sin));
-    sin->sin_family = GUINT16_FROM_LE(call->addr.family) == VMRPC_AF_INET
-                      ? AF_INET : AF_UNSPEC;
-    sin->sin_port = call->addr.port;
-    sin->sin_addr.s_addr = call->addr.addr;
-}
-
-/*
- * The peer of @s is the resolver, to which the host can connect nothing: its
- * host socket would hear anybody, but for a filter.  What is queued stays.
- * Where the filter cannot be set RECVMSG drops what is heard.
- */
-static void make_deaf(VmrpcSock *s)
-{
-    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-    struct sock_fprog program = { 1, &nothing };
-
-    /* Bound to a group, it has a filter that it needs (groups.c). */
-    s->deaf = !s->bound_group.s_addr &&
-              setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                         sizeof(program)) == 0;
-}
-
-int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
-{
-    struct sockaddr_storage ss;
-    int len = vmrpc_own_address(srv, port, &ss), zero = 0, ret;
-
-    /* For a connection that then failed, the choice was left to connect(). */
-    if (s->bound && s->type == SOCK_STREAM) {
-        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &zero,
-                   sizeof(zero));
-    }
-    if (len < 0) {
-        /*
-         * No address of its own: a datagram socket may have any port, as it
-         * gets one when it sends; a server could take another VM's clients.
-         */
-        if (s->type != SOCK_DGRAM || port) {
-            return len;
-        }
-        if (!vmrpc_sock_is_ping(s)) {
-            return 0;
-        }
-        /* The guest's identifier must be the one on the wire. */
-        memset(&ss, 0, sizeof(ss));
-        ss.ss_family = AF_INET6;
-        len = sizeof(struct sockaddr_in6);
-    }
-    ret = vmrpc_groups_check(srv, s, port);
-    if (ret < 0) {
-        return ret;
-    }
-    /* What was connected before a migration has a new host socket. */
-    if (s->peer_is_resolver && !s->deaf) {
-        make_deaf(s);
-    }
-    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
-        return -errno;
-    }
-    s->bound = true;
-    return vmrpc_groups_bind(srv, s, port);
-}
-
-int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
-                        struct sockaddr_in *sin)
-{
-    struct sockaddr_storage ss;
-    socklen_t len = sizeof(ss);
-
-    memset(sin, 0, sizeof(*sin));
-    sin->sin_family = AF_INET;
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
-        sin->sin_port = s->local_port;
-        if (s->bound_group.s_addr) {
-            sin->sin_addr = s->bound_group;
-        } else if (s->local_port) {
-            sin->sin_addr = srv->config.guest4;
-        }
-        return 0;
-    }
-    if (!vmrpc_sock_is_host(s) || (s->peer_is_resolver && !s->bound)) {
-        /* Nobody else sees this port; make it look like one. */
-        sin->sin_addr = srv->config.guest4;
-        sin->sin_port = htons(32768 + s->handle % 28232);
-        return 0;
-    }
-    if (getsockname(s->fd, (struct sockaddr *)&ss, &len) < 0) {
-        return -errno;
-    }
-    sin->sin_port = ss.ss_family == AF_INET6
-                    ? ((struct sockaddr_in6 *)&ss)->sin6_port
-                    : ((struct sockaddr_in *)&ss)->sin_port;
-    if (s->bound_group.s_addr) {
-        sin->sin_addr = s->bound_group;
-    } else if (s->bound || s->connected) {
-        sin->sin_addr = srv->config.guest4;
-    }
-    return 0;
-}
 
 int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
@@ -124,7 +31,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (sin.sin_family != AF_INET) {
         return -EAFNOSUPPORT;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING && !s->bound_by_guest) {
+    if (vmrpc_sock_is_arriving(s) && !s->bound_by_guest) {
         return -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
@@ -133,7 +40,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (IN_MULTICAST(ntohl(sin.sin_addr.s_addr))) {
         ret = vmrpc_groups_bind_socket(srv, s, sin.sin_addr, sin.sin_port);
     } else if (sin.sin_addr.s_addr != INADDR_ANY &&
-               sin.sin_addr.s_addr != srv->config.guest4.s_addr) {
+               sin.sin_addr.s_addr != srv->config.reach.guest4.s_addr) {
         return -EADDRNOTAVAIL;
     } else {
         ret = vmrpc_host_bind(srv, s, sin.sin_port);
@@ -148,14 +55,14 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return ret;
 }
 
-/* @s will listen when it has arrived, if it has a port to do so. */
+/* @s will listen when it has arrived, if it has a port. */
 static int listen_later(VmrpcServer *srv, VmrpcSock *s, int backlog,
                         VmrpcCall *call)
 {
     if (!s->local_port) {
         return -s->missing_error;
     }
-    s->listening = true;
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_CLIENTS, NULL);
     s->backlog = backlog;
     vmrpc_sock_refresh(srv, s);
     return vmrpc_local_address(srv, s, &call->result);
@@ -169,7 +76,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->type != SOCK_STREAM) {
         return -EOPNOTSUPP;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         return listen_later(srv, s, backlog, call);
     }
     if (!vmrpc_sock_is_host(s) || s->race) {
@@ -185,9 +92,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (listen(s->fd, backlog) < 0) {
         return -errno;
     }
-    /* It may have failed as a client before: no peer stays from that. */
-    vmrpc_sock_clear_peer(srv, s);
-    s->listening = true;
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_CLIENTS, NULL);
     s->backlog = backlog;
     vmrpc_sock_refresh(srv, s);
     ret = vmrpc_local_address(srv, s, &call->result);
@@ -196,40 +101,8 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 }
 
 /*
- * Binds the descriptor of @s to the VM's address.  Returns 1, 0 if the VM has
- * none, or a negative errno.
- */
-static int bind_to_source(const VmrpcServer *srv, const VmrpcSock *s)
-{
-    struct sockaddr_storage ss;
-    int len, one = 1;
-
-    len = vmrpc_own_address(srv, 0, &ss);
-    if (len < 0) {
-        return 0;           /* no address of its own: the host's choice */
-    }
-    /* The port is chosen by connect, so that ports are not used up. */
-    if (s->type == SOCK_STREAM) {
-        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one,
-                   sizeof(one));
-    }
-    return bind(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 1;
-}
-
-int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
-{
-    int ret = s->bound ? 0 : bind_to_source(srv, s);
-
-    if (ret <= 0) {
-        return ret;
-    }
-    s->bound = true;
-    return vmrpc_groups_bind(srv, s, 0);
-}
-
-/*
- * The same for a stream that is to be connected, without the lock, as it takes
- * a while.  -EBADF: the guest has closed @s meanwhile; it is gone.
+ * As vmrpc_host_bind_source(), for a stream that is to be connected; without
+ * the lock, as it takes a while.  -EBADF: the guest has closed @s meanwhile.
  */
 static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
 {
@@ -239,12 +112,12 @@ static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
         return 0;
     }
     vmrpc_sock_enter(srv, s);
-    ret = bind_to_source(srv, s);
+    ret = vmrpc_host_bind_address(srv, s);
     if (!vmrpc_sock_leave(srv, s)) {
         return -EBADF;
     }
     s->bound |= ret > 0;
-    /* Another thread has been faster. */
+    /* Another thread's connect() was faster. */
     return s->race ? -EALREADY : MIN(ret, 0);
 }
 
@@ -252,34 +125,15 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
-    if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
+    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
         connect(s->fd, &unspec, sizeof(unspec)) < 0) {
         return -errno;
     }
     vmrpc_sock_clear_peer(srv, s);
-    s->listening = false;
     return 0;
 }
 
-int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
-{
-    int ret;
-
-    if (!s->bound || !vmrpc_sock_is_host(s)) {
-        return 0;
-    }
-    /* getsockname() may tell a port that is lost; bind() knows better. */
-    ret = vmrpc_host_bind(srv, s, port);
-    if (ret == -EADDRINUSE) {
-        /* By its own connections: then it is unbound, as natively. */
-        s->bound = false;
-        s->bound_by_guest = false;
-        return 0;
-    }
-    return ret == -EINVAL ? 0 : ret;
-}
-
-/* Takes the peer from a socket that has its port for good. */
+/* Takes the peer from a socket that keeps its port. */
 static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_in before;
@@ -295,52 +149,26 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
                             const struct sockaddr_in *peer, VmrpcCall *call)
 {
     if (s->type == SOCK_DGRAM) {
-        int ret = s->connected ? disconnect_keep_port(srv, s) : 0;
+        int ret = vmrpc_sock_is_connected(s) ? disconnect_keep_port(srv, s) : 0;
 
         if (ret < 0) {
             return ret;
         }
-        vmrpc_sock_set_peer(srv, s, peer);
-        s->peer_is_resolver = true;
-        make_deaf(s);
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_RESOLVER, peer);
+        vmrpc_host_filter_all(s);
     } else {
-        if (s->connected || s->listening) {
+        if (s->peer != VMRPC_PEER_NONE) {
             return -EISCONN;
         }
-        /* Another thread is about to find out that there is no peer. */
+        /* Another thread uses the host socket, and has no peer yet. */
         if (s->users) {
             return -EALREADY;
         }
-        vmrpc_sock_become_resolver(srv, s);
-        vmrpc_sock_set_peer(srv, s, peer);
+        vmrpc_resolver_attach(srv, s);
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_RESOLVER, peer);
     }
     vmrpc_sock_refresh(srv, s);
     return vmrpc_local_address(srv, s, &call->result);
-}
-
-int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
-{
-    struct sockaddr_storage ss;
-    struct sockaddr_in local;
-    int len, ret;
-
-    ret = vmrpc_local_address(srv, s, &local);
-    if (ret < 0) {
-        return ret;
-    }
-    if (!s->bound) {
-        return -EINVAL;
-    }
-    len = vmrpc_own_address(srv, local.sin_port, &ss);
-    if (len < 0) {
-        return len;
-    }
-    if (connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
-        return -errno;
-    }
-    vmrpc_sock_clear_peer(srv, s);
-    s->peer_is_self = true;
-    return 0;
 }
 
 /* connect() to AF_UNSPEC. */
@@ -349,23 +177,24 @@ static int disconnect(VmrpcServer *srv, VmrpcSock *s)
     int ret;
 
     vmrpc_race_end(srv, s);
-    /* Its groups stay, and they are heard at the port. */
+    /* Its groups stay, and are heard at the same port. */
     ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_sock_refresh(srv, s);
-    /* Nothing is left that could be connected again: it is to be closed. */
-    return ret == 0 && s->backing == VMRPC_BACKING_RESOLVER ? -ECONNRESET : ret;
+    /* Without a host socket it cannot be connected again, only closed. */
+    return ret == 0 && vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER
+           ? -ECONNRESET : ret;
 }
 
 /*
- * May @s connect to @peer, and where is that?  It then has the VM's address.
- * Returns the length of *@host, or a negative errno.
+ * Finds the host's address of @peer, if @s may connect to it, and gives @s the
+ * VM's address.  Returns the length of *@host, or a negative errno.
  */
 static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
                            const struct sockaddr_in *peer,
                            struct sockaddr_storage *host)
 {
-    int len = vmrpc_dest_to_host(srv, peer, s->proto, host);
+    int len = vmrpc_dest_to_host(&srv->reach, peer, s->proto, host);
     int ret;
 
     if (len < 0) {
@@ -386,12 +215,11 @@ static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
 static void remember_peer(VmrpcServer *srv, VmrpcSock *s,
                           const struct sockaddr_in *peer, VmrpcCall *call)
 {
-    vmrpc_sock_set_peer(srv, s, peer);
-    s->listening = false;       /* the host knows better */
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
     if (s->type == SOCK_STREAM) {
         vmrpc_gateway_attach(srv, s, peer->sin_port, false);
     } else {
-        /* Few ask for the name of a stream: they can. */
+        /* Not of a stream: few programs need it, and can ask. */
         vmrpc_local_address(srv, s, &call->result);
     }
 }
@@ -403,14 +231,14 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     int len, ret;
 
     vmrpc_call_addr(call, &peer);
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return -ECONNRESET;
     }
     if (peer.sin_family != AF_INET) {
         return disconnect(srv, s);
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
-        return s->listening ? -EISCONN : -s->missing_error;
+    if (vmrpc_sock_is_arriving(s)) {
+        return vmrpc_sock_is_listening(s) ? -EISCONN : -s->missing_error;
     }
     if (!vmrpc_sock_is_host(s)) {
         return -EISCONN;
@@ -425,7 +253,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return connect_resolver(srv, s, &peer, call);
     }
     if (s->type == SOCK_DGRAM && !vmrpc_sock_is_ping(s) &&
-        peer.sin_addr.s_addr == srv->config.guest4.s_addr) {
+        peer.sin_addr.s_addr == srv->config.reach.guest4.s_addr) {
         ret = vmrpc_host_connect_self(srv, s);
         vmrpc_sock_refresh(srv, s);
         return ret;
@@ -434,7 +262,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    /* A datagram socket only looks for a route, and its peer may be moved. */
+    /* Of a datagram socket it is short, and another thread may change it. */
     if (s->type == SOCK_STREAM) {
         vmrpc_sock_enter(srv, s);
     }
@@ -442,7 +270,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->type == SOCK_STREAM && !vmrpc_sock_leave(srv, s)) {
         return -EBADF;
     }
-    ret = vmrpc_peer_error(srv, &ss, s->proto, ret);
+    ret = vmrpc_peer_error(&srv->reach, &ss, s->proto, ret);
     if (ret < 0) {
         ret = vmrpc_race_start(srv, s, &ss, ret);
     }
@@ -453,39 +281,8 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return ret;
 }
 
-/* Whether its peer is reached through the NAT64. */
-static bool is_behind_nat64(const VmrpcSock *s)
-{
-    return s->connected && !s->peer_held && !s->peer_is_resolver &&
-           !IN_MULTICAST(ntohl(s->peer4.s_addr));
-}
-
-void vmrpc_nat64_moved(VmrpcServer *srv)
-{
-    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
-        VmrpcSock *s = srv->socks[i];
-        struct sockaddr_storage ss;
-        struct sockaddr_in peer;
-        int len;
-
-        if (!s || s->type != SOCK_DGRAM || !vmrpc_sock_is_host(s) ||
-            !is_behind_nat64(s)) {
-            continue;
-        }
-        peer = (struct sockaddr_in) {
-            .sin_family = AF_INET, .sin_addr = s->peer4,
-            .sin_port = s->peer_port,
-        };
-        len = vmrpc_dest_to_host(srv, &peer, s->proto, &ss);
-        /* If that cannot be it stays, and sends where nobody may be. */
-        if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
-            srv->counters.connections_lost++;
-        }
-    }
-}
-
 /*
- * Takes connections until one has a peer that the guest can be told.
+ * Takes connections until the peer of one has an address for the guest.
  * Returns its descriptor or a negative errno.
  */
 static int accept_host(VmrpcServer *srv, VmrpcSock *s,
@@ -500,7 +297,7 @@ static int accept_host(VmrpcServer *srv, VmrpcSock *s,
         if (fd < 0) {
             return -errno;
         }
-        if (vmrpc_addr_to_guest(srv, &ss, peer) == 0) {
+        if (vmrpc_addr_to_guest(&srv->reach, &ss, peer) == 0) {
             return fd;
         }
         srv->counters.dropped_pool_full++;
@@ -516,13 +313,13 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     VmrpcSock *child;
     int fd, ret;
 
-    if (!s->listening || s->backing == VMRPC_BACKING_LOST) {
+    if (!vmrpc_sock_is_listening(s)) {
         return -EINVAL;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         return -EAGAIN;
     }
-    /* Do not take a connection off the queue that has nowhere to go. */
+    /* First: a connection that is taken off the queue must have a place. */
     ret = vmrpc_budget_socket(srv, NULL);
     if (ret < 0) {
         return ret;
@@ -548,16 +345,16 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return fd;
     }
     vmrpc_budget_apply(srv, fd, &buffers);
-    ret = vmrpc_sock_add(srv, call->arg[0], call->arg[1], SOCK_STREAM, fd,
-                         &buffers, &child);
+    ret = vmrpc_host_open(srv, call->arg[0], call->arg[1], SOCK_STREAM, fd,
+                          &buffers, &child);
     if (ret < 0) {
         return ret;
     }
     child->bound = true;
-    vmrpc_sock_set_peer(srv, child, &peer);
+    vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
     vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);
-    child->told = child->ready;
+    child->reported = child->ready;
     call->value = child->ready;
     call->result = peer;
     return 0;

@@ -2,23 +2,33 @@
 /*
  * vmrpc server: SENDMSG, RECVMSG
  *
- * Data is never looked at here: the host's kernel reads and writes the guest's
- * memory.  Ancillary data is translated (cmsg.c), and so are the eight octets
- * of an echo request's header (ping.c), and what FTP and SIP say of addresses
- * (gateway.c).
+ * The host's kernel reads and writes the data in the guest's memory; nothing
+ * here reads them.  Translated are ancillary data (cmsg.c), the eight octets of
+ * an echo request's header (ping.c), and addresses in FTP and SIP (gateway.c).
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/calls-data.h"
 
 #include <errno.h>
-#include <string.h>
 
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/wire/cmsg.h"
+#include "hw/vmrpc/wire/iov.h"
 #include "hw/vmrpc/wire/ping.h"
 
 /* Flags of sendmsg/recvmsg that mean the same on the host. */
 #define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
 #define RECV_FLAGS  (MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
 
-/* Datagrams of peers that found the pool full, dropped in one RECVMSG. */
+/* So many datagrams are dropped in one RECVMSG as the pool is full. */
 #define RECV_DROP_MAX   16
 
 /* --- SENDMSG ------------------------------------------------------------ */
@@ -29,11 +39,11 @@ static bool cmsg_to6(void *opaque, struct in_addr addr4,
     VmrpcServer *srv = opaque;
 
     /* A source address: only the VM's own. */
-    if (addr4.s_addr != srv->config.guest4.s_addr ||
-        !srv->config.has_address6) {
+    if (addr4.s_addr != srv->config.reach.guest4.s_addr ||
+        !srv->config.reach.has_address6) {
         return false;
     }
-    *addr6 = srv->config.address6;
+    *addr6 = srv->config.reach.address6;
     return true;
 }
 
@@ -41,11 +51,12 @@ static bool cmsg_to4(void *opaque, const struct in6_addr *addr6,
                      struct in_addr *addr4)
 {
     struct sockaddr_storage ss = { };
+    VmrpcServer *srv = opaque;
     struct sockaddr_in sin;
 
     ((struct sockaddr_in6 *)&ss)->sin6_family = AF_INET6;
     ((struct sockaddr_in6 *)&ss)->sin6_addr = *addr6;
-    if (vmrpc_addr_to_guest(opaque, &ss, &sin) < 0) {
+    if (vmrpc_addr_to_guest(&srv->reach, &ss, &sin) < 0) {
         return false;
     }
     *addr4 = sin.sin_addr;
@@ -57,7 +68,7 @@ static bool cmsg_is_source(void *opaque, struct in_addr addr4)
 {
     VmrpcServer *srv = opaque;
 
-    return addr4.s_addr == srv->config.guest4.s_addr;
+    return addr4.s_addr == srv->config.reach.guest4.s_addr;
 }
 
 static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
@@ -66,9 +77,8 @@ static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
         .to6 = cmsg_to6,
         .to4 = cmsg_to4,
         .is_source = cmsg_is_source,
-        .own4 = srv->config.guest4,
+        .own4 = srv->config.reach.guest4,
         .opaque = srv,
-        .guest_ifindex = 0,
     };
 }
 
@@ -86,14 +96,15 @@ static int send_destination(VmrpcServer *srv, VmrpcSock *s,
     vmrpc_call_addr(call, &peer);
     if (peer.sin_family != AF_INET) {
         /*
-         * MSG_MORE may have begun the datagram.  If not, the host would say
-         * the same, but not before it has bound the socket to an address of
-         * its choice, where the VM has one of its own.
+         * MSG_MORE may have begun the datagram.  If not, the host would give
+         * this error, too, but first bind the socket to an address of its
+         * choice, where the VM has one of its own.
          */
-        return s->connected || s->bound || vmrpc_own_address(srv, 0, ss) < 0
+        return vmrpc_sock_is_connected(s) || s->bound ||
+               vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
-    len = vmrpc_dest_to_host(srv, &peer, s->proto, ss);
+    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, ss);
     if (len < 0) {
         return len;
     }
@@ -108,7 +119,7 @@ static int send_control(VmrpcServer *srv, const VmrpcSock *s,
                         uint8_t *host, size_t host_cap)
 {
     VmrpcCmsgOps ops = cmsg_ops(srv);
-    /* The guest's own word comes after it, and has the last. */
+    /* The guest's comes behind it: the host uses the last one. */
     size_t own = vmrpc_groups_source(srv, s, host);
     ssize_t len;
 
@@ -135,7 +146,7 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
 {
     struct sockaddr_in peer;
 
-    if (s->backing == VMRPC_BACKING_RESOLVER) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER) {
         return true;
     }
     if (s->proto != IPPROTO_UDP) {
@@ -143,7 +154,7 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
     }
     vmrpc_call_addr(call, &peer);
     return peer.sin_family == AF_INET ? vmrpc_is_resolver(srv, &peer)
-                                      : s->peer_is_resolver;
+                                      : s->peer == VMRPC_PEER_RESOLVER;
 }
 
 /* The port that a datagram goes to, network byte order. */
@@ -158,7 +169,7 @@ static in_port_t dest_port(const struct msghdr *msg, const VmrpcSock *s)
 /* An echo request in its IPv6 form needs a header of its own. */
 static bool is_translated_ping(const VmrpcServer *srv, const VmrpcSock *s)
 {
-    return vmrpc_sock_is_ping(s) && srv->config.translate;
+    return vmrpc_sock_is_ping(s) && srv->config.reach.translate;
 }
 
 static int send_ping_header(const VmrpcCall *call,
@@ -171,7 +182,7 @@ static int send_ping_header(const VmrpcCall *call,
     return vmrpc_ping_to_host(header);
 }
 
-/* What sendmsg() gave, as IPv4 has it; streams do not look for a way. */
+/* The result of sendmsg(), as an IPv4 socket gives it. */
 static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
                     const struct msghdr *msg, ssize_t n)
 {
@@ -186,13 +197,11 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
         getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0) {
         dest = &peer;
     }
-    return vmrpc_peer_error(srv, dest, s->proto, n);
+    return vmrpc_peer_error(&srv->reach, dest, s->proto, n);
 }
 
-/* Clears *@sp if the guest has closed the socket meanwhile. */
-static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
+static ssize_t send_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    VmrpcSock *s = *sp;
     uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX]
         __attribute__((aligned(8)));
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -237,14 +246,10 @@ static ssize_t send_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call)
     } else if (other) {
         n = call->out_len;
     }
-    if (!vmrpc_sock_leave(srv, s)) {
-        *sp = NULL;
-        return n;
-    }
-    return sent(srv, s, &msg, n);
+    return vmrpc_sock_leave(srv, s) ? sent(srv, s, &msg, n) : n;
 }
 
-/* As an error does it: here that of memory which is not there. */
+/* A send that fails (EFAULT) discards the datagram that MSG_MORE began. */
 static int discard(VmrpcServer *srv, VmrpcSock *s)
 {
     struct iovec nowhere = { NULL, 1 };
@@ -255,14 +260,14 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
         return -EOPNOTSUPP;
     }
     /* See send_destination(). */
-    if ((s->connected && !s->peer_is_resolver) || s->bound ||
-        vmrpc_own_address(srv, 0, &ss) < 0) {
+    if (s->peer == VMRPC_PEER_REMOTE || s->bound ||
+        vmrpc_own_address(&srv->reach, 0, &ss) < 0) {
         sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     return 0;
 }
 
-/* Still connecting: its host socket may be the one that has failed. */
+/* Is it still connecting?  Its host socket may be the one that has failed. */
 static bool is_racing(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->race) {
@@ -275,10 +280,10 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     ssize_t n;
 
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return -EPIPE;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING) {
+    if (vmrpc_sock_is_arriving(s)) {
         return vmrpc_arriving_send_error(srv, s);
     }
     if (is_racing(srv, s)) {
@@ -290,18 +295,14 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (to_resolver(srv, s, call)) {
         n = vmrpc_resolver_send(srv, s, call);
     } else {
-        n = send_host(srv, &s, call);
-        if (s) {
-            vmrpc_sock_refresh(srv, s);
-        }
+        n = send_host(srv, s, call);
+        vmrpc_sock_refresh(srv, s);
     }
     if (n < 0) {
         return n;
     }
     call->value = n;
-    if (s) {
-        s->bytes_sent += n;
-    }
+    s->bytes_sent += n;
     srv->counters.bytes_sent += n;
     return 0;
 }
@@ -330,10 +331,9 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
 }
 
 /* recvmsg(), which needs no lock unless @fd is a receiver (groups.c). */
-static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                        int fd, struct msghdr *msg, int flags)
 {
-    VmrpcSock *s = *sp;
     bool own = fd == s->fd;
     ssize_t n;
 
@@ -345,39 +345,39 @@ static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     if (n < 0) {
         n = -errno;
     }
-    if (own && !vmrpc_sock_leave(srv, s)) {
-        *sp = NULL;
+    if (own) {
+        vmrpc_sock_leave(srv, s);
     }
     return n;
 }
 
 /*
- * A datagram that did not come from the peer the guest's socket is connected
- * to.  The host sorts them out, but not for a group's receiver, nor if the peer
- * is the resolver and the host socket could not be made deaf.
+ * Did a datagram come from another than the peer that the guest's socket is
+ * connected to?  The host drops those, but not at a group's receiver, and not
+ * if the peer is the resolver and the filter could not be set.
  */
 static bool is_strangers(const VmrpcSock *s, int fd,
                          const struct sockaddr_in *from)
 {
     if (fd == s->fd) {
-        return s->peer_is_resolver && !s->deaf;
+        return s->peer == VMRPC_PEER_RESOLVER && !s->filtered;
     }
-    if (s->peer_is_self) {
+    if (s->peer == VMRPC_PEER_SELF) {
         return true;
     }
-    return s->connected && (from->sin_addr.s_addr != s->peer4.s_addr ||
-                            from->sin_port != s->peer_port);
+    return vmrpc_sock_is_connected(s) &&
+           (from->sin_addr.s_addr != s->peer4.s_addr ||
+            from->sin_port != s->peer_port);
 }
 
 /*
  * One message.  Returns its length; -ENOSPC if its sender could not be given
  * a virtual address, -ENOMSG if it is not for the guest; or another negative
- * errno.  Clears *@sp if the guest has closed the socket meanwhile.
+ * errno.
  */
-static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                         int fd, int flags)
 {
-    VmrpcSock *s = *sp;
     uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
     struct sockaddr_storage ss = { };
     struct msghdr msg = {
@@ -390,25 +390,25 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
     int msg_flags;
     ssize_t n;
 
-    n = recv_fd(srv, sp, call, fd, &msg, flags);
+    n = recv_fd(srv, s, call, fd, &msg, flags);
     if (n < 0) {
         return n;
     }
     if (msg.msg_namelen &&
-        vmrpc_addr_to_guest(srv, &ss, &call->result) < 0) {
+        vmrpc_addr_to_guest(&srv->reach, &ss, &call->result) < 0) {
         return -ENOSPC;
     }
-    if (*sp && !(flags & MSG_ERRQUEUE) &&
+    if (!s->removed && !(flags & MSG_ERRQUEUE) &&
         is_strangers(s, fd, &call->result)) {
         return -ENOMSG;
     }
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
-    if (*sp && is_translated_ping(srv, s)) {
+    if (!s->removed && is_translated_ping(srv, s)) {
         VmrpcDataPlace p = vmrpc_call_data(call, true);
 
         vmrpc_ping_to_guest(p.iov, p.num, p.offset,
                             MIN((size_t)n, call->in_len));
-    } else if (*sp && s->type == SOCK_DGRAM) {
+    } else if (!s->removed && s->type == SOCK_DGRAM) {
         n = vmrpc_gateway_datagram_in(srv, s, call->result.sin_port, call, n,
                                       &msg_flags);
     }
@@ -420,9 +420,9 @@ static ssize_t recv_one(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
 }
 
 /*
- * A datagram that was looked at is not for the guest: drop it.  Since it was,
- * others have had the lock and may have taken it.  So the one that is the first
- * now is judged again, which nobody can take meanwhile.
+ * The datagram that was peeked at is not for the guest: drops it.  Another call
+ * had the lock since, and may have taken it; so the first one in the queue is
+ * judged again.  The lock is held, so it stays the first one.
  */
 static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
 {
@@ -436,26 +436,26 @@ static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
     if (recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) < 0) {
         return -errno;
     }
-    if (vmrpc_addr_to_guest(srv, &ss, &from) < 0 ||
+    if (vmrpc_addr_to_guest(&srv->reach, &ss, &from) < 0 ||
         is_strangers(s, fd, &from)) {
         recv(fd, NULL, 0, MSG_DONTWAIT);
     }
     return 0;
 }
 
-static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                          int fd, int flags)
 {
-    for (int i = 0; *sp && i < RECV_DROP_MAX; i++) {
-        ssize_t n = recv_one(srv, sp, call, fd, flags);
+    for (int i = 0; !s->removed && i < RECV_DROP_MAX; i++) {
+        ssize_t n = recv_one(srv, s, call, fd, flags);
 
         if (n != -ENOSPC && n != -ENOMSG) {
             return n;
         }
         srv->counters.dropped_pool_full += n == -ENOSPC;
-        /* The error queue is not peeked at: that one is gone already. */
-        if (*sp && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
-            n = drop_peeked(srv, *sp, fd);
+        /* MSG_PEEK has no effect on the error queue: the entry is gone. */
+        if (!s->removed && flags & MSG_PEEK && !(flags & MSG_ERRQUEUE)) {
+            n = drop_peeked(srv, s, fd);
             if (n < 0) {
                 return n;
             }
@@ -465,25 +465,24 @@ static ssize_t recv_host(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
 }
 
 /* The socket itself and its receivers, in turn. */
-static ssize_t recv_any(VmrpcServer *srv, VmrpcSock **sp, VmrpcCall *call,
+static ssize_t recv_any(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                         int flags)
 {
     ssize_t n = -EAGAIN;
 
-    if (!(*sp)->groups || flags & MSG_ERRQUEUE) {
-        return recv_host(srv, sp, call, (*sp)->fd, flags);
+    if (!s->groups || flags & MSG_ERRQUEUE) {
+        return recv_host(srv, s, call, s->fd, flags);
     }
-    /* Without the lock in between, memberships come and go. */
-    for (unsigned i = 0; *sp && n == -EAGAIN && i <= vmrpc_groups_num(*sp);
-         i++) {
-        unsigned turn = ((*sp)->group_turn + i) %
-                        (vmrpc_groups_num(*sp) + 1);
-        int fd = turn ? vmrpc_groups_fd(*sp, turn - 1) : (*sp)->fd;
+    /* recv_host() releases the lock: memberships come and go. */
+    for (unsigned i = 0; !s->removed && n == -EAGAIN &&
+                         i <= vmrpc_groups_num(s); i++) {
+        unsigned turn = (s->group_turn + i) % (vmrpc_groups_num(s) + 1);
+        int fd = turn ? vmrpc_groups_fd(s, turn - 1) : s->fd;
 
-        n = fd < 0 ? -EAGAIN : recv_host(srv, sp, call, fd, flags);
+        n = fd < 0 ? -EAGAIN : recv_host(srv, s, call, fd, flags);
         /* Looking at a datagram must not change which one comes next. */
-        if (*sp && n != -EAGAIN && !(flags & MSG_PEEK)) {
-            (*sp)->group_turn = turn + 1;
+        if (n != -EAGAIN && !(flags & MSG_PEEK)) {
+            s->group_turn = turn + 1;
         }
     }
     return n;
@@ -494,10 +493,10 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     int flags = call->arg[0] & RECV_FLAGS;
     ssize_t n;
 
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return 0;
     }
-    if (s->backing == VMRPC_BACKING_ARRIVING && s->type == SOCK_STREAM) {
+    if (vmrpc_sock_is_arriving(s) && s->type == SOCK_STREAM) {
         return -ENOTCONN;
     }
     if (is_racing(srv, s)) {
@@ -509,21 +508,17 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         n = vmrpc_gateway_recv(s, call, flags);
         vmrpc_sock_refresh(srv, s);
     } else if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
-        n = recv_any(srv, &s, call, flags);
-        if (s) {
-            vmrpc_sock_refresh(srv, s);
-        }
+        n = recv_any(srv, s, call, flags);
+        vmrpc_sock_refresh(srv, s);
     }
     if (n < 0) {
-        return vmrpc_peer_error(srv, NULL, 0, n);
+        return vmrpc_peer_error(&srv->reach, NULL, 0, n);
     }
     call->value = n;
     /* MSG_TRUNC may report more than there was room for. */
     call->in_data_len = MIN((size_t)n, call->in_len);
     if (!(flags & MSG_PEEK)) {
-        if (s) {
-            s->bytes_received += call->in_data_len;
-        }
+        s->bytes_received += call->in_data_len;
         srv->counters.bytes_received += call->in_data_len;
     }
     return 0;

@@ -2,60 +2,41 @@
 /*
  * vmrpc server: the socket calls (paper, section 4.3)
  *
- * Every function here executes one call on one host socket, at once: host
- * sockets are non-blocking, and the few host calls that would wait all the
- * same (close() with SO_LINGER) are never set up to.  All run under the
- * server's lock, and leave it where vmrpc_sock_enter() says so.  A call gets
- * what the guest asked in VmrpcCall, leaves its results there and returns 0 or
- * a negative errno, which is what the guest's program will see.
+ * Each function executes one call on one socket, at once: host sockets are
+ * non-blocking, and a close() that would wait (SO_LINGER) is never set up.  All
+ * run under the server's lock, and release it where they call
+ * vmrpc_sock_enter().  A call finds its arguments in VmrpcCall, leaves its
+ * results there and returns 0 or a negative errno, which the guest's program
+ * gets.
  *
  * Those that reach a peer are in calls-connect.c and calls-data.c.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/calls.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <linux/sockios.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/calls-connect.h"
+#include "hw/vmrpc/server/calls-data.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/race.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
+#include "hw/vmrpc/wire/sockopt.h"
 
 /* --- SOCKET, CLOSE ------------------------------------------------------ */
-
-int vmrpc_host_socket(VmrpcServer *srv, int type, int proto)
-{
-    int family = vmrpc_host_family(srv);
-    int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                    vmrpc_host_proto(family, proto));
-    int one = 1, zero = 0, ret;
-
-    if (fd < 0) {
-        return -errno;
-    }
-    /*
-     * ::ffff:0:0/96 would let IPv4 in by the back door, to a datagram socket
-     * of a VM without an address of its own.  Streams are bound to the VM's
-     * address before they listen, or have a peer.
-     */
-    if (family == AF_INET6 && type == SOCK_DGRAM &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) < 0) {
-        goto err;
-    }
-    /* Bound to no address, it would hear what others have joined. */
-    if (family == AF_INET6 && type == SOCK_DGRAM && !srv->config.has_address6 &&
-        setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, &zero,
-                   sizeof(zero)) < 0) {
-        goto err;
-    }
-    return fd;
-
-err:
-    ret = -errno;
-    close(fd);
-    return ret;
-}
 
 /* The protocol that the guest means, or -EPROTONOSUPPORT. */
 static int guest_proto(int type, int proto)
@@ -72,7 +53,7 @@ static int guest_proto(int type, int proto)
     return -EPROTONOSUPPORT;
 }
 
-/* The kernel takes its time: other vCPUs need not wait for it. */
+/* Without the lock: the kernel needs a while, and other vCPUs can go on. */
 static int make_host_socket(VmrpcServer *srv, int type, int proto)
 {
     int fd;
@@ -85,7 +66,7 @@ static int make_host_socket(VmrpcServer *srv, int type, int proto)
     return fd;
 }
 
-/* SOCKET, or what comes first in a request with VMRPC_REQ_OPEN. */
+/* SOCKET, also as the first part of a request with VMRPC_REQ_OPEN. */
 static int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
     int type = call->arg[0];
@@ -112,20 +93,34 @@ static int call_socket(VmrpcServer *srv, VmrpcCall *call)
         return ret;
     }
     vmrpc_budget_apply(srv, fd, &buffers);
-    ret = vmrpc_sock_add(srv, call->handle, call->gen, type, fd, &buffers, &s);
+    ret = vmrpc_host_open(srv, call->handle, call->gen, type, fd, &buffers, &s);
     if (ret == 0) {
         s->proto = proto;
-        /* What poll(2) says of every new one. */
+        /* As poll(2) reports it for every new one. */
         s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
         call->opened = call->flags & VMRPC_REQ_OPEN;
     }
     return ret;
 }
 
+int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_resolver_detach(srv, s);
+    vmrpc_event_unqueue(srv, s);
+    vmrpc_watch_forget(srv, s);
+    vmrpc_gateway_detach(s);
+    if (s->ops->detach) {
+        s->ops->detach(srv, s);
+    }
+    vmrpc_groups_forget(srv, s);
+    vmrpc_budget_release(srv, &s->buffers);
+    return vmrpc_sock_remove(srv, s);
+}
+
 static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     vmrpc_gateway_finish(s);
-    call->close_fd = vmrpc_sock_remove(srv, s);
+    vmrpc_sock_close(srv, s);   /* the call has a reference */
     return 0;
 }
 
@@ -161,10 +156,12 @@ static int call_unmap(VmrpcServer *srv, VmrpcCall *call)
 static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
 {
     struct sockaddr_in before = { };
-    bool ends_listening = s->listening && how != SHUT_WR;
+    bool ends_listening = vmrpc_sock_is_listening(s) && how != SHUT_WR;
 
-    if (s->backing == VMRPC_BACKING_ARRIVING && s->listening) {
-        s->listening = !ends_listening;
+    if (vmrpc_sock_is_arriving(s) && vmrpc_sock_is_listening(s)) {
+        if (ends_listening) {
+            vmrpc_sock_clear_peer(srv, s);
+        }
         return 0;
     }
     vmrpc_race_end(srv, s);
@@ -177,11 +174,11 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     if (shutdown(s->fd, how) < 0) {
         return -errno;
     }
-    s->ends |= how != SHUT_RD;
+    s->fin_sent |= how != SHUT_RD;
     if (!ends_listening) {
         return 0;
     }
-    s->listening = false;
+    vmrpc_sock_clear_peer(srv, s);
     return vmrpc_host_restore_port(srv, s, before.sin_port);
 }
 
@@ -193,10 +190,11 @@ static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
         return -EINVAL;
     }
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return -ENOTCONN;
     }
-    if (s->backing == VMRPC_BACKING_RESOLVER || s->peer_is_resolver) {
+    if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER ||
+        s->peer == VMRPC_PEER_RESOLVER) {
         s->shut_rd |= how != SHUT_WR;
         s->shut_wr |= how != SHUT_RD;
     } else {
@@ -217,18 +215,18 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     socklen_t len = sizeof(ss);
     int ret;
 
-    if (!s->connected) {
+    if (!vmrpc_sock_is_connected(s)) {
         return -ENOTCONN;
     }
     /* The host knows whether a stream is still connected. */
-    if (vmrpc_sock_is_host(s) && !s->peer_is_resolver &&
+    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
         getpeername(s->fd, (struct sockaddr *)&ss, &len) < 0) {
         ret = -errno;
-        /* What came before the end is there to be read. */
+        /* The data that came before the end can be read. */
         vmrpc_sock_refresh(srv, s);
         return ret;
     }
-    /* Who is told of a connection takes it for one, to write to. */
+    /* getpeername() succeeds, so the guest must see the socket as writable. */
     if (s->type == SOCK_STREAM) {
         vmrpc_sock_refresh(srv, s);
     }
@@ -236,79 +234,6 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     call->result.sin_addr = s->peer4;
     call->result.sin_port = s->peer_port;
     return 0;
-}
-
-int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
-                        int level, int name, const void *value, uint32_t len)
-{
-    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
-    VmrpcSockopt opt;
-    int ret;
-
-    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
-                                len, &opt);
-    if (ret < 0) {
-        return ret;
-    }
-    /*
-     * A close() that lingers blocks also on a non-blocking socket, and with
-     * it every other socket of the VM.  Only "discard and reset" is ours.
-     */
-    if (opt.value == VMRPC_SOCKOPT_LINGER && opt.linger.l_onoff &&
-        opt.linger.l_linger) {
-        opt.linger.l_onoff = 0;
-    }
-    if (fd >= 0 &&
-        setsockopt(fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {
-        return -errno;
-    }
-    return 0;
-}
-
-/*
- * The size of a buffer, if the policy limits it.  Returns 1 if it was set, 0
- * for other options, or a negative errno.
- */
-static int set_size(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                    const void *value, uint32_t len)
-{
-    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
-    VmrpcSockopt opt;
-    int ret;
-
-    if (level != G_SOL_SOCKET || (name != G_SO_SNDBUF && name != G_SO_RCVBUF)) {
-        return 0;
-    }
-    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
-                                len, &opt);
-    return ret < 0 ? ret : vmrpc_budget_resize(srv, s, opt.optname, opt.i);
-}
-
-int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                          const void *value, uint32_t len)
-{
-    int ret = set_size(srv, s, level, name, value, len);
-
-    if (ret) {
-        return MIN(ret, 0);
-    }
-    ret = vmrpc_fd_setsockopt(srv, s, s->fd, level, name, value, len);
-    if (ret == 0) {
-        vmrpc_groups_setsockopt(srv, s, level, name, value, len);
-    }
-    return ret;
-}
-
-void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
-                             VmrpcSock *to)
-{
-    VmrpcSavedOption saved[VMRPC_SAVED_OPTIONS];
-    uint32_t num = vmrpc_options_save(s->options, saved);
-
-    for (uint32_t i = 0; i < num; i++) {
-        vmrpc_host_setsockopt(srv, to, saved[i].level, saved[i].name,
-                              saved[i].value, saved[i].len);
-    }
 }
 
 static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -358,7 +283,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -errno;
     }
     if (s->race && opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
-        /* That of the first attempt alone; it may have failed. */
+        /* The host's is of the first attempt alone, which may have failed. */
         opt.bytes[offsetof(struct tcp_info, tcpi_state)] = TCP_SYN_SENT;
     }
     len = vmrpc_sockopt_from_host(&opt, value,
@@ -366,7 +291,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    /* So is who is told of a connection's state, or its end, by this. */
+    /* The guest's cache must agree with the state that TCP_INFO shows. */
     if (opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
         vmrpc_sock_refresh(srv, s);
     }
@@ -396,7 +321,7 @@ static int call_ioctl(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (vmrpc_sock_is_host(s) && ioctl(s->fd, cmd, &value) < 0) {
         return -errno;
     }
-    /* What is told to be there is there for the next call. */
+    /* The next call must find the bytes that this one reports. */
     vmrpc_sock_refresh(srv, s);
     if (cmd == SIOCINQ) {
         value += vmrpc_gateway_unread(s);
@@ -423,6 +348,20 @@ static VmrpcCallFunc *const call_table[] = {
     [VMRPC_IOCTL]       = call_ioctl,
     [VMRPC_NOOP]        = call_noop,
 };
+
+void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s)
+{
+    int fd = vmrpc_sock_unref(s);
+
+    if (fd < 0) {
+        return;
+    }
+    /* A call that is executed twice can meet two sockets. */
+    if (call->close_fd >= 0) {
+        close(call->close_fd);
+    }
+    call->close_fd = fd;
+}
 
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
 {
@@ -451,5 +390,8 @@ int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
     if (!s) {
         return -EBADF;
     }
-    return call_table[call->op](srv, s, call);
+    vmrpc_sock_ref(s);
+    ret = call_table[call->op](srv, s, call);
+    vmrpc_call_unref(call, s);
+    return ret;
 }

@@ -5,17 +5,17 @@
  * Theory of operation
  *
  * The owner of an address listens on a UNIX socket with an abstract name that
- * is made of it, "@vmmnet/address6/2001:db8::1".  The kernel lets one do so in
- * a network namespace, which is what addresses belong to as well.  Anybody may
- * bind such a socket, no file is left behind, and it goes with its process.
+ * is made of it, "@vmmnet/address6/2001:db8::1".  The kernel allows one
+ * listener in a network namespace, to which addresses belong as well.  Any user
+ * may bind such a socket, no file is left behind, and it ends with its process.
  *
- * A second QEMU finds the name in use and connects to it.  The kernel says
- * which process listens there (SO_PEERCRED), and that process says its name, in
- * a line of text.  The line is for people only, and may come from a stranger:
- * it is cut, waited for as long as a person does not mind, and made printable.
+ * A second QEMU finds the name in use and connects to it.  The kernel tells
+ * which process listens there (SO_PEERCRED), and that process sends its name, a
+ * line of text.  The line is only shown to people, and may come from any
+ * process: it is cut and made printable, and the wait for it is short.
  *
  * A process of another user can take the name of an address that it does not
- * use.  It is named then, as any other.
+ * use.  The error message names that process, like any other.
  */
 #include "hw/vmrpc/server/claim.h"
 
@@ -62,7 +62,7 @@ static socklen_t make_name(const VmrpcClaim *c, struct sockaddr_un *sun)
                       NAME_PREFIX "%s", c->text);
 }
 
-/* --- who has it ----------------------------------------------------------- */
+/* --- the owner ------------------------------------------------------------ */
 
 static char *make_printable(const char *text, size_t len)
 {
@@ -77,7 +77,7 @@ static char *make_printable(const char *text, size_t len)
     return g_string_free(line, FALSE);
 }
 
-/* His answer, until its end or that of our patience. */
+/* The owner's line, until its end or the timeout. */
 static char *read_owner(int fd)
 {
     int64_t late = g_get_monotonic_time() + ASK_MS * 1000;
@@ -101,7 +101,7 @@ static char *read_owner(int fd)
     return make_printable(text, len);
 }
 
-/* The owner of the name, as far as he can be found out. */
+/* The owner of the name, as far as it can be found out. */
 static char *ask(const VmrpcClaim *c)
 {
     g_autofree char *owner = NULL, *process = NULL;
@@ -188,7 +188,7 @@ void vmrpc_claim_answer(VmrpcClaim *c)
                                       SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd >= 0) {
-        /* It has room for a line; who does not read has no use of it. */
+        /* The socket has room for a line; a peer may leave it unread. */
         send(fd, c->owner, strlen(c->owner), MSG_NOSIGNAL);
         close(fd);
     }

@@ -37,8 +37,8 @@ void vmrpc_claim_free(VmrpcClaim *c);
 /**
  * vmrpc_claim_take: take the address, unless we have it
  *
- * If another has it, he is asked who he is, for a second at most; not if @errp
- * is NULL.
+ * If another process has it, asks for its name, and waits for a second at most;
+ * not if @errp is NULL.
  *
  * Returns: whether we have it
  */
@@ -48,13 +48,13 @@ bool vmrpc_claim_take(VmrpcClaim *c, GError **errp);
 void vmrpc_claim_give_up(VmrpcClaim *c);
 
 /**
- * vmrpc_claim_fd: readable when somebody asks who has the address
+ * vmrpc_claim_fd: readable when a process asks for the owner of the address
  *
  * Returns: -1 if we do not have it
  */
 int vmrpc_claim_fd(const VmrpcClaim *c);
 
-/** vmrpc_claim_answer: answer one who asks; does not wait */
+/** vmrpc_claim_answer: answer one question; does not wait */
 void vmrpc_claim_answer(VmrpcClaim *c);
 
 #endif /* VMRPC_CLAIM_H */

@@ -12,8 +12,8 @@
  * The order is that of RFC 6724 section 6, as far as there is a choice when
  * all is IPv6 and the VM has one address:
  *
- *   what the guest named    first, whatever it is: where it works, nothing
- *                           differs from a plain connect()
+ *   the one that the guest  first, whatever it is: where it works, nothing
+ *   named                   differs from a plain connect()
  *   rule 7, native first    NAT64 is last: a translator on the way, and its
  *                           state.  Before rules 5 and 6, that know nothing
  *                           of prefixes for NAT64.
@@ -22,26 +22,26 @@
  *   rule 10, as it came     from the DNS server, which may balance load
  *
  * Rules 1 to 4 and 8 are about sources that can be chosen and destinations
- * that the policy has refused before.  Rule 9, the longest common prefix,
- * would undo the balancing for nothing that the prefix can tell.  Nothing is
- * interleaved by family (RFC 8305 section 4), but when there are too many
- * candidates the best way through the NAT64 keeps the last place: another way
- * is worth more than one more address on the same.
+ * that the policy has refused before.  Rule 9, the longest common prefix, would
+ * undo the server's balancing, and the prefix says nothing about the way.
+ * Candidates are not interleaved by family (RFC 8305 section 4), but when there
+ * are too many, the best way through the NAT64 keeps the last place: another
+ * way is worth more than one more address on the same.
  *
- * If all fail the guest gets the error of the address that it named.  It is
- * what the guest would have got without us and fits what its program says
- * ("connect to 198.18.0.7: Connection refused"); the others it has never seen.
- * While that error is not there, nothing else ends the race, so a blackhole
- * takes what it takes natively.  Once it is, what is still silent gets
- * VMRPC_EYEBALLS_GRACE_MS, as a program that is refused expects to go on soon.
+ * If all fail, the guest gets the error of the address that it named.  Natively
+ * it would get the same, and the error fits the program's message ("connect to
+ * 198.18.0.7: Connection refused"); it has never seen the others.  Until that
+ * error is known, failures of others do not end the race, so a blackhole takes
+ * as long as natively.  Once it is known, attempts without an answer get
+ * VMRPC_EYEBALLS_GRACE_MS: a program that is refused expects to go on soon.
  *
- * Without a socket for each attempt (a port that the guest has chosen can have
- * only one) they take turns instead.  What is slow is given up for the next, so
- * turns are long; and since it might have answered in the end, the address that
- * the guest named is what is left when all others have failed.
+ * If there cannot be a socket for each attempt (as the guest has chosen the
+ * port), they take turns instead.  A slow attempt is given up for the next, so
+ * turns are long.  The first one might have answered in the end; so the address
+ * that the guest named is tried once more when all others have failed.
  *
- * A late call does no harm: starts are counted from when they happened, so a
- * thread that was held up does not start all candidates in one go.
+ * A late call does no harm: delays count from the real start of an attempt, so
+ * a thread that was held up does not start all candidates at once.
  */
 #include <string.h>
 
@@ -50,8 +50,8 @@
 G_STATIC_ASSERT(VMRPC_EYEBALLS_MAX <= 8);   /* bits of pending */
 
 /*
- * The policy table, RFC 6724 section 2.1, the longest prefix first.  What is
- * missing (loopback, IPv4-mapped and -compatible) is no destination.
+ * The policy table, RFC 6724 section 2.1, the longest prefix first.  Loopback,
+ * IPv4-mapped and -compatible are left out: they are no destinations.
  */
 static const struct {
     uint8_t prefix[4];
@@ -220,7 +220,7 @@ static VmrpcEyeballsAction wait_until(int64_t until_ms)
     };
 }
 
-/* All have been started, and what the first gives is not known. */
+/* All have been started, and the result of the first is not known. */
 static VmrpcEyeballsAction wait_for_first(VmrpcEyeballs *race, bool due)
 {
     if (!race->in_turn || race->pending & 1) {
@@ -249,7 +249,7 @@ VmrpcEyeballsAction vmrpc_eyeballs_next(VmrpcEyeballs *race, int64_t now_ms)
     if (race->pending && !due) {
         return wait_until(race->due_ms);
     }
-    /* Nothing that comes later can change what was said. */
+    /* A later result does not change the outcome. */
     race->pending = 0;
     return (VmrpcEyeballsAction) {
         .step = VMRPC_EYEBALLS_FAILED,

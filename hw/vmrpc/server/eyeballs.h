@@ -28,6 +28,8 @@
 #include <stdint.h>
 #include <glib.h>
 
+#include "hw/vmrpc/reach/candidate.h"
+
 /* Connections that one connect() of the guest may start. */
 #define VMRPC_EYEBALLS_MAX 8
 
@@ -41,8 +43,8 @@ G_STATIC_ASSERT(VMRPC_EYEBALLS_DELAY_MS >= 100 &&
                 VMRPC_EYEBALLS_DELAY_MS <= 2000);
 
 /*
- * How long, from the last start on, the others may keep a guest waiting for
- * an error that is known: three retransmissions of a SYN, after 1, 3 and 7 s
+ * The error of candidate 0 is known: so long, from the last start on, the guest
+ * waits for the others.  Three retransmissions of a SYN, after 1, 3 and 7 s
  * (RFC 6298), and their answers.
  */
 #define VMRPC_EYEBALLS_GRACE_MS 10000
@@ -52,13 +54,6 @@ G_STATIC_ASSERT(VMRPC_EYEBALLS_DELAY_MS >= 100 &&
  * next.  Enough for a SYN, two retransmissions after 1 and 3 s, and an answer.
  */
 #define VMRPC_EYEBALLS_TURN_MS 4000
-
-/* Where a connection could go. */
-typedef struct VmrpcCandidate {
-    struct in6_addr addr6;
-    in_port_t port;
-    bool synthesized;           /* from IPv4: goes through the NAT64 */
-} VmrpcCandidate;
 
 /* The caller embeds it and does not look inside. */
 typedef struct VmrpcEyeballs {
@@ -89,14 +84,13 @@ typedef struct VmrpcEyeballsAction {
 
 /**
  * vmrpc_eyeballs_order: destination address selection, RFC 6724 section 6
- * @candidates: [0] is what the guest named and stays there; the others in the
- *              order of the DNS answer, all of them allowed by the policy
+ * @candidates: [0] is the one that the guest named, and stays there; the others
+ *              in the order of the DNS answer, all allowed by the policy
  * @num: 1 or more, some dozens at most (the time is quadratic)
  * @source: the VM's own address, or NULL if the host chooses one for each
  *          destination
  *
- * Sorts in place, leaves out what is there twice, and cuts to
- * VMRPC_EYEBALLS_MAX.
+ * Sorts in place, removes duplicates, and cuts to VMRPC_EYEBALLS_MAX.
  *
  * Returns: how many are left, 1 to VMRPC_EYEBALLS_MAX.
  */
@@ -118,17 +112,17 @@ void vmrpc_eyeballs_start(VmrpcEyeballs *race,
  * vmrpc_eyeballs_take_turns: never two attempts at a time
  * @race: just started
  *
- * For who has one socket for all of them: a START means that the attempt before
- * is to be ended.  The first one that is given up for others gets a second
- * START when all have failed, and then as long as it takes.
+ * For a caller with one socket for all of them: at a START it ends the attempt
+ * before.  Candidate 0, if it was given up for others, gets a second START when
+ * all have failed, and then has no time limit.
  */
 void vmrpc_eyeballs_take_turns(VmrpcEyeballs *race);
 
 /**
  * vmrpc_eyeballs_next: what to do now
  *
- * START is said once for each candidate, WON and FAILED for ever.
- * One candidate alone is started, and waited for as long as it takes.
+ * Returns START once for each candidate, WON and FAILED for ever.  A single
+ * candidate has no time limit.
  */
 VmrpcEyeballsAction vmrpc_eyeballs_next(VmrpcEyeballs *race, int64_t now_ms);
 
@@ -137,7 +131,7 @@ VmrpcEyeballsAction vmrpc_eyeballs_next(VmrpcEyeballs *race, int64_t now_ms);
  * @index: one that was started
  * @ret: 0 if it is connected, else a negative errno
  *
- * What comes after the end, or a second time for one attempt, is ignored.
+ * A result after the end, or a second one of an attempt, is ignored.
  */
 void vmrpc_eyeballs_result(VmrpcEyeballs *race, unsigned index, int ret,
                            int64_t now_ms);

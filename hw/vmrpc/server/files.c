@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmrpc server: its files, followed while it runs */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/files.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
+
+#include "hw/vmrpc/server/timer.h"
 
 static GQuark error_quark(void)
 {
@@ -43,7 +45,7 @@ bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file, const char *name,
     return true;
 }
 
-bool vmrpc_files_news(VmrpcServer *srv, WatchedFile *file)
+bool vmrpc_files_changed(VmrpcServer *srv, WatchedFile *file)
 {
     bool was_complete = path_watch_is_complete(&file->watch);
     bool by_time = timeout_ms(file) == 0;
@@ -55,7 +57,7 @@ bool vmrpc_files_news(VmrpcServer *srv, WatchedFile *file)
     return due;
 }
 
-int vmrpc_files_timeout_ms(const VmrpcServer *srv)
+int vmrpc_files_timeout_ms(VmrpcServer *srv)
 {
     int ms = timeout_ms(&srv->policy_file);
 
@@ -63,12 +65,4 @@ int vmrpc_files_timeout_ms(const VmrpcServer *srv)
         ms = vmrpc_earlier(ms, timeout_ms(&srv->zone_file[i]));
     }
     return ms;
-}
-
-void vmrpc_files_follow(VmrpcServer *srv)
-{
-    if (srv->policy_file.path) {
-        vmrpc_policy_file_follow(srv);
-    }
-    vmrpc_zone_files_follow(srv);
 }

@@ -5,25 +5,25 @@
  * Theory of operation
  * ===================
  *
- * What FTP and SIP say about addresses is rewritten in alg.c, which knows no
- * sockets; this file puts it between a guest's calls and the host socket.
+ * alg.c rewrites addresses in FTP and SIP, and knows no sockets; this file puts
+ * it between a guest's calls and the host socket.
  *
  * A stream gets its gateway when it is connected to the port of such a server,
  * or accepted there, and keeps it until the gateway has nothing more to do.
- * Its sends and receives then run under the server's lock, unlike others: they
- * are the few bytes of a control connection, and a gateway is not for two
- * threads at once.
+ * Its sends and receives run under the server's lock, unlike others: a gateway
+ * is not thread-safe, and a control connection carries few bytes.
  *
  * A datagram is rewritten if either of its ports is that of SIP.  A received
- * one is already in the guest's memory then; it is copied, rewritten and put
- * back.  That the guest may change it meanwhile concerns nobody else.
+ * datagram is already in the guest's memory; it is copied, rewritten and
+ * written back.  If the guest changes it meanwhile, it harms only itself.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/gateway.h"
 
 #include <errno.h>
-#include <string.h>
 
-/* --- what a gateway asks of us ------------------------------------------ */
+#include "hw/vmrpc/reach/translate.h"
+
+/* --- callbacks of a gateway --------------------------------------------- */
 
 static bool gateway_to6(void *opaque, struct in_addr addr4,
                         struct in6_addr *addr6)
@@ -51,7 +51,7 @@ void vmrpc_gateway_init(VmrpcServer *srv)
     srv->alg_ops = (VmrpcAlgOps) {
         .to6 = gateway_to6,
         .to4 = gateway_to4,
-        .opaque = srv,
+        .opaque = &srv->reach,
         .counters = &srv->alg_counters,
     };
 }
@@ -108,12 +108,12 @@ void vmrpc_gateway_attach(VmrpcServer *srv, VmrpcSock *s, in_port_t port,
     VmrpcAlgConfig config = {
         .proto = vmrpc_alg_proto(SOCK_STREAM, ntohs(port)),
         .guest_is_server = guest_is_server,
-        .own4 = srv->config.guest4,
+        .own4 = srv->config.reach.guest4,
         .peer4 = s->peer4,
     };
 
     vmrpc_gateway_detach(s);
-    if (srv->config.translate && srv->config.alg &&
+    if (srv->config.reach.translate && srv->config.alg &&
         config.proto != VMRPC_ALG_NONE) {
         s->alg = vmrpc_alg_new(&config, &srv->alg_ops);
     }
@@ -178,7 +178,7 @@ size_t vmrpc_gateway_unread(const VmrpcSock *s)
 
 static bool is_sip(const VmrpcServer *srv, in_port_t port)
 {
-    return srv->config.translate && srv->config.alg &&
+    return srv->config.reach.translate && srv->config.alg &&
            vmrpc_alg_proto(SOCK_DGRAM, ntohs(port)) == VMRPC_ALG_SIP;
 }
 
@@ -204,13 +204,13 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
     g_autoptr(GByteArray) other = NULL;
     g_autofree uint8_t *data = NULL;
 
-    /* Half of a message is not one. */
+    /* A truncated message cannot be rewritten. */
     if ((!is_sip(srv, peer_port) && !is_sip(srv, s->local_port)) ||
         *msg_flags & (MSG_TRUNC | MSG_ERRQUEUE) || len > call->in_len) {
         return len;
     }
     data = g_malloc(len);
-    vmrpc_call_reread(call, data, len);
+    vmrpc_call_read_in(call, data, len);
     other = vmrpc_alg_datagram(&srv->alg_ops, VMRPC_ALG_TO_GUEST, data, len);
     if (!other) {
         return len;

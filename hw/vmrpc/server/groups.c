@@ -5,29 +5,29 @@
  * Theory of operation
  * ===================
  *
- * A guest's socket that is bound to its own address, as almost all are, hears
- * no group on the host: Linux gives a socket what is sent to the address that
- * it is bound to.  Bound to no address it would hear everybody's datagrams for
- * its port.  So each membership gets a host socket, a receiver, that is bound
- * to the group and to the port of the guest's; RECVMSG asks all of them in
- * turn.  A socket that the guest binds to a group is itself bound to it, and
- * needs no receivers.
+ * Almost all of a guest's sockets are bound to the VM's address.  Linux
+ * delivers to a socket only what is sent to the address that it is bound to, so
+ * such a socket hears no group.  Bound to no address it would hear all
+ * datagrams for its port.  So each membership gets a host socket of its own, a
+ * receiver, which is bound to the group and to the port of the guest's socket;
+ * RECVMSG asks all of them in turn.  A socket that the guest binds to a group
+ * needs no receivers: its host socket is bound to the group.
  *
  * Receivers of several sockets, of several VMs and of the host's own programs
  * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They
- * hear nothing but their group (IPV6_MULTICAST_ALL is off), and that only from
- * the interface by which the VM's address goes out: membership in Linux is a
- * matter of the interface, and another program may have joined on others.
+ * hear nothing but their group (IPV6_MULTICAST_ALL is off), and only from the
+ * interface of the VM's address (a filter): Linux counts memberships for each
+ * interface, and another program may have joined on others.
  *
- * A group is judged by the policy like any other place that the guest deals
- * with, at the port where it would be heard.  Before there is a port nothing is
- * heard: what the policy denies at every port is refused all the same, the rest
- * is judged when the socket is bound, and it is the bind that fails.
+ * The policy judges a group like any other destination, at the port where it
+ * would be heard.  Before there is a port, nothing is heard, and a join is
+ * refused only if the policy denies the group at every port.  When the socket
+ * is bound, it is judged again, and the bind may fail.
  *
  * Receivers are used with the lock held, unlike other host sockets: they only
  * receive, and may be closed by another thread that leaves the group.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/groups.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -36,6 +36,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/options.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
 #include "hw/vmrpc/wire/multicast.h"
 
@@ -91,13 +96,13 @@ static int set_int(int fd, int level, int name, int value)
 /* The interface of the VM's address, or a negative errno. */
 static int own_interface(VmrpcServer *srv)
 {
-    if (!srv->config.has_address6) {
+    if (!srv->config.reach.has_address6) {
         return -ENODEV;
     }
-    return vmrpc_route_interface(srv->route, &srv->config.address6);
+    return vmrpc_route_interface(srv->reach.route, &srv->config.reach.address6);
 }
 
-/* What did not come by that interface is not heard. */
+/* A filter drops what came by another interface. */
 static int hear_interface(int fd, int ifindex)
 {
     struct sock_filter code[] = {
@@ -117,12 +122,12 @@ static void hear_everywhere(int fd)
     set_int(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
 }
 
-/* Several may have the group and the port, and each hears its groups only. */
+/* Several sockets can share the group and the port. */
 static int share(VmrpcServer *srv, int fd, int ifindex)
 {
     int ret = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 
-    if (ret == 0 && !srv->config.translate) {
+    if (ret == 0 && !srv->config.reach.translate) {
         return set_int(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
     }
     if (ret == 0) {
@@ -136,9 +141,9 @@ static int change_membership(VmrpcServer *srv, int fd, struct in_addr group4,
 {
     struct ipv6_mreq mreq6 = { .ipv6mr_interface = ifindex };
     struct ip_mreq mreq = { .imr_multiaddr = group4,
-                            .imr_interface = srv->config.guest4 };
+                            .imr_interface = srv->config.reach.guest4 };
 
-    if (!srv->config.translate) {
+    if (!srv->config.reach.translate) {
         return set(fd, IPPROTO_IP,
                    join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP,
                    &mreq, sizeof(mreq));
@@ -153,7 +158,7 @@ static int bind_to_group(VmrpcServer *srv, int fd, struct in_addr group4,
                          in_port_t port, int ifindex)
 {
     struct sockaddr_storage ss;
-    int len = vmrpc_addr_to_host(srv, group4, port, &ss);
+    int len = vmrpc_addr_to_host(&srv->reach, group4, port, &ss);
 
     if (len < 0) {
         return len;
@@ -177,18 +182,18 @@ static int watch(VmrpcServer *srv, const VmrpcSock *s, int fd)
     return epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* Who shares a receiver's port, and what it may hold, is not the guest's. */
+/* Options of a receiver that the guest must not change. */
 static bool is_ours(const VmrpcServer *srv, int level, int name)
 {
     if (level != G_SOL_SOCKET) {
         return false;
     }
     return name == G_SO_REUSEADDR || name == G_SO_REUSEPORT ||
-           (srv->limits.config.buffers &&
+           (srv->reach.limits.config.buffers &&
             (name == G_SO_SNDBUF || name == G_SO_RCVBUF));
 }
 
-/* What the guest has set; what makes no sense here does no harm. */
+/* Sets the guest's options on @fd; those without use here do no harm. */
 static void take_options(VmrpcServer *srv, const VmrpcSock *s, int fd)
 {
     g_autofree VmrpcSavedOption *option = NULL;
@@ -286,15 +291,15 @@ int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
     int ret = 0;
 
     for (unsigned i = 0; port && ret == 0 && i < vmrpc_groups_num(s); i++) {
-        /* What is heard there already has been judged. */
+        /* It is heard at that port already, so it was judged. */
         if (group_at(s, i)->port != port) {
-            ret = vmrpc_group_check(srv, group_at(s, i)->group4, port);
+            ret = vmrpc_group_check(&srv->reach, group_at(s, i)->group4, port);
         }
     }
     return ret;
 }
 
-/* The port of @s, which the host chose, goes back to it. */
+/* Gives a port back that the host has chosen. */
 static void unbind(VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
@@ -306,7 +311,7 @@ static void unbind(VmrpcSock *s)
 /* Receivers without a port get that of @s; returns 0 or -errno. */
 static int bind_receivers(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
-    int ifindex = srv->config.translate ? own_interface(srv) : 0;
+    int ifindex = srv->config.reach.translate ? own_interface(srv) : 0;
 
     if (ifindex < 0) {
         return ifindex;
@@ -380,7 +385,7 @@ void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s)
 
 static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
 {
-    /* What could not follow a migration is not begun. */
+    /* No more than a migration can carry. */
     return vmrpc_groups_num(s) >= VMRPC_GROUPS_MAX ||
            vmrpc_groups_num(s) + vmrpc_options_num(s->options) >=
            VMRPC_SAVED_OPTIONS ||
@@ -397,7 +402,7 @@ static void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
     srv->group_num++;
 }
 
-/* As long as @s is arriving it only gets to know what it shall hear. */
+/* While @s arrives, only remembers the group. */
 static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
 {
     Group group = { .group4 = group4, .fd = -1, .port = bound_port(srv, s) };
@@ -408,13 +413,13 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     }
     ret = check_limits(srv, s);
     if (ret == 0) {
-        ret = vmrpc_group_check(srv, group4, group.port);
+        ret = vmrpc_group_check(&srv->reach, group4, group.port);
     }
-    if (ret == 0 && s->backing == VMRPC_BACKING_ARRIVING) {
+    if (ret == 0 && vmrpc_sock_is_arriving(s)) {
         add(srv, s, &group);
         return 0;
     }
-    if (ret == 0 && srv->config.translate) {
+    if (ret == 0 && srv->config.reach.translate) {
         ret = ifindex = own_interface(srv);
     }
     if (ret < 0) {
@@ -452,14 +457,14 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
 {
     VmrpcMembership m;
     int ret = vmrpc_membership_parse(level, name, value, len,
-                                     srv->config.guest4, &m);
+                                     srv->config.reach.guest4, &m);
 
     if (ret <= 0) {
         return ret;
     }
-    /* A stream may join natively, and hears nothing by that. */
+    /* Natively a stream may join, without any effect. */
     if (s->proto != IPPROTO_UDP ||
-        (!vmrpc_sock_is_host(s) && s->backing != VMRPC_BACKING_ARRIVING)) {
+        (!vmrpc_sock_is_host(s) && !vmrpc_sock_is_arriving(s))) {
         return -ENOPROTOOPT;
     }
     ret = m.join ? join(srv, s, m.group4) : leave(srv, s, m.group4);
@@ -471,7 +476,7 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
 int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
                               struct in_addr dest4)
 {
-    struct ip_mreqn mreqn = { .imr_address = srv->config.guest4 };
+    struct ip_mreqn mreqn = { .imr_address = srv->config.reach.guest4 };
     uint64_t changes;
     int ret;
 
@@ -479,11 +484,11 @@ int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
         return 0;
     }
     /* The VM's address may have moved to another interface. */
-    changes = vmrpc_route_changes(srv->route);
+    changes = vmrpc_route_changes(srv->reach.route);
     if (s->sends_groups == changes) {
         return 0;
     }
-    if (srv->config.translate) {
+    if (srv->config.reach.translate) {
         ret = own_interface(srv);
         if (ret >= 0) {
             ret = set_int(s->fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, ret);
@@ -505,8 +510,8 @@ static void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
 }
 
 /*
- * What was joined before it was known that the socket hears by itself.  The
- * receivers have heard nothing, as they had no port.  Returns 0 or -errno.
+ * Joins the groups that were joined by receivers before @s was bound to one.
+ * The receivers have no port, so they have heard nothing.  Returns 0 or -errno.
  */
 static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
 {
@@ -526,7 +531,8 @@ static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
 static int check_itself(VmrpcServer *srv, const VmrpcSock *s,
                         struct in_addr group4, in_port_t port)
 {
-    int ret = find(s, group4) ? 0 : vmrpc_group_check(srv, group4, port);
+    int ret = find(s, group4) ? 0
+                              : vmrpc_group_check(&srv->reach, group4, port);
 
     return ret < 0 ? ret : vmrpc_groups_check(srv, s, port);
 }
@@ -556,7 +562,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     if (s->proto != IPPROTO_UDP || s->bound) {
         return s->bound ? -EINVAL : -EADDRNOTAVAIL;
     }
-    if (srv->config.translate) {
+    if (srv->config.reach.translate) {
         ifindex = own_interface(srv);
     }
     if (ifindex < 0) {
@@ -570,7 +576,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     if (ret < 0) {
         return ret;
     }
-    s->deaf = false;            /* there is one filter only */
+    s->filtered = false;        /* share() has replaced the filter */
     ret = join_itself(srv, s, ifindex);
     if (ret < 0) {
         goto err;
@@ -595,8 +601,8 @@ err:
 size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
                            void *control)
 {
-    struct in6_pktinfo info6 = { .ipi6_addr = srv->config.address6 };
-    struct in_pktinfo info = { .ipi_spec_dst = srv->config.guest4 };
+    struct in6_pktinfo info6 = { .ipi6_addr = srv->config.reach.address6 };
+    struct in_pktinfo info = { .ipi_spec_dst = srv->config.reach.guest4 };
     struct cmsghdr header = { .cmsg_level = IPPROTO_IPV6,
                               .cmsg_type = IPV6_PKTINFO };
     const void *data = &info6;
@@ -605,7 +611,7 @@ size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
     if (!s->bound_group.s_addr) {
         return 0;
     }
-    if (!srv->config.translate) {
+    if (!srv->config.reach.translate) {
         header.cmsg_level = IPPROTO_IP;
         header.cmsg_type = IP_PKTINFO;
         data = &info;
@@ -640,7 +646,7 @@ void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
 
     if (s->proto == IPPROTO_UDP && vmrpc_groups_num(s) < VMRPC_GROUPS_MAX &&
         vmrpc_membership_parse(option->level, option->name, option->value,
-                               option->len, srv->config.guest4, &m) > 0 &&
+                               option->len, srv->config.reach.guest4, &m) > 0 &&
         m.join && !find(s, m.group4)) {
         add(srv, s, &(Group) { .group4 = m.group4, .fd = -1 });
     }
@@ -652,13 +658,14 @@ int vmrpc_groups_ready_to_join(VmrpcServer *srv, const VmrpcSock *s)
     int ret;
 
     if ((!s->bound_group.s_addr && !vmrpc_groups_num(s)) ||
-        vmrpc_own_address(srv, 0, &own) < 0) {
+        vmrpc_own_address(&srv->reach, 0, &own) < 0) {
         return 0;
     }
-    if (!vmrpc_route_is_local(srv->route, (struct sockaddr *)&own, NULL, 0)) {
+    if (!vmrpc_route_is_local(srv->reach.route, (struct sockaddr *)&own, NULL,
+                              0)) {
         return -EADDRNOTAVAIL;
     }
-    ret = srv->config.translate ? own_interface(srv) : 0;
+    ret = srv->config.reach.translate ? own_interface(srv) : 0;
     return MIN(ret, 0);
 }
 

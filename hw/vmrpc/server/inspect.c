@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: what runs, for those who look
+ * vmrpc server: its state, for management
  *
- * The table is looked at under the server's lock, like everything in it, but
- * only VMRPC_INSPECT_MAX sockets at a time: a guest with all of its sockets
- * open waits for no more than these.  What the server does not keep itself,
- * the host's kernel is asked for by the calls that the guest has too, none of
- * which changes anything; so SO_ERROR, which is cleared by asking, is only told
- * as far as the server knows it.
+ * The table is read under the server's lock, but only VMRPC_INSPECT_MAX sockets
+ * at a time, so that the guest never waits for long.  What the server does not
+ * keep, the host's kernel is asked for, by calls that change nothing.  Reading
+ * SO_ERROR would clear it; so only an error that the server has taken already
+ * is shown.
  */
 #include "hw/vmrpc/server/inspect.h"
 
@@ -16,18 +15,22 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/resolver-queue.h"
 
 void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
 {
     memset(view, 0, sizeof(*view));
     view->config = srv->config;
     pthread_mutex_lock(&srv->lock);
-    view->has_nat64 = vmrpc_nat64_in_use(&srv->nat64);
-    view->nat64 = srv->nat64.prefix[0];
+    view->has_nat64 = vmrpc_nat64_in_use(&srv->reach.nat64);
+    view->nat64 = srv->reach.nat64.prefix[0];
     view->sockets = srv->sock_num;
     view->arriving = srv->arriving_num;
     view->counters = srv->counters;
+    view->reach_counters = srv->reach.counters;
     view->alg_counters = srv->alg_counters;
     if (srv->dns_proxy) {
         view->dns_counters = *dns_proxy_counters(srv->dns_proxy);
@@ -36,8 +39,8 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     if (srv->own_zones) {
         view->zone_counters = *dns_own_zones_counters(srv->own_zones);
     }
-    if (srv->map) {
-        vmrpc_addrmap_stats(srv->map, &view->map);
+    if (srv->reach.map) {
+        vmrpc_addrmap_stats(srv->reach.map, &view->map);
     }
     pthread_mutex_unlock(&srv->lock);
 }
@@ -47,8 +50,8 @@ GArray *vmrpc_inspect_rules(VmrpcServer *srv)
     GArray *rules = NULL;
 
     pthread_mutex_lock(&srv->lock);
-    if (srv->policy) {
-        rules = vmrpc_policy_copy_hits(srv->policy);
+    if (srv->reach.policy) {
+        rules = vmrpc_policy_copy_hits(srv->reach.policy);
     }
     pthread_mutex_unlock(&srv->lock);
     return rules;
@@ -57,23 +60,23 @@ GArray *vmrpc_inspect_rules(VmrpcServer *srv)
 static void view_guest(const VmrpcServer *srv, const VmrpcSock *s,
                        VmrpcSockView *view)
 {
-    if (s->backing == VMRPC_BACKING_LOST ||
+    if (vmrpc_sock_is_lost(s) ||
         vmrpc_local_address(srv, s, &view->guest_local) < 0) {
         view->guest_local.sin_family = 0;
     }
-    if (s->connected) {
+    if (vmrpc_sock_is_connected(s)) {
         view->guest_peer.sin_family = AF_INET;
         view->guest_peer.sin_addr = s->peer4;
         view->guest_peer.sin_port = s->peer_port;
     }
 }
 
-/* Can the host's address of the peer be told, without counting a failure? */
+/* Has the peer an address on the host?  Does not count a failure. */
 static bool peer_has_address(const VmrpcServer *srv, const VmrpcSock *s)
 {
-    return s->connected && !s->peer_is_resolver &&
-           (s->peer_held || vmrpc_nat64_in_use(&srv->nat64) ||
-            !srv->config.translate);
+    return s->peer == VMRPC_PEER_REMOTE &&
+           (s->peer_held || vmrpc_nat64_in_use(&srv->reach.nat64) ||
+            !srv->config.reach.translate);
 }
 
 static void view_host(VmrpcServer *srv, const VmrpcSock *s,
@@ -88,9 +91,10 @@ static void view_host(VmrpcServer *srv, const VmrpcSock *s,
     if (getpeername(s->fd, (struct sockaddr *)&view->host_peer, &len) == 0) {
         return;
     }
-    /* The kernel does not tell before there is a connection. */
+    /* Until there is a connection, the kernel does not know the peer. */
     if (!peer_has_address(srv, s) ||
-        vmrpc_addr_to_host(srv, s->peer4, s->peer_port, &view->host_peer) < 0) {
+        vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port,
+                           &view->host_peer) < 0) {
         view->host_peer.ss_family = 0;
     }
 }
@@ -118,16 +122,16 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
     }
 }
 
-/* The state of what is not TCP, and of TCP if the host does not know. */
+/* The state where the host's TCP does not know it. */
 static int plain_state(const VmrpcSock *s)
 {
-    if (s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_lost(s)) {
         return TCP_CLOSE;
     }
-    if (s->listening) {
+    if (vmrpc_sock_is_listening(s)) {
         return TCP_LISTEN;
     }
-    return s->connected ? TCP_ESTABLISHED : TCP_CLOSE;
+    return vmrpc_sock_is_connected(s) ? TCP_ESTABLISHED : TCP_CLOSE;
 }
 
 static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
@@ -137,7 +141,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->handle = s->handle;
     view->type = s->type;
     view->proto = s->proto;
-    view->backing = s->backing;
+    view->backing = vmrpc_sock_backing(s);
     view->missing = s->missing;
     view->missing_error = s->missing_error;
     view->state = plain_state(s);
@@ -146,7 +150,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->error = s->so_error;
     view->watched = s->watched;
     view_guest(srv, s, view);
-    if (s->backing == VMRPC_BACKING_HOST) {
+    if (vmrpc_sock_is_host(s)) {
         view_host(srv, s, view);
         view->recv_queue = queue_size(s->fd, SIOCINQ);
         view->send_queue = queue_size(s->fd, SIOCOUTQ);
@@ -165,7 +169,7 @@ static uint32_t end_of_part(const VmrpcServer *srv, uint32_t handle)
     return handle + MIN(srv->config.max_sockets - handle, VMRPC_INSPECT_EMPTY);
 }
 
-/* One hold of the lock; the same arguments and result. */
+/* As vmrpc_inspect_socks(), for one hold of the lock. */
 static unsigned inspect_some(VmrpcServer *srv, uint32_t *handle,
                              VmrpcSockView *view, unsigned max)
 {

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: what runs, for those who look
+ * vmrpc server: its state, for management
  *
- * Thread safety: as vmrpc_server_call().  What is told of one socket is of one
- * moment; other sockets are looked at in another.
+ * Thread safety: as vmrpc_server_call().  The view of one socket is of one
+ * moment; the views of two sockets may be of two.
  */
 #ifndef VMRPC_INSPECT_H
 #define VMRPC_INSPECT_H
 
 #include <sys/socket.h>
 
+#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/server/server.h"
 #include "net/dns/own/zones.h"
 #include "net/dns/proxy/proxy.h"
 #include "net/dns/upstream/upstream.h"
 
 /*
- * Sockets that are looked at while nobody else can use the server.  Each takes
- * about five system calls.
+ * Sockets that are read in one hold of the lock.  Each takes about five system
+ * calls.
  */
 #define VMRPC_INSPECT_MAX       64
 
-/* And empty places in the table. */
+/* Empty places in the table that are skipped in one hold of the lock. */
 #define VMRPC_INSPECT_EMPTY     16384
 
 typedef struct VmrpcServerView {
@@ -32,6 +33,7 @@ typedef struct VmrpcServerView {
     uint32_t sockets;           /* how many there are */
     uint32_t arriving;          /* of these, VMRPC_BACKING_ARRIVING */
     VmrpcCounters counters;
+    VmrpcReachCounters reach_counters;
     VmrpcAlgCounters alg_counters;
     DnsProxyCounters dns_counters;  /* all zero without resolver4 */
     DnsUpstreamCounters upstream_counters;      /* so are these */
@@ -74,13 +76,13 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view);
 GArray *vmrpc_inspect_rules(VmrpcServer *srv);
 
 /*
- * Looks at sockets in the order of their handles.
+ * Reads sockets in the order of their handles.
  *
  * @handle: the handle to go on with, 0 at first
  * @view: room for @max, which is 1 .. VMRPC_INSPECT_MAX
  *
- * Returns how many there were; 0: no more.  The order of calls and what comes
- * and goes between them is free.
+ * Returns how many there were; 0: no more.  Sockets may be made and closed
+ * between two calls.
  */
 unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
                              VmrpcSockView *view, unsigned max);

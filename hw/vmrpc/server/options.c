@@ -2,12 +2,12 @@
 /*
  * vmrpc server: the options that a guest has set on a socket
  *
- * Most are four bytes long and a socket has few of them, so they are kept one
- * behind the other, no longer than they are: what a migration carries
- * (VmrpcSavedOption) has room for the longest, and would be most of what an
- * idle socket costs.
+ * Most options are four bytes long, and a socket has few of them.  They are
+ * kept one behind the other, without gaps.  The record of a migration
+ * (VmrpcSavedOption) has room for the longest, and would be most of the memory
+ * of an idle socket.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/options.h"
 
 #include <string.h>
 

@@ -2,12 +2,19 @@
 /*
  * vmrpc server: the policy file, read at the start and again when it changes
  *
- * The file is read and parsed without the server's lock; the policy then takes
- * the place of the old one under it.  If the file is wrong, the old one stays.
+ * The file is read and parsed without the server's lock.  Under the lock, the
+ * new policy replaces the old one.  If the file is wrong, the old one stays.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/policy-file.h"
 
 #include <errno.h>
+
+#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/files.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/resolver.h"
 
 static GQuark error_quark(void)
 {
@@ -48,19 +55,55 @@ bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
         g_prefix_error(errp, "policy=");
         return false;
     }
-    srv->policy = load(file, errp);
-    if (srv->policy) {
-        vmrpc_limits_init(&srv->limits, vmrpc_policy_limits(srv->policy),
+    srv->reach.policy = load(file, errp);
+    if (srv->reach.policy) {
+        vmrpc_limits_init(&srv->reach.limits,
+                          vmrpc_policy_limits(srv->reach.policy),
                           g_get_monotonic_time());
     }
-    return srv->policy;
+    return srv->reach.policy;
 }
 
 void vmrpc_policy_file_cleanup(VmrpcServer *srv)
 {
     watched_file_destroy(&srv->policy_file);
-    vmrpc_policy_free(srv->policy);
 }
+
+/* --- limits ------------------------------------------------------------- */
+
+/* A limit of buffers comes or goes, for a socket and its receivers. */
+static void change_sock(VmrpcServer *srv, VmrpcSock *s, bool comes)
+{
+    if (comes) {
+        vmrpc_budget_adopt(srv, s->fd, &s->buffers);
+    } else {
+        vmrpc_budget_release(srv, &s->buffers);
+    }
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        if (comes) {
+            vmrpc_budget_adopt(srv, vmrpc_groups_fd(s, i),
+                               vmrpc_groups_buffers(s, i));
+        } else {
+            vmrpc_budget_release(srv, vmrpc_groups_buffers(s, i));
+        }
+    }
+}
+
+void vmrpc_change_limits(VmrpcServer *srv, const VmrpcLimitsConfig *config)
+{
+    bool was_limited = vmrpc_budget_is_limited(srv);
+    bool comes = !was_limited && config->buffers;
+    bool goes = was_limited && !config->buffers;
+
+    for (uint32_t i = 0; (comes || goes) && i < srv->config.max_sockets; i++) {
+        if (srv->socks[i]) {
+            change_sock(srv, srv->socks[i], comes);
+        }
+    }
+    vmrpc_limits_change(&srv->reach.limits, config, g_get_monotonic_time());
+}
+
+/* --- changes of the file ------------------------------------------------ */
 
 /* Caller must hold file->lock. */
 static bool reload(VmrpcServer *srv, GError **errp)
@@ -69,11 +112,11 @@ static bool reload(VmrpcServer *srv, GError **errp)
 
     pthread_mutex_lock(&srv->lock);
     if (policy) {
-        old = srv->policy;
+        old = srv->reach.policy;
         vmrpc_policy_inherit(policy, old);
-        srv->policy = policy;
+        srv->reach.policy = policy;
         vmrpc_resolver_forget(srv);
-        vmrpc_budget_change(srv, vmrpc_policy_limits(policy));
+        vmrpc_change_limits(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;
     } else {
         srv->counters.policy_errors++;
@@ -104,7 +147,7 @@ void vmrpc_policy_file_follow(VmrpcServer *srv)
     WatchedFile *file = &srv->policy_file;
     g_autoptr(GError) err = NULL;
 
-    if (!vmrpc_files_news(srv, file)) {
+    if (!vmrpc_files_changed(srv, file)) {
         return;
     }
     vmrpc_server_reload_policy(srv, &err);

@@ -5,33 +5,34 @@
  * Theory of operation
  * ===================
  *
- * eyeballs.c says what to try when; here are the sockets.  A stream that is
- * connecting to an address of a name with others has a race.  Its own host
- * socket is the first attempt, to the address that the guest named; others
- * get a host socket of their own, with the same options and the VM's address.
- * If one of those wins, it takes the place of the first under the same
- * descriptor, so whoever uses the descriptor at that moment need not know.
+ * eyeballs.c decides which address to try when; this file makes the sockets.  A
+ * stream has a race if it connects to an address of a name that has others.
+ * Its own host socket makes the first attempt, to the address that the guest
+ * named.  Each other attempt gets a host socket of its own, with the same
+ * options and the VM's address.  If one of those wins, it replaces the first
+ * under the same descriptor, so a thread that uses the descriptor at that
+ * moment need not know.
  *
- * To the guest it is one socket that is connecting, and its peer is the one
- * that it named.  Until the race is over nothing that happens on the first
- * host socket is told to it, and calls get what a connecting socket would
- * give.
+ * The guest sees one socket that is connecting, and as its peer the address
+ * that it named.  Until the race is over, the guest gets no readiness of the
+ * first host socket, and calls give what they give for a connecting socket.
  *
- * Two sockets cannot have one port.  So where the guest has bound its socket,
- * whose port it then may know or have told, the attempts take turns on that
- * socket: what does not answer is given up for the next.  Linux takes a port
- * that it has chosen itself from a socket whose connect() fails; it is bound to
- * it again, and if somebody else was faster, that was the last attempt.
+ * Two sockets cannot have one port.  If the guest has bound its socket, a
+ * program may know the port or have passed it on.  Then the attempts take turns
+ * on that one socket: an address that does not answer is given up for the next.
+ * Linux takes a port that it has chosen itself from a socket whose connect()
+ * fails; the socket is bound to it again.  If another socket has got the port
+ * meanwhile, that was the last attempt.
  *
- * No race, and none of its costs: for a name with one address, for a
- * connect() that succeeds at once, for datagrams, and for protocols that
- * carry addresses (alg.c), whose second connection must reach the same host.
+ * There is no race, and no cost, for a name with one address, for a connect()
+ * that succeeds at once, for datagrams, and for protocols that carry addresses
+ * (alg.c), whose second connection must reach the same host.
  *
  * An attempt counts as a socket, a connection and two buffers towards the
- * limits of the policy; where they are reached, it is left out, counted and
- * traced like any other.
+ * limits of the policy.  Where a limit is reached, the attempt is left out,
+ * counted and traced like any other refusal.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/race.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,6 +42,15 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/candidates.h"
+#include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/eyeballs.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/icmp-error.h"
 
 /* All addresses of a name, and the one that the guest named. */
@@ -57,7 +67,7 @@ struct VmrpcRace {
     VmrpcBuffers buffers[VMRPC_EYEBALLS_MAX];
 };
 
-/* --- the queue of what is due ------------------------------------------- */
+/* --- the queue of races ------------------------------------------------- */
 
 static gint earlier(gconstpointer pa, gconstpointer pb, gpointer opaque)
 {
@@ -97,7 +107,7 @@ static VmrpcRace *first_due(const VmrpcServer *srv)
     return g_sequence_iter_is_end(first) ? NULL : g_sequence_get(first);
 }
 
-int vmrpc_race_timeout_ms(const VmrpcServer *srv)
+int vmrpc_race_timeout_ms(VmrpcServer *srv)
 {
     const VmrpcRace *race = first_due(srv);
 
@@ -125,7 +135,8 @@ static void close_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i)
 static int like(VmrpcServer *srv, const VmrpcSock *s,
                 const struct sockaddr_storage *dest, VmrpcBuffers *buffers)
 {
-    VmrpcSock other = { .type = s->type, .proto = s->proto };
+    VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
+                        .proto = s->proto };
     int ret = vmrpc_budget_reserve(srv, NULL, dest, &other.buffers);
 
     if (ret < 0) {
@@ -166,7 +177,7 @@ static int connect_to(int fd, const struct sockaddr_storage *dest)
                    sizeof(struct sockaddr_in6)) < 0 ? -errno : 0;
 }
 
-/* As start_attempt(); ends the attempt before. */
+/* As start_attempt(), but ends the attempt before. */
 static int start_turn(VmrpcServer *srv, VmrpcRace *race,
                       const struct sockaddr_storage *dest)
 {
@@ -193,7 +204,7 @@ static int start_turn(VmrpcServer *srv, VmrpcRace *race,
     return connect_to(s->fd, dest);
 }
 
-/* Returns 0 if it is connected, -EINPROGRESS, or what went wrong. */
+/* Returns 0 if it is connected, -EINPROGRESS, or another negative errno. */
 static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
                          const VmrpcCandidate *candidate)
 {
@@ -204,7 +215,7 @@ static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
     struct sockaddr_storage dest = address_of(candidate);
     int fd, ret;
 
-    if (!vmrpc_candidate_is_allowed(srv, candidate)) {
+    if (!vmrpc_candidate_is_allowed(&srv->reach, candidate)) {
         return -EACCES;
     }
     if (race->in_turn) {
@@ -246,6 +257,7 @@ static void drop(VmrpcServer *srv, VmrpcSock *s)
     }
     unqueue(race);
     s->race = NULL;
+    vmrpc_sock_set_backing(s, &vmrpc_host_backing);
     g_free(race);
 }
 
@@ -290,7 +302,8 @@ static int take_over(VmrpcServer *srv, VmrpcSock *s, unsigned i)
 static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
                 const VmrpcCandidate *winner)
 {
-    VmrpcSock other = { .type = s->type, .proto = s->proto, .fd = s->fd };
+    VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
+                        .proto = s->proto, .fd = s->fd };
     bool taken = i && !s->race->in_turn;
     int ret = taken ? take_over(srv, s, i) : 0;
 
@@ -300,7 +313,7 @@ static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
         srv->counters.connections_raced_won++;
         trace_winner(srv, s, winner);
         if (taken && s->race_options) {
-            /* What the guest has set since. */
+            /* The options that the guest has set since the attempt began. */
             other.buffers = s->buffers;
             vmrpc_host_copy_options(srv, s, &other);
             s->buffers = other.buffers;
@@ -312,7 +325,7 @@ static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
     }
 }
 
-/* Does what is to be done now.  Returns 0, -EINPROGRESS or the error. */
+/* Takes the next steps.  Returns 0, -EINPROGRESS or the error. */
 static int step(VmrpcServer *srv, VmrpcSock *s)
 {
     VmrpcRace *race = s->race;
@@ -366,7 +379,8 @@ static void look_at(VmrpcRace *race, unsigned i)
                           vmrpc_now_ms());
 }
 
-void vmrpc_race_progress(VmrpcServer *srv, VmrpcSock *s)
+/* Asks for the results of the attempts; may end the race.  Sets s->ready. */
+static void progress(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
@@ -384,17 +398,28 @@ void vmrpc_race_progress(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
+/* Something happened to an attempt of @s, or it is time for the next one. */
+static void process(VmrpcServer *srv, VmrpcSock *s, uint32_t events)
+{
+    progress(srv, s);
+    vmrpc_sock_notify(srv, s);
+}
+
+static const VmrpcBackingOps race_backing = {
+    .kind = VMRPC_BACKING_HOST,
+    .refresh = progress,
+    .process = process,
+    .detach = drop,
+};
+
 void vmrpc_race_process_timer(VmrpcServer *srv)
 {
     int64_t now = vmrpc_now_ms();
     VmrpcRace *race;
 
     while ((race = first_due(srv)) && race->due_ms <= now) {
-        VmrpcSock *s = race->s;
-
-        /* Ends it, or puts it behind now. */
-        vmrpc_race_progress(srv, s);
-        vmrpc_sock_notify(srv, s);
+        /* Ends the race, or makes it due later. */
+        process(srv, race->s, 0);
     }
 }
 
@@ -403,14 +428,13 @@ void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle)
     VmrpcSock *s = srv->socks[handle];
 
     if (s && s->race) {
-        vmrpc_race_progress(srv, s);
-        vmrpc_sock_notify(srv, s);
+        process(srv, s, 0);
     }
 }
 
 /* --- the start ---------------------------------------------------------- */
 
-/* Is this the end of a way, which others may get around? */
+/* May another address be reached where this one was not? */
 static bool is_unreachable(int ret)
 {
     switch (ret) {
@@ -432,7 +456,7 @@ static bool is_unreachable(int ret)
 
 static bool may_race(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
 {
-    return srv->config.happy_eyeballs && srv->names &&
+    return srv->config.happy_eyeballs && srv->reach.names &&
            s->type == SOCK_STREAM && !s->race &&
            !(srv->config.alg &&
              vmrpc_alg_proto(SOCK_STREAM, ntohs(port)) != VMRPC_ALG_NONE);
@@ -442,6 +466,7 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
                      const struct sockaddr_storage *host, int ret)
 {
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)host;
+    const VmrpcReachConfig *config = &srv->config.reach;
     VmrpcCandidate candidates[CANDIDATES_MAX];
     VmrpcRace *race;
     size_t num;
@@ -449,10 +474,11 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     if (!is_unreachable(ret) || !may_race(srv, s, sin6->sin6_port)) {
         return ret;
     }
-    num = vmrpc_dest_candidates(srv, sin6, candidates, CANDIDATES_MAX);
+    num = vmrpc_dest_candidates(&srv->reach, sin6, candidates, CANDIDATES_MAX);
     if (num > 1) {
-        num = vmrpc_eyeballs_order(candidates, num, srv->config.has_address6
-                                   ? &srv->config.address6 : NULL);
+        num = vmrpc_eyeballs_order(candidates, num,
+                                   config->has_address6 ? &config->address6
+                                                        : NULL);
     }
     if (num == 1) {
         return ret;
@@ -471,6 +497,7 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
         vmrpc_eyeballs_result(&race->machine, 0, ret, vmrpc_now_ms());
     }
     s->race = race;
+    vmrpc_sock_set_backing(s, &race_backing);
     s->race_options = false;
     vmrpc_sock_watch(srv, s);
     return step(srv, s);

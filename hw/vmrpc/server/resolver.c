@@ -5,48 +5,50 @@
  * Theory of operation
  * ===================
  *
- * A guest finds a DNS server at resolver4, port 53.  There is no socket on
- * the way to it: a datagram to that address goes straight into the proxy
- * (net/dns), and its answer waits in the guest socket's dns_rx queue for the
- * next RECVMSG.  A stream connected to it has no host socket at all; its
- * bytes are cut into messages by the two-byte length of RFC 1035 section
- * 4.2.2.
+ * A guest finds a DNS server at resolver4, port 53.  No host socket is on the
+ * way to it: a datagram to that address goes straight into the proxy (net/dns),
+ * and its answer waits in the guest socket's dns_rx queue for the next RECVMSG.
+ * A stream that is connected to it has no host socket at all; its bytes are cut
+ * into messages by the two-byte length of RFC 1035, section 4.2.2.
  *
- * Queries that the proxy has no room for wait in dns_tx, where datagrams have
- * such a length as well.  Sockets with a query there are in the server's
- * dns_wait and take turns, a query each.  Bounds are of the VM and not of a
- * socket: who asks for a thousand names at once has them.  But one socket may
- * have no more of anything (queries with the proxy, memory for queries and for
- * answers) than is left for the others.  So one that takes all it can leaves
- * half, the next of that kind half of that, and who has least has what becomes
- * free.
+ * Queries that the proxy has no room for wait (resolver-queue.c).  Sockets with
+ * such a query take turns, a query each.  The number of queries with the proxy
+ * is bounded for the VM and not for a socket, so a program can ask for a
+ * thousand names at once.  But one socket may have no more of it than it leaves
+ * for the others.
  *
- * Beyond its part, a datagram socket loses what it sends or what is answered,
- * as a full buffer does natively: its program asks again.  A stream's sender is
- * held up.  An answer for which there is no memory ends the stream, or its
- * program would wait for ever.
+ * Beyond its part, a datagram socket loses queries and answers, as with a full
+ * buffer natively: its program asks again.  A stream's sender must wait.  An
+ * answer for which there is no memory ends the stream, or its program would
+ * wait for ever.
  *
- * Turns are given where the IOThread comes by (replies, the
- * timer), TURNS at a time.  Calls of the guest only set dns_turn, and with it
- * the timer: the events of other sockets are not theirs to tell.
+ * Turns are taken in the IOThread (replies, the timer), TURNS at a time.  A
+ * call of the guest only sets dns_turn, and with it the timer: it must not
+ * raise events of other sockets.
  *
- * The token of a query in the proxy is the socket's handle and generation,
- * not its address, so an answer that comes after the socket has gone finds
- * nobody.
+ * The token of a query in the proxy is the socket's handle and generation, not
+ * its address: an answer to a socket that is closed is dropped.
  *
  * The upstream's descriptor, which stands for all of its sockets, is in the
- * server's epoll set, level-triggered, and a timerfd in the same set stands for
- * both timeouts.
+ * server's epoll set, level-triggered.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/resolver.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-#include "net/dns/proxy/nat64-discovery.h"
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/reach/report.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/wire/uninitialized.h"
 #include "net/dns/wire/wire.h"
 
 #define DNS_PORT                53
@@ -54,33 +56,15 @@
 /* The largest query over UDP that is taken; resolvers send some 100 bytes. */
 #define DNS_UDP_QUERY_MAX       4096
 
-/* Bytes of a stream's answers that may wait for the guest. */
-#define DNS_STREAM_RX_MAX       (256 * 1024)
-
-/* Bytes of a stream that may wait for the proxy. */
-#define DNS_STREAM_TX_MAX       (2 + 65535)
-
 /* Queries that are handed to the proxy at a time. */
 #define TURNS                   64
 
-/* Replies of the servers that are remembered, and the memory that they take. */
+/* The cache of the servers' replies: entries, and bytes of memory. */
 #define CACHE_ENTRIES           4096
 #define CACHE_OCTETS            (4 << 20)
 
-/* For how long the VM's own address has its name. */
+/* The TTL of the name of the VM's own address, seconds. */
 #define OWN_NAME_TTL_S          300
-
-/* What an answer in a queue takes beside its bytes, roughly. */
-#define ANSWER_OVERHEAD         128
-
-/*
- * When to ask for the NAT64 prefix again, milliseconds.  Whatever the TTL, a
- * prefix that has changed is found within a day: it can be one of 68 years.
- */
-#define NAT64_RETRY_MS          10000
-#define NAT64_REFRESH_MIN_MS    60000
-#define NAT64_REFRESH_MAX_MS    (24 * 3600 * 1000)
-#define NAT64_UNUSED_MS         (10 * 60 * 1000)    /* none is waited for */
 
 G_STATIC_ASSERT(sizeof(void *) >= sizeof(uint64_t));
 G_STATIC_ASSERT((int)VMRPC_NAMES_MAX_ADDRESSES >=
@@ -98,19 +82,14 @@ static VmrpcSock *sock_of(VmrpcServer *srv, void *token)
     return vmrpc_sock_find(srv, value, value >> 32);
 }
 
-static bool is_stream(const VmrpcSock *s)
-{
-    return s->backing == VMRPC_BACKING_RESOLVER;
-}
-
 bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
 {
-    return srv->config.resolver4.s_addr &&
-           addr->sin_addr.s_addr == srv->config.resolver4.s_addr &&
+    return srv->config.reach.resolver4.s_addr &&
+           addr->sin_addr.s_addr == srv->config.reach.resolver4.s_addr &&
            addr->sin_port == htons(DNS_PORT);
 }
 
-/* --- what the proxy asks of us ------------------------------------------ */
+/* --- callbacks of the proxy --------------------------------------------- */
 
 /* May this be asked? */
 static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
@@ -120,21 +99,21 @@ static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
     VmrpcRefusal refusal = { .name = text };
     VmrpcVerdict why;
 
-    if (!srv->policy) {
+    if (!srv->reach.policy) {
         return 0;
     }
     dns_name_to_text(&question->name, text);
-    if (!local && vmrpc_policy_check_name(srv->policy, text, &why) < 0) {
+    if (!local && vmrpc_policy_check_name(srv->reach.policy, text, &why) < 0) {
         refusal.reason = vmrpc_verdict_name(why.reason);
         refusal.line = why.line;
-        vmrpc_policy_count_name(srv->policy, &why);
-        vmrpc_refused(srv, &refusal, &srv->counters.refused_name);
+        vmrpc_policy_count_name(srv->reach.policy, &why);
+        vmrpc_refused(&srv->reach, &refusal, &srv->reach.counters.refused_name);
         return -EACCES;
     }
     return vmrpc_budget_query(srv, text);
 }
 
-/* The policy by name lives from what the guest asked. */
+/* The policy's rules by name need the names that the guest asked for. */
 static void proxy_resolved(void *opaque, const DnsName *asked,
                            const DnsProxyAddress *addrs, size_t num)
 {
@@ -145,7 +124,7 @@ static void proxy_resolved(void *opaque, const DnsName *asked,
         noted[i].addr6 = addrs[i].addr6;
         noted[i].ttl_s = addrs[i].ttl;
     }
-    vmrpc_names_note(srv->names, asked, 1, noted, num, vmrpc_now_ms());
+    vmrpc_names_note(srv->reach.names, asked, noted, num, vmrpc_now_ms());
 }
 
 static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
@@ -154,20 +133,20 @@ static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
     VmrpcServer *srv = opaque;
 
     /* The VM's own name: its traffic stays inside. */
-    if (srv->config.has_address6 &&
-        IN6_ARE_ADDR_EQUAL(addr6, &srv->config.address6)) {
-        *addr4 = srv->config.guest4;
+    if (srv->config.reach.has_address6 &&
+        IN6_ARE_ADDR_EQUAL(addr6, &srv->config.reach.address6)) {
+        *addr4 = srv->config.reach.guest4;
         *lease = ttl;
         return 0;
     }
-    /* A DNS64 has made it: its datagrams come from the address behind. */
-    if (vmrpc_nat64_peer(srv, addr6, addr4)) {
+    /* Made by a DNS64: datagrams come from the IPv4 address inside it. */
+    if (vmrpc_nat64_peer(&srv->reach, addr6, addr4)) {
         *lease = ttl;
         return 0;
     }
-    /* Without a TTL it would be a stranger's. */
-    return vmrpc_addrmap_lease(srv->map, addr6, MAX(ttl, 1), vmrpc_now_ms(),
-                               addr4, lease);
+    /* A TTL of 0 is for peers that no name led to, which come and go. */
+    return vmrpc_addrmap_lease(srv->reach.map, addr6, MAX(ttl, 1),
+                               vmrpc_now_ms(), addr4, lease);
 }
 
 static int proxy_unmap(void *opaque, struct in_addr addr4,
@@ -176,23 +155,23 @@ static int proxy_unmap(void *opaque, struct in_addr addr4,
     VmrpcServer *srv = opaque;
     struct in_addr same;
 
-    if (srv->config.has_address6 &&
-        addr4.s_addr == srv->config.guest4.s_addr) {
-        *addr6 = srv->config.address6;
+    if (srv->config.reach.has_address6 &&
+        addr4.s_addr == srv->config.reach.guest4.s_addr) {
+        *addr6 = srv->config.reach.address6;
         *lease = OWN_NAME_TTL_S;
         return 0;
     }
-    if (!vmrpc_addrmap_contains(srv->map, addr4)) {
+    if (!vmrpc_addrmap_contains(srv->reach.map, addr4)) {
         return -ERANGE;
     }
-    if (vmrpc_addrmap_lookup4(srv->map, addr4, addr6) < 0) {
+    if (vmrpc_addrmap_lookup4(srv->reach.map, addr4, addr6) < 0) {
         return -ENOENT;
     }
-    return vmrpc_addrmap_lease(srv->map, addr6, 0, vmrpc_now_ms(), &same,
+    return vmrpc_addrmap_lease(srv->reach.map, addr6, 0, vmrpc_now_ms(), &same,
                                lease);
 }
 
-/* Have two prefixes of so many bits an address in common? */
+/* Do two prefixes of so many bits overlap? */
 static bool is_same_net(struct in_addr a, unsigned a_bits, struct in_addr b,
                         unsigned b_bits)
 {
@@ -205,7 +184,7 @@ static bool is_same_net(struct in_addr a, unsigned a_bits, struct in_addr b,
 static bool proxy_is_above(void *opaque, const DnsName *name)
 {
     const VmrpcServer *srv = opaque;
-    const VmrpcServerConfig *config = &srv->config;
+    const VmrpcReachConfig *config = &srv->config.reach;
     struct in_addr prefix;
     unsigned bits;
 
@@ -218,17 +197,17 @@ static bool proxy_is_above(void *opaque, const DnsName *name)
     return srv->own_zones && dns_own_zones_is_above(srv->own_zones, name);
 }
 
-/* Is it private, and of a name that may not lead there? */
+/* Is @addr6 private, and may @asked not lead there? */
 static bool is_rebound(VmrpcServer *srv, const DnsName *asked,
                        const struct in6_addr *addr6, unsigned *line)
 {
     char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
 
-    if (!vmrpc_policy_has_private(srv->policy)) {
+    if (!vmrpc_policy_has_private(srv->reach.policy)) {
         return false;
     }
     dns_name_to_text(asked, text);
-    return vmrpc_addr_is_private(srv, addr6, text, line);
+    return vmrpc_addr_is_private(&srv->reach, addr6, text, line);
 }
 
 static int proxy_usable(void *opaque, const DnsName *asked,
@@ -244,27 +223,20 @@ static int proxy_usable(void *opaque, const DnsName *asked,
     return is_rebound(opaque, asked, addr6, &line) ? -EACCES : 0;
 }
 
-static struct in6_addr mapped(struct in_addr addr4)
-{
-    struct in6_addr addr6 = { .s6_addr = { [10] = 0xff, 0xff } };
-
-    memcpy(&addr6.s6_addr[12], &addr4, sizeof(addr4));
-    return addr6;
-}
-
 static int proxy_usable4(void *opaque, const DnsName *asked,
                          struct in_addr addr4)
 {
-    const struct in6_addr addr6 = mapped(addr4);
+    const struct in6_addr addr6 = vmrpc_names_key4(addr4);
+    VmrpcServer *srv = opaque;
     unsigned line;
 
-    if (!vmrpc_addr_is_far(opaque, addr4)) {
+    if (!vmrpc_addr_nat64_eligible(&srv->reach, addr4)) {
         return -ENETUNREACH;
     }
-    return is_rebound(opaque, asked, &addr6, &line) ? -EACCES : 0;
+    return is_rebound(srv, asked, &addr6, &line) ? -EACCES : 0;
 }
 
-/* Tells of an address that the guest is not told. */
+/* Counts and traces an address that was removed from an answer. */
 static void proxy_blocked(void *opaque, const DnsName *asked,
                           const struct in6_addr *addr6)
 {
@@ -277,14 +249,14 @@ static void proxy_blocked(void *opaque, const DnsName *asked,
     inet_ntop(AF_INET6, addr6, dest, sizeof(dest));
     dns_name_to_text(asked, name);
     is_rebound(srv, asked, addr6, &refusal.line);
-    vmrpc_refused(srv, &refusal, &srv->counters.refused_private);
+    vmrpc_refused(&srv->reach, &refusal, &srv->reach.counters.refused_private);
 }
 
 static bool proxy_nat64_available(void *opaque)
 {
     VmrpcServer *srv = opaque;
 
-    return vmrpc_nat64_in_use(&srv->nat64);
+    return vmrpc_nat64_in_use(&srv->reach.nat64);
 }
 
 static int64_t proxy_now_ms(void *opaque)
@@ -292,23 +264,7 @@ static int64_t proxy_now_ms(void *opaque)
     return vmrpc_now_ms();
 }
 
-/* The part of @s in the memory that VMRPC_DNS_BYTES_MAX bounds */
-static size_t held(const VmrpcSock *s)
-{
-    return s->dns_rx_bytes + s->dns_rx.length * ANSWER_OVERHEAD +
-           (is_stream(s) ? vmrpc_resolver_unsent(s) : 0);
-}
-
-/*
- * May who has @own of what all have @all of, at most @max, have @more?  Not
- * more than is left for the others.
- */
-static bool is_fair(size_t own, size_t all, size_t max, size_t more)
-{
-    return own + all + more <= max;
-}
-
-/* The peer of a stream cannot go on with it: to the guest, it has hung up. */
+/* The proxy cannot go on with a stream: to the guest, it has hung up. */
 static void break_off(VmrpcSock *s)
 {
     s->shut_rd = true;
@@ -320,34 +276,21 @@ static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
 {
     VmrpcServer *srv = opaque;
     VmrpcSock *s = sock_of(srv, token);
-    size_t prefix;
-    uint8_t *copy;
 
     if (!s) {
         return;
     }
-    prefix = is_stream(s) ? 2 : 0;
     s->dns_out--;
-    if (!is_fair(held(s), srv->dns_bytes, VMRPC_DNS_BYTES_MAX,
-                 prefix + len + ANSWER_OVERHEAD)) {
+    if (!vmrpc_dns_push_answer(srv, s, msg, len)) {
         srv->counters.dropped_dns_queue_full++;
-        if (is_stream(s)) {
+        if (vmrpc_dns_is_stream(s)) {
             break_off(s);
             vmrpc_sock_notify(srv, s);
         }
         return;
     }
-    copy = g_malloc(prefix + len);
-    if (prefix) {
-        copy[0] = len >> 8;
-        copy[1] = len;
-    }
-    memcpy(copy + prefix, msg, len);
-    g_queue_push_tail(&s->dns_rx, g_bytes_new_take(copy, prefix + len));
-    s->dns_rx_bytes += prefix + len;
-    srv->dns_bytes += prefix + len + ANSWER_OVERHEAD;
-    /* Natively each datagram is an event for who asked for edges. */
-    s->news |= s->edge;
+    /* With EPOLLET, each datagram is an event, as natively. */
+    s->edge_event |= s->edge;
     vmrpc_sock_notify(srv, s);
 }
 
@@ -367,196 +310,21 @@ static const DnsProxyOps proxy_ops = {
 
 /* --- timers ------------------------------------------------------------- */
 
-static int nat64_timeout_ms(const VmrpcServer *srv)
-{
-    int64_t left;
-
-    if (srv->nat64_asking) {
-        return -1;
-    }
-    left = srv->nat64_due_ms - vmrpc_now_ms();
-    return CLAMP(left, 0, NAT64_REFRESH_MAX_MS);
-}
-
 int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 {
-    int ms;
-
     if (!srv->dns_proxy) {
         return -1;
     }
     if (srv->dns_turn) {
         return 0;
     }
-    ms = vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
-                       dns_proxy_timeout_ms(srv->dns_proxy));
-    return vmrpc_earlier(ms, nat64_timeout_ms(srv));
-}
-
-/*
- * --- NAT64 prefix discovery (RFC 7050) ----------------------------------
- *
- * Also if none is to be used, or another: names lead through a translator
- * whatever the options, and the policy has to know who is behind it.
- */
-
-static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
-                          unsigned num)
-{
-    /* The latest, also if the network had none for a while. */
-    const Nat64Prefix old = srv->nat64.prefix[0];
-    Nat64Prefix prefixes[VMRPC_NAT64_MAX];
-    unsigned good = 0;
-
-    dns_proxy_forget(srv->dns_proxy);
-    for (unsigned i = 0; i < num; i++) {
-        good += nat64_prefix_init(&prefixes[good], &found[i].prefix,
-                                  found[i].len, NULL);
-    }
-    if (srv->config.nat64_mode != VMRPC_NAT64_AUTO) {
-        /* Of as many as there may be the one in use is one. */
-        vmrpc_nat64_found_unused(&srv->nat64, prefixes,
-                                 MIN(good, VMRPC_NAT64_MAX - 1),
-                                 vmrpc_now_ms());
-        return;
-    }
-    vmrpc_nat64_found(&srv->nat64, prefixes, good, vmrpc_now_ms());
-    if (good && !nat64_prefix_equal(&old, &prefixes[0])) {
-        vmrpc_nat64_moved(srv);
-    }
-}
-
-static void nat64_reply(void *opaque, uint64_t request,
-                        DnsUpstreamStatus status, const uint8_t *msg,
-                        size_t len)
-{
-    VmrpcServer *srv = opaque;
-    DnsNat64Prefix found[VMRPC_NAT64_MAX];
-    bool used = srv->config.nat64_mode == VMRPC_NAT64_AUTO;
-    int64_t wait_ms = used ? NAT64_RETRY_MS : NAT64_REFRESH_MIN_MS;
-    int ret = -EAGAIN;
-
-    srv->nat64_asking = false;
-    if (status == DNS_UPSTREAM_OK) {
-        ret = dns_nat64_discover(msg, len, &srv->nat64.prefix[0], found,
-                                 G_N_ELEMENTS(found));
-    }
-    if (ret > 0) {
-        take_prefixes(srv, found, ret);
-        wait_ms = CLAMP((int64_t)found[0].ttl * 1000, NAT64_REFRESH_MIN_MS,
-                        NAT64_REFRESH_MAX_MS);
-    } else if (ret == -ENOENT) {
-        take_prefixes(srv, NULL, 0);    /* the policy goes on with the old */
-        wait_ms = used ? NAT64_REFRESH_MIN_MS : NAT64_UNUSED_MS;
-    }
-    srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;
-}
-
-static void nat64_ask(VmrpcServer *srv)
-{
-    uint8_t query[DNS_QUERY_MAX];
-    size_t len = dns_nat64_query(query);
-
-    srv->nat64_asking = true;
-    if (dns_upstream_fresh_ops.send(srv->dns_upstream, query, len, nat64_reply,
-                                    srv, ++srv->nat64_request) < 0) {
-        srv->nat64_asking = false;
-        srv->nat64_due_ms = vmrpc_now_ms() + NAT64_RETRY_MS;
-    }
+    return vmrpc_earlier(dns_upstream_timeout_ms(srv->dns_upstream),
+                         dns_proxy_timeout_ms(srv->dns_proxy));
 }
 
 /* --- queries that wait --------------------------------------------------- */
 
-size_t vmrpc_resolver_unsent(const VmrpcSock *s)
-{
-    return s->dns_tx ? s->dns_tx->len - s->dns_tx_done : 0;
-}
-
-/* The counter that has what is unsent of @s. */
-static size_t *unsent_total(VmrpcServer *srv, const VmrpcSock *s)
-{
-    return is_stream(s) ? &srv->dns_bytes : &srv->dns_wait_bytes;
-}
-
-/* Room for @len bytes behind those of dns_tx, which are counted. */
-static uint8_t *append(VmrpcServer *srv, VmrpcSock *s, size_t len)
-{
-    size_t old;
-
-    if (!s->dns_tx) {
-        s->dns_tx = g_byte_array_new();
-        s->dns_tx_done = 0;
-    }
-    old = s->dns_tx->len;
-    g_byte_array_set_size(s->dns_tx, old + len);
-    *unsent_total(srv, s) += len;
-    return s->dns_tx->data + old;
-}
-
-/* @len bytes at the beginning of dns_tx are with the proxy. */
-static void consume(VmrpcServer *srv, VmrpcSock *s, size_t len)
-{
-    GByteArray *rest = NULL;
-    size_t left;
-
-    *unsent_total(srv, s) -= len;
-    s->dns_tx_done += len;
-    left = vmrpc_resolver_unsent(s);
-    if (s->dns_tx_done < left) {
-        return;
-    }
-    /* A new array: the old one would stay as large as it ever was. */
-    if (left) {
-        rest = g_byte_array_new();
-        g_byte_array_append(rest, s->dns_tx->data + s->dns_tx_done, left);
-    }
-    g_byte_array_free(s->dns_tx, TRUE);
-    s->dns_tx = rest;
-    s->dns_tx_done = 0;
-}
-
-/* The first message in dns_tx; false if there is no whole one. */
-static bool first_message(const VmrpcSock *s, const uint8_t **msg, size_t *len)
-{
-    size_t left = vmrpc_resolver_unsent(s);
-    const uint8_t *at;
-
-    if (left < 2) {
-        return false;
-    }
-    at = s->dns_tx->data + s->dns_tx_done;
-    *len = at[0] << 8 | at[1];
-    *msg = at + 2;
-    return *len <= left - 2;
-}
-
-/* Is there a query that only the proxy's room is missing for? */
-static bool wants_turn(const VmrpcSock *s)
-{
-    const uint8_t *msg;
-    size_t len;
-
-    return (!is_stream(s) || s->dns_rx_bytes < DNS_STREAM_RX_MAX) &&
-           first_message(s, &msg, &len);
-}
-
-static void leave_queue(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->dns_waits) {
-        g_queue_unlink(&srv->dns_wait, &s->dns_link);
-        s->dns_waits = false;
-    }
-}
-
-static void join_queue(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (!s->dns_waits && wants_turn(s)) {
-        g_queue_push_tail_link(&srv->dns_wait, &s->dns_link);
-        s->dns_waits = true;
-    }
-}
-
-/* Queries that can be under way beside those that are; two upstream each. */
+/* So many more queries can be under way; each needs two upstream. */
 static size_t room(const VmrpcServer *srv)
 {
     return MIN(dns_proxy_room(srv->dns_proxy),
@@ -568,20 +336,21 @@ static bool may_ask(const VmrpcServer *srv, const VmrpcSock *s)
     return s->dns_out < room(srv);
 }
 
-/* Does the proxy answer it, well or not? */
+/* Does the proxy answer it, be it with an error? */
 static bool is_query(const uint8_t *msg, size_t len)
 {
     return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);
 }
 
-/* Returns true if the timer is what it was. */
+/* Returns true if no timeout of the proxy has changed. */
 static bool ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
                       size_t len)
 {
     s->dns_out += is_query(msg, len);
     return dns_proxy_query(srv->dns_proxy, msg, len,
-                           is_stream(s) ? DNS_TRANSPORT_TCP
-                                        : DNS_TRANSPORT_UDP, token_of(s));
+                           vmrpc_dns_is_stream(s) ? DNS_TRANSPORT_TCP
+                                                  : DNS_TRANSPORT_UDP,
+                           token_of(s));
 }
 
 /* Hands over the first message of dns_tx.  Returns false if it must wait. */
@@ -590,15 +359,16 @@ static bool ask_first(VmrpcServer *srv, VmrpcSock *s)
     const uint8_t *msg;
     size_t len;
 
-    if (!wants_turn(s) || !may_ask(srv, s) || !first_message(s, &msg, &len)) {
+    if (!vmrpc_dns_wants_turn(s) || !may_ask(srv, s) ||
+        !vmrpc_dns_first(s, &msg, &len)) {
         return false;
     }
     ask_proxy(srv, s, msg, len);
-    consume(srv, s, 2 + len);
+    vmrpc_dns_consume(srv, s, 2 + len);
     return true;
 }
 
-/* Hands over what is in dns_tx, as long as those who wait are not passed. */
+/* Hands over what is in dns_tx, unless @s waits for its turn. */
 static void ask_some(VmrpcServer *srv, VmrpcSock *s)
 {
     unsigned n = 0;
@@ -609,11 +379,11 @@ static void ask_some(VmrpcServer *srv, VmrpcSock *s)
     while (n < TURNS && ask_first(srv, s)) {
         n++;
     }
-    join_queue(srv, s);
+    vmrpc_dns_join_queue(srv, s);
     srv->dns_turn |= n == TURNS;
 }
 
-/* Those who wait, in turn.  Only in the IOThread: others get events. */
+/* Sockets that wait, in turn.  Only in the IOThread: it raises events. */
 static void take_turns(VmrpcServer *srv)
 {
     bool asked = false;
@@ -621,13 +391,13 @@ static void take_turns(VmrpcServer *srv)
 
     for (unsigned n = 0; n < TURNS && room(srv) &&
                          (s = g_queue_peek_head(&srv->dns_wait)); n++) {
-        leave_queue(srv, s);
+        vmrpc_dns_leave_queue(srv, s);
         if (ask_first(srv, s)) {
             srv->counters.queries_waited++;
             asked = true;
         }
-        join_queue(srv, s);
-        /* There may be room to send again, or it is over. */
+        vmrpc_dns_join_queue(srv, s);
+        /* There may be room to send again, or the stream is over. */
         vmrpc_sock_notify(srv, s);
     }
     srv->dns_turn = asked && srv->dns_wait.length && room(srv);
@@ -650,9 +420,6 @@ void vmrpc_resolver_process_timer(VmrpcServer *srv)
     dns_upstream_process(srv->dns_upstream);
     dns_proxy_process_timeouts(srv->dns_proxy);
     take_turns(srv);
-    if (nat64_timeout_ms(srv) == 0) {
-        nat64_ask(srv);
-    }
 }
 
 void vmrpc_resolver_forget(VmrpcServer *srv)
@@ -664,65 +431,22 @@ void vmrpc_resolver_forget(VmrpcServer *srv)
 
 /* --- the guest's side --------------------------------------------------- */
 
-/* As servers do: who asks no more has had all answers. */
-static bool is_over(const VmrpcSock *s)
-{
-    return is_stream(s) && s->shut_wr && !s->dns_out && !s->dns_rx.length &&
-           !s->dns_waits;
-}
-
-uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
-{
-    uint32_t ready = 0;
-
-    if (s->dns_rx.length) {
-        ready |= VMRPC_IN;
-    }
-    if (is_stream(s)) {
-        if (s->shut_wr || (s->dns_rx_bytes < DNS_STREAM_RX_MAX &&
-                           vmrpc_resolver_unsent(s) < DNS_STREAM_TX_MAX)) {
-            ready |= VMRPC_OUT;
-        }
-        if (is_over(s) || (s->shut_rd && s->shut_wr)) {
-            ready |= VMRPC_HUP;
-        }
-    }
-    if (s->shut_rd || is_over(s)) {
-        ready |= VMRPC_IN | VMRPC_RDHUP;
-    }
-    return ready;
-}
-
-uint32_t vmrpc_resolver_inq(const VmrpcSock *s)
-{
-    return is_stream(s)
-           ? s->dns_rx_bytes - s->dns_rx_offset
-           : g_bytes_get_size(s->dns_rx.head->data);
-}
-
 /* A datagram waits behind those of its socket, or is dropped. */
 static void wait_datagram(VmrpcServer *srv, VmrpcSock *s,
                           const uint8_t *query, size_t len)
 {
-    uint8_t *at;
-
-    if (!is_fair(vmrpc_resolver_unsent(s), srv->dns_wait_bytes,
-                 VMRPC_DNS_WAIT_MAX, 2 + len)) {
+    if (!vmrpc_dns_append_datagram(srv, s, query, len)) {
         srv->counters.dropped_dns_wait_full++;
         return;
     }
-    at = append(srv, s, 2 + len);
-    at[0] = len >> 8;
-    at[1] = len;
-    memcpy(at + 2, query, len);
-    join_queue(srv, s);
+    vmrpc_dns_join_queue(srv, s);
 }
 
 static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     uint8_t query[DNS_UDP_QUERY_MAX] VMRPC_UNINITIALIZED;
 
-    /* What no DNS server would read, none answers. */
+    /* No DNS server would answer it: drop it. */
     if (call->out_len > sizeof(query)) {
         return call->out_len;
     }
@@ -738,6 +462,7 @@ static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
+    uint8_t *space;
     size_t len;
 
     if (s->shut_wr) {
@@ -746,15 +471,15 @@ static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!(vmrpc_resolver_ready(s) & VMRPC_OUT)) {
         return -EAGAIN;
     }
-    /* So that the longest message fits. */
-    len = MIN(call->out_len, DNS_STREAM_TX_MAX - vmrpc_resolver_unsent(s));
+    len = MIN(call->out_len, vmrpc_dns_stream_room(s));
     if (!len) {
         return 0;
     }
-    if (!is_fair(held(s), srv->dns_bytes, VMRPC_DNS_BYTES_MAX, len)) {
+    space = vmrpc_dns_append_bytes(srv, s, len);
+    if (!space) {
         return -ENOBUFS;
     }
-    vmrpc_call_read(call, append(srv, s, len), len);
+    vmrpc_call_read(call, space, len);
     ask_some(srv, s);
     vmrpc_timer_rearm(srv);
     return len;
@@ -768,16 +493,6 @@ ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return send_stream(srv, s, call);
 }
 
-static void pop_answer(VmrpcServer *srv, VmrpcSock *s)
-{
-    GBytes *head = g_queue_pop_head(&s->dns_rx);
-
-    s->dns_rx_bytes -= g_bytes_get_size(head);
-    srv->dns_bytes -= g_bytes_get_size(head) + ANSWER_OVERHEAD;
-    s->dns_rx_offset = 0;
-    g_bytes_unref(head);
-}
-
 static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                              int flags)
 {
@@ -789,10 +504,10 @@ static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         call->msg_flags |= MSG_TRUNC;
     }
     call->result.sin_family = AF_INET;
-    call->result.sin_addr = srv->config.resolver4;
+    call->result.sin_addr = srv->config.reach.resolver4;
     call->result.sin_port = htons(DNS_PORT);
     if (!(flags & MSG_PEEK)) {
-        pop_answer(srv, s);
+        vmrpc_dns_pop_answer(srv, s);
     }
     return flags & MSG_TRUNC ? len : copied;
 }
@@ -814,7 +529,7 @@ static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
         }
         s->dns_rx_offset += part;
         if (s->dns_rx_offset == len) {
-            pop_answer(srv, s);
+            vmrpc_dns_pop_answer(srv, s);
         }
     }
     if (!(flags & MSG_PEEK)) {
@@ -828,11 +543,28 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                             int flags)
 {
     if (s->dns_rx.length && !(flags & MSG_ERRQUEUE)) {
-        return is_stream(s) ? recv_stream(srv, s, call, flags)
-                            : recv_datagram(srv, s, call, flags);
+        return vmrpc_dns_is_stream(s) ? recv_stream(srv, s, call, flags)
+                                      : recv_datagram(srv, s, call, flags);
     }
-    /* After SHUT_RD there is nothing to wait for; set here, not on the host. */
-    return s->shut_rd || is_over(s) ? 0 : -EAGAIN;
+    /* After SHUT_RD there is nothing to wait for. */
+    return s->shut_rd || vmrpc_dns_is_over(s) ? 0 : -EAGAIN;
+}
+
+/* The proxy's part of the readiness is vmrpc_resolver_ready(). */
+static void refresh(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->ready = 0;
+}
+
+const VmrpcBackingOps vmrpc_resolver_backing = {
+    .kind = VMRPC_BACKING_RESOLVER,
+    .refresh = refresh,
+};
+
+void vmrpc_resolver_attach(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_sock_close_host(srv, s);
+    vmrpc_sock_set_backing(s, &vmrpc_resolver_backing);
 }
 
 void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
@@ -840,16 +572,8 @@ void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)
     if (srv->dns_proxy && s->dns_out) {
         dns_proxy_cancel(srv->dns_proxy, token_of(s));
     }
-    leave_queue(srv, s);
-    while (s->dns_rx.length) {
-        pop_answer(srv, s);
-    }
-    if (s->dns_tx) {
-        *unsent_total(srv, s) -= vmrpc_resolver_unsent(s);
-        g_byte_array_free(s->dns_tx, TRUE);
-        s->dns_tx = NULL;
-    }
-    /* Its part is for others now. */
+    vmrpc_dns_clear(srv, s);
+    /* Others can have its part now. */
     if (srv->dns_wait.length) {
         srv->dns_turn = true;
         vmrpc_timer_rearm(srv);
@@ -893,9 +617,10 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
     struct epoll_event ev = { .events = EPOLLIN,
                               .data.u64 = VMRPC_EPOLL_DNS };
     DnsServer servers[DNS_UPSTREAM_MAX_SERVERS];
+    const VmrpcReachConfig *reach = &srv->config.reach;
     DnsUpstreamOptions options = {
         .servers = servers,
-        .bind6 = srv->config.has_address6 ? &srv->config.address6 : NULL,
+        .bind6 = reach->has_address6 ? &reach->address6 : NULL,
         .cache_entries = CACHE_ENTRIES,
         .cache_octets = CACHE_OCTETS,
         .dnssec = srv->config.dnssec,
@@ -927,21 +652,21 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
 
 int vmrpc_resolver_init(VmrpcServer *srv, GError **errp)
 {
-    if (!srv->config.resolver4.s_addr) {
+    if (!srv->config.reach.resolver4.s_addr) {
         return 0;
     }
-    if (!srv->config.translate) {
-        /* There would be no map to take virtual addresses from. */
+    if (!srv->config.reach.translate) {
+        /* There is no map, from which virtual addresses would come. */
         g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
                     "resolver4 has no use with translate=off");
         return -EINVAL;
     }
-    srv->names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
-    if (!srv->names) {
+    if (!make_upstream(srv, errp)) {
         return -EINVAL;
     }
-    if (!make_upstream(srv, errp) || !vmrpc_zone_files_init(srv, errp)) {
-        return -EINVAL;
+    if (srv->config.zones) {
+        srv->own_zones = dns_own_zones_new(&dns_upstream_ops,
+                                           srv->dns_upstream);
     }
     srv->dns_proxy = srv->own_zones
                      ? dns_proxy_new(&proxy_ops, srv, &dns_own_zones_ops,
@@ -957,10 +682,9 @@ void vmrpc_resolver_cleanup(VmrpcServer *srv)
     if (srv->dns_proxy) {
         dns_proxy_free(srv->dns_proxy);
     }
-    vmrpc_zone_files_cleanup(srv);
+    dns_own_zones_free(srv->own_zones);
     if (srv->dns_upstream) {
         dns_upstream_ops.cancel(srv->dns_upstream, srv, srv->nat64_request);
         dns_upstream_free(srv->dns_upstream);
     }
-    vmrpc_names_free(srv->names);
 }

@@ -2,19 +2,27 @@
 /*
  * vmrpc server: sockets across a migration
  *
- * The host's sockets stay behind.  What can be made again on the destination
- * is made again under the guest's handles: a listening socket listens on the
- * same port, a datagram socket has its port and its peer.  An established
- * stream is lost; the guest's program gets ECONNRESET at once instead of
- * waiting for a peer that will never answer.
+ * The host's sockets stay behind.  The destination makes them again where it
+ * can, under the guest's handles: a listening socket listens on the same port,
+ * a datagram socket has its port and its peer.  An established stream is lost;
+ * the guest's program gets ECONNRESET at once instead of waiting for a peer
+ * that will never answer.
  *
- * A record says what a socket shall be, of one that is still arriving from the
- * migration before (arriving.c) as well.  So the guest can move on at any time.
+ * A record says what a socket shall be.  A socket that is still arriving from
+ * the migration before (arriving.c) has such a record, too, so the guest can
+ * migrate again at any time.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/state.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
 
 /* The port of its host socket; network byte order. */
 static in_port_t host_port(const VmrpcSock *s)
@@ -40,15 +48,16 @@ static in_port_t saved_port(const VmrpcSock *s)
 }
 
 /*
- * A stream can be lost, or nothing, bound, and then listening, too.
+ * A stream is lost, or new, or bound, or bound and listening.
  * @bound: 0 or VMRPC_SAVED_BOUND
  */
 static uint32_t stream_flags(const VmrpcSock *s, uint32_t bound)
 {
-    if (s->connected || s->backing == VMRPC_BACKING_LOST) {
+    if (vmrpc_sock_is_connected(s) || vmrpc_sock_is_lost(s)) {
         return VMRPC_SAVED_CONNECTED;
     }
-    return bound && s->listening ? bound | VMRPC_SAVED_LISTENING : bound;
+    return bound && vmrpc_sock_is_listening(s)
+           ? bound | VMRPC_SAVED_LISTENING : bound;
 }
 
 /* A datagram socket is bound or not, and has one of three peers or none. */
@@ -56,14 +65,14 @@ static uint32_t datagram_flags(const VmrpcSock *s, uint32_t bound)
 {
     uint32_t ping = vmrpc_sock_is_ping(s) ? VMRPC_SAVED_PING : 0;
 
-    if (s->connected && s->peer_is_resolver && !ping) {
+    if (s->peer == VMRPC_PEER_RESOLVER && !ping) {
         return bound | VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER;
     }
-    if (s->connected) {
+    if (vmrpc_sock_is_connected(s)) {
         return bound | VMRPC_SAVED_CONNECTED | ping;
     }
-    return bound && s->peer_is_self ? bound | VMRPC_SAVED_SELF | ping
-                                    : bound | ping;
+    return bound && s->peer == VMRPC_PEER_SELF ? bound | VMRPC_SAVED_SELF | ping
+                                               : bound | ping;
 }
 
 static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
@@ -81,7 +90,11 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
                              : datagram_flags(s, bound);
     if (saved->flags & VMRPC_SAVED_BOUND) {
         saved->local_port = ntohs(port);
-        saved->backlog = is_stream ? s->backlog : s->bound_group.s_addr;
+        if (is_stream) {
+            saved->backlog = s->backlog;
+        } else {
+            saved->bound_group = s->bound_group.s_addr;
+        }
     }
     if (saved->flags & VMRPC_SAVED_CONNECTED) {
         saved->peer4 = s->peer4.s_addr;
@@ -137,8 +150,9 @@ uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
 {
     NameSaver saver = { .fn = fn, .opaque = opaque };
 
-    if (srv->names) {
-        vmrpc_names_foreach(srv->names, vmrpc_now_ms(), save_name, &saver);
+    if (srv->reach.names) {
+        vmrpc_names_foreach(srv->reach.names, vmrpc_now_ms(), save_name,
+                            &saver);
     }
     return saver.num;
 }
@@ -149,13 +163,13 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
     size_t offset = 0;
     DnsName name;
 
-    if (!srv->names || saved->len > sizeof(saved->name) ||
+    if (!srv->reach.names || saved->len > sizeof(saved->name) ||
         dns_name_parse(saved->name, saved->len, &offset, &name) < 0 ||
         offset != saved->len || name.len != saved->len) {
         return -EINVAL;
     }
     memcpy(&addr.addr6, saved->addr6, sizeof(addr.addr6));
-    vmrpc_names_restore(srv->names, &name, &addr, vmrpc_now_ms());
+    vmrpc_names_restore(srv->reach.names, &name, &addr, vmrpc_now_ms());
     return 0;
 }
 
@@ -164,19 +178,19 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
 uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
                                  VmrpcSavedNat64 saved[VMRPC_NAT64_MAX])
 {
-    const VmrpcNat64List *list = &srv->nat64;
+    const VmrpcNat64List *list = &srv->reach.nat64;
 
     for (unsigned i = 0; i < list->num; i++) {
         memcpy(saved[i].addr6, &list->prefix[i].addr, sizeof(saved[i].addr6));
         saved[i].len = list->prefix[i].len;
-        saved[i].in_use = i < list->told;
-        saved[i].age_s = CLAMP((vmrpc_now_ms() - list->told_ms[i]) / 1000, 0,
+        saved[i].in_use = i < list->current;
+        saved[i].age_s = CLAMP((vmrpc_now_ms() - list->seen_ms[i]) / 1000, 0,
                                UINT32_MAX);
     }
     return list->num;
 }
 
-/* Adds a record to @list; false if it cannot be there. */
+/* Adds a record to @list; false if no source can have written it. */
 static bool add_nat64(VmrpcNat64List *list, const VmrpcSavedNat64 *saved)
 {
     unsigned num = list->num;
@@ -184,13 +198,13 @@ static bool add_nat64(VmrpcNat64List *list, const VmrpcSavedNat64 *saved)
     Nat64Prefix prefix;
 
     memcpy(&addr6, saved->addr6, sizeof(addr6));
-    if (saved->in_use > (list->told == num) ||
+    if (saved->in_use > (list->current == num) ||
         !nat64_prefix_init(&prefix, &addr6, saved->len, NULL)) {
         return false;
     }
     vmrpc_nat64_add_old(list, &prefix,
                         vmrpc_now_ms() - 1000LL * saved->age_s);
-    list->told += saved->in_use;
+    list->current += saved->in_use;
     return list->num > num;     /* there is room, and it is not there twice */
 }
 
@@ -205,28 +219,25 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
             return i;
         }
     }
-    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO && !srv->nat64.told) {
-        vmrpc_nat64_found(&srv->nat64, source.prefix, source.num,
-                          vmrpc_now_ms());
+    if (srv->config.nat64_mode == VMRPC_NAT64_AUTO &&
+        !srv->reach.nat64.current) {
+        vmrpc_nat64_adopt(&srv->reach.nat64, &source);
         vmrpc_resolver_forget(srv);
-        memcpy(srv->nat64.told_ms, source.told_ms,
-               source.num * sizeof(source.told_ms[0]));
-        srv->nat64.told = source.told;
         /* This network may have others. */
         srv->nat64_due_ms = 0;
         vmrpc_timer_rearm(srv);
         return num;
     }
     for (unsigned i = 0; i < source.num; i++) {
-        vmrpc_nat64_add_old(&srv->nat64, &source.prefix[i],
-                            source.told_ms[i]);
+        vmrpc_nat64_add_old(&srv->reach.nat64, &source.prefix[i],
+                            source.seen_ms[i]);
     }
     return num;
 }
 
 /* --- sockets ------------------------------------------------------------ */
 
-/* Which flags go together, as save_one() and its forerunners set them. */
+/* Has a save_one(), of any version, set these flags together? */
 static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     bool bound = saved->flags & VMRPC_SAVED_BOUND;
@@ -260,28 +271,30 @@ static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 }
 
 /*
- * A virtual address of a peer travels with the map, which is here already.  Of
- * a stream it is only a name that it had: no socket holds it any more.
+ * The virtual address of a peer must be in the map, which was restored before.
+ * Not that of a stream, which is lost and holds no reference.
  */
 static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     struct in_addr peer4 = { .s_addr = saved->peer4 };
     struct in6_addr addr6;
 
-    return !(saved->flags & VMRPC_SAVED_CONNECTED) || !srv->map ||
+    return !(saved->flags & VMRPC_SAVED_CONNECTED) || !srv->reach.map ||
            saved->type == SOCK_STREAM ||
-           !vmrpc_addrmap_contains(srv->map, peer4) ||
-           vmrpc_addrmap_lookup4(srv->map, peer4, &addr6) == 0;
+           !vmrpc_addrmap_contains(srv->reach.map, peer4) ||
+           vmrpc_addrmap_lookup4(srv->reach.map, peer4, &addr6) == 0;
 }
 
-/* A datagram socket has no backlog: that is the group then. */
 static bool backlog_is_sane(const VmrpcSavedSock *saved)
 {
-    if (saved->type == SOCK_STREAM) {
-        return saved->backlog <= INT32_MAX;
-    }
-    return !saved->backlog || (IN_MULTICAST(ntohl(saved->backlog)) &&
-                               !(saved->flags & VMRPC_SAVED_PING));
+    return saved->type != SOCK_STREAM || saved->backlog <= INT32_MAX;
+}
+
+static bool bound_group_is_sane(const VmrpcSavedSock *saved)
+{
+    return saved->type != SOCK_DGRAM || !saved->bound_group ||
+           (IN_MULTICAST(ntohl(saved->bound_group)) &&
+            !(saved->flags & VMRPC_SAVED_PING));
 }
 
 static bool record_is_sane(const VmrpcServer *srv,
@@ -293,7 +306,8 @@ static bool record_is_sane(const VmrpcServer *srv,
     if (!flags_are_sane(srv, saved) || !peer_is_sane(srv, saved)) {
         return false;
     }
-    if (saved->option_num > VMRPC_SAVED_OPTIONS || !backlog_is_sane(saved)) {
+    if (!backlog_is_sane(saved) || !bound_group_is_sane(saved) ||
+        saved->option_num > VMRPC_SAVED_OPTIONS) {
         return false;
     }
     for (uint32_t i = 0; i < saved->option_num; i++) {
@@ -328,11 +342,14 @@ static void restore_peer(VmrpcServer *srv, VmrpcSock *s,
         .sin_port = htons(saved->peer_port),
     };
 
-    if (saved->flags & VMRPC_SAVED_CONNECTED) {
-        vmrpc_sock_set_peer(srv, s, &peer);
+    if (saved->flags & VMRPC_SAVED_LISTENING) {
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_CLIENTS, NULL);
+    } else if (saved->flags & VMRPC_SAVED_SELF) {
+        vmrpc_sock_set_peer(srv, s, VMRPC_PEER_SELF, NULL);
+    } else if (saved->flags & VMRPC_SAVED_CONNECTED) {
+        vmrpc_sock_set_peer(srv, s, saved->flags & VMRPC_SAVED_RESOLVER
+                            ? VMRPC_PEER_RESOLVER : VMRPC_PEER_REMOTE, &peer);
     }
-    s->peer_is_resolver = saved->flags & VMRPC_SAVED_RESOLVER;
-    s->peer_is_self = saved->flags & VMRPC_SAVED_SELF;
 }
 
 /* The inverse of save_one(). */
@@ -342,14 +359,13 @@ static void restore_one(VmrpcServer *srv, VmrpcSock *s,
     s->proto = saved->type == SOCK_STREAM ? IPPROTO_TCP :
                saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
     s->ready_seq = saved->ready_seq;
-    s->listening = saved->flags & VMRPC_SAVED_LISTENING;
     if (saved->flags & VMRPC_SAVED_BOUND) {
         s->bound_by_guest = true;
         s->local_port = htons(saved->local_port);
         if (saved->type == SOCK_STREAM) {
             s->backlog = saved->backlog;
         } else {
-            s->bound_group.s_addr = saved->backlog;
+            s->bound_group.s_addr = saved->bound_group;
         }
     }
     restore_peer(srv, s, saved);
@@ -361,14 +377,14 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
     VmrpcSock *s;
 
     if (!record_is_sane(srv, saved) ||
-        vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type, -1, NULL,
-                       &s) < 0) {
+        vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type,
+                       &vmrpc_lost_backing, &s) < 0) {
         return -EINVAL;
     }
     restore_one(srv, s, saved);
-    /* What the guest believes is unknown here: tell it anew. */
-    s->told = 0;
-    if (s->type == SOCK_STREAM && s->connected) {
+    /* The guest's cache is unknown here: report everything. */
+    s->reported = 0;
+    if (s->type == SOCK_STREAM && vmrpc_sock_is_connected(s)) {
         vmrpc_sock_lose(srv, s, ECONNRESET);
     } else {
         vmrpc_arriving_begin(srv, s);

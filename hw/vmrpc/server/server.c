@@ -1,49 +1,84 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vmrpc server: socket table, requests, timers
+ * vmrpc server: its life, the dispatch of requests and of events
  *
  * Theory of operation
  * ===================
  *
  * A server owns the host sockets of one guest.  The device hands it requests
  * (vmrpc_server_call) and watches one descriptor (vmrpc_server_fd): an epoll
- * set that holds the host sockets that are followed (ready.c), attempts at
- * connections (race.c), the sockets of the DNS upstream, changes of the policy
- * file, and a timer.  Whoever can poll one descriptor can run a server; the
+ * set with the host sockets that are followed (watch.c), attempts at
+ * connections (race.c), the sockets of the DNS upstream, the watches of files,
+ * and a timer.  A program that can poll one descriptor can run a server; the
  * unit tests do so without QEMU.
  *
  * A call runs in the thread that brings it, mostly a vCPU of the guest, so many
- * can run at once.  One lock guards the table and all else; it is not held
- * while the host's kernel moves data or reaches a peer (vmrpc_sock_enter).
- * Host sockets are always non-blocking, so no call waits, except for the short
- * time that it asks for itself, and nothing that a peer does or omits keeps
+ * can run at once.  One lock guards the table and everything else.  A call
+ * releases it while the host's kernel moves data or reaches a peer
+ * (vmrpc_sock_enter).  Host sockets are always non-blocking, so no call waits,
+ * except for the short time that it asks for itself.  Hence no peer can keep
  * another socket's request from being executed.
  *
  * A hostile guest can use its own sockets in any order and with any
- * arguments.  Every field of a request is bounded before it is used; data is
- * never looked at here, only pointed at for the host's kernel, or for the DNS
- * proxy and the gateways.
+ * arguments.  Every field of a request is bounded before it is used.  The
+ * server does not read the data: it passes their place to the host's kernel, to
+ * the DNS proxy or to a gateway.
+ *
+ * The files are a ladder: each uses only files below it.
+ *
+ *   server                       life, requests, events
+ *   saved, inspect               migration; the view of management
+ *   calls                        dispatch of the calls; SOCKET, CLOSE, options
+ *   calls-connect, calls-data    BIND to ACCEPT; SENDMSG, RECVMSG
+ *   policy-file, zone-files      files that are read again when they change
+ *   resolver, nat64              the DNS proxy; the NAT64 prefix
+ *   race, arriving               Happy Eyeballs; sockets after a migration
+ *   bind                         port, options and peer of a socket
+ *   ready                        readiness and events
+ *   gateway, groups              FTP and SIP; multicast
+ *   hostsock                     host sockets
+ *   table, watch, files          the sockets; epoll; watches of files
+ *   timer, budget                the clocks and the timer; limits
+ *   resolver-queue, call,        memory of queries and answers; the data of a
+ *   options                      call; the options of a socket
+ *   state                        the structs that all of them share
+ *
+ * A lower file calls a higher one only through a table of functions that it
+ * was given: the backing of a socket (VmrpcBackingOps), work that is due
+ * (VmrpcTimerOps).
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Occurrences taken in one vmrpc_server_process(). */
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/arriving.h"
+#include "hw/vmrpc/server/calls.h"
+#include "hw/vmrpc/server/files.h"
+#include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/nat64.h"
+#include "hw/vmrpc/server/policy-file.h"
+#include "hw/vmrpc/server/race.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/watch.h"
+#include "hw/vmrpc/server/zone-files.h"
+#include "hw/vmrpc/wire/iov.h"
+#include "hw/vmrpc/wire/uninitialized.h"
+
+/* Events taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
-/* One moment lasts this long at most; this many attempts to hit it. */
-#define CLOCK_GAP_NS            100000
-#define CLOCK_TRIES             3
-
-/* How soon who waits is to notice that it should not any more. */
+/* A call that waits asks may_go_on() so often. */
 #define WAIT_SLICE_US           100
 
 G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
@@ -57,266 +92,9 @@ G_STATIC_ASSERT(VMRPC_IN == POLLIN && VMRPC_PRI == POLLPRI &&
                 VMRPC_OUT == POLLOUT && VMRPC_ERR == POLLERR &&
                 VMRPC_HUP == POLLHUP && VMRPC_RDHUP == POLLRDHUP);
 
-int64_t vmrpc_now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec ts;
-
-    clock_gettime(id, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-/* Reads both clocks at one moment; again if preempted in between. */
-void vmrpc_see_clock(VmrpcServer *srv)
-{
-    int64_t real, begin, end;
-    unsigned tries = 0;
-
-    do {
-        begin = clock_ns(CLOCK_MONOTONIC);
-        real = clock_ns(CLOCK_REALTIME);
-        end = clock_ns(CLOCK_MONOTONIC);
-    } while (end - begin > CLOCK_GAP_NS && ++tries < CLOCK_TRIES);
-    vmrpc_clock_see(&srv->clock, real, end);
-}
-
-/* --- socket table ------------------------------------------------------- */
-
-VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
-{
-    VmrpcSock *s;
-
-    if (handle >= srv->config.max_sockets) {
-        return NULL;
-    }
-    s = srv->socks[handle];
-    return s && s->gen == gen ? s : NULL;
-}
-
-void vmrpc_sock_close_host(VmrpcServer *srv, VmrpcSock *s)
-{
-    vmrpc_watch_forget(srv, s);
-    s->watched = false;
-    vmrpc_budget_release(srv, &s->buffers);
-    if (s->fd >= 0) {
-        close(s->fd);           /* leaves the epoll set with it */
-        s->fd = -1;
-    }
-}
-
-int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
-                   int fd, VmrpcBuffers *buffers, VmrpcSock **sp)
-{
-    VmrpcSock *s;
-    int ret;
-
-    if (handle >= srv->config.max_sockets) {
-        ret = -EBADF;
-        goto err_close;
-    }
-    if (srv->socks[handle]) {
-        ret = -EEXIST;
-        goto err_close;
-    }
-    s = g_try_new0(VmrpcSock, 1);
-    if (!s) {
-        ret = -ENOMEM;
-        goto err_close;
-    }
-    s->handle = handle;
-    s->gen = gen;
-    s->type = type;
-    s->proto = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
-    s->fd = fd;
-    s->backing = fd >= 0 ? VMRPC_BACKING_HOST : VMRPC_BACKING_LOST;
-    g_queue_init(&s->dns_rx);
-    s->dns_link.data = s;
-    if (buffers) {
-        s->buffers = *buffers;
-    }
-    if (fd >= 0) {
-        vmrpc_watch_later(srv, s);
-    }
-    srv->socks[handle] = s;
-    srv->sock_num++;
-    srv->counters.sockets_opened++;
-    *sp = s;
-    return 0;
-
-err_close:
-    if (buffers) {
-        vmrpc_budget_release(srv, buffers);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return ret;
-}
-
-int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
-{
-    int fd = s->fd;
-
-    vmrpc_resolver_detach(srv, s);
-    vmrpc_event_unqueue(srv, s);
-    vmrpc_watch_forget(srv, s);
-    vmrpc_arriving_forget(srv, s);
-    vmrpc_gateway_detach(s);
-    vmrpc_race_end(srv, s);
-    vmrpc_groups_forget(srv, s);
-    vmrpc_sock_clear_peer(srv, s);
-    vmrpc_budget_release(srv, &s->buffers);
-    if (s->options) {
-        g_byte_array_unref(s->options);
-    }
-    srv->socks[s->handle] = NULL;
-    srv->sock_num--;
-    srv->counters.sockets_closed++;
-    if (s->users) {
-        s->removed = true;
-        return -1;
-    }
-    g_free(s);
-    return fd;
-}
-
-void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
-{
-    s->users++;
-    pthread_mutex_unlock(&srv->lock);
-}
-
-bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
-{
-    bool removed;
-
-    pthread_mutex_lock(&srv->lock);
-    removed = s->removed;
-    if (!--s->users && removed) {
-        close(s->fd);
-        g_free(s);
-    }
-    return !removed;
-}
-
-void vmrpc_sock_become_resolver(VmrpcServer *srv, VmrpcSock *s)
-{
-    vmrpc_sock_close_host(srv, s);
-    s->backing = VMRPC_BACKING_RESOLVER;
-    s->connected = true;
-}
-
-static bool in_pool(VmrpcServer *srv, struct in_addr addr)
-{
-    return srv->map && vmrpc_addrmap_contains(srv->map, addr);
-}
-
-void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
-                         const struct sockaddr_in *peer)
-{
-    /* Take the new reference first: both may be of the same address. */
-    bool held = in_pool(srv, peer->sin_addr) &&
-                vmrpc_addrmap_ref(srv->map, peer->sin_addr) == 0;
-
-    vmrpc_sock_clear_peer(srv, s);
-    s->peer_held = held;
-    s->connected = true;
-    s->peer4 = peer->sin_addr;
-    s->peer_port = peer->sin_port;
-}
-
-void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
-{
-    int value = 0;              /* none that matters, but there must be one */
-
-    if (s->peer_held) {
-        vmrpc_addrmap_unref(srv->map, s->peer4, vmrpc_now_ms());
-    }
-    s->peer_held = false;
-    s->connected = false;
-    s->peer_is_resolver = false;
-    s->peer_is_self = false;
-    if (s->deaf) {
-        setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
-        s->deaf = false;
-    }
-    s->peer4.s_addr = 0;
-    s->peer_port = 0;
-}
-
 /* --- events --------------------------------------------------------------- */
 
-int vmrpc_earlier(int a, int b)
-{
-    if (a < 0 || b < 0) {
-        return MAX(a, b);
-    }
-    return MIN(a, b);
-}
-
-void vmrpc_timer_rearm(VmrpcServer *srv)
-{
-    struct itimerspec its = { };
-    int ms = vmrpc_earlier(vmrpc_resolver_timeout_ms(srv),
-                           vmrpc_arriving_timeout_ms(srv));
-    int64_t now_ms, due_ms;
-
-    ms = vmrpc_earlier(ms, vmrpc_watch_timeout_ms(srv));
-    ms = vmrpc_earlier(ms, vmrpc_race_timeout_ms(srv));
-    ms = vmrpc_earlier(ms, vmrpc_files_timeout_ms(srv));
-    now_ms = vmrpc_now_ms();
-    due_ms = ms < 0 ? -1 : now_ms + ms;
-    /* A timer that is set for then, or has run and not been seen, will do. */
-    if (due_ms == srv->timer_due_ms ||
-        (!ms && srv->timer_due_ms >= 0 && srv->timer_due_ms <= now_ms)) {
-        return;
-    }
-    srv->timer_due_ms = due_ms;
-    if (ms >= 0) {
-        its.it_value.tv_sec = ms / 1000;
-        /* All zero would disarm it: "now" is a nanosecond away. */
-        its.it_value.tv_nsec = ms % 1000 * 1000000L + 1;
-    }
-    timerfd_settime(srv->timer_fd, 0, &its, NULL);
-}
-
-/*
- * Nothing more will come to a stream that has hung up, as the guest knows, but
- * errors, of which there are a queue and the latest.
- */
-static bool is_over(const VmrpcSock *s)
-{
-    return s->proto == IPPROTO_TCP && (s->told & VMRPC_HUP) &&
-           !(s->ready & VMRPC_ERR) && !s->ends;
-}
-
-/* Is it worth telling, whatever the guest has been told already? */
-static bool is_news(const VmrpcSock *s, uint32_t events)
-{
-    /* Urgent data may be others than the last: each are a signal (SIGURG). */
-    if (!s->edge) {
-        return events & VMRPC_PRI;
-    }
-    /* To begin to follow it is an event, too. */
-    if (is_over(s)) {
-        return false;
-    }
-    /*
-     * Room to send is told once.  After the end has been sent, it is how Linux
-     * says that the state has changed: who lingers in close() waits for the
-     * last acknowledgement.
-     */
-    return (events & ~VMRPC_OUT) || s->ends;
-}
-
-/* Returns true if the files are to be looked at. */
+/* Returns true if a file may have changed. */
 static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
 {
     uint32_t low = ev->data.u64;
@@ -324,20 +102,8 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
     VmrpcSock *s;
 
     switch (low) {
-    case VMRPC_EPOLL_TIMER: {
-        uint64_t expirations;
-
-        if (read(srv->timer_fd, &expirations, sizeof(expirations)) > 0) {
-            srv->timer_due_ms = -1;
-            vmrpc_resolver_process_timer(srv);
-            vmrpc_arriving_process_timer(srv);
-            vmrpc_watch_process_timer(srv);
-            vmrpc_race_process_timer(srv);
-            vmrpc_timer_rearm(srv);
-            return vmrpc_files_timeout_ms(srv) == 0;
-        }
-        break;
-    }
+    case VMRPC_EPOLL_TIMER:
+        return vmrpc_timer_process(srv) && vmrpc_files_timeout_ms(srv) == 0;
     case VMRPC_EPOLL_DNS:
         vmrpc_resolver_process_fd(srv);
         break;
@@ -347,25 +113,12 @@ static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
         vmrpc_race_process_fd(srv, high);
         break;
     case VMRPC_EPOLL_ROUTE:
-        vmrpc_route_process(srv->route);
+        vmrpc_route_process(srv->reach.route);
         break;
     default:
         s = vmrpc_sock_find(srv, low, high);
-        if (s && s->race) {
-            vmrpc_race_process_fd(srv, low);
-        } else if (s && s->backing == VMRPC_BACKING_HOST) {
-            if (s->groups) {
-                /* One of many sockets it was: ask them all. */
-                vmrpc_sock_refresh(srv, s);
-            } else {
-                /* What is muted is not among the events, and still true. */
-                vmrpc_ready_set(srv, s, ev->events | s->muted);
-            }
-            s->news = is_news(s, ev->events);
-            vmrpc_sock_notify(srv, s);
-            if (!s->event_queued) {
-                vmrpc_watch_less(srv, s);
-            }
+        if (s && s->ops->process) {
+            s->ops->process(srv, s, ev->events);
         }
     }
     return false;
@@ -376,24 +129,36 @@ int vmrpc_server_fd(const VmrpcServer *srv)
     return srv->epoll_fd;
 }
 
+/*
+ * Reads the files again that have changed.  In the thread that processes,
+ * without the lock.
+ */
+static void follow_files(VmrpcServer *srv)
+{
+    if (srv->policy_file.path) {
+        vmrpc_policy_file_follow(srv);
+    }
+    vmrpc_zone_files_follow(srv);
+}
+
 bool vmrpc_server_process(VmrpcServer *srv)
 {
     struct epoll_event ev[EPOLL_BATCH];
-    bool file_news = false;
+    bool files_changed = false;
     int n;
 
-    /* Under the lock, or a call could make untrue what epoll_wait() says. */
+    /* Under the lock: else a call could change the readiness after this. */
     pthread_mutex_lock(&srv->lock);
     n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
     if (srv->tells_moments) {
         vmrpc_see_clock(srv);
     }
     for (int i = 0; i < n; i++) {
-        file_news |= process_one(srv, &ev[i]);
+        files_changed |= process_one(srv, &ev[i]);
     }
     pthread_mutex_unlock(&srv->lock);
-    if (file_news) {
-        vmrpc_files_follow(srv);
+    if (files_changed) {
+        follow_files(srv);
     }
     return n > 0;
 }
@@ -422,7 +187,7 @@ static bool has_good_flags(const VmrpcCall *call)
            (may_open || !(call->flags & VMRPC_REQ_OPEN));
 }
 
-/* Where control and data are; returns 0 or -EINVAL. */
+/* Finds the ancillary data and the data; returns 0 or -EINVAL. */
 static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
                    const struct vmrpc_req *req)
 {
@@ -445,7 +210,7 @@ static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
     return 0;
 }
 
-/* The data are in a buffer, if they are.  Returns 0 or a negative errno. */
+/* Finds the data of a call with VMRPC_REQ_BUFFER; 0 or a negative errno. */
 static int use_mapped(VmrpcServer *srv, VmrpcCall *call)
 {
     bool write = call->op == VMRPC_RECVMSG;
@@ -468,7 +233,7 @@ static int use_mapped(VmrpcServer *srv, VmrpcCall *call)
     return 0;
 }
 
-/* Whoever watches the guest's memory is to know what has been written. */
+/* Reports writes to the guest's memory, which a migration has to copy. */
 static void end_mapped(VmrpcServer *srv, VmrpcCall *call)
 {
     struct iovec *iov = call->scratch->iov;
@@ -505,7 +270,7 @@ static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
     }
 }
 
-/* What a call that returned @ret waits for; 0 if it does not wait. */
+/* The poll(2) events that a call waits for; 0 if it does not wait. */
 static short waits_for(const VmrpcCall *call, int ret)
 {
     switch (call->op) {
@@ -521,13 +286,13 @@ static short waits_for(const VmrpcCall *call, int ret)
     }
 }
 
-/* Is there something to do for @op once it has waited? */
+/* Is @op executed again after it has waited? */
 static bool is_retried(uint16_t op)
 {
     return op == VMRPC_RECVMSG || op == VMRPC_ACCEPT;
 }
 
-/* In slices, as the thread may get something else to do meanwhile. */
+/* In slices, as the thread may be needed for something else meanwhile. */
 static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
 {
     int n;
@@ -542,28 +307,16 @@ static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
     return n > 0;
 }
 
-/*
- * What a call has queued the IOThread takes when anything wakes it, and nothing
- * may.
- */
-static void wake_for_events(VmrpcServer *srv)
-{
-    struct itimerspec its = { .it_value.tv_nsec = 1 };
-
-    srv->timer_due_ms = vmrpc_now_ms();
-    timerfd_settime(srv->timer_fd, 0, &its, NULL);
-}
-
 /* The socket that @call may wait for, or NULL. */
 static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
 {
     VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
 
     /*
-     * One waits at a time: others would not be told of what they wait for.
-     * Waiting is for one descriptor; a member of groups has more.
+     * One call waits at a time: while one does, there are no events for others.
+     * It waits for one descriptor; a member of groups has more.
      */
-    return s && s->backing == VMRPC_BACKING_HOST && !s->waiting && !s->groups
+    return s && vmrpc_sock_is_host(s) && !s->waiting && !s->groups
            ? s : NULL;
 }
 
@@ -571,27 +324,30 @@ static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
  * Waits without the lock until the host socket is ready, or for wait_us.
  * False: it is not, or has gone.
  */
-static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
+static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
                        short events)
 {
     struct pollfd pfd = { .fd = s->fd, .events = events };
     bool ready;
 
+    vmrpc_sock_ref(s);
     s->waiting = true;
     vmrpc_sock_enter(srv, s);
     ready = poll_for(srv, &pfd, call->wait_us);
     if (!vmrpc_sock_leave(srv, s)) {
+        vmrpc_call_unref(call, s);
         return false;
     }
     s->waiting = false;
     if (!ready || !is_retried(call->op)) {
         vmrpc_sock_refresh(srv, s);
     }
-    /* What is told again is for others than the one who has waited. */
-    if (s->news) {
+    /* An edge event is for other tasks than the one that waited. */
+    if (s->edge_event) {
         vmrpc_sock_notify(srv, s);
-        wake_for_events(srv);
+        vmrpc_timer_wake(srv);
     }
+    vmrpc_call_unref(call, s);
     return ready;
 }
 
@@ -601,7 +357,7 @@ static int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
     short events;
     int ret;
 
-    /* What fits into a nearly full send buffer would be a small piece. */
+    /* Wait first: a nearly full send buffer would take only a small piece. */
     if (s && call->op == VMRPC_SENDMSG) {
         return wait_ready(srv, s, call, POLLOUT)
                ? vmrpc_call_execute(srv, call) : -EAGAIN;
@@ -622,8 +378,8 @@ static int execute(VmrpcServer *srv, VmrpcCall *call, bool may_wait)
 }
 
 /* The readiness of the call's socket goes into the response. */
-static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
-                          struct vmrpc_resp *resp)
+static void report_ready(VmrpcServer *srv, const VmrpcCall *call,
+                         struct vmrpc_resp *resp)
 {
     VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
 
@@ -631,19 +387,12 @@ static void tell_response(VmrpcServer *srv, const VmrpcCall *call,
         return;
     }
     if (call->flags & VMRPC_REQ_EDGE && !s->edge) {
-        /* What has come since the last event, and is still there, was one. */
-        s->news |= s->useless > 0 && !is_over(s) &&
-                   ((s->ready & ~VMRPC_OUT) || s->ends);
-        s->edge = true;
-        vmrpc_sock_notify(srv, s);
-        if (s->event_queued) {
-            wake_for_events(srv);
-        }
+        vmrpc_ready_begin_edges(srv, s);
     }
     if (call->flags & VMRPC_REQ_WATCH) {
         vmrpc_sock_watch(srv, s);
     }
-    vmrpc_ready_tell(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
+    vmrpc_ready_report(srv, s, &resp->ready, &resp->ready_seq, &resp->so_error);
     resp->flags = GUINT32_TO_LE((s->watched ? VMRPC_RESP_WATCHED : 0) |
                                 (call->opened ? VMRPC_RESP_OPENED : 0));
 }
@@ -681,7 +430,7 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     if (ret == 0) {
         ret = execute(srv, &call, may_wait);
     }
-    tell_response(srv, &call, &resp);
+    report_ready(srv, &call, &resp);
     pthread_mutex_unlock(&srv->lock);
     if (call.mapped) {
         end_mapped(srv, &call);
@@ -717,10 +466,10 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     char text[INET6_ADDRSTRLEN];
     int len, fd, err = 0;
 
-    if (srv->config.translate && !srv->config.has_address6) {
+    if (srv->config.reach.translate && !srv->config.reach.has_address6) {
         return true;
     }
-    len = vmrpc_own_address(srv, 0, &ss);
+    len = vmrpc_own_address(&srv->reach, 0, &ss);
     fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&ss, len) < 0) {
         err = errno;
@@ -728,8 +477,8 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     if (fd >= 0) {
         close(fd);
     }
-    if (err && srv->config.translate) {
-        inet_ntop(AF_INET6, &srv->config.address6, text, sizeof(text));
+    if (err && srv->config.reach.translate) {
+        inet_ntop(AF_INET6, &srv->config.reach.address6, text, sizeof(text));
         g_set_error(errp, server_error_quark(), err,
                     "address6=%s cannot be used on this host: %s; add it first "
                     "to the interface that leads to the network, 'ip -6 "
@@ -737,29 +486,13 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
                     "prefix is routed to this host", text, g_strerror(err),
                     text);
     } else if (err) {
-        inet_ntop(AF_INET, &srv->config.guest4, text, sizeof(text));
+        inet_ntop(AF_INET, &srv->config.reach.guest4, text, sizeof(text));
         g_set_error(errp, server_error_quark(), err,
                     "guest4=%s cannot be used on this host: %s; with "
                     "translate=off it must be one of the host's addresses",
                     text, g_strerror(err));
     }
     return !err;
-}
-
-static bool make_map(VmrpcServer *srv, GError **errp)
-{
-    VmrpcAddrReserved reserved[] = {
-        { srv->config.guest4, "guest4" },
-        { srv->config.resolver4, "resolver4" },
-    };
-    size_t num = srv->config.resolver4.s_addr ? 2 : 1;
-
-    if (!srv->config.translate) {
-        return true;
-    }
-    srv->map = vmrpc_addrmap_new(srv->config.pool4, srv->config.pool4_prefix,
-                                 reserved, num, errp);
-    return srv->map;
 }
 
 static bool make_epoll(VmrpcServer *srv, GError **errp)
@@ -780,7 +513,7 @@ static bool make_epoll(VmrpcServer *srv, GError **errp)
     return true;
 }
 
-/* It is held for less time than it takes to go to sleep. */
+/* Short critical sections: spin first. */
 static void init_lock(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attr;
@@ -791,6 +524,17 @@ static void init_lock(pthread_mutex_t *lock)
     pthread_mutexattr_destroy(&attr);
 }
 
+/* In this order, where several are due at once. */
+static const VmrpcTimerOps timers[] = {
+    { vmrpc_resolver_timeout_ms, vmrpc_resolver_process_timer },
+    { vmrpc_nat64_timeout_ms, vmrpc_nat64_process_timer },
+    { vmrpc_arriving_timeout_ms, vmrpc_arriving_process_timer },
+    { vmrpc_watch_timeout_ms, vmrpc_watch_process_timer },
+    { vmrpc_race_timeout_ms, vmrpc_race_process_timer },
+    /* Files are read without the lock: vmrpc_server_process(). */
+    { .timeout_ms = vmrpc_files_timeout_ms },
+};
+
 VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
                               GError **errp)
 {
@@ -800,6 +544,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->epoll_fd = -1;
     srv->timer_fd = -1;
     srv->timer_due_ms = -1;
+    srv->timers = timers;
+    srv->timer_num = G_N_ELEMENTS(timers);
     vmrpc_gateway_init(srv);
     srv->event_tail = &srv->event_head;
     srv->unwatched_tail = &srv->unwatched_head;
@@ -814,20 +560,19 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         goto err;
     }
     if (config->nat64_mode == VMRPC_NAT64_FIXED) {
-        vmrpc_nat64_found(&srv->nat64, &config->nat64_prefix, 1,
+        vmrpc_nat64_found(&srv->reach.nat64, &config->nat64_prefix, 1,
                           vmrpc_now_ms());
     }
-    if (!make_map(srv, errp) || !make_epoll(srv, errp) ||
-        !vmrpc_policy_file_init(srv, errp)) {
+    if (!vmrpc_reach_init(&srv->reach, &srv->config.reach, vmrpc_now_ms,
+                          errp) ||
+        !make_epoll(srv, errp) || !vmrpc_policy_file_init(srv, errp) ||
+        (!incoming && !check_own_address(srv, errp)) ||
+        vmrpc_resolver_init(srv, errp) < 0 ||
+        !vmrpc_zone_files_init(srv, errp)) {
         goto err;
     }
-    srv->route = vmrpc_route_new(errp);
-    if (!srv->route || (!incoming && !check_own_address(srv, errp)) ||
-        vmrpc_resolver_init(srv, errp) < 0) {
-        goto err;
-    }
-    vmrpc_route_watch(srv->route, vmrpc_arriving_routing_changed, srv);
-    /* They belong to the caller and are not needed any more. */
+    vmrpc_route_watch(srv->reach.route, vmrpc_arriving_routing_changed, srv);
+    /* The caller's, and not needed any more. */
     srv->config.policy_file = NULL;
     srv->config.zones = NULL;
     srv->config.dns = NULL;
@@ -846,7 +591,7 @@ void vmrpc_server_reset(VmrpcServer *srv)
     }
     for (uint32_t i = 0; srv->sock_num && i < srv->config.max_sockets; i++) {
         if (srv->socks[i]) {
-            int fd = vmrpc_sock_remove(srv, srv->socks[i]);
+            int fd = vmrpc_sock_close(srv, srv->socks[i]);
 
             if (fd >= 0) {
                 close(fd);
@@ -857,30 +602,14 @@ void vmrpc_server_reset(VmrpcServer *srv)
 
 bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
 {
-    VmrpcAddrMap *map = srv->map;
-    VmrpcNames *names = NULL;
-
     if (srv->sock_num) {
         g_set_error(errp, server_error_quark(), EBUSY,
                     "there are sockets already");
         return false;
     }
-    if (srv->names) {
-        names = vmrpc_names_new(VMRPC_NAMES_DEFAULT_SIZE, errp);
-        if (!names) {
-            return false;
-        }
-    }
-    if (!make_map(srv, errp)) {
-        srv->map = map;
-        vmrpc_names_free(names);
+    if (!vmrpc_reach_forget(&srv->reach, errp)) {
         return false;
     }
-    if (srv->map != map) {
-        vmrpc_addrmap_free(map);
-    }
-    vmrpc_names_free(srv->names);
-    srv->names = names;
     vmrpc_resolver_forget(srv);
     return true;
 }
@@ -890,16 +619,17 @@ void vmrpc_server_free(VmrpcServer *srv)
     if (!srv) {
         return;
     }
-    /* That its sockets go is no news of them. */
+    /* Nothing is traced of sockets that go with their server. */
     srv->tracer = (VmrpcTracer) { };
+    srv->reach.tracer = (VmrpcReachTracer) { };
     if (srv->socks) {
         vmrpc_server_reset(srv);
     }
     vmrpc_mapped_free(srv->mapped);
+    vmrpc_zone_files_cleanup(srv);
     vmrpc_resolver_cleanup(srv);
-    vmrpc_route_free(srv->route);
     vmrpc_policy_file_cleanup(srv);
-    vmrpc_addrmap_free(srv->map);
+    vmrpc_reach_destroy(&srv->reach);
     if (srv->timer_fd >= 0) {
         close(srv->timer_fd);
     }
@@ -936,11 +666,15 @@ void vmrpc_server_set_moments(VmrpcServer *srv, bool moments)
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 {
     srv->tracer = *tracer;
+    srv->reach.tracer = (VmrpcReachTracer) {
+        .refused = tracer->refused,
+        .opaque = tracer->opaque,
+    };
 }
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)
 {
-    return srv->map;
+    return srv->reach.map;
 }
 
 uint32_t vmrpc_server_sockets(const VmrpcServer *srv)
@@ -953,11 +687,11 @@ void vmrpc_server_fill_config(const VmrpcServer *srv,
 {
     config->version = GUINT16_TO_LE(VMRPC_VERSION);
     config->max_sockets = GUINT32_TO_LE(srv->config.max_sockets);
-    config->guest4 = srv->config.guest4.s_addr;
-    config->guest4_prefix = srv->config.guest4_prefix;
-    config->resolver4 = srv->config.resolver4.s_addr;
-    if (srv->config.translate) {
-        config->pool4 = srv->config.pool4.s_addr;
-        config->pool4_prefix = srv->config.pool4_prefix;
+    config->guest4 = srv->config.reach.guest4.s_addr;
+    config->guest4_prefix = srv->config.reach.guest4_prefix;
+    config->resolver4 = srv->config.reach.resolver4.s_addr;
+    if (srv->config.reach.translate) {
+        config->pool4 = srv->config.reach.pool4.s_addr;
+        config->pool4_prefix = srv->config.reach.pool4_prefix;
     }
 }

@@ -2,10 +2,10 @@
 /*
  * vmrpc server: executes a guest's socket calls on the host.
  *
- * Thread safety: vmrpc_server_call() may run in any number of threads, and
- * vmrpc_server_process() and the fetching of events in another.  Everything
- * else is for who knows that nobody else uses the server, except where it is
- * said.  A lock is held for the bookkeeping only, not while data move.
+ * Thread safety: vmrpc_server_call() may run in any number of threads, and one
+ * more thread may call vmrpc_server_process() and fetch events.  During any
+ * other function no other thread may use the server, unless its comment says
+ * so.  A lock is held for the bookkeeping only, not while data move.
  */
 #ifndef VMRPC_SERVER_H
 #define VMRPC_SERVER_H
@@ -17,16 +17,13 @@
 #include <sys/uio.h>
 
 #include "vmmnet/vmrpc.h"
-#include "hw/vmrpc/reach/addrmap.h"
 #include "hw/vmrpc/alg/alg.h"
+#include "hw/vmrpc/reach/reach.h"
 #include "hw/vmrpc/wire/mapped.h"
-#include "hw/vmrpc/reach/names.h"
-#include "hw/vmrpc/reach/nat64-list.h"
-#include "hw/vmrpc/reach/policy.h"
 #include "net/dns/upstream/upstream.h"
 #include "net/packet/nat64.h"
 
-/* Where the NAT64 prefix comes from. */
+/* The source of the NAT64 prefix. */
 typedef enum VmrpcNat64Mode {
     VMRPC_NAT64_OFF,
     VMRPC_NAT64_AUTO,           /* RFC 7050, asked of the upstream servers */
@@ -38,14 +35,7 @@ typedef enum VmrpcNat64Mode {
  * of vmrpc_server_new(), which copies what it keeps.
  */
 typedef struct VmrpcServerConfig {
-    bool translate;             /* host side IPv6 (true) or IPv4 */
-    bool has_address6;
-    struct in6_addr address6;   /* the VM's own address on the host */
-    struct in_addr guest4;      /* the same address, as the guest sees it */
-    unsigned guest4_prefix;
-    struct in_addr pool4;       /* virtual addresses, with translate */
-    unsigned pool4_prefix;
-    struct in_addr resolver4;   /* where the DNS proxy answers; 0: nowhere */
+    VmrpcReachConfig reach;     /* addresses */
     /* upstream servers, NULL-terminated; none: those of /etc/resolv.conf */
     const char *const *dns;
     DnsDnssec dnssec;           /* are their answers validated? */
@@ -54,7 +44,7 @@ typedef struct VmrpcServerConfig {
     const char *const *zones;
     VmrpcNat64Mode nat64_mode;
     Nat64Prefix nat64_prefix;   /* for VMRPC_NAT64_FIXED */
-    bool alg;                   /* rewrite what FTP and SIP carry */
+    bool alg;                   /* rewrite addresses in FTP and SIP */
     bool happy_eyeballs;        /* connect() may try a name's other addresses */
     const char *policy_file;    /* NULL: built-in refusals only */
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
@@ -69,18 +59,19 @@ typedef enum VmrpcBacking {
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
 
-/* The thing that an arriving socket waits for. */
+/* What is missing on this host, so that an arriving socket waits. */
 typedef enum VmrpcMissing {
     VMRPC_MISSING_ADDRESS,      /* the VM's, which is none of this host's */
-    VMRPC_MISSING_PORT,         /* somebody else on this host has it */
+    VMRPC_MISSING_PORT,         /* another socket on this host has it */
     VMRPC_MISSING_ROUTE,        /* to its peer, or for its groups */
     VMRPC_MISSING_RESOURCE,     /* a descriptor, memory, a permission */
     VMRPC_MISSING_NUM,
 } VmrpcMissing;
 
 /*
- * Everything that was counted.  The X-macro lets the device publish each
- * counter by its name; in QMP it has the same one, in vmrpc.json.
+ * Everything that was counted, beside VMRPC_REACH_COUNTERS.  The X-macro lets
+ * the device publish each counter by its name; in QMP it has the same one, in
+ * vmrpc.json.
  */
 #define VMRPC_COUNTERS(X)                                                     \
     X(requests)                 /* requests executed */                       \
@@ -92,12 +83,6 @@ typedef enum VmrpcMissing {
     X(sockets_refused_host)     /* the host had no descriptor or memory */    \
     X(bytes_sent)                                                             \
     X(bytes_received)                                                         \
-    X(refused_policy)           /* a deny rule of the policy file */          \
-    X(refused_default)          /* "default deny" of the policy file */       \
-    X(refused_name)             /* names that were not looked up */           \
-    X(refused_private)          /* addresses that the guest was not told */   \
-    X(refused_builtin)          /* loopback, link-local, metadata ... */      \
-    X(refused_host_address)     /* one of the host's own addresses */         \
     X(connections_refused_limit) /* "limit connections" of the policy file */ \
     X(queries_refused_limit)    /* "limit dns" */                             \
     X(buffers_refused_limit)    /* "limit buffers": no room for a socket */   \
@@ -108,8 +93,6 @@ typedef enum VmrpcMissing {
     X(policy_errors)            /* and was wrong */                           \
     X(zone_reloads)             /* a zone image was read again */             \
     X(zone_errors)              /* and was wrong */                           \
-    X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
-    X(unreachable_no_nat64)     /* IPv4 destination and no prefix */          \
     X(dropped_pool_full)        /* a peer's, without an address left for it */\
     X(queries_waited)           /* DNS queries that waited for their turn */  \
     X(dropped_dns_wait_full)    /* or had no room to */                       \
@@ -124,15 +107,6 @@ typedef struct VmrpcCounters {
 } VmrpcCounters;
 
 typedef struct VmrpcServer VmrpcServer;
-
-/* What was refused and why; strings are valid during the call. */
-typedef struct VmrpcRefusal {
-    const char *dest;           /* address as text; NULL: something else */
-    unsigned port;
-    const char *name;           /* that the guest asked for; NULL: none */
-    const char *reason;
-    unsigned line;              /* of the policy file; 0: none */
-} VmrpcRefusal;
 
 /* Sockets wait for something after a migration; texts as in VmrpcRefusal. */
 typedef struct VmrpcArrival {
@@ -153,8 +127,8 @@ typedef struct VmrpcTracer {
     /* connect() found @dest, another address of the name, sooner. */
     void (*raced)(void *opaque, uint32_t handle, const char *dest);
     /*
-     * The policy file was read again since it has changed; or @error says why
-     * the old rules are still in force.
+     * The policy file has changed and was read again; or @error says why the
+     * old rules are still in force.
      */
     void (*policy)(void *opaque, const char *error);
     /* The same of the zone image of that name. */
@@ -162,8 +136,8 @@ typedef struct VmrpcTracer {
     /* An answer of the DNS servers was validated; the server's lock is held. */
     void (*validated)(void *opaque, const DnsValidated *found);
     /*
-     * Something is missing on this host, for @sockets, or with @sockets
-     * 0, all of it has come now.
+     * Sockets wait for something that is missing on this host; or none waits
+     * any more.
      */
     void (*arrival)(void *opaque, const VmrpcArrival *arrival);
     void *opaque;
@@ -210,9 +184,9 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
 int vmrpc_server_fd(const VmrpcServer *srv);
 
 /*
- * Takes what happened on host sockets since the last call, a bounded number
- * of occurrences a call; more leave vmrpc_server_fd() readable.  Never blocks.
- * Returns true if anything happened.
+ * Processes the events of host sockets since the last call, a bounded number;
+ * if there are more, vmrpc_server_fd() stays readable.  Never blocks.  Returns
+ * true if there was an event.
  */
 bool vmrpc_server_process(VmrpcServer *srv);
 
@@ -227,14 +201,14 @@ bool vmrpc_server_has_event(VmrpcServer *srv);
 bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev);
 
 /*
- * A call that waits asks @may_go_on now and then, in its own thread, if it may
- * go on to wait.
+ * A call that waits asks @may_go_on now and then, in its own thread, whether to
+ * wait longer.
  */
 void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void));
 
 /*
- * The guest may map buffers, in memory as @ops has it; copied.  NULL: it may
- * not.  All that there are go.
+ * The guest may map buffers, in memory that @ops gives access to; copied.
+ * NULL: it may not.  Drops all buffers that are mapped.
  */
 void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops);
 
@@ -250,21 +224,20 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
 /*
  * Reads the policy file again, as also happens when it changes.  Returns
  * false, and the old rules are still in force, if it cannot be read or is
- * wrong, or there is none.  Any thread may call it, one that has time.
+ * wrong, or there is none.  Any thread may call it; it reads a file.
  */
 bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
 
 /**
- * vmrpc_server_forget: what is restored next takes the place of all that the
- * guest knows
+ * vmrpc_server_forget: empty the address map and the names, before a restore
  *
- * Who goes back to a snapshot has had other names since.
+ * For a guest that goes back to a snapshot: it has got other names since.
  * vmrpc_server_addrmap() gives another map from here on.
  *
  * Returns: false, and nothing is changed, if there is no memory, or there are
- * sockets, which only a stream that is made so can lead to.
+ * sockets, as only a forged migration stream can cause.
  */
 bool vmrpc_server_forget(VmrpcServer *srv, GError **errp);
 
@@ -300,8 +273,10 @@ typedef struct VmrpcSavedSock {
     uint32_t type;              /* SOCK_STREAM, SOCK_DGRAM */
     uint32_t flags;
     uint32_t ready_seq;
-    /* of a stream; of a datagram socket the group it is bound to, or 0 */
-    uint32_t backlog;
+    union {                     /* one field of the migration stream */
+        uint32_t backlog;       /* SOCK_STREAM: of listen() */
+        uint32_t bound_group;   /* SOCK_DGRAM: network byte order; 0: none */
+    };
     uint16_t local_port;        /* host byte order */
     uint16_t peer_port;         /* host byte order */
     uint32_t peer4;             /* network byte order */
@@ -341,8 +316,8 @@ uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
                                  void *opaque);
 
 /*
- * Puts a name back, in the order in which they were saved, and before the
- * sockets: the policy lets those through that have one.  Returns 0, or
+ * Puts a name back: in the order in which they were saved, and before the
+ * sockets, whose peers the policy may allow by name.  Returns 0, or
  * -EINVAL for a record that no vmrpc_server_save_names() can have written.
  */
 int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved);
@@ -360,12 +335,12 @@ uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
                                  VmrpcSavedNat64 saved[VMRPC_NAT64_MAX]);
 
 /*
- * Puts them back, before the sockets: they may have peers behind the first, and
- * the policy judges by all.  With VMRPC_NAT64_AUTO those in use are so until
- * this server has found its own; what is configured comes first.
+ * Puts them back, before the sockets: sockets may have peers behind the first
+ * one, and the policy judges by all.  With VMRPC_NAT64_AUTO those in use stay
+ * in use until this server has found its own; a configured prefix comes first.
  *
- * Returns @num; less, and does nothing, if that is the index of a record that
- * no vmrpc_server_save_nat64() can have written behind those before it.
+ * Returns @num.  If no vmrpc_server_save_nat64() can have written a record
+ * behind those before it, does nothing and returns the index of that record.
  */
 uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
                                     const VmrpcSavedNat64 *saved,

@@ -7,7 +7,7 @@
 
 #define LOOK_EVERY_MS   1000
 
-/* False: there is none. */
+/* Returns false if there is no file. */
 static bool look(const WatchedFile *file, WatchedStamp *stamp)
 {
     struct stat st;
@@ -92,7 +92,7 @@ bool watched_file_news(WatchedFile *file, bool by_time)
 
     if (by_time) {
         path_watch_set(&file->watch);
-        /* Nobody has told of what came before it was watched. */
+        /* Changes before it was watched have raised no event. */
         news |= path_watch_is_complete(&file->watch) ? PATH_WATCH_WHOLE : 0;
     }
     pthread_mutex_lock(&file->lock);

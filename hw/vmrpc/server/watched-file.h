@@ -2,11 +2,12 @@
 /*
  * A file that is read at the start and again when it changes
  *
- * All that leads to the file is watched (net/watch), as a file is best replaced
- * by renaming another over it: then it is never half written.  One that is
- * written in place is read when the writer closes it.  That a file goes away
- * changes nothing.  Where not all can be watched, the owner's timer looks once
- * a second, and a file is read that has stayed the same for that long.
+ * The whole path to the file is watched (net/watch): a file is best replaced by
+ * renaming another over it, as it is never half written then.  A file that is
+ * written in place is read when the writer closes it.  If the file is removed,
+ * nothing changes.  Where a part of the path cannot be watched, the owner's
+ * timer looks at the file once a second, and it is read after it has stayed the
+ * same for that long.
  */
 #ifndef HW_VMRPC_WATCHED_FILE_H
 #define HW_VMRPC_WATCHED_FILE_H
@@ -19,7 +20,7 @@
 
 #include "net/watch/watch.h"
 
-/* A file at a time.  Numbers return, so they do not suffice. */
+/* A file at a moment.  Inode numbers are used again, so more is compared. */
 typedef struct WatchedStamp {
     dev_t dev;
     ino_t ino;
@@ -41,7 +42,7 @@ typedef struct WatchedFile {
 /** watched_file_init: no file yet; watched_file_destroy() may follow. */
 void watched_file_init(WatchedFile *file);
 
-/** watched_file_open: watch @name from now on, which need not be there. */
+/** watched_file_open: watch @name, which need not exist, from now on */
 void watched_file_open(WatchedFile *file, const char *name);
 
 void watched_file_destroy(WatchedFile *file);
@@ -50,17 +51,18 @@ void watched_file_destroy(WatchedFile *file);
  * watched_file_reading: the caller, who holds @file->lock, is about to read
  *
  * Until watched_file_read() follows, the file counts as one that cannot be
- * read, and is tried again at each news.
+ * read, and each event leads to another try.
  */
 void watched_file_reading(WatchedFile *file);
 void watched_file_read(WatchedFile *file);
 
 /**
- * watched_file_news: take what has happened to the file
+ * watched_file_news: take the events of the file
+ * @by_time: the time of watched_file_set_due() has come
  *
- * In the thread that follows it.  @by_time: its time has come.
+ * In the thread that follows it.
  *
- * Returns: is there something to read that was not read last?
+ * Returns: whether the file has changed since it was read last
  */
 bool watched_file_news(WatchedFile *file, bool by_time);
 

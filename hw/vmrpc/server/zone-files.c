@@ -2,13 +2,16 @@
 /*
  * vmrpc server: zone images, read at the start and again when they change
  *
- * An image is read and checked without the server's lock; it then takes the
- * place of the old one under it, between two questions.  If it is wrong, the
- * old one stays.
+ * An image is read and checked without the server's lock.  Under the lock, it
+ * replaces the old one, between two questions.  If it is wrong, the old one
+ * stays.
  */
-#include "hw/vmrpc/server/server-internal.h"
+#include "hw/vmrpc/server/zone-files.h"
 
 #include <errno.h>
+
+#include "hw/vmrpc/server/files.h"
+#include "hw/vmrpc/server/resolver.h"
 
 static GQuark error_quark(void)
 {
@@ -72,7 +75,7 @@ bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp)
 {
     const char *const *names = srv->config.zones;
 
-    if (!names) {
+    if (!srv->own_zones) {
         return true;
     }
     if (g_strv_length((char **)names) > DNS_OWN_ZONES_MAX) {
@@ -83,7 +86,6 @@ bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp)
                     g_strv_length((char **)names), DNS_OWN_ZONES_MAX);
         return false;
     }
-    srv->own_zones = dns_own_zones_new(&dns_upstream_ops, srv->dns_upstream);
     for (; *names; names++) {
         if (!add(srv, *names, errp)) {
             return false;
@@ -97,7 +99,6 @@ void vmrpc_zone_files_cleanup(VmrpcServer *srv)
     for (unsigned i = 0; i < srv->zone_num; i++) {
         watched_file_destroy(&srv->zone_file[i]);
     }
-    dns_own_zones_free(srv->own_zones);
 }
 
 static void follow(VmrpcServer *srv, unsigned slot)
@@ -106,7 +107,7 @@ static void follow(VmrpcServer *srv, unsigned slot)
     g_autoptr(GError) err = NULL;
     bool ok;
 
-    if (!vmrpc_files_news(srv, file)) {
+    if (!vmrpc_files_changed(srv, file)) {
         return;
     }
     pthread_mutex_lock(&file->lock);

@@ -4,43 +4,45 @@
  *
  * Theory of operation
  *
- * Ancillary data goes through two tables, one a direction. The numbers of
- * interfaces never pass: the guest has one interface, and its number on the
- * host would let the guest choose the host's way out. A queued ICMPv6 error
- * becomes the one of ICMP, in type, code and errno (icmp-error.h).
+ * Each direction has a table of the types that it converts.  The number of an
+ * interface never passes: the guest has one interface, whose number is 0 here,
+ * and a number of the host would let the guest choose the host's interface.  A
+ * queued ICMPv6 error becomes one of ICMP, in type, code and errno
+ * (icmp-error.h).
  *
- * Timestamps are of the host's clock; the guest is told their moments, if it
- * understands that (VMRPC_F_MOMENTS).
+ * The host's clock makes timestamps.  A guest that understands moments
+ * (VMRPC_F_MOMENTS) gets them instead.
  *
- * The guest's form of each payload is spelled out in sizes and offsets, the
- * host's is its own structs.
+ * Sizes and offsets describe the guest's form of each payload, the host's own
+ * structs the host's.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <glib.h>
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 
+#include "hw/vmrpc/wire/cmsg.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
 #include "hw/vmrpc/wire/icmp-error.h"
-#include "hw/vmrpc/wire/sockopt.h"
 #include "vmmnet/vmrpc.h"
 
 #define G_AF_INET 2
 
-/* Lengths are bounded before they are rounded. */
+/* @len is bounded before. */
 #define G_CMSG_ROUND(len) (((size_t)(len) + 7) & ~(size_t)7)
 
 enum {
     G_CMSG_HEADER = 16,         /* u64 length, s32 level, s32 type */
     G_PKTINFO = 12,             /* s32 ifindex, spec_dst, addr */
     G_EXTENDED_ERR = 16,        /* struct sock_extended_err */
-    G_RECVERR = 32,             /* that, and a struct sockaddr_in */
-    G_TIME = 16,                /* s64 seconds, s64 of their parts */
-    G_TIMES = 3 * G_TIME,       /* software's, unused, the card's */
+    G_RECVERR = 32,             /* the same, and a struct sockaddr_in */
+    G_TIME = 16,                /* s64 seconds, s64 micro- or nanoseconds */
+    G_TIMES = 3 * G_TIME,       /* of software, unused, of the card */
 };
 
 typedef struct RecvErr4 {
@@ -54,9 +56,9 @@ typedef struct RecvErr6 {
 } RecvErr6;
 
 /*
- * One type of message: how it is known on one side, what it is on the other.
- * @convert reads from_size bytes and writes to_size bytes, at any alignment;
- * it returns 0 or a negative errno.
+ * A type of message, on the side that it comes from and on the other.  @convert
+ * reads from_size bytes and writes to_size bytes, at any alignment; it returns
+ * 0 or a negative errno.
  */
 typedef struct Conversion {
     int family;                 /* of the host's socket; 0: any */
@@ -67,7 +69,7 @@ typedef struct Conversion {
     int (*convert)(const uint8_t *from, uint8_t *to, const VmrpcCmsgOps *ops);
 } Conversion;
 
-/* Of both tables. */
+/* The largest size in both tables */
 #define PAYLOAD_MAX 64
 
 static int ttl_to_host(const uint8_t *from, uint8_t *to,
@@ -112,7 +114,7 @@ static int segment_to_host(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
-/* What is to be told of this message; see host_stamps() in sockopt.c. */
+/* Which timestamps of this message the guest wants: host_stamps(), sockopt.c */
 static int stamps_to_host(const uint8_t *from, uint8_t *to,
                           const VmrpcCmsgOps *ops)
 {
@@ -124,13 +126,10 @@ static int stamps_to_host(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
-/* The source address of the guest's in_pktinfo, once its interface is ours. */
-static int read_pktinfo(const uint8_t *from, const VmrpcCmsgOps *ops,
-                        struct in_addr *source)
+/* The source of the guest's in_pktinfo, which must not name an interface. */
+static int read_pktinfo(const uint8_t *from, struct in_addr *source)
 {
-    uint32_t ifindex = vmrpc_get32(from);
-
-    if (ifindex && ifindex != ops->guest_ifindex) {
+    if (vmrpc_get32(from)) {
         return -ENODEV;
     }
     memcpy(source, from + 4, sizeof(*source));
@@ -141,7 +140,7 @@ static int pktinfo_to_host4(const uint8_t *from, uint8_t *to,
                             const VmrpcCmsgOps *ops)
 {
     struct in_pktinfo info = { 0 };
-    int ret = read_pktinfo(from, ops, &info.ipi_spec_dst);
+    int ret = read_pktinfo(from, &info.ipi_spec_dst);
 
     if (ret < 0) {
         return ret;
@@ -159,7 +158,7 @@ static int pktinfo_to_host6(const uint8_t *from, uint8_t *to,
 {
     struct in6_pktinfo info = { 0 };
     struct in_addr source;
-    int ret = read_pktinfo(from, ops, &source);
+    int ret = read_pktinfo(from, &source);
 
     if (ret < 0) {
         return ret;
@@ -199,7 +198,7 @@ static int int_to_byte_from_host(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
-/* @unit: of the second number, in nanoseconds */
+/* @unit: nanoseconds in one unit of the second number */
 static void write_time(const uint8_t *from, uint8_t *to, int64_t unit,
                        const VmrpcClock *clock)
 {
@@ -239,17 +238,17 @@ static int times_from_host(const uint8_t *from, uint8_t *to,
     bool known = memcmp(from, none, G_TIME) != 0;
 
     write_time(from, to, 1, known ? ops->clock : NULL);
-    /* The card's clock is neither the host's nor the guest's. */
+    /* The card has a clock of its own. */
     for (int i = G_TIME; i < G_TIMES; i += G_TIME) {
         write_time(from + i, to + i, 1, NULL);
     }
     return 0;
 }
 
-static void write_pktinfo(uint8_t *to, uint32_t ifindex,
-                          struct in_addr source, struct in_addr destination)
+static void write_pktinfo(uint8_t *to, struct in_addr source,
+                          struct in_addr destination)
 {
-    vmrpc_put32(to, ifindex);
+    vmrpc_put32(to, 0);
     memcpy(to + 4, &source, sizeof(source));
     memcpy(to + 8, &destination, sizeof(destination));
 }
@@ -260,7 +259,7 @@ static int pktinfo_from_host4(const uint8_t *from, uint8_t *to,
     struct in_pktinfo info;
 
     memcpy(&info, from, sizeof(info));
-    write_pktinfo(to, ops->guest_ifindex, info.ipi_spec_dst, info.ipi_addr);
+    write_pktinfo(to, info.ipi_spec_dst, info.ipi_addr);
     return 0;
 }
 
@@ -274,8 +273,8 @@ static int pktinfo_from_host6(const uint8_t *from, uint8_t *to,
     if (!ops->to4 || !ops->to4(ops->opaque, &info.ipi6_addr, &addr)) {
         return -ENOENT;
     }
-    write_pktinfo(to, ops->guest_ifindex,
-                  IN_MULTICAST(ntohl(addr.s_addr)) ? ops->own4 : addr, addr);
+    write_pktinfo(to, IN_MULTICAST(ntohl(addr.s_addr)) ? ops->own4 : addr,
+                  addr);
     return 0;
 }
 
@@ -399,7 +398,7 @@ static const Conversion from_host[] = {
       G_SOL_SOCKET, G_SO_TIMESTAMPING_NEW, G_TIMES, times_from_host },
 };
 
-/* @known: whether there is one for this type, if not for this size */
+/* @known: the table has this type, perhaps with another size */
 static const Conversion *find_conversion(const Conversion *table, size_t n,
                                          int family, int level, int type,
                                          size_t size, bool *known)
@@ -429,7 +428,7 @@ ssize_t vmrpc_cmsg_to_host(int family, const void *guest, size_t guest_len,
     if (guest_len > VMRPC_CMSG_MAX) {
         return -ENOBUFS;
     }
-    /* like Linux, overlook what is too short to be a header */
+    /* Linux, too, ignores a rest that is too short for a header. */
     while (left >= G_CMSG_HEADER) {
         uint64_t len = vmrpc_get64(from);
         const Conversion *row;

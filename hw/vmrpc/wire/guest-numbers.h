@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The guest's numbers: those of socket options, and how they are read
+ * The guest's ABI: numbers of socket options, access to integers
  */
 #ifndef HW_VMRPC_GUEST_NUMBERS_H
 #define HW_VMRPC_GUEST_NUMBERS_H
@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* An IPv6 header is longer than an IPv4 header by these bytes. */
+/* Bytes that an IPv6 header has more than an IPv4 header */
 #define VMRPC_HEADER_DIFFERENCE 20
 
 /*
- * The guest's numbers at level SOL_SOCKET (asm-generic/socket.h): these alone
- * differ between architectures.
+ * The guest's numbers at level SOL_SOCKET (asm-generic/socket.h).  Those of
+ * other levels are the same on all architectures.
  */
 enum {
     G_SOL_SOCKET = 1,
@@ -54,7 +54,7 @@ enum {
     G_SO_TIMESTAMPING_NEW = 65,
 };
 
-/* Little-endian, at any alignment. */
+/* Little-endian integers at any alignment */
 
 static inline uint32_t vmrpc_get32(const void *from)
 {
@@ -90,7 +90,7 @@ static inline void vmrpc_put64(void *to, uint64_t v)
     memcpy(to, &v, sizeof(v));
 }
 
-/* The guest's MTU, from the host's. */
+/* The guest's MTU for one of the host, in bytes */
 static inline uint32_t vmrpc_guest_mtu(uint32_t mtu)
 {
     return mtu > VMRPC_HEADER_DIFFERENCE ? mtu - VMRPC_HEADER_DIFFERENCE : 0;

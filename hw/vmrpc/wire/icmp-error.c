@@ -4,20 +4,20 @@
  *
  * Theory of operation
  *
- * Linux turns an error of ICMPv6 into an errno (icmpv6_err_convert()), and one
- * of ICMP into another (icmp_err_convert[]). With the types and codes below the
- * two differ in two places only:
+ * Linux maps an error of ICMPv6 to an errno in icmpv6_err_convert(), and one of
+ * ICMP in icmp_err_convert[].  For the types and codes below, the two differ
+ * in two places only:
  *
- * - "administratively prohibited", and its two special cases, are EACCES in
- *   IPv6 and EHOSTUNREACH in IPv4. No ICMP message is EACCES there, so that a
- *   pending EACCES is known for what it was.
- * - "unknown next header" is EPROTO in IPv6, ENOPROTOOPT in IPv4. Other errors
- *   are EPROTO in both, so a pending EPROTO stays; the error queue, which has
- *   the code, says ENOPROTOOPT. Systems that have TCP and UDP do not send it.
+ * - "Administratively prohibited" and its two special cases are EACCES in
+ *   IPv6, EHOSTUNREACH in IPv4.  No ICMP message gives EACCES in IPv4, so a
+ *   pending EACCES of an IPv6 socket can only mean these.
+ * - "Unknown next header" is EPROTO in IPv6, ENOPROTOOPT in IPv4.  Other errors
+ *   are EPROTO in both, so a pending EPROTO stays; the error queue has the
+ *   code, and reports ENOPROTOOPT.  Systems with TCP and UDP do not send it.
  *
- * "No route to destination" is "network unreachable" here, and not "host
- * unreachable" as RFC 7915 has it: it is what a router says of the same in
- * IPv4, and what the errno says that is pending, ENETUNREACH.
+ * "No route to destination" becomes "network unreachable" here; RFC 7915 has
+ * "host unreachable".  An IPv4 router reports the same fault so, and the
+ * pending errno is ENETUNREACH.
  */
 #include "hw/vmrpc/wire/icmp-error.h"
 
@@ -28,7 +28,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Destination unreachable, by its code (RFC 4443, 3.1). */
+/* Destination unreachable, by code (RFC 4443, 3.1) */
 static const VmrpcIcmpError unreachable[] = {
     /* no route to destination */
     { ICMP_DEST_UNREACH, ICMP_NET_UNREACH, ENETUNREACH },
@@ -40,7 +40,7 @@ static const VmrpcIcmpError unreachable[] = {
     { ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, EHOSTUNREACH },
     /* port unreachable */
     { ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, ECONNREFUSED },
-    /* source address failed policy, and reject route: subsets of code 1 */
+    /* source address failed policy, reject route: subsets of code 1 */
     { ICMP_DEST_UNREACH, ICMP_HOST_ANO, EHOSTUNREACH },
     { ICMP_DEST_UNREACH, ICMP_HOST_ANO, EHOSTUNREACH },
 };

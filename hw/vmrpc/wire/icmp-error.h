@@ -2,9 +2,9 @@
 /*
  * ICMPv6 errors as an IPv4 socket would have them
  *
- * The host's sockets have IPv6's errors, the guest's programs expect IPv4's.
- * Type, code and errno of what they are told agree with each other as in
- * Linux's icmp_err_convert[] (net/ipv4/icmp.c).
+ * The host's sockets get errors of IPv6, the guest's programs expect those of
+ * IPv4.  Type, code and errno match as in Linux's icmp_err_convert[]
+ * (net/ipv4/icmp.c).
  */
 #ifndef HW_VMRPC_ICMP_ERROR_H
 #define HW_VMRPC_ICMP_ERROR_H
@@ -20,18 +20,18 @@ typedef struct VmrpcIcmpError {
 /**
  * vmrpc_icmp_error: type and code of ICMP for those of ICMPv6
  *
- * RFC 7915, section 5.2, and for what a translator would drop the nearest
- * general error: it cannot be dropped here, it has happened.
+ * As in RFC 7915, section 5.2.  Errors that a translator would drop become the
+ * nearest general error: the host's socket has the error already.
  */
 VmrpcIcmpError vmrpc_icmp_error(uint8_t type6, uint8_t code6);
 
 /**
- * vmrpc_icmp_pending: the same where only the errno is left of it
- * @error: what an ICMPv6 message has made of an IPv6 socket: SO_ERROR, or
- *         (positive) what a call returned in its place
+ * vmrpc_icmp_pending: the errno of ICMP for that of ICMPv6
+ * @error: an errno (positive) that an ICMPv6 message has set on an IPv6
+ *         socket: SO_ERROR, or the result of a call that reported it
  *
- * Not for what a call says of itself: EACCES of a route of type "prohibit" is
- * IPv4's as well.
+ * Not for a call's own errors: a route of type "prohibit" gives EACCES in IPv4
+ * as well.
  *
  * Returns: the errno of an IPv4 socket.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parts of vectors
+ * Parts of I/O vectors
  */
 #include "hw/vmrpc/wire/iov.h"
 

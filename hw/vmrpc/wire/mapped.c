@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers that a guest uses again and again
+ * Mapped buffers: memory that a guest uses again and again
  *
  * Theory of operation
  * ===================
  *
- * Most of the price of a large call is its pages: the guest looks them up,
- * puts each onto the ring, QEMU maps each and gives it back.  Programs send
- * from and receive into the same buffer again and again.  The guest maps such
- * a buffer once (VMRPC_MAP), and names it in its calls from then on.
+ * Most of the cost of a large call is its pages: the guest looks them up and
+ * puts each one onto the ring; QEMU maps and unmaps each one.  Programs send
+ * from and receive into the same memory again and again.  So the guest maps
+ * such a buffer once (VMRPC_MAP), and its later calls name the buffer.
  *
- * A buffer can be removed while a call in another thread still uses it, so
- * there are users to count.  The guest promises nothing: a number that does
- * not exist is -ESTALE, which is also what a guest finds after a migration,
- * as buffers do not travel.
+ * A buffer can be removed while a call in another thread uses it, so its users
+ * are counted.  The device does not trust the guest's numbers: a number that
+ * does not exist is -ESTALE.  A guest also gets that after a migration, which
+ * does not carry buffers.
  */
 #include <errno.h>
 #include <glib.h>

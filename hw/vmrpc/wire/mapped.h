@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers that a guest uses again and again
+ * Mapped buffers: memory that a guest uses again and again
  *
- * A table of vectors into the guest's memory by number.  It does not know what
- * memory is: whoever owns it is told when vectors are kept and given back.
- * Not thread-safe.
+ * A table of vectors into the guest's memory.  Callbacks keep the memory
+ * itself valid.
+ *
+ * Thread safety: none; the caller serializes all calls.
  */
 #ifndef HW_VMRPC_MAPPED_H
 #define HW_VMRPC_MAPPED_H
@@ -14,12 +15,12 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* Memory of the guest; any member may be NULL. */
+/* The owner of the guest's memory; any member may be NULL. */
 typedef struct VmrpcMemoryOps {
-    /* The vectors, which are valid now, stay so until release(). */
+    /* Keep these vectors, which are valid, valid until release(). */
     void (*hold)(void *opaque, const struct iovec *iov, unsigned num);
     void (*release)(void *opaque, const struct iovec *iov, unsigned num);
-    /* The host has written to these; from any thread. */
+    /* The host has written to these vectors.  In any thread. */
     void (*written)(void *opaque, const struct iovec *iov, unsigned num);
     void *opaque;
 } VmrpcMemoryOps;
@@ -27,7 +28,7 @@ typedef struct VmrpcMemoryOps {
 typedef struct VmrpcMappedBuffer {
     size_t len;                 /* bytes of all vectors */
     bool writable;              /* by the host */
-    bool removed;               /* the last user frees it */
+    bool removed;               /* its last user frees it */
     unsigned users;
     unsigned num;
     struct iovec iov[];
@@ -35,32 +36,51 @@ typedef struct VmrpcMappedBuffer {
 
 typedef struct VmrpcMapped VmrpcMapped;
 
-/* @max: buffers, whose numbers are 0 .. @max - 1; @ops is copied. */
+/**
+ * vmrpc_mapped_new: an empty table
+ * @max: number of buffers; their ids are 0 .. @max - 1
+ * @ops: copied
+ *
+ * Returns: the table, to be freed with vmrpc_mapped_free().
+ */
 VmrpcMapped *vmrpc_mapped_new(unsigned max, const VmrpcMemoryOps *ops);
 
-/* Removes all buffers, which nobody must use any more.  NULL is allowed. */
+/** vmrpc_mapped_free: no buffer may be in use; NULL is allowed */
 void vmrpc_mapped_free(VmrpcMapped *b);
+
+/** vmrpc_mapped_clear: remove all buffers, as vmrpc_mapped_remove() does */
 void vmrpc_mapped_clear(VmrpcMapped *b);
 
-/*
- * Keeps @num vectors as buffer @id.
- * Returns 0, -EINVAL (@id out of range, or no bytes), -EEXIST (@id is in use)
- * or -ENOMEM.
+/**
+ * vmrpc_mapped_add: keep @num vectors as buffer @id
+ * @writable: the host may write to them
+ *
+ * Returns: 0; -EINVAL if @id is out of range or there are no bytes; -EEXIST if
+ * @id is taken; -ENOMEM.
  */
 int vmrpc_mapped_add(VmrpcMapped *b, uint32_t id, const struct iovec *iov,
                      unsigned num, bool writable);
 
-/* Returns 0 or -ESTALE.  What is in use goes with its last user. */
+/**
+ * vmrpc_mapped_remove: remove buffer @id; its last user frees it
+ *
+ * Returns: 0; -ESTALE if there is no such buffer.
+ */
 int vmrpc_mapped_remove(VmrpcMapped *b, uint32_t id);
 
-/*
- * Buffer @id for one call on @len bytes from @offset; NULL if it does not
- * exist, is shorter or, with @write, must not be written.
+/**
+ * vmrpc_mapped_use: begin to use buffer @id
+ * @offset: first byte
+ * @len: number of bytes
+ * @write: the host will write to them
+ *
+ * Returns: the buffer, until vmrpc_mapped_unuse(); NULL if it does not exist,
+ * is shorter or, with @write, is not writable.
  */
 VmrpcMappedBuffer *vmrpc_mapped_use(VmrpcMapped *b, uint32_t id,
                                     uint32_t offset, uint32_t len, bool write);
 
-/* End of vmrpc_mapped_use(). */
+/** vmrpc_mapped_unuse: end of vmrpc_mapped_use() */
 void vmrpc_mapped_unuse(VmrpcMapped *b, VmrpcMappedBuffer *buffer);
 
 #endif /* HW_VMRPC_MAPPED_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv4 multicast groups and the IPv6 groups that stand for them
+ * IPv4 multicast groups and the IPv6 groups that represent them
  *
- * No RFC says how to make one of the other for every group: RFC 6052 leaves
- * multicast out, RFC 8115 lets each site choose a prefix. The scopes here are
- * those that both families define, so what does not leave a site as IPv4 does
- * not leave it as IPv6.
+ * No RFC maps every IPv4 group to an IPv6 group: RFC 6052 excludes multicast,
+ * RFC 8115 lets each site choose a prefix.  The scopes here are those that both
+ * families define, so a datagram that does not leave a site as IPv4 does not
+ * leave it as IPv6.
  */
 #include "hw/vmrpc/wire/multicast.h"
 
@@ -19,11 +19,11 @@ enum {
     G_MREQN = 12,               /* struct ip_mreqn: and s32 ifindex */
 };
 
-/* Where an IPv4 prefix goes; the first that matches counts. */
+/* The IPv6 scope of an IPv4 prefix; the first match counts. */
 typedef struct Scope {
     uint32_t net, mask;         /* IPv4, host byte order */
-    uint8_t second;             /* octet of the group: flags and scope */
-    uint32_t keep;              /* bits of the IPv4 group that are kept */
+    uint8_t second;             /* octet of the IPv6 group: flags and scope */
+    uint32_t keep;              /* bits of the IPv4 group that it keeps */
 } Scope;
 
 static const Scope scopes[] = {
@@ -84,7 +84,7 @@ int vmrpc_membership_parse(int level, int optname, const void *value,
     if (!IN_MULTICAST(ntohl(membership->group4.s_addr))) {
         return membership->join ? -EINVAL : -EADDRNOTAVAIL;
     }
-    /* The numbers of interfaces never pass; its address is that of one. */
+    /* The number of an interface never passes, only the guest's address. */
     if ((len >= G_MREQN && vmrpc_get32(from + G_MREQ)) ||
         (interface.s_addr != INADDR_ANY &&
          interface.s_addr != guest4.s_addr)) {

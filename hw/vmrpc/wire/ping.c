@@ -2,10 +2,9 @@
 /*
  * Echo requests and replies between an IPv4 guest and its IPv6 host
  *
- * ICMPv6 counts a pseudo-header of both addresses into its checksum, ICMP
- * does not. What was received is complete in most cases, so the checksum is
- * made anew from it, and needs no addresses; of a message that was cut nobody
- * can check it anyway.
+ * ICMPv6's checksum includes a pseudo-header with both addresses, ICMP's does
+ * not.  Most messages are complete, so their checksum is computed anew, which
+ * needs no addresses.  Nobody can check that of a truncated message anyway.
  */
 #include "hw/vmrpc/wire/ping.h"
 
@@ -16,7 +15,7 @@
 
 #include "hw/vmrpc/wire/iov.h"
 
-/* Octets that are summed at a time; even. */
+/* Octets to sum at a time; even */
 #define CHUNK 2048
 
 int vmrpc_ping_to_host(uint8_t header[VMRPC_PING_HEADER])
@@ -28,7 +27,7 @@ int vmrpc_ping_to_host(uint8_t header[VMRPC_PING_HEADER])
     return 0;
 }
 
-/* The Internet checksum (RFC 1071), in the order in which it is stored. */
+/* The Internet checksum (RFC 1071), in network byte order */
 static void checksum(const struct iovec *iov, unsigned num, size_t offset,
                      size_t len, uint8_t sum[2])
 {

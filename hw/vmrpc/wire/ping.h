@@ -3,9 +3,9 @@
  * Echo requests and replies between an IPv4 guest and its IPv6 host
  *
  * A ping socket (SOCK_DGRAM, IPPROTO_ICMP) sends and receives whole ICMP
- * messages; the kernel fills in identifier and checksum of what it sends.
- * Both families have the same header of eight octets, so a message changes in
- * its type and its checksum only (RFC 7915, 4.2 and 5.2).
+ * messages; the kernel fills in identifier and checksum of those it sends.
+ * Both families have the same header of eight octets, so only the type and the
+ * checksum of a message change (RFC 7915, 4.2 and 5.2).
  */
 #ifndef HW_VMRPC_PING_H
 #define HW_VMRPC_PING_H
@@ -19,22 +19,21 @@
 
 /**
  * vmrpc_ping_to_host: an echo request of the guest, as ICMPv6
- * @header: its first octets, changed in place
+ * @header: the first octets of the message, changed in place
  *
- * Returns: 0; -EINVAL for anything but an echo request, as Linux gives.
+ * Returns: 0; -EINVAL for any other message, as in Linux.
  */
 int vmrpc_ping_to_host(uint8_t header[VMRPC_PING_HEADER]);
 
 /**
- * vmrpc_ping_to_guest: an ICMPv6 message that a ping socket received, as ICMP
- * @iov: where it is, @num vectors
- * @offset: octets before it
- * @len: octets of it that are there
+ * vmrpc_ping_to_guest: a received ICMPv6 message, as ICMP
+ * @iov: the memory, @num vectors; the guest may change it at any time
+ * @offset: octets before the message
+ * @len: octets of the message, which may be truncated
  *
- * An echo reply gets its IPv4 type and a checksum that is right for the octets
- * that are there; so does the guest's own request, when it comes back with an
- * error. Anything else stays as it is.
- * The memory may be the guest's, which changes it if it likes.
+ * An echo reply gets its IPv4 type, and a checksum of the octets in memory.  So
+ * does the guest's own echo request, which comes back with an error.  Any other
+ * message stays unchanged.
  */
 void vmrpc_ping_to_guest(const struct iovec *iov, unsigned num, size_t offset,
                          size_t len);

@@ -4,25 +4,24 @@
  *
  * Theory of operation
  *
- * What the guest asks of its IPv4 socket, the host asks of its own, which is
- * an IPv6 socket when the device translates. Each option the device can carry
- * out is one row of a table: the guest's numbers, the host's for both
- * families, the type of the value. An option without a row does not exist
- * (-ENOPROTOOPT): success without effect would be worse.
+ * The guest sets options of an IPv4 socket.  The host sets the same options on
+ * its own socket, which is IPv6 if the device translates.  A table has one row
+ * for each option that the device can carry out: the guest's numbers, the
+ * host's for both families, the type of the value.  An option without a row
+ * does not exist (-ENOPROTOOPT): success without effect would be worse.
  *
- * Some values change with the family. IPv6 headers are twenty bytes longer,
- * so that the guest's MTU is the host's less twenty: then the payload the
- * guest computes (MTU - 28 for UDP, MTU - 40 for TCP) is the one that fits.
- * TCP_MAXSEG counts payload and stays as it is. The IPv4 TTL is 1 to 255 or
- * -1, IPv6 also takes 0; IP_TOS is one byte whatever the int holds.
+ * Some values change with the family.  An IPv6 header is 20 bytes longer, so
+ * the guest's MTU is the host's less 20.  Then the payload that the guest
+ * computes (MTU - 28 for UDP, MTU - 40 for TCP) is the one that fits.
+ * TCP_MAXSEG counts payload and stays.  The IPv4 TTL is 1 to 255 or -1; IPv6
+ * also accepts 0.  IP_TOS is one byte, whatever the int holds.
  *
- * Ancillary data is in cmsg.c.
- *
- * Not here: timeouts (SO_RCVTIMEO), which the guest waits for itself, and
+ * Not in the table: timeouts (SO_RCVTIMEO), which the guest implements, and
  * multicast memberships, which carry addresses and interfaces (groups.c).
- * IP_MULTICAST_ALL would let the guest hear what others have joined.
+ * IP_MULTICAST_ALL would let the guest receive groups that others have joined.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <string.h>
@@ -35,7 +34,7 @@
 #include "hw/vmrpc/wire/icmp-error.h"
 #include "hw/vmrpc/wire/sockopt.h"
 
-/* A name of a congestion control, with its NUL (TCP_CA_NAME_MAX). */
+/* Bytes of the name of a congestion control, with a NUL (TCP_CA_NAME_MAX) */
 #define STRING_MAX 16
 
 enum {
@@ -45,23 +44,23 @@ enum {
     DGRAM = 1 << 3,
     /* IPv4 options may be one byte long (do_ip_setsockopt() in Linux) */
     BYTE = 1 << 4,
-    /* and most of them none at all, which is 0 */
+    /* and most of them empty, which means 0 */
     EMPTY = 1 << 5,
-    /* nobody may set it, whatever the value: -EPERM */
+    /* never set, whatever the value: -EPERM */
     REFUSED = 1 << 6,
     RW = SET | GET,
     BOTH = STREAM | DGRAM,
 };
 
-/* What changes between the families, beside the number. */
+/* How a value changes between the families */
 typedef enum Twist {
     NONE,
-    TWIST_TTL,                  /* 0 is no TTL */
+    TWIST_TTL,                  /* 0 is no valid TTL */
     TWIST_TOS,                  /* the low byte of the int */
-    TWIST_MTU,                  /* VMRPC_HEADER_DIFFERENCE less */
-    TWIST_DOMAIN,               /* AF_INET6 is the guest's AF_INET */
+    TWIST_MTU,                  /* less VMRPC_HEADER_DIFFERENCE */
+    TWIST_DOMAIN,               /* AF_INET instead of AF_INET6 */
     TWIST_STAMPS,               /* see host_stamps() */
-    TWIST_ERROR,                /* of ICMPv6: that of ICMP (icmp-error.h) */
+    TWIST_ERROR,                /* ICMP's instead of ICMPv6's: icmp-error.h */
 } Twist;
 
 typedef struct VmrpcSockoptRow {
@@ -71,18 +70,18 @@ typedef struct VmrpcSockoptRow {
     VmrpcSockoptValue value;
     unsigned flags;
     Twist twist;
-    int min, max;               /* of an int, for set; both 0: any */
+    int min, max;               /* of an int, for set; both 0: no limit */
     int error;                  /* for an int out of range; 0: -EINVAL */
 } VmrpcSockoptRow;
 
-/* An option of IPv4 and the one of IPv6 that does the same. */
+/* An option of IPv4 and its IPv6 counterpart */
 #define ROW_IP(name, name_of_6, value_, flags_, ...) \
     { .guest_level = SOL_IP, .guest_name = name, \
       .level4 = SOL_IP, .name4 = name, \
       .level6 = SOL_IPV6, .name6 = name_of_6, \
       .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_) | BYTE, \
       ## __VA_ARGS__ }
-/* An option that sockets of both families have under the same number. */
+/* An option that has the same numbers for both families */
 #define ROW_SAME(level, name, value_, flags_, ...) \
     { .guest_level = level, .guest_name = name, \
       .level4 = level, .name4 = name, .level6 = level, .name6 = name, \
@@ -91,7 +90,7 @@ typedef struct VmrpcSockoptRow {
     ROW_SAME(SOL_TCP, name, value_, (flags_) | STREAM)
 #define ROW_UDP(name, value_, ...) \
     ROW_SAME(SOL_UDP, name, value_, RW | DGRAM, ## __VA_ARGS__)
-/* The same, where the numbers of guest and host may differ. */
+/* The same at level SOL_SOCKET: guest and host may have other numbers. */
 #define ROW_SOCKET(name, value_, flags_, ...) \
     { .guest_level = G_SOL_SOCKET, .guest_name = G_SO_ ## name, \
       .level4 = SOL_SOCKET, .name4 = SO_ ## name, \
@@ -111,7 +110,7 @@ static const VmrpcSockoptRow rows[] = {
     ROW_SOCKET(KEEPALIVE, BOOL, RW),
     ROW_SOCKET(OOBINLINE, BOOL, RW),
     ROW_SOCKET(NO_CHECK, BOOL, RW),
-    /* above 6 takes CAP_NET_ADMIN, which is the host's */
+    /* more than 6 needs CAP_NET_ADMIN on the host */
     ROW_SOCKET(PRIORITY, INT, RW, .min = 0, .max = 6, .error = -EPERM),
     ROW_SOCKET(LINGER, LINGER, RW),
     ROW_SOCKET(REUSEPORT, BOOL, RW),
@@ -123,7 +122,7 @@ static const VmrpcSockoptRow rows[] = {
     ROW_SOCKET(TIMESTAMPNS_NEW, BOOL, RW),
     ROW_SOCKET(TIMESTAMPING_OLD, INT, SET, .twist = TWIST_STAMPS),
     ROW_SOCKET(TIMESTAMPING_NEW, INT, SET, .twist = TWIST_STAMPS),
-    /* of a stream, it would move what the gateways look at */
+    /* not for streams: it would move the gateways' MSG_PEEK */
     { .guest_level = G_SOL_SOCKET, .guest_name = G_SO_PEEK_OFF,
       .level4 = SOL_SOCKET, .name4 = SO_PEEK_OFF,
       .level6 = SOL_SOCKET, .name6 = SO_PEEK_OFF,
@@ -147,7 +146,7 @@ static const VmrpcSockoptRow rows[] = {
     ROW_IP(IP_RECVTTL, IPV6_RECVHOPLIMIT, BOOL, RW | BOTH | EMPTY),
     ROW_IP(IP_RECVTOS, IPV6_RECVTCLASS, BOOL, RW | BOTH | EMPTY),
     ROW_IP(IP_RECVERR, IPV6_RECVERR, BOOL, RW | BOTH | EMPTY),
-    /* IP_PMTUDISC_* and IPV6_PMTUDISC_* are the same numbers, 0 to 5 */
+    /* IP_PMTUDISC_* and IPV6_PMTUDISC_* have the same values, 0 to 5 */
     ROW_IP(IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, INT, RW | BOTH | EMPTY,
            .min = IP_PMTUDISC_DONT, .max = IP_PMTUDISC_OMIT),
     ROW_IP(IP_MTU, IPV6_MTU, INT, GET | BOTH, .twist = TWIST_MTU),
@@ -157,7 +156,7 @@ static const VmrpcSockoptRow rows[] = {
     ROW_IP(IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, BOOL, RW | BOTH),
     ROW_SAME(SOL_IP, IP_BIND_ADDRESS_NO_PORT, BOOL,
              RW | BOTH | BYTE | EMPTY),
-    /* to use addresses that are not one's own is up to the host */
+    /* the host decides on the use of foreign addresses */
     ROW_SAME(SOL_IP, IP_FREEBIND, INT, SET | BOTH | REFUSED),
     ROW_SAME(SOL_IP, IP_TRANSPARENT, INT, SET | BOTH | REFUSED),
 
@@ -181,7 +180,7 @@ static const VmrpcSockoptRow rows[] = {
     ROW_TCP(TCP_FASTOPEN_CONNECT, INT, RW),
     ROW_TCP(TCP_NOTSENT_LOWAT, INT, RW),
     ROW_TCP(TCP_INQ, INT, RW),
-    /* the host's own tools for moving connections; its keys */
+    /* the host's means to move connections; its keys */
     ROW_TCP(TCP_REPAIR, INT, SET | REFUSED),
     ROW_TCP(TCP_TIMESTAMP, INT, SET | REFUSED),
     ROW_TCP(TCP_MD5SIG, INT, SET | REFUSED),
@@ -204,9 +203,9 @@ static const VmrpcSockoptRow *find_row(int level, int optname)
 }
 
 /*
- * Timestamps that software makes.  The guest's kernel has judged the flags.
- * Of the host's network cards it gets none, and not the packets that were
- * sent, whose headers are IPv6's.
+ * The guest gets timestamps of software only, none of the host's network
+ * cards.  It does not get the packets that were sent, as their headers are
+ * IPv6.  The guest's kernel has checked the flags.
  */
 static int host_stamps(int flags)
 {
@@ -262,7 +261,7 @@ static int set_linger(const void *value, size_t len, VmrpcSockopt *opt)
     return 0;
 }
 
-/* Linux cuts the name, and so do we; it must end in a NUL all the same. */
+/* Like Linux, truncates the name, and appends a NUL. */
 static int set_string(const void *value, size_t len, VmrpcSockopt *opt)
 {
     if (len < 1) {
@@ -274,7 +273,7 @@ static int set_string(const void *value, size_t len, VmrpcSockopt *opt)
     return 0;
 }
 
-/* Room for getsockopt(): the whole value, whatever the guest has room for. */
+/* Room for getsockopt(): the whole value, whatever room the guest has */
 static socklen_t room_for(VmrpcSockoptValue value)
 {
     switch (value) {
@@ -306,7 +305,7 @@ int vmrpc_sockopt_to_host(VmrpcSockKind kind, VmrpcSockoptDir dir,
     opt->level = opt->translated ? row->level6 : row->level4;
     opt->optname = opt->translated ? row->name6 : row->name4;
     if (dir == VMRPC_SOCKOPT_GET) {
-        /* its fields have many sizes; it cannot be swapped */
+        /* its fields have many sizes, so it cannot be byte-swapped */
         if (row->value == VMRPC_SOCKOPT_INFO &&
             G_BYTE_ORDER != G_LITTLE_ENDIAN) {
             return -ENOPROTOOPT;

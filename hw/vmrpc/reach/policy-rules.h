@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What policy.c (verdicts) and policy-parse.c (the file) share. */
-#ifndef HW_VMRPC_POLICY_INTERNAL_H
-#define HW_VMRPC_POLICY_INTERNAL_H
+/*
+ * The rules of a policy, in a hash table by prefix and name
+ *
+ * For policy.c, which searches them, policy-parse.c, which adds them, and
+ * policy-hits.c.
+ */
+#ifndef HW_VMRPC_POLICY_RULES_H
+#define HW_VMRPC_POLICY_RULES_H
 
 #include "hw/vmrpc/reach/policy.h"
 
@@ -9,16 +14,19 @@
 #define VMRPC_POLICY_NAME_TEXT   1024
 #define VMRPC_POLICY_NAME_LABELS 127
 
-/* What a rule is about. */
+/* Behind every line of a file */
+#define VMRPC_POLICY_NO_LINE UINT_MAX
+
+/* The subject of a rule */
 typedef enum VmrpcPolicyKind {
     VMRPC_POLICY_IPV4,
     VMRPC_POLICY_IPV6,
     VMRPC_POLICY_HOST,
-    VMRPC_POLICY_NAME,          /* this name */
-    VMRPC_POLICY_BELOW,         /* every name below this one */
+    VMRPC_POLICY_NAME,          /* one name */
+    VMRPC_POLICY_BELOW,         /* every name below a name */
 } VmrpcPolicyKind;
 
-/* Rules with the same key are kept together. */
+/* All rules with one key are one list. */
 typedef struct VmrpcPolicyKey {
     VmrpcPolicyKind kind;
     uint32_t hash;
@@ -27,10 +35,10 @@ typedef struct VmrpcPolicyKey {
     const char *name;           /* lower case, no dot at the end */
 } VmrpcPolicyKey;
 
-/* The rest of a rule. */
+/* The rest of a rule */
 typedef struct VmrpcPolicyRule {
     unsigned line;
-    uint16_t port_min;          /* 0 to 65535: any, and what has no ports */
+    uint16_t port_min;          /* 0 to 65535: any, or no port at all */
     uint16_t port_max;
     uint8_t proto;              /* 0: any */
     bool allow;
@@ -40,13 +48,13 @@ struct VmrpcPolicy {
     GHashTable *rules;          /* VmrpcPolicyKey -> GArray, by line */
     GArray *hits;               /* VmrpcPolicyHits, by line (policy-hits.c) */
     unsigned num_rules;
-    /* What need not be looked for */
+    /* Bounds of the search */
     struct {
         uint8_t len[129];       /* the prefix lengths that occur */
         unsigned num;
     } prefixes[2];              /* by kind, IPv4 and IPv6 */
     unsigned max_labels;        /* of a name in a rule */
-    /* The first allow rule that is not by name; UINT_MAX: none */
+    /* The first allow rule that is not by name, or VMRPC_POLICY_NO_LINE */
     unsigned open_line;
 
     bool default_allow;
@@ -55,24 +63,21 @@ struct VmrpcPolicy {
     unsigned dns_line;
     /*
      * Private addresses as deny rules, private domains as allow rules; NULL
-     * without any.  What they say is about answers of DNS, not destinations.
+     * without any.  They apply to DNS answers, not to destinations.
      */
     VmrpcPolicy *private;
     unsigned num_private;       /* statements */
     VmrpcLimitsConfig limits;
 };
 
-/* A name in the form that keys have, and where its labels begin. */
+/* A name in the form of a key, and where its labels begin */
 typedef struct VmrpcPolicyName {
     char text[VMRPC_POLICY_NAME_TEXT];
     uint16_t label[VMRPC_POLICY_NAME_LABELS];
     unsigned num_labels;
 } VmrpcPolicyName;
 
-/* Zeroes what comes after the first @len bits of @addr. */
-void vmrpc_policy_mask(uint8_t addr[16], unsigned len);
-
-/* Returns false if @text is no DNS name, or the root. */
+/* Returns false if @text is not a DNS name, or is the root. */
 bool vmrpc_policy_read_name(const char *text, VmrpcPolicyName *name);
 
 /* @kind is IPV4 or IPV6; @addr has 4 or 16 bytes. */
@@ -83,17 +88,20 @@ void vmrpc_policy_key_addr(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
 void vmrpc_policy_key_name(VmrpcPolicyKey *key, VmrpcPolicyKind kind,
                            const VmrpcPolicyName *name);
 
-/* A policy without rules that allows everything by default. */
+/* The key of the root, which has no rules; the beginning of every other name */
+void vmrpc_policy_key_root(VmrpcPolicyKey *key);
+
+/*
+ * Extends the key of an ancestor of @name, or of the root, by one label: it is
+ * then the key NAME of @name itself, or the key BELOW of the next ancestor.
+ */
+void vmrpc_policy_key_extend(VmrpcPolicyKey *key, const VmrpcPolicyName *name);
+
+/* A policy without rules, which allows by default */
 VmrpcPolicy *vmrpc_policy_new(void);
 
-/* Adds a rule, which is behind all others; copies both. */
+/* Adds a rule behind all others; copies @key and @rule. */
 void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
                       const VmrpcPolicyRule *rule);
 
-/* An empty list of VmrpcPolicyHits. */
-GArray *vmrpc_policy_hits_new(void);
-
-/* A statement that can decide, in a line behind all others; takes @text. */
-void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text);
-
-#endif /* HW_VMRPC_POLICY_INTERNAL_H */
+#endif /* HW_VMRPC_POLICY_RULES_H */

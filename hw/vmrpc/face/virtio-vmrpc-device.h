@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * virtio-vmrpc: the device's face towards QEMU
+ * virtio-vmrpc: the state of a device
+ *
+ * Every file of the face uses this header; it uses none of them.
  */
-#ifndef HW_VMRPC_VIRTIO_VMRPC_H
-#define HW_VMRPC_VIRTIO_VMRPC_H
+#ifndef HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
+#define HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
 
 #include "exec/memory.h"
 #include "hw/virtio/virtio.h"
 #include "hw/vmrpc/server/claim.h"
 #include "hw/vmrpc/server/server.h"
-#include "migration/vmstate.h"
 #include "qapi/qapi-types-vmrpc.h"
 #include "qemu/notify.h"
 #include "qemu/thread.h"
@@ -20,16 +21,21 @@
 #define TYPE_VIRTIO_VMRPC "virtio-vmrpc-device"
 OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpc, VIRTIO_VMRPC)
 
+/* num-queues: the transport chooses */
 #define VIRTIO_VMRPC_AUTO_NUM_QUEUES UINT16_MAX
 
-/* What of the address map travels with a migration. */
+/* An entry of the address map in the migration stream */
 typedef struct VirtIOVmrpcMapping {
     uint32_t addr4;             /* network byte order */
     uint8_t addr6[16];
     int64_t remaining_ms;
 } VirtIOVmrpcMapping;
 
-/* The guest has these in its configuration, so both sides must agree. */
+/*
+ * The guest has read these from the device's configuration, so source and
+ * destination of a migration must agree on them.  Addresses are in network
+ * byte order.
+ */
 typedef struct VirtIOVmrpcIdentity {
     uint32_t translate;
     uint32_t guest4;
@@ -61,35 +67,36 @@ struct VirtIOVmrpc {
     bool happy_eyeballs;
     bool guest_clock;
 
-    /* from realize on */
+    /* constant from realize on */
     VmrpcServer *server;
-    IOThread *own_iothread;     /* unless the property names one */
+    IOThread *own_iothread;     /* NULL if the property names one */
     VirtQueue *event_vq;
     VirtIOVmrpcIdentity identity;
-    bool has_told_bogus;        /* of a name; under the server's lock */
+
+    bool bogus_reported;        /* guarded by the server's lock */
 
     /* under the BQL */
     bool ioeventfd_started;
     bool ioeventfd_starting;
     bool ioeventfd_stopping;
     AioContext *ctx;            /* where events come from, while started */
-    bool behind_iommu;          /* since it was started last */
-    QEMUBH *more_bh;            /* goes on where a notification had enough */
-    VmrpcClaim *claim;          /* to address6; NULL: there is none */
-    VmrpcAddressClaim claim_state;      /* if there is a claim */
+    bool behind_iommu;          /* as of the last start */
+    QEMUBH *more_bh;            /* continues after a full batch of requests */
+    VmrpcClaim *claim;          /* to address6; NULL without address6 */
+    VmrpcAddressClaim claim_state;      /* only with a claim */
     QEMUTimer *claim_timer;
     VMChangeStateEntry *claim_vmstate;
     NotifierWithReturn claim_migration;
 
     /* vCPUs that process a queue without the BQL */
-    unsigned calls;             /* how many; atomic */
+    unsigned calls;             /* their number; atomic */
     QemuEvent calls_done;
     QemuMutex ring_lock[VMRPC_QUEUE_REQUEST + VMRPC_QUEUES_MAX];
 
     AddressSpace ram_as;        /* the guest's memory, RAM only */
     bool has_ram_as;
 
-    /* @ctx's while started */
+    /* used in @ctx only, while started */
     bool event_starved;
 
     /* during migration */
@@ -104,35 +111,11 @@ struct VirtIOVmrpc {
     int32_t saved_sock_num;
 };
 
-/*
- * Checks the properties of @s and fills in @config, whose strings stay the
- * device's.  Returns false, with @errp naming option and value.
+/**
+ * virtio_vmrpc_id: the id that the user gave the device
+ *
+ * Returns: the id, which stays the device's; NULL if there is none.
  */
-bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
-                                   Error **errp);
-
-/* By which users know @s; NULL if they gave none. */
 const char *virtio_vmrpc_id(VirtIOVmrpc *s);
 
-/* Tells management, and the log, from any thread. */
-void virtio_vmrpc_report_arrival(VirtIOVmrpc *s, const VmrpcArrival *arrival);
-
-/*
- * Claims address6, if there is one: false, with @errp, if another VM of this
- * host has it.  One that arrives by migration claims it later.
- */
-bool virtio_vmrpc_claim_realize(VirtIOVmrpc *s, Error **errp);
-void virtio_vmrpc_claim_unrealize(VirtIOVmrpc *s);
-
-/* The device's state is being saved. */
-void virtio_vmrpc_claim_saved(VirtIOVmrpc *s);
-
-extern const VMStateDescription vmstate_virtio_vmrpc;
-
-/* Frees what a migration had in its hands. */
-void virtio_vmrpc_drop_saved(VirtIOVmrpc *s);
-
-/* For the transport, once it has plugged the device into its bus. */
-void virtio_vmrpc_plugged(VirtIOVmrpc *s);
-
-#endif /* HW_VMRPC_VIRTIO_VMRPC_H */
+#endif /* HW_VMRPC_VIRTIO_VMRPC_DEVICE_H */

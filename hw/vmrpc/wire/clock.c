@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When the host's kernel has stamped a packet, whatever its clock is set to
+ * Timestamps of the host's kernel, as moments of its monotonic clock
  *
  * Theory of operation
  *
- * Real time less monotonic time changes only when real time is set: to slew
- * one is to slew both. So a stamp less that difference, as it was when the
- * stamp was made, is its moment on the monotonic clock. There are two
- * candidates for the difference: that of now, and that of before the latest
- * step. The one of now is wrong if the stamp would be of the future by it, or
- * of a time when the other was in force still.
+ * Real time less monotonic time changes only when real time is set; both are
+ * slewed together.  So a timestamp less that offset, as it was when the
+ * timestamp was made, is a moment of the monotonic clock.  There are two
+ * candidates for the offset: the present one, and the one before the latest
+ * step.  The present one is wrong if it puts the moment into the future, or to
+ * a time when the other one was still in force.
  */
 #include <glib.h>
 
-#include "hw/vmrpc/server/clock.h"
+#include "hw/vmrpc/wire/clock.h"
 
 #define NS_PER_S        INT64_C(1000000000)
 
-/* Two readings of one moment differ by less; a step by more. */
+/* The offset of two readings without a step differs by less. */
 #define STEP_MIN_NS     INT64_C(1000000)
 
-/* Until 2116; less another one of these, it does not overflow. */
+/* Until 2116; the difference of two such values does not overflow. */
 #define STAMP_MAX_S     (INT64_MAX / 2 / NS_PER_S)
 
 void vmrpc_clock_see(VmrpcClock *clock, int64_t real, int64_t mono)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * virtio-vmrpc: reports of the server, for the trace, the log and QMP
+ */
+#include "qemu/osdep.h"
+
+#include "hw/vmrpc/face/virtio-vmrpc-report.h"
+#include "qapi/qapi-events-vmrpc.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "hw/vmrpc/trace.h"
+
+static void report_call(void *opaque, unsigned op, uint32_t handle, int error,
+                        uint32_t value)
+{
+    trace_virtio_vmrpc_call(opaque, op, handle, error, value);
+}
+
+static void report_refused(void *opaque, const VmrpcRefusal *refusal)
+{
+    trace_virtio_vmrpc_refused(opaque, refusal->dest ?: "-", refusal->port,
+                               refusal->name ?: "-", refusal->reason,
+                               refusal->line);
+}
+
+static void report_raced(void *opaque, uint32_t handle, const char *dest)
+{
+    trace_virtio_vmrpc_raced(opaque, handle, dest);
+}
+
+/* In the thread that follows the file. */
+static void report_policy(void *opaque, const char *error)
+{
+    trace_virtio_vmrpc_policy(opaque, error ?: "read again");
+    if (error) {
+        error_report("virtio-vmrpc: %s", error);
+    }
+}
+
+static void report_zone(void *opaque, const char *name, const char *error)
+{
+    trace_virtio_vmrpc_zone(opaque, name, error ?: "read again");
+    if (error) {
+        error_report("virtio-vmrpc: %s", error);
+    }
+}
+
+/* --- validated answers --------------------------------------------------- */
+
+/*
+ * The log gets the first bogus name only: a guest can ask for any number of
+ * them.
+ */
+static void log_bogus(VirtIOVmrpc *s, const char *name,
+                      const DnsValidated *found)
+{
+    if (s->bogus_reported) {
+        return;
+    }
+    s->bogus_reported = true;
+    warn_report("virtio-vmrpc: dnssec=%s: the answer for %s (type %u) is "
+                "bogus: %s (EDE %d); more of them are counted in "
+                "upstream-bogus", s->dnssec, name, found->question->type,
+                found->reason, found->ede);
+}
+
+/* In any thread that uses the server; its lock is held. */
+static void report_validated(void *opaque, const DnsValidated *found)
+{
+    static const char *const words[] = {
+        [VMMNET_DNS_INDETERMINATE] = "indeterminate",
+        [VMMNET_DNS_INSECURE] = "insecure",
+        [VMMNET_DNS_SECURE] = "secure",
+        [VMMNET_DNS_BOGUS_DATA] = "bogus",
+    };
+    char name[DNS_NAME_TEXT_MAX];
+
+    dns_name_to_text(&found->question->name, name);
+    trace_virtio_vmrpc_validated(opaque, name, found->question->type,
+                                 words[found->security], found->ede,
+                                 found->reason);
+    if (found->security == VMMNET_DNS_BOGUS_DATA) {
+        log_bogus(opaque, name, found);
+    }
+}
+
+/* --- sockets that wait after a migration ---------------------------------- */
+
+typedef struct ArrivalReport {
+    char *id, *path, *address;
+    VmrpcArrival arrival;       /* its address is not valid */
+} ArrivalReport;
+
+VmrpcSocketMissing virtio_vmrpc_missing(VmrpcMissing missing)
+{
+    switch (missing) {
+    case VMRPC_MISSING_ADDRESS:
+        return VMRPC_SOCKET_MISSING_ADDRESS;
+    case VMRPC_MISSING_PORT:
+        return VMRPC_SOCKET_MISSING_PORT;
+    case VMRPC_MISSING_ROUTE:
+        return VMRPC_SOCKET_MISSING_ROUTE;
+    default:
+        return VMRPC_SOCKET_MISSING_RESOURCE;
+    }
+}
+
+static char *describe_missing(const VmrpcArrival *arrival, const char *address)
+{
+    switch (arrival->missing) {
+    case VMRPC_MISSING_ADDRESS:
+        return address ? g_strdup_printf("the VM's address, %s", address)
+                       : g_strdup("an address: this device has none");
+    case VMRPC_MISSING_PORT:
+        return g_strdup_printf("ports like %u of %s", arrival->port,
+                               address ?: "this host");
+    case VMRPC_MISSING_ROUTE:
+        return g_strdup_printf("routes like that for %s", address);
+    default:
+        return g_strdup("what this host does not give");
+    }
+}
+
+static void log_missing(const ArrivalReport *r)
+{
+    const VmrpcArrival *arrival = &r->arrival;
+    g_autofree char *missing = describe_missing(arrival, r->address);
+
+    warn_report("virtio-vmrpc '%s': %" PRIu32 " of the guest's sockets wait "
+                "after the migration for %s: %s", r->id ?: r->path,
+                arrival->sockets, missing, strerror(arrival->error));
+}
+
+static void report_arrival_bh(void *opaque)
+{
+    ArrivalReport *r = opaque;
+    const VmrpcArrival *arrival = &r->arrival;
+
+    if (arrival->sockets) {
+        log_missing(r);
+        qapi_event_send_vmrpc_sockets_arriving(
+            r->id, r->path, virtio_vmrpc_missing(arrival->missing), r->address,
+            arrival->port, arrival->port, strerror(arrival->error),
+            arrival->sockets);
+    } else {
+        info_report("virtio-vmrpc '%s': none of the guest's sockets waits any "
+                    "more after the migration", r->id ?: r->path);
+        qapi_event_send_vmrpc_sockets_arrived(r->id, r->path);
+    }
+    g_free(r->id);
+    g_free(r->path);
+    g_free(r->address);
+    g_free(r);
+}
+
+/*
+ * In any thread that uses the server; its lock is held, which must not wait
+ * for a monitor: the main loop sends the event.
+ */
+static void report_arrival(void *opaque, const VmrpcArrival *arrival)
+{
+    VirtIOVmrpc *s = opaque;
+    ArrivalReport *r = g_new(ArrivalReport, 1);
+
+    trace_virtio_vmrpc_arrival(s, arrival->sockets, arrival->address ?: "-",
+                               arrival->port, arrival->error);
+    *r = (ArrivalReport) {
+        .id = g_strdup(virtio_vmrpc_id(s)),
+        .path = object_get_canonical_path(OBJECT(s)),
+        .address = g_strdup(arrival->address),
+        .arrival = *arrival,
+    };
+    aio_bh_schedule_oneshot(qemu_get_aio_context(), report_arrival_bh, r);
+}
+
+VmrpcTracer virtio_vmrpc_tracer(VirtIOVmrpc *s)
+{
+    return (VmrpcTracer) {
+        .call = report_call,
+        .refused = report_refused,
+        .raced = report_raced,
+        .policy = report_policy,
+        .zone = report_zone,
+        .validated = report_validated,
+        .arrival = report_arrival,
+        .opaque = s,
+    };
+}

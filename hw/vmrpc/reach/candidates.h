@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc reach: the other addresses of a destination's name
+ */
+#ifndef HW_VMRPC_CANDIDATES_H
+#define HW_VMRPC_CANDIDATES_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "hw/vmrpc/reach/candidate.h"
+#include "hw/vmrpc/reach/reach.h"
+
+/**
+ * vmrpc_dest_candidates: the addresses that a connection may try
+ * @named: the address that the guest named, on the host's side
+ * @candidates: filled in; @named comes first
+ * @max: room in @candidates, at least 1
+ *
+ * The other candidates are addresses that all of the destination's names have
+ * in common and that the policy allows.
+ *
+ * Returns: how many, at least 1.
+ */
+size_t vmrpc_dest_candidates(VmrpcReach *reach,
+                             const struct sockaddr_in6 *named,
+                             VmrpcCandidate *candidates, size_t max);
+
+/**
+ * vmrpc_candidate_is_allowed: does the policy allow this candidate now?
+ *
+ * Ask again right before a connection attempt: rules and routes may have
+ * changed since vmrpc_dest_candidates().
+ */
+bool vmrpc_candidate_is_allowed(VmrpcReach *reach,
+                                const VmrpcCandidate *candidate);
+
+#endif /* HW_VMRPC_CANDIDATES_H */

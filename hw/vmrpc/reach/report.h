@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc reach: counts and traces refusals
+ */
+#ifndef HW_VMRPC_REPORT_H
+#define HW_VMRPC_REPORT_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "hw/vmrpc/reach/reach.h"
+
+/* Why an address of the guest has no counterpart on the host's side. */
+typedef enum VmrpcUnreachable {
+    VMRPC_UNREACHABLE_OTHER,        /* not counted */
+    VMRPC_UNREACHABLE_NO_MAPPING,   /* in pool4, and no peer has it */
+    VMRPC_UNREACHABLE_NO_NAT64,     /* needs a NAT64 prefix; there is none */
+} VmrpcUnreachable;
+
+/** vmrpc_count_unreachable: count a destination that cannot be translated */
+void vmrpc_count_unreachable(VmrpcReach *reach, VmrpcUnreachable why);
+
+/**
+ * vmrpc_refused: count a refusal and pass it to the tracer
+ * @counter: the counter of this reason; incremented
+ */
+void vmrpc_refused(VmrpcReach *reach, const VmrpcRefusal *refusal,
+                   uint64_t *counter);
+
+/**
+ * vmrpc_refused_by_policy: report a destination that the policy refuses
+ * @dest: the destination on the host's side, AF_INET6 or AF_INET
+ * @why: the verdict; it also selects the counter
+ * @name: a name of the destination; NULL: none is known
+ */
+void vmrpc_refused_by_policy(VmrpcReach *reach,
+                             const struct sockaddr_storage *dest,
+                             const VmrpcVerdict *why, const char *name);
+
+/**
+ * vmrpc_refused_by_limit: report that a limit refuses something
+ * @dest: the destination on the host's side; NULL: none is known yet
+ * @reason: the limit's name, for the tracer
+ * @counter: the counter of this limit; incremented
+ *
+ * The report has the name by which the guest knows @dest, if there is one.
+ */
+void vmrpc_refused_by_limit(VmrpcReach *reach,
+                            const struct sockaddr_storage *dest,
+                            const char *reason, uint64_t *counter);
+
+#endif /* HW_VMRPC_REPORT_H */

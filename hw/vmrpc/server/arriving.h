@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: sockets that have come with the guest, and wait for the host
+ */
+#ifndef HW_VMRPC_ARRIVING_H
+#define HW_VMRPC_ARRIVING_H
+
+#include "hw/vmrpc/server/state.h"
+
+/* The socket did not survive a migration: nothing stands behind it. */
+extern const VmrpcBackingOps vmrpc_lost_backing;
+
+/* The socket has no host socket yet that is all that it was. */
+extern const VmrpcBackingOps vmrpc_arriving_backing;
+
+/*
+ * @s, which has vmrpc_lost_backing, becomes what its fields say as soon as the
+ * host has what that needs.
+ */
+void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s);
+
+/* The error that a send gets while @s waits, a negative errno. */
+int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s);
+
+/* @s could not follow: its program finds out by @error and a hang-up. */
+void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error);
+
+/* As VmrpcRouteWatcher: what was missing may have come. */
+void vmrpc_arriving_routing_changed(void *opaque);
+
+/* Tries those that wait (VmrpcTimerOps). */
+int vmrpc_arriving_timeout_ms(VmrpcServer *srv);
+void vmrpc_arriving_process_timer(VmrpcServer *srv);
+
+#endif /* HW_VMRPC_ARRIVING_H */

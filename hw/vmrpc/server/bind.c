@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the port, the options and the peer of a host socket
+ *
+ * A socket that is a member of groups has receivers (groups.c), which get the
+ * same port and the same options.
+ */
+#include "hw/vmrpc/server/bind.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/watch.h"
+#include "hw/vmrpc/wire/guest-numbers.h"
+#include "hw/vmrpc/wire/sockopt.h"
+
+void vmrpc_host_filter_all(VmrpcSock *s)
+{
+    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = { 1, &nothing };
+
+    /* If it is bound to a group, it needs the filter that it has (groups.c). */
+    s->filtered = !s->bound_group.s_addr &&
+                  setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                             sizeof(program)) == 0;
+}
+
+int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    struct sockaddr_storage ss;
+    int len = vmrpc_own_address(&srv->reach, port, &ss), zero = 0, ret;
+
+    /* Undo what vmrpc_host_bind_address() did for a connect() that failed. */
+    if (s->bound && s->type == SOCK_STREAM) {
+        setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &zero,
+                   sizeof(zero));
+    }
+    if (len < 0) {
+        /*
+         * The VM has no address of its own.  A datagram socket may have any
+         * port, as it gets one when it sends.  A server is refused: it could
+         * take another VM's clients.
+         */
+        if (s->type != SOCK_DGRAM || port) {
+            return len;
+        }
+        if (!vmrpc_sock_is_ping(s)) {
+            return 0;
+        }
+        /* The guest's identifier must be the one on the wire. */
+        memset(&ss, 0, sizeof(ss));
+        ss.ss_family = AF_INET6;
+        len = sizeof(struct sockaddr_in6);
+    }
+    ret = vmrpc_groups_check(srv, s, port);
+    if (ret < 0) {
+        return ret;
+    }
+    /* After a migration it has a new host socket, without the filter. */
+    if (s->peer == VMRPC_PEER_RESOLVER && !s->filtered) {
+        vmrpc_host_filter_all(s);
+    }
+    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
+        return -errno;
+    }
+    s->bound = true;
+    return vmrpc_groups_bind(srv, s, port);
+}
+
+int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
+{
+    int ret = s->bound ? 0 : vmrpc_host_bind_address(srv, s);
+
+    if (ret <= 0) {
+        return ret;
+    }
+    s->bound = true;
+    return vmrpc_groups_bind(srv, s, 0);
+}
+
+int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+{
+    int ret;
+
+    if (!s->bound || !vmrpc_sock_is_host(s)) {
+        return 0;
+    }
+    /* getsockname() may show a port that is lost; only bind() finds out. */
+    ret = vmrpc_host_bind(srv, s, port);
+    if (ret == -EADDRINUSE) {
+        /* Its own connections use the port: it is unbound, as natively. */
+        s->bound = false;
+        s->bound_by_guest = false;
+        return 0;
+    }
+    return ret == -EINVAL ? 0 : ret;
+}
+
+int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_storage ss;
+    struct sockaddr_in local;
+    int len, ret;
+
+    ret = vmrpc_local_address(srv, s, &local);
+    if (ret < 0) {
+        return ret;
+    }
+    if (!s->bound) {
+        return -EINVAL;
+    }
+    len = vmrpc_own_address(&srv->reach, local.sin_port, &ss);
+    if (len < 0) {
+        return len;
+    }
+    if (connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
+        return -errno;
+    }
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_SELF, NULL);
+    return 0;
+}
+
+/*
+ * The size of a buffer, if the policy limits it.  Returns 1 if it was set, 0
+ * for other options, or a negative errno.
+ */
+static int set_size(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                    const void *value, uint32_t len)
+{
+    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    VmrpcSockopt opt;
+    int ret;
+
+    if (level != G_SOL_SOCKET || (name != G_SO_SNDBUF && name != G_SO_RCVBUF)) {
+        return 0;
+    }
+    ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, level, name, value,
+                                len, &opt);
+    return ret < 0 ? ret : vmrpc_budget_resize(srv, s, opt.optname, opt.i);
+}
+
+int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                          const void *value, uint32_t len)
+{
+    int ret = set_size(srv, s, level, name, value, len);
+
+    if (ret) {
+        return MIN(ret, 0);
+    }
+    ret = vmrpc_fd_setsockopt(srv, s, s->fd, level, name, value, len);
+    if (ret == 0) {
+        vmrpc_groups_setsockopt(srv, s, level, name, value, len);
+    }
+    return ret;
+}
+
+void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
+                             VmrpcSock *to)
+{
+    VmrpcSavedOption saved[VMRPC_SAVED_OPTIONS];
+    uint32_t num = vmrpc_options_save(s->options, saved);
+
+    for (uint32_t i = 0; i < num; i++) {
+        vmrpc_host_setsockopt(srv, to, saved[i].level, saved[i].name,
+                              saved[i].value, saved[i].len);
+    }
+}
+
+/* Is its peer reached through the NAT64? */
+static bool is_behind_nat64(const VmrpcSock *s)
+{
+    return s->peer == VMRPC_PEER_REMOTE && !s->peer_held &&
+           !IN_MULTICAST(ntohl(s->peer4.s_addr));
+}
+
+void vmrpc_nat64_moved(VmrpcServer *srv)
+{
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        VmrpcSock *s = srv->socks[i];
+        struct sockaddr_storage ss;
+        struct sockaddr_in peer;
+        int len;
+
+        if (!s || s->type != SOCK_DGRAM || !vmrpc_sock_is_host(s) ||
+            !is_behind_nat64(s)) {
+            continue;
+        }
+        peer = (struct sockaddr_in) {
+            .sin_family = AF_INET, .sin_addr = s->peer4,
+            .sin_port = s->peer_port,
+        };
+        len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss);
+        /* If that fails, it keeps the old peer, which may be gone. */
+        if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
+            srv->counters.connections_lost++;
+        }
+    }
+}
+
+int vmrpc_host_open(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                    int fd, VmrpcBuffers *buffers, VmrpcSock **s)
+{
+    int ret = vmrpc_sock_add(srv, handle, gen, type, &vmrpc_host_backing, s);
+
+    if (ret < 0) {
+        vmrpc_budget_release(srv, buffers);
+        close(fd);
+        return ret;
+    }
+    (*s)->fd = fd;
+    (*s)->buffers = *buffers;
+    vmrpc_watch_later(srv, *s);
+    return 0;
+}

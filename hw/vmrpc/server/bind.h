@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the port, the options and the peer of a host socket
+ */
+#ifndef HW_VMRPC_BIND_H
+#define HW_VMRPC_BIND_H
+
+#include "hw/vmrpc/server/state.h"
+
+/**
+ * vmrpc_host_open: make a socket whose backing is a host socket
+ * @fd: the host socket; closed on failure
+ * @buffers: what was granted to it; released on failure
+ * @s: the socket, on success
+ *
+ * Returns: 0 or a negative errno, as vmrpc_sock_add().
+ */
+int vmrpc_host_open(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                    int fd, VmrpcBuffers *buffers, VmrpcSock **s);
+
+/*
+ * Binds @s to the VM's own address and @port (network byte order).
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
+
+/*
+ * Gives @s the VM's address before the kernel chooses another, unless it is
+ * bound or the VM has none.  Returns 0 or a negative errno.
+ */
+int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * Linux takes the port from a socket whose peer is taken from it, or that
+ * listens no more, unless the port was asked for by number.  The guest's socket
+ * keeps its port.  Binds @s to @port again.  Returns 0 or a negative errno.
+ */
+int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
+
+/*
+ * The guest's own address as peer: the peer is a program inside the guest.  The
+ * datagram socket @s, which is bound, keeps the datagrams that are queued and
+ * takes nothing more, as only it can send to itself.  Returns 0 or a negative
+ * errno.
+ */
+int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * The peer of @s is the resolver, to which a host socket cannot connect; so
+ * the host socket would hear anybody.  A filter drops what arrives; datagrams
+ * that are queued stay.  Where the filter cannot be set, RECVMSG drops them.
+ */
+void vmrpc_host_filter_all(VmrpcSock *s);
+
+/*
+ * Sets one option of the guest's on the host socket of @s and on its
+ * receivers.  Returns 0 or a negative errno.
+ */
+int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
+                          const void *value, uint32_t len);
+
+/* Sets on @to all options that the guest has set on @s. */
+void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
+                             VmrpcSock *to);
+
+/*
+ * Another NAT64 prefix is in use: datagram sockets with a peer behind the NAT64
+ * send there from now on.  Streams keep their peer, and end with it.
+ */
+void vmrpc_nat64_moved(VmrpcServer *srv);
+
+#endif /* HW_VMRPC_BIND_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the socket calls
+ */
+#ifndef HW_VMRPC_CALLS_H
+#define HW_VMRPC_CALLS_H
+
+#include "hw/vmrpc/server/call.h"
+#include "hw/vmrpc/server/state.h"
+
+/* Executes @call; returns 0 or a negative errno. */
+int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
+
+/*
+ * @call needs @s no longer, to which it has a reference.  If it was the last
+ * one, the descriptor is closed with the call.
+ */
+void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s);
+
+/*
+ * Closes @s with everything that belongs to it.  Returns as
+ * vmrpc_sock_unref().
+ */
+int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s);
+
+#endif /* HW_VMRPC_CALLS_H */

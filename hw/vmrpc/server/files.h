@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: its files, followed while it runs
+ */
+#ifndef HW_VMRPC_FILES_H
+#define HW_VMRPC_FILES_H
+
+#include "hw/vmrpc/server/state.h"
+
+/*
+ * Begins to follow @file: VMRPC_EPOLL_FILES or the timer says when to look at
+ * it.  Returns false with @errp set if the host has no descriptor for that.
+ */
+bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file, const char *name,
+                      GError **errp);
+
+/*
+ * Takes what has happened to @file.  Returns true if it is to be read again.
+ * The lock is not held.
+ */
+bool vmrpc_files_changed(VmrpcServer *srv, WatchedFile *file);
+
+/* Milliseconds until a file is to be looked at; -1: never (VmrpcTimerOps). */
+int vmrpc_files_timeout_ms(VmrpcServer *srv);
+
+#endif /* HW_VMRPC_FILES_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the policy file, read at the start and again when it changes
+ */
+#ifndef HW_VMRPC_POLICY_FILE_H
+#define HW_VMRPC_POLICY_FILE_H
+
+#include "hw/vmrpc/server/state.h"
+
+/* Reads the file, if there is one, and follows it. */
+bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp);
+void vmrpc_policy_file_cleanup(VmrpcServer *srv);
+
+/*
+ * Reads the file again if it has changed, and reports that to the tracer.
+ * Without the lock, in the thread that processes.
+ */
+void vmrpc_policy_file_follow(VmrpcServer *srv);
+
+/*
+ * Other limits are in force from now on.  Sizes of buffers are known only while
+ * there is a limit for them; when one comes, all sockets are asked for theirs.
+ */
+void vmrpc_change_limits(VmrpcServer *srv, const VmrpcLimitsConfig *config);
+
+#endif /* HW_VMRPC_POLICY_FILE_H */

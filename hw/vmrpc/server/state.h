@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the state of a server and of its sockets
+ *
+ * Motivation: one guest, many vCPUs that call at once, and an IOThread that
+ * follows the sockets.  All of them share these two structs.
+ *
+ * Rules: a field belongs to the file that is named above its group, which
+ * changes it; other files of the server read it.
+ *
+ * Thread safety: VmrpcServer.lock guards everything but VmrpcServer.config.
+ * A call may use VmrpcSock.fd without the lock between vmrpc_sock_enter() and
+ * vmrpc_sock_leave() (table.h).
+ */
+#ifndef HW_VMRPC_STATE_H
+#define HW_VMRPC_STATE_H
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "hw/vmrpc/alg/alg.h"
+#include "hw/vmrpc/reach/reach.h"
+#include "hw/vmrpc/server/server.h"
+#include "hw/vmrpc/server/watched-file.h"
+#include "hw/vmrpc/wire/clock.h"
+#include "hw/vmrpc/wire/mapped.h"
+#include "net/dns/own/zones.h"
+#include "net/dns/proxy/proxy.h"
+#include "net/dns/upstream/upstream.h"
+
+/* Marks in epoll_data that are not a socket's handle. */
+#define VMRPC_EPOLL_TIMER       0xfffffff0u
+#define VMRPC_EPOLL_DNS         0xfffffff1u
+#define VMRPC_EPOLL_FILES       0xfffffff2u
+#define VMRPC_EPOLL_RACE        0xfffffff3u
+#define VMRPC_EPOLL_ROUTE       0xfffffff4u
+
+typedef struct VmrpcSock VmrpcSock;
+typedef struct VmrpcRace VmrpcRace;
+
+/*
+ * What stands behind a socket, for the files below the one that knows it.
+ * One constant struct for each kind: vmrpc_host_backing (ready.c),
+ * vmrpc_resolver_backing, vmrpc_arriving_backing, vmrpc_lost_backing, and that
+ * of a race in race.c.
+ */
+typedef struct VmrpcBackingOps {
+    VmrpcBacking kind;
+    /* Sets s->ready, and s->so_error if there is an error. */
+    void (*refresh)(VmrpcServer *srv, VmrpcSock *s);
+    /* epoll reported @events of s->fd; NULL: they mean nothing. */
+    void (*process)(VmrpcServer *srv, VmrpcSock *s, uint32_t events);
+    /* @s is being closed: frees what this backing has; NULL: nothing. */
+    void (*detach)(VmrpcServer *srv, VmrpcSock *s);
+} VmrpcBackingOps;
+
+/*
+ * Who is at the other end of a socket.  vmrpc_sock_set_peer() and
+ * vmrpc_sock_clear_peer() make every transition; each leads from or to
+ * VMRPC_PEER_NONE.
+ */
+typedef enum VmrpcPeer {
+    VMRPC_PEER_NONE,
+    VMRPC_PEER_CLIENTS,         /* a stream that listens */
+    VMRPC_PEER_REMOTE,          /* peer4; a stream may still be connecting */
+    VMRPC_PEER_RESOLVER,        /* the DNS proxy, at peer4 */
+    /* a datagram socket's, inside the guest: the host socket hears nobody */
+    VMRPC_PEER_SELF,
+} VmrpcPeer;
+
+/* Sizes that were granted to the buffers of a host socket; 0: no limit. */
+typedef struct VmrpcBuffers {
+    uint32_t snd;
+    uint32_t rcv;
+} VmrpcBuffers;
+
+/*
+ * While a socket arrives (arriving.c), the fields say what it shall be; only
+ * `bound` and `fd` say how far it is.
+ */
+struct VmrpcSock {
+    /* table.c */
+    uint32_t handle;
+    uint32_t gen;
+    const VmrpcBackingOps *ops;
+    int type;                   /* SOCK_STREAM, SOCK_DGRAM */
+    int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
+    int fd;                     /* -1: none (VMRPC_BACKING_RESOLVER, _LOST) */
+    unsigned refs;              /* of the table and of calls */
+    unsigned users;             /* calls that use fd without the lock */
+    bool removed;               /* from the table */
+    VmrpcPeer peer;
+    bool peer_held;             /* peer4's entry in the map is referenced */
+    struct in_addr peer4;       /* if vmrpc_sock_is_connected() */
+    in_port_t peer_port;        /* network byte order */
+
+    /* bind.c and the calls */
+    bool bound;                 /* an address was chosen on the host */
+    bool bound_by_guest;        /* and the guest knows the port */
+    bool filtered;              /* a filter drops all that arrives at fd */
+    bool shut_rd, shut_wr;      /* of the DNS proxy's side */
+    bool fin_sent;              /* shutdown() for writing, on the host */
+    uint32_t backlog;
+    in_port_t local_port;       /* that the guest has bound; network order */
+    GByteArray *options;        /* options.c; NULL if none was set */
+    VmrpcBuffers buffers;       /* budget.c */
+    VmrpcAlg *alg;              /* a gateway looks at the stream */
+
+    /* groups.c */
+    GArray *groups;             /* memberships; NULL: none */
+    unsigned group_turn;        /* which of its receivers is asked first */
+    struct in_addr bound_group; /* bound to this group; 0: to none */
+    /* vmrpc_route_changes() when its interface for groups was chosen, or 0 */
+    uint64_t sends_groups;
+
+    /* race.c */
+    VmrpcRace *race;            /* connecting, perhaps to another address */
+    bool race_options;          /* the guest has set an option meanwhile */
+
+    /* watch.c */
+    bool watched;               /* fd is in the epoll set */
+    uint32_t muted;             /* but not for these bits */
+    unsigned idle_wakeups;      /* the latest ones that made no event */
+    int64_t watch_due_ms;       /* when fd is to be added, or unmuted */
+    VmrpcSock *watch_next;
+    VmrpcSock **watch_prev;     /* what points to us in the queue */
+
+    /* ready.c */
+    uint32_t ready;             /* what the host socket is ready for */
+    uint32_t reported;          /* what the guest knows: its cache */
+    uint32_t ready_seq;
+    int so_error;               /* taken from the host, not yet reported */
+    int reported_error;         /* the latest one; 0: long ago */
+    uint32_t reported_error_seq;        /* the report that had it first */
+    bool edge;                  /* VMRPC_REQ_EDGE */
+    bool edge_event;            /* report though no bit is new (EPOLLET) */
+    bool waiting;               /* a call waits, and its response reports */
+    bool event_queued;
+    VmrpcSock *event_next;
+    VmrpcSock **event_prev;     /* what points to us in the queue */
+
+    /* resolver-queue.c */
+    GQueue dns_rx;              /* GBytes: answers of the DNS proxy */
+    GByteArray *dns_tx;         /* not yet with the proxy; NULL: none */
+    size_t dns_tx_done;         /* bytes of it that are with the proxy */
+    unsigned dns_out;           /* queries without an answer yet */
+    bool dns_waits;             /* dns_link is in the server's dns_wait */
+    GList dns_link;
+    size_t dns_rx_bytes;        /* of all in dns_rx */
+    size_t dns_rx_offset;       /* stream: bytes of the head already read */
+
+    /* arriving.c */
+    VmrpcMissing missing;       /* VMRPC_BACKING_ARRIVING: what it waits for */
+    int missing_error;          /* the host's error, positive errno */
+    VmrpcSock *arriving_next;
+    VmrpcSock **arriving_prev;  /* what points to us in the queue */
+
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+};
+
+/* Work that is due at a time, of one file. */
+typedef struct VmrpcTimerOps {
+    /* Milliseconds until there is work; -1: never. */
+    int (*timeout_ms)(VmrpcServer *srv);
+    /* Does what is due; NULL: that is done elsewhere. */
+    void (*process)(VmrpcServer *srv);
+} VmrpcTimerOps;
+
+struct VmrpcServer {
+    VmrpcServerConfig config;   /* constant */
+
+    pthread_mutex_t lock;       /* guards all the rest */
+
+    VmrpcReach reach;           /* addresses, names, policy */
+
+    /* policy-file.c, zone-files.c */
+    WatchedFile policy_file;
+    unsigned zone_num;
+    WatchedFile zone_file[DNS_OWN_ZONES_MAX];
+
+    /* resolver.c */
+    DnsProxy *dns_proxy;        /* NULL without resolver4 */
+    DnsUpstream *dns_upstream;
+    DnsOwnZones *own_zones;     /* between the two; NULL without "zone" */
+    bool dns_turn;              /* a socket in dns_wait can go on */
+
+    /* resolver-queue.c */
+    size_t dns_bytes;           /* <= VMRPC_DNS_BYTES_MAX */
+    size_t dns_wait_bytes;      /* <= VMRPC_DNS_WAIT_MAX */
+    GQueue dns_wait;            /* of VmrpcSock: a query of each waits */
+
+    /* nat64.c */
+    bool nat64_asking;          /* a discovery query is out */
+    uint64_t nat64_request;     /* its number */
+    int64_t nat64_due_ms;       /* when to ask (again) */
+
+    /* race.c */
+    GSequence *races;           /* VmrpcRace, by when they are due */
+    uint32_t attempt_num;       /* host sockets of races beside the socks' */
+
+    /* timer.c */
+    int epoll_fd;
+    int timer_fd;
+    int64_t timer_due_ms;       /* when it expires; -1: never */
+    const VmrpcTimerOps *timers;
+    unsigned timer_num;
+    VmrpcClock clock;           /* for the time stamps of packets */
+    bool tells_moments;         /* VMRPC_F_MOMENTS; constant during a call */
+
+    VmrpcMapped *mapped;        /* the guest's memory; NULL: it may not */
+    VmrpcMemoryOps memory;
+    bool (*may_go_on)(void);    /* NULL: always */
+
+    /* table.c */
+    VmrpcSock **socks;          /* by handle */
+    uint32_t sock_num;
+    uint32_t making_num;        /* whose host socket is being made */
+    uint32_t group_num;         /* memberships of all sockets */
+
+    /* arriving.c */
+    uint32_t arriving_num;      /* sockets that are VMRPC_BACKING_ARRIVING */
+    uint32_t missing_num[VMRPC_MISSING_NUM];    /* of these, by reason */
+    unsigned missing_reported;  /* 1 << VMRPC_MISSING_... */
+    VmrpcSock *arriving_head;   /* the next to be tried */
+    VmrpcSock **arriving_tail;
+    uint32_t arriving_left;     /* to be tried yet in this turn */
+    bool arriving_changed;      /* routing has changed in this turn */
+    int64_t arriving_since_ms;  /* when the latest one came */
+    int64_t arriving_turn_ms;   /* when the last turn began */
+    int64_t arriving_due_ms;    /* when to try the next ones */
+
+    /* ready.c, watch.c */
+    VmrpcSock *event_head;
+    VmrpcSock **event_tail;
+    VmrpcSock *unwatched_head;  /* in the order of watch_due_ms */
+    VmrpcSock **unwatched_tail;
+
+    VmrpcAlgOps alg_ops;        /* gateway.c */
+    VmrpcAlgCounters alg_counters;
+    VmrpcCounters counters;
+    VmrpcTracer tracer;
+};
+
+static inline VmrpcBacking vmrpc_sock_backing(const VmrpcSock *s)
+{
+    return s->ops->kind;
+}
+
+/* A host socket that is all that the guest's socket is. */
+static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
+{
+    return s->ops->kind == VMRPC_BACKING_HOST;
+}
+
+static inline bool vmrpc_sock_is_arriving(const VmrpcSock *s)
+{
+    return s->ops->kind == VMRPC_BACKING_ARRIVING;
+}
+
+static inline bool vmrpc_sock_is_lost(const VmrpcSock *s)
+{
+    return s->ops->kind == VMRPC_BACKING_LOST;
+}
+
+/* Has the guest's socket a peer by its own connect() or accept()? */
+static inline bool vmrpc_sock_is_connected(const VmrpcSock *s)
+{
+    return s->peer == VMRPC_PEER_REMOTE || s->peer == VMRPC_PEER_RESOLVER;
+}
+
+static inline bool vmrpc_sock_is_listening(const VmrpcSock *s)
+{
+    return s->peer == VMRPC_PEER_CLIENTS;
+}
+
+/* A ping socket: SOCK_DGRAM, IPPROTO_ICMP. */
+static inline bool vmrpc_sock_is_ping(const VmrpcSock *s)
+{
+    return s->proto == IPPROTO_ICMP;
+}
+
+/* AF_INET6, or AF_INET without translation. */
+static inline int vmrpc_host_family(const VmrpcServer *srv)
+{
+    return srv->config.reach.translate ? AF_INET6 : AF_INET;
+}
+
+#endif /* HW_VMRPC_STATE_H */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the table of sockets
+ *
+ * Theory of operation
+ * ===================
+ *
+ * A socket is found by its handle, which is its place in the table, and its
+ * generation, which tells it from an earlier socket at the same place.
+ *
+ * The server's lock guards the table and every field of every socket.  A call
+ * gives it up with vmrpc_sock_enter() while the host's kernel moves data or
+ * reaches a peer, and takes it again with vmrpc_sock_leave().  Another call may
+ * close the socket in between.  It is then removed from the table, but the
+ * call holds a reference: the socket and its descriptor stay until the last
+ * reference has been given back.
+ *
+ * vmrpc_sock_set_backing() makes every change of the backing, and
+ * vmrpc_sock_set_peer() and vmrpc_sock_clear_peer() make every change of the
+ * peer.  They assert that it is possible.
+ */
+#include "hw/vmrpc/server/table.h"
+
+#include <errno.h>
+
+#include "hw/vmrpc/server/timer.h"
+
+VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen)
+{
+    VmrpcSock *s;
+
+    if (handle >= srv->config.max_sockets) {
+        return NULL;
+    }
+    s = srv->socks[handle];
+    return s && s->gen == gen ? s : NULL;
+}
+
+int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                   const VmrpcBackingOps *ops, VmrpcSock **sp)
+{
+    VmrpcSock *s;
+
+    if (handle >= srv->config.max_sockets) {
+        return -EBADF;
+    }
+    if (srv->socks[handle]) {
+        return -EEXIST;
+    }
+    s = g_try_new0(VmrpcSock, 1);
+    if (!s) {
+        return -ENOMEM;
+    }
+    s->handle = handle;
+    s->gen = gen;
+    s->type = type;
+    s->proto = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+    s->ops = ops;
+    s->fd = -1;
+    s->refs = 1;
+    g_queue_init(&s->dns_rx);
+    s->dns_link.data = s;
+    srv->socks[handle] = s;
+    srv->sock_num++;
+    srv->counters.sockets_opened++;
+    *sp = s;
+    return 0;
+}
+
+void vmrpc_sock_ref(VmrpcSock *s)
+{
+    s->refs++;
+}
+
+int vmrpc_sock_unref(VmrpcSock *s)
+{
+    int fd = s->fd;
+
+    if (--s->refs) {
+        return -1;
+    }
+    g_free(s);
+    return fd;
+}
+
+int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_sock_clear_peer(srv, s);
+    if (s->options) {
+        g_byte_array_unref(s->options);
+        s->options = NULL;
+    }
+    srv->socks[s->handle] = NULL;
+    srv->sock_num--;
+    srv->counters.sockets_closed++;
+    s->removed = true;
+    return vmrpc_sock_unref(s);
+}
+
+void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops)
+{
+    static const unsigned next[] = {
+        [VMRPC_BACKING_HOST] = 1u << VMRPC_BACKING_HOST |
+                               1u << VMRPC_BACKING_RESOLVER,
+        [VMRPC_BACKING_RESOLVER] = 0,
+        [VMRPC_BACKING_ARRIVING] = 1u << VMRPC_BACKING_HOST |
+                                   1u << VMRPC_BACKING_LOST,
+        [VMRPC_BACKING_LOST] = 1u << VMRPC_BACKING_ARRIVING |
+                               1u << VMRPC_BACKING_LOST,
+    };
+
+    g_assert(next[s->ops->kind] & 1u << ops->kind);
+    s->ops = ops;
+}
+
+void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
+{
+    s->users++;
+    pthread_mutex_unlock(&srv->lock);
+}
+
+bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
+{
+    pthread_mutex_lock(&srv->lock);
+    s->users--;
+    return !s->removed;
+}
+
+static bool in_pool(VmrpcServer *srv, struct in_addr addr)
+{
+    return srv->reach.map && vmrpc_addrmap_contains(srv->reach.map, addr);
+}
+
+/* The one place that changes s->peer. */
+static void become(VmrpcSock *s, VmrpcPeer peer)
+{
+    g_assert(s->peer == VMRPC_PEER_NONE || peer == VMRPC_PEER_NONE);
+    g_assert(peer != VMRPC_PEER_CLIENTS || s->type == SOCK_STREAM);
+    g_assert(peer != VMRPC_PEER_SELF || s->type == SOCK_DGRAM);
+    s->peer = peer;
+}
+
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer,
+                         const struct sockaddr_in *addr)
+{
+    /* Take the new reference first: both may be of the same address. */
+    bool held = addr && in_pool(srv, addr->sin_addr) &&
+                vmrpc_addrmap_ref(srv->reach.map, addr->sin_addr) == 0;
+
+    vmrpc_sock_clear_peer(srv, s);
+    become(s, peer);
+    s->peer_held = held;
+    if (addr) {
+        s->peer4 = addr->sin_addr;
+        s->peer_port = addr->sin_port;
+    }
+}
+
+void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
+{
+    int value = 0;              /* ignored, but there must be one */
+
+    if (s->peer_held) {
+        vmrpc_addrmap_unref(srv->reach.map, s->peer4, vmrpc_now_ms());
+    }
+    s->peer_held = false;
+    become(s, VMRPC_PEER_NONE);
+    if (s->filtered) {
+        setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
+        s->filtered = false;
+    }
+    s->peer4.s_addr = 0;
+    s->peer_port = 0;
+}

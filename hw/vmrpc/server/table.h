@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: the table of sockets
+ */
+#ifndef HW_VMRPC_TABLE_H
+#define HW_VMRPC_TABLE_H
+
+#include "hw/vmrpc/server/state.h"
+
+/* The socket of that handle and generation; NULL: there is none. */
+VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
+
+/**
+ * vmrpc_sock_add: make a socket
+ * @handle: any value
+ * @type: SOCK_STREAM or SOCK_DGRAM
+ * @ops: its backing; it has no host socket yet
+ * @sp: the socket, on success
+ *
+ * Returns: 0; -EBADF if the handle is too large, -EEXIST if there is a socket,
+ * -ENOMEM.
+ */
+int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
+                   const VmrpcBackingOps *ops, VmrpcSock **sp);
+
+/*
+ * A call holds a reference to the socket that it is about, and so does the
+ * table.  vmrpc_sock_unref() gives one back.  If it was the last one, @s is
+ * freed, and the caller must close the descriptor that is returned; -1: none.
+ */
+void vmrpc_sock_ref(VmrpcSock *s);
+int vmrpc_sock_unref(VmrpcSock *s);
+
+/*
+ * Takes @s out of the table, whose reference is given back.  Only
+ * vmrpc_sock_close() (calls.h) calls this.  Returns as vmrpc_sock_unref().
+ */
+int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
+
+/* Another backing stands behind @s from now on. */
+void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops);
+
+/*
+ * Releases the lock, so that s->fd can be used without it, and takes it again.
+ * The caller holds a reference.  vmrpc_sock_leave() returns false if the guest
+ * has closed @s meanwhile; s->removed says so, too.
+ */
+void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
+bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
+
+/*
+ * @s has another peer from now on, or none.
+ * @peer: any but VMRPC_PEER_NONE
+ * @addr: of VMRPC_PEER_REMOTE and VMRPC_PEER_RESOLVER, whose entry in the
+ *        address map is referenced; else NULL
+ */
+void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer,
+                         const struct sockaddr_in *addr);
+void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
+
+#endif /* HW_VMRPC_TABLE_H */

@@ -22,12 +22,12 @@
  *                   EXIT   32-bit wait status; the last frame of the job
  *
  * The host sends one INPUT frame at a time for a job, so the agent holds at
- * most one and never blocks on a slow reader.  Writes to the port do block:
- * the host always drains it, and while QEMU has nobody on the other end (in
- * the middle of a migration) waiting is the right thing to do.
+ * most one and never blocks on a slow reader.  Writes to the port may block:
+ * the host always drains it, and while no host is connected to QEMU (during a
+ * migration) the agent must wait.
  *
- * A job ends when its process ends.  What it left in its pipes is sent
- * first; a daemon that it left behind loses the pipes.
+ * A job ends when its process ends.  The agent first sends the data that are
+ * left in its pipes, and then closes them, even if a daemon still has them.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -116,7 +116,7 @@ static int open_port(void)
     return -1;
 }
 
-/* Waits until the port can be written, or a little when nobody listens. */
+/* Waits until the port is writable; a short time if no host is connected. */
 static void wait_port_writable(void)
 {
     struct pollfd fd = { .fd = port, .events = POLLOUT };
@@ -187,7 +187,7 @@ static void exec_job(char **argv, const int fds[3])
 
 static void start_job(const struct frame *frame)
 {
-    /* A word takes one octet at least: its end. */
+    /* An argument has one octet at least, the terminating NUL. */
     static char *argv[MAX_PAYLOAD + 1];
     char *strings = (char *)frame->payload;
     int in[2], out[2], err[2], argc = 0;
@@ -226,7 +226,7 @@ static void start_job(const struct frame *frame)
     close(err[1]);
 }
 
-/* Forgets the INPUT frame at hand and asks for the next one. */
+/* Frees the current INPUT frame and requests the next one. */
 static void finish_input(struct job *job)
 {
     free(job->input);
@@ -242,7 +242,7 @@ static void write_input(struct job *job)
     if (n >= 0) {
         job->input_done += n;
     } else if (errno != EAGAIN) {
-        /* The command closed its input; it does not want the rest. */
+        /* The command has closed its input: drop the rest. */
         close_fd(&job->in);
     }
     if (job->in < 0 || job->input_done == job->input_length) {
@@ -270,7 +270,7 @@ static void accept_input(struct job *job, const struct frame *frame)
     write_input(job);
 }
 
-/* Sends what a pipe holds; returns false when there is no more for now. */
+/* Sends the data in a pipe; returns false if there are none. */
 static bool forward(struct job *job, int *fd, uint32_t type)
 {
     static uint8_t buffer[MAX_PAYLOAD];
@@ -394,7 +394,7 @@ static void loop(int children)
                 .fd = job->used && job->input ? job->in : -1,
                 .events = POLLOUT };
         }
-        /* A port without a host polls as hung up at once: look rarely. */
+        /* Without a host the port always polls as hung up: poll rarely. */
         poll(fds, 2 + 3 * MAX_JOBS, connected ? -1 : RETRY_MS);
         if (fds[0].revents) {
             struct signalfd_siginfo info;

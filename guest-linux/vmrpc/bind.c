@@ -2,27 +2,30 @@
 /*
  * bind(2)
  *
- * What is bound to all addresses, or to the guest's own, has one port on both
- * sides (sock.c); the host is asked first.  Other addresses are the guest's
- * alone, and so is a socket that is bound to one.
+ * A socket that is bound to all addresses, or to the guest's own, has one port
+ * on both sides (sock.c); the host is asked first.  Other addresses are only
+ * the guest's, and so is a socket that is bound to one.
  */
 #include <linux/capability.h>
 #include <net/ip.h>
 
-#include "internal.h"
+#include "addr.h"
+#include "bind.h"
+#include "host.h"
 
 /* How often a port is chosen that must be free on both sides. */
 #define BIND_ATTEMPTS		8
 
 /**
- * vmrpc_sock_hold_port - does the native side keep its port without a peer?
+ * vmrpc_bind_hold_port - set whether the native side keeps its port without a
+ * peer
  * @vs: caller must hold vs->lock
- * @hold: as if the program had chosen the port, by bind()
+ * @hold: keep it, as if the program had chosen the port by bind()
  *
- * Binding by number says so; but what it is bound to may be what the host has
- * chosen.  Returns what it was before.
+ * bind() to a port number sets this, but the number may be the host's choice.
+ * Returns the old value.
  */
-bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold)
+bool vmrpc_bind_hold_port(struct vmrpc_sock *vs, bool hold)
 {
 	struct sock *sk = vs->sk;
 	bool before;
@@ -38,8 +41,8 @@ bool vmrpc_sock_hold_port(struct vmrpc_sock *vs, bool hold)
 }
 
 /*
- * Binds both sides to one port.  Caller must hold vs->lock.  The host has the
- * first word, as its ports are scarcer.
+ * Binds both sides to one port.  Caller must hold vs->lock.  The host comes
+ * first, because its ports are scarcer.
  */
 static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 		     const struct sockaddr_in *to)
@@ -48,25 +51,31 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	bool undo = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
 	int err;
 
-	err = vmrpc_sock_open_with(vs);
-	if (err)
+	/* Before BIND the host needs SO_REUSEADDR and similar options. */
+	err = vmrpc_host_open_with(vs);
+	if (err < 0)
 		return err;
-	vmrpc_sol_sync(vs);		/* SO_REUSEADDR and its kin */
-	if (vmrpc_sock_is_open(vs)) {
-		err = vmrpc_sock_bind_port(vs, to, &native.sin_port);
-		/* Nothing but the end of a socket takes its port from it. */
+	if (err == VMRPC_USE_NATIVE) {
+		vmrpc_host_turn_native(vs);
+		err = 0;
+	} else {
+		err = vmrpc_host_bind(vs, to, &native.sin_port);
+		/* A host socket keeps its port until it is closed. */
 		undo |= !err;
 	}
 	if (!err) {
 		native.sin_family = AF_INET;
-		err = vmrpc_native_ops(vs->sk)->bind(sock, (struct sockaddr *)&native,
-					       sizeof(native));
+		err = vmrpc_native_ops(vs->sk)->bind(sock,
+						     (struct sockaddr *)&native,
+						     sizeof(native));
 	}
-	/* The host keeps the port of a stream, so the native side does, too. */
+	/*
+	 * A stream keeps its port on the host, so the native side keeps it too.
+	 */
 	if (!err && !to->sin_port && vs->sk->sk_type == SOCK_DGRAM)
-		vmrpc_sock_hold_port(vs, false);
+		vmrpc_bind_hold_port(vs, false);
 	if (err && undo)
-		vmrpc_sock_close(vs);
+		vmrpc_host_close(vs);
 	return err;
 }
 
@@ -74,13 +83,13 @@ static bool may_bind_port(const struct vmrpc_sock *vs, unsigned short port)
 {
 	struct net *net = sock_net(vs->sk);
 
-	/* An identifier is no port. */
+	/* A ping socket has an identifier, which needs no capability. */
 	return !port || vmrpc_sk_is_ping(vs->sk) ||
 	       !inet_port_requires_bind_service(net, port) ||
 	       ns_capable(net->user_ns, CAP_NET_BIND_SERVICE);
 }
 
-/* What __inet_bind() finds wrong, in its order, with a connected socket. */
+/* The errors of __inet_bind() for a connected socket, in its order. */
 static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 			 int len)
 {
@@ -100,7 +109,7 @@ static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 }
 
 /**
- * vmrpc_sock_bind_locked - bind(2), within another operation
+ * vmrpc_bind_locked - bind(2), within another operation
  * @sock: the socket
  * @vs: its outsourced side; caller must hold vs->lock
  * @uaddr: kernel copy of the address
@@ -108,27 +117,27 @@ static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
  *
  * Returns 0 or a negative errno.
  */
-int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
-			   struct sockaddr *uaddr, int len)
+int vmrpc_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
+		      struct sockaddr *uaddr, int len)
 {
 	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
 	unsigned short port;
 	unsigned int i;
 	int err;
 
-	/* Connected: its native side need not have a port. */
+	/* Connected: its native side may have no port. */
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
 		return bind_too_late(vs, to, len);
-	/* What is wrong with these, the native side says best. */
+	/* Invalid arguments: the native side returns the error. */
 	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
 	    (to->sin_family != AF_INET &&
 	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
 		return vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
 	if (!vmrpc_addr_is_shared(vs, to->sin_addr.s_addr) ||
-	    vmrpc_sock_device_is_other(vs)) {
+	    vmrpc_addr_device_is_other(vs)) {
 		err = vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
 		if (!err)
-			vmrpc_sock_turn_native(vs);
+			vmrpc_host_turn_native(vs);
 		return err;
 	}
 
@@ -144,14 +153,14 @@ int vmrpc_sock_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 }
 
 /**
- * vmrpc_sock_bind - bind(2), streams and datagrams
+ * vmrpc_bind - bind(2), streams and datagrams
  * @sock: the socket
  * @uaddr: kernel copy of the address
  * @len: its length
  *
  * Returns 0 or a negative errno.
  */
-int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len)
+int vmrpc_bind(struct socket *sock, struct sockaddr *uaddr, int len)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int err;
@@ -159,7 +168,7 @@ int vmrpc_sock_bind(struct socket *sock, struct sockaddr *uaddr, int len)
 	if (!vs)
 		return vmrpc_native_ops(sock->sk)->bind(sock, uaddr, len);
 	mutex_lock(&vs->lock);
-	err = vmrpc_sock_bind_locked(sock, vs, uaddr, len);
+	err = vmrpc_bind_locked(sock, vs, uaddr, len);
 	mutex_unlock(&vs->lock);
 	return err;
 }

@@ -5,32 +5,34 @@
  * Theory of operation
  * ===================
  *
- * To look up the pages of a large buffer and to put each onto the ring costs
- * more than all the rest of a call, and most programs use one buffer for all
+ * Looking up the pages of a large buffer and putting each onto the ring costs
+ * more than the rest of a call, and most programs use one buffer for all data
  * that they send or receive.  Such a buffer is mapped on the host once
  * (VMRPC_MAP); calls then name a part of it (VMRPC_REQ_BUFFER).
  *
- * A socket has at most one for each direction, made when a large buffer has
- * come BUFFER_USES times.  Nothing is pinned for it: as KVM does with the
- * memory of its guests, we ask to be told before the kernel changes a mapping
- * of the range (mmu_interval_notifier), be it munmap, fork, swapping or a page
- * that moves.  The buffer is invalid from then on, and who is told waits for
- * calls that still use it (vmrpc_buffer.use), which are short as calls never
- * wait for a peer for long.  While a call uses a buffer it must neither
- * allocate memory nor touch the program's: both can wait for that very call.
+ * A socket has at most one buffer for each direction.  It is made when the
+ * program has used a large buffer BUFFER_USES times.  Its pages are not pinned.
+ * As KVM does for guest memory, we register an mmu_interval_notifier: the
+ * kernel calls it before it changes a mapping of the range, by munmap, fork,
+ * swapping or page migration.  The notifier makes the buffer invalid and waits
+ * for calls that still use it (vmrpc_buffer.use).  They are short, as calls
+ * never wait long for a peer.  While a call uses a buffer it must not allocate
+ * memory and must not touch the program's memory: both may wait for this very
+ * call.
  *
  * Pages that the host writes are marked dirty once, when they are mapped: the
- * kernel does not clean them without telling us.
+ * kernel calls the notifier before it cleans them.
  *
- * A thread changes its own rights to pages with a protection key without telling
- * anybody.  A buffer is for threads that have the rights of the one that it was
- * made for; others have their pages looked up, which checks.
+ * A thread can change its own rights to pages with a protection key, and no
+ * notifier is called.  So a buffer is only for threads with the same rights as
+ * the thread that it was made for.  For other threads the pages are looked up,
+ * which checks the rights.
  *
- * Buffers that become invalid quickly are not worth it: each one makes the
- * next wait twice as long.
+ * A buffer that becomes invalid quickly costs more than it saves: after it, the
+ * next one is made only after twice as many uses.
  *
- * It is not done if the device sees memory through an IOMMU, or if the kernel
- * has no notifiers.
+ * There are no buffers if the device accesses memory through an IOMMU, or if
+ * the kernel has no notifiers.
  */
 #include <linux/idr.h>
 #include <linux/mmu_notifier.h>
@@ -44,24 +46,31 @@
 #include <asm/pkru.h>
 #endif
 
-#include "internal.h"
+#include "buffer.h"
+#include "call.h"
+#include "compat.h"
+#include "pages.h"
 
 #define BUFFER_MIN		32768u
-/* A buffer is worth it when it has come so often ... */
+/* A buffer is made after this many uses ... */
 #define BUFFER_USES		4
-/* ... and at most so often, if former ones were not. */
+/* ... and after this many at most, if earlier buffers did not last. */
 #define BUFFER_USES_MAX		4096u
 
 /**
  * struct vmrpc_buffer - memory of a program, mapped on the host
  * @ref: held by the socket and by calls
- * @notifier: tells us when the range changes
- * @use: read: a call uses it; write: it becomes valid or invalid
- * @valid: the host's pages are the program's
- * @mapped: the host has it as buffer @id
- * @uses: calls that used it
- * @start: address in @notifier.mm, @len bytes
- * @rights: of the thread that it was made for
+ * @dev: a reference
+ * @notifier: called before the range changes
+ * @use: held for reading by a call that uses the buffer, for writing to change
+ *       @valid
+ * @valid: the host's pages are the pages of the program
+ * @mapped: the host has it, as buffer @id
+ * @id: number on the wire
+ * @uses: number of calls that used it
+ * @start: address in @notifier.mm
+ * @len: bytes
+ * @rights: rights of the thread that it was made for
  */
 struct vmrpc_buffer {
 	refcount_t ref;
@@ -77,7 +86,7 @@ struct vmrpc_buffer {
 	u32 rights;
 };
 
-/* What current may do with pages that have a protection key. */
+/* The rights of current to pages that have a protection key. */
 static u32 current_rights(void)
 {
 #ifdef CONFIG_X86
@@ -112,7 +121,10 @@ static void unmap_on_host(struct vmrpc_buffer *b)
 {
 	struct vmrpc_call *call = vmrpc_call_new_device(b->dev, VMRPC_UNMAP);
 
-	/* If there is no memory the host keeps it, and we the number. */
+	/*
+	 * Without memory the host keeps the buffer, and its number stays in
+	 * use.
+	 */
 	if (!call)
 		return;
 	call->req.u.map.buffer = cpu_to_le32(b->id);
@@ -139,7 +151,7 @@ static struct vmrpc_buffer *buffer_of(struct vmrpc_reuse *reuse)
 {
 	struct vmrpc_buffer *b;
 
-	/* Most sockets never have one. */
+	/* Fast path: most sockets never have one. */
 	if (!READ_ONCE(reuse->buffer))
 		return NULL;
 	spin_lock(&reuse->lock);
@@ -150,7 +162,7 @@ static struct vmrpc_buffer *buffer_of(struct vmrpc_reuse *reuse)
 	return b;
 }
 
-/* Takes @b, if it is still the one, from the socket. */
+/* Removes @b from the socket, unless another has replaced it. */
 static void buffer_forget(struct vmrpc_reuse *reuse, struct vmrpc_buffer *b)
 {
 	bool ours;
@@ -160,7 +172,7 @@ static void buffer_forget(struct vmrpc_reuse *reuse, struct vmrpc_buffer *b)
 	if (ours) {
 		reuse->buffer = NULL;
 		reuse->start = 0;
-		/* It did not last: be slower next time. */
+		/* It did not last: the next one needs more uses. */
 		if (b->uses < reuse->wanted * 4)
 			reuse->wanted = min(reuse->wanted * 2, BUFFER_USES_MAX);
 		else
@@ -204,7 +216,7 @@ out_free:
 	return NULL;
 }
 
-/* The host gets the pages as they are now; returns 0 or a negative errno. */
+/* Maps the pages on the host.  Returns 0 or a negative errno. */
 static int buffer_map(struct vmrpc_buffer *b, struct vmrpc_sock *vs,
 		      struct iov_iter iter, bool in)
 {
@@ -215,7 +227,7 @@ static int buffer_map(struct vmrpc_buffer *b, struct vmrpc_sock *vs,
 	if (!call)
 		return -ENOMEM;
 	seq = mmu_interval_read_begin(&b->notifier);
-	err = vmrpc_data_map(call, &iter, b->len, in);
+	err = vmrpc_pages_map(call, &iter, b->len, in);
 	if (err)
 		goto out;
 	err = -EAGAIN;
@@ -230,7 +242,7 @@ static int buffer_map(struct vmrpc_buffer *b, struct vmrpc_sock *vs,
 	b->valid = !mmu_interval_read_retry(&b->notifier, seq);
 	up_write(&b->use);
 out_unmap:
-	vmrpc_data_unmap(call, &iter, 0);
+	vmrpc_pages_unmap(call, &iter, 0);
 out:
 	vmrpc_call_free(call);
 	return err;
@@ -256,13 +268,13 @@ static void buffer_make(struct vmrpc_sock *vs, struct vmrpc_reuse *reuse,
 		buffer_put(b);
 }
 
-/* Has this memory come often enough?  Racy, as it is only a guess. */
+/* Has the program used this memory often enough?  A racy guess. */
 static bool worth_making(struct vmrpc_reuse *reuse, unsigned long start,
 			 size_t len)
 {
 	if (start == reuse->start)
 		return ++reuse->seen >= reuse->wanted;
-	/* The rest of a buffer that was partly filled or sent. */
+	/* The rest of a buffer of which a part was filled or sent. */
 	if (start > reuse->start && start - reuse->start < reuse->len)
 		return false;
 	reuse->start = start;
@@ -277,7 +289,7 @@ static bool covers(const struct vmrpc_buffer *b, unsigned long start)
 	       start - b->start < b->len && b->rights == current_rights();
 }
 
-/* @b for the bytes from @start on; it is in use if this returns true. */
+/* Begins a use of @b for the bytes from @start on; false: it is invalid. */
 static bool buffer_use(struct vmrpc_buffer *b, unsigned long start)
 {
 	down_read(&b->use);
@@ -290,15 +302,16 @@ static bool buffer_use(struct vmrpc_buffer *b, unsigned long start)
 }
 
 /**
- * vmrpc_buffer_get - the buffer that the next bytes of an iterator are in
+ * vmrpc_buffer_get - get the buffer that holds the next bytes of an iterator
  * @vs: the socket
  * @iter: the program's memory
- * @len: bytes wanted; set to those that are in the buffer
+ * @len: bytes wanted; set to the number that is in the buffer
  * @in: the host writes them
- * @offset: set to where they are
+ * @offset: set to their position in the buffer
  *
- * Returns the buffer, to be given back with vmrpc_buffer_put() before anything
- * that may allocate memory or touch the program's, or NULL.
+ * Returns the buffer or NULL.  The caller gives it back with
+ * vmrpc_buffer_put(), and until then must not allocate memory or touch the
+ * program's memory.
  */
 struct vmrpc_buffer *vmrpc_buffer_get(struct vmrpc_sock *vs,
 				      const struct iov_iter *iter, size_t *len,
@@ -315,7 +328,7 @@ struct vmrpc_buffer *vmrpc_buffer_get(struct vmrpc_sock *vs,
 	start = vmrpc_iter_address(iter);
 	size = min3(*len, iov_iter_single_seg_count(iter),
 		    (size_t)VMRPC_DATA_MAX);
-	/* writev() may begin with nothing; that would be no data. */
+	/* The first part of a writev() may be empty. */
 	if (!size)
 		return NULL;
 	b = buffer_of(reuse);
@@ -326,7 +339,7 @@ struct vmrpc_buffer *vmrpc_buffer_get(struct vmrpc_sock *vs,
 	}
 	if (b && !READ_ONCE(b->valid))
 		buffer_forget(reuse, b);
-	/* Another buffer has taken its place in the program. */
+	/* The program uses another buffer instead. */
 	if (worth_making(reuse, start, size) && size >= BUFFER_MIN) {
 		if (b)
 			buffer_forget(reuse, b);
@@ -338,9 +351,9 @@ struct vmrpc_buffer *vmrpc_buffer_get(struct vmrpc_sock *vs,
 }
 
 /**
- * vmrpc_buffer_put - a call does not use a buffer any more
+ * vmrpc_buffer_put - end the use of a buffer by a call
  * @b: of vmrpc_buffer_get()
- * @stale: the host does not have it: nobody is to use it again
+ * @stale: the host does not know the buffer: it must not be used again
  */
 void vmrpc_buffer_put(struct vmrpc_buffer *b, bool stale)
 {
@@ -353,7 +366,7 @@ void vmrpc_buffer_put(struct vmrpc_buffer *b, bool stale)
 }
 
 /**
- * vmrpc_buffer_id - its number on the wire
+ * vmrpc_buffer_id - the number of a buffer on the wire
  * @b: a buffer
  */
 u32 vmrpc_buffer_id(const struct vmrpc_buffer *b)
@@ -362,7 +375,7 @@ u32 vmrpc_buffer_id(const struct vmrpc_buffer *b)
 }
 
 /**
- * vmrpc_buffer_init - a socket that may have buffers
+ * vmrpc_buffer_init - prepare a socket for buffers
  * @vs: new
  */
 void vmrpc_buffer_init(struct vmrpc_sock *vs)
@@ -376,8 +389,8 @@ void vmrpc_buffer_init(struct vmrpc_sock *vs)
 }
 
 /**
- * vmrpc_buffer_drop - a socket that needs none any more
- * @vs: the socket, which no call uses
+ * vmrpc_buffer_drop - free the buffers of a socket
+ * @vs: the socket; no call uses it
  */
 void vmrpc_buffer_drop(struct vmrpc_sock *vs)
 {

@@ -9,6 +9,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/net.h>
+#include <linux/slab.h>
 #include <linux/splice.h>
 #include <linux/uio.h>
 #include <linux/version.h>
@@ -91,8 +92,8 @@ static int op(struct socket *sock, struct socket *newsock,		\
 /* --- user pages: 6.3 tells pinned pages from referenced ones ------------- */
 
 /*
- * Takes the pages behind the next bytes of @iter, at most @size bytes and
- * @max pages of one segment, and advances it.  Returns the bytes or an errno.
+ * Gets the pages of the next bytes of @iter, at most @size bytes and @max pages
+ * of one segment, and advances it.  Returns the bytes or an errno.
  */
 static inline ssize_t vmrpc_iter_pages(struct iov_iter *iter,
 				       struct page **pages, size_t size,
@@ -131,7 +132,7 @@ static inline bool vmrpc_iter_is_user(const struct iov_iter *iter)
 	return iter_is_ubuf(iter) || iter_is_iovec(iter);
 }
 
-/* Where the next byte of a user-backed iterator is; it has one. */
+/* The address of the next byte of a user-backed, non-empty iterator. */
 static inline unsigned long vmrpc_iter_address(const struct iov_iter *iter)
 {
 	if (iter_is_ubuf(iter))
@@ -159,7 +160,7 @@ static inline ssize_t vmrpc_splice_read(struct socket *sock, loff_t *ppos,
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define VMRPC_HAVE_SENDPAGE
 
-/* One page of several: all of them are one datagram, or segment. */
+/* Several pages together are one datagram, or segment. */
 static inline ssize_t vmrpc_no_sendpage(struct socket *sock, struct page *page,
 					int offset, size_t size, int flags)
 {
@@ -172,8 +173,8 @@ static inline ssize_t vmrpc_no_sendpage(struct socket *sock, struct page *page,
 /* --- SOL_SOCKET ----------------------------------------------------------- */
 
 /*
- * Does the core let us see setsockopt(SOL_SOCKET), if asked to?  If not,
- * option.c finds out by comparing (see there).
+ * Does the core pass setsockopt(SOL_SOCKET) to us?  If not, sol.c compares
+ * values.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 #define VMRPC_SEES_SOL_SOCKET true
@@ -195,7 +196,7 @@ static inline void vmrpc_disclaim_sol_socket(struct socket *sock)
 #endif
 }
 
-/* --- io_uring: from 6.6 on it asks socks ---------------------------------- */
+/* --- io_uring: from 6.6 on it uses sk_prot->ioctl ------------------------- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 #define VMRPC_HAVE_URING_CMD

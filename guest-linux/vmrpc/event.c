@@ -2,28 +2,31 @@
 /*
  * Events of the host; SIGIO and SIGURG, which follow them
  *
- * Natively every arrival is a signal to a program that wants them, whether or
- * not it has read what came before.  So the host tells of urgent data again while
- * there are any.  Of other data it tells only changes, unless it is asked for
- * edges, which wakes everybody for every segment; so it is asked for sockets whose
+ * Natively every arrival of data sends a signal to a program that wants
+ * signals, whether or not it has read the earlier data.  So the host repeats
+ * its event for urgent data while there are any.  For other data it sends an
+ * event only when the readiness changes, unless it is asked for edges, which
+ * wakes all waiters for every segment.  So it is asked for edges only if the
  * program wants SIGIO.
  *
- * The core tells nobody that a program wants it from now on (O_ASYNC).  What tells
- * is the next event, poll() or read.  An event comes as an interrupt, which cannot
- * call the host: it marks the socket in the table, and a work asks for all that
- * are marked.
+ * The core does not call us when a program sets O_ASYNC.  We see it at the next
+ * event, poll() or read.  An event comes in interrupt context and cannot make a
+ * call: it marks the socket in the table, and a work item makes the calls for
+ * all marked sockets.
  */
-#include "internal.h"
+#include "event.h"
+#include "ready.h"
+#include "wait.h"
 
-/* In vmrpc_device.socks: the host is to be asked for edges. */
+/* Mark in vmrpc_device.socks: ask the host for edges. */
 #define MARK_WANTS_EDGES	XA_MARK_1
 
 /*
- * What of an event is worth telling, although it may be known.  With edges it is
- * what has arrived; room to send is told once, and alone it means that the state
- * has changed, for which who lingers waits.
+ * The bits of an event that are reported even if they were set before.  With
+ * edges these are all bits of arrived data.  VMRPC_OUT is reported once; alone
+ * it means that the state has changed, for which vmrpc_linger() waits.
  */
-static u32 news_of(const struct vmrpc_sock *vs, u32 ready)
+static u32 edge_event(const struct vmrpc_sock *vs, u32 ready)
 {
 	if (!READ_ONCE(vs->edge))
 		return VMRPC_PRI;
@@ -31,8 +34,8 @@ static u32 news_of(const struct vmrpc_sock *vs, u32 ready)
 }
 
 /*
- * @vs has had an event: have further arrivals told, too, if its program wants
- * them.  The caller holds the table's xa_lock, which keeps the socket.
+ * @vs has had an event: request edges if its program wants signals.  The caller
+ * holds xa_lock of the table, which keeps the socket.
  */
 static void expect_signals(struct vmrpc_sock *vs)
 {
@@ -45,26 +48,26 @@ static void expect_signals(struct vmrpc_sock *vs)
 }
 
 /**
- * vmrpc_sock_event - take over an event
+ * vmrpc_event_take - take an event of the host
  * @dev: the device
- * @ev: written by the device, believed only after checking
+ * @ev: written by the device; checked here
  *
- * Called from the interrupt.
+ * Called in interrupt context.
  */
-void vmrpc_sock_event(struct vmrpc_device *dev, const struct vmrpc_event *ev)
+void vmrpc_event_take(struct vmrpc_device *dev, const struct vmrpc_event *ev)
 {
 	u32 ready = le32_to_cpu(ev->ready);
 	struct vmrpc_sock *vs;
 	unsigned long flags;
 
-	/* Whoever takes a socket out of the table waits for us here. */
+	/* A task that removes a socket from the table waits for this lock. */
 	xa_lock_irqsave(&dev->socks, flags);
 	vs = xa_load(&dev->socks, le32_to_cpu(ev->sock));
 	if (vs && vs->gen == le32_to_cpu(ev->gen)) {
-		vmrpc_sock_report(vs, vs->gen, ready,
-				  le32_to_cpu(ev->ready_seq),
-				  le32_to_cpu(ev->so_error),
-				  news_of(vs, ready), true);
+		vmrpc_ready_report(vs, vs->gen, ready,
+				   le32_to_cpu(ev->ready_seq),
+				   le32_to_cpu(ev->so_error),
+				   edge_event(vs, ready), true);
 		expect_signals(vs);
 	}
 	xa_unlock_irqrestore(&dev->socks, flags);
@@ -79,7 +82,7 @@ static struct vmrpc_sock *next_marked(struct vmrpc_device *dev)
 	vs = xa_find(&dev->socks, &handle, ULONG_MAX, MARK_WANTS_EDGES);
 	if (vs) {
 		__xa_clear_mark(&dev->socks, handle, MARK_WANTS_EDGES);
-		/* What is in the table has its first reference. */
+		/* A socket in the table has its first reference. */
 		refcount_inc(&vs->ref);
 	}
 	xa_unlock_irq(&dev->socks);
@@ -95,7 +98,7 @@ static void ask_for_edges(struct work_struct *work)
 	while ((vs = next_marked(dev))) {
 		mutex_lock(&vs->lock);
 		if (!vs->released)
-			vmrpc_sock_watch_edges(vs);
+			vmrpc_wait_watch_edges(vs);
 		mutex_unlock(&vs->lock);
 		vmrpc_sock_put(vs);
 		cond_resched();
@@ -103,7 +106,7 @@ static void ask_for_edges(struct work_struct *work)
 }
 
 /**
- * vmrpc_event_init - before the device's first event
+ * vmrpc_event_init - to be called before the device's first event
  * @dev: the device
  */
 void vmrpc_event_init(struct vmrpc_device *dev)
@@ -112,7 +115,7 @@ void vmrpc_event_init(struct vmrpc_device *dev)
 }
 
 /**
- * vmrpc_event_stop - after the device's last event
+ * vmrpc_event_stop - to be called after the device's last event
  * @dev: the device, dead, with no call under way
  *
  * Sleeps.

@@ -3,11 +3,11 @@
  * Membership in multicast groups
  *
  * A program joins a group on an interface: the one it names, that of an address
- * it names, or where its route to the group leads.  The native side joins in
- * every case, which checks and bounds it.  If the interface is vmrpc0, the host
- * joins as well, on the interface of its choice; the group's datagrams come from
- * there alone, since what the guest sends to the group goes out there, too, and
- * comes back.
+ * it names, or that of its route to the group.  The native side joins in every
+ * case, which checks the option and limits the number.  If the interface is
+ * vmrpc0, the host joins as well, on the interface of its choice.  The
+ * datagrams of the group then come from the host only: what the guest sends to
+ * the group also leaves by the host, and comes back.
  *
  * All forms of the option are one on the wire: IP_ADD_MEMBERSHIP and
  * IP_DROP_MEMBERSHIP with a struct ip_mreqn without an interface.  Membership
@@ -19,16 +19,20 @@
 #include <net/ip.h>
 #include <net/route.h>
 
-#include "internal.h"
+#include "addr.h"
+#include "group.h"
+#include "host.h"
+#include "option.h"
+#include "optlist.h"
 
-/* What is looked at: the beginning of all forms. */
+/* All forms of the option fit, or the beginning that is read. */
 #define PEEK_MAX	(sizeof(struct group_req))
 
 /**
- * struct membership - one option, whatever its form
+ * struct membership - an option of any form
  * @group: the group
- * @address: of the interface; INADDR_ANY: any
- * @ifindex: of the interface; 0: that of @address
+ * @address: address of the interface; INADDR_ANY: not given
+ * @ifindex: index of the interface; 0: use @address
  */
 struct membership {
 	__be32 group;
@@ -37,9 +41,9 @@ struct membership {
 };
 
 /**
- * vmrpc_group_is_option - is it about membership?
- * @level: as the program gave it
- * @name: likewise
+ * vmrpc_group_is_option - is an option about membership?
+ * @level: from the program
+ * @name: from the program
  */
 bool vmrpc_group_is_option(int level, int name)
 {
@@ -71,7 +75,7 @@ static bool joins(int name)
 	return name == IP_ADD_MEMBERSHIP || name == MCAST_JOIN_GROUP;
 }
 
-/* May it be the first that is said of a group?  The others change a membership. */
+/* Can it be the first option for a group?  The others change a membership. */
 static bool joins_for_source(int name)
 {
 	return name == IP_ADD_SOURCE_MEMBERSHIP ||
@@ -83,7 +87,7 @@ static bool leaves(int name)
 	return name == IP_DROP_MEMBERSHIP || name == MCAST_LEAVE_GROUP;
 }
 
-/* Reads any form.  Returns false for what the native side refuses. */
+/* Reads any form.  Returns false if the native side refuses it. */
 static bool parse(int name, const u8 *value, size_t len, struct membership *m)
 {
 	const struct ip_mreqn *mreqn = (const struct ip_mreqn *)value;
@@ -111,7 +115,7 @@ static bool parse(int name, const u8 *value, size_t len, struct membership *m)
 	return true;
 }
 
-/* As ip_mc_find_dev() finds it: is the interface vmrpc0? */
+/* Is the interface, found as ip_mc_find_dev() does, vmrpc0? */
 static bool is_ours(const struct vmrpc_sock *vs, const struct membership *m)
 {
 	struct net_device *dev;
@@ -130,7 +134,7 @@ static bool is_ours(const struct vmrpc_sock *vs, const struct membership *m)
 }
 
 /**
- * vmrpc_group_is_native - is what a socket sends to a group native?
+ * vmrpc_group_is_native - does a socket send to a group natively?
  * @vs: the socket
  * @group: a multicast address
  */
@@ -138,7 +142,7 @@ bool vmrpc_group_is_native(const struct vmrpc_sock *vs, __be32 group)
 {
 	int ifindex = READ_ONCE(inet_sk(vs->sk)->mc_index);
 
-	if (vmrpc_sock_device_is_other(vs))
+	if (vmrpc_addr_device_is_other(vs))
 		return true;
 	if (ifindex)
 		return ifindex != vs->dev->ifindex;
@@ -164,11 +168,15 @@ static int host_join(struct socket *sock, struct vmrpc_sock *vs,
 	struct ip_mreqn wire = { .imr_multiaddr.s_addr = m->group };
 	int err = 0;
 
-	/* What is bound to another address hears no group. */
+	/* A socket that is bound to another address receives from no group. */
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE ||
-	    (vs->has_handle && !vmrpc_sock_bound_elsewhere(vs)))
-		err = vmrpc_option_now(vs, IPPROTO_IP, IP_ADD_MEMBERSHIP, &wire,
-				       sizeof(wire));
+	    (vs->has_handle && !vmrpc_addr_bound_elsewhere(vs)))
+		err = vmrpc_option_set(vs, VMRPC_OPTION_NOW, IPPROTO_IP,
+				       IP_ADD_MEMBERSHIP, &wire, sizeof(wire));
+	if (err == VMRPC_USE_NATIVE) {
+		vmrpc_host_turn_native(vs);
+		return 0;
+	}
 	if (err)
 		native_leave(sock, m);
 	return err;
@@ -200,8 +208,8 @@ static int change(struct socket *sock, struct vmrpc_sock *vs, int name,
 }
 
 /*
- * On vmrpc0 sources cannot be told apart.  Where there is no membership that
- * could be changed the native side says so.
+ * On vmrpc0 there is no filter by source.  If there is no membership to change,
+ * the native side returns the error.
  */
 static int change_sources(struct socket *sock, struct vmrpc_sock *vs, int name,
 			  sockptr_t optval, unsigned int optlen,
@@ -212,7 +220,7 @@ static int change_sources(struct socket *sock, struct vmrpc_sock *vs, int name,
 
 	mutex_lock(&vs->lock);
 	if (!joins_for_source(name) &&
-	    !vmrpc_option_is_set(vs, IPPROTO_IP, IP_ADD_MEMBERSHIP, &wire))
+	    !vmrpc_optlist_has(vs, IPPROTO_IP, IP_ADD_MEMBERSHIP, &wire))
 		err = sock_common_setsockopt(sock, IPPROTO_IP, name, optval,
 					     optlen);
 	mutex_unlock(&vs->lock);
@@ -220,14 +228,14 @@ static int change_sources(struct socket *sock, struct vmrpc_sock *vs, int name,
 }
 
 /**
- * vmrpc_group_setsockopt - setsockopt(2) of an option about membership
+ * vmrpc_group_setsockopt - setsockopt(2) for membership in groups
  * @sock: a datagram socket
  * @vs: its outsourced side
- * @name: option, of IPPROTO_IP
+ * @name: option of IPPROTO_IP
  * @optval: value
  * @optlen: its length
  *
- * Returns 0 or a negative errno; the host's error is the last word.
+ * Returns 0 or a negative errno, also the host's.
  */
 int vmrpc_group_setsockopt(struct socket *sock, struct vmrpc_sock *vs,
 			   int name, sockptr_t optval, unsigned int optlen)
@@ -238,7 +246,7 @@ int vmrpc_group_setsockopt(struct socket *sock, struct vmrpc_sock *vs,
 				 sizeof(struct ip_mreqn) : sizeof(value));
 	struct membership m;
 
-	/* If it cannot be read, the kernel may find something else wrong first. */
+	/* If it cannot be read, the kernel may find another error first. */
 	if (copy_from_sockptr(value, optval, len) ||
 	    !parse(name, value, len, &m) || !ipv4_is_multicast(m.group) ||
 	    !is_ours(vs, &m))
@@ -246,6 +254,9 @@ int vmrpc_group_setsockopt(struct socket *sock, struct vmrpc_sock *vs,
 					      optlen);
 	if (!joins(name) && !leaves(name))
 		return change_sources(sock, vs, name, optval, optlen, &m);
-	/* One copy for both, or the program could change it in between. */
+	/*
+	 * Both sides use one copy: the program could change its memory in
+	 * between.
+	 */
 	return change(sock, vs, name, KERNEL_SOCKPTR(value), len, &m);
 }

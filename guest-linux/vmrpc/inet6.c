@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Programs that use AF_INET6 for IPv4, and how they fare
+ * Programs that use AF_INET6 for IPv4
  *
- * Sockets of AF_INET6 stay native, also those with IPv4-mapped addresses
- * (::ffff:192.0.2.1), and reach the guest itself only.  Whether programs use
- * them, or AF_INET, is mostly decided by how IPv6 is set.  Nothing can be done
- * about it here, but it can be said: in the kernel's log when the device
- * appears, and in /proc/net/vmrpc_inet6 as it is now.
+ * Sockets of AF_INET6 stay native, also with IPv4-mapped addresses
+ * (::ffff:192.0.2.1), and reach only the guest itself.  The settings of IPv6
+ * mostly decide whether programs use them or AF_INET.  This module cannot
+ * change that, but it reports the consequences: in the kernel's log when the
+ * device appears, and in /proc/net/vmrpc_inet6 at any time.
  */
 #include <linux/ipv6.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
 
-#include "internal.h"
+#include "device.h"
+#include "inet6.h"
 
 #define NAME		"vmrpc_inet6"
 
 /**
- * struct setting - how IPv6 is set
- * @name: for programs
- * @how: how it is set so
- * @sockets: what becomes of sockets of AF_INET6
- * @servers: who listens on them
- * @clients: who connects by them
+ * struct setting - a setting of IPv6
+ * @name: its name, for programs
+ * @how: how to choose it
+ * @sockets: consequences for sockets of AF_INET6
+ * @servers: consequences for programs that listen on them
+ * @clients: consequences for programs that connect with them
  */
 struct setting {
 	const char *name;
@@ -57,7 +58,7 @@ static const struct setting on = {
 	.clients = "those of AF_INET6, as Java's, get ENETUNREACH",
 };
 
-/* As the initial network namespace has it, whose sockets are ours. */
+/* The setting of the initial network namespace, whose sockets are ours. */
 static const struct setting *setting_now(void)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -80,7 +81,7 @@ static int show(struct seq_file *m, void *v)
 }
 
 /**
- * vmrpc_inet6_add - say how it is, and make /proc/net/vmrpc_inet6
+ * vmrpc_inet6_add - log the setting, and make /proc/net/vmrpc_inet6
  * @dev: the device
  */
 void vmrpc_inet6_add(struct vmrpc_device *dev)
@@ -96,7 +97,7 @@ void vmrpc_inet6_add(struct vmrpc_device *dev)
 }
 
 /**
- * vmrpc_inet6_remove - remove it, once nobody reads it any more
+ * vmrpc_inet6_remove - remove the file; waits for its readers
  */
 void vmrpc_inet6_remove(void)
 {

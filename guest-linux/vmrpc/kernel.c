@@ -7,15 +7,15 @@
  *
  * A service of the kernel may use its socket as a program does, by the socket's
  * operations (kernel_connect(), sock_sendmsg()); then the host can serve it.
- * Most reach past them, to what the native side alone has: NFS, Ceph, NVMe and
- * RDS look at the state of its TCP and replace its callbacks, and tunnels
- * (WireGuard, VXLAN) are called with the packets themselves.  Their sockets stay
- * native.  What these send out of vmrpc0 is refused, but WireGuard and its like
- * look at no error, so the kernel's log says it, once for each service.
+ * Most services access the native side directly: NFS, Ceph, NVMe and RDS read
+ * its TCP state and replace its callbacks, and tunnels (WireGuard, VXLAN) get
+ * the packets themselves.  Their sockets stay native.  Packets that they send
+ * out of vmrpc0 are refused.  As WireGuard and similar services ignore errors,
+ * a message goes to the kernel's log, once for each service.
  *
- * Neither the family that makes a socket nor the interface that gets a packet
- * is told the owner.  The stack shows it: the service is the innermost module
- * there that is not one of the network's own.
+ * Neither the create function of a family nor the transmit function of an
+ * interface gets the owner of a socket.  The call stack shows it: the service
+ * is the innermost module there that does not belong to the network itself.
  */
 #include <linux/in.h>
 #include <linux/ip.h>
@@ -24,36 +24,37 @@
 #include <linux/preempt.h>
 #include <linux/skbuff.h>
 #include <linux/stacktrace.h>
+#include <net/inet_sock.h>
 #include <net/sock.h>
 
-#include "internal.h"
+#include "kernel.h"
 
-/* From vmrpc0 to a tunnel that is below several others. */
+/* Enough from vmrpc0 up to a tunnel in several other tunnels. */
 #define DEPTH			32
 
-/* Services that the log has room for; of more it says nothing. */
-#define TOLD_MAX		16
+/* At most this many services are logged. */
+#define LOGGED_MAX		16
 
-/* A service that sends a lot is not looked for with each packet. */
+/* Pause between two searches, for services that send many packets. */
 #define PAUSE			(HZ / 10)
 
 /*
- * They use their sockets by operations alone, on all kernels that this module
- * is for, and only wait for what they want in calls.
+ * Services that only use the operations of their sockets, on all supported
+ * kernels, and only wait within these.
  */
 static const char *const outsourced[] = { "cifs" };
 
-/* In whose functions others do what they do. */
+/* Modules of the network, which act for other modules. */
 static const char *const helpers[] = {
 	KBUILD_MODNAME, "udp_tunnel", "ip6_udp_tunnel", "ip_tunnel",
 };
 
-/* All below, which is too large for a stack that is deep already. */
+/* Guards all variables below.  They are too large for a deep stack. */
 static DEFINE_SPINLOCK(lock);
 static unsigned long trace[DEPTH];
 static char symbol[KSYM_SYMBOL_LEN];
-static char told[TOLD_MAX][MODULE_NAME_LEN];
-static unsigned int num_told;
+static char logged[LOGGED_MAX][MODULE_NAME_LEN];
+static unsigned int num_logged;
 static unsigned long next_look;
 
 static bool is_among(const char *name, const char *const names[],
@@ -67,12 +68,14 @@ static bool is_among(const char *name, const char *const names[],
 	return false;
 }
 
-/* The module that has the code at @addr, or NULL.  Caller must hold the lock. */
+/*
+ * The module that has the code at @addr, or NULL.  Caller must hold the lock.
+ */
 static const char *module_at(unsigned long addr)
 {
 	char *begin, *end;
 
-	/* "function [module]"; a call may be the last instruction of its function. */
+	/* "function [module]"; addr - 1, as a call may end its function. */
 	sprint_symbol_no_offset(symbol, addr - 1);
 	begin = strchr(symbol, '[');
 	end = begin ? strchr(begin, ']') : NULL;
@@ -83,8 +86,8 @@ static const char *module_at(unsigned long addr)
 }
 
 /*
- * The service that is under way on this stack, or NULL if it is none of a
- * module's.  Caller must hold the lock, under which the name is good.
+ * The service that runs on this stack, or NULL if it is not in a module.
+ * Caller must hold the lock; the name is valid while it does.
  */
 static const char *service(void)
 {
@@ -100,7 +103,7 @@ static const char *service(void)
 }
 
 /**
- * vmrpc_kernel_is_outsourced - does a service make a socket that can be served?
+ * vmrpc_kernel_is_outsourced - can the host serve this service's socket?
  *
  * To be called by the family's create function, for a socket of the kernel.
  */
@@ -116,21 +119,21 @@ bool vmrpc_kernel_is_outsourced(void)
 	return yes;
 }
 
-/* Is it new?  Then it is remembered.  Caller must hold the lock. */
+/* Remembers a service; true if it is new.  Caller must hold the lock. */
 static bool is_to_be_told(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < num_told; i++)
-		if (!strcmp(told[i], name))
+	for (i = 0; i < num_logged; i++)
+		if (!strcmp(logged[i], name))
 			return false;
-	if (num_told == TOLD_MAX)
+	if (num_logged == LOGGED_MAX)
 		return false;
-	strscpy(told[num_told++], name, MODULE_NAME_LEN);
+	strscpy(logged[num_logged++], name, MODULE_NAME_LEN);
 	return true;
 }
 
-/* Does it answer a packet, for which no service is called? */
+/* Does it answer a packet on its own, without a service? */
 static bool is_reply(const struct sk_buff *skb)
 {
 	u8 protocol = ip_hdr(skb)->protocol;
@@ -139,7 +142,7 @@ static bool is_reply(const struct sk_buff *skb)
 	       (protocol == IPPROTO_TCP || protocol == IPPROTO_ICMP);
 }
 
-/* Of no program, and none that somebody else has sent through the guest. */
+/* Neither from a program nor forwarded by the guest. */
 static bool is_kernels(const struct sk_buff *skb)
 {
 	const struct sock *sk = skb_to_full_sk(skb);
@@ -148,11 +151,11 @@ static bool is_kernels(const struct sk_buff *skb)
 }
 
 /**
- * vmrpc_kernel_refused - vmrpc0 does not send a packet
- * @skb: of IPv4
+ * vmrpc_kernel_refused - vmrpc0 refuses to send a packet
+ * @skb: an IPv4 packet
  *
- * If it is a service's of the kernel, the log says so, for the first of each
- * service.  To be called where the packet is sent, with BHs disabled.
+ * Logs the first packet of each service of the kernel.  To be called in the
+ * transmit function, with BHs disabled.
  */
 void vmrpc_kernel_refused(const struct sk_buff *skb)
 {
@@ -166,7 +169,7 @@ void vmrpc_kernel_refused(const struct sk_buff *skb)
 	next_look = jiffies + PAUSE;
 	name = service();
 	if (name && is_to_be_told(name))
-		pr_warn("vmrpc: %s cannot send to %pI4: sockets of the kernel stay in the guest; docs/virtio-vmrpc.md of vmmnet has what helps\n",
+		pr_warn("vmrpc: %s cannot send to %pI4: sockets of the kernel stay in the guest; see docs/virtio-vmrpc.md of vmmnet\n",
 			name, &ip_hdr(skb)->daddr);
 out:
 	spin_unlock(&lock);

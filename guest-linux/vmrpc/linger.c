@@ -2,29 +2,32 @@
 /*
  * SO_LINGER with a time
  *
- * A host socket never lingers, since it would hold up whoever closes it, and so
- * the vCPU.  The guest's close() shuts it down instead and waits, as tcp_close()
- * does, until its state says that the peer has acknowledged the end.  Each change
- * of the state is an edge, of which the host tells.
+ * A host socket never lingers: it would block the thread that closes it, and so
+ * the vCPU.  Instead, the guest's close() shuts it down and waits, as
+ * tcp_close() does, until its state shows that the peer has acknowledged the
+ * FIN.  Each change of the state is an edge, which the host reports.
  */
 #include <linux/sockios.h>
 #include <asm/ioctls.h>
 #include <net/tcp_states.h>
 
-#include "internal.h"
+#include "ask.h"
+#include "kept.h"
+#include "linger.h"
+#include "wait.h"
 
-/* Has the peer not acknowledged all, the end included?  As tcp_close() asks. */
+/* Has the peer not acknowledged all data and the FIN?  As in tcp_close(). */
 static bool is_closing(struct vmrpc_sock *vs)
 {
-	return (1 << vmrpc_sock_tcp_state(vs)) &
+	return (1 << vmrpc_ask_tcp_state(vs)) &
 	       (TCPF_FIN_WAIT1 | TCPF_CLOSING | TCPF_LAST_ACK);
 }
 
 /**
- * vmrpc_linger - close() waits until the peer has everything
- * @vs: a stream with a peer; nobody else uses it any more
+ * vmrpc_linger - let close() wait until the peer has acknowledged everything
+ * @vs: a stream with a peer; nobody else uses it
  *
- * If the program wants that, for as long as it wants.
+ * Only if SO_LINGER is set, and for at most its time.
  */
 void vmrpc_linger(struct vmrpc_sock *vs)
 {
@@ -36,12 +39,12 @@ void vmrpc_linger(struct vmrpc_sock *vs)
 	if (!sock_flag(vs->sk, SOCK_LINGER) || !vs->sk->sk_lingertime ||
 	    (current->flags & PF_EXITING))
 		return;
-	/* Data that nobody has read make it a reset, which is done at once. */
-	if (vmrpc_message_kept(vs) ||
-	    vmrpc_sock_ioctl(vs, SIOCINQ, &left) || left ||
-	    vmrpc_sock_shutdown(vs, SHUT_WR))
+	/* With unread data close() sends a reset, and does not wait. */
+	if (vmrpc_kept_exists(vs) ||
+	    vmrpc_ask_ioctl(vs, SIOCINQ, &left) || left ||
+	    vmrpc_ask_shutdown(vs, SHUT_WR))
 		return;
-	vmrpc_sock_watch_edges(vs);
+	vmrpc_wait_watch_edges(vs);
 	add_wait_queue(wq, &wait);
 	while (timeo && !signal_pending(current) && is_closing(vs))
 		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);

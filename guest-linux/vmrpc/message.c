@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One message across
+ * One SENDMSG or RECVMSG request
  *
- * A call of sendmsg() or recvmsg() is one or more SENDMSG or RECVMSG requests;
- * this is one of them.  Streams and datagrams differ in how they repeat it.
+ * A sendmsg() or recvmsg() is one or more of these requests.  Streams and
+ * datagrams differ in how they repeat it.
  *
- * Ancillary data travels in the layout of a 64-bit Linux whatever the program
- * is: a header of length (64 bits), level and type, padded to 8 bytes.
+ * Ancillary data has the layout of a 64-bit Linux, also for a 32-bit program: a
+ * header with length (64 bits), level and type, padded to 8 bytes.
  *
- * The host gives the moments of timestamps; clock.c turns them into stamps.
+ * The host gives the moments of timestamps; clock.c turns them into timestamps
+ * of the guest.
  */
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
@@ -18,7 +19,13 @@
 #include <linux/uio.h>
 #include <net/ip.h>
 
-#include "internal.h"
+#include "addr.h"
+#include "call.h"
+#include "data.h"
+#include "kept.h"
+#include "message.h"
+#include "pages.h"
+#include "sol.h"
 
 struct wire_cmsg {
 	__le64 len;			/* with this header */
@@ -26,29 +33,23 @@ struct wire_cmsg {
 	__le32 type;
 };
 
-/* A part of a stream that could not be copied to the program. */
-struct vmrpc_kept {
-	struct list_head list;
-	size_t len, used;
-	u8 data[];
-};
-
 #define WIRE_ALIGN(len)		ALIGN(len, sizeof(__le64))
 
-/* Of the types that is_sound() knows: scm_timestamping has three times. */
+/* The largest that is_sound() allows: scm_timestamping has three times. */
 #define LARGEST_PAYLOAD		(6 * sizeof(s64))
 #define LARGEST_CONTROL		(sizeof(struct wire_cmsg) + LARGEST_PAYLOAD)
 
 #define SEND_FLAGS	(MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM | \
 			 MSG_DONTROUTE)
 #define RECV_FLAGS	(MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
-/* What a program may be told in msg_flags. */
-#define TOLD_FLAGS	(MSG_OOB | MSG_EOR | MSG_TRUNC | MSG_CTRUNC | \
+/* Flags that the host may set in msg_flags of the program. */
+#define RESULT_FLAGS	(MSG_OOB | MSG_EOR | MSG_TRUNC | MSG_CTRUNC | \
 			 MSG_ERRQUEUE)
 
 /*
- * Numbers of interfaces stay in the guest: what comes through the host came by
- * vmrpc0, and what names vmrpc0 goes through the host.
+ * Interface indexes have no meaning on the wire, where 0 stands for vmrpc0: a
+ * message from the host arrived on vmrpc0, and a message for vmrpc0 goes to the
+ * host.
  */
 static void swap_interface(int level, int type, void *data, size_t len,
 			   int from, int to)
@@ -61,9 +62,9 @@ static void swap_interface(int level, int type, void *data, size_t len,
 }
 
 /*
- * What SOL_SOCKET says is for the kernel to judge; of it, only the wish for
- * timestamps concerns the host.  Returns 0 or a negative errno; @stamps is 0
- * if there is no such wish.
+ * Lets the kernel check the messages of SOL_SOCKET.  Of these, only a request
+ * for timestamps concerns the host.  Returns 0 or a negative errno; @stamps is
+ * 0 without a request.
  */
 static int control_socket(struct vmrpc_sock *vs, struct msghdr *msg,
 			  u32 *stamps)
@@ -82,7 +83,7 @@ static int control_socket(struct vmrpc_sock *vs, struct msghdr *msg,
 	return 0;
 }
 
-/* Does Linux look at it?  What it does not look at is no error. */
+/* Does Linux use it?  Other messages are ignored, without an error. */
 static bool control_counts(const struct vmrpc_sock *vs,
 			   const struct cmsghdr *cmsg)
 {
@@ -124,12 +125,12 @@ static u8 *put_one(u8 *p, int level, int type, const void *data, size_t len,
 }
 
 /**
- * vmrpc_message_check - is a stream's ancillary data such as can be sent?
+ * vmrpc_message_check - check the ancillary data of a stream
  * @vs: a stream
  * @msg: to be sent
  *
- * For who would otherwise wait for room before he is told; vmrpc_message_send()
- * looks by itself.  Returns 0 or a negative errno.
+ * For a task that would otherwise wait for room before it gets the error.
+ * vmrpc_message_send() checks by itself.  Returns 0 or a negative errno.
  */
 int vmrpc_message_check(struct vmrpc_sock *vs, struct msghdr *msg)
 {
@@ -148,7 +149,7 @@ static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 	int err;
 	u8 *p;
 
-	/* It is the beginning of a datagram that says how it is sent. */
+	/* Only the beginning of a datagram has ancillary data. */
 	if (!msg->msg_controllen || READ_ONCE(vs->unfinished))
 		return 0;
 	size = control_size(vs, msg);
@@ -182,7 +183,9 @@ static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 	return 0;
 }
 
-/* @ioctl_stamp: SIOCGSTAMP needs a stamp, for which the program has no room */
+/*
+ * @ioctl_stamp: SIOCGSTAMP needs a timestamp; the program has no room for it
+ */
 static int control_room(struct vmrpc_call *call, const struct msghdr *msg,
 			bool ioctl_stamp)
 {
@@ -190,10 +193,10 @@ static int control_room(struct vmrpc_call *call, const struct msghdr *msg,
 
 	if (!size && !ioctl_stamp)
 		return 0;
-	/* A header of a 32-bit program is smaller than the wire's. */
+	/* The header of a 32-bit program is smaller than that on the wire. */
 	if (msg->msg_flags & MSG_CMSG_COMPAT)
 		size *= 2;
-	/* The last that has room comes whole, and put_cmsg() cuts it. */
+	/* The host sends whole messages; put_cmsg() truncates the last one. */
 	size += LARGEST_CONTROL;
 	if (ioctl_stamp)
 		size += sizeof(struct wire_cmsg) +
@@ -207,8 +210,8 @@ static int control_room(struct vmrpc_call *call, const struct msghdr *msg,
 }
 
 /*
- * Is it what a program can be given?  How much of it is read, and what becomes
- * of it, goes by its type.
+ * May a message of the host be given to a program?  The type decides its
+ * length.
  */
 static bool is_sound(int level, int type, size_t len)
 {
@@ -239,13 +242,14 @@ static bool is_sound(int level, int type, size_t len)
 	return false;
 }
 
-/* Puts the stamp in place of the moment at @data, of a type of is_sound(). */
+/* Replaces the moment at @data by a timestamp; @type is_sound(). */
 static void stamp_put(struct vmrpc_call *call, int type, void *data)
 {
-	struct timespec64 ts = ktime_to_timespec64(vmrpc_clock_real(call, data));
 	bool is_timeval = type == SO_TIMESTAMP_OLD || type == SO_TIMESTAMP_NEW;
+	struct timespec64 ts;
 	s64 *time = data;
 
+	ts = ktime_to_timespec64(vmrpc_clock_real(call, data));
 	time[0] = ts.tv_sec;
 	time[1] = is_timeval ? ts.tv_nsec / NSEC_PER_USEC : ts.tv_nsec;
 }
@@ -255,7 +259,7 @@ static bool is_timestamping(int type)
 	return type == SO_TIMESTAMPING_OLD || type == SO_TIMESTAMPING_NEW;
 }
 
-/* One sound message to the program; see control_get(). */
+/* Gives one sound message to the program; see control_get(). */
 static void control_hand(struct vmrpc_call *call, struct msghdr *msg, int level,
 			 int type, void *data, size_t len,
 			 bool ioctl_stamp)
@@ -274,8 +278,8 @@ static void control_hand(struct vmrpc_call *call, struct msghdr *msg, int level,
 }
 
 /*
- * Hands the host's ancillary data to the program, as far as it is sound.
- * @ioctl_stamp: keep the stamp for SIOCGSTAMP (vmrpc_sol_keeps_stamp())
+ * Gives the host's ancillary data to the program, as far as it is sound.
+ * @ioctl_stamp: keep the timestamp for SIOCGSTAMP (vmrpc_sol_keeps_stamp())
  */
 static void control_get(struct vmrpc_call *call, struct msghdr *msg,
 			bool ioctl_stamp)
@@ -301,7 +305,7 @@ static void control_get(struct vmrpc_call *call, struct msghdr *msg,
 	}
 }
 
-/* Packets of the host have no mark that the guest could have given them. */
+/* SO_RCVMARK: packets of the host have no mark of the guest. */
 static void mark_get(const struct sock *sk, struct msghdr *msg)
 {
 	u32 mark = 0;
@@ -316,7 +320,7 @@ static bool is_stale(const struct vmrpc_call *call, ssize_t n)
 	return n == -ESTALE && call->data.buffer;
 }
 
-/* -ESTALE: the host has lost the buffer, which is not used any more. */
+/* Returns -ESTALE if the host has lost the buffer: try again without it. */
 static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 			 const struct sockaddr_in *to, u32 wait_us)
 {
@@ -338,7 +342,7 @@ static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	if (n)
 		goto out;
 	if (call->data.len < len) {
-		/* A stream's end comes with another request. */
+		/* Another request carries the rest of a stream. */
 		n = -EFAULT;
 		if (!stream)
 			goto out_unmap;
@@ -369,7 +373,7 @@ out:
 /**
  * vmrpc_message_send - one SENDMSG request
  * @vs: has a host socket
- * @msg: data, ancillary data and flags; advanced by what was sent
+ * @msg: data, ancillary data and flags; advanced by the bytes sent
  * @len: bytes to send, at most msg_data_left(@msg); streams may send less
  * @to: destination; NULL: the peer
  * @wait_us: how long the host may wait for room
@@ -389,7 +393,7 @@ ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
 }
 
 /**
- * vmrpc_message_discard - throw away what the host holds back of a datagram
+ * vmrpc_message_discard - discard an unfinished datagram on the host
  * @vs: a UDP socket with a host socket
  */
 void vmrpc_message_discard(struct vmrpc_sock *vs)
@@ -403,7 +407,7 @@ void vmrpc_message_discard(struct vmrpc_sock *vs)
 	vmrpc_call_free(call);
 }
 
-/* How many bytes came, and how many of them are to be copied. */
+/* Returns the bytes received; *@copy: how many to copy to the program. */
 static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 			size_t *copy)
 {
@@ -413,10 +417,10 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 	*copy = 0;
 	if (n > INT_MAX || (n > call->data.len && !(flags & MSG_TRUNC)))
 		return -EIO;
-	/* A stream with MSG_TRUNC discards. */
+	/* On a stream MSG_TRUNC discards the data. */
 	if (stream && (flags & MSG_TRUNC))
 		return n;
-	/* What is not written must not reach the program. */
+	/* Bytes that the host has not written must not reach the program. */
 	if (!call->data.buffer &&
 	    call->used < sizeof(call->resp) + call->control_len + got)
 		return -EIO;
@@ -425,8 +429,8 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 }
 
 /*
- * Whether memory is bad must not matter before something has come.  A datagram
- * comes whole, so that all of the room must be there.
+ * Bad memory of the program must not cause an error before data have arrived.
+ * A datagram needs all of the room at once.
  */
 static int make_room(struct vmrpc_call *call, struct msghdr *msg, size_t len,
 		     size_t window, bool stream, int flags)
@@ -438,110 +442,12 @@ static int make_room(struct vmrpc_call *call, struct msghdr *msg, size_t len,
 	if (likely(!err && (stream || call->data.len >= window)))
 		return 0;
 	if (!err) {
-		call->resp.error = 0;	/* there is no answer */
+		call->resp.error = 0;	/* there is no answer yet */
 		vmrpc_data_unmap(call, &msg->msg_iter, 0);
 	} else if (err != -EFAULT) {
 		return err;
 	}
-	return vmrpc_data_copy(call, &msg->msg_iter, window, true);
-}
-
-/*
- * The program had no memory for a part of a stream, which the host has given
- * away.  The next reader gets it.
- */
-static void keep(struct vmrpc_sock *vs, const void *data, size_t len)
-{
-	struct vmrpc_kept *kept = kvmalloc(struct_size(kept, data, len),
-					   GFP_KERNEL);
-
-	if (!kept) {
-		/* A gap in a stream is worse than its end. */
-		WRITE_ONCE(vs->sk->sk_err, ENOBUFS);
-		vmrpc_sock_shutdown(vs, SHUT_RDWR);
-		return;
-	}
-	kept->len = len;
-	kept->used = 0;
-	memcpy(kept->data, data, len);
-	mutex_lock(&vs->lock);
-	list_add_tail(&kept->list, &vs->kept);
-	WRITE_ONCE(vs->kept_size, vs->kept_size + len);
-	mutex_unlock(&vs->lock);
-	/* So much less the host needs now to get to SO_RCVLOWAT. */
-	vmrpc_sol_refresh(vs);
-	/* What woke this reader may have been all that others waited for. */
-	vmrpc_sock_wake_tasks(vs, VMRPC_IN);
-}
-
-/* Caller must hold vs->lock.  Returns the bytes received from it, or -EFAULT. */
-static ssize_t kept_take(struct vmrpc_sock *vs, struct vmrpc_kept *kept,
-			 struct msghdr *msg, size_t len, int flags)
-{
-	size_t n = min(len, kept->len - kept->used), copied;
-
-	if (!(flags & MSG_TRUNC)) {
-		copied = copy_to_iter(kept->data + kept->used, n,
-				      &msg->msg_iter);
-		if (copied != n) {
-			iov_iter_revert(&msg->msg_iter, copied);
-			return -EFAULT;
-		}
-	}
-	if (flags & MSG_PEEK)
-		return n;
-	kept->used += n;
-	WRITE_ONCE(vs->kept_size, vs->kept_size - n);
-	if (kept->used == kept->len) {
-		list_del(&kept->list);
-		kvfree(kept);
-	}
-	return n;
-}
-
-/**
- * vmrpc_message_recv_kept - receive what an earlier reader could not take
- * @vs: a stream for which vmrpc_message_kept() says that there is something
- * @msg: gets the data
- * @len: room to use, at most msg_data_left(@msg)
- * @flags: MSG_PEEK ... as the program gave them
- *
- * Returns the bytes received, -EAGAIN if somebody else was faster, or -EFAULT.
- */
-ssize_t vmrpc_message_recv_kept(struct vmrpc_sock *vs, struct msghdr *msg,
-				size_t len, int flags)
-{
-	struct vmrpc_kept *kept, *next;
-	ssize_t n = 0, err;
-
-	mutex_lock(&vs->lock);
-	err = list_empty(&vs->kept) ? -EAGAIN : 0;
-	list_for_each_entry_safe(kept, next, &vs->kept, list) {
-		if (n == len)
-			break;
-		err = kept_take(vs, kept, msg, len - n, flags);
-		if (err < 0)
-			break;
-		n += err;
-	}
-	mutex_unlock(&vs->lock);
-	/* The rest of SO_RCVLOWAT is the host's again. */
-	vmrpc_sol_refresh(vs);
-	return n ? : err;
-}
-
-/**
- * vmrpc_message_forget - there is no connection any more that it came from
- * @vs: caller must hold vs->lock or be its only user
- */
-void vmrpc_message_forget(struct vmrpc_sock *vs)
-{
-	struct vmrpc_kept *kept, *next;
-
-	list_for_each_entry_safe(kept, next, &vs->kept, list)
-		kvfree(kept);
-	INIT_LIST_HEAD(&vs->kept);
-	WRITE_ONCE(vs->kept_size, 0);
+	return vmrpc_pages_copy(call, &msg->msg_iter, window, true);
 }
 
 /* As send_once(). */
@@ -558,7 +464,7 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 
 	if (!call)
 		return n;
-	/* To read the clocks costs something. */
+	/* Read the clocks only if needed: it costs time. */
 	call->timed = vmrpc_sol_wants_stamps(vs);
 	n = control_room(call, msg, ioctl_stamp);
 	if (n)
@@ -577,21 +483,21 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	err = vmrpc_data_unmap(call, &msg->msg_iter, copy);
 	if (unlikely(err)) {
 		if (stream && !(flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)))
-			keep(vs, call->data.buf, copy);
-		vmrpc_data_drop(call);
+			vmrpc_kept_add(vs, call->data.buf, copy);
+		vmrpc_pages_drop(call);
 		n = err;
 	}
 	if (n < 0)
 		goto out;
 
-	msg->msg_flags |= le32_to_cpu(call->resp.msg_flags) & TOLD_FLAGS;
+	msg->msg_flags |= le32_to_cpu(call->resp.msg_flags) & RESULT_FLAGS;
 	if (msg->msg_name && vmrpc_addr_get(&from, &call->resp.addr)) {
 		memcpy(msg->msg_name, &from, sizeof(from));
 		msg->msg_namelen = sizeof(from);
 	}
 	if (!stream && !(flags & MSG_ERRQUEUE))
 		mark_get(vs->sk, msg);
-	/* Without a stamp from the host: SIOCGSTAMP answers 0 with the present. */
+	/* Without a timestamp from the host, SIOCGSTAMP returns the present. */
 	if (ioctl_stamp)
 		sock_write_timestamp(vs->sk, 0);
 	if (call->control)
@@ -606,10 +512,10 @@ out:
  * @vs: has a host socket
  * @msg: gets data, address, ancillary data and flags
  * @len: room to use, at most msg_data_left(@msg)
- * @room: of that, what is worth making room for if it costs anything; set to
- *        the room that there was
- * @flags: MSG_PEEK ... as the program gave them
- * @wait_us: how long the host may wait for something to come
+ * @room: prepare at most this much if it costs something; set to the room that
+ *        there was
+ * @flags: MSG_PEEK ..., from the program
+ * @wait_us: how long the host may wait for data
  *
  * Returns the bytes received (a datagram's length with MSG_TRUNC), or a
  * negative errno (-EAGAIN: wait for VMRPC_IN).

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmrpc0: what programs see of the network
+ * vmrpc0, the network interface that programs see
  *
- * Sockets of the guest need no interface, but programs list interfaces, look
- * for the host's address and for a route before they try to connect.  vmrpc0
- * has the guest's address and a default route.  It carries nothing: packets of
+ * Sockets of the guest need no interface.  But before programs connect, they
+ * list interfaces and look for the host's address and a route.  vmrpc0 has the
+ * guest's address and a default route.  It carries no packets: packets of
  * native sockets (raw, AF_INET6 with an IPv4-mapped address, most of the
- * kernel's own) and of containers with networks of their own are dropped,
- * counted in tx_dropped, and refused:
+ * kernel's own) and of containers with their own networks are dropped, counted
+ * in tx_dropped, and refused:
  *
- *   sockets of the guest     the sending call fails with ENETUNREACH, as the
- *                            error of the transmission is its own
- *   streams of the guest     connect() takes no such error: an ICMP error
+ *   sockets of the guest     the sending call returns the error of the
+ *                            transmission: ENETUNREACH
+ *   streams of the guest     connect() ignores that error: an ICMP error
  *                            follows
- *   who is forwarded         an ICMP error
- *   services of the kernel   as the two above, and the kernel's log (kernel.c)
+ *   forwarded packets        an ICMP error
+ *   services of the kernel   as sockets and streams above, and a message in
+ *                            the kernel's log (kernel.c)
  *
  * Address and route are set as a program would do it, by rtnetlink messages
- * from a kernel socket; there is no other interface for modules.  Messages with
- * an explicit destination are judged by the caller's capabilities alone, since
- * a kernel socket has no file.
+ * from a kernel socket; there is no other interface for modules.  The messages
+ * have an explicit destination: the kernel then checks the caller's
+ * capabilities only, as a kernel socket has no file.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -29,20 +30,26 @@
 #include <net/addrconf.h>
 #include <net/icmp.h>
 #include <net/if_inet6.h>
+#include <net/inet_sock.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
 
-#include "internal.h"
+#include "device.h"
+#include "kernel.h"
+#include "netdev.h"
 
 #define MTU_DEFAULT		1500
 
-/* Streams that wait to be told; of more each tries again by itself. */
+/*
+ * At most this many streams wait for their ICMP error; the others retransmit
+ * their SYN.
+ */
 #define REFUSED_MAX		256
 
 /**
- * struct refusals - who is told later
+ * struct refusals - streams that wait for their ICMP error
  * @queue: packets of streams
- * @work: tells them
+ * @work: sends the errors
  */
 struct refusals {
 	struct sk_buff_head queue;
@@ -50,8 +57,8 @@ struct refusals {
 };
 
 /*
- * The sender is told at once, rather than left to its time-outs.  Of the codes
- * that mean ENETUNREACH this is the one that connected UDP sockets report.
+ * Sends an ICMP error, so that the sender does not wait for a timeout.  Of the
+ * codes for ENETUNREACH, connected UDP sockets report this one.
  */
 static void send_error(struct sk_buff *skb)
 {
@@ -71,8 +78,8 @@ static void send_errors(struct work_struct *work)
 }
 
 /*
- * Not at once: whoever connects has the lock of its socket, which would note
- * the error and go on to wait.
+ * Sends the ICMP error later: now the connecting task holds the lock of its
+ * socket, which would only record the error, and the task would go on waiting.
  *
  * Returns true if the packet has been taken over.
  */
@@ -105,11 +112,11 @@ static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
 	}
 	if (!taken)
 		kfree_skb(skb);
-	/* An error while transmitting, of a packet that has been consumed. */
+	/* A transmit error; the packet has been consumed. */
 	return (netdev_tx_t)-ENETUNREACH;
 }
 
-/* Nothing is transmitted any more. */
+/* Called when nothing is transmitted any more. */
 static void uninit(struct net_device *netdev)
 {
 	struct refusals *refusals = netdev_priv(netdev);
@@ -138,7 +145,7 @@ static void setup(struct net_device *netdev)
 	netdev->tx_queue_len = 0;
 	netdev->priv_flags |= IFF_NO_QUEUE;
 	netdev->needs_free_netdev = true;
-	/* An ICMP error is made from the route of its cause. */
+	/* An ICMP error needs the route of the packet that caused it. */
 	netif_keep_dst(netdev);
 }
 
@@ -230,7 +237,7 @@ static int add_route(struct socket *nl, const struct vmrpc_device *dev)
 	return err;
 }
 
-/* IPv6 is not to invent an address on an interface that carries nothing. */
+/* IPv6 must not add an address to an interface that carries no packets. */
 static void no_link_local(struct net_device *netdev)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -255,7 +262,7 @@ static int configure(const struct vmrpc_device *dev)
 	err = add_address(nl, dev);
 	if (!err)
 		err = add_route(nl, dev);
-	/* Somebody may have a default route already; that is as good. */
+	/* An existing default route is as good. */
 	if (err == -EEXIST)
 		err = 0;
 	sock_release(nl);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * /proc/net/vmrpc: the sockets that have a place on the host
+ * /proc/net/vmrpc: the sockets that have a handle on the host
  *
- * One line a socket, in the columns of /proc/net/tcp, and ours at the end:
+ * One line for each socket, in the columns of /proc/net/tcp, with four more at
+ * the end:
  *
  *   type    tcp, udp or icmp
- *   mode    who serves it: native, both, remote (sock.c)
- *   ready   VMRPC_IN ... as the host reported it last, hexadecimal
+ *   mode    the side that serves it: native, both, remote (sock.c)
+ *   ready   VMRPC_IN ... from the latest report of the host, hexadecimal
  *   handle  its number on the wire, and in query-vmrpc of the host
  *
- * A socket without a peer beyond the host is in /proc/net/tcp or udp as well.
+ * A socket without a peer beyond the host is also in /proc/net/tcp or udp.
  *
- * State, queues and the port of a connection are the host's, so each line asks
- * it: two or three calls for a connection, like a program's own.  No lock of
- * the table is held meanwhile, only a reference to the socket, whose program
- * may release it.  With vs->lock the line does not mix two states of a socket.
+ * Only the host knows the state, the queues and the port of a connection, so
+ * each line makes two or three calls, as a program could.  Meanwhile no lock of
+ * the table is held, only a reference to the socket, which its program may
+ * release.  vs->lock is held so that a line shows one state of a socket.
  *
  * Only the initial network namespace has outsourced sockets, so only it has
  * the file.
@@ -28,15 +29,18 @@
 #include <net/tcp_states.h>
 #include <net/udp.h>
 
-#include "internal.h"
+#include "ask.h"
+#include "connect.h"
+#include "proc.h"
+#include "sock.h"
 
 #define NAME		"vmrpc"
 
 /**
- * struct iter - where a reader is
- * @vs: the socket to be shown, a reference
- * @line: its number
- * @shown: it has a line
+ * struct iter - position of a reader
+ * @vs: the socket to show, a reference
+ * @line: number of its line
+ * @shown: it has got a line
  */
 struct iter {
 	struct vmrpc_sock *vs;
@@ -45,14 +49,14 @@ struct iter {
 };
 
 /**
- * struct line - what is shown of a socket
+ * struct line - a socket as it is shown
  * @local: address and port
  * @peer: address and port, all zero without one
  * @state: TCP_ESTABLISHED ...; of UDP only this and TCP_CLOSE, as natively
- * @tx_queue: bytes that the peer has not acknowledged, or not taken off
- * @rx_queue: bytes that wait for the program; of a listener: connections
- * @retransmits: of the oldest segment that is not acknowledged
- * @probes: of a zero window, unanswered
+ * @tx_queue: bytes that the peer has not acknowledged, or that are not sent yet
+ * @rx_queue: bytes that the program has not read; of a listener: connections
+ * @retransmits: retransmissions of the oldest unacknowledged segment
+ * @probes: unanswered probes of a zero window
  */
 struct line {
 	struct sockaddr_in local;
@@ -64,7 +68,7 @@ struct line {
 	u32 rx_queue;
 };
 
-/* --- a socket ---------------------------------------------------------------- */
+/* --- a socket ------------------------------------------------------------- */
 
 static void native_line(struct sock *sk, struct line *line)
 {
@@ -84,12 +88,12 @@ static void native_line(struct sock *sk, struct line *line)
 	}
 }
 
-/* What the host cannot be asked is 0. */
+/* Asks the host for a queue; 0 if it fails. */
 static u32 host_queue(struct vmrpc_sock *vs, unsigned int cmd)
 {
 	int value;
 
-	return vmrpc_sock_ioctl(vs, cmd, &value) ? 0 : value;
+	return vmrpc_ask_ioctl(vs, cmd, &value) ? 0 : value;
 }
 
 /* Caller must hold vs->lock.  Returns 0 or a negative errno. */
@@ -98,11 +102,11 @@ static int host_info(struct vmrpc_sock *vs, struct tcp_info *info)
 	int len = min_t(int, sizeof(*info), VMRPC_OPTVAL_MAX);
 
 	memset(info, 0, sizeof(*info));
-	len = vmrpc_sock_getopt(vs, IPPROTO_TCP, TCP_INFO, info, len);
+	len = vmrpc_ask_getopt(vs, IPPROTO_TCP, TCP_INFO, info, len);
 	return min(len, 0);
 }
 
-/* Caller must hold vs->lock, and for all that follow. */
+/* Caller must hold vs->lock, also in the functions below. */
 static void remote_stream_line(struct vmrpc_sock *vs, struct line *line)
 {
 	struct tcp_info info;
@@ -126,7 +130,7 @@ static void remote_line(struct vmrpc_sock *vs, struct line *line)
 {
 	line->peer = vs->peer;
 	if (vs->sk->sk_type == SOCK_STREAM) {
-		vmrpc_stream_local(vs, &line->local);
+		vmrpc_connect_local(vs, &line->local);
 		remote_stream_line(vs, line);
 	} else {
 		line->local = vs->local;
@@ -136,7 +140,7 @@ static void remote_line(struct vmrpc_sock *vs, struct line *line)
 	line->rx_queue = host_queue(vs, SIOCINQ);
 }
 
-/* What waits on the host comes to what waits in the guest. */
+/* Adds the queues on the host to those in the guest. */
 static void both_line(struct vmrpc_sock *vs, struct line *line)
 {
 	struct tcp_info info;
@@ -172,7 +176,7 @@ static const char *type_name(const struct sock *sk)
 	return vmrpc_sk_is_ping(sk) ? "icmp" : "udp";
 }
 
-/* False if it is being released: then there is no line. */
+/* Returns false, without a line, if the socket is being released. */
 static bool show_sock(struct seq_file *m, unsigned int number,
 		      struct vmrpc_sock *vs)
 {
@@ -206,9 +210,9 @@ static bool show_sock(struct seq_file *m, unsigned int number,
 	return true;
 }
 
-/* --- the file ---------------------------------------------------------------- */
+/* --- the file ------------------------------------------------------------- */
 
-/* The socket at *@pos or after it: a handle, counted from 1. */
+/* Finds the socket at *@pos or after it.  @pos is a handle plus 1. */
 static void *find(struct seq_file *m, loff_t *pos)
 {
 	struct vmrpc_device *dev = pde_data(file_inode(m->file));
@@ -245,7 +249,7 @@ static void *next(struct seq_file *m, void *v, loff_t *pos)
 	struct iter *iter = m->private;
 
 	stop(m, v);
-	/* What had no room is shown again, with the same number. */
+	/* A line that had no room is shown again, with the same number. */
 	if (iter->shown)
 		iter->line++;
 	(*pos)++;
@@ -277,7 +281,7 @@ static const struct seq_operations ops = {
  * vmrpc_proc_add - make /proc/net/vmrpc
  * @dev: whose sockets it shows; must stay until vmrpc_proc_remove()
  *
- * Everything works without it, too.
+ * A failure is only logged: nothing else depends on the file.
  */
 void vmrpc_proc_add(struct vmrpc_device *dev)
 {
@@ -287,7 +291,7 @@ void vmrpc_proc_add(struct vmrpc_device *dev)
 }
 
 /**
- * vmrpc_proc_remove - remove it, once nobody reads it any more
+ * vmrpc_proc_remove - remove the file; waits for its readers
  */
 void vmrpc_proc_remove(void)
 {

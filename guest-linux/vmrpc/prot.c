@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the kernel asks past the operations of a socket
+ * Questions of the kernel that do not use the operations of a socket
  *
- * io_uring's commands SIOCINQ and SIOCOUTQ call sk_prot->ioctl of the sock
+ * The commands SIOCINQ and SIOCOUTQ of io_uring call sk_prot->ioctl of the sock
  * itself.  So a sock that the host serves has a copy of its protocol, in which
- * only this function is ours.  Everything else of the copy is what the
- * original's is, or points to it: counters, tables, the slab.  The sock goes
- * back by sk_prot_creator, which stays.
+ * only this function is ours.  All other members are the original's values or
+ * pointers: counters, tables, the slab.  The sock goes back by sk_prot_creator,
+ * which stays.
  *
  * A stream has the copy only while it is connected on the host: connections
- * that a listener accepts natively are clones of it, and would outlive us.  Of
- * a datagram socket there are no clones, and with it the host may have the
- * answer at any time.  Both lose it before they are released: the sock may live
- * on, while the socket, and so our module, stays for as long as one asks.
+ * that a listener accepts natively are clones of the listener, and would
+ * outlive this module.  Datagram sockets have no clones, and the host may have
+ * the answer at any time.  Both lose the copy before they are released: the
+ * sock may live on, but the socket, and so this module, stays while a call is
+ * under way.
  */
 #include <net/ping.h>
 #include <net/tcp.h>
 #include <net/udp.h>
 
-#include "internal.h"
+#include "prot.h"
 
 #ifdef VMRPC_HAVE_URING_CMD
 static struct proto tcp_copy __ro_after_init;
@@ -26,21 +27,23 @@ static struct proto udp_copy __ro_after_init;
 
 /**
  * vmrpc_prot_init - to be called once, before there are sockets
+ * @stream: answers for TCP sockets
+ * @dgram: answers for UDP sockets
  */
-void __init vmrpc_prot_init(void)
+void __init vmrpc_prot_init(vmrpc_prot_ioctl stream, vmrpc_prot_ioctl dgram)
 {
 	tcp_copy = tcp_prot;
-	tcp_copy.ioctl = vmrpc_stream_prot_ioctl;
+	tcp_copy.ioctl = stream;
 	udp_copy = udp_prot;
-	udp_copy.ioctl = vmrpc_dgram_prot_ioctl;
+	udp_copy.ioctl = dgram;
 }
 
 /**
- * vmrpc_prot_set - have questions about a sock come to us, or not any more
+ * vmrpc_prot_set - let our function answer for a sock, or the kernel's own
  * @sk: with an outsourced side
- * @ours: a stream's must have no native listener
+ * @ours: our function; a stream must have no native listener then
  *
- * Ping sockets cannot be asked.
+ * Does nothing for ping sockets.
  */
 void vmrpc_prot_set(struct sock *sk, bool ours)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What arrives by TCP
+ * recvmsg(2) of a stream
  *
- * One call of a program may take several requests: the host gives what there
- * is, up to a mark of urgent data.  Where the program's call would have ended
- * had the socket been the kernel's own, no further request is made.
+ * One recvmsg() may take several requests: each returns the available data, up
+ * to a mark of urgent data.  No further request is made where tcp_recvmsg()
+ * would return.
  */
 #include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
@@ -12,22 +12,28 @@
 #include <asm/ioctls.h>
 #include <net/sock.h>
 
-#include "internal.h"
+#include "ask.h"
+#include "kept.h"
+#include "message.h"
+#include "ready.h"
+#include "receive.h"
+#include "transport.h"
+#include "wait.h"
 
 #define RX_WINDOW_MIN		16384u
 
-/* Bytes in one answer that make a stream one that more is to be expected of. */
+/* After this many bytes in one answer, more data are expected soon. */
 #define RX_BULK_MIN		32768u
 
-/* What a reader waits for. */
+/* Readiness that a reader waits for. */
 #define READABLE		(VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP)
 
-/* How much of @left is worth looking up the pages of, if it has to be done. */
+/* How many bytes of @left to look up the pages of, if that is needed. */
 static size_t rx_room(const struct vmrpc_sock *vs, size_t left, int flags)
 {
 	size_t max = VMRPC_DATA_MAX;
 
-	/* Only one request can look at the same bytes. */
+	/* These need all bytes in one request. */
 	if (!(flags & (MSG_PEEK | MSG_TRUNC)))
 		max = READ_ONCE(vs->rx_window);
 	return min(left, max);
@@ -46,33 +52,32 @@ static void rx_learn(struct vmrpc_sock *vs, size_t room, size_t got)
 	WRITE_ONCE(vs->rx_window, window);
 }
 
-/* Is there anything the host could say that we do not know? */
+/* Can a request return anything? */
 static bool rx_worth_asking(const struct vmrpc_sock *vs, int flags)
 {
 	if (vmrpc_sock_ready(vs) & (READABLE | VMRPC_ERR | VMRPC_PRI))
 		return true;
 	/*
-	 * Below SO_RCVLOWAT there may be data without VMRPC_IN, and so may an
-	 * urgent byte be that has been fetched: a read steps over it.
+	 * Below SO_RCVLOWAT there may be data without VMRPC_IN.  The same is
+	 * true after an urgent byte that has been fetched: a read skips it.
 	 */
 	return (flags & (MSG_OOB | MSG_ERRQUEUE)) || READ_ONCE(vs->urgent) ||
 	       READ_ONCE(vs->sk->sk_rcvlowat) > 1;
 }
 
-/* For how long may the host wait, for a task that has @timeo to wait? */
+/* How long may the host wait, for a task that may wait for @timeo? */
 static u32 rx_patience(const struct vmrpc_sock *vs, int flags, long timeo)
 {
 	if (!timeo || (flags & (MSG_OOB | MSG_ERRQUEUE)) ||
 	    (vs->shutdown & RCV_SHUTDOWN) || READ_ONCE(vs->sk->sk_err))
 		return 0;
-	return vmrpc_device_patience(vs->dev);
+	return vmrpc_transport_patience(vs->dev);
 }
 
 /*
- * Tasks that want the CPU get it before this one, which has nothing to read,
- * goes to sleep: when they have had their turn, its peer has mostly answered,
- * and it need not be woken up, which takes an event and an interrupt.  True if
- * they have had it.
+ * Lets other tasks run before this one, which has nothing to read, goes to
+ * sleep.  Afterwards its peer has mostly answered, which saves the wake-up by
+ * an event and an interrupt.  Returns true if other tasks could run.
  */
 static bool rx_step_aside(const struct vmrpc_sock *vs, long timeo)
 {
@@ -83,17 +88,17 @@ static bool rx_step_aside(const struct vmrpc_sock *vs, long timeo)
 }
 
 /**
- * vmrpc_stream_at_mark - is the urgent byte next?
+ * vmrpc_receive_at_mark - is the urgent byte the next byte?
  * @vs: in mode VMRPC_REMOTE
  *
- * Even if MSG_OOB has fetched it already.
+ * Also true if MSG_OOB has already fetched it.
  */
-bool vmrpc_stream_at_mark(struct vmrpc_sock *vs)
+bool vmrpc_receive_at_mark(struct vmrpc_sock *vs)
 {
 	int value;
 
 	return READ_ONCE(vs->urgent) &&
-	       !vmrpc_sock_ioctl(vs, SIOCATMARK, &value) && value;
+	       !vmrpc_ask_ioctl(vs, SIOCATMARK, &value) && value;
 }
 
 /* Sleeps until there may be something to read: 0 or a negative errno. */
@@ -104,26 +109,28 @@ static int rx_sleep(struct vmrpc_sock *vs, u32 readable, size_t size,
 	int err;
 
 	if (vmrpc_sock_ready(vs) & readable)
-		err = vmrpc_sock_pause(timeo);
+		err = vmrpc_wait_pause(timeo);
 	else
-		err = vmrpc_sock_wait(vs, readable, NULL, timeo);
-	/* Who wants no bytes has them when tcp_recvmsg() wakes up, whatever for. */
+		err = vmrpc_wait(vs, readable, NULL, timeo);
+	/*
+	 * A read of 0 bytes ends when it wakes up for any reason, as natively.
+	 */
 	return !size && sleeps ? 0 : err;
 }
 
 /**
- * struct rx - a recvmsg() under way
+ * struct rx - state of a recvmsg()
  * @vs: the socket
  * @msg: where the data go
  * @size: bytes at most
  * @flags: MSG_...
- * @target: bytes that the program is content with
+ * @target: return when this many bytes have been received
  * @timeo: jiffies left to wait
- * @disconnects: dissolved connections when it began
- * @copied: bytes so far
- * @room: what the last request asked for
- * @readable: what it waits for
- * @stepped_aside: other tasks have had their turn
+ * @disconnects: vs->disconnects when it began
+ * @copied: bytes received so far
+ * @room: bytes that the latest request asked for
+ * @readable: readiness that it waits for
+ * @stepped_aside: it has let other tasks run
  */
 struct rx {
 	struct vmrpc_sock *vs;
@@ -140,29 +147,29 @@ struct rx {
 };
 
 /*
- * Is MSG_PEEK to look again for more than @n bytes, as MSG_WAITALL demands?
- * The host does not tell when data come to data, hence the pause.
+ * Must MSG_PEEK with MSG_WAITALL look again for more than @n bytes?  The host
+ * sends no event when more data arrive, so this pauses.
  */
 static bool peek_again(struct rx *rx, size_t n)
 {
 	struct vmrpc_sock *vs = rx->vs;
 
-	/* More may not fit into one request, however long we wait, or into memory. */
+	/* More may never fit into one request, or into memory. */
 	if (n >= min3(rx->target, rx->room, (size_t)VMRPC_BOUNCE_MAX) ||
 	    (vmrpc_sock_ready(vs) & (VMRPC_RDHUP | VMRPC_HUP | VMRPC_ERR)) ||
 	    READ_ONCE(vs->sk->sk_err) || (vs->shutdown & RCV_SHUTDOWN) ||
-	    vmrpc_sock_pause(&rx->timeo))
+	    vmrpc_wait_pause(&rx->timeo))
 		return false;
-	/* It looks beyond the urgent byte only if that is the first. */
-	if ((vmrpc_sock_ready(vs) & VMRPC_PRI) && !vmrpc_stream_at_mark(vs))
+	/* It looks beyond the urgent byte only if that is the first byte. */
+	if ((vmrpc_sock_ready(vs) & VMRPC_PRI) && !vmrpc_receive_at_mark(vs))
 		return false;
-	/* With MSG_TRUNC none of the @n bytes are in the buffer of @size. */
+	/* With MSG_TRUNC none of the @n bytes are in the program's buffer. */
 	iov_iter_revert(&rx->msg->msg_iter,
 			rx->size - msg_data_left(rx->msg));
 	return true;
 }
 
-/* One request, if it is worth it: the bytes, 0 at the end, negative errno. */
+/* Makes a request, if useful.  Returns the bytes, 0 at the end, or an errno. */
 static ssize_t rx_request(struct rx *rx)
 {
 	struct vmrpc_sock *vs = rx->vs;
@@ -179,11 +186,11 @@ static ssize_t rx_request(struct rx *rx)
 					     VMRPC_DATA_MAX),
 				       &rx->room, rx->flags, wait_us);
 	if (n < 0 && rx->copied)
-		vmrpc_sock_keep_error(vs, n);
+		vmrpc_ready_keep_error(vs, n);
 	return n;
 }
 
-/* A request has brought @n bytes: is that all? */
+/* A request has returned @n bytes.  Returns true if recvmsg() is done. */
 static bool rx_is_done(struct rx *rx, size_t n)
 {
 	struct vmrpc_sock *vs = rx->vs;
@@ -197,34 +204,34 @@ static bool rx_is_done(struct rx *rx, size_t n)
 	if (rx->copied >= rx->size ||
 	    (rx->flags & (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)))
 		return true;
-	/* A short read tells programs that there is no more. */
+	/* Programs take a short read as a sign that there are no more data. */
 	return n != rx->room && rx->copied >= rx->target &&
 	       !(vmrpc_sock_ready(vs) & VMRPC_IN);
 }
 
-/* Nothing was to be read of what there is; an error behind it is not met. */
+/* A read of 0 bytes with data available does not see an error behind them. */
 static bool is_nothing_wanted(struct rx *rx)
 {
 	int unread;
 
-	return !rx->size && !vmrpc_sock_ioctl(rx->vs, SIOCINQ, &unread) &&
+	return !rx->size && !vmrpc_ask_ioctl(rx->vs, SIOCINQ, &unread) &&
 	       unread > 0;
 }
 
 /*
- * A request has brought nothing, but @n: 0 or a negative errno.  Waits if the
- * program does.  True if it is over; *@n is what the call returns then, if
- * there are no bytes.
+ * A request has returned no bytes, but *@n: 0 or a negative errno.  Waits if
+ * the program does.  Returns true if recvmsg() is over; *@n is then its result,
+ * unless there are bytes.
  */
 static bool rx_is_over(struct rx *rx, ssize_t *n)
 {
 	struct vmrpc_sock *vs = rx->vs;
 	struct sock *sk = vs->sk;
 
-	/* What comes with an error may have no bytes. */
+	/* A message of the error queue may have no bytes. */
 	if (*n == 0 && (rx->flags & MSG_ERRQUEUE))
 		return true;
-	/* The end, unless broken off; with EPIPE, the end came first. */
+	/* The end, or an error; with EPIPE the end came first. */
 	if (*n == 0 && !is_nothing_wanted(rx))
 		*n = rx->copied || READ_ONCE(sk->sk_err) == EPIPE ?
 		     0 : sock_error(sk);
@@ -243,8 +250,8 @@ static bool rx_is_over(struct rx *rx, ssize_t *n)
 }
 
 /*
- * What MSG_PEEK has seen is kept in the guest; what the host has comes behind
- * it, unless the mark of urgent data is between.
+ * MSG_PEEK has read the data that are kept in the guest.  The data of the host
+ * follow them, unless the mark of urgent data is between.
  */
 static void peek_behind(struct rx *rx)
 {
@@ -252,26 +259,26 @@ static void peek_behind(struct rx *rx)
 	size_t room = len;
 	ssize_t n;
 
-	if (!len || vmrpc_stream_at_mark(rx->vs))
+	if (!len || vmrpc_receive_at_mark(rx->vs))
 		return;
 	n = vmrpc_message_recv(rx->vs, rx->msg, len, &room, rx->flags, 0);
 	if (n > 0)
 		rx->copied += n;
 	else if (n < 0)
-		vmrpc_sock_keep_error(rx->vs, n);
+		vmrpc_ready_keep_error(rx->vs, n);
 }
 
 /**
- * vmrpc_stream_receive - recvmsg() of a connected socket
+ * vmrpc_receive - recvmsg(2) of a connected stream
  * @vs: in mode VMRPC_REMOTE
  * @msg: where the data go
  * @size: bytes at most
  * @flags: MSG_...
  *
- * Returns how much has been received, 0 at the end, or a negative errno.
+ * Returns the bytes received, 0 at the end, or a negative errno.
  */
-int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
-			 size_t size, int flags)
+int vmrpc_receive(struct vmrpc_sock *vs, struct msghdr *msg,
+		  size_t size, int flags)
 {
 	struct rx rx = {
 		.vs = vs,
@@ -292,9 +299,9 @@ int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 			break;
 		}
 		rx.room = rx_room(vs, size - rx.copied, flags);
-		if (vmrpc_message_kept(vs) &&
+		if (vmrpc_kept_exists(vs) &&
 		    !(flags & (MSG_OOB | MSG_ERRQUEUE))) {
-			n = vmrpc_message_recv_kept(vs, msg, rx.room, flags);
+			n = vmrpc_kept_receive(vs, msg, rx.room, flags);
 			if (n > 0)
 				rx.copied += n;
 			if (n > 0 && (flags & MSG_PEEK))
@@ -303,8 +310,8 @@ int vmrpc_stream_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 				break;
 			continue;
 		}
-		/* The next request would leave the urgent byte out. */
-		if (rx.copied && vmrpc_stream_at_mark(vs))
+		/* The next request would skip the urgent byte. */
+		if (rx.copied && vmrpc_receive_at_mark(vs))
 			break;
 		n = rx_request(&rx);
 		if (n > 0 ? rx_is_done(&rx, n) : rx_is_over(&rx, &n))

@@ -5,18 +5,21 @@
  * Theory of operation
  * ===================
  *
- * The kernel sets these without asking the socket's operations (from 6.7 on it
- * lets us see them).  So we compare: before a request that depends on them, the
- * values in the sock are compared with those that the host was told last
+ * The kernel sets these options without a call of the socket's operations (from
+ * 6.7 on it lets us see them).  So we compare: before a request that depends on
+ * them, the values in the sock are compared with those that the host got last
  * (vmrpc_sol_stale), and differences are sent.  Timeouts, credentials, marks
- * and everything that names an interface concern the guest only.  Filters and
- * their kin would not see what the host receives: they are refused
- * (takes_native, vmrpc_sol_is_in_the_way).  getsockopt() is answered from the
- * sock by the core.
+ * and all options that name an interface concern the guest only.  Socket
+ * filters and similar options would not see the packets that the host receives:
+ * they are refused (takes_native() in sockopt.c, vmrpc_sol_is_in_the_way).  The
+ * core answers getsockopt() from the sock.
  */
 #include <net/tcp_states.h>
 
-#include "internal.h"
+#include "addr.h"
+#include "ask.h"
+#include "compat.h"
+#include "sol.h"
 
 static const int sol_names[VMRPC_SOL_NUM] = {
 	[VMRPC_SOL_REUSEADDR]	= SO_REUSEADDR,
@@ -32,24 +35,24 @@ static const int sol_names[VMRPC_SOL_NUM] = {
 	[VMRPC_SOL_RCVLOWAT]	= SO_RCVLOWAT,
 	[VMRPC_SOL_RXQ_OVFL]	= SO_RXQ_OVFL,
 	[VMRPC_SOL_LINGER]	= SO_LINGER,
-	[VMRPC_SOL_TIMESTAMP]	= 0,	/* the value is the option's name */
-	[VMRPC_SOL_TIMESTAMPING] = 0,	/* a bit says which of two names */
+	[VMRPC_SOL_TIMESTAMP]	= 0,	/* the value is the option */
+	[VMRPC_SOL_TIMESTAMPING] = 0,	/* a bit chooses the option */
 	[VMRPC_SOL_PEEK_OFF]	= SO_PEEK_OFF,
 	[VMRPC_SOL_MAX_PACING_RATE] = SO_MAX_PACING_RATE,
-	[VMRPC_SOL_DEVICE]	= 0,	/* decides which side it is */
+	[VMRPC_SOL_DEVICE]	= 0,	/* chooses the side */
 };
 
-/* With VMRPC_SOL_TIMESTAMPING: 64-bit times, whatever the program is. */
+/* In sol[VMRPC_SOL_TIMESTAMPING]: 64-bit times. */
 #define TIMESTAMPING_NEW	BIT(31)
 
-/* Of vs->sol: what the host has is not known, and it has to be told. */
+/* In vs->sol: the value on the host is not known, so it must be set. */
 #define SOL_UNKNOWN		INT_MIN
 
 /**
- * vmrpc_sol_keeps_stamp - is SIOCGSTAMP to tell when the next datagram came?
+ * vmrpc_sol_keeps_stamp - does SIOCGSTAMP need the time of the next datagram?
  * @vs: the socket
  *
- * Linux keeps it from the first SIOCGSTAMP on, if it does not come with the data.
+ * Linux keeps it from the first SIOCGSTAMP on, unless it comes with the data.
  */
 bool vmrpc_sol_keeps_stamp(const struct vmrpc_sock *vs)
 {
@@ -93,7 +96,7 @@ static int timestamping_flags(const struct sock *sk)
 	return flags;
 }
 
-/* How much the host must have for the socket to be readable. */
+/* How many bytes the host must have to make the socket readable. */
 static int low_water(const struct vmrpc_sock *vs)
 {
 	int mark = READ_ONCE(vs->sk->sk_rcvlowat);
@@ -102,7 +105,10 @@ static int low_water(const struct vmrpc_sock *vs)
 	return likely(!kept) ? mark : kept < mark ? mark - kept : 1;
 }
 
-/* What the host should have: what a new socket there has, unless changed. */
+/*
+ * The values that the host should have.  Unset options have the values of a new
+ * host socket.
+ */
 static void sol_read(const struct vmrpc_sock *vs, int sol[])
 {
 	const struct sock *sk = vs->sk;
@@ -116,20 +122,20 @@ static void sol_read(const struct vmrpc_sock *vs, int sol[])
 	sol[VMRPC_SOL_NO_CHECK] = sk->sk_type == SOCK_DGRAM &&
 				  sk->sk_no_check_tx;
 	sol[VMRPC_SOL_PRIORITY] = READ_ONCE(sk->sk_priority);
-	/* The kernel doubles what a program asks for; so will the host. */
+	/* The kernel doubles the program's value; so does the host. */
 	sol[VMRPC_SOL_SNDBUF] = sk->sk_userlocks & SOCK_SNDBUF_LOCK ?
 				READ_ONCE(sk->sk_sndbuf) / 2 : 0;
 	sol[VMRPC_SOL_RCVBUF] = sk->sk_userlocks & SOCK_RCVBUF_LOCK ?
 				READ_ONCE(sk->sk_rcvbuf) / 2 : 0;
 	sol[VMRPC_SOL_RCVLOWAT] = low_water(vs);
 	sol[VMRPC_SOL_RXQ_OVFL] = sock_flag(sk, SOCK_RXQ_OVFL);
-	/* Only "discard": waiting in close() is done here. */
+	/* The host only discards; the guest waits in close(). */
 	sol[VMRPC_SOL_LINGER] = sock_flag(sk, SOCK_LINGER) &&
 				!sk->sk_lingertime;
 	sol[VMRPC_SOL_TIMESTAMP] = timestamp_option(vs);
 	sol[VMRPC_SOL_TIMESTAMPING] = timestamping_flags(sk);
 	sol[VMRPC_SOL_PEEK_OFF] = READ_ONCE(sk->sk_peek_off);
-	/* without a limit, -1 in either width */
+	/* no limit: -1, also with 32 bits */
 	sol[VMRPC_SOL_MAX_PACING_RATE] =
 		min_t(unsigned long, READ_ONCE(sk->sk_max_pacing_rate),
 		      U32_MAX);
@@ -137,7 +143,7 @@ static void sol_read(const struct vmrpc_sock *vs, int sol[])
 }
 
 /**
- * vmrpc_sol_reset - the host socket is new
+ * vmrpc_sol_reset - the host has the values of a new socket
  * @vs: caller must hold vs->lock or be its only user
  */
 void vmrpc_sol_reset(struct vmrpc_sock *vs)
@@ -149,11 +155,11 @@ void vmrpc_sol_reset(struct vmrpc_sock *vs)
 }
 
 /**
- * vmrpc_sol_peeked - a datagram has been received, or looked at
- * @vs: where
- * @n: bytes, as the program was told; negative: looked at
+ * vmrpc_sol_peeked - a datagram has been received, or peeked at
+ * @vs: the socket
+ * @n: result of recvmsg(); negative after MSG_PEEK
  *
- * The host moves SO_PEEK_OFF as the native side does it.
+ * The host moves SO_PEEK_OFF as the native side does.
  */
 void vmrpc_sol_peeked(struct vmrpc_sock *vs, int n)
 {
@@ -164,7 +170,7 @@ void vmrpc_sol_peeked(struct vmrpc_sock *vs, int n)
 }
 
 /**
- * vmrpc_sol_stale - does the host have other SOL_SOCKET options?
+ * vmrpc_sol_stale - does the host have other values than the sock?
  * @vs: the socket; cheap enough for every call
  */
 bool vmrpc_sol_stale(const struct vmrpc_sock *vs)
@@ -175,17 +181,17 @@ bool vmrpc_sol_stale(const struct vmrpc_sock *vs)
 	return memcmp(sol, vs->sol, sizeof(sol)) != 0;
 }
 
-/* The host may give less than was asked for: let the program see how much. */
+/* The host may set a smaller size than requested: let the program see it. */
 static int buffer_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 {
 	int name = sol_names[which], real, err;
 
-	/* SO_BUF_LOCK has taken back what there was; the host goes on with it. */
+	/* SO_BUF_LOCK has removed the size; the host keeps its own. */
 	if (!*value)
 		return 0;
-	err = vmrpc_sock_setopt(vs, SOL_SOCKET, name, value, sizeof(*value));
-	if (err || vmrpc_sock_getopt(vs, SOL_SOCKET, name, &real,
-				     sizeof(real)) != sizeof(real))
+	err = vmrpc_ask_setopt(vs, SOL_SOCKET, name, value, sizeof(*value));
+	if (err || vmrpc_ask_getopt(vs, SOL_SOCKET, name, &real,
+				    sizeof(real)) != sizeof(real))
 		return err;
 	if (which == VMRPC_SOL_SNDBUF)
 		WRITE_ONCE(vs->sk->sk_sndbuf, real);
@@ -195,11 +201,13 @@ static int buffer_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 	return 0;
 }
 
-/* @value: what the host has afterwards */
+/*
+ * @value: set to the value that the host has afterwards
+ */
 static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 {
 	struct linger linger = { .l_onoff = *value };
-	int one = 1, zero = 0, flags;
+	int one = 1, zero = 0, name, flags;
 
 	switch (which) {
 	case VMRPC_SOL_DEVICE:
@@ -208,40 +216,43 @@ static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 	case VMRPC_SOL_RCVBUF:
 		return buffer_set(vs, which, value);
 	case VMRPC_SOL_LINGER:
-		return vmrpc_sock_setopt(vs, SOL_SOCKET, SO_LINGER, &linger,
-					 sizeof(linger));
+		return vmrpc_ask_setopt(vs, SOL_SOCKET, SO_LINGER, &linger,
+					sizeof(linger));
 	case VMRPC_SOL_TIMESTAMP:
 		if (*value)
-			return vmrpc_sock_setopt(vs, SOL_SOCKET, *value, &one,
-						 sizeof(one));
-		return vmrpc_sock_setopt(vs, SOL_SOCKET,
-					 vs->sol[which] == SOL_UNKNOWN ? SO_TIMESTAMP_OLD : vs->sol[which],
-					 &zero, sizeof(zero));
+			return vmrpc_ask_setopt(vs, SOL_SOCKET, *value, &one,
+						sizeof(one));
+		name = vs->sol[which] == SOL_UNKNOWN ? SO_TIMESTAMP_OLD
+						     : vs->sol[which];
+		return vmrpc_ask_setopt(vs, SOL_SOCKET, name, &zero,
+					sizeof(zero));
 	case VMRPC_SOL_TIMESTAMPING:
 		flags = *value & ~TIMESTAMPING_NEW;
-		return vmrpc_sock_setopt(vs, SOL_SOCKET,
-					 *value & TIMESTAMPING_NEW ? SO_TIMESTAMPING_NEW : SO_TIMESTAMPING_OLD,
-					 &flags, sizeof(flags));
+		name = *value & TIMESTAMPING_NEW ? SO_TIMESTAMPING_NEW
+						 : SO_TIMESTAMPING_OLD;
+		return vmrpc_ask_setopt(vs, SOL_SOCKET, name, &flags,
+					sizeof(flags));
 	default:
-		return vmrpc_sock_setopt(vs, SOL_SOCKET, sol_names[which],
-					 value, sizeof(*value));
+		return vmrpc_ask_setopt(vs, SOL_SOCKET, sol_names[which],
+					value, sizeof(*value));
 	}
 }
 
 /**
- * vmrpc_sol_sync - tell the host the SOL_SOCKET options that have changed
+ * vmrpc_sol_sync - set the options that have changed on the host
  * @vs: caller must hold vs->lock; nothing happens without a host socket
  *
- * Every option is tried once.  Returns 0 or the first error.
+ * Every option is tried once.  Returns 0, the first error, or VMRPC_USE_NATIVE:
+ * SO_BINDTODEVICE has bound the socket to another interface, where the host
+ * receives nothing for it.
  */
 int vmrpc_sol_sync(struct vmrpc_sock *vs)
 {
 	int sol[VMRPC_SOL_NUM];
 	int i, err, first = 0;
 
-	/* It hears nothing from the host any more. */
-	if (vmrpc_sock_mode(vs) == VMRPC_BOTH && vmrpc_sock_device_is_other(vs))
-		vmrpc_sock_turn_native(vs);
+	if (vmrpc_sock_mode(vs) == VMRPC_BOTH && vmrpc_addr_device_is_other(vs))
+		return VMRPC_USE_NATIVE;
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return 0;
 	sol_read(vs, sol);
@@ -261,26 +272,9 @@ int vmrpc_sol_sync(struct vmrpc_sock *vs)
 	return first;
 }
 
-/**
- * vmrpc_sol_refresh - before a request that SOL_SOCKET options matter for
- * @vs: caller must not hold vs->lock
- *
- * What the host refuses, the native side has accepted: it is too late for an
- * error.
- */
-void vmrpc_sol_refresh(struct vmrpc_sock *vs)
-{
-	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE ||
-	    likely(!vmrpc_sol_stale(vs)))
-		return;
-	mutex_lock(&vs->lock);
-	vmrpc_sol_sync(vs);
-	mutex_unlock(&vs->lock);
-}
-
 /*
- * The listener has got @which while it listened: did the connection, which may
- * have been in the queue before, inherit it?
+ * The listener got the option @which while it listened.  The connection may
+ * have been in the queue before: finds out if it has inherited the option.
  */
 static void inherit_late(struct vmrpc_sock *child, enum vmrpc_sol which)
 {
@@ -290,15 +284,17 @@ static void inherit_late(struct vmrpc_sock *child, enum vmrpc_sol which)
 		[VMRPC_SOL_DONTROUTE]	= SOCK_LOCALROUTE,
 		[VMRPC_SOL_LINGER]	= SOCK_LINGER,
 	};
-	/* SO_LINGER's begins with whether it is on, the others' are that. */
+	/*
+	 * The value of SO_LINGER begins with the flag; the others are the flag.
+	 */
 	struct linger value = { };
 	int sol[VMRPC_SOL_NUM];
 
 	child->sol[which] = SOL_UNKNOWN;
-	/* If the host has been told late, it does not know either. */
+	/* If the host got the option later, its value does not tell. */
 	if (!VMRPC_SEES_SOL_SOCKET || !flags[which] ||
-	    vmrpc_sock_getopt(child, SOL_SOCKET, sol_names[which], &value,
-			      sizeof(value)) < (int)sizeof(int))
+	    vmrpc_ask_getopt(child, SOL_SOCKET, sol_names[which], &value,
+			     sizeof(value)) < (int)sizeof(int))
 		return;
 	child->sol[which] = !!value.l_onoff;
 	sol_read(child, sol);
@@ -307,11 +303,11 @@ static void inherit_late(struct vmrpc_sock *child, enum vmrpc_sol which)
 }
 
 /**
- * vmrpc_sol_inherit - options of an accepted connection
- * @child: connection from the host, nobody else has it yet
+ * vmrpc_sol_inherit - let an accepted connection inherit options
+ * @child: the connection; nobody else uses it yet
  * @parent: the listener
  *
- * The host's socket has inherited already; this is for the native side.
+ * The host socket has inherited already; this is for the native side.
  */
 void vmrpc_sol_inherit(struct vmrpc_sock *child,
 		       const struct vmrpc_sock *parent)
@@ -345,62 +341,19 @@ void vmrpc_sol_inherit(struct vmrpc_sock *child,
 	for (i = 0; i < VMRPC_SOL_NUM; i++)
 		if (parent->late & BIT(i))
 			inherit_late(child, i);
-	/* the one that is not inherited */
+	/* the only option that is not inherited */
 	child->sol[VMRPC_SOL_PRIORITY] = 0;
 }
 
-/*
- * What a program gives the kernel to look at each packet with.  A socket that
- * is native for good can have it.
- */
-static bool takes_native(const struct vmrpc_sock *vs, int name)
-{
-	switch (name) {
-	case SO_ATTACH_FILTER:
-	case SO_ATTACH_BPF:
-	case SO_ATTACH_REUSEPORT_CBPF:
-	case SO_ATTACH_REUSEPORT_EBPF:
-	case SO_TXTIME:
-		return READ_ONCE(vs->has_handle);
-	default:
-		return false;
-	}
-}
-
 /**
- * vmrpc_sol_is_in_the_way - has it an option that a host socket cannot have?
+ * vmrpc_sol_is_in_the_way - does it have an option that a host socket cannot
+ * have?
  * @vs: the socket
  *
- * Before 6.7 nobody asks us when it is set.
+ * Before 6.7 setsockopt() cannot refuse it.
  */
 bool vmrpc_sol_is_in_the_way(const struct vmrpc_sock *vs)
 {
 	return rcu_access_pointer(vs->sk->sk_filter) ||
 	       sock_flag(vs->sk, SOCK_TXTIME);
-}
-
-/**
- * vmrpc_sol_setsockopt - setsockopt(2) of SOL_SOCKET, from kernel 6.7 on
- * @sock: the socket
- * @vs: its outsourced side
- * @name: option
- * @optval: value
- * @optlen: its length
- *
- * Returns 0 or a negative errno; the host's error is the last word.
- */
-int vmrpc_sol_setsockopt(struct socket *sock, struct vmrpc_sock *vs, int name,
-			 sockptr_t optval, unsigned int optlen)
-{
-	int err;
-
-	if (takes_native(vs, name))
-		return -ENOPROTOOPT;
-	err = sock_setsockopt(sock, SOL_SOCKET, name, optval, optlen);
-	if (err || !vmrpc_sol_stale(vs))
-		return err;
-	mutex_lock(&vs->lock);
-	err = vmrpc_sol_sync(vs);
-	mutex_unlock(&vs->lock);
-	return err;
 }

@@ -2,25 +2,25 @@
 /*
  * MSG_ZEROCOPY
  *
- * The host has taken the data, or copied them, when a request completes: the
- * program may use its memory again at once.  So the completion follows at once
- * as well, and says that the data were copied (SO_EE_CODE_ZEROCOPY_COPIED).
- * It goes into the native side's error queue, which is read before the host's;
- * numbers, merging and the limit of locked memory are the kernel's own.
+ * When a request completes, the host does not need the program's memory any
+ * more.  So the completion of MSG_ZEROCOPY follows at once, and reports that
+ * the data were copied (SO_EE_CODE_ZEROCOPY_COPIED).  It goes into the error
+ * queue of the native side, which is read before the host's.  Numbers, merging
+ * and the limit of locked memory are the kernel's own.
  *
- * io_uring brings a completion of its own, which is its business: it has a
- * reference until sendmsg() returns, and nobody else needs one.
+ * io_uring brings a completion of its own and handles it: it has a reference
+ * until sendmsg() returns, and no other is needed.
  */
 #include <linux/skbuff.h>
 
-#include "internal.h"
+#include "zerocopy.h"
 
 /**
- * vmrpc_zerocopy_begin - a program sends
+ * vmrpc_zerocopy_begin - before sending
  * @sk: the native side
- * @msg: with the program's flags
+ * @msg: with the flags of the program
  * @size: bytes to send
- * @uarg: set to what vmrpc_zerocopy_end() wants
+ * @uarg: set to the argument of vmrpc_zerocopy_end()
  *
  * Returns 0 or -ENOBUFS.
  */
@@ -39,9 +39,9 @@ int vmrpc_zerocopy_begin(struct sock *sk, const struct msghdr *msg,
 }
 
 /**
- * vmrpc_zerocopy_end - it has sent
+ * vmrpc_zerocopy_end - after sending
  * @uarg: from vmrpc_zerocopy_begin()
- * @sent: something; otherwise there is no completion
+ * @sent: data were sent; otherwise there is no completion
  */
 void vmrpc_zerocopy_end(struct ubuf_info *uarg, bool sent)
 {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The data of a call
+ * The data of a call: copies and lists of pages
  *
- * Up to VMRPC_INLINE_MAX bytes are copied: looking up their pages would cost
- * more.  Larger data are not: the pages of the program go onto the ring, and
- * the host's sendmsg() and recvmsg() work on them in place.  Neighbouring
- * pages become one element.  What is not made of pages of user space, or of
- * many small pieces, is copied after all, VMRPC_BOUNCE_MAX bytes a call.
+ * Up to VMRPC_INLINE_MAX bytes are copied, because looking up their pages would
+ * cost more.  Larger data are not copied: the pages of the program go onto the
+ * ring, and the host's sendmsg() and recvmsg() work on them in place.
+ * Neighbouring pages become one entry.  Data that are not in pages of user
+ * space, or that consist of many small pieces, are copied, VMRPC_BOUNCE_MAX
+ * bytes in a call.
  *
- * Large buffers that come again and again are not even looked at, see buffer.c.
+ * The pages are held only while the call runs.  It is never interrupted, and
+ * never waits long for a peer.
  *
- * The pages are held only while the call is under way, which is never
- * interrupted and never waits for a peer for long.
- *
- * The lists of pages come from a cache whose objects keep their state while
- * they are free, all elements unmarked: clearing ten kilobytes for each call
- * would cost more than the rest of it.
+ * The lists of pages come from a cache whose free objects keep their state,
+ * with all entries unmarked.  Clearing ten kilobytes for each call would cost
+ * more than the rest of it.
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "internal.h"
+#include "compat.h"
+#include "pages.h"
 
 struct vmrpc_pages {
 	struct scatterlist sg[VMRPC_PAGES_MAX];
@@ -37,13 +37,13 @@ static void pages_construct(void *object)
 }
 
 /**
- * vmrpc_data_init - to be called once, before everything else here
+ * vmrpc_pages_init - to be called once, before everything else here
  *
  * Returns 0 or -ENOMEM.
  */
-int __init vmrpc_data_init(void)
+int __init vmrpc_pages_init(void)
 {
-	/* A constructor also keeps init_on_alloc from clearing. */
+	/* With a constructor, init_on_alloc does not clear the objects. */
 	pages_cache = kmem_cache_create("vmrpc_pages",
 					sizeof(struct vmrpc_pages), 0, 0,
 					pages_construct);
@@ -51,9 +51,9 @@ int __init vmrpc_data_init(void)
 }
 
 /**
- * vmrpc_data_exit - end of vmrpc_data_init()
+ * vmrpc_pages_exit - end of vmrpc_pages_init()
  */
-void vmrpc_data_exit(void)
+void vmrpc_pages_exit(void)
 {
 	kmem_cache_destroy(pages_cache);
 }
@@ -69,14 +69,15 @@ static bool worth_mapping(const struct iov_iter *iter, size_t len)
 }
 
 /**
- * vmrpc_data_inline - data that the caller reads or writes itself
+ * vmrpc_pages_inline - use the inline buffer of a call for its data
  * @call: has no data yet
  * @len: at most VMRPC_INLINE_MAX
  * @in: the device writes it
  *
- * Returns the buffer, which lives as long as the call.
+ * Returns the buffer, for the caller to write or read; it lives as long as the
+ * call.
  */
-void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in)
+void *vmrpc_pages_inline(struct vmrpc_call *call, size_t len, bool in)
 {
 	struct vmrpc_data *d = &call->data;
 
@@ -91,15 +92,15 @@ void *vmrpc_data_inline(struct vmrpc_call *call, size_t len, bool in)
 }
 
 /*
- * Memory for *@len bytes, or for fewer of a stream: the rest comes with another
- * request, and large pieces are rare where memory has been in use for long.
+ * Memory for *@len bytes.  For a stream, less will do: the next request carries
+ * the rest, and after long uptime large contiguous pieces are rare.
  */
 static void *bounce_alloc(const struct vmrpc_call *call, size_t *len)
 {
-	gfp_t gfp = vmrpc_sock_gfp(call->vs) | __GFP_NOWARN;
+	gfp_t gfp = call->gfp | __GFP_NOWARN;
 	void *buf;
 
-	while (call->vs->sk->sk_type == SOCK_STREAM && *len > PAGE_SIZE) {
+	while (call->partial && *len > PAGE_SIZE) {
 		buf = kmalloc(*len, gfp | __GFP_NORETRY);
 		if (buf)
 			return buf;
@@ -109,23 +110,23 @@ static void *bounce_alloc(const struct vmrpc_call *call, size_t *len)
 }
 
 /**
- * vmrpc_data_copy - the same as vmrpc_data_map(), by a copy in any case
+ * vmrpc_pages_copy - as vmrpc_pages_map(), but always by a copy
  * @call: has no data yet
- * @iter: data to send are taken from it; received ones go to it in the end
+ * @iter: source of data to send; vmrpc_pages_unmap() copies received data to it
  * @len: at most iov_iter_count(@iter)
  * @in: the device writes the data
  *
- * Received data find out only in the end that the program has no memory for
- * them, as they do natively.  Returns 0, -EFAULT or -ENOMEM.
+ * As natively, -EFAULT for received data comes only at the end.  Returns 0,
+ * -EFAULT or -ENOMEM.
  */
-int vmrpc_data_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
-		    bool in)
+int vmrpc_pages_copy(struct vmrpc_call *call, struct iov_iter *iter,
+		     size_t len, bool in)
 {
 	struct vmrpc_data *d = &call->data;
 
 	len = min_t(size_t, len, VMRPC_BOUNCE_MAX);
 	if (len <= VMRPC_INLINE_MAX) {
-		d->buf = vmrpc_data_inline(call, len, in);
+		d->buf = vmrpc_pages_inline(call, len, in);
 	} else {
 		d->buf = bounce_alloc(call, &len);
 		if (!d->buf)
@@ -145,7 +146,7 @@ int vmrpc_data_copy(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
 	return 0;
 }
 
-/* Adds @bytes from @offset of @pages on to the list, merging neighbours. */
+/* Adds @bytes of @pages, from @offset on, to the list; merges neighbours. */
 static void append_pages(struct vmrpc_data *d, struct page **pages,
 			 size_t offset, size_t bytes, size_t max_segment)
 {
@@ -181,7 +182,7 @@ static int map_pages(struct vmrpc_call *call, struct iov_iter *iter,
 	ssize_t got = 0;
 
 	len = min_t(size_t, len, VMRPC_DATA_MAX);
-	d->pages = kmem_cache_alloc(pages_cache, vmrpc_sock_gfp(call->vs));
+	d->pages = kmem_cache_alloc(pages_cache, call->gfp);
 	if (!d->pages)
 		return -ENOMEM;
 	d->sg = d->pages->sg;
@@ -209,77 +210,41 @@ static int map_pages(struct vmrpc_call *call, struct iov_iter *iter,
 }
 
 /**
- * vmrpc_data_map - make the next bytes of an iterator the data of a call
+ * vmrpc_pages_map - make the next bytes of an iterator the data of a call
  * @call: has no data yet
- * @iter: advanced by call->data.len when it is sent (@in false); do not use it
- *        again before vmrpc_data_unmap()
+ * @iter: advanced by call->data.len if the data are sent (@in false); do not
+ *        use it before vmrpc_pages_unmap()
  * @len: at most iov_iter_count(@iter)
  * @in: the device writes the data
  *
- * Maps as much as a call can carry: call->data.len.  @len 0 is allowed.
+ * Maps as much as a call can carry: call->data.len bytes.  @len 0 is allowed.
  * Returns 0, -EFAULT or -ENOMEM.
  */
-int vmrpc_data_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
-		   bool in)
+int vmrpc_pages_map(struct vmrpc_call *call, struct iov_iter *iter, size_t len,
+		    bool in)
 {
 	if (worth_mapping(iter, len))
 		return map_pages(call, iter, len, in);
-	return vmrpc_data_copy(call, iter, len, in);
+	return vmrpc_pages_copy(call, iter, len, in);
 }
 
 /**
- * vmrpc_data_place - the same, if possible in a buffer that the host has
- * @call: as for vmrpc_data_map()
- * @iter: as for vmrpc_data_map()
- * @len: at most iov_iter_count(@iter)
- * @window: bytes that are worth looking up the pages of
- * @in: the device writes the data
- * @whole: no other call brings what is not in the buffer: of a datagram, and of
- *         what a stream is only looked at
- *
- * Returns 0, -EFAULT or -ENOMEM.
- */
-int vmrpc_data_place(struct vmrpc_call *call, struct iov_iter *iter,
-		     size_t len, size_t window, bool in, bool whole)
-{
-	struct vmrpc_data *d = &call->data;
-	size_t part = len;
-
-	d->buffer = vmrpc_buffer_get(call->vs, iter, &part, in, &d->offset);
-	if (d->buffer && part < len && whole) {
-		vmrpc_buffer_put(d->buffer, false);
-		d->buffer = NULL;
-	}
-	if (!d->buffer)
-		return vmrpc_data_map(call, iter, min(len, window), in);
-	d->in = in;
-	d->len = part;
-	return 0;
-}
-
-/**
- * vmrpc_data_unmap - end of the data of a call
+ * vmrpc_pages_unmap - end of the data of a call
  * @call: completed, or never submitted
- * @iter: as it was given to vmrpc_data_map(); is advanced by @done bytes
- *        altogether
+ * @iter: as it was given to vmrpc_pages_map(); afterwards it has advanced by
+ *        @done bytes in total
  * @done: bytes sent or received, at most call->data.len
  *
- * Returns 0, or -EFAULT if received data could not be copied out: then they
- * stay in call->data.buf until vmrpc_data_drop().
+ * Returns 0, or -EFAULT if received data could not be copied to the program:
+ * then they stay in call->data.buf until vmrpc_pages_drop().
  */
-int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
-		     size_t done)
+int vmrpc_pages_unmap(struct vmrpc_call *call, struct iov_iter *iter,
+		      size_t done)
 {
 	struct vmrpc_data *d = &call->data;
 	size_t copied;
 
-	if (d->buffer) {
-		u32 error = le32_to_cpu(call->resp.error);
-
-		vmrpc_buffer_put(d->buffer, !call->status &&
-					    error == VMRPC_ESTALE);
-		iov_iter_advance(iter, done);
-	} else if (d->pages) {
+	if (d->pages) {
 		give_pages_back(d, d->in);
 		iov_iter_revert(iter, d->len - done);
 	} else if (d->in) {
@@ -291,15 +256,15 @@ int vmrpc_data_unmap(struct vmrpc_call *call, struct iov_iter *iter,
 	} else {
 		iov_iter_revert(iter, d->len - done);
 	}
-	vmrpc_data_drop(call);
+	vmrpc_pages_drop(call);
 	return 0;
 }
 
 /**
- * vmrpc_data_drop - end of data that vmrpc_data_unmap() could not copy out
+ * vmrpc_pages_drop - free data that vmrpc_pages_unmap() could not copy
  * @call: completed
  */
-void vmrpc_data_drop(struct vmrpc_call *call)
+void vmrpc_pages_drop(struct vmrpc_call *call)
 {
 	struct vmrpc_data *d = &call->data;
 

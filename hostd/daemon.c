@@ -16,7 +16,7 @@
 #include "hostd/service/server.h"
 #include "hostd/service/store.h"
 
-#define KEEP_AGAIN_S    1
+#define RETRY_SAVE_S    1
 
 typedef struct Daemon {
     GMainLoop *loop;
@@ -39,7 +39,7 @@ typedef struct Watch {
 
 /* --- HostdOps ------------------------------------------------------------- */
 
-static gboolean keep_again(gpointer opaque)
+static gboolean retry_save(gpointer opaque)
 {
     Daemon *d = opaque;
 
@@ -57,7 +57,7 @@ static bool keep(void *opaque, GError **errp)
     bool done = hostd_store_save(d->state, d->hostd.vms, errp);
 
     if (!done && !d->behind) {
-        d->behind = g_timeout_add_seconds(KEEP_AGAIN_S, keep_again, d);
+        d->behind = g_timeout_add_seconds(RETRY_SAVE_S, retry_save, d);
     }
     return done;
 }

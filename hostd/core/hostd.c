@@ -257,7 +257,7 @@ bool hostd_forget(Hostd *h, HostdVm *vm, GError **errp)
     return true;
 }
 
-static void settle(Hostd *h, HostdVm *vm)
+static void apply_place(Hostd *h, HostdVm *vm)
 {
     g_autoptr(GError) no_process = NULL, err = NULL;
 
@@ -278,6 +278,6 @@ void hostd_settle(Hostd *h)
     g_autoptr(GList) list = hostd_registry_list(h->vms);
 
     for (GList *link = list; link; link = link->next) {
-        settle(h, link->data);
+        apply_place(h, link->data);
     }
 }

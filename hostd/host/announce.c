@@ -110,7 +110,7 @@ static void entry_free(gpointer opaque)
     g_free(e);
 }
 
-static gboolean again(gpointer opaque)
+static gboolean repeat(gpointer opaque)
 {
     Entry *e = opaque;
 
@@ -129,7 +129,7 @@ void hostd_announce_begin(HostdAnnounce *q, const HostdAddress *address)
     e->queue = q;
     e->address = *address;
     e->left = HOSTD_ANNOUNCE_TIMES - 1;
-    e->timer = g_timeout_add(RETRANS_MS, again, e);
+    e->timer = g_timeout_add(RETRANS_MS, repeat, e);
     g_hash_table_replace(q->going_on, &e->address, e);
 }
 

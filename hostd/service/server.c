@@ -70,18 +70,18 @@ static void hang_up(Client *c)
     g_ptr_array_remove_fast(c->server->clients, c);
 }
 
-static gboolean too_late(gpointer opaque)
+static gboolean timed_out(gpointer opaque)
 {
     hang_up(opaque);
     return G_SOURCE_CONTINUE;   /* client_free() has removed it */
 }
 
-static void give_time(Client *c)
+static void restart_timeout(Client *c)
 {
     if (c->timeout) {
         g_source_remove(c->timeout);
     }
-    c->timeout = g_timeout_add_seconds(CLIENT_TIME, too_late, c);
+    c->timeout = g_timeout_add_seconds(CLIENT_TIME, timed_out, c);
 }
 
 static gboolean readable(gint fd, GIOCondition condition, gpointer opaque);
@@ -117,14 +117,14 @@ static bool flush_out(Client *c)
  * Executes the lines that were received, one at a time: the next one waits
  * until the answer was sent. Then waits for the next event.
  */
-static void go_on(Client *c)
+static void serve_lines(Client *c)
 {
     bool more = true;
 
     while (more && !c->out->len) {
         more = hostd_session_step(c->session, c->out);
         if (more) {
-            give_time(c);
+            restart_timeout(c);
         }
         if (!flush_out(c)) {
             hang_up(c);
@@ -147,7 +147,7 @@ static gboolean writable(gint fd, GIOCondition condition, gpointer opaque)
     if (!flush_out(c)) {
         hang_up(c);
     } else if (!c->out->len) {
-        go_on(c);
+        serve_lines(c);
     }
     return G_SOURCE_CONTINUE;   /* the changed watch was removed */
 }
@@ -167,11 +167,11 @@ static gboolean readable(gint fd, GIOCondition condition, gpointer opaque)
         return G_SOURCE_CONTINUE;
     }
     hostd_session_filled(c->session, len);
-    go_on(c);
+    serve_lines(c);
     return G_SOURCE_CONTINUE;
 }
 
-static bool is_welcome(const HostdServer *server, const HostdPeer *peer)
+static bool is_within_limits(const HostdServer *server, const HostdPeer *peer)
 {
     unsigned same = 0;
 
@@ -198,7 +198,7 @@ static gboolean connecting(gint fd, GIOCondition condition, gpointer opaque)
         close(to);
         return G_SOURCE_CONTINUE;
     }
-    if (!is_welcome(server, &peer)) {
+    if (!is_within_limits(server, &peer)) {
         g_warning("too many connections of user %u, or of all users", peer.uid);
         hostd_peer_close(&peer);
         close(to);
@@ -211,7 +211,7 @@ static gboolean connecting(gint fd, GIOCondition condition, gpointer opaque)
     c->session = hostd_session_new(server->hostd, peer.uid == 0, &c->peer);
     c->out = g_string_new(NULL);
     g_ptr_array_add(server->clients, c);
-    give_time(c);
+    restart_timeout(c);
     await(c, G_IO_IN);
     return G_SOURCE_CONTINUE;
 }

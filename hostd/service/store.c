@@ -6,8 +6,8 @@
 #define MODE            0600
 #define WARNINGS        10u     /* maximum number for one file */
 
-static void tell_damage(const char *path, const char *text, size_t len,
-                        const GPtrArray *damage)
+static void warn_of_damage(const char *path, const char *text, size_t len,
+                           const GPtrArray *damage)
 {
     g_autofree char *copy = g_strconcat(path, ".damaged", NULL);
     g_autoptr(GError) err = NULL;
@@ -45,7 +45,7 @@ bool hostd_store_load(const char *path, HostdRegistry *r, GError **errp)
     if (!hostd_state_read(r, text, len, path, damage, errp)) {
         return false;
     }
-    tell_damage(path, text, len, damage);
+    warn_of_damage(path, text, len, damage);
     return true;
 }
 

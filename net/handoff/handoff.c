@@ -193,8 +193,8 @@ static void take(VmmnetHandoff *h)
  * Waits for the answer; the VM does not run.
  * @consequence: what happens without an answer within @ms, for the message
  */
-static void settle(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
-                   const char *consequence)
+static void ask_and_wait(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
+                         const char *consequence)
 {
     g_autoptr(GError) err = NULL;
     HandoffAnswer answer;
@@ -218,8 +218,8 @@ static void settle(VmmnetHandoff *h, HandoffVerb verb, unsigned ms,
 static void yield(VmmnetHandoff *h)
 {
     if (h->wanted) {
-        settle(h, HANDOFF_YIELD, YIELD_MS,
-               "the VM's addresses may stay on this host as well");
+        ask_and_wait(h, HANDOFF_YIELD, YIELD_MS,
+                     "the VM's addresses may stay on this host as well");
     }
 }
 
@@ -327,8 +327,8 @@ static void handoff_complete(UserCreatable *uc, Error **errp)
     if (runstate_is_running()) {
         take(h);
     } else if (runstate_check(RUN_STATE_PRELAUNCH)) {
-        settle(h, HANDOFF_TAKE, TAKE_MS,
-               "the VM's addresses may not be here yet");
+        ask_and_wait(h, HANDOFF_TAKE, TAKE_MS,
+                     "the VM's addresses may not be here yet");
     }
 }
 

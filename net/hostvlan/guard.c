@@ -99,7 +99,7 @@ static void put_back(siginfo_t *info, ucontext_t *context)
 }
 
 /* Was it caused by an access of this thread? Sent signals have codes <= 0. */
-static bool is_own_doing(const siginfo_t *info)
+static bool is_synchronous(const siginfo_t *info)
 {
     return info->si_code > 0 && info->si_code != BUS_MCEERR_AO;
 }
@@ -107,7 +107,7 @@ static bool is_own_doing(const siginfo_t *info)
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     if (was_blocked) {
-        if (is_own_doing(info)) {
+        if (is_synchronous(info)) {
             end_process();
         } else {
             put_back(info, context);
@@ -115,9 +115,9 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     } else if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(signal, info, context);
     } else if (before.sa_handler == SIG_DFL ||
-               (before.sa_handler == SIG_IGN && is_own_doing(info))) {
+               (before.sa_handler == SIG_IGN && is_synchronous(info))) {
         end_process();
-        if (!is_own_doing(info)) {
+        if (!is_synchronous(info)) {
             raise(signal);
         }
     } else if (before.sa_handler != SIG_IGN) {
@@ -128,7 +128,7 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 static void on_sigbus(int signal, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
-    Range *r = is_own_doing(info) ? range_of((uintptr_t)info->si_addr) : NULL;
+    Range *r = is_synchronous(info) ? range_of((uintptr_t)info->si_addr) : NULL;
 
     if (!r || !lose(r)) {
         pass_on(signal, info, context);

@@ -156,7 +156,7 @@ static void copy(uint32_t *to, const uint32_t *from, unsigned num,
     }
 }
 
-static bool ascend(const HostvlanLnids *lnids)
+static bool is_ascending(const HostvlanLnids *lnids)
 {
     for (unsigned i = 1; i < lnids->num; i++) {
         if (lnids->lnid[i] <= lnids->lnid[i - 1]) {
@@ -176,7 +176,7 @@ static bool copy_lnids(const uint32_t *at, uint32_t head, uint64_t value,
     lnids->num = HOSTVLAN_RECORD_LNIDS(head);
     *sum = hostvlan_sum(hostvlan_sum(0, value), head);
     copy(lnids->lnid, at + 1, lnids->num, sum);
-    return load32(at + 1 + lnids->num) == *sum >> 32 && ascend(lnids);
+    return load32(at + 1 + lnids->num) == *sum >> 32 && is_ascending(lnids);
 }
 
 unsigned hostvlan_table_lnids(const HostvlanTable *t, uint64_t value,

@@ -51,7 +51,7 @@ static bool has_global(const HostvlanLnids *lnids)
     return lnids->lnid[0] == HOSTVLAN_LNID_GLOBAL;
 }
 
-static bool have_common(const HostvlanLnids *a, const HostvlanLnids *b)
+static bool intersect(const HostvlanLnids *a, const HostvlanLnids *b)
 {
     unsigned i = 0, j = 0;
 
@@ -77,7 +77,7 @@ static enum hostvlan_reason compare_lists(const HostvlanTable *table,
         !hostvlan_table_lnids(table, source, &b)) {
         return HOSTVLAN_DAMAGED;
     }
-    return has_global(&a) || has_global(&b) || have_common(&a, &b) ?
+    return has_global(&a) || has_global(&b) || intersect(&a, &b) ?
            HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT;
 }
 

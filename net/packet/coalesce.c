@@ -227,7 +227,7 @@ static bool read_plain(Plain *p, const struct iovec *iov, int iovcnt)
     return have >= p->head_len;
 }
 
-static unsigned want(const Plain *p)
+static unsigned coalesce_kind(const Plain *p)
 {
     if (p->is_tcp) {
         return p->is_ip4 ? PACKET_COALESCE_TCP4 : PACKET_COALESCE_TCP6;
@@ -258,7 +258,7 @@ static bool may_be_held(const Plain *p, unsigned takes, size_t frame_len,
 {
     size_t at = p->is_tcp ? PACKET_TCP_CHECKSUM : PACKET_UDP_CHECKSUM;
 
-    if (!(takes & want(p)) || offload->gso != PACKET_GSO_NONE ||
+    if (!(takes & coalesce_kind(p)) || offload->gso != PACKET_GSO_NONE ||
         p->payload == 0 || p->end != frame_len ||
         p->end > PACKET_COALESCE_MAX ||
         (offload->needs_csum && (offload->csum_start != p->l4 ||

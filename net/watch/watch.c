@@ -102,7 +102,7 @@ static bool is_last(const Way *way)
     return strspn(way->rest->str, "/") == way->rest->len;
 }
 
-static void go_up(Way *way)
+static void resolve_parent(Way *way)
 {
     const char *slash = strrchr(way->at->str, '/');
 
@@ -135,8 +135,8 @@ static bool follow_link(Way *way, const char *child, bool last)
 }
 
 /* The path ends here: @name does not exist. */
-static void lacks(PathWatch *w, const char *folder, const char *child,
-                  int error, bool last)
+static void watch_for_name(PathWatch *w, const char *folder, const char *child,
+                           int error, bool last)
 {
     if (error != ENOENT && error != ENOTDIR) {
         w->complete = false;
@@ -146,7 +146,7 @@ static void lacks(PathWatch *w, const char *folder, const char *child,
 }
 
 /* Resolves @part, which is not "." or ".."; false: the path ends here. */
-static bool go_down(Way *way, const char *part)
+static bool resolve_child(Way *way, const char *part)
 {
     g_autofree char *child = g_strconcat(way->at->str, "/", part, NULL);
     PathWatch *w = way->watch;
@@ -158,7 +158,7 @@ static bool go_down(Way *way, const char *part)
             child);
     }
     if (lstat(child, &st) < 0) {
-        lacks(w, way->at->str, child, errno, last);
+        watch_for_name(w, way->at->str, child, errno, last);
         /* It may have been created before the watch was set. */
         if (last || lstat(child, &st) < 0) {
             return false;
@@ -171,7 +171,7 @@ static bool go_down(Way *way, const char *part)
         return false;
     }
     if (!S_ISDIR(st.st_mode)) {
-        lacks(w, way->at->str, child, ENOTDIR, false);
+        watch_for_name(w, way->at->str, child, ENOTDIR, false);
         return false;
     }
     add(w, child, SELF | IN_ONLYDIR | IN_DONT_FOLLOW, false, NULL);
@@ -180,7 +180,7 @@ static bool go_down(Way *way, const char *part)
 }
 
 /* Resolves the path and watches it. */
-static void go(PathWatch *w)
+static void resolve(PathWatch *w)
 {
     Way way = { .watch = w };
     bool goes_on = true;
@@ -199,9 +199,9 @@ static void go(PathWatch *w)
             break;
         }
         if (strcmp(part, "..") == 0) {
-            go_up(&way);
+            resolve_parent(&way);
         } else if (strcmp(part, ".") != 0) {
-            goes_on = go_down(&way, part);
+            goes_on = resolve_child(&way, part);
         }
     }
     g_string_free(way.at, TRUE);
@@ -280,7 +280,7 @@ unsigned path_watch_read(PathWatch *w)
         }
     }
     if (other_way) {
-        go(w);
+        resolve(w);
     }
     return news;
 }
@@ -290,7 +290,7 @@ unsigned path_watch_read(PathWatch *w)
 void path_watch_set(PathWatch *w)
 {
     if (!w->complete) {
-        go(w);
+        resolve(w);
     }
 }
 
@@ -300,7 +300,7 @@ void path_watch_init(PathWatch *w, const char *path)
         .fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
         .path = g_strdup(path),
     };
-    go(w);
+    resolve(w);
 }
 
 void path_watch_destroy(PathWatch *w)

@@ -90,8 +90,8 @@ static bool share_key(const Mip6ProtectSaConfig *a,
            !CRYPTO_memcmp(a->key, b->key, a->algorithm->key_len);
 }
 
-static bool is_alone(const Mip6ProtectConfig *config, Mip6ProtectSa which,
-                     Mip6ProtectFault *fault)
+static bool is_unique(const Mip6ProtectConfig *config, Mip6ProtectSa which,
+                      Mip6ProtectFault *fault)
 {
     const Mip6ProtectSaConfig *mine = &config->sa[which];
 
@@ -189,7 +189,7 @@ static bool make_sa(Mip6Protect *p, const Mip6ProtectConfig *config,
         p->again.key = p->key;
         memcpy(p->key, mine->key, mine->key_len);
     }
-    return is_alone(config, which, fault);
+    return is_unique(config, which, fault);
 }
 
 Mip6Protect *mip6_protect_new(const Mip6ProtectConfig *config,

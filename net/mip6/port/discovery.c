@@ -173,7 +173,7 @@ Mip6Verdict mip6_port_take_agents(Mip6Port *p, int64_t now,
 
 /* --- next agent ----------------------------------------------------------- */
 
-static bool is_in_vain(const Mip6Port *p, unsigned i, int64_t now)
+static bool gives_no_binding(const Mip6Port *p, unsigned i, int64_t now)
 {
     const Mip6Binding *b = &p->binding[i];
 
@@ -189,7 +189,7 @@ void mip6_port_try_next_agent(Mip6Port *p, int64_t now)
         return;
     }
     for (unsigned i = 0; i < p->bindings; i++) {
-        if (!is_in_vain(p, i, now)) {
+        if (!gives_no_binding(p, i, now)) {
             return;
         }
     }

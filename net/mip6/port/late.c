@@ -223,7 +223,7 @@ bool mip6_port_late_refused(Mip6Port *p, const struct in6_addr *source)
 
 /* --- at home, for a VM with early registration ---------------------------- */
 
-static bool is_to_be_asked(const Mip6Late *l, unsigned address)
+static bool needs_test(const Mip6Late *l, unsigned address)
 {
     return l->receiver[address].is_agent && !l->receiver[address].is_known;
 }
@@ -231,7 +231,7 @@ static bool is_to_be_asked(const Mip6Late *l, unsigned address)
 static bool asks(const Mip6Port *p)
 {
     for (unsigned i = 0; p->early.is_on && i < MIP6_HOME_ADDRESSES; i++) {
-        if (is_to_be_asked(&p->late, i)) {
+        if (needs_test(&p->late, i)) {
             return true;
         }
     }
@@ -239,7 +239,8 @@ static bool asks(const Mip6Port *p)
 }
 
 /* The agent has the new binding: its MAC address receives the VM's packets. */
-static void agent_takes(Mip6Port *p, unsigned address, const Mip6Binding *b)
+static void agent_has_binding(Mip6Port *p, unsigned address,
+                              const Mip6Binding *b)
 {
     Mip6Late *l = &p->late;
     int64_t at = p->early.quiet[b - p->binding];
@@ -256,11 +257,11 @@ static void ask(Mip6Port *p)
     for (unsigned i = 0; i < p->home.learned.addresses; i++) {
         const Mip6Binding *b = binding_of(p, i);
 
-        if (!b || !is_to_be_asked(&p->late, i)) {
+        if (!b || !needs_test(&p->late, i)) {
             continue;
         }
         if (p->late.receiver[i].asked) {
-            agent_takes(p, i, b);
+            agent_has_binding(p, i, b);
         } else {
             p->late.receiver[i].asked = mip6_port_early_ask(p, b);
         }
@@ -329,7 +330,7 @@ static unsigned address_of(const Mip6Port *p, const struct in6_addr *addr)
 }
 
 /* Was it sent by the node that receives all of the packets now? */
-static bool comes_back(const Mip6Port *p, unsigned address,
+static bool would_loop(const Mip6Port *p, unsigned address,
                        const uint8_t *src_mac)
 {
     return !p->is_away && may_go(p, address) &&
@@ -361,7 +362,7 @@ static bool keep(Mip6Port *p, const PacketEth *eth, const struct iovec *iov,
         .offload = *offload,
     };
     if (k->address == MIP6_HOME_ADDRESSES ||
-        comes_back(p, k->address, eth->src)) {
+        would_loop(p, k->address, eth->src)) {
         return false;
     }
     k->offload.csum_start -= offset - PACKET_ETH_LEN;
@@ -390,7 +391,7 @@ void mip6_port_late_tunnelled(Mip6Port *p, const uint8_t *inner, size_t len)
 }
 
 /* The test packet came back: the agent does not have the new binding yet. */
-static void answered(Mip6Port *p, const uint8_t *packet)
+static void test_came_back(Mip6Port *p, const uint8_t *packet)
 {
     struct in6_addr dst;
     unsigned address;
@@ -414,7 +415,7 @@ Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
         return mip6_port_drop(p, MIP6_DROP_LATE);
     }
     if (mip6_port_early_is_question(p, head, len)) {
-        answered(p, head);
+        test_came_back(p, head);
         return MIP6_DONE;
     }
     /* There may be padding after the packet. */
@@ -434,7 +435,7 @@ void mip6_port_late_heard(Mip6Port *p, const PacketNd *nd)
         !nd->has_tlla || !packet_eth_is_station(nd->tlla)) {
         return;
     }
-    if (is_to_be_asked(&p->late, address) &&
+    if (needs_test(&p->late, address) &&
         !memcmp(p->late.receiver[address].mac, nd->tlla, PACKET_ETH_ADDR_LEN)) {
         return;                 /* it may be about the old binding */
     }

@@ -187,7 +187,7 @@ static int compare_tuples(const void *a, const void *b)
 /*
  * Updates a tuple's position after its nodes or its highest priority changed.
  */
-static void settle(CvswIndex *index, CvswTuple *tuple)
+static void reposition(CvswIndex *index, CvswTuple *tuple)
 {
     CvswNode *first;
 
@@ -322,7 +322,7 @@ bool cvsw_index_insert(CvswIndex *index, CvswNode *node)
     node->rank = g_sequence_insert_sorted(tuple->ranks, node, compare_ranks,
                                           NULL);
     cvsw_index_renew(index, node);
-    settle(index, tuple);
+    reposition(index, tuple);
     return true;
 }
 
@@ -341,7 +341,7 @@ void cvsw_index_remove(CvswIndex *index, CvswNode *node)
         unlink_first(tuple, node);
     }
     g_sequence_remove(node->rank);
-    settle(index, tuple);
+    reposition(index, tuple);
 }
 
 CvswNode *cvsw_index_exact(const CvswIndex *index, const CvswMatch *match,

@@ -212,7 +212,7 @@ static bool is_none(Bits bits)
     return (bits.word[0] | bits.word[1]) == 0;
 }
 
-static Bits without(Bits a, Bits b)
+static Bits clear_bits(Bits a, Bits b)
 {
     return (Bits) { { a.word[0] & ~b.word[0], a.word[1] & ~b.word[1] } };
 }
@@ -236,7 +236,7 @@ static Bits get(const CvswKey *key, CvswField field)
     return bits;
 }
 
-static uint64_t has_of(const PacketFlow *flow)
+static uint64_t header_bits(const PacketFlow *flow)
 {
     const unsigned l3 = PACKET_FLOW_IP4 | PACKET_FLOW_IP6 | PACKET_FLOW_ARP;
     const unsigned l4 = PACKET_FLOW_TCP | PACKET_FLOW_UDP | PACKET_FLOW_SCTP |
@@ -258,7 +258,7 @@ static uint64_t tag_of(const PacketEth *eth)
 
 static uint64_t head_of(const PacketFlow *flow)
 {
-    return has_of(flow) | tag_of(&flow->eth) |
+    return header_bits(flow) | tag_of(&flow->eth) |
            (uint64_t)flow->eth.type << AT_ETH_TYPE |
            (uint64_t)flow->protocol << AT_IP_PROTO |
            (uint64_t)(flow->tos >> 2) << AT_IP_DSCP |
@@ -318,14 +318,14 @@ static CvswMatchFault fault_of(CvswField field, Bits value, Bits mask)
 {
     Bits all = ones(field);
 
-    if (!is_none(without(value, all))) {
+    if (!is_none(clear_bits(value, all))) {
         return CVSW_MATCH_BAD_VALUE;
     }
-    if (!is_none(without(all, mask)) && !is_none(mask) &&
+    if (!is_none(clear_bits(all, mask)) && !is_none(mask) &&
         !cvsw_field_maskable(field)) {
         return CVSW_MATCH_BAD_MASK;
     }
-    if (!is_none(without(value, mask))) {
+    if (!is_none(clear_bits(value, mask))) {
         return CVSW_MATCH_BAD_WILDCARDS;
     }
     return is_bad_vid(field, value.word[0], mask.word[0]) ?
@@ -340,7 +340,7 @@ CvswMatchFault cvsw_match_add(CvswMatch *match, CvswField field,
     uint64_t has = bases[places[field].basis].has;
     CvswMatchFault fault;
 
-    mask_bits = without(mask_bits, without(mask_bits, all));
+    mask_bits = clear_bits(mask_bits, clear_bits(mask_bits, all));
     fault = fault_of(field, value_bits, mask_bits);
     if (fault != CVSW_MATCH_OK || is_none(mask_bits)) {
         return fault;
@@ -356,7 +356,7 @@ CvswMatchFault cvsw_match_add(CvswMatch *match, CvswField field,
     return CVSW_MATCH_OK;
 }
 
-static bool stands(const CvswMatch *match, CvswField field)
+static bool has_prerequisite(const CvswMatch *match, CvswField field)
 {
     Basis basis = places[field].basis;
     CvswField on = bases[basis].on;
@@ -377,7 +377,7 @@ static bool stands(const CvswMatch *match, CvswField field)
 CvswMatchFault cvsw_match_check(const CvswMatch *match)
 {
     for (CvswField field = 0; field < CVSW_FIELDS; field++) {
-        if (cvsw_match_has(match, field) && !stands(match, field)) {
+        if (cvsw_match_has(match, field) && !has_prerequisite(match, field)) {
             return CVSW_MATCH_BAD_PREREQ;
         }
     }

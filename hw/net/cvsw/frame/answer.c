@@ -22,8 +22,8 @@ static bool has_room(const CvswFrame *f)
     return before + PACKET_ND_SHORT_MAX <= sizeof(f->room);
 }
 
-static void turn_round(CvswFrame *f, const struct in6_addr *asked_by,
-                       const uint8_t *mac)
+static void set_addresses(CvswFrame *f, const struct in6_addr *asked_by,
+                          const uint8_t *mac)
 {
     uint8_t *dst = f->head, *src = f->head + PACKET_ETH_ADDR_LEN;
 
@@ -63,7 +63,7 @@ bool cvsw_answer_nd(CvswFrame *frame, const uint8_t mac[PACKET_ETH_ADDR_LEN])
         flags |= PACKET_NA_SOLICITED;
         to = &ns.src;
     }
-    turn_round(frame, &ns.src, mac);
+    set_addresses(frame, &ns.src, mac);
     finish(frame, l3 + packet_nd_build_na(frame->head + l3, &ns.target, to,
                                           &ns.target, flags, mac));
     return true;

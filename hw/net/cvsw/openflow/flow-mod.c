@@ -33,7 +33,7 @@ static CvswOfFault set_command(CvswFlowMod *mod, unsigned command)
 }
 
 /* Resets the members that the command does not use. */
-static void forget_unused(CvswFlowMod *mod)
+static void reset_unused(CvswFlowMod *mod)
 {
     if (is_delete(mod)) {
         mod->idle_timeout = mod->hard_timeout = 0;
@@ -206,6 +206,6 @@ CvswOfFault cvsw_of_flow_mod_parse(CvswFlowMod *mod, const void *msg,
     }
     fault = head[OFP_HEADER_VERSION] == OFP10_VERSION ?
             parse10(mod, head, size) : parse13(mod, head, size);
-    forget_unused(mod);
+    reset_unused(mod);
     return fault;
 }

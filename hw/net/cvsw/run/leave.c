@@ -255,7 +255,7 @@ static bool leave_by_tunnel(const Way *w, CvswFrame *frame, CvswDrop *why)
            emit_piece(w, iov, cvsw_frame_iov(frame, iov), frame->size, why);
 }
 
-static bool leave_plainly(const Way *w, CvswFrame *frame, CvswDrop *why)
+static bool leave_in_clear(const Way *w, CvswFrame *frame, CvswDrop *why)
 {
     struct iovec iov[CVSW_PARTS_MAX + 1];
 
@@ -301,7 +301,7 @@ bool cvsw_leave(CvswRun *run, const CvswLeave *leave, CvswFrame *frame,
     lost->room = way.room = room_by(port, room);
     cvsw_clamp(frame, room);
     if (!way.tunnel) {
-        return leave_plainly(&way, frame, &lost->why);
+        return leave_in_clear(&way, frame, &lost->why);
     }
     way.source = cvsw_vxlan_source(&frame->flow);
     return leave_by_tunnel(&way, frame, &lost->why);

@@ -356,7 +356,7 @@ static void look_up_inner(Pass *c)
 }
 
 /* Returns: false if the frame has no flow and must be passed on unchanged */
-static bool miss(Pass *c)
+static bool handle_miss(Pass *c)
 {
     uint32_t port = other_port(c->in_port);
 
@@ -371,7 +371,7 @@ static bool miss(Pass *c)
 }
 
 /* Is it a super-frame in a tunnel that its flow does not decapsulate first? */
-static bool comes_in_pieces(CvswRun *run, uint32_t in_port)
+static bool must_be_segmented(CvswRun *run, uint32_t in_port)
 {
     const CvswEntry *entry;
     CvswKey key;
@@ -433,12 +433,12 @@ bool cvsw_run(CvswRun *run, uint32_t in_port, const struct iovec *iov,
         drop(run, in_port, CVSW_DROP_MALFORMED);
         return true;
     }
-    if (comes_in_pieces(run, in_port)) {
+    if (must_be_segmented(run, in_port)) {
         run_in_pieces(run, in_port, iov, iovcnt, now_ms);
         return true;
     }
     if (!look_up(&c)) {
-        return miss(&c);
+        return handle_miss(&c);
     }
     look_up_inner(&c);
     if (!c.left) {

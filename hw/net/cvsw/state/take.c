@@ -127,8 +127,8 @@ static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
 }
 
 /* @p: the counters of the buckets */
-static void go_on(CvswGroup *group, const uint8_t *record, const uint8_t *p,
-                  uint64_t now_ms)
+static void restore_counters(CvswGroup *group, const uint8_t *record,
+                             const uint8_t *p, uint64_t now_ms)
 {
     group->made_ms = now_ms - packet_get64(record + GROUP_AGE);
     group->packets = packet_get64(record + GROUP_PACKETS);
@@ -160,9 +160,10 @@ static char *take_group(CvswStateReader *r, const uint8_t *record, size_t len)
         return g_strdup_printf("group %u: %s", number,
                                cvsw_of_error(OFP13_VERSION, code)->name);
     }
-    go_on(cvsw_groups_find(cvsw_table_groups(r->to->table), mod.id), record,
-          record + GROUP_MOD +
-          packet_get16(record + GROUP_MOD + OFP_HEADER_LENGTH), r->now_ms);
+    restore_counters(cvsw_groups_find(cvsw_table_groups(r->to->table), mod.id),
+                     record, record + GROUP_MOD +
+                     packet_get16(record + GROUP_MOD + OFP_HEADER_LENGTH),
+                     r->now_ms);
     return NULL;
 }
 

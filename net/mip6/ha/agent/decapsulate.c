@@ -11,7 +11,7 @@
  * in the ESP of its source, or of the node that sends it on to itself. Reports
  * about groups have a link-local source.
  */
-static bool is_believed(const Mip6Agent *a, const uint8_t *inner, size_t len)
+static bool is_authentic(const Mip6Agent *a, const uint8_t *inner, size_t len)
 {
     struct in6_addr src, dst;
 
@@ -136,7 +136,7 @@ void mip6_agent_out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     PacketMld mld;
     PacketIp6 ip;
 
-    if (!is_believed(a, inner, len)) {
+    if (!is_authentic(a, inner, len)) {
         mip6_agent_drop(a, MIP6_AGENT_UNPROTECTED);
         return;
     }

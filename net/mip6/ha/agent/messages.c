@@ -12,8 +12,8 @@
  * the message is truncated, its checksum cannot be verified, so there is no
  * answer.
  */
-static void tell_short(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
-                       const uint8_t *p, size_t len)
+static void send_short_error(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
+                             const uint8_t *p, size_t len)
 {
     size_t there = len - ext->offset;
 
@@ -60,7 +60,7 @@ void mip6_agent_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
         return;
     case MIP6_MH_SHORT:
-        tell_short(a, now, ext, p, len);
+        send_short_error(a, now, ext, p, len);
         mip6_agent_drop(a, MIP6_AGENT_MALFORMED);
         return;
     default:

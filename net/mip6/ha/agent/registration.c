@@ -109,7 +109,7 @@ static void recall_left(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
  * Makes the binding valid. Returns: false, with the binding freed, if the host
  * cannot receive the home address's packets.
  */
-static bool settle(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+static bool make_valid(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
     if (b->tentative && !a->ops->proxy(a->opaque, &b->home, true)) {
         end_binding(a, b);
@@ -171,7 +171,7 @@ static bool probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 }
 
 /* The binding is valid: acknowledges it. */
-static void hold(Mip6Agent *a, Mip6AgentBinding *b)
+static void confirm(Mip6Agent *a, Mip6AgentBinding *b)
 {
     a->registered++;
     tell_change(a, b);
@@ -198,7 +198,7 @@ static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         update_binding(a, now, b, bu, care_of, source);
     }
     if (b && !waits && !(first && a->config.dad == MIP6_AGENT_DAD_STRICT)) {
-        b = settle(a, now, b) ? b : NULL;
+        b = make_valid(a, now, b) ? b : NULL;
     }
     if (!b) {
         mip6_agent_refuse(a, source, home, MIP6_BA_RESOURCES, bu->sequence);
@@ -208,7 +208,7 @@ static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         waits = probe(a, now, b);
     }
     if (!waits) {
-        hold(a, b);
+        confirm(a, b);
     }
 }
 
@@ -219,8 +219,8 @@ static void end_probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
     uint16_t sequence = b->sequence;
 
     b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
-    if (settle(a, now, b)) {
-        hold(a, b);
+    if (make_valid(a, now, b)) {
+        confirm(a, b);
     } else {
         mip6_agent_refuse(a, &source, &home, MIP6_BA_RESOURCES, sequence);
     }
@@ -254,7 +254,7 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
     b->sequence = saved->sequence;
     b->lifetime = saved->lifetime;
     b->expires = saved->expires;
-    if (!settle(a, now, b)) {
+    if (!make_valid(a, now, b)) {
         return MIP6_BA_RESOURCES;
     }
     a->restored++;

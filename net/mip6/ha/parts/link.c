@@ -56,7 +56,7 @@ static const struct in6_addr *global_of(const Mip6HaLink *l,
     return NULL;
 }
 
-static void hear_agent(Mip6HaLink *l, int64_t now, const PacketNd *nd)
+static void update_peer(Mip6HaLink *l, int64_t now, const PacketNd *nd)
 {
     const PacketNdRa *ra = &nd->ra;
     uint16_t lifetime = !ra->home_agent ? 0
@@ -138,8 +138,8 @@ static Mip6HaPrefix *find_prefix(Mip6HaLink *l, const PacketNdPrefix *prefix)
     return NULL;
 }
 
-static bool goes_on(const Mip6HaPrefix *p, int64_t now, uint32_t before,
-                    uint32_t after)
+static bool lifetime_matches(const Mip6HaPrefix *p, int64_t now,
+                             uint32_t before, uint32_t after)
 {
     int64_t passed = left(p, now, before);
 
@@ -166,9 +166,10 @@ static bool store_prefix(Mip6HaLink *l, int64_t now,
     } else {
         changed = p->advertised.on_link != advertised->on_link ||
                   p->advertised.autonomous != advertised->autonomous ||
-                  !goes_on(p, now, p->advertised.valid, advertised->valid) ||
-                  !goes_on(p, now, p->advertised.preferred,
-                           advertised->preferred);
+                  !lifetime_matches(p, now, p->advertised.valid,
+                                    advertised->valid) ||
+                  !lifetime_matches(p, now, p->advertised.preferred,
+                                    advertised->preferred);
     }
     *p = (Mip6HaPrefix) {
         .advertised = *advertised,
@@ -235,7 +236,7 @@ void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *nd)
     /* The first prefixes that a new agent learns are not changes. */
     bool quiet = l->prefixes == 0;
 
-    hear_agent(l, now, nd);
+    update_peer(l, now, nd);
     forget_old(l, now);
     for (unsigned i = 0; i < ra->prefixes; i++) {
         const PacketNdPrefix *p = &ra->prefix[i];

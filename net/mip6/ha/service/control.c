@@ -76,7 +76,7 @@ static void hang_up(Client *c)
     g_ptr_array_remove_fast(c->control->clients, c);
 }
 
-static gboolean too_late(gpointer opaque)
+static gboolean timed_out(gpointer opaque)
 {
     hang_up(opaque);
     return G_SOURCE_CONTINUE;   /* client_free() has removed it */
@@ -153,7 +153,7 @@ static gboolean connecting(gint fd, GIOCondition condition, gpointer opaque)
     c->fd = peer;
     c->out = g_string_new(NULL);
     c->watch = g_unix_fd_add(peer, G_IO_IN, readable, c);
-    c->timeout = g_timeout_add_seconds(CLIENT_TIME, too_late, c);
+    c->timeout = g_timeout_add_seconds(CLIENT_TIME, timed_out, c);
     g_ptr_array_add(control->clients, c);
     return G_SOURCE_CONTINUE;
 }

@@ -73,8 +73,8 @@ void mip6_ha_journal_destroy(Mip6HaJournal *j)
     g_free(j->path);
 }
 
-static void tell_damage(const Mip6HaJournal *j, const char *text, size_t len,
-                        const GPtrArray *damage)
+static void warn_of_damage(const Mip6HaJournal *j, const char *text, size_t len,
+                           const GPtrArray *damage)
 {
     g_autofree char *copy = g_strconcat(j->path, ".damaged", NULL);
     g_autoptr(GError) err = NULL;
@@ -116,7 +116,7 @@ GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GArray *seen,
     }
     found = mip6_ha_state_parse(text, len, j->path, &clock, seen, damage,
                                 errp);
-    tell_damage(j, text, len, damage);
+    warn_of_damage(j, text, len, damage);
     return found;
 }
 

@@ -106,7 +106,7 @@ static __always_inline bool equal(const struct mip6_fast_addr *a,
 }
 
 /* Is it in ff00::/8 or fe80::/10? */
-static __always_inline bool is_narrow(const struct mip6_fast_addr *a)
+static __always_inline bool is_local_or_group(const struct mip6_fast_addr *a)
 {
     __u64 first = bpf_be64_to_cpu(a->word[0]);
 
@@ -196,7 +196,7 @@ static __always_inline void count(const struct mip6_fast_addr *home,
 }
 
 /* Receives it from the TUN device, like a packet that the agent writes. */
-static __always_inline int come_in(struct __sk_buff *skb)
+static __always_inline int receive_from_tun(struct __sk_buff *skb)
 {
     skb->mark = 0;
     bpf_set_hash_invalid(skb);
@@ -240,7 +240,7 @@ static __always_inline int into_tunnel(struct __sk_buff *skb,
         return TC_ACT_SHOT;
     }
     count(&ip->dst, sent, 0);
-    return come_in(skb);
+    return receive_from_tun(skb);
 }
 
 /*
@@ -283,7 +283,7 @@ static __always_inline int out_of_tunnel(struct __sk_buff *skb,
 
     if (outer->next != IPPROTO_IPV6 || skb->gso_size ||
         !read_header(skb, s->head + IP6_LEN, len - IP6_LEN, &ip) ||
-        is_narrow(&ip.dst) || equal(&ip.dst, &s->agent) ||
+        is_local_or_group(&ip.dst) || equal(&ip.dst, &s->agent) ||
         !keeps_ecn(outer, &ip)) {
         return TC_ACT_UNSPEC;
     }
@@ -296,7 +296,7 @@ static __always_inline int out_of_tunnel(struct __sk_buff *skb,
         return TC_ACT_UNSPEC;   /* the packet is still unchanged */
     }
     count(&ip.src, 0, 1);
-    return come_in(skb);
+    return receive_from_tun(skb);
 }
 
 SEC("tc")

@@ -21,7 +21,7 @@
 /* The result for a packet; one counter each. */
 typedef enum EspResult {
     ESP_GOOD,
-    ESP_SHORT,                  /* truncated, or not whole blocks */
+    ESP_SHORT,                  /* truncated, or a partial cipher block */
     ESP_REPLAYED,               /* seen before, or before the window */
     ESP_ICV,                    /* not from the peer, or modified */
     ESP_PADDING,                /* not 1, 2, 3, ..., or too long */

@@ -85,7 +85,7 @@ static void test_told(void)
         g_assert_cmpint(a->wire->len, ==, 0);
         g_assert_cmpint(a->guest->len, ==, 1);
         assert_told(last(a->guest), f, is_ip4, MTU);
-        g_assert_cmpuint(a->run.told, ==, 1);
+        g_assert_cmpuint(a->run.icmp_errors, ==, 1);
         g_assert_cmpint(a->out_of_tunnel, ==, 0);
         g_assert_cmpuint(nic_dropped(a, CVSW_PORT_GUEST, CVSW_DROP_TOO_BIG),
                          ==, 1);
@@ -153,7 +153,7 @@ static void test_bounded(void)
         put_at(a, f, 100000);
     }
     g_assert_cmpint(a->guest->len, ==, 301);
-    g_assert_cmpuint(a->run.told, ==, 301);
+    g_assert_cmpuint(a->run.icmp_errors, ==, 301);
     nic_free(a);
 }
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What runs on this host: the agent, the ports of VMs, numbers for Prometheus."""
+"""This host: its agent, the ports of its VMs, metrics for Prometheus."""

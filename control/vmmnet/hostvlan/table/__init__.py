@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The LNID table of a host: values, octets, readers, writers, text."""
+"""The LNID table of a host: values, file format, readers, writers, CSV and JSON."""

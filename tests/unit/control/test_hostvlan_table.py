@@ -432,7 +432,7 @@ def faults() -> Iterator[tuple[str, Callable[[Path], None], str]]:
         ("buckets", 24, b"\0\0\0\0", "it has 0 buckets"),
         ("many buckets", 24, b"\1\0\100", "buckets; 1 to"),
         ("words", 28, b"\1\0\0\20", "words of records"),
-        ("sizes", 24, b"\5\0\0\0", "the header counts"),
+        ("sizes", 24, b"\5\0\0\0", "the header says"),
         ("zero", 40, b"\1", "octets 36 to 63"),
     ):
 
@@ -566,7 +566,7 @@ def test_each_bit_of_the_header_is_found(table: Path) -> None:
         with pytest.raises(TableDamaged):
             put(table, Entry.of(C, [1]))
     octets = table.read_bytes()
-    problems = {64: "marked as one that has been replaced"}
+    problems = {64: "it is marked as replaced"}
     for at in (*range(64, 92), 92, 1000, 4095):
         for bit in range(8):
             spoil(table, at, bytes((octets[at] ^ 1 << bit,)))

@@ -744,7 +744,7 @@ def test_a_move_that_etcd_does_not_see_to_its_end(
         done = world.run(*move_b, check=False)
         assert done.returncode == 1
         assert (
-            "ended with status 3; the destination may be ready for the VM still: etcd"
+            "ended with status 3; the destination may still be ready for the VM: etcd"
             in done.stderr
         )
     finally:

@@ -804,7 +804,7 @@ def test_an_agent_reads_and_cannot_change_the_table(guarded: World) -> None:
     liar.start()
     with operator.opened() as store:
         store.client.put(store.keys.assigned("h3", macs.parse(A)), b"")
-    wait.until(lambda: "cannot say for which MACs" in liar.log, "the other agent is refused")
+    wait.until(lambda: "cannot report for which MACs" in liar.log, "the other agent is refused")
     operator.run("add", C, "7")
     agent.until(A=[7], B=[7], C=[7])
 

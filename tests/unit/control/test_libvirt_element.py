@@ -157,7 +157,7 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{NIC} hostvlan='/t'/>", "", "the attribute 'mac' is missing"),
         (f"<{NIC} mac='52:54'/>", "mac", "a MAC address, like 52:54:00:12:34:56"),
         (f"<{NIC} mac='53:54:00:00:00:01' hostvlan='/t'/>", "mac", "is it 52:54:00:00:00:01?"),
-        (f"<{NIC} mac='{A}'/>", "mac", "nothing is asked for this NIC"),
+        (f"<{NIC} mac='{A}'/>", "mac", "this NIC has no setting"),
         (f"<{NIC} mac='{A}' l2-control='on'/>", "l2-control", "is an option of HostVLAN"),
         (f"<{NIC} mac='{A}' ra-guard='on'/>", "ra-guard", "is an option of HostVLAN"),
         (f"<{NIC} mac='{A}' hostvlan='t'/>", "hostvlan", "the absolute path of a file"),

@@ -54,7 +54,7 @@
 /* --- making it again ------------------------------------------------------ */
 
 /* Returns 0 or a negative errno. */
-static int make_host_socket(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED int make_host_socket(VmrpcServer *srv, VmrpcSock *s)
 {
     VmrpcBuffers buffers;
     int fd, ret = vmrpc_budget_reserve(srv, NULL, NULL, &buffers);
@@ -76,7 +76,7 @@ static int make_host_socket(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* Returns 0 or a negative errno. */
-static int bind_again(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED int bind_again(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->bound || !s->local_port) {
         return 0;
@@ -91,7 +91,8 @@ static int bind_again(VmrpcServer *srv, VmrpcSock *s)
  * Returns 0 or a negative errno.  Sets *@refused if the policy refuses the peer
  * or its address cannot be translated, which waiting would not change.
  */
-static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
+static VMRPC_LOCKED int connect_again(VmrpcServer *srv, VmrpcSock *s,
+                                      bool *refused)
 {
     struct sockaddr_storage ss;
     struct sockaddr_in peer = {
@@ -119,13 +120,14 @@ static int connect_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
     return connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
 }
 
-static bool is_late(const VmrpcServer *srv)
+static VMRPC_LOCKED bool is_late(const VmrpcServer *srv)
 {
     return vmrpc_now_ms() - srv->arriving_since_ms >= ARRIVING_IDLE_MS;
 }
 
 /* Returns 0 or a negative errno, and sets *@refused, as connect_again(). */
-static int make_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
+static VMRPC_LOCKED int make_again(VmrpcServer *srv, VmrpcSock *s,
+                                   bool *refused)
 {
     int ret = s->fd < 0 ? make_host_socket(srv, s) : 0;
 
@@ -146,7 +148,8 @@ static int make_again(VmrpcServer *srv, VmrpcSock *s, bool *refused)
  * before the VM's address is here: groups are heard at its interface, and the
  * interface of the default route would be taken instead.
  */
-static int make_with_groups(VmrpcServer *srv, VmrpcSock *s, bool *refused)
+static VMRPC_LOCKED int make_with_groups(VmrpcServer *srv, VmrpcSock *s,
+                                         bool *refused)
 {
     int ret = vmrpc_groups_ready_to_join(srv, s);
     GArray *groups;
@@ -185,7 +188,7 @@ static VmrpcMissing missing_for(int error)
 }
 
 /* The kernel's reports are wanted as long as a socket waits. */
-static void watch_routing(VmrpcServer *srv, bool on)
+static VMRPC_LOCKED void watch_routing(VmrpcServer *srv, bool on)
 {
     struct epoll_event ev = { .events = EPOLLIN,
                               .data.u64 = VMRPC_EPOLL_ROUTE };
@@ -195,7 +198,7 @@ static void watch_routing(VmrpcServer *srv, bool on)
               vmrpc_route_fd(srv->reach.route), &ev);
 }
 
-static void unqueue(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void unqueue(VmrpcServer *srv, VmrpcSock *s)
 {
     *s->arriving_prev = s->arriving_next;
     if (s->arriving_next) {
@@ -209,7 +212,7 @@ static void unqueue(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* Puts @s behind all others. */
-static void queue(VmrpcServer *srv, VmrpcSock *s, int error)
+static VMRPC_LOCKED void queue(VmrpcServer *srv, VmrpcSock *s, int error)
 {
     s->missing_error = error;
     s->missing = missing_for(error);
@@ -247,7 +250,7 @@ static void report(VmrpcServer *srv, const VmrpcArrival *arrival)
     }
 }
 
-static void report_missing(VmrpcServer *srv, const VmrpcSock *s)
+static VMRPC_LOCKED void report_missing(VmrpcServer *srv, const VmrpcSock *s)
 {
     char text[INET6_ADDRSTRLEN];
 
@@ -261,7 +264,7 @@ static void report_missing(VmrpcServer *srv, const VmrpcSock *s)
 }
 
 /* At the end of a turn: reports each reason once, until it is gone. */
-static void report_all(VmrpcServer *srv)
+static VMRPC_LOCKED void report_all(VmrpcServer *srv)
 {
     unsigned now = 0, untold;
 
@@ -283,7 +286,7 @@ static void report_all(VmrpcServer *srv)
 }
 
 /* No socket waits any more. */
-static void end_waiting(VmrpcServer *srv)
+static VMRPC_LOCKED void end_waiting(VmrpcServer *srv)
 {
     watch_routing(srv, false);
     if (srv->missing_reported) {
@@ -292,7 +295,7 @@ static void end_waiting(VmrpcServer *srv)
     }
 }
 
-static void stop_waiting(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void stop_waiting(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->arriving_prev) {
         unqueue(srv, s);
@@ -328,7 +331,7 @@ void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
 }
 
 /* Makes the host socket of @s, or leaves @s waiting. */
-static void arrive(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void arrive(VmrpcServer *srv, VmrpcSock *s)
 {
     bool refused;
     int ret = make_with_groups(srv, s, &refused);
@@ -357,7 +360,7 @@ static void arrive(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_sock_notify(srv, s);
 }
 
-static void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->type == SOCK_DGRAM) {
         s->ready = is_late(srv) ? VMRPC_OUT : 0;

@@ -17,19 +17,20 @@ extern const VmrpcBackingOps vmrpc_arriving_backing;
  * @s, which has vmrpc_lost_backing, becomes what its fields say as soon as the
  * host has what that needs.
  */
-void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s);
 
 /* The error that a send gets while @s waits, a negative errno. */
-int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s);
+VMRPC_LOCKED int vmrpc_arriving_send_error(const VmrpcServer *srv,
+                                           const VmrpcSock *s);
 
 /* @s could not follow: its program finds out by @error and a hang-up. */
-void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error);
+VMRPC_LOCKED void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error);
 
 /* As VmrpcRouteWatcher: what was missing may have come. */
-void vmrpc_arriving_routing_changed(void *opaque);
+VMRPC_LOCKED void vmrpc_arriving_routing_changed(void *opaque);
 
 /* Tries those that wait (VmrpcTimerOps). */
-int vmrpc_arriving_timeout_ms(VmrpcServer *srv);
-void vmrpc_arriving_process_timer(VmrpcServer *srv);
+VMRPC_LOCKED int vmrpc_arriving_timeout_ms(VmrpcServer *srv);
+VMRPC_LOCKED void vmrpc_arriving_process_timer(VmrpcServer *srv);
 
 #endif /* HW_VMRPC_ARRIVING_H */

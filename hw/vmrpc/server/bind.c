@@ -134,8 +134,8 @@ int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
  * The size of a buffer, if the policy limits it.  Returns 1 if it was set, 0
  * for other options, or a negative errno.
  */
-static int set_size(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                    const void *value, uint32_t len)
+static VMRPC_LOCKED int set_size(VmrpcServer *srv, VmrpcSock *s, int level,
+                                 int name, const void *value, uint32_t len)
 {
     VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
     VmrpcSockopt opt;

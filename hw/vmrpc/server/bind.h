@@ -15,27 +15,30 @@
  *
  * Returns: 0 or a negative errno, as vmrpc_sock_add().
  */
-int vmrpc_host_open(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
-                    int fd, VmrpcBuffers *buffers, VmrpcSock **s);
+VMRPC_LOCKED int vmrpc_host_open(VmrpcServer *srv, uint32_t handle,
+                                 uint32_t gen, int type, int fd,
+                                 VmrpcBuffers *buffers, VmrpcSock **s);
 
 /*
  * Binds @s to the VM's own address and @port (network byte order).
  * Returns 0 or a negative errno.
  */
-int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
+VMRPC_LOCKED int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s,
+                                 in_port_t port);
 
 /*
  * Gives @s the VM's address before the kernel chooses another, unless it is
  * bound or the VM has none.  Returns 0 or a negative errno.
  */
-int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
 
 /*
  * Linux takes the port from a socket whose peer is taken from it, or that
  * listens no more, unless the port was asked for by number.  The guest's socket
  * keeps its port.  Binds @s to @port again.  Returns 0 or a negative errno.
  */
-int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
+VMRPC_LOCKED int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s,
+                                         in_port_t port);
 
 /*
  * The guest's own address as peer: the peer is a program inside the guest.  The
@@ -43,7 +46,7 @@ int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port);
  * takes nothing more, as only it can send to itself.  Returns 0 or a negative
  * errno.
  */
-int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
 
 /*
  * The peer of @s is the resolver, to which a host socket cannot connect; so
@@ -56,17 +59,18 @@ void vmrpc_host_filter_all(VmrpcSock *s);
  * Sets one option of the guest's on the host socket of @s and on its
  * receivers.  Returns 0 or a negative errno.
  */
-int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                          const void *value, uint32_t len);
+VMRPC_LOCKED int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s,
+                                       int level, int name, const void *value,
+                                       uint32_t len);
 
 /* Sets on @to all options that the guest has set on @s. */
-void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
-                             VmrpcSock *to);
+VMRPC_LOCKED void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
+                                          VmrpcSock *to);
 
 /*
  * Another NAT64 prefix is in use: datagram sockets with a peer behind the NAT64
  * send there from now on.  Streams keep their peer, and end with it.
  */
-void vmrpc_nat64_moved(VmrpcServer *srv);
+VMRPC_LOCKED void vmrpc_nat64_moved(VmrpcServer *srv);
 
 #endif /* HW_VMRPC_BIND_H */

@@ -120,8 +120,10 @@ static void apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers, int name)
                                 set_size(fd, name, *size));
 }
 
-static int reserve(VmrpcServer *srv, const struct sockaddr_storage *dest,
-                   VmrpcBuffers *buffers, uint32_t snd, uint32_t rcv)
+static VMRPC_LOCKED int reserve(VmrpcServer *srv,
+                                const struct sockaddr_storage *dest,
+                                VmrpcBuffers *buffers, uint32_t snd,
+                                uint32_t rcv)
 {
     buffers->snd = vmrpc_limits_buffer(&srv->reach.limits, 0, snd);
     buffers->rcv = vmrpc_limits_buffer(&srv->reach.limits, 0, rcv);

@@ -11,13 +11,14 @@
 #include "hw/vmrpc/server/state.h"
 
 /* May there be one more socket?  Returns 0 or -EMFILE. */
-int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest);
+VMRPC_LOCKED int vmrpc_budget_socket(VmrpcServer *srv,
+                                     const struct sockaddr_storage *dest);
 
 /*
  * May @s, which the guest connects, have a connection?  Returns 0 or -ENOBUFS.
  */
-int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
-                            const struct sockaddr_storage *dest);
+VMRPC_LOCKED int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
+                                         const struct sockaddr_storage *dest);
 
 /* May there be one more attempt at a connection?  Returns 0 or -ENOBUFS. */
 int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest);
@@ -29,12 +30,14 @@ int vmrpc_budget_query(VmrpcServer *srv, const char *name);
  * Reserves the buffers of a host socket that will be made, or accepted from
  * @listener (NULL: made).  Returns 0 or -ENOBUFS, with nothing reserved.
  */
-int vmrpc_budget_reserve(VmrpcServer *srv, const VmrpcSock *listener,
-                         const struct sockaddr_storage *dest,
-                         VmrpcBuffers *buffers);
+VMRPC_LOCKED int vmrpc_budget_reserve(VmrpcServer *srv,
+                                      const VmrpcSock *listener,
+                                      const struct sockaddr_storage *dest,
+                                      VmrpcBuffers *buffers);
 
 /* The host socket is there: gives it the sizes that were reserved. */
-void vmrpc_budget_apply(VmrpcServer *srv, int fd, VmrpcBuffers *buffers);
+VMRPC_LOCKED void vmrpc_budget_apply(VmrpcServer *srv, int fd,
+                                     VmrpcBuffers *buffers);
 
 /* The host socket is gone, or was not made. */
 void vmrpc_budget_release(VmrpcServer *srv, VmrpcBuffers *buffers);
@@ -43,10 +46,11 @@ void vmrpc_budget_release(VmrpcServer *srv, VmrpcBuffers *buffers);
  * The guest sets SO_SNDBUF or SO_RCVBUF (@name).  Returns false if nothing
  * limits it.
  */
-bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name, int value);
+VMRPC_LOCKED bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name,
+                                      int value);
 
 /* Is there a "limit buffers"? */
-bool vmrpc_budget_is_limited(const VmrpcServer *srv);
+VMRPC_LOCKED bool vmrpc_budget_is_limited(const VmrpcServer *srv);
 
 /*
  * A limit comes: the buffers that @fd has are counted, and grow no more by

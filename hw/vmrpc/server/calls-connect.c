@@ -56,8 +56,8 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 }
 
 /* @s will listen when it has arrived, if it has a port. */
-static int listen_later(VmrpcServer *srv, VmrpcSock *s, int backlog,
-                        VmrpcCall *call)
+static VMRPC_LOCKED int listen_later(VmrpcServer *srv, VmrpcSock *s,
+                                     int backlog, VmrpcCall *call)
 {
     if (!s->local_port) {
         return -s->missing_error;
@@ -104,7 +104,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
  * As vmrpc_host_bind_source(), for a stream that is to be connected; without
  * the lock, as it takes a while.  -EBADF: the guest has closed @s meanwhile.
  */
-static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
@@ -121,7 +121,7 @@ static int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
     return s->race ? -EALREADY : MIN(ret, 0);
 }
 
-static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
@@ -134,7 +134,7 @@ static int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* Takes the peer from a socket that keeps its port. */
-static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_in before;
     int ret = vmrpc_local_address(srv, s, &before);
@@ -145,8 +145,9 @@ static int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
     return ret < 0 ? ret : vmrpc_host_restore_port(srv, s, before.sin_port);
 }
 
-static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
-                            const struct sockaddr_in *peer, VmrpcCall *call)
+static VMRPC_LOCKED int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
+                                         const struct sockaddr_in *peer,
+                                         VmrpcCall *call)
 {
     if (s->type == SOCK_DGRAM) {
         int ret = vmrpc_sock_is_connected(s) ? disconnect_keep_port(srv, s) : 0;
@@ -172,7 +173,7 @@ static int connect_resolver(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /* connect() to AF_UNSPEC. */
-static int disconnect(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
@@ -190,9 +191,9 @@ static int disconnect(VmrpcServer *srv, VmrpcSock *s)
  * Finds the host's address of @peer, if @s may connect to it, and gives @s the
  * VM's address.  Returns the length of *@host, or a negative errno.
  */
-static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
-                           const struct sockaddr_in *peer,
-                           struct sockaddr_storage *host)
+static VMRPC_LOCKED int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
+                                        const struct sockaddr_in *peer,
+                                        struct sockaddr_storage *host)
 {
     int len = vmrpc_dest_to_host(&srv->reach, peer, s->proto, host);
     int ret;
@@ -212,8 +213,9 @@ static int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /* @s is connected to @peer, or connecting. */
-static void remember_peer(VmrpcServer *srv, VmrpcSock *s,
-                          const struct sockaddr_in *peer, VmrpcCall *call)
+static VMRPC_LOCKED void remember_peer(VmrpcServer *srv, VmrpcSock *s,
+                                       const struct sockaddr_in *peer,
+                                       VmrpcCall *call)
 {
     vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
     if (s->type == SOCK_STREAM) {
@@ -222,6 +224,27 @@ static void remember_peer(VmrpcServer *srv, VmrpcSock *s,
         /* Not of a stream: few programs need it, and can ask. */
         vmrpc_local_address(srv, s, &call->result);
     }
+}
+
+/*
+ * connect().  That of a datagram socket is short, and another thread may change
+ * its peer, so it keeps the lock.  Returns 0 or a negative errno; the guest may
+ * have closed @s meanwhile.
+ */
+static VMRPC_LOCKED int connect_host(VmrpcServer *srv, VmrpcSock *s,
+                                     const struct sockaddr_storage *ss,
+                                     socklen_t len)
+{
+    int ret;
+
+    if (s->type == SOCK_DGRAM) {
+        return connect(s->fd, (const struct sockaddr *)ss, len) < 0 ? -errno
+                                                                    : 0;
+    }
+    vmrpc_sock_enter(srv, s);
+    ret = connect(s->fd, (const struct sockaddr *)ss, len) < 0 ? -errno : 0;
+    vmrpc_sock_leave(srv, s);
+    return ret;
 }
 
 int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -262,12 +285,8 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
-    /* Of a datagram socket it is short, and another thread may change it. */
-    if (s->type == SOCK_STREAM) {
-        vmrpc_sock_enter(srv, s);
-    }
-    ret = connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
-    if (s->type == SOCK_STREAM && !vmrpc_sock_leave(srv, s)) {
+    ret = connect_host(srv, s, &ss, len);
+    if (s->removed) {
         return -EBADF;
     }
     ret = vmrpc_peer_error(&srv->reach, &ss, s->proto, ret);
@@ -285,8 +304,8 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
  * Takes connections until the peer of one has an address for the guest.
  * Returns its descriptor or a negative errno.
  */
-static int accept_host(VmrpcServer *srv, VmrpcSock *s,
-                       struct sockaddr_in *peer)
+static VMRPC_LOCKED int accept_host(VmrpcServer *srv, VmrpcSock *s,
+                                    struct sockaddr_in *peer)
 {
     for (int i = 0; i < ACCEPT_DROP_MAX; i++) {
         struct sockaddr_storage ss = { };

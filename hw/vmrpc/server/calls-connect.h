@@ -7,7 +7,7 @@
 
 #include "hw/vmrpc/server/call.h"
 
-VmrpcCallFunc vmrpc_call_bind, vmrpc_call_listen, vmrpc_call_connect;
-VmrpcCallFunc vmrpc_call_accept;
+VMRPC_LOCKED VmrpcCallFunc vmrpc_call_bind, vmrpc_call_listen;
+VMRPC_LOCKED VmrpcCallFunc vmrpc_call_connect, vmrpc_call_accept;
 
 #endif /* HW_VMRPC_CALLS_CONNECT_H */

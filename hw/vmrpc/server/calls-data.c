@@ -83,9 +83,10 @@ static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
 }
 
 /* The destination in @msg; an unconnected datagram socket needs one. */
-static int send_destination(VmrpcServer *srv, VmrpcSock *s,
-                            const VmrpcCall *call, struct msghdr *msg,
-                            struct sockaddr_storage *ss)
+static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
+                                         const VmrpcCall *call,
+                                         struct msghdr *msg,
+                                         struct sockaddr_storage *ss)
 {
     struct sockaddr_in peer;
     int len;
@@ -200,7 +201,8 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
     return vmrpc_peer_error(&srv->reach, dest, s->proto, n);
 }
 
-static ssize_t send_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
+                                      VmrpcCall *call)
 {
     uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX]
         __attribute__((aligned(8)));
@@ -309,8 +311,8 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 /* --- RECVMSG ------------------------------------------------------------ */
 
-static void recv_control(VmrpcServer *srv, VmrpcCall *call,
-                         const struct msghdr *msg, int *flags)
+static VMRPC_LOCKED void recv_control(VmrpcServer *srv, VmrpcCall *call,
+                                      const struct msghdr *msg, int *flags)
 {
     VmrpcCmsgOps ops = cmsg_ops(srv);
     VmrpcCmsgDrops drops = { };
@@ -330,24 +332,29 @@ static void recv_control(VmrpcServer *srv, VmrpcCall *call,
                                      drops.no_address + drops.no_room;
 }
 
-/* recvmsg(), which needs no lock unless @fd is a receiver (groups.c). */
-static ssize_t recv_fd(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
-                       int fd, struct msghdr *msg, int flags)
+static ssize_t do_recvmsg(VmrpcCall *call, int fd, struct msghdr *msg,
+                          int flags)
 {
-    bool own = fd == s->fd;
     ssize_t n;
 
-    if (own) {
-        vmrpc_sock_enter(srv, s);
-    }
     msg->msg_iovlen = vmrpc_call_in_slice(call, msg->msg_iov);
     n = recvmsg(fd, msg, flags | MSG_DONTWAIT);
-    if (n < 0) {
-        n = -errno;
+    return n < 0 ? -errno : n;
+}
+
+/* recvmsg(), which needs no lock unless @fd is a receiver (groups.c). */
+static VMRPC_LOCKED ssize_t recv_fd(VmrpcServer *srv, VmrpcSock *s,
+                                    VmrpcCall *call, int fd, struct msghdr *msg,
+                                    int flags)
+{
+    ssize_t n;
+
+    if (fd != s->fd) {
+        return do_recvmsg(call, fd, msg, flags);
     }
-    if (own) {
-        vmrpc_sock_leave(srv, s);
-    }
+    vmrpc_sock_enter(srv, s);
+    n = do_recvmsg(call, fd, msg, flags);
+    vmrpc_sock_leave(srv, s);
     return n;
 }
 
@@ -375,8 +382,8 @@ static bool is_strangers(const VmrpcSock *s, int fd,
  * a virtual address, -ENOMSG if it is not for the guest; or another negative
  * errno.
  */
-static ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
-                        int fd, int flags)
+static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
+                                     VmrpcCall *call, int fd, int flags)
 {
     uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
     struct sockaddr_storage ss = { };
@@ -443,8 +450,8 @@ static int drop_peeked(VmrpcServer *srv, VmrpcSock *s, int fd)
     return 0;
 }
 
-static ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
-                         int fd, int flags)
+static VMRPC_LOCKED ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s,
+                                      VmrpcCall *call, int fd, int flags)
 {
     for (int i = 0; !s->removed && i < RECV_DROP_MAX; i++) {
         ssize_t n = recv_one(srv, s, call, fd, flags);
@@ -465,8 +472,8 @@ static ssize_t recv_host(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
 }
 
 /* The socket itself and its receivers, in turn. */
-static ssize_t recv_any(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
-                        int flags)
+static VMRPC_LOCKED ssize_t recv_any(VmrpcServer *srv, VmrpcSock *s,
+                                     VmrpcCall *call, int flags)
 {
     ssize_t n = -EAGAIN;
 

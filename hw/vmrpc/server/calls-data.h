@@ -7,6 +7,6 @@
 
 #include "hw/vmrpc/server/call.h"
 
-VmrpcCallFunc vmrpc_call_sendmsg, vmrpc_call_recvmsg;
+VMRPC_LOCKED VmrpcCallFunc vmrpc_call_sendmsg, vmrpc_call_recvmsg;
 
 #endif /* HW_VMRPC_CALLS_DATA_H */

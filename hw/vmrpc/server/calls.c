@@ -54,20 +54,20 @@ static int guest_proto(int type, int proto)
 }
 
 /* Without the lock: the kernel needs a while, and other vCPUs can go on. */
-static int make_host_socket(VmrpcServer *srv, int type, int proto)
+static VMRPC_LOCKED int make_host_socket(VmrpcServer *srv, int type, int proto)
 {
     int fd;
 
     srv->making_num++;
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     fd = vmrpc_host_socket(srv, type, proto);
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     srv->making_num--;
     return fd;
 }
 
 /* SOCKET, also as the first part of a request with VMRPC_REQ_OPEN. */
-static int call_socket(VmrpcServer *srv, VmrpcCall *call)
+static VMRPC_LOCKED int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
     int type = call->arg[0];
     int proto = guest_proto(type, call->arg[1]);
@@ -117,7 +117,8 @@ int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
     return vmrpc_sock_remove(srv, s);
 }
 
-static int call_close(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+static VMRPC_LOCKED int call_close(VmrpcServer *srv, VmrpcSock *s,
+                                   VmrpcCall *call)
 {
     vmrpc_gateway_finish(s);
     vmrpc_sock_close(srv, s);   /* the call has a reference */
@@ -132,7 +133,7 @@ static int call_noop(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 /* --- MAP, UNMAP --------------------------------------------------------- */
 
-static int call_map(VmrpcServer *srv, VmrpcCall *call)
+static VMRPC_LOCKED int call_map(VmrpcServer *srv, VmrpcCall *call)
 {
     bool writable = !call->out_len;
     struct iovec *iov = call->scratch->iov;
@@ -145,7 +146,7 @@ static int call_map(VmrpcServer *srv, VmrpcCall *call)
     return vmrpc_mapped_add(srv->mapped, call->arg[0], iov, num, writable);
 }
 
-static int call_unmap(VmrpcServer *srv, VmrpcCall *call)
+static VMRPC_LOCKED int call_unmap(VmrpcServer *srv, VmrpcCall *call)
 {
     return srv->mapped ? vmrpc_mapped_remove(srv->mapped, call->arg[0])
                         : -ESTALE;
@@ -153,7 +154,7 @@ static int call_unmap(VmrpcServer *srv, VmrpcCall *call)
 
 /* --- SHUTDOWN, names, options, ioctl ------------------------------------ */
 
-static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
+static VMRPC_LOCKED int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
 {
     struct sockaddr_in before = { };
     bool ends_listening = vmrpc_sock_is_listening(s) && how != SHUT_WR;
@@ -182,7 +183,8 @@ static int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     return vmrpc_host_restore_port(srv, s, before.sin_port);
 }
 
-static int call_shutdown(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+static VMRPC_LOCKED int call_shutdown(VmrpcServer *srv, VmrpcSock *s,
+                                      VmrpcCall *call)
 {
     int how = call->arg[0];
     int ret = 0;
@@ -236,7 +238,8 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return 0;
 }
 
-static int call_setsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+static VMRPC_LOCKED int call_setsockopt(VmrpcServer *srv, VmrpcSock *s,
+                                        VmrpcCall *call)
 {
     uint8_t value[VMRPC_OPTVAL_MAX];
     int level = call->arg[0];

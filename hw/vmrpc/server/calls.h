@@ -9,7 +9,7 @@
 #include "hw/vmrpc/server/state.h"
 
 /* Executes @call; returns 0 or a negative errno. */
-int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
+VMRPC_LOCKED int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);
 
 /*
  * @call needs @s no longer, to which it has a reference.  If it was the last
@@ -21,6 +21,6 @@ void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s);
  * Closes @s with everything that belongs to it.  Returns as
  * vmrpc_sock_unref().
  */
-int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s);
 
 #endif /* HW_VMRPC_CALLS_H */

@@ -21,10 +21,10 @@ static int timeout_ms(const WatchedFile *file)
 
 static void set_due(VmrpcServer *srv, WatchedFile *file)
 {
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     watched_file_set_due(file, vmrpc_now_ms());
     vmrpc_timer_rearm(srv);
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
 }
 
 bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file, const char *name,

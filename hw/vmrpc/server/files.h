@@ -11,14 +11,14 @@
  * Begins to follow @file: VMRPC_EPOLL_FILES or the timer says when to look at
  * it.  Returns false with @errp set if the host has no descriptor for that.
  */
-bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file, const char *name,
-                      GError **errp);
+VMRPC_UNLOCKED bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file,
+                                     const char *name, GError **errp);
 
 /*
  * Takes what has happened to @file.  Returns true if it is to be read again.
  * The lock is not held.
  */
-bool vmrpc_files_changed(VmrpcServer *srv, WatchedFile *file);
+VMRPC_UNLOCKED bool vmrpc_files_changed(VmrpcServer *srv, WatchedFile *file);
 
 /* Milliseconds until a file is to be looked at; -1: never (VmrpcTimerOps). */
 int vmrpc_files_timeout_ms(VmrpcServer *srv);

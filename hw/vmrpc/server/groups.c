@@ -94,7 +94,7 @@ static int set_int(int fd, int level, int name, int value)
 }
 
 /* The interface of the VM's address, or a negative errno. */
-static int own_interface(VmrpcServer *srv)
+static VMRPC_LOCKED int own_interface(VmrpcServer *srv)
 {
     if (!srv->config.reach.has_address6) {
         return -ENODEV;
@@ -183,7 +183,7 @@ static int watch(VmrpcServer *srv, const VmrpcSock *s, int fd)
 }
 
 /* Options of a receiver that the guest must not change. */
-static bool is_ours(const VmrpcServer *srv, int level, int name)
+static VMRPC_LOCKED bool is_ours(const VmrpcServer *srv, int level, int name)
 {
     if (level != G_SOL_SOCKET) {
         return false;
@@ -194,7 +194,8 @@ static bool is_ours(const VmrpcServer *srv, int level, int name)
 }
 
 /* Sets the guest's options on @fd; those without use here do no harm. */
-static void take_options(VmrpcServer *srv, const VmrpcSock *s, int fd)
+static VMRPC_LOCKED void take_options(VmrpcServer *srv, const VmrpcSock *s,
+                                      int fd)
 {
     g_autofree VmrpcSavedOption *option = NULL;
     uint32_t num;
@@ -227,8 +228,8 @@ static in_port_t bound_port(const VmrpcServer *srv, const VmrpcSock *s)
  * Makes @fd hear the group, as soon as there is a port if group->port is 0;
  * returns 0 or -errno.
  */
-static int receiver_start(VmrpcServer *srv, const VmrpcSock *s, int fd,
-                          const Group *group, int ifindex)
+static VMRPC_LOCKED int receiver_start(VmrpcServer *srv, const VmrpcSock *s,
+                                       int fd, const Group *group, int ifindex)
 {
     int ret = share(srv, fd, ifindex);
 
@@ -246,8 +247,8 @@ static int receiver_start(VmrpcServer *srv, const VmrpcSock *s, int fd,
 }
 
 /* Returns 0 or -errno; then @group is as before. */
-static int receiver_new(VmrpcServer *srv, VmrpcSock *s, Group *group,
-                        int ifindex)
+static VMRPC_LOCKED int receiver_new(VmrpcServer *srv, VmrpcSock *s,
+                                     Group *group, int ifindex)
 {
     int fd = -1, ret = vmrpc_budget_reserve(srv, NULL, NULL, &group->buffers);
 
@@ -280,7 +281,7 @@ static void receiver_close(VmrpcServer *srv, Group *group)
     vmrpc_budget_release(srv, &group->buffers);
 }
 
-static void receiver_free(VmrpcServer *srv, Group *group)
+static VMRPC_LOCKED void receiver_free(VmrpcServer *srv, Group *group)
 {
     receiver_close(srv, group);
     srv->group_num--;
@@ -309,7 +310,8 @@ static void unbind(VmrpcSock *s)
 }
 
 /* Receivers without a port get that of @s; returns 0 or -errno. */
-static int bind_receivers(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
+static VMRPC_LOCKED int bind_receivers(VmrpcServer *srv, VmrpcSock *s,
+                                       in_port_t port)
 {
     int ifindex = srv->config.reach.translate ? own_interface(srv) : 0;
 
@@ -383,7 +385,7 @@ void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s)
 
 /* --- join and leave ------------------------------------------------------- */
 
-static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
+static VMRPC_LOCKED int check_limits(VmrpcServer *srv, const VmrpcSock *s)
 {
     /* No more than a migration can carry. */
     return vmrpc_groups_num(s) >= VMRPC_GROUPS_MAX ||
@@ -393,7 +395,7 @@ static int check_limits(VmrpcServer *srv, const VmrpcSock *s)
            ? -ENOBUFS : 0;
 }
 
-static void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
+static VMRPC_LOCKED void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
 {
     if (!s->groups) {
         s->groups = g_array_new(FALSE, TRUE, sizeof(Group));
@@ -403,7 +405,8 @@ static void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
 }
 
 /* While @s arrives, only remembers the group. */
-static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
+static VMRPC_LOCKED int join(VmrpcServer *srv, VmrpcSock *s,
+                             struct in_addr group4)
 {
     Group group = { .group4 = group4, .fd = -1, .port = bound_port(srv, s) };
     int ifindex = 0, ret;
@@ -437,7 +440,8 @@ static int join(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
     return 0;
 }
 
-static int leave(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4)
+static VMRPC_LOCKED int leave(VmrpcServer *srv, VmrpcSock *s,
+                              struct in_addr group4)
 {
     Group *group = find(s, group4);
 

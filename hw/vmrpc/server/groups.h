@@ -13,13 +13,14 @@
  * IP_ADD_MEMBERSHIP and IP_DROP_MEMBERSHIP.  Returns 1 if it was done, 0 for
  * any other option, or a negative errno.
  */
-int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
-                        const void *value, uint32_t len);
+VMRPC_LOCKED int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level,
+                                     int name, const void *value, uint32_t len);
 bool vmrpc_groups_is_option(uint32_t level, uint32_t name);
 
 /* Sets any other option of the guest's on the receivers. */
-void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int level,
-                             int name, const void *value, uint32_t len);
+VMRPC_LOCKED void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s,
+                                          int level, int name,
+                                          const void *value, uint32_t len);
 
 /*
  * May @s, which is about to get @port (network byte order; 0: the host will
@@ -32,14 +33,16 @@ int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port);
  * @asked: the port that was checked; 0: the host has chosen one, which is
  *         checked now, and @s is unbound again if it may not have it
  */
-int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t asked);
+VMRPC_LOCKED int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s,
+                                   in_port_t asked);
 
 /*
  * Instead of vmrpc_host_bind(), if the guest binds @s to a group; @port in
  * network byte order.  Returns 0 or a negative errno.
  */
-int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
-                             struct in_addr group4, in_port_t port);
+VMRPC_LOCKED int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
+                                          struct in_addr group4,
+                                          in_port_t port);
 
 /* Room for vmrpc_groups_source(). */
 #define VMRPC_GROUPS_SOURCE CMSG_SPACE(sizeof(struct in6_pktinfo))
@@ -56,8 +59,8 @@ size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
  * must leave by the interface of the VM's address.  Returns 0 or a negative
  * errno.
  */
-int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
-                              struct in_addr dest4);
+VMRPC_LOCKED int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
+                                           struct in_addr dest4);
 
 /* Memberships, and the receiver of each; -1 if @s is bound to a group. */
 unsigned vmrpc_groups_num(const VmrpcSock *s);
@@ -68,7 +71,7 @@ VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i);
 uint32_t vmrpc_groups_ready(const VmrpcSock *s);
 
 /* Leaves all groups. */
-void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s);
 
 /* Memberships as options, at most VMRPC_GROUPS_MAX; returns how many. */
 unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option);
@@ -77,23 +80,26 @@ unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option);
  * Makes @s, which is arriving, a member.  Ignores an option that
  * vmrpc_groups_save() cannot have made.
  */
-void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
-                          const VmrpcSavedOption *option);
+VMRPC_LOCKED void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
+                                       const VmrpcSavedOption *option);
 
 /*
  * Could @s, which is arriving, join its groups?  Returns 0, also if there are
  * none, -EADDRNOTAVAIL if the VM's address is not here, -ENODEV if there is no
  * interface for it.
  */
-int vmrpc_groups_ready_to_join(VmrpcServer *srv, const VmrpcSock *s);
+VMRPC_LOCKED int vmrpc_groups_ready_to_join(VmrpcServer *srv,
+                                            const VmrpcSock *s);
 
 /*
  * Takes the memberships of @s, which is arriving, so that it can be bound; puts
  * them back; or joins, now that @s is a host socket: what cannot be joined is
  * counted as lost.  @groups is NULL if there are none.
  */
-GArray *vmrpc_groups_set_aside(VmrpcServer *srv, VmrpcSock *s);
-void vmrpc_groups_put_back(VmrpcServer *srv, VmrpcSock *s, GArray *groups);
-void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s, GArray *groups);
+VMRPC_LOCKED GArray *vmrpc_groups_set_aside(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_groups_put_back(VmrpcServer *srv, VmrpcSock *s,
+                                        GArray *groups);
+VMRPC_LOCKED void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s,
+                                          GArray *groups);
 
 #endif /* HW_VMRPC_GROUPS_H */

@@ -34,6 +34,6 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
 int vmrpc_host_bind_address(const VmrpcServer *srv, const VmrpcSock *s);
 
 /* Closes the host socket of @s, if there is one, and releases its buffers. */
-void vmrpc_sock_close_host(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_sock_close_host(VmrpcServer *srv, VmrpcSock *s);
 
 #endif /* HW_VMRPC_HOSTSOCK_H */

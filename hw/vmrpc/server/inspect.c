@@ -24,7 +24,7 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
 {
     memset(view, 0, sizeof(*view));
     view->config = srv->config;
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     view->has_nat64 = vmrpc_nat64_in_use(&srv->reach.nat64);
     view->nat64 = srv->reach.nat64.prefix[0];
     view->sockets = srv->sock_num;
@@ -42,18 +42,18 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     if (srv->reach.map) {
         vmrpc_addrmap_stats(srv->reach.map, &view->map);
     }
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
 }
 
 GArray *vmrpc_inspect_rules(VmrpcServer *srv)
 {
     GArray *rules = NULL;
 
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     if (srv->reach.policy) {
         rules = vmrpc_policy_copy_hits(srv->reach.policy);
     }
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     return rules;
 }
 
@@ -177,13 +177,13 @@ static unsigned inspect_some(VmrpcServer *srv, uint32_t *handle,
     uint32_t h = *handle;
     unsigned n = 0;
 
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     for (; n < max && h < end; h++) {
         if (srv->socks[h]) {
             view_sock(srv, srv->socks[h], &view[n++]);
         }
     }
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     *handle = h;
     return n;
 }
@@ -206,12 +206,12 @@ bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle)
     while (!found && *handle < srv->config.max_sockets) {
         uint32_t end = end_of_part(srv, *handle);
 
-        pthread_mutex_lock(&srv->lock);
+        vmrpc_lock(srv);
         while (*handle < end && !srv->socks[*handle]) {
             ++*handle;
         }
         found = *handle < end;
-        pthread_mutex_unlock(&srv->lock);
+        vmrpc_unlock(srv);
     }
     return found;
 }

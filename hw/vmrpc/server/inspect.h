@@ -67,13 +67,14 @@ typedef struct VmrpcSockView {
     bool watched;
 } VmrpcSockView;
 
-void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view);
+VMRPC_UNLOCKED void vmrpc_inspect_server(VmrpcServer *srv,
+                                         VmrpcServerView *view);
 
 /*
  * The statements of the policy file and how often they decided: an array of
  * VmrpcPolicyHits, to be freed with g_array_unref(); NULL without a file.
  */
-GArray *vmrpc_inspect_rules(VmrpcServer *srv);
+VMRPC_UNLOCKED GArray *vmrpc_inspect_rules(VmrpcServer *srv);
 
 /*
  * Reads sockets in the order of their handles.
@@ -84,13 +85,13 @@ GArray *vmrpc_inspect_rules(VmrpcServer *srv);
  * Returns how many there were; 0: no more.  Sockets may be made and closed
  * between two calls.
  */
-unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
-                             VmrpcSockView *view, unsigned max);
+VMRPC_UNLOCKED unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
+                                            VmrpcSockView *view, unsigned max);
 
 /*
  * Moves @handle on to the next socket, if it is none itself.  Returns false if
  * there are no more.
  */
-bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle);
+VMRPC_UNLOCKED bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle);
 
 #endif /* VMRPC_INSPECT_H */

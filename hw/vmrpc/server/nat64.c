@@ -35,8 +35,9 @@ int vmrpc_nat64_timeout_ms(VmrpcServer *srv)
 }
 
 /* Uses @found, which the network has, from now on. */
-static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
-                          unsigned num)
+static VMRPC_LOCKED void take_prefixes(VmrpcServer *srv,
+                                       const DnsNat64Prefix *found,
+                                       unsigned num)
 {
     Nat64Prefix prefixes[VMRPC_NAT64_MAX];
     unsigned good = 0;
@@ -52,8 +53,9 @@ static void take_prefixes(VmrpcServer *srv, const DnsNat64Prefix *found,
     }
 }
 
-static void reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
-                  const uint8_t *msg, size_t len)
+static VMRPC_LOCKED void reply(void *opaque, uint64_t request,
+                               DnsUpstreamStatus status, const uint8_t *msg,
+                               size_t len)
 {
     VmrpcServer *srv = opaque;
     DnsNat64Prefix found[VMRPC_NAT64_MAX];
@@ -77,7 +79,7 @@ static void reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
     srv->nat64_due_ms = vmrpc_now_ms() + wait_ms;
 }
 
-static void ask(VmrpcServer *srv)
+static VMRPC_LOCKED void ask(VmrpcServer *srv)
 {
     uint8_t query[DNS_QUERY_MAX];
     size_t len = dns_nat64_query(query);

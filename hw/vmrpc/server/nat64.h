@@ -8,7 +8,7 @@
 #include "hw/vmrpc/server/state.h"
 
 /* Asks when it is time to (VmrpcTimerOps). */
-int vmrpc_nat64_timeout_ms(VmrpcServer *srv);
-void vmrpc_nat64_process_timer(VmrpcServer *srv);
+VMRPC_LOCKED int vmrpc_nat64_timeout_ms(VmrpcServer *srv);
+VMRPC_LOCKED void vmrpc_nat64_process_timer(VmrpcServer *srv);
 
 #endif /* HW_VMRPC_NAT64_H */

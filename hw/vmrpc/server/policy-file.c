@@ -21,8 +21,8 @@ static GQuark error_quark(void)
     return g_quark_from_static_string("vmrpc-policy-file-error");
 }
 
-/* Caller must hold file->lock. */
 static VmrpcPolicy *load(WatchedFile *file, GError **errp)
+    VMMNET_REQUIRES(file->lock)
 {
     g_autofree char *text = NULL;
     VmrpcPolicy *policy;
@@ -43,6 +43,8 @@ static VmrpcPolicy *load(WatchedFile *file, GError **errp)
 
 /* --- life --------------------------------------------------------------- */
 
+/* Not checked: no other thread knows the server yet. */
+VMMNET_NOT_CHECKED
 bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
 {
     WatchedFile *file = &srv->policy_file;
@@ -105,12 +107,12 @@ void vmrpc_change_limits(VmrpcServer *srv, const VmrpcLimitsConfig *config)
 
 /* --- changes of the file ------------------------------------------------ */
 
-/* Caller must hold file->lock. */
-static bool reload(VmrpcServer *srv, GError **errp)
+static bool reload(VmrpcServer *srv, WatchedFile *file, GError **errp)
+    VMMNET_REQUIRES(file->lock)
 {
-    VmrpcPolicy *policy = load(&srv->policy_file, errp), *old = NULL;
+    VmrpcPolicy *policy = load(file, errp), *old = NULL;
 
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     if (policy) {
         old = srv->reach.policy;
         vmrpc_policy_inherit(policy, old);
@@ -121,7 +123,7 @@ static bool reload(VmrpcServer *srv, GError **errp)
     } else {
         srv->counters.policy_errors++;
     }
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     vmrpc_policy_free(old);
     return policy;
 }
@@ -136,9 +138,9 @@ bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp)
                     "the device has no option 'policy'");
         return false;
     }
-    pthread_mutex_lock(&file->lock);
-    ok = reload(srv, errp);
-    pthread_mutex_unlock(&file->lock);
+    vmrpc_mutex_lock(&file->lock);
+    ok = reload(srv, file, errp);
+    vmrpc_mutex_unlock(&file->lock);
     return ok;
 }
 

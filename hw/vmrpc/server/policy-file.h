@@ -15,12 +15,13 @@ void vmrpc_policy_file_cleanup(VmrpcServer *srv);
  * Reads the file again if it has changed, and reports that to the tracer.
  * Without the lock, in the thread that processes.
  */
-void vmrpc_policy_file_follow(VmrpcServer *srv);
+VMRPC_UNLOCKED void vmrpc_policy_file_follow(VmrpcServer *srv);
 
 /*
  * Other limits are in force from now on.  Sizes of buffers are known only while
  * there is a limit for them; when one comes, all sockets are asked for theirs.
  */
-void vmrpc_change_limits(VmrpcServer *srv, const VmrpcLimitsConfig *config);
+VMRPC_LOCKED void vmrpc_change_limits(VmrpcServer *srv,
+                                      const VmrpcLimitsConfig *config);
 
 #endif /* HW_VMRPC_POLICY_FILE_H */

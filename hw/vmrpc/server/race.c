@@ -84,7 +84,8 @@ static void unqueue(VmrpcRace *race)
     }
 }
 
-static void queue(VmrpcServer *srv, VmrpcRace *race, int64_t due_ms)
+static VMRPC_LOCKED void queue(VmrpcServer *srv, VmrpcRace *race,
+                               int64_t due_ms)
 {
     if (race->queued && race->due_ms == due_ms) {
         return;
@@ -100,7 +101,7 @@ static void queue(VmrpcServer *srv, VmrpcRace *race, int64_t due_ms)
     }
 }
 
-static VmrpcRace *first_due(const VmrpcServer *srv)
+static VMRPC_LOCKED VmrpcRace *first_due(const VmrpcServer *srv)
 {
     GSequenceIter *first = g_sequence_get_begin_iter(srv->races);
 
@@ -117,7 +118,8 @@ int vmrpc_race_timeout_ms(VmrpcServer *srv)
 
 /* --- attempts ----------------------------------------------------------- */
 
-static void close_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i)
+static VMRPC_LOCKED void close_attempt(VmrpcServer *srv, VmrpcRace *race,
+                                       unsigned i)
 {
     race->pending[i] = false;
     if (race->fd[i] >= 0) {
@@ -132,8 +134,9 @@ static void close_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i)
  * Another host socket like the one of @s, to go to @dest.
  * Returns it or a negative errno.
  */
-static int like(VmrpcServer *srv, const VmrpcSock *s,
-                const struct sockaddr_storage *dest, VmrpcBuffers *buffers)
+static VMRPC_LOCKED int like(VmrpcServer *srv, const VmrpcSock *s,
+                             const struct sockaddr_storage *dest,
+                             VmrpcBuffers *buffers)
 {
     VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
                         .proto = s->proto };
@@ -178,8 +181,8 @@ static int connect_to(int fd, const struct sockaddr_storage *dest)
 }
 
 /* As start_attempt(), but ends the attempt before. */
-static int start_turn(VmrpcServer *srv, VmrpcRace *race,
-                      const struct sockaddr_storage *dest)
+static VMRPC_LOCKED int start_turn(VmrpcServer *srv, VmrpcRace *race,
+                                   const struct sockaddr_storage *dest)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
     VmrpcSock *s = race->s;
@@ -205,8 +208,9 @@ static int start_turn(VmrpcServer *srv, VmrpcRace *race,
 }
 
 /* Returns 0 if it is connected, -EINPROGRESS, or another negative errno. */
-static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
-                         const VmrpcCandidate *candidate)
+static VMRPC_LOCKED int start_attempt(VmrpcServer *srv, VmrpcRace *race,
+                                      unsigned i,
+                                      const VmrpcCandidate *candidate)
 {
     struct epoll_event ev = {
         .events = EPOLLOUT | EPOLLET,
@@ -248,7 +252,7 @@ static int start_attempt(VmrpcServer *srv, VmrpcRace *race, unsigned i,
 
 /* --- the end ------------------------------------------------------------ */
 
-static void drop(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void drop(VmrpcServer *srv, VmrpcSock *s)
 {
     VmrpcRace *race = s->race;
 
@@ -299,8 +303,8 @@ static int take_over(VmrpcServer *srv, VmrpcSock *s, unsigned i)
     return 0;
 }
 
-static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
-                const VmrpcCandidate *winner)
+static VMRPC_LOCKED void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
+                             const VmrpcCandidate *winner)
 {
     VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
                         .proto = s->proto, .fd = s->fd };
@@ -326,7 +330,7 @@ static void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
 }
 
 /* Takes the next steps.  Returns 0, -EINPROGRESS or the error. */
-static int step(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED int step(VmrpcServer *srv, VmrpcSock *s)
 {
     VmrpcRace *race = s->race;
 
@@ -380,7 +384,7 @@ static void look_at(VmrpcRace *race, unsigned i)
 }
 
 /* Asks for the results of the attempts; may end the race.  Sets s->ready. */
-static void progress(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void progress(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
@@ -399,7 +403,8 @@ static void progress(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* Something happened to an attempt of @s, or it is time for the next one. */
-static void process(VmrpcServer *srv, VmrpcSock *s, uint32_t events)
+static VMRPC_LOCKED void process(VmrpcServer *srv, VmrpcSock *s,
+                                 uint32_t events)
 {
     progress(srv, s);
     vmrpc_sock_notify(srv, s);
@@ -454,7 +459,8 @@ static bool is_unreachable(int ret)
     }
 }
 
-static bool may_race(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
+static VMRPC_LOCKED bool may_race(const VmrpcServer *srv, const VmrpcSock *s,
+                                  in_port_t port)
 {
     return srv->config.happy_eyeballs && srv->reach.names &&
            s->type == SOCK_STREAM && !s->race &&

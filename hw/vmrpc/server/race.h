@@ -11,17 +11,17 @@
  * connect() of @s to @host gave @ret: goes on with the other addresses of the
  * name, if there are any.  Returns what connect() shall give then.
  */
-int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
-                     const struct sockaddr_storage *host, int ret);
+VMRPC_LOCKED int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
+                                  const struct sockaddr_storage *host, int ret);
 
 /* Ends the race of @s, if there is one, without a connection. */
-void vmrpc_race_end(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_race_end(VmrpcServer *srv, VmrpcSock *s);
 
 /* Something happened to an attempt of this socket, which may be gone. */
-void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle);
+VMRPC_LOCKED void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle);
 
 /* Attempts whose time has come (VmrpcTimerOps). */
-int vmrpc_race_timeout_ms(VmrpcServer *srv);
-void vmrpc_race_process_timer(VmrpcServer *srv);
+VMRPC_LOCKED int vmrpc_race_timeout_ms(VmrpcServer *srv);
+VMRPC_LOCKED void vmrpc_race_process_timer(VmrpcServer *srv);
 
 #endif /* HW_VMRPC_RACE_H */

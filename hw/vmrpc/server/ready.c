@@ -149,9 +149,9 @@ bool vmrpc_server_has_event(VmrpcServer *srv)
 {
     bool has;
 
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     has = srv->event_head;
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     return has;
 }
 
@@ -160,7 +160,7 @@ bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
     VmrpcSock *s;
 
     memset(ev, 0, sizeof(*ev));
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     s = srv->event_head;
     if (s) {
         ev->sock = GUINT32_TO_LE(s->handle);
@@ -170,7 +170,7 @@ bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
         s->idle_wakeups = 0;
         srv->counters.events++;
     }
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     return s;
 }
 
@@ -217,7 +217,8 @@ static bool is_edge_event(const VmrpcSock *s, uint32_t events)
     return (events & ~VMRPC_OUT) || s->fin_sent;
 }
 
-static void process_host(VmrpcServer *srv, VmrpcSock *s, uint32_t events)
+static VMRPC_LOCKED void process_host(VmrpcServer *srv, VmrpcSock *s,
+                                      uint32_t events)
 {
     if (s->groups) {
         /* The event is of the socket or of a receiver: ask them all. */

@@ -19,22 +19,23 @@ extern const VmrpcBackingOps vmrpc_host_backing;
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
 
 /* Queues an event if the guest does not know all about @s. */
-void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);
 
 /*
  * There is nothing (more) to report about @s.  Constant time: a guest that
  * takes no events has them queued for all of its sockets.
  */
-void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s);
 
 /*
  * Reports the readiness, in a response or in an event.  All three are in
  * little-endian byte order.
  */
-void vmrpc_ready_report(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
-                        __le32 *seq, __le32 *so_error);
+VMRPC_LOCKED void vmrpc_ready_report(VmrpcServer *srv, VmrpcSock *s,
+                                     __le32 *ready, __le32 *seq,
+                                     __le32 *so_error);
 
 /* The guest wants edge events of @s from now on (VMRPC_REQ_EDGE). */
-void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s);
 
 #endif /* HW_VMRPC_READY_H */

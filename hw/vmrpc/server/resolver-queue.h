@@ -35,11 +35,12 @@ size_t vmrpc_dns_stream_room(const VmrpcSock *s);
  * Room for @len bytes behind those of a stream; NULL if there is no memory for
  * them.
  */
-uint8_t *vmrpc_dns_append_bytes(VmrpcServer *srv, VmrpcSock *s, size_t len);
+VMRPC_LOCKED uint8_t *vmrpc_dns_append_bytes(VmrpcServer *srv, VmrpcSock *s,
+                                             size_t len);
 
 /* Keeps a datagram; returns false if there is no memory for it. */
-bool vmrpc_dns_append_datagram(VmrpcServer *srv, VmrpcSock *s,
-                               const uint8_t *query, size_t len);
+VMRPC_LOCKED bool vmrpc_dns_append_datagram(VmrpcServer *srv, VmrpcSock *s,
+                                            const uint8_t *query, size_t len);
 
 /*
  * The first message that is kept, valid until something is appended or
@@ -63,11 +64,11 @@ void vmrpc_dns_leave_queue(VmrpcServer *srv, VmrpcSock *s);
  * Keeps an answer, of a stream with its length; returns false if there is no
  * memory for it.
  */
-bool vmrpc_dns_push_answer(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
-                           size_t len);
+VMRPC_LOCKED bool vmrpc_dns_push_answer(VmrpcServer *srv, VmrpcSock *s,
+                                        const uint8_t *msg, size_t len);
 
 /* The guest has read the first answer. */
-void vmrpc_dns_pop_answer(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_dns_pop_answer(VmrpcServer *srv, VmrpcSock *s);
 
 /* Bytes that the next RECVMSG can get; there must be an answer. */
 uint32_t vmrpc_resolver_inq(const VmrpcSock *s);
@@ -82,6 +83,6 @@ bool vmrpc_dns_is_over(const VmrpcSock *s);
 uint32_t vmrpc_resolver_ready(const VmrpcSock *s);
 
 /* Forgets all queries and answers. */
-void vmrpc_dns_clear(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_dns_clear(VmrpcServer *srv, VmrpcSock *s);
 
 #endif /* HW_VMRPC_RESOLVER_QUEUE_H */

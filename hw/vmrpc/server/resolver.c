@@ -75,7 +75,7 @@ static void *token_of(const VmrpcSock *s)
     return (void *)(uintptr_t)((uint64_t)s->gen << 32 | s->handle);
 }
 
-static VmrpcSock *sock_of(VmrpcServer *srv, void *token)
+static VMRPC_LOCKED VmrpcSock *sock_of(VmrpcServer *srv, void *token)
 {
     uint64_t value = (uintptr_t)token;
 
@@ -92,7 +92,8 @@ bool vmrpc_is_resolver(const VmrpcServer *srv, const struct sockaddr_in *addr)
 /* --- callbacks of the proxy --------------------------------------------- */
 
 /* May this be asked? */
-static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
+static VMRPC_LOCKED int proxy_admit(void *opaque, const DnsQuestion *question,
+                                    bool local)
 {
     VmrpcServer *srv = opaque;
     char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
@@ -114,8 +115,9 @@ static int proxy_admit(void *opaque, const DnsQuestion *question, bool local)
 }
 
 /* The policy's rules by name need the names that the guest asked for. */
-static void proxy_resolved(void *opaque, const DnsName *asked,
-                           const DnsProxyAddress *addrs, size_t num)
+static VMRPC_LOCKED void proxy_resolved(void *opaque, const DnsName *asked,
+                                        const DnsProxyAddress *addrs,
+                                        size_t num)
 {
     VmrpcNameAddr noted[VMRPC_NAMES_MAX_ADDRESSES] VMRPC_UNINITIALIZED;
     VmrpcServer *srv = opaque;
@@ -127,8 +129,9 @@ static void proxy_resolved(void *opaque, const DnsName *asked,
     vmrpc_names_note(srv->reach.names, asked, noted, num, vmrpc_now_ms());
 }
 
-static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
-                     struct in_addr *addr4, uint32_t *lease)
+static VMRPC_LOCKED int proxy_map(void *opaque, const struct in6_addr *addr6,
+                                  uint32_t ttl, struct in_addr *addr4,
+                                  uint32_t *lease)
 {
     VmrpcServer *srv = opaque;
 
@@ -149,8 +152,8 @@ static int proxy_map(void *opaque, const struct in6_addr *addr6, uint32_t ttl,
                                vmrpc_now_ms(), addr4, lease);
 }
 
-static int proxy_unmap(void *opaque, struct in_addr addr4,
-                       struct in6_addr *addr6, uint32_t *lease)
+static VMRPC_LOCKED int proxy_unmap(void *opaque, struct in_addr addr4,
+                                    struct in6_addr *addr6, uint32_t *lease)
 {
     VmrpcServer *srv = opaque;
     struct in_addr same;
@@ -198,8 +201,9 @@ static bool proxy_is_above(void *opaque, const DnsName *name)
 }
 
 /* Is @addr6 private, and may @asked not lead there? */
-static bool is_rebound(VmrpcServer *srv, const DnsName *asked,
-                       const struct in6_addr *addr6, unsigned *line)
+static VMRPC_LOCKED bool is_rebound(VmrpcServer *srv, const DnsName *asked,
+                                    const struct in6_addr *addr6,
+                                    unsigned *line)
 {
     char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
 
@@ -210,8 +214,8 @@ static bool is_rebound(VmrpcServer *srv, const DnsName *asked,
     return vmrpc_addr_is_private(&srv->reach, addr6, text, line);
 }
 
-static int proxy_usable(void *opaque, const DnsName *asked,
-                        const struct in6_addr *addr6)
+static VMRPC_LOCKED int proxy_usable(void *opaque, const DnsName *asked,
+                                     const struct in6_addr *addr6)
 {
     unsigned line;
 
@@ -223,8 +227,8 @@ static int proxy_usable(void *opaque, const DnsName *asked,
     return is_rebound(opaque, asked, addr6, &line) ? -EACCES : 0;
 }
 
-static int proxy_usable4(void *opaque, const DnsName *asked,
-                         struct in_addr addr4)
+static VMRPC_LOCKED int proxy_usable4(void *opaque, const DnsName *asked,
+                                      struct in_addr addr4)
 {
     const struct in6_addr addr6 = vmrpc_names_key4(addr4);
     VmrpcServer *srv = opaque;
@@ -237,8 +241,8 @@ static int proxy_usable4(void *opaque, const DnsName *asked,
 }
 
 /* Counts and traces an address that was removed from an answer. */
-static void proxy_blocked(void *opaque, const DnsName *asked,
-                          const struct in6_addr *addr6)
+static VMRPC_LOCKED void proxy_blocked(void *opaque, const DnsName *asked,
+                                       const struct in6_addr *addr6)
 {
     VmrpcServer *srv = opaque;
     char dest[INET6_ADDRSTRLEN], name[DNS_NAME_TEXT_MAX];
@@ -271,8 +275,8 @@ static void break_off(VmrpcSock *s)
     s->shut_wr = true;
 }
 
-static void proxy_answer(void *opaque, void *token, const uint8_t *msg,
-                         size_t len)
+static VMRPC_LOCKED void proxy_answer(void *opaque, void *token,
+                                      const uint8_t *msg, size_t len)
 {
     VmrpcServer *srv = opaque;
     VmrpcSock *s = sock_of(srv, token);
@@ -369,7 +373,7 @@ static bool ask_first(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* Hands over what is in dns_tx, unless @s waits for its turn. */
-static void ask_some(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void ask_some(VmrpcServer *srv, VmrpcSock *s)
 {
     unsigned n = 0;
 
@@ -384,7 +388,7 @@ static void ask_some(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* Sockets that wait, in turn.  Only in the IOThread: it raises events. */
-static void take_turns(VmrpcServer *srv)
+static VMRPC_LOCKED void take_turns(VmrpcServer *srv)
 {
     bool asked = false;
     VmrpcSock *s;
@@ -432,8 +436,8 @@ void vmrpc_resolver_forget(VmrpcServer *srv)
 /* --- the guest's side --------------------------------------------------- */
 
 /* A datagram waits behind those of its socket, or is dropped. */
-static void wait_datagram(VmrpcServer *srv, VmrpcSock *s,
-                          const uint8_t *query, size_t len)
+static VMRPC_LOCKED void wait_datagram(VmrpcServer *srv, VmrpcSock *s,
+                                       const uint8_t *query, size_t len)
 {
     if (!vmrpc_dns_append_datagram(srv, s, query, len)) {
         srv->counters.dropped_dns_wait_full++;
@@ -442,7 +446,8 @@ static void wait_datagram(VmrpcServer *srv, VmrpcSock *s,
     vmrpc_dns_join_queue(srv, s);
 }
 
-static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+static VMRPC_LOCKED ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s,
+                                          VmrpcCall *call)
 {
     uint8_t query[DNS_UDP_QUERY_MAX] VMRPC_UNINITIALIZED;
 
@@ -460,7 +465,8 @@ static ssize_t send_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return call->out_len;
 }
 
-static ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+static VMRPC_LOCKED ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s,
+                                        VmrpcCall *call)
 {
     uint8_t *space;
     size_t len;
@@ -493,8 +499,8 @@ ssize_t vmrpc_resolver_send(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return send_stream(srv, s, call);
 }
 
-static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
-                             int flags)
+static VMRPC_LOCKED ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s,
+                                          VmrpcCall *call, int flags)
 {
     gsize len;
     const void *data = g_bytes_get_data(s->dns_rx.head->data, &len);
@@ -512,8 +518,8 @@ static ssize_t recv_datagram(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
     return flags & MSG_TRUNC ? len : copied;
 }
 
-static ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
-                           int flags)
+static VMRPC_LOCKED ssize_t recv_stream(VmrpcServer *srv, VmrpcSock *s,
+                                        VmrpcCall *call, int flags)
 {
     size_t done = 0;
 

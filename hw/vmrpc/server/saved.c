@@ -109,6 +109,7 @@ void vmrpc_server_save(const VmrpcServer *srv,
                        void (*fn)(void *opaque, const VmrpcSavedSock *saved),
                        void *opaque)
 {
+    vmrpc_sole_user(srv);
     g_autofree VmrpcSavedSock *saved = g_new(VmrpcSavedSock, 1);
 
     for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
@@ -150,6 +151,7 @@ uint32_t vmrpc_server_save_names(const VmrpcServer *srv,
 {
     NameSaver saver = { .fn = fn, .opaque = opaque };
 
+    vmrpc_sole_user(srv);
     if (srv->reach.names) {
         vmrpc_names_foreach(srv->reach.names, vmrpc_now_ms(), save_name,
                             &saver);
@@ -163,6 +165,7 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved)
     size_t offset = 0;
     DnsName name;
 
+    vmrpc_sole_user(srv);
     if (!srv->reach.names || saved->len > sizeof(saved->name) ||
         dns_name_parse(saved->name, saved->len, &offset, &name) < 0 ||
         offset != saved->len || name.len != saved->len) {
@@ -180,6 +183,7 @@ uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
 {
     const VmrpcNat64List *list = &srv->reach.nat64;
 
+    vmrpc_sole_user(srv);
     for (unsigned i = 0; i < list->num; i++) {
         memcpy(saved[i].addr6, &list->prefix[i].addr, sizeof(saved[i].addr6));
         saved[i].len = list->prefix[i].len;
@@ -214,6 +218,7 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
 {
     VmrpcNat64List source = { .num = 0 };
 
+    vmrpc_sole_user(srv);
     for (uint32_t i = 0; i < num; i++) {
         if (!add_nat64(&source, &saved[i])) {
             return i;
@@ -274,7 +279,8 @@ static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
  * The virtual address of a peer must be in the map, which was restored before.
  * Not that of a stream, which is lost and holds no reference.
  */
-static bool peer_is_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
+static VMRPC_LOCKED bool peer_is_sane(const VmrpcServer *srv,
+                                      const VmrpcSavedSock *saved)
 {
     struct in_addr peer4 = { .s_addr = saved->peer4 };
     struct in6_addr addr6;
@@ -297,8 +303,8 @@ static bool bound_group_is_sane(const VmrpcSavedSock *saved)
             !(saved->flags & VMRPC_SAVED_PING));
 }
 
-static bool record_is_sane(const VmrpcServer *srv,
-                           const VmrpcSavedSock *saved)
+static VMRPC_LOCKED bool record_is_sane(const VmrpcServer *srv,
+                                        const VmrpcSavedSock *saved)
 {
     if (saved->type != SOCK_STREAM && saved->type != SOCK_DGRAM) {
         return false;
@@ -318,8 +324,8 @@ static bool record_is_sane(const VmrpcServer *srv,
     return true;
 }
 
-static void restore_options(VmrpcServer *srv, VmrpcSock *s,
-                            const VmrpcSavedSock *saved)
+static VMRPC_LOCKED void restore_options(VmrpcServer *srv, VmrpcSock *s,
+                                         const VmrpcSavedSock *saved)
 {
     for (uint32_t i = 0; i < saved->option_num; i++) {
         const VmrpcSavedOption *o = &saved->option[i];
@@ -333,8 +339,8 @@ static void restore_options(VmrpcServer *srv, VmrpcSock *s,
     }
 }
 
-static void restore_peer(VmrpcServer *srv, VmrpcSock *s,
-                         const VmrpcSavedSock *saved)
+static VMRPC_LOCKED void restore_peer(VmrpcServer *srv, VmrpcSock *s,
+                                      const VmrpcSavedSock *saved)
 {
     struct sockaddr_in peer = {
         .sin_family = AF_INET,
@@ -353,8 +359,8 @@ static void restore_peer(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /* The inverse of save_one(). */
-static void restore_one(VmrpcServer *srv, VmrpcSock *s,
-                        const VmrpcSavedSock *saved)
+static VMRPC_LOCKED void restore_one(VmrpcServer *srv, VmrpcSock *s,
+                                     const VmrpcSavedSock *saved)
 {
     s->proto = saved->type == SOCK_STREAM ? IPPROTO_TCP :
                saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
@@ -376,6 +382,7 @@ int vmrpc_server_restore(VmrpcServer *srv, const VmrpcSavedSock *saved)
 {
     VmrpcSock *s;
 
+    vmrpc_sole_user(srv);
     if (!record_is_sane(srv, saved) ||
         vmrpc_sock_add(srv, saved->handle, saved->gen, saved->type,
                        &vmrpc_lost_backing, &s) < 0) {

@@ -95,7 +95,8 @@ G_STATIC_ASSERT(VMRPC_IN == POLLIN && VMRPC_PRI == POLLPRI &&
 /* --- events --------------------------------------------------------------- */
 
 /* Returns true if a file may have changed. */
-static bool process_one(VmrpcServer *srv, const struct epoll_event *ev)
+static VMRPC_LOCKED bool process_one(VmrpcServer *srv,
+                                     const struct epoll_event *ev)
 {
     uint32_t low = ev->data.u64;
     uint32_t high = ev->data.u64 >> 32;
@@ -148,7 +149,7 @@ bool vmrpc_server_process(VmrpcServer *srv)
     int n;
 
     /* Under the lock: else a call could change the readiness after this. */
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     n = epoll_wait(srv->epoll_fd, ev, EPOLL_BATCH, 0);
     if (srv->tells_moments) {
         vmrpc_see_clock(srv);
@@ -156,7 +157,7 @@ bool vmrpc_server_process(VmrpcServer *srv)
     for (int i = 0; i < n; i++) {
         files_changed |= process_one(srv, &ev[i]);
     }
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     if (files_changed) {
         follow_files(srv);
     }
@@ -211,7 +212,7 @@ static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
 }
 
 /* Finds the data of a call with VMRPC_REQ_BUFFER; 0 or a negative errno. */
-static int use_mapped(VmrpcServer *srv, VmrpcCall *call)
+static VMRPC_LOCKED int use_mapped(VmrpcServer *srv, VmrpcCall *call)
 {
     bool write = call->op == VMRPC_RECVMSG;
 
@@ -246,16 +247,16 @@ static void end_mapped(VmrpcServer *srv, VmrpcCall *call)
         srv->memory.written(srv->memory.opaque, iov, num);
     }
     call->in_data_len = 0;          /* none of them in the chain */
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     vmrpc_mapped_unuse(srv->mapped, call->mapped);
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
 }
 
 static void count_malformed(VmrpcServer *srv)
 {
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     srv->counters.requests_malformed++;
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
 }
 
 static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
@@ -308,7 +309,8 @@ static bool poll_for(const VmrpcServer *srv, struct pollfd *pfd, long wait_us)
 }
 
 /* The socket that @call may wait for, or NULL. */
-static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
+static VMRPC_LOCKED VmrpcSock *find_waitable(VmrpcServer *srv,
+                                             const VmrpcCall *call)
 {
     VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
 
@@ -324,8 +326,8 @@ static VmrpcSock *find_waitable(VmrpcServer *srv, const VmrpcCall *call)
  * Waits without the lock until the host socket is ready, or for wait_us.
  * False: it is not, or has gone.
  */
-static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
-                       short events)
+static VMRPC_LOCKED bool wait_ready(VmrpcServer *srv, VmrpcSock *s,
+                                    VmrpcCall *call, short events)
 {
     struct pollfd pfd = { .fd = s->fd, .events = events };
     bool ready;
@@ -351,7 +353,7 @@ static bool wait_ready(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
     return ready;
 }
 
-static int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
+static VMRPC_LOCKED int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
 {
     VmrpcSock *s = find_waitable(srv, call);
     short events;
@@ -371,15 +373,16 @@ static int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
     return ret;
 }
 
-static int execute(VmrpcServer *srv, VmrpcCall *call, bool may_wait)
+static VMRPC_LOCKED int execute(VmrpcServer *srv, VmrpcCall *call,
+                                bool may_wait)
 {
     return may_wait && call->wait_us ? execute_waiting(srv, call)
                                      : vmrpc_call_execute(srv, call);
 }
 
 /* The readiness of the call's socket goes into the response. */
-static void report_ready(VmrpcServer *srv, const VmrpcCall *call,
-                         struct vmrpc_resp *resp)
+static VMRPC_LOCKED void report_ready(VmrpcServer *srv, const VmrpcCall *call,
+                                      struct vmrpc_resp *resp)
 {
     VmrpcSock *s = vmrpc_sock_find(srv, call->handle, call->gen);
 
@@ -419,7 +422,7 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     vmrpc_iov_read(out, out_num, 0, &req, sizeof(req));
     decode(&call, &req);
 
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     srv->counters.requests++;
     ret = lay_out(&call, out_total, in_total, &req);
     if (ret < 0) {
@@ -431,7 +434,7 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
         ret = execute(srv, &call, may_wait);
     }
     report_ready(srv, &call, &resp);
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     if (call.mapped) {
         end_mapped(srv, &call);
     }
@@ -535,6 +538,8 @@ static const VmrpcTimerOps timers[] = {
     { .timeout_ms = vmrpc_files_timeout_ms },
 };
 
+/* Not checked: no other thread knows the server yet. */
+VMMNET_NOT_CHECKED
 VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
                               GError **errp)
 {
@@ -551,7 +556,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->unwatched_tail = &srv->unwatched_head;
     srv->arriving_tail = &srv->arriving_head;
     srv->races = g_sequence_new(NULL);
-    init_lock(&srv->lock);
+    init_lock(&srv->lock.mutex);
     watched_file_init(&srv->policy_file);
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
     if (!srv->socks) {
@@ -586,6 +591,7 @@ err:
 
 void vmrpc_server_reset(VmrpcServer *srv)
 {
+    vmrpc_sole_user(srv);
     if (srv->mapped) {
         vmrpc_mapped_clear(srv->mapped);
     }
@@ -602,6 +608,7 @@ void vmrpc_server_reset(VmrpcServer *srv)
 
 bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
 {
+    vmrpc_sole_user(srv);
     if (srv->sock_num) {
         g_set_error(errp, server_error_quark(), EBUSY,
                     "there are sockets already");
@@ -616,6 +623,7 @@ bool vmrpc_server_forget(VmrpcServer *srv, GError **errp)
 
 void vmrpc_server_free(VmrpcServer *srv)
 {
+    vmrpc_sole_user(srv);
     if (!srv) {
         return;
     }
@@ -638,7 +646,7 @@ void vmrpc_server_free(VmrpcServer *srv)
     }
     g_sequence_free(srv->races);
     free(srv->socks);
-    pthread_mutex_destroy(&srv->lock);
+    pthread_mutex_destroy(&srv->lock.mutex);
     g_free(srv);
 }
 
@@ -649,6 +657,7 @@ void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void))
 
 void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops)
 {
+    vmrpc_sole_user(srv);
     vmrpc_mapped_free(srv->mapped);
     srv->mapped = NULL;
     srv->memory = (VmrpcMemoryOps) { };
@@ -665,6 +674,7 @@ void vmrpc_server_set_moments(VmrpcServer *srv, bool moments)
 
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 {
+    vmrpc_sole_user(srv);
     srv->tracer = *tracer;
     srv->reach.tracer = (VmrpcReachTracer) {
         .refused = tracer->refused,
@@ -674,11 +684,13 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)
 {
+    vmrpc_sole_user(srv);
     return srv->reach.map;
 }
 
 uint32_t vmrpc_server_sockets(const VmrpcServer *srv)
 {
+    vmrpc_sole_user(srv);
     return srv->sock_num;
 }
 

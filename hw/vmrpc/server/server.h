@@ -19,6 +19,7 @@
 #include "vmmnet/vmrpc.h"
 #include "hw/vmrpc/alg/alg.h"
 #include "hw/vmrpc/reach/reach.h"
+#include "hw/vmrpc/server/lock.h"
 #include "hw/vmrpc/wire/mapped.h"
 #include "net/dns/upstream/upstream.h"
 #include "net/packet/nat64.h"
@@ -172,10 +173,11 @@ void vmrpc_server_reset(VmrpcServer *srv);
  * -EBADMSG if the chain cannot hold a header and a response; then nothing was
  * done.  Every other mistake of the guest is answered in the response.
  */
-ssize_t vmrpc_server_call(VmrpcServer *srv,
-                          const struct iovec *out, unsigned out_num,
-                          const struct iovec *in, unsigned in_num,
-                          bool may_wait);
+VMRPC_UNLOCKED ssize_t vmrpc_server_call(VmrpcServer *srv,
+                                         const struct iovec *out,
+                                         unsigned out_num,
+                                         const struct iovec *in,
+                                         unsigned in_num, bool may_wait);
 
 /*
  * A descriptor that polls readable whenever vmrpc_server_process() has
@@ -188,17 +190,18 @@ int vmrpc_server_fd(const VmrpcServer *srv);
  * if there are more, vmrpc_server_fd() stays readable.  Never blocks.  Returns
  * true if there was an event.
  */
-bool vmrpc_server_process(VmrpcServer *srv);
+VMRPC_UNLOCKED bool vmrpc_server_process(VmrpcServer *srv);
 
 /* True if vmrpc_server_next_event() would return an event. */
-bool vmrpc_server_has_event(VmrpcServer *srv);
+VMRPC_UNLOCKED bool vmrpc_server_has_event(VmrpcServer *srv);
 
 /*
  * Fills @ev with the next event for the guest.  Returns false if there is
  * none.  An event stays pending until it is fetched here: call it only with a
  * guest buffer at hand.
  */
-bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev);
+VMRPC_UNLOCKED bool vmrpc_server_next_event(VmrpcServer *srv,
+                                            struct vmrpc_event *ev);
 
 /*
  * A call that waits asks @may_go_on now and then, in its own thread, whether to
@@ -226,7 +229,7 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
  * false, and the old rules are still in force, if it cannot be read or is
  * wrong, or there is none.  Any thread may call it; it reads a file.
  */
-bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
+VMRPC_UNLOCKED bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
 

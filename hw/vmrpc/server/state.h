@@ -8,18 +8,20 @@
  * Rules: a field belongs to the file that is named above its group, which
  * changes it; other files of the server read it.
  *
- * Thread safety: VmrpcServer.lock guards everything but VmrpcServer.config.
+ * Thread safety: VmrpcServer.lock guards each socket and the members of the
+ * server that have VMRPC_GUARDED.  The others are constant while any call runs.
  * A call may use VmrpcSock.fd without the lock between vmrpc_sock_enter() and
- * vmrpc_sock_leave() (table.h).
+ * vmrpc_sock_leave() (table.h).  The unit test vmrpc-locks checks the members
+ * of the server, and the functions that have VMRPC_LOCKED or VMRPC_UNLOCKED.
  */
 #ifndef HW_VMRPC_STATE_H
 #define HW_VMRPC_STATE_H
 
-#include <pthread.h>
 #include <sys/socket.h>
 
 #include "hw/vmrpc/alg/alg.h"
 #include "hw/vmrpc/reach/reach.h"
+#include "hw/vmrpc/server/lock.h"
 #include "hw/vmrpc/server/server.h"
 #include "hw/vmrpc/server/watched-file.h"
 #include "hw/vmrpc/wire/clock.h"
@@ -170,9 +172,9 @@ typedef struct VmrpcTimerOps {
 struct VmrpcServer {
     VmrpcServerConfig config;   /* constant */
 
-    pthread_mutex_t lock;       /* guards all the rest */
+    VmrpcMutex lock;            /* guards the members that are marked */
 
-    VmrpcReach reach;           /* addresses, names, policy */
+    VmrpcReach reach VMRPC_GUARDED;     /* addresses, names, policy */
 
     /* policy-file.c, zone-files.c */
     WatchedFile policy_file;
@@ -183,64 +185,95 @@ struct VmrpcServer {
     DnsProxy *dns_proxy;        /* NULL without resolver4 */
     DnsUpstream *dns_upstream;
     DnsOwnZones *own_zones;     /* between the two; NULL without "zone" */
-    bool dns_turn;              /* a socket in dns_wait can go on */
+    bool dns_turn VMRPC_GUARDED;        /* a socket in dns_wait can go on */
 
     /* resolver-queue.c */
-    size_t dns_bytes;           /* <= VMRPC_DNS_BYTES_MAX */
-    size_t dns_wait_bytes;      /* <= VMRPC_DNS_WAIT_MAX */
-    GQueue dns_wait;            /* of VmrpcSock: a query of each waits */
+    size_t dns_bytes VMRPC_GUARDED;     /* <= VMRPC_DNS_BYTES_MAX */
+    size_t dns_wait_bytes VMRPC_GUARDED; /* <= VMRPC_DNS_WAIT_MAX */
+    GQueue dns_wait VMRPC_GUARDED; /* of VmrpcSock: a query of each waits */
 
     /* nat64.c */
-    bool nat64_asking;          /* a discovery query is out */
-    uint64_t nat64_request;     /* its number */
-    int64_t nat64_due_ms;       /* when to ask (again) */
+    bool nat64_asking VMRPC_GUARDED;    /* a discovery query is out */
+    uint64_t nat64_request VMRPC_GUARDED; /* its number */
+    int64_t nat64_due_ms VMRPC_GUARDED; /* when to ask (again) */
 
     /* race.c */
-    GSequence *races;           /* VmrpcRace, by when they are due */
-    uint32_t attempt_num;       /* host sockets of races beside the socks' */
+    GSequence *races VMRPC_GUARDED;     /* VmrpcRace, by when they are due */
+    /* host sockets of races beside the socks' */
+    uint32_t attempt_num VMRPC_GUARDED;
 
     /* timer.c */
     int epoll_fd;
     int timer_fd;
-    int64_t timer_due_ms;       /* when it expires; -1: never */
+    int64_t timer_due_ms VMRPC_GUARDED; /* when it expires; -1: never */
     const VmrpcTimerOps *timers;
     unsigned timer_num;
-    VmrpcClock clock;           /* for the time stamps of packets */
+    VmrpcClock clock VMRPC_GUARDED;     /* for the time stamps of packets */
     bool tells_moments;         /* VMRPC_F_MOMENTS; constant during a call */
 
-    VmrpcMapped *mapped;        /* the guest's memory; NULL: it may not */
+    /* the guest's memory; NULL: it may not */
+    VmrpcMapped *mapped VMRPC_GUARDED;
     VmrpcMemoryOps memory;
     bool (*may_go_on)(void);    /* NULL: always */
 
     /* table.c */
-    VmrpcSock **socks;          /* by handle */
-    uint32_t sock_num;
-    uint32_t making_num;        /* whose host socket is being made */
-    uint32_t group_num;         /* memberships of all sockets */
+    VmrpcSock **socks VMRPC_GUARDED;    /* by handle */
+    uint32_t sock_num VMRPC_GUARDED;
+    uint32_t making_num VMRPC_GUARDED;  /* whose host socket is being made */
+    uint32_t group_num VMRPC_GUARDED;   /* memberships of all sockets */
 
     /* arriving.c */
-    uint32_t arriving_num;      /* sockets that are VMRPC_BACKING_ARRIVING */
-    uint32_t missing_num[VMRPC_MISSING_NUM];    /* of these, by reason */
-    unsigned missing_reported;  /* 1 << VMRPC_MISSING_... */
-    VmrpcSock *arriving_head;   /* the next to be tried */
-    VmrpcSock **arriving_tail;
-    uint32_t arriving_left;     /* to be tried yet in this turn */
-    bool arriving_changed;      /* routing has changed in this turn */
-    int64_t arriving_since_ms;  /* when the latest one came */
-    int64_t arriving_turn_ms;   /* when the last turn began */
-    int64_t arriving_due_ms;    /* when to try the next ones */
+    /* sockets that are VMRPC_BACKING_ARRIVING */
+    uint32_t arriving_num VMRPC_GUARDED;
+    /* of these, by reason */
+    uint32_t missing_num[VMRPC_MISSING_NUM] VMRPC_GUARDED;
+    unsigned missing_reported VMRPC_GUARDED; /* 1 << VMRPC_MISSING_... */
+    VmrpcSock *arriving_head VMRPC_GUARDED; /* the next to be tried */
+    VmrpcSock **arriving_tail VMRPC_GUARDED;
+    uint32_t arriving_left VMRPC_GUARDED; /* to be tried yet in this turn */
+    bool arriving_changed VMRPC_GUARDED; /* routing has changed in this turn */
+    int64_t arriving_since_ms VMRPC_GUARDED; /* when the latest one came */
+    int64_t arriving_turn_ms VMRPC_GUARDED; /* when the last turn began */
+    int64_t arriving_due_ms VMRPC_GUARDED; /* when to try the next ones */
 
     /* ready.c, watch.c */
-    VmrpcSock *event_head;
-    VmrpcSock **event_tail;
-    VmrpcSock *unwatched_head;  /* in the order of watch_due_ms */
-    VmrpcSock **unwatched_tail;
+    VmrpcSock *event_head VMRPC_GUARDED;
+    VmrpcSock **event_tail VMRPC_GUARDED;
+    VmrpcSock *unwatched_head VMRPC_GUARDED; /* in the order of watch_due_ms */
+    VmrpcSock **unwatched_tail VMRPC_GUARDED;
 
     VmrpcAlgOps alg_ops;        /* gateway.c */
-    VmrpcAlgCounters alg_counters;
-    VmrpcCounters counters;
+    VmrpcAlgCounters alg_counters VMRPC_GUARDED;
+    VmrpcCounters counters VMRPC_GUARDED;
     VmrpcTracer tracer;
 };
+
+/*
+ * Takes and releases the server's lock.  Critical sections are short: a waiter
+ * spins before it sleeps.
+ */
+static inline void vmrpc_lock(VmrpcServer *srv)
+    VMMNET_ACQUIRE(vmrpc_server_lock);
+static inline void vmrpc_unlock(VmrpcServer *srv)
+    VMMNET_RELEASE(vmrpc_server_lock);
+
+static inline VMMNET_NOT_CHECKED void vmrpc_lock(VmrpcServer *srv)
+{
+    vmrpc_mutex_lock(&srv->lock);
+}
+
+static inline VMMNET_NOT_CHECKED void vmrpc_unlock(VmrpcServer *srv)
+{
+    vmrpc_mutex_unlock(&srv->lock);
+}
+
+/* No other thread uses the server, which is as good as its lock. */
+static inline void vmrpc_sole_user(const VmrpcServer *srv)
+    VMMNET_ASSUME(vmrpc_server_lock);
+
+static inline VMMNET_NOT_CHECKED void vmrpc_sole_user(const VmrpcServer *srv)
+{
+}
 
 static inline VmrpcBacking vmrpc_sock_backing(const VmrpcSock *s)
 {

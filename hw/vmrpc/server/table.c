@@ -116,17 +116,17 @@ void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops)
 void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
 {
     s->users++;
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
 }
 
 bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
 {
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     s->users--;
     return !s->removed;
 }
 
-static bool in_pool(VmrpcServer *srv, struct in_addr addr)
+static VMRPC_LOCKED bool in_pool(VmrpcServer *srv, struct in_addr addr)
 {
     return srv->reach.map && vmrpc_addrmap_contains(srv->reach.map, addr);
 }

@@ -8,7 +8,8 @@
 #include "hw/vmrpc/server/state.h"
 
 /* The socket of that handle and generation; NULL: there is none. */
-VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
+VMRPC_LOCKED VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle,
+                                        uint32_t gen);
 
 /**
  * vmrpc_sock_add: make a socket
@@ -20,8 +21,9 @@ VmrpcSock *vmrpc_sock_find(VmrpcServer *srv, uint32_t handle, uint32_t gen);
  * Returns: 0; -EBADF if the handle is too large, -EEXIST if there is a socket,
  * -ENOMEM.
  */
-int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen, int type,
-                   const VmrpcBackingOps *ops, VmrpcSock **sp);
+VMRPC_LOCKED int vmrpc_sock_add(VmrpcServer *srv, uint32_t handle, uint32_t gen,
+                                int type, const VmrpcBackingOps *ops,
+                                VmrpcSock **sp);
 
 /*
  * A call holds a reference to the socket that it is about, and so does the
@@ -35,7 +37,7 @@ int vmrpc_sock_unref(VmrpcSock *s);
  * Takes @s out of the table, whose reference is given back.  Only
  * vmrpc_sock_close() (calls.h) calls this.  Returns as vmrpc_sock_unref().
  */
-int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
 
 /* Another backing stands behind @s from now on. */
 void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops);
@@ -45,8 +47,10 @@ void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops);
  * The caller holds a reference.  vmrpc_sock_leave() returns false if the guest
  * has closed @s meanwhile; s->removed says so, too.
  */
-void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s);
-bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
+void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
+    VMMNET_RELEASE(vmrpc_server_lock);
+bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
+    VMMNET_ACQUIRE(vmrpc_server_lock);
 
 /*
  * @s has another peer from now on, or none.
@@ -54,8 +58,9 @@ bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s);
  * @addr: of VMRPC_PEER_REMOTE and VMRPC_PEER_RESOLVER, whose entry in the
  *        address map is referenced; else NULL
  */
-void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer,
-                         const struct sockaddr_in *addr);
-void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
+                                      VmrpcPeer peer,
+                                      const struct sockaddr_in *addr);
+VMRPC_LOCKED void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
 
 #endif /* HW_VMRPC_TABLE_H */

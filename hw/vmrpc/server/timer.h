@@ -23,18 +23,18 @@ void vmrpc_see_clock(VmrpcServer *srv);
 int vmrpc_earlier(int a, int b);
 
 /* A timeout has changed: sets the timer again where that is needed. */
-void vmrpc_timer_rearm(VmrpcServer *srv);
+VMRPC_LOCKED void vmrpc_timer_rearm(VmrpcServer *srv);
 
 /*
  * A call has queued an event.  The IOThread takes events whenever it wakes up,
  * so this wakes it.
  */
-void vmrpc_timer_wake(VmrpcServer *srv);
+VMRPC_LOCKED void vmrpc_timer_wake(VmrpcServer *srv);
 
 /*
  * The timer's descriptor is readable: does all that is due.  Returns false if
  * the timer has not expired.
  */
-bool vmrpc_timer_process(VmrpcServer *srv);
+VMRPC_LOCKED bool vmrpc_timer_process(VmrpcServer *srv);
 
 #endif /* HW_VMRPC_TIMER_H */

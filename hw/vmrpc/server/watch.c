@@ -30,7 +30,8 @@
 #define WATCH_RETRY_MS          100
 
 /* If the timer expires too early, it is only set again. */
-static bool timer_runs_before(const VmrpcServer *srv, int64_t due_ms)
+static VMRPC_LOCKED bool timer_runs_before(const VmrpcServer *srv,
+                                           int64_t due_ms)
 {
     int64_t now = vmrpc_now_ms();
 
@@ -41,7 +42,7 @@ static bool timer_runs_before(const VmrpcServer *srv, int64_t due_ms)
  * Puts @s where vmrpc_watch_process_timer() finds it in @ms milliseconds, or
  * later if those before it wait for longer.
  */
-static void watch_after(VmrpcServer *srv, VmrpcSock *s, int ms)
+static VMRPC_LOCKED void watch_after(VmrpcServer *srv, VmrpcSock *s, int ms)
 {
     vmrpc_watch_forget(srv, s);
     s->watch_due_ms = vmrpc_now_ms() + ms;

@@ -35,7 +35,7 @@ static bool is_same(const WatchedStamp *a, const WatchedStamp *b)
 void watched_file_init(WatchedFile *file)
 {
     *file = (WatchedFile) { .watch.fd = -1, .due_ms = -1 };
-    pthread_mutex_init(&file->lock, NULL);
+    pthread_mutex_init(&file->lock.mutex, NULL);
 }
 
 void watched_file_open(WatchedFile *file, const char *name)
@@ -51,7 +51,7 @@ void watched_file_destroy(WatchedFile *file)
     path_watch_destroy(&file->watch);
     g_free(file->name);
     g_free(file->path);
-    pthread_mutex_destroy(&file->lock);
+    pthread_mutex_destroy(&file->lock.mutex);
 }
 
 void watched_file_reading(WatchedFile *file)
@@ -95,9 +95,9 @@ bool watched_file_news(WatchedFile *file, bool by_time)
         /* Changes before it was watched have raised no event. */
         news |= path_watch_is_complete(&file->watch) ? PATH_WATCH_WHOLE : 0;
     }
-    pthread_mutex_lock(&file->lock);
+    vmrpc_mutex_lock(&file->lock);
     due = is_due(file, news, by_time);
-    pthread_mutex_unlock(&file->lock);
+    vmrpc_mutex_unlock(&file->lock);
     return due;
 }
 

@@ -12,12 +12,12 @@
 #ifndef HW_VMRPC_WATCHED_FILE_H
 #define HW_VMRPC_WATCHED_FILE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
+#include "hw/vmrpc/server/lock.h"
 #include "net/watch/watch.h"
 
 /* A file at a moment.  Inode numbers are used again, so more is compared. */
@@ -29,7 +29,7 @@ typedef struct WatchedStamp {
 } WatchedStamp;
 
 typedef struct WatchedFile {
-    pthread_mutex_t lock;       /* held by the reader of the file */
+    VmrpcMutex lock;            /* held by the reader of the file */
     char *name;                 /* as it was given; constant */
     char *path;                 /* absolute; constant; NULL: no file */
     WatchedStamp seen;          /* of what was read last */
@@ -53,8 +53,8 @@ void watched_file_destroy(WatchedFile *file);
  * Until watched_file_read() follows, the file counts as one that cannot be
  * read, and each event leads to another try.
  */
-void watched_file_reading(WatchedFile *file);
-void watched_file_read(WatchedFile *file);
+void watched_file_reading(WatchedFile *file) VMMNET_REQUIRES(file->lock);
+void watched_file_read(WatchedFile *file) VMMNET_REQUIRES(file->lock);
 
 /**
  * watched_file_news: take the events of the file

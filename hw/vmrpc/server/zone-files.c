@@ -18,8 +18,8 @@ static GQuark error_quark(void)
     return g_quark_from_static_string("vmrpc-zone-files-error");
 }
 
-/* Caller must hold file->lock. */
 static DnsOwnZone *load(WatchedFile *file, GError **errp)
+    VMMNET_REQUIRES(file->lock)
 {
     DnsOwnZone *zone;
 
@@ -33,19 +33,19 @@ static DnsOwnZone *load(WatchedFile *file, GError **errp)
     return zone;
 }
 
-/* Caller must hold file->lock, and not the server's. */
-static bool reload(VmrpcServer *srv, unsigned slot, GError **errp)
+static bool reload(VmrpcServer *srv, WatchedFile *file, unsigned slot,
+                   GError **errp)
+    VMMNET_REQUIRES(file->lock)
 {
-    WatchedFile *file = &srv->zone_file[slot];
     DnsOwnZone *zone = load(file, errp), *unused = NULL;
     GError *err = NULL;
 
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_lock(srv);
     if (zone) {
         unused = dns_own_zones_set(srv->own_zones, slot, zone, &err);
         vmrpc_resolver_forget(srv);
     }
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     dns_own_zone_free(unused);
     if (err) {
         g_propagate_prefixed_error(errp, err, "zone=%s: ", file->name);
@@ -65,9 +65,9 @@ static bool add(VmrpcServer *srv, const char *name, GError **errp)
         g_prefix_error(errp, "zone=");
         return false;
     }
-    pthread_mutex_lock(&file->lock);
-    ok = reload(srv, slot, errp);
-    pthread_mutex_unlock(&file->lock);
+    vmrpc_mutex_lock(&file->lock);
+    ok = reload(srv, file, slot, errp);
+    vmrpc_mutex_unlock(&file->lock);
     return ok;
 }
 
@@ -110,13 +110,13 @@ static void follow(VmrpcServer *srv, unsigned slot)
     if (!vmrpc_files_changed(srv, file)) {
         return;
     }
-    pthread_mutex_lock(&file->lock);
-    ok = reload(srv, slot, &err);
-    pthread_mutex_unlock(&file->lock);
-    pthread_mutex_lock(&srv->lock);
+    vmrpc_mutex_lock(&file->lock);
+    ok = reload(srv, file, slot, &err);
+    vmrpc_mutex_unlock(&file->lock);
+    vmrpc_lock(srv);
     srv->counters.zone_reloads += ok;
     srv->counters.zone_errors += !ok;
-    pthread_mutex_unlock(&srv->lock);
+    vmrpc_unlock(srv);
     if (srv->tracer.zone) {
         srv->tracer.zone(srv->tracer.opaque, file->name,
                          err ? err->message : NULL);

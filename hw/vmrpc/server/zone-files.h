@@ -8,13 +8,13 @@
 #include "hw/vmrpc/server/state.h"
 
 /* Reads the images, if there are any, and follows them.  The proxy is there. */
-bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp);
+VMRPC_UNLOCKED bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp);
 void vmrpc_zone_files_cleanup(VmrpcServer *srv);
 
 /*
  * Reads again what has changed, and reports that to the tracer.  Without the
  * lock, in the thread that processes.
  */
-void vmrpc_zone_files_follow(VmrpcServer *srv);
+VMRPC_UNLOCKED void vmrpc_zone_files_follow(VmrpcServer *srv);
 
 #endif /* HW_VMRPC_ZONE_FILES_H */

@@ -10,6 +10,7 @@ from vmmnet.testbed import arrows, paths
 
 #: Rooms whose arrows point one way, of floors and of files.
 ROOMS = (
+    *("hw/vmrpc", "guest-linux/vmrpc"),
     *("hw/net/cvsw", "net/dns", "net/esp", "net/handoff", "net/hostvlan", "net/mip6"),
     *("net/packet", "net/stage", "net/watch", "hostd"),
     *("control/vmmnet/cvsw", "control/vmmnet/etcd", "control/vmmnet/guestimage"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import contextlib
 
-from systemd import daemon
+import systemd.daemon
 
 
 def notify(state: str) -> None:
     """Send lines such as READY=1; does nothing where systemd has not started us."""
     # A service that cannot tell systemd goes on.
     with contextlib.suppress(OSError):
-        daemon.notify(state)
+        systemd.daemon.notify(state)

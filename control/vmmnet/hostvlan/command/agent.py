@@ -75,8 +75,8 @@ _PACKAGES = {
 
 def _lacks(module: str) -> str:
     """A sentence about a missing package."""
-    package = _PACKAGES.get(module.partition(".")[0], module)
-    return f"'agent' needs Python's package {module}: apt install {package}"
+    name = module.partition(".")[0]
+    return f"'agent' needs Python's package {name}: apt install {_PACKAGES.get(name, name)}"
 
 
 def address_and_port(spelled: str) -> tuple[str, int]:

@@ -24,7 +24,7 @@ from ..table.table import Table, TableError
 _LIMIT = 500
 
 
-class Finder(argcomplete.CompletionFinder):
+class Finder(argcomplete.CompletionFinder):  # type: ignore[misc]
     """Completes command lines.
 
     A call with a parser answers the shell that asks for completions, and exits. It does

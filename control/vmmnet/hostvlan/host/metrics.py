@@ -37,10 +37,11 @@ def text(metrics: Iterable[Metric]) -> bytes:
     """
     registry = CollectorRegistry()
     registry.register(_Families(metrics))
-    return generate_latest(registry)
+    result: bytes = generate_latest(registry)
+    return result
 
 
-class _Families(Collector):
+class _Families(Collector):  # type: ignore[misc]
     """Metrics for prometheus_client: one family for each name."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:

@@ -395,7 +395,7 @@ def test_no_daemon(tmp_path: Path) -> None:
         (["--state", "http://a"], "it begins with etcd:// or etcds://"),
         (["--state", "etcd://a", "--state-key", "k"], "--state-key are for etcds://"),
         (["--state", "etcds://a", "--state-key", "k"], "--state-key needs --state-cert"),
-        (["--state", "etcd://a", "--name", "a/b"], "'a/b' is no name of a host"),
+        (["--state", "etcd://a", "--name", "a/b"], "'a/b' is not the name of a host"),
         (["--state", "f", "--name", "a"], "--name is for --state etcd://..., and --state is the"),
         (["--state", "f", "--state-ca", "a"], "--state-ca is for --state etcd://..."),
         (["--tls-cert", "c"], "--tls-key and --tls-ca missing"),

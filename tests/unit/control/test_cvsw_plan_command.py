@@ -125,7 +125,7 @@ def test_lnids(run: Run, hostvlan: Callable[..., object], tmp_path: Path) -> Non
     assert (status, out) == (
         0,
         """\
-mac,lnids,addresses
+mac,lnids,addresses,offers,also
 02:00:00:00:00:fe,7 8,
 02:00:00:00:01:09,8,192.0.2.9
 52:54:00:00:00:01,7,192.0.2.1

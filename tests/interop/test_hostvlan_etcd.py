@@ -464,7 +464,7 @@ def test_prometheus_has_what_ports_drop(world: World, agent: Agent) -> None:
     world.space.ip("link", "add", "vm1", "type", "veth", "peer", "name", "vm1-in")
     for name in ("vm1", "vm1-in"):
         world.space.ip("link", "set", name, "up")
-    labels = f'port="vm1",mac="{A}",direction="send"'
+    labels = f'direction="send",mac="{A}",port="vm1"'
     with inside(world.space):
         twin.attach("vm1", macs.parse(A), agent.table)
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as inner:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed import kernel, wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import ECHO_PORT, HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
 from vmmnet.testbed.net import Link, Namespace, Network
@@ -62,7 +63,7 @@ def rows() -> Iterator[list[report.Row]]:
     report.write("peers-and-hosts", listed)
 
 
-@pytest.fixture(scope="module", params=bed.SERIES)
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     module = kernel.build_module(request.param, _SCRIPTS / "scarce")
     with bed.guest(world, request.param, {_SCARCE_PATH: module}) as running:

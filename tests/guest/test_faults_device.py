@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from vmmnet.testbed import tools, wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
 
@@ -58,7 +59,7 @@ def crowd_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return product
 
 
-@pytest.fixture(scope="module", params=bed.SERIES)
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab, crowd_program: Path) -> Iterator[Guest]:
     files: dict[str, bytes | Path] = {_CROWD_PATH: crowd_program}
     with bed.guest(world, request.param, files) as running:

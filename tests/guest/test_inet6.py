@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import kernel, wait
+from vmmnet.testbed import wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import Guest, Job
 from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
 
@@ -25,7 +26,7 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=kernel.SERIES)
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel, with IPv6."""
     with world.guest(request.param, ipv6=True) as running:

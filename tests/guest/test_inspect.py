@@ -12,7 +12,8 @@ from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
-from vmmnet.testbed import kernel, paths, wait
+from vmmnet.testbed import paths, wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import ECHO_PORT, OWN_VM_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
@@ -194,7 +195,7 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=kernel.SERIES)
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel, with the tool."""
     files = {"/usr/local/bin/vmrpc-ss": TOOL}

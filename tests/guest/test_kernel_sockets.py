@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed import wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.kernel import SERIES
 from vmmnet.testbed.lab import PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,7 +32,7 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=SERIES)
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     with world.guest(request.param, ipv6=False, packages=PACKAGES) as running:
         yield running

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import kernel, wait
+from vmmnet.testbed import wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import MODULE_PATH, Guest, Job
 from vmmnet.testbed.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
 
@@ -17,7 +18,7 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=kernel.SERIES)
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel."""
     with world.guest(request.param, ipv6=False) as running:

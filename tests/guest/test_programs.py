@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed import kernel, wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import PAGE, WEB_ADDRESS, Lab, lab
 
@@ -64,13 +65,7 @@ def outer(world: Lab) -> Iterator[Outside]:
         yield machine
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(series, marks=[pytest.mark.long] * (series != _SERIES))
-        for series in kernel.SERIES
-    ],
-)
+@pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     with world.guest(request.param, ipv6=False, packages=PACKAGES, memory="1G") as running:
         yield running

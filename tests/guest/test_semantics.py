@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed import kernel, wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import MODULE_PATH, Guest
 from vmmnet.testbed.lab import OWN_VM_ADDRESS, Lab, lab
 
@@ -135,7 +136,7 @@ def _run_side(guest: Guest, side: str, peer: str, me: str) -> Outcomes:
     return found
 
 
-@pytest.fixture(scope="module", params=kernel.SERIES)
+@pytest.fixture(scope="module", params=KERNELS)
 def outcomes(request: pytest.FixtureRequest, world: Lab) -> Iterator[Outcomes]:
     """Run every case on every side, in one guest of each kernel."""
     series: str = request.param

@@ -18,6 +18,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes minutes; tests/run --layers suites runs it")
 
 
+#: Guest kernels as parameters of a fixture: the newest is in make check, the others
+#: are in the suites.
+KERNELS = [
+    pytest.param(one, marks=[pytest.mark.long] * (one != kernel.SERIES[-1]))
+    for one in kernel.SERIES
+]
 #: Paths of an installed vmmnet.
 _INSTALLED = (
     *("/etc/vmmnet", "/etc/libvirt/hooks", "/run/vmmnet", "/run/vmmnet-dns"),

@@ -7,19 +7,13 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import pytest
-from vmmnet.testbed import kernel, wait
+from vmmnet.testbed import wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import ECHO_PORT, Lab
 
 from . import report
 from .puppet import GUEST_PROGRAM, PROGRAM, InGuest, Outside, Puppet
 
-#: The kernel of make check; the others are for tests/run --layers suites.
-SERIES = [
-    pytest.param(one, marks=[pytest.mark.long] * (one != kernel.SERIES[-1]))
-    for one in kernel.SERIES
-]
 MIB = 1 << 20
 #: Where a peer listens.
 PORT = 4600

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a socket is ready for
+ * Readiness of a socket
  *
  * Readiness is the latest report of the host (vmrpc_ready_report()) and, for a
  * stream, what the program itself has shut down (shut_bits()).  Answers and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a socket is ready for
+ * Readiness of a socket
  */
 #ifndef VMRPC_READY_H
 #define VMRPC_READY_H

@@ -169,7 +169,7 @@ typedef struct VmrpcAddrMapEntry {
     struct in_addr addr4;
     struct in6_addr addr6;
     /*
-     * What is left of the lease.  -1: a stranger, without a lease.  Less: the
+     * The rest of the lease.  -1: a stranger, without a lease.  Less: the
      * lease ended -1 - remaining_ms milliseconds ago.
      */
     int64_t remaining_ms;

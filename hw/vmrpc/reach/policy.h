@@ -73,7 +73,7 @@ typedef enum VmrpcVerdictReason {
     VMRPC_VERDICT_COUNT
 } VmrpcVerdictReason;
 
-/* What decided, and about which name */
+/* Reason of a decision, and the name it is about */
 typedef struct VmrpcVerdict {
     VmrpcVerdictReason reason;
     unsigned line;              /* of the rule, "default" or "dns"; 0: none */

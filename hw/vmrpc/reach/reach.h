@@ -73,7 +73,7 @@ typedef struct VmrpcReachCounters {
 #undef VMRPC_REACH_COUNTER_FIELD
 } VmrpcReachCounters;
 
-/* What was refused and why; strings are valid during the call. */
+/* A refusal and its reason; strings are valid during the call. */
 typedef struct VmrpcRefusal {
     const char *dest;           /* address as text; NULL: something else */
     unsigned port;              /* host byte order */

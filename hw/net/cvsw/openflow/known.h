@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known about all frames that match a flow
+ * Header fields that are known for all frames of a flow
  *
  * OpenFlow 1.3 refuses an action that sets a field, unless the match or the
  * actions before it guarantee that the frame has the field (1.3.5 section 6.4).

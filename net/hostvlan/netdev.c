@@ -409,17 +409,16 @@ int net_init_hostvlan(const Netdev *netdev, const char *name,
     const NetdevHostvlanOptions *o = &netdev->u.hostvlan;
     HostvlanPort *p;
     uint64_t mac = 0;
-    NetStage *stage;
 
     if (!hostvlan_check_options(name, o, &mac, errp)) {
         return -1;
     }
     p = hostvlan_port_new(o, mac);
-    stage = net_stage_new(&hostvlan_room, name, o->netdev, peer, p, errp);
-    if (!stage) {
-        return -1;              /* net_stage_new() has freed p */
+    p->stage = net_stage_new(&hostvlan_room, name, o->netdev, peer, p, errp);
+    if (!p->stage) {
+        hostvlan_free(p);
+        return -1;
     }
-    p->stage = stage;
     path_watch_set(&p->watch);
     hostvlan_look_done(p, hostvlan_follow_look(&p->follow), false);
     return 0;

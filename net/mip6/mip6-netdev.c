@@ -496,7 +496,8 @@ int net_init_mip6(const Netdev *netdev, const char *name,
     m = mip6_new(o, &config);
     m->stage = net_stage_new(&mip6_room, name, o->netdev, peer, m, errp);
     if (!m->stage) {
-        return -1;              /* net_stage_new() has freed m */
+        mip6_free(m);
+        return -1;
     }
     mip6_attach(m, name);
     return 0;

@@ -266,9 +266,6 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
         queues = stage_find_backend(id, backend, ncs, errp);
     }
     if (!queues) {
-        if (room->free) {
-            room->free(opaque);
-        }
         return NULL;
     }
     s = g_new0(NetStage, 1);

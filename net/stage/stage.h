@@ -58,8 +58,11 @@
  *            const char *backend = netdev->u.tally.netdev;
  *            Tally *t = g_new0(Tally, 1);
  *
- *            return net_stage_new(&tally_room, name, backend, peer, t, errp) ?
- *                   0 : -1;
+ *            if (!net_stage_new(&tally_room, name, backend, peer, t, errp)) {
+ *                g_free(t);
+ *                return -1;
+ *            }
+ *            return 0;
  *        }
  *
  * All functions must be called with the BQL held, in the main loop or a vCPU
@@ -212,7 +215,7 @@ typedef struct NetStageStats {
  * @backend: the ID of the netdev to wrap, all of its queues
  * @peer: the argument of net_init_*(); not NULL with -net, which is refused
  * @opaque: the room's data, returned by net_stage_opaque(); the stage owns it
- *          from here on and frees it with @room->free, also when this function
+ *          and frees it with @room->free; the caller keeps it if this function
  *          fails
  * @errp: names the netdev that is missing, in use (and its user), or unsuitable
  *

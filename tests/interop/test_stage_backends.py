@@ -257,6 +257,9 @@ def test_backend_deleted(bed: Bed) -> None:
 # --- vhost-user: frames that QEMU does not see ---
 
 
+HOME = "home-address=2001:db8:2000::10,home-prefix-length=64,home-agent=2001:db8:2000::1"
+
+
 def refusal(user: str) -> str:
     return (
         f"netdev 'net0' is of type vhost-user, whose frames do not come through QEMU: '{user}'"
@@ -269,6 +272,7 @@ def refusal(user: str) -> str:
     [
         ("st0", ["-netdev", "stage,id=st0,netdev=net0"]),
         ("hv0", ["-netdev", "hostvlan,id=hv0,netdev=net0,table=/nowhere/table"]),
+        ("mip0", ["-netdev", f"mip6,id=mip0,netdev=net0,{HOME}"]),
         ("net0/cvsw", ["-device", "virtio-net-cvsw-pci,netdev=net0,control-secret=key0"]),
     ],
 )
@@ -286,7 +290,7 @@ def test_vhost_user_is_refused(tmp_path: Path, user: str, words: list[str]) -> N
 def command(folder: Path) -> list[str | Path]:
     """A QEMU that boots nothing."""
     return [
-        qemu.binary(),
+        qemu.sanitized(),
         *qemu.firmware_options(),
         *("-machine", "pc", "-accel", "tcg", "-S", "-nodefaults", "-display", "none"),
         *("-object", SECRET),

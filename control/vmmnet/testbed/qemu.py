@@ -32,6 +32,12 @@ def binary() -> Path:
     raise tools.MissingTool("QEMU is not built: run 'make'")
 
 
+def sanitized() -> Path:
+    """The QEMU with sanitizers if it is built, to find what an error path does to memory."""
+    path = paths.BUILD / "qemu-asan" / "qemu-system-x86_64"
+    return path if path.exists() else binary()
+
+
 def firmware_options() -> list[str]:
     """Where QEMU finds its firmware."""
     return [word for folder in _FIRMWARE if folder.is_dir() for word in ("-L", str(folder))]

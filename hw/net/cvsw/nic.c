@@ -311,6 +311,7 @@ CvswNic *cvsw_nic_new(const char *name, const CvswNicConfig *config,
     }
     nic->stage = net_stage_new(&cvsw_room, id, backend, NULL, nic, errp);
     if (!nic->stage) {
+        cvsw_free(nic);
         return NULL;
     }
     if (!cvsw_nic_use_tunnels(nic, config->tunnel_gso, errp)) {

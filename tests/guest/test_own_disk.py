@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from vmmnet import own_disk
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.lab import PAGE, lab
 
 
+@pytest.mark.parametrize("kernel_series", KERNELS, indirect=True)
 def test_module_disk_installs_itself(kernel_series: str, tmp_path: Path) -> None:
     """An image that knows nothing of vmmnet mounts it, installs, and is online."""
     disk = own_disk.module_disk(tmp_path)

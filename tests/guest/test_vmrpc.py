@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed import kernel, peers, qemu, tools, wait
+from vmmnet.testbed.fixtures import KERNELS
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.lab import (
     DNS_ADDRESS,
@@ -19,6 +20,7 @@ from vmmnet.testbed.lab import (
     PEER_ADDRESS,
     SECOND_VM_ADDRESS,
     VM_ADDRESS,
+    WEB2_ADDRESS,
     WEB_ADDRESS,
     Lab,
     lab,
@@ -26,6 +28,9 @@ from vmmnet.testbed.lab import (
 from vmmnet.testbed.migration import migrated
 
 LAME_PORT, SLOW_PORT = 5301, 5302
+SHARED_VM_ADDRESS, LIMITED_VM_ADDRESS = "2001:db8:1::c0e1", "2001:db8:1::c0e2"
+#: For tests of what the device alone decides: long but with the newest kernel.
+one_kernel = pytest.mark.parametrize("guest", KERNELS, indirect=True)
 NGINX = """\
 daemon off; user root; pid /run/nginx.pid; error_log stderr;
 events { worker_connections 1024; }
@@ -35,7 +40,9 @@ http { access_log off; server { listen 0.0.0.0:80; root /srv; } }
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[Lab]:
-    with lab() as built:
+    with lab([f"denied.test. 60 IN AAAA {WEB2_ADDRESS}"]) as built:
+        for address in (SHARED_VM_ADDRESS, LIMITED_VM_ADDRESS):
+            built.link.a.add_address(f"{address}/128")
         yield built
 
 
@@ -57,6 +64,30 @@ def second(world: Lab) -> Iterator[Guest]:
         peers.odd_dns(world.peer, DNS_ADDRESS, SLOW_PORT, WEB_ADDRESS, delay=0.2),
         world.guest(device=device, name="second", ipv6=False) as running,
     ):
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared(world: Lab) -> Iterator[Guest]:
+    """A guest for tests that change it, and whose last one resets it."""
+    device = f"{world.device(SHARED_VM_ADDRESS)},event_idx=off"
+    with world.guest(ipv6=False, device=device, arguments=["-action", "reboot=reset"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def limited(world: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
+    """A guest whose device has few sockets, a policy, one queue and an IOThread of its own.
+
+    The last of its tests takes the device away.
+    """
+    policy = tmp_path_factory.mktemp("policy") / "policy.conf"
+    policy.write_text(f"deny {WEB2_ADDRESS} tcp 80\nallow host tcp 7777\n")
+    port = "pcie-root-port,id=rp0,chassis=1,slot=1"
+    options = {"iothread": "io0", "policy": policy, "num_queues": 1, "max_sockets": 64}
+    device = f"{world.device(LIMITED_VM_ADDRESS, bus='rp0', **options)},packed=on"
+    arguments = ["-object", "iothread,id=io0"]
+    with world.guest(ipv6=False, devices=[port, device], arguments=arguments) as running:
         yield running
 
 
@@ -409,6 +440,7 @@ c.sendall(b'here')
     guest_side.wait(check=True)
 
 
+@one_kernel
 def test_many_connections(guest: Guest, world: Lab) -> None:
     """A thousand at once, then another thousand one after the other."""
     python(
@@ -555,10 +587,12 @@ print(l.accept()[1][0])
     assert server.wait(check=True).stdout == f"ready\n{box}\n"
 
 
+@one_kernel
 def test_own_name_stays_inside(guest: Guest) -> None:
     assert "192.0.0.2" in guest.run("getent ahostsv4 vm.test").stdout
 
 
+@one_kernel
 @pytest.mark.parametrize("name", ["host.test", "loopback.test"])
 def test_host_is_unreachable(guest: Guest, world: Lab, name: str) -> None:
     with peers.echo(world.host, 7777):
@@ -567,6 +601,7 @@ def test_host_is_unreachable(guest: Guest, world: Lab, name: str) -> None:
     assert error.startswith("ENETUNREACH" if name == "host.test" else "[Errno -5]"), error
 
 
+@one_kernel
 def test_host_address_by_listener_is_unreachable(guest: Guest, world: Lab) -> None:
     """An address learnt from a peer that connected is no way in either."""
     server = guest.spawn(
@@ -597,6 +632,7 @@ except OSError as e:
     assert world.counters(guest)["refused_host_address"] > 0
 
 
+@one_kernel
 def test_literals_without_nat64(guest: Guest) -> None:
     assert connect_error(guest, "203.0.113.7", 80) == "ENETUNREACH"
     assert connect_error(guest, "198.19.255.1", 80) == "EHOSTUNREACH"
@@ -621,6 +657,7 @@ for address in '198.18.0.1', '203.0.113.7', '192.0.0.1':
 # --- names ------------------------------------------------------------------------------
 
 
+@one_kernel
 def test_dns_answers(guest: Guest) -> None:
     def dig(question: str) -> str:
         return guest.run(f"dig +short {question}").stdout.strip()
@@ -643,6 +680,7 @@ def test_dns_answers(guest: Guest) -> None:
     assert "status: NOERROR" in guest.run("dig www.test AAAA").stdout
 
 
+@one_kernel
 def test_resolver_is_not_the_last_peer(guest: Guest) -> None:
     """A stream that was connected to it can be connected elsewhere, or listen."""
     python(
@@ -674,6 +712,7 @@ def test_interface_list_shows_the_address(guest: Guest) -> None:
 # --- two VMs, one host -----------------------------------------------------------------
 
 
+@one_kernel
 def test_second_vm_same_port(guest: Guest, second: Guest, world: Lab) -> None:
     serve = "exec nginx -c /run/nginx.conf"
     for number, vm in enumerate((guest, second)):
@@ -728,7 +767,7 @@ def test_many_names_at_once(second: Guest, kind: str) -> None:
     assert not any(counters[name] for name in failures), counters
 
 
-# --- tests that disturb the world: last, and each with a guest of its own ------------------
+# --- tests that disturb the world, or a guest: last -------------------------------------
 
 COUNT_DOWN = """
 import socket, sys
@@ -746,6 +785,7 @@ for line in sys.stdin:
 """
 
 
+@one_kernel
 def test_cable_pulled_and_plugged_in_again(guest: Guest, world: Lab) -> None:
     """TCP survives; a connection attempt meanwhile gets a true error."""
     talk = guest.spawn(["python3", "-c", COUNT_DOWN])
@@ -764,6 +804,7 @@ def test_cable_pulled_and_plugged_in_again(guest: Guest, world: Lab) -> None:
     talk.wait(check=True)
 
 
+@one_kernel
 def test_server_restart(guest: Guest, world: Lab) -> None:
     """The peer's server ends and comes back: EOF, refused, then served again."""
     with peers.echo(world.peer, 4007):
@@ -776,47 +817,82 @@ def test_server_restart(guest: Guest, world: Lab) -> None:
         assert connect_error(guest, "peer.test", 4007) == ""
 
 
-def test_module_is_pinned_by_sockets_then_gives_back_native_ones(world: Lab) -> None:
-    with world.guest(device=world.device(OWN_VM_ADDRESS), ipv6=False) as own:
-        holder = own.spawn(["python3", "-c", COUNT_DOWN])
-        holder.wait_output("connected")
-        assert own.run("rmmod vmrpc", check=False).rc != 0
-        holder.write(b"still here\n")
-        holder.wait_output("echoed still here")
-        holder.close_input()
-        holder.wait(check=True)
-        own.wait_for("rmmod vmrpc")
-        assert "vmrpc0" not in own.run("ip link").stdout
-        own.run(["python3", "-c", "import socket; socket.create_server(('127.0.0.1', 80))"])
-        own.run("insmod /usr/lib/vmmnet/vmrpc.ko")
-        assert own.run("curl -sS http://www.test/").stdout == PAGE
+def test_module_is_pinned_by_sockets_then_gives_back_native_ones(shared: Guest) -> None:
+    holder = shared.spawn(["python3", "-c", COUNT_DOWN])
+    holder.wait_output("connected")
+    assert shared.run("rmmod vmrpc", check=False).rc != 0
+    holder.write(b"still here\n")
+    holder.wait_output("echoed still here")
+    holder.close_input()
+    holder.wait(check=True)
+    shared.wait_for("rmmod vmrpc")
+    assert "vmrpc0" not in shared.run("ip link").stdout
+    shared.run(["python3", "-c", "import socket; socket.create_server(('127.0.0.1', 80))"])
+    shared.run("insmod /usr/lib/vmmnet/vmrpc.ko")
+    assert shared.run("curl -sS http://www.test/").stdout == PAGE
 
 
-def test_unplug_with_open_sockets(world: Lab) -> None:
-    """The programs get errors, the guest lives, a new device works."""
-    port = "pcie-root-port,id=rp0,chassis=1,slot=1"
-    with world.guest(ipv6=False, devices=[port, world.device(OWN_VM_ADDRESS, bus="rp0")]) as own:
-        holder = own.spawn(["python3", "-c", COUNT_DOWN])
-        holder.wait_output("connected")
-        own.monitor.command("device_del", id="vmrpc0")
-        own.monitor.wait_event("DEVICE_DELETED")
-        holder.write(b"gone\n")
-        assert holder.wait().rc != 0
+def download_is_intact(guest: Guest, world: Lab) -> bool:
+    ours = guest.run("curl -sS http://www.test/big.bin | sha256sum").stdout
+    url = f"http://[{WEB_ADDRESS}]/big.bin"
+    return ours == world.peer.run(["sh", "-c", f"curl -sS {url} | sha256sum"]).stdout
 
 
-def test_guest_reboot_closes_host_sockets(world: Lab) -> None:
-    device = world.device(OWN_VM_ADDRESS)
-    with world.guest(device=device, ipv6=False, arguments=["-action", "reboot=reset"]) as own:
-        server = own.spawn(
-            "exec python3 -c \"import socket; s = socket.create_server(('', 6000));"
-            "print('ready', flush=True); s.accept()\""
-        )
-        server.wait_output("ready")
-        listening = ["ss", "-6", "-Hlnt", "sport = :6000"]
-        assert world.host.run(listening).stdout
-        # The guest's own way down; QEMU resets its devices.
-        own.spawn("sync; echo b > /proc/sysrq-trigger")
-        wait.until(lambda: not world.host.run(listening).stdout, "listener to go")
+def test_rings_without_event_index(shared: Guest, world: Lab) -> None:
+    assert download_is_intact(shared, world)
+
+
+def test_guest_reboot_closes_host_sockets(shared: Guest, world: Lab) -> None:
+    server = shared.spawn(
+        "exec python3 -c \"import socket; s = socket.create_server(('', 6000));"
+        "print('ready', flush=True); s.accept()\""
+    )
+    server.wait_output("ready")
+    listening = ["ss", "-6", "-Hlnt", "sport = :6000"]
+    assert world.host.run(listening).stdout
+    # The guest's own way down; QEMU resets its devices.
+    shared.spawn("sync; echo b > /proc/sysrq-trigger")
+    wait.until(lambda: not world.host.run(listening).stdout, "listener to go")
+
+
+def test_packed_rings(limited: Guest, world: Lab) -> None:
+    assert download_is_intact(limited, world)
+
+
+def test_socket_limit_is_emfile(limited: Guest) -> None:
+    out = python(
+        limited,
+        """
+import errno, socket
+socks = []
+try:
+    while True:
+        socks.append(socket.socket())
+except OSError as e:
+    print(errno.errorcode[e.errno], len(socks))
+socks.pop().close()
+socks.append(socket.socket())
+""",
+    )
+    assert out.split()[0] == "EMFILE" and int(out.split()[1]) <= 64, out
+
+
+def test_given_iothread_and_policy(limited: Guest, world: Lab) -> None:
+    with peers.echo(world.host, 7777):
+        assert connect_error(limited, "denied.test", 80) == "EACCES"
+        assert connect_error(limited, "host.test", 7777) == ""
+        assert connect_error(limited, "host.test", 7778) == "ENETUNREACH"
+        assert world.counters(limited)["refused_policy"] == 1
+
+
+def test_unplug_with_open_sockets(limited: Guest) -> None:
+    """The programs get errors, the guest lives."""
+    holder = limited.spawn(["python3", "-c", COUNT_DOWN])
+    holder.wait_output("connected")
+    limited.monitor.command("device_del", id="vmrpc0")
+    limited.monitor.wait_event("DEVICE_DELETED")
+    holder.write(b"gone\n")
+    assert holder.wait().rc != 0
 
 
 def test_migration_keeps_listeners_and_tells_connections(world: Lab) -> None:
@@ -927,46 +1003,3 @@ def test_snapshot_is_of_what_the_guest_knew(world: Lab, tmp_path: Path) -> None:
         hmp(after, "loadvm then")
         assert after.run(fetch).stdout == PAGE
         assert after.run("getent ahostsv4 www.test").stdout == known
-
-
-def test_socket_limit_is_emfile(world: Lab) -> None:
-    with world.guest(ipv6=False, device=world.device(OWN_VM_ADDRESS, max_sockets=64)) as own:
-        out = python(
-            own,
-            """
-import errno, socket
-socks = []
-try:
-    while True:
-        socks.append(socket.socket())
-except OSError as e:
-    print(errno.errorcode[e.errno], len(socks))
-socks.pop().close()
-socks.append(socket.socket())
-""",
-        )
-        assert out.split()[0] == "EMFILE" and int(out.split()[1]) <= 64, out
-
-
-@pytest.mark.parametrize("rings", ["packed=on", "event_idx=off"])
-def test_ring_formats(world: Lab, rings: str) -> None:
-    device = f"{world.device(OWN_VM_ADDRESS)},{rings}"
-    with world.guest(ipv6=False, device=device) as own:
-        ours = own.run("curl -sS http://www.test/big.bin | sha256sum").stdout
-        url = f"http://[{WEB_ADDRESS}]/big.bin"
-        assert ours == world.peer.run(["sh", "-c", f"curl -sS {url} | sha256sum"]).stdout
-
-
-def test_given_iothread_and_policy(world: Lab, tmp_path: Path) -> None:
-    policy = tmp_path / "policy.conf"
-    policy.write_text(f"deny {WEB_ADDRESS} tcp 80\nallow host tcp 7777\n")
-    arguments = ["-object", "iothread,id=io0"]
-    device = world.device(OWN_VM_ADDRESS, iothread="io0", policy=policy, num_queues=1)
-    with (
-        world.guest(ipv6=False, device=device, arguments=arguments) as own,
-        peers.echo(world.host, 7777),
-    ):
-        assert connect_error(own, "www.test", 80) == "EACCES"
-        assert connect_error(own, "host.test", 7777) == ""
-        assert connect_error(own, "host.test", 7778) == "ENETUNREACH"
-        assert world.counters(own)["refused_policy"] == 1

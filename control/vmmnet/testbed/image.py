@@ -5,7 +5,7 @@ The image is a bookworm made by mmdebstrap, packed as an uncompressed
 squashfs: under TCG a guest would pay dearly for decompression.  A second
 squashfs brings the modules of the guest's kernel.  The initramfs puts a
 tmpfs over the image and starts the agent as process 1, without systemd, so
-that a guest is at work after a few seconds.  Each product is named by the
+that a guest is at work after a few seconds (init.c).  Each product is named by the
 hash of what it is made from and is built once.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from . import cpio, debian, paths, tools
 from .cpio import File
-from .kernel import SERIES, Kernel, build_module, get
+from .kernel import SERIES, Kernel, build_module, get, plain_image
 from .lock import locked
 
 PACKAGES = (
@@ -57,7 +57,7 @@ _BOOT_MODULES = (
     "overlay",
 )
 _AGENT_SOURCE = paths.ROOT / "guest-linux" / "agent" / "agent.c"
-_INIT = Path(__file__).with_name("init.sh")
+_INIT_SOURCE = Path(__file__).with_name("init.c")
 #: Where images are kept.
 FOLDER = paths.BUILD / "image"
 
@@ -145,31 +145,27 @@ def _module_data(file: Path) -> bytes:
     return lzma.decompress(data) if file.suffix == ".xz" else data
 
 
-def _agent() -> bytes:
-    """Compile the agent, statically: the initramfs has no libraries."""
+def _compiled(source: Path) -> bytes:
+    """Compile a program, statically: the initramfs has no libraries."""
     tools.require("gcc")
     with tempfile.TemporaryDirectory() as scratch:
-        product = Path(scratch) / "agent"
-        warnings = ["-Wall", "-Wextra", "-Werror"]
-        tools.run(["gcc", "-O2", "-s", "-static", *warnings, "-o", product, _AGENT_SOURCE])
+        product = Path(scratch) / source.stem
+        warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
+        tools.run(["gcc", "-O2", "-s", "-static", *warnings, "-o", product, source])
         return product.read_bytes()
 
 
 def initramfs(kernel: Kernel) -> Path:
     """Return the initramfs that every guest with this kernel boots from."""
-    busybox = Path(tools.find("busybox"))
-    recipe = paths.digest(
-        [kernel.release, busybox.read_bytes(), _AGENT_SOURCE, _INIT, Path(__file__)]
-    )
+    recipe = paths.digest([kernel.release, _AGENT_SOURCE, _INIT_SOURCE, Path(__file__)])
     product = FOLDER / f"initramfs-{kernel.release}-{recipe}.cpio"
     with locked("initramfs"):
         if product.exists():
             return product
         FOLDER.mkdir(parents=True, exist_ok=True)
         files = {
-            "/init": File(_INIT.read_bytes(), 0o755),
-            "/busybox": File(busybox.read_bytes(), 0o755),
-            "/overlay/usr/sbin/vmmnet-agent": File(_agent(), 0o755),
+            "/init": File(_compiled(_INIT_SOURCE), 0o755),
+            "/overlay/usr/sbin/vmmnet-agent": File(_compiled(_AGENT_SOURCE), 0o755),
         }
         order = []
         for module in _load_order(kernel):
@@ -204,6 +200,7 @@ def prepare() -> None:
     root()
     for series in SERIES:
         build_module(series)
+        plain_image(get(series))
         modules(get(series))
         initramfs(get(series))
     print("guests: ready", flush=True)

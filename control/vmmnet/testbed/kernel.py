@@ -7,8 +7,11 @@ installed on the host.  A kernel stays until its folder is removed.
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import os
 import shutil
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,8 @@ from .lock import locked
 
 SERIES = ("6.1", "6.12")
 MODULE_SOURCES = paths.ROOT / "guest-linux" / "vmrpc"
+# The first octets of compressed data.
+_ZSTD, _LZ4 = b"\x28\xb5\x2f\xfd", b"\x02\x21\x4c\x18"
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,76 @@ def get(series: str) -> Kernel:
         if not (folder / ".complete").exists():
             _unpack_series(series, folder)
     return Kernel(series, _release(folder), folder)
+
+
+def plain_image(kernel: Kernel) -> Path:
+    """Return the kernel as an ELF file, which boots by PVH.
+
+    Its compressed image would decompress itself in the guest; that takes two
+    seconds under TCG.
+    """
+    product = kernel.root / "boot" / f"vmlinux-{kernel.release}"
+    with locked(f"kernel-{kernel.series}"):
+        if not product.exists():
+            fresh = product.with_suffix(".new")
+            fresh.write_bytes(_decompressed(kernel.image.read_bytes()))
+            fresh.rename(product)
+    return product
+
+
+def _decompressed(image: bytes) -> bytes:
+    """The ELF file in a compressed image.
+
+    See Documentation/arch/x86/boot.rst of Linux: setup_sects, payload_offset
+    and payload_length.  The last four octets of the payload are its size when
+    decompressed.
+    """
+    begin, length = struct.unpack_from("<II", image, 0x248)
+    begin += (image[0x1F1] + 1) * 512
+    end = begin + length - 4
+    payload, (size,) = image[begin:end], struct.unpack_from("<I", image, end)
+    out = ctypes.create_string_buffer(size)
+    decompress = _unzstd if payload.startswith(_ZSTD) else _unlz4
+    if decompress(out, payload) != size or not out.raw.startswith(b"\x7fELF"):
+        raise ValueError("the kernel's image is compressed in an unknown way")
+    return out.raw
+
+
+def _library(name: str) -> ctypes.CDLL:
+    """A library that every Debian has, as dpkg and apt use it."""
+    found = ctypes.util.find_library(name)
+    if not found:
+        raise tools.MissingTool(f"lib{name} is missing")
+    return ctypes.CDLL(found)
+
+
+def _unzstd(out: ctypes.Array[ctypes.c_char], data: bytes) -> int:
+    """Decompress a frame of Zstandard; return the size."""
+    decompress = _library("zstd").ZSTD_decompress
+    decompress.restype = ctypes.c_size_t
+    arguments = out, ctypes.c_size_t(len(out)), data, ctypes.c_size_t(len(data))
+    return int(decompress(*arguments))
+
+
+def _unlz4(out: ctypes.Array[ctypes.c_char], data: bytes) -> int:
+    """Decompress the legacy frame format of LZ4; return the size.
+
+    Each block has 8 MiB when decompressed and refers to no earlier one.
+    """
+    decompress = _library("lz4").LZ4_decompress_safe
+    if not data.startswith(_LZ4):
+        return 0
+    at, done = len(_LZ4), 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<i", data, at)
+        at += 4
+        rest = ctypes.byref(out, done)
+        size = decompress(data[at : at + length], rest, length, len(out) - done)
+        if size < 0:
+            return 0
+        at += length
+        done += size
+    return done
 
 
 def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:

@@ -31,6 +31,8 @@ PEER_ADDRESS = "2001:db8:1::2"
 WEB_ADDRESS = "2001:db8:80::80"
 WEB2_ADDRESS = "2001:db8:80::81"
 DNS_ADDRESS = "2001:db8:80::53"
+#: TCG carries out "rep movsb" octet by octet; without these, guests copy by words.
+_CPU = "max,-erms,-fsrm"
 #: Behind the peer, for tests that build a network there.
 FAR_ADDRESS = "2001:db8:9::9"
 #: The peer has no route to it.
@@ -84,7 +86,7 @@ class Lab:
             kernel=kernel,
             devices=settings.pop("devices", [device or self.device()]),
             module=settings.pop("module", True),
-            **settings,
+            **{"cpu": _CPU, **settings},
         )
 
     def counters(self, guest: Guest) -> dict[str, int]:

@@ -17,7 +17,6 @@ from pathlib import Path
 PACKAGES: Mapping[str, str] = {
     "ab": "apache2-utils",
     "apt-get": "apt",
-    "busybox": "busybox-static",
     "clang": "clang",
     "curl": "curl",
     "depmod": "kmod",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import gc
 import json
 import os
 import select
@@ -168,6 +169,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="cases at the same time")
     arguments = parser.parse_args()
     world = World(socket.gethostbyname(arguments.peer), arguments.me)
+    # A collection in each child would copy the pages that it shares with this process.
+    gc.freeze()
     _run(arguments.cases or CASES, world, arguments.jobs)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import subprocess
@@ -47,14 +48,20 @@ RING = dns.tsigkeyring.from_text({KEY: SECRET})
 EXPIRED = 3
 
 
-@pytest.fixture
-def world(network: Network) -> Iterator[World]:
+@contextlib.contextmanager
+def _world(network: Network) -> Iterator[World]:
     """The server's folder of zones is its own, and has no image."""
     with made(network) as hosts:
         hosts.folder = hosts.folder / "zones"
         hosts.folder.mkdir()
         (hosts.folder / "secret").write_text(f"{SECRET}\n")
         tools.run(["chown", "-R", dnsd.USER, hosts.folder])
+        yield hosts
+
+
+@pytest.fixture
+def world(network: Network) -> Iterator[World]:
+    with _world(network) as hosts:
         yield hosts
 
 
@@ -168,16 +175,27 @@ class _Signer:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._signed: dict[tuple[str, ...], str] = {}
         keygen = ["dnssec-keygen", "-q", "-a", "ECDSAP256SHA256", "-K", folder]
         self.keys = [tools.run([*keygen, *more, "example"]).strip() for more in ((), ("-f", "KSK"))]
 
     def sign(self, text: str, *more: str) -> str:
-        """The signed text."""
+        """The signed text; the same for every primary."""
+        if (text, *more) not in self._signed:
+            self._signed[text, *more] = self._sign(text, *more)
+        return self._signed[text, *more]
+
+    def _sign(self, text: str, *more: str) -> str:
         file, out = self.folder / "plain", self.folder / "signed"
         file.write_text(text + "".join((self.folder / f"{k}.key").read_text() for k in self.keys))
         command = ["dnssec-signzone", "-q", "-o", "example", "-O", "full", "-P", *more]
         tools.run([*command, "-K", self.folder, "-d", self.folder, "-f", out, file])
         return out.read_text()
+
+
+@pytest.fixture(scope="module")
+def signer(tmp_path_factory: pytest.TempPathFactory) -> _Signer:
+    return _Signer(tmp_path_factory.mktemp("signer"))
 
 
 def _proof(world: World, name: str, server: str) -> tuple[int, list[str]]:
@@ -189,9 +207,8 @@ def _proof(world: World, name: str, server: str) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("denial", [(), ("-3", "-", "-H", "0"), ("-3", "-", "-A")])
-def test_signed(world: World, name: str, denial: tuple[str, ...]) -> None:
+def test_signed(world: World, signer: _Signer, name: str, denial: tuple[str, ...]) -> None:
     """A signed zone comes by IXFR, and what is denied is proven as the primary does."""
-    signer = _Signer(world.folder.parent)
     sub = "sub NS ns.sub\nns.sub A 192.0.2.7\n"
     with (
         _primary(world, name, signer.sign(_text(1), *denial)) as primary,
@@ -215,9 +232,16 @@ def test_signed(world: World, name: str, denial: tuple[str, ...]) -> None:
 def test_expired(world: World) -> None:
     """Not confirmed for EXPIRE: SERVFAIL and why, also after a restart, until it is."""
     text = _text(1, times="30 10 20")
+    success = world.folder / "example.vzi.time"
     with _primary(world, BIND, text) as primary, _server(world) as server:
         _await_serial(world, 1)
+        wait.until(success.exists, "the time of the success")
         primary.stop()
+        server.stop()
+        # The least times are 30 s for a refresh and 10 s for a retry; the rest is waited for.
+        begin = int(time.time()) - 30
+        success.write_text(f"{begin}\n")
+        server.start()
 
         def has_expired() -> bool:
             reply = world.udp(query("h1.example", "TXT", use_edns=0))
@@ -229,6 +253,8 @@ def test_expired(world: World) -> None:
         assert server.metric('zone_state{zone="example"}') == EXPIRED
         with pytest.raises(dns.xfr.TransferError):
             _all(world, SERVER)
+        # After a restart it counts whole seconds of another clock.
+        wait.until(lambda: time.time() >= begin + 40, "the end by that clock")
         server.kill()
         server.start()
         assert has_expired() and server.metric('zone_state{zone="example"}') == EXPIRED
@@ -373,9 +399,21 @@ ODD = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def stalled() -> Iterator[tuple[World, Dnsd]]:
+    """A server whose primary stalls: it waits for half a minute, which is beside other tests."""
+    behaviours = {dns.name.from_text("example"): odd_primary.stall}
+    with Network() as network, _world(network) as hosts:
+        dns_room.compile_zone("example", _text(1), hosts.folder / "example.vzi")
+        zone = _zone(hosts, primaries=[OTHER])
+        with OddPrimary(hosts.client, OTHER, behaviours), _server(hosts, zone) as server:
+            yield hosts, server
+
+
 def test_wrong_primary(world: World) -> None:
     """Whatever a primary does, the zone is the old one, the reason is counted, others go on."""
     zones = []
+    ended = {name: reason for name, (_, reason) in ODD.items() if name != "stall"}
     for name in ODD:
         image = dns_room.compile_zone(f"{name}.test", _text(1), world.folder / f"{name}.vzi")
         zone = {"name": f"{name}.test", "image": str(image), "primaries": [OTHER]}
@@ -390,16 +428,17 @@ def test_wrong_primary(world: World) -> None:
         _await_serial(world, 1)
         primary.replace(_text(2))
         _await_serial(world, 2)
-        for name in ODD:
+        for name in ended:
             told = f"zone {name}.test: nothing from {OTHER}: "
             wait.until(lambda told=told: told in server.log.read_text(), told)
-        for reason in {reason for _, reason in ODD.values()}:
+        for reason in set(ended.values()):
             assert server.metric(f'transfers_in_failed_total{{reason="{reason}"}}')
         for name in ODD:
             assert _serial(world, zone=f"{name}.test") == 1
             assert _answer(world, f"h1.{name}.test", "TXT") == ['"1"']
             assert not _answer(world, f"h1.{name}.test", "A")
-        assert not list(world.folder.glob("*.xfr"))
+        # What stalls is under way: test_stalled_primary.
+        assert {path.name for path in world.folder.glob("*.xfr")} <= {"stall.vzi.xfr"}
         assert server.metric('zone_serial{zone="example"}') == 2
 
 
@@ -520,3 +559,15 @@ def test_check(world: World) -> None:
     server = _server(world)
     done = dnsd.check(server.file)
     assert done.returncode == 0 and not (world.folder / "example.vzi").exists(), done
+
+
+def test_stalled_primary(stalled: tuple[World, Dnsd]) -> None:
+    """Defined last: the server has waited all the time for its primary, and gives up."""
+    world, server = stalled
+    told = f"zone example: nothing from {OTHER}: "
+    wait.until(lambda: told in server.log.read_text(), told)
+    _, reason = ODD["stall"]
+    assert server.metric(f'transfers_in_failed_total{{reason="{reason}"}}')
+    assert _serial(world) == 1
+    assert _answer(world, "h1.example", "TXT") == ['"1"']
+    assert not list(world.folder.glob("*.xfr"))

@@ -144,13 +144,57 @@ class Host:
         return found.send[reason]
 
 
+@contextlib.contextmanager
+def made(network: Network, table: Path) -> Iterator[Host]:
+    """A host; HostVLAN leaves its interfaces at the end."""
+    host = Host(network, table)
+    try:
+        yield host
+    finally:
+        with host.space.entered():
+            for each in twin.status(table=table):
+                twin.detach(each.interface)
+
+
 @pytest.fixture
 def host(network: Network, tmp_path: Path) -> Iterator[Host]:
-    made = Host(network, tmp_path / "table")
-    yield made
-    with made.space.entered():
-        for each in twin.status(table=made.table):
-            twin.detach(each.interface)
+    with made(network, tmp_path / "table") as host:
+        yield host
+
+
+@dataclass(frozen=True)
+class UnderSwitch:
+    """Two VMs of tenant 1 and one of tenant 2 at an Open vSwitch."""
+
+    host: Host
+    switch: Switch
+    vms: tuple[Vm, Vm, Vm]
+    #: Queries that the second has heard by the end of the set-up.
+    queries: int
+
+
+@pytest.fixture(scope="module", autouse=True)
+def under_switch(programs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UnderSwitch]:
+    """It waits for its queries beside the other tests; the querier is the physical switch."""
+    table = tmp_path_factory.mktemp("switch") / "table"
+    with (
+        Network() as network,
+        made(network, table) as host,
+        Switch.running(host.space) as switch,
+    ):
+        upstream = snooping.bridge(network.namespace("switch"), querier=True)
+        switch.set("set", "bridge", "sw", "mcast_snooping_enable=true")
+        for option in (
+            f"mcast-snooping-aging-time={OVS_EXPIRY}",
+            "mcast-snooping-disable-flood-unregistered=true",
+        ):
+            switch.set("set", "bridge", "sw", f"other_config:{option}")
+        uplink = network.connect(host.space, upstream)
+        switch.set("add-port", "sw", uplink.a.name)
+        a, b, c = (host.vm(number, host.space, lnid) for number, lnid in ((1, 1), (2, 1), (3, 2)))
+        for vm in (a, b, c):
+            switch.set("add-port", "sw", vm.outside.name)
+        yield UnderSwitch(host, switch, (a, b, c), b.queries())
 
 
 def tenants_speak(host: Host, one: Vm, other: Vm, stranger: Vm) -> None:
@@ -328,24 +372,14 @@ def test_a_tenant_is_no_querier(host: Host) -> None:
     assert c.queries() == 1
 
 
-def test_open_vswitch(host: Host, network: Network) -> None:
-    """It snoops, and asks nobody itself: the querier is the physical switch."""
-    upstream = snooping.bridge(network.namespace("switch"), querier=True)
-    with Switch.running(host.space) as switch:
-        switch.set("set", "bridge", "sw", "mcast_snooping_enable=true")
-        for option in (
-            f"mcast-snooping-aging-time={OVS_EXPIRY}",
-            "mcast-snooping-disable-flood-unregistered=true",
-        ):
-            switch.set("set", "bridge", "sw", f"other_config:{option}")
-        uplink = network.connect(host.space, upstream)
-        switch.set("add-port", "sw", uplink.a.name)
-        a, b, c = (host.vm(number, host.space, lnid) for number, lnid in ((1, 1), (2, 1), (3, 2)))
-        for vm in (a, b, c):
-            switch.set("add-port", "sw", vm.outside.name)
-        b.hears_queries(OVS_PAST_EXPIRY)
-        wait.until(lambda: b.solicited in switch.groups(), "B's group")
-        tenants_speak(host, a, b, c)
-        send_forms(a, *FORMS.values())
-        wait.until(lambda: host.counter(a, "multicast-query") == len(FORMS), "queries are refused")
-        assert len([line for line in switch.groups().splitlines() if "querier" in line]) == 1
+def test_open_vswitch(under_switch: UnderSwitch) -> None:
+    """It snoops, and asks nobody itself.  Defined last: the fixture has waited since the first."""
+    host, switch = under_switch.host, under_switch.switch
+    a, b, c = under_switch.vms
+    enough = under_switch.queries + OVS_PAST_EXPIRY
+    wait.until(lambda: b.queries() >= enough, f"queries reach VM {b.number}")
+    wait.until(lambda: b.solicited in switch.groups(), "B's group")
+    tenants_speak(host, a, b, c)
+    send_forms(a, *FORMS.values())
+    wait.until(lambda: host.counter(a, "multicast-query") == len(FORMS), "queries are refused")
+    assert len([line for line in switch.groups().splitlines() if "querier" in line]) == 1

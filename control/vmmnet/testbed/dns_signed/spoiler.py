@@ -158,11 +158,11 @@ def between(host: Namespace, server: str, address: str, white: WhiteLies) -> Ite
     with host.entered():
         listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         listener.bind((address, 53))
-        upstream = socket.create_connection((server, 53), timeout=wait.PATIENCE)
 
     def ask(message: Message) -> Message:
-        dns.query.send_tcp(upstream, message)
-        return dns.query.receive_tcp(upstream)[0]
+        # A connection for each: the server closes one that is idle.
+        with host.entered():
+            return dns.query.tcp(message, server, timeout=wait.PATIENCE)
 
     def answer(data: bytes) -> bytes:
         query = dns.message.from_wire(data)
@@ -196,4 +196,3 @@ def between(host: Namespace, server: str, address: str, white: WhiteLies) -> Ite
             last.sendto(b"", (address, 53))
         thread.join()
         listener.close()
-        upstream.close()

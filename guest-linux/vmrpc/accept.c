@@ -240,11 +240,12 @@ int vmrpc_accept(struct socket *sock, struct socket *newsock,
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_BOTH)
 		return accept_native(sock, newsock, arg);
-	vmrpc_host_refresh(vs);
 	timeo = sock_rcvtimeo(sk, arg->flags & O_NONBLOCK);
 	for (;;) {
 		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 			return -EINVAL;
+		if (vmrpc_sol_refresh(vs) == VMRPC_USE_NATIVE)
+			vmrpc_host_turn_native_elsewhere(vs);
 		if (vmrpc_sock_mode(vs) != VMRPC_BOTH)
 			return accept_native(sock, newsock, arg);
 		err = accept_either(sock, vs, newsock, arg);

@@ -11,6 +11,7 @@
 #include "host.h"
 #include "kept.h"
 #include "ready.h"
+#include "sol.h"
 #include "transport.h"
 #include "wait.h"
 
@@ -241,6 +242,7 @@ int vmrpc_connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
 		ret = vmrpc_wait(vs, VMRPC_WRITABLE, NULL, &timeo);
 		if (ret)
 			return ret == -EAGAIN ? err : ret;
+		vmrpc_sol_refresh(vs);
 	}
 	mutex_lock(&vs->lock);
 	ret = connect_finish(sock, vs);

@@ -41,6 +41,16 @@
 /* Readiness that a reader waits for. */
 #define READABLE		(VMRPC_IN | VMRPC_HUP)
 
+/*
+ * Sends changed options to the host.  The guest alone serves a socket that is
+ * bound to another interface.
+ */
+static void refresh_or_turn_native(struct vmrpc_sock *vs)
+{
+	if (vmrpc_sol_refresh(vs) == VMRPC_USE_NATIVE)
+		vmrpc_host_turn_native_elsewhere(vs);
+}
+
 /* --- send ----------------------------------------------------------------- */
 
 /*
@@ -114,6 +124,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 			n = vmrpc_wait(vs, VMRPC_WRITABLE, NULL, &timeo);
 		if (n)
 			return n;
+		refresh_or_turn_native(vs);
 	}
 }
 
@@ -196,7 +207,7 @@ static int send_either(struct socket *sock, struct vmrpc_sock *vs,
 	err = vmrpc_zerocopy_begin(vs->sk, msg, size, &uarg);
 	if (err)
 		return err;
-	vmrpc_host_refresh(vs);
+	refresh_or_turn_native(vs);
 	err = send_remote(vs, msg, size, to);
 	vmrpc_zerocopy_end(uarg, err >= 0);
 	return err;
@@ -370,6 +381,7 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 				       &timeo);
 		if (n)
 			return n;
+		refresh_or_turn_native(vs);
 	}
 }
 
@@ -383,6 +395,7 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		return inet_recvmsg(sock, msg, size, flags);
 	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
 		return -EOPNOTSUPP;
+	refresh_or_turn_native(vs);
 	vmrpc_wait_before_read(vs);
 	return recv_loop(sock, vs, msg, size, flags);
 }
@@ -403,7 +416,7 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 		return native;
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE) {
 		/* Datagrams from here on need the program's options. */
-		vmrpc_host_refresh(vs);
+		refresh_or_turn_native(vs);
 		vmrpc_wait_watch(vs, wait);
 	}
 	switch (vmrpc_sock_mode(vs)) {

@@ -4,7 +4,7 @@
  *
  * None of these functions decides that the guest alone serves a socket.  If the
  * host cannot serve it they return VMRPC_USE_NATIVE, and the caller calls
- * vmrpc_host_turn_native().
+ * vmrpc_host_turn_native() or vmrpc_host_turn_native_elsewhere().
  */
 #include "addr.h"
 #include "call.h"
@@ -39,6 +39,22 @@ void vmrpc_host_turn_native(struct vmrpc_sock *vs)
 {
 	vmrpc_host_close(vs);
 	vmrpc_handle_drop(vs);
+}
+
+/**
+ * vmrpc_host_turn_native_elsewhere - let only the guest serve a socket that is
+ * bound to another interface
+ * @vs: caller must not hold vs->lock
+ *
+ * For the caller of vmrpc_sol_refresh() that got VMRPC_USE_NATIVE.  Nothing
+ * happens if another task has bound the socket otherwise meanwhile.
+ */
+void vmrpc_host_turn_native_elsewhere(struct vmrpc_sock *vs)
+{
+	mutex_lock(&vs->lock);
+	if (vmrpc_sol_is_elsewhere(vs))
+		vmrpc_host_turn_native(vs);
+	mutex_unlock(&vs->lock);
 }
 
 static void put_kind(struct vmrpc_call *call, const struct vmrpc_sock *vs)
@@ -286,23 +302,4 @@ int vmrpc_host_open_with(struct vmrpc_sock *vs)
 		return err;
 out:
 	return vmrpc_sol_sync(vs) == VMRPC_USE_NATIVE ? VMRPC_USE_NATIVE : 0;
-}
-
-/**
- * vmrpc_host_refresh - send changed options of SOL_SOCKET before a request
- * @vs: caller must not hold vs->lock
- *
- * Turns the socket native if SO_BINDTODEVICE has bound it to another interface.
- * If the host refuses an option that the native side has accepted, the program
- * is not told: it is too late for an error.
- */
-void vmrpc_host_refresh(struct vmrpc_sock *vs)
-{
-	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE ||
-	    likely(!vmrpc_sol_stale(vs)))
-		return;
-	mutex_lock(&vs->lock);
-	if (vmrpc_sol_sync(vs) == VMRPC_USE_NATIVE)
-		vmrpc_host_turn_native(vs);
-	mutex_unlock(&vs->lock);
 }

@@ -8,9 +8,9 @@
 #include <linux/uio.h>
 
 #include "ask.h"
-#include "host.h"
 #include "kept.h"
 #include "ready.h"
+#include "sol.h"
 
 struct vmrpc_kept {
 	struct list_head list;
@@ -43,7 +43,7 @@ void vmrpc_kept_add(struct vmrpc_sock *vs, const void *data, size_t len)
 	WRITE_ONCE(vs->kept_size, vs->kept_size + len);
 	mutex_unlock(&vs->lock);
 	/* The host needs less data now to reach SO_RCVLOWAT. */
-	vmrpc_host_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	/* Other tasks may wait for the data that woke this reader. */
 	vmrpc_ready_wake_tasks(vs, VMRPC_IN);
 }
@@ -100,7 +100,7 @@ ssize_t vmrpc_kept_receive(struct vmrpc_sock *vs, struct msghdr *msg,
 	}
 	mutex_unlock(&vs->lock);
 	/* The host needs more data again to reach SO_RCVLOWAT. */
-	vmrpc_host_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	return n ? : err;
 }
 

@@ -18,11 +18,4 @@ static inline bool vmrpc_kept_exists(const struct vmrpc_sock *vs)
 	return unlikely(READ_ONCE(vs->kept_size));
 }
 
-/* Is it enough to make the socket readable, without data on the host?  Racy. */
-static inline bool vmrpc_kept_suffices(const struct vmrpc_sock *vs)
-{
-	return vmrpc_kept_exists(vs) &&
-	       READ_ONCE(vs->kept_size) >= READ_ONCE(vs->sk->sk_rcvlowat);
-}
-
 #endif /* VMRPC_KEPT_H */

@@ -6,7 +6,6 @@
  * stream, what the program itself has shut down (shut_bits()).  Answers and
  * events may overtake each other, so reports have a number: the newest wins.
  */
-#include "kept.h"
 #include "ready.h"
 
 static __poll_t bits_to_poll(u32 bits)
@@ -41,6 +40,14 @@ static u32 shut_bits(const struct vmrpc_sock *vs)
 	return bits;
 }
 
+/* Do kept data (kept.c) make it readable, without data on the host?  Racy. */
+static bool kept_suffices(const struct vmrpc_sock *vs)
+{
+	size_t kept = READ_ONCE(vs->kept_size);
+
+	return unlikely(kept) && kept >= READ_ONCE(vs->sk->sk_rcvlowat);
+}
+
 /**
  * vmrpc_ready_mask - the result of poll() for the host's side
  * @vs: the socket, not in mode VMRPC_NATIVE
@@ -53,7 +60,7 @@ __poll_t vmrpc_ready_mask(const struct vmrpc_sock *vs)
 	smp_rmb();
 	if (READ_ONCE(vs->sk->sk_err) || vmrpc_sk_has_errors(vs->sk))
 		mask |= EPOLLERR;
-	if (vmrpc_kept_suffices(vs))
+	if (kept_suffices(vs))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (vs->sk->sk_type != SOCK_DGRAM)
 		return mask;

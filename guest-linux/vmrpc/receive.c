@@ -17,6 +17,7 @@
 #include "message.h"
 #include "ready.h"
 #include "receive.h"
+#include "sol.h"
 #include "transport.h"
 #include "wait.h"
 
@@ -112,6 +113,8 @@ static int rx_sleep(struct vmrpc_sock *vs, u32 readable, size_t size,
 		err = vmrpc_wait_pause(timeo);
 	else
 		err = vmrpc_wait(vs, readable, NULL, timeo);
+	if (!err)
+		vmrpc_sol_refresh(vs);
 	/*
 	 * A read of 0 bytes ends when it wakes up for any reason, as natively.
 	 */

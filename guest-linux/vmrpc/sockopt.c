@@ -337,7 +337,7 @@ int vmrpc_getsockopt(struct socket *sock, int level, int name,
 	    option_kind(vs, level, name) == VMRPC_OPTION_LOCAL)
 		return sock_common_getsockopt(sock, level, name, optval,
 					      optlen);
-	vmrpc_host_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	err = host_get(vs, level, name, optval, optlen);
 	if (err == -ENOPROTOOPT && only_native(level, name))
 		err = sock_common_getsockopt(sock, level, name, optval,

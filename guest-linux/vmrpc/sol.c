@@ -239,19 +239,31 @@ static int sol_set(struct vmrpc_sock *vs, enum vmrpc_sol which, int *value)
 }
 
 /**
+ * vmrpc_sol_is_elsewhere - has SO_BINDTODEVICE moved it away from the host?
+ * @vs: the socket
+ *
+ * On another interface the host receives nothing for it.  A connection stays
+ * where it is.
+ */
+bool vmrpc_sol_is_elsewhere(const struct vmrpc_sock *vs)
+{
+	return vmrpc_sock_mode(vs) == VMRPC_BOTH &&
+	       vmrpc_addr_device_is_other(vs);
+}
+
+/**
  * vmrpc_sol_sync - set the options that have changed on the host
  * @vs: caller must hold vs->lock; nothing happens without a host socket
  *
- * Every option is tried once.  Returns 0, the first error, or VMRPC_USE_NATIVE:
- * SO_BINDTODEVICE has bound the socket to another interface, where the host
- * receives nothing for it.
+ * Every option is tried once.  Returns 0, the first error, or VMRPC_USE_NATIVE
+ * if vmrpc_sol_is_elsewhere().
  */
 int vmrpc_sol_sync(struct vmrpc_sock *vs)
 {
 	int sol[VMRPC_SOL_NUM];
 	int i, err, first = 0;
 
-	if (vmrpc_sock_mode(vs) == VMRPC_BOTH && vmrpc_addr_device_is_other(vs))
+	if (vmrpc_sol_is_elsewhere(vs))
 		return VMRPC_USE_NATIVE;
 	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
 		return 0;
@@ -270,6 +282,30 @@ int vmrpc_sol_sync(struct vmrpc_sock *vs)
 		}
 	}
 	return first;
+}
+
+/**
+ * vmrpc_sol_refresh - send changed options to the host before a request
+ * @vs: caller must not hold vs->lock
+ *
+ * If the host refuses an option that the native side has accepted, the program
+ * is not told: it is too late for an error.
+ *
+ * Returns 0, or VMRPC_USE_NATIVE if vmrpc_sol_is_elsewhere(): then the caller
+ * calls vmrpc_host_turn_native_elsewhere().  In mode VMRPC_REMOTE the result is
+ * always 0.
+ */
+int vmrpc_sol_refresh(struct vmrpc_sock *vs)
+{
+	int err;
+
+	if (vmrpc_sock_mode(vs) == VMRPC_NATIVE ||
+	    likely(!vmrpc_sol_stale(vs)))
+		return 0;
+	mutex_lock(&vs->lock);
+	err = vmrpc_sol_sync(vs);
+	mutex_unlock(&vs->lock);
+	return err == VMRPC_USE_NATIVE ? VMRPC_USE_NATIVE : 0;
 }
 
 /*

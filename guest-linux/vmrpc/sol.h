@@ -15,6 +15,8 @@ bool vmrpc_sol_stale(const struct vmrpc_sock *vs);
 bool vmrpc_sol_is_in_the_way(const struct vmrpc_sock *vs);
 bool vmrpc_sol_wants_stamps(const struct vmrpc_sock *vs);
 bool vmrpc_sol_keeps_stamp(const struct vmrpc_sock *vs);
+bool vmrpc_sol_is_elsewhere(const struct vmrpc_sock *vs);
 int vmrpc_sol_sync(struct vmrpc_sock *vs);
+int vmrpc_sol_refresh(struct vmrpc_sock *vs);
 
 #endif /* VMRPC_SOL_H */

@@ -20,7 +20,6 @@
 #include "attach.h"
 #include "bind.h"
 #include "connect.h"
-#include "host.h"
 #include "kept.h"
 #include "linger.h"
 #include "message.h"
@@ -28,6 +27,7 @@
 #include "ready.h"
 #include "receive.h"
 #include "sockopt.h"
+#include "sol.h"
 #include "stream.h"
 #include "transport.h"
 #include "wait.h"
@@ -116,6 +116,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 			n = vmrpc_wait(vs, VMRPC_WRITABLE, NULL, &timeo);
 		if (n)
 			break;
+		vmrpc_sol_refresh(vs);
 	}
 	return sent ? sent : sk_stream_error(sk, msg->msg_flags, n);
 }
@@ -159,7 +160,7 @@ static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	err = vmrpc_zerocopy_begin(sock->sk, msg, size, &uarg);
 	if (err)
 		return err;
-	vmrpc_host_refresh(vs);
+	vmrpc_sol_refresh(vs);
 	err = send_remote(vs, msg);
 	vmrpc_zerocopy_end(uarg, err >= 0);
 	return err;
@@ -173,6 +174,7 @@ static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
 	    ((flags & MSG_ERRQUEUE) && vmrpc_sk_has_errors(sock->sk)))
 		return inet_recvmsg(sock, msg, size, flags);
+	vmrpc_sol_refresh(vs);
 	vmrpc_wait_before_read(vs);
 	return vmrpc_receive(vs, msg, size, flags);
 }
@@ -189,7 +191,7 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 		return tcp_poll(file, sock, wait);
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
 		/* SO_RCVLOWAT decides what is readable. */
-		vmrpc_host_refresh(vs);
+		vmrpc_sol_refresh(vs);
 		sock_poll_wait(file, sock, wait);
 		if (!vmrpc_wait_expect(vs, wait))
 			vmrpc_wait_watch(vs, wait);
@@ -360,7 +362,7 @@ static int stream_release(struct socket *sock)
 
 	if (vs) {
 		if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
-			vmrpc_host_refresh(vs);
+			vmrpc_sol_refresh(vs);
 			reset_unread(vs);
 			vmrpc_linger(vs);
 		}

@@ -8,7 +8,6 @@
 #include <linux/sched/signal.h>
 
 #include "call.h"
-#include "host.h"
 #include "kept.h"
 #include "ready.h"
 #include "wait.h"
@@ -97,12 +96,10 @@ void vmrpc_wait_watch(struct vmrpc_sock *vs, const poll_table *wait)
  * vmrpc_wait_before_read - prepare a socket for a read
  * @vs: the socket
  *
- * Sends changed options to the host.  If the program wants signals, the host
- * reports later arrivals.
+ * If the program wants signals, the host reports later arrivals.
  */
 void vmrpc_wait_before_read(struct vmrpc_sock *vs)
 {
-	vmrpc_host_refresh(vs);
 	if (sock_flag(vs->sk, SOCK_FASYNC) &&
 	    vmrpc_sock_mode(vs) != VMRPC_NATIVE)
 		vmrpc_wait_watch(vs, NULL);
@@ -168,9 +165,9 @@ static bool wait_is_over(struct vmrpc_sock *vs, u32 mask,
  * @timeo: jiffies left, updated
  *
  * A pending error, a shutdown, a dissolved connection and a new mode also end
- * the wait.  Afterwards options that another task has set meanwhile are sent to
- * the host.  Returns 0, -EAGAIN after the timeout, or the errno for a signal.
- * Sleeps; the caller must hold no lock.
+ * the wait.  Another task may have set options meanwhile: see
+ * vmrpc_sol_refresh().  Returns 0, -EAGAIN after the timeout, or the errno for a
+ * signal.  Sleeps; the caller must hold no lock.
  */
 int vmrpc_wait(struct vmrpc_sock *vs, u32 mask,
 	       bool (*native)(struct sock *sk), long *timeo)
@@ -206,8 +203,6 @@ int vmrpc_wait(struct vmrpc_sock *vs, u32 mask,
 		*timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, *timeo);
 	}
 	remove_wait_queue(wq, &wait);
-	if (!err)
-		vmrpc_host_refresh(vs);
 	return err;
 }
 

@@ -11,11 +11,11 @@
  * changed.
  *
  * Our create function first makes a native socket, in every case, by the
- * kernel's own inet_create() (native.c).  TCP, UDP and ping sockets of programs
- * in the initial network namespace then get our operations on top (struct
- * vmrpc_sock).  All others (raw, SCTP, most sockets of the kernel, other
- * namespaces) stay native.  So every operation within the guest is a call of
- * the native operation on the native sock, which is always there.
+ * kernel's own inet_create() (native/native.c).  TCP, UDP and ping sockets of
+ * programs in the initial network namespace then get our operations on top
+ * (struct vmrpc_sock).  All others (raw, SCTP, most sockets of the kernel,
+ * other namespaces) stay native.  So every operation within the guest is a call
+ * of the native operation on the native sock, which is always there.
  *
  * When the device goes we cannot register the kernel's own struct
  * net_proto_family again, as it is static: a copy of it, with the same function
@@ -33,14 +33,14 @@
 #include <net/net_namespace.h>
 #include <net/ping.h>
 
-#include "attach.h"
-#include "compat.h"
-#include "dgram.h"
 #include "family.h"
-#include "kernel.h"
-#include "native.h"
-#include "prot.h"
-#include "stream.h"
+#include "host/attach.h"
+#include "native/kernel.h"
+#include "native/native.h"
+#include "native/prot.h"
+#include "ops/dgram.h"
+#include "ops/stream.h"
+#include "transport/compat.h"
 
 /* The device that new sockets belong to. */
 static struct vmrpc_device __rcu *family_device;

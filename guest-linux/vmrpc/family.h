@@ -5,7 +5,7 @@
 #ifndef VMRPC_FAMILY_H
 #define VMRPC_FAMILY_H
 
-#include "device.h"
+#include "transport/device.h"
 
 void vmrpc_family_init(void);
 int vmrpc_family_take(struct vmrpc_device *dev);

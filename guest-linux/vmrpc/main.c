@@ -5,26 +5,21 @@
  * Theory of operation
  * ===================
  *
- * The module runs the IPv4 sockets of the guest's programs on the host.  Files,
- * from the top; each uses only files below it:
+ * The module runs the IPv4 sockets of the guest's programs on the host.
+ * Folders, from the top; each uses only folders below it:
  *
- *   main.c                              life of the module and of the device
- *   family.c                            takes PF_INET over
- *   stream.c dgram.c                    the operations of sockets
- *   connect.c accept.c receive.c peer.c sockopt.c bind.c attach.c linger.c
- *                                       single operations
- *   message.c group.c option.c kept.c   a message, an option
- *   wait.c event.c                      tasks that wait, events of the host
- *   host.c                              the host socket: open, bind, connect
- *   sol.c optlist.c ask.c               options and questions
- *   data.c buffer.c pages.c             the data of a call
- *   call.c ready.c                      calls for a socket, readiness
- *   sock.c addr.c                       handles and modes, addresses
- *   transport.c                         requests and queues; knows no socket
- *   device.c clock.c                    the device and its clock
- *
- * prot.c, native.c, kernel.c and zerocopy.c use none of these, netdev.c uses
- * kernel.c, inet6.c only the device.  proc.c looks at sockets from above.
+ *   main.c       life of the module and of the device
+ *   family.c     takes PF_INET over
+ *   proc.c       /proc/net/vmrpc
+ *   ops/         the operations of sockets: TCP in stream.c; UDP and ping in
+ *                dgram.c
+ *   option/      setsockopt() and getsockopt(), groups
+ *   host/        the host socket: open, bind, connect; tasks that wait, events
+ *   data/        the data of a call: a message, buffers, kept data
+ *   sock/        handles and modes, addresses, calls for a socket, readiness,
+ *                options of SOL_SOCKET
+ *   native/      the guest's own stack: inet_create(), vmrpc0, IPv6
+ *   transport/   the device, requests and queues; knows no socket
  *
  * There is one device, as there is one PF_INET.
  */
@@ -32,16 +27,16 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_ring.h>
 
-#include "device.h"
-#include "event.h"
 #include "family.h"
-#include "inet6.h"
-#include "netdev.h"
-#include "pages.h"
+#include "host/event.h"
+#include "host/wait.h"
+#include "native/inet6.h"
+#include "native/netdev.h"
 #include "proc.h"
-#include "ready.h"
-#include "transport.h"
-#include "wait.h"
+#include "sock/ready.h"
+#include "transport/device.h"
+#include "transport/pages.h"
+#include "transport/transport.h"
 
 static DEFINE_MUTEX(the_device_lock);
 static struct vmrpc_device *the_device;

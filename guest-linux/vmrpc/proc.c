@@ -6,7 +6,7 @@
  * the end:
  *
  *   type    tcp, udp or icmp
- *   mode    the side that serves it: native, both, remote (sock.c)
+ *   mode    the side that serves it: native, both, remote (sock/sock.c)
  *   ready   VMRPC_IN ... from the latest report of the host, hexadecimal
  *   handle  its number on the wire, and in query-vmrpc of the host
  *
@@ -29,10 +29,10 @@
 #include <net/tcp_states.h>
 #include <net/udp.h>
 
-#include "ask.h"
-#include "connect.h"
+#include "ops/connect.h"
 #include "proc.h"
-#include "sock.h"
+#include "sock/ask.h"
+#include "sock/sock.h"
 
 #define NAME		"vmrpc"
 

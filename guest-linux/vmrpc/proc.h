@@ -5,7 +5,7 @@
 #ifndef VMRPC_PROC_H
 #define VMRPC_PROC_H
 
-#include "device.h"
+#include "transport/device.h"
 
 void vmrpc_proc_add(struct vmrpc_device *dev);
 void vmrpc_proc_remove(void);

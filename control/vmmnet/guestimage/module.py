@@ -13,7 +13,7 @@ _HERE = Path(__file__).resolve()
 #: control/install puts a copy beside the package ``vmmnet``.
 _INSTALLED = _HERE.parents[2] / "guest-module"
 _TREE = _HERE.parents[3]
-_FILES = ("Kbuild", "Makefile", "dkms.conf", "vmrpc-ss", "*.[ch]")
+_FILES = ("Kbuild", "Makefile", "dkms.conf", "vmrpc-ss", "*.[ch]", "*/*.[ch]")
 
 
 class NoSources(RuntimeError):
@@ -25,7 +25,11 @@ def sources() -> Mapping[str, bytes]:
     folder, include = _TREE / "guest-linux" / "vmrpc", _TREE / "include"
     if _INSTALLED.is_dir():
         folder, include = _INSTALLED, _INSTALLED / "include"
-    found = {path.name: path.read_bytes() for each in _FILES for path in folder.glob(each)}
+    found = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for each in _FILES
+        for path in folder.glob(each)
+    }
     header = include / "vmmnet" / "vmrpc.h"
     if "dkms.conf" not in found or not header.is_file():
         raise NoSources(

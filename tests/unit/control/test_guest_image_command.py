@@ -198,7 +198,8 @@ def test_what_is_put_into_the_system() -> None:
     for path in ("etc/fstab", "boot/grub/grub.cfg", "boot/grub/find.cfg"):
         assert _UUID.encode() in files[path].data
     source = f"usr/src/{module.NAME}-{module.version(module.sources())}"
-    assert {f"{source}/Kbuild", f"{source}/include/vmmnet/vmrpc.h"} <= set(files)
+    wanted_files = ("Kbuild", "main.c", "sock/sock.h", "include/vmmnet/vmrpc.h")
+    assert {f"{source}/{each}" for each in wanted_files} <= set(files)
     # What comes late on a slow machine is waited for.
     assert b"Device" in files["etc/systemd/system.conf.d/patience.conf"].data
     plain = overlay.files(wanted(), _UUID, recipe.sources("http://m/debian"))

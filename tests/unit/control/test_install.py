@@ -28,7 +28,7 @@ for name in set(names) - want_os_ken:
         __import__(name)
 assert "vmmnet.hostvlan.host.agent" in names and "vmmnet.testbed" not in names
 assert sys.modules["vmmnet.hostvlan.bpf.twin"].OBJECT.is_file()
-assert {"dkms.conf", "device.c"} < set(sys.modules["vmmnet.guestimage.module"].sources())
+assert {"dkms.conf", "transport/device.c"} < set(sys.modules["vmmnet.guestimage.module"].sources())
 """
 
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * bind(2)
+ *
+ * A socket that is bound to all addresses, or to the guest's own, has one port
+ * on both sides (sock/sock.c); the host is asked first.  Other addresses are
+ * only the guest's, and so is a socket that is bound to one.
+ */
+#include <linux/capability.h>
+#include <net/ip.h>
+
+#include "host/bind.h"
+#include "host/host.h"
+#include "sock/addr.h"
+
+/* How often a port is chosen that must be free on both sides. */
+#define BIND_ATTEMPTS		8
+
+/**
+ * vmrpc_bind_hold_port - set whether the native side keeps its port without a
+ * peer
+ * @vs: caller must hold vs->lock
+ * @hold: keep it, as if the program had chosen the port by bind()
+ *
+ * bind() to a port number sets this, but the number may be the host's choice.
+ * Returns the old value.
+ */
+bool vmrpc_bind_hold_port(struct vmrpc_sock *vs, bool hold)
+{
+	struct sock *sk = vs->sk;
+	bool before;
+
+	lock_sock(sk);
+	before = sk->sk_userlocks & SOCK_BINDPORT_LOCK;
+	if (hold)
+		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
+	else
+		sk->sk_userlocks &= ~SOCK_BINDPORT_LOCK;
+	release_sock(sk);
+	return before;
+}
+
+/*
+ * Binds both sides to one port.  Caller must hold vs->lock.  The host comes
+ * first, because its ports are scarcer.
+ */
+static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
+		     const struct sockaddr_in *to)
+{
+	struct sockaddr_in native = *to;
+	bool undo = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
+	int err;
+
+	/* Before BIND the host needs SO_REUSEADDR and similar options. */
+	err = vmrpc_host_open_with(vs);
+	if (err < 0)
+		return err;
+	if (err == VMRPC_USE_NATIVE) {
+		vmrpc_host_turn_native(vs);
+		err = 0;
+	} else {
+		err = vmrpc_host_bind(vs, to, &native.sin_port);
+		/* A host socket keeps its port until it is closed. */
+		undo |= !err;
+	}
+	if (!err) {
+		native.sin_family = AF_INET;
+		err = vmrpc_native_ops(vs->sk)->bind(sock,
+						     (struct sockaddr *)&native,
+						     sizeof(native));
+	}
+	/*
+	 * A stream keeps its port on the host, so the native side keeps it too.
+	 */
+	if (!err && !to->sin_port && vs->sk->sk_type == SOCK_DGRAM)
+		vmrpc_bind_hold_port(vs, false);
+	if (err && undo)
+		vmrpc_host_close(vs);
+	return err;
+}
+
+static bool may_bind_port(const struct vmrpc_sock *vs, unsigned short port)
+{
+	struct net *net = sock_net(vs->sk);
+
+	/* A ping socket has an identifier, which needs no capability. */
+	return !port || vmrpc_sk_is_ping(vs->sk) ||
+	       !inet_port_requires_bind_service(net, port) ||
+	       ns_capable(net->user_ns, CAP_NET_BIND_SERVICE);
+}
+
+/* The errors of __inet_bind() for a connected socket, in its order. */
+static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+			 int len)
+{
+	struct net *net = sock_net(vs->sk);
+	__be32 addr;
+
+	if (len < sizeof(*to))
+		return -EINVAL;
+	addr = to->sin_addr.s_addr;
+	if (to->sin_family != AF_INET &&
+	    (to->sin_family != AF_UNSPEC || addr))
+		return -EAFNOSUPPORT;
+	if (!inet_addr_valid_or_nonlocal(net, inet_sk(vs->sk), addr,
+					 inet_addr_type(net, addr)))
+		return -EADDRNOTAVAIL;
+	return may_bind_port(vs, ntohs(to->sin_port)) ? -EINVAL : -EACCES;
+}
+
+/**
+ * vmrpc_bind_locked - bind(2), within another operation
+ * @sock: the socket
+ * @vs: its outsourced side; caller must hold vs->lock
+ * @uaddr: kernel copy of the address
+ * @len: its length
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
+		      struct sockaddr *uaddr, int len)
+{
+	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
+	unsigned short port;
+	unsigned int i;
+	int err;
+
+	/* Connected: its native side may have no port. */
+	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
+		return bind_too_late(vs, to, len);
+	/* Invalid arguments: the native side returns the error. */
+	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
+	    (to->sin_family != AF_INET &&
+	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
+		return vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
+	if (!vmrpc_addr_is_shared(vs, to->sin_addr.s_addr) ||
+	    vmrpc_addr_device_is_other(vs)) {
+		err = vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
+		if (!err)
+			vmrpc_host_turn_native(vs);
+		return err;
+	}
+
+	port = ntohs(to->sin_port);
+	if (!may_bind_port(vs, port))
+		return -EACCES;
+	for (i = 0; i < BIND_ATTEMPTS; i++) {
+		err = bind_both(sock, vs, to);
+		if (port || err != -EADDRINUSE)
+			break;
+	}
+	return err;
+}
+
+/**
+ * vmrpc_bind - bind(2), streams and datagrams
+ * @sock: the socket
+ * @uaddr: kernel copy of the address
+ * @len: its length
+ *
+ * Returns 0 or a negative errno.
+ */
+int vmrpc_bind(struct socket *sock, struct sockaddr *uaddr, int len)
+{
+	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
+	int err;
+
+	if (!vs)
+		return vmrpc_native_ops(sock->sk)->bind(sock, uaddr, len);
+	mutex_lock(&vs->lock);
+	err = vmrpc_bind_locked(sock, vs, uaddr, len);
+	mutex_unlock(&vs->lock);
+	return err;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vmrpc0, the network interface that programs see
+ *
+ * Sockets of the guest need no interface.  But before programs connect, they
+ * list interfaces and look for the host's address and a route.  vmrpc0 has the
+ * guest's address and a default route.  It carries no packets: packets of
+ * native sockets (raw, AF_INET6 with an IPv4-mapped address, most of the
+ * kernel's own) and of containers with their own networks are dropped, counted
+ * in tx_dropped, and refused:
+ *
+ *   sockets of the guest     the sending call returns the error of the
+ *                            transmission: ENETUNREACH
+ *   streams of the guest     connect() ignores that error: an ICMP error
+ *                            follows
+ *   forwarded packets        an ICMP error
+ *   services of the kernel   as sockets and streams above, and a message in
+ *                            the kernel's log (kernel.c)
+ *
+ * Address and route are set as a program would do it, by rtnetlink messages
+ * from a kernel socket; there is no other interface for modules.  The messages
+ * have an explicit destination: the kernel then checks the caller's
+ * capabilities only, as a kernel socket has no file.
+ */
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/icmp.h>
+#include <net/if_inet6.h>
+#include <net/inet_sock.h>
+#include <net/net_namespace.h>
+#include <net/netlink.h>
+
+#include "native/kernel.h"
+#include "native/netdev.h"
+#include "transport/device.h"
+
+#define MTU_DEFAULT		1500
+
+/*
+ * At most this many streams wait for their ICMP error; the others retransmit
+ * their SYN.
+ */
+#define REFUSED_MAX		256
+
+/**
+ * struct refusals - streams that wait for their ICMP error
+ * @queue: packets of streams
+ * @work: sends the errors
+ */
+struct refusals {
+	struct sk_buff_head queue;
+	struct delayed_work work;
+};
+
+/*
+ * Sends an ICMP error, so that the sender does not wait for a timeout.  Of the
+ * codes for ENETUNREACH, connected UDP sockets report this one.
+ */
+static void send_error(struct sk_buff *skb)
+{
+	icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_NET_ANO, 0);
+}
+
+static void send_errors(struct work_struct *work)
+{
+	struct refusals *refusals = container_of(to_delayed_work(work),
+						 struct refusals, work);
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&refusals->queue))) {
+		send_error(skb);
+		kfree_skb(skb);
+	}
+}
+
+/*
+ * Sends the ICMP error later: now the connecting task holds the lock of its
+ * socket, which would only record the error, and the task would go on waiting.
+ *
+ * Returns true if the packet has been taken over.
+ */
+static bool send_error_later(struct sk_buff *skb, struct net_device *netdev)
+{
+	struct refusals *refusals = netdev_priv(netdev);
+
+	if (skb_queue_len(&refusals->queue) >= REFUSED_MAX ||
+	    !skb_dst_force(skb))
+		return false;
+	skb_orphan(skb);
+	skb_queue_tail(&refusals->queue, skb);
+	schedule_delayed_work(&refusals->work, 1);
+	return true;
+}
+
+static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
+{
+	const struct sock *sk = skb_to_full_sk(skb);
+	bool taken = false;
+
+	dev_core_stats_tx_dropped_inc(netdev);
+	if (skb->protocol == htons(ETH_P_IP)) {
+		vmrpc_kernel_refused(skb);
+		if (!sk)
+			send_error(skb);
+		else if (sk->sk_type == SOCK_STREAM ||
+			 sk->sk_type == SOCK_SEQPACKET)
+			taken = send_error_later(skb, netdev);
+	}
+	if (!taken)
+		kfree_skb(skb);
+	/* A transmit error; the packet has been consumed. */
+	return (netdev_tx_t)-ENETUNREACH;
+}
+
+/* Called when nothing is transmitted any more. */
+static void uninit(struct net_device *netdev)
+{
+	struct refusals *refusals = netdev_priv(netdev);
+
+	cancel_delayed_work_sync(&refusals->work);
+	skb_queue_purge(&refusals->queue);
+}
+
+static const struct net_device_ops netdev_ops = {
+	.ndo_start_xmit = refuse,
+	.ndo_uninit = uninit,
+};
+
+static void setup(struct net_device *netdev)
+{
+	struct refusals *refusals = netdev_priv(netdev);
+
+	skb_queue_head_init(&refusals->queue);
+	INIT_DELAYED_WORK(&refusals->work, send_errors);
+	netdev->netdev_ops = &netdev_ops;
+	netdev->type = ARPHRD_NONE;
+	netdev->flags = IFF_NOARP | IFF_POINTOPOINT;
+	netdev->mtu = MTU_DEFAULT;
+	netdev->min_mtu = 68;
+	netdev->max_mtu = 65535;
+	netdev->tx_queue_len = 0;
+	netdev->priv_flags |= IFF_NO_QUEUE;
+	netdev->needs_free_netdev = true;
+	/* An ICMP error needs the route of the packet that caused it. */
+	netif_keep_dst(netdev);
+}
+
+/* Sends one request and returns the error code of its answer. */
+static int request(struct socket *nl, struct sk_buff *skb)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	struct msghdr msg = {
+		.msg_name = &kernel,
+		.msg_namelen = sizeof(kernel),
+	};
+	struct kvec out = { .iov_base = skb->data, .iov_len = skb->len };
+	struct {
+		struct nlmsghdr nlh;
+		struct nlmsgerr err;
+		char more[256];
+	} ack;
+	struct kvec in = { .iov_base = &ack, .iov_len = sizeof(ack) };
+	int n;
+
+	n = kernel_sendmsg(nl, &msg, &out, 1, out.iov_len);
+	if (n < 0)
+		return n;
+	memset(&msg, 0, sizeof(msg));
+	/* The kernel has answered before the send returned. */
+	n = kernel_recvmsg(nl, &msg, &in, 1, in.iov_len, MSG_DONTWAIT);
+	if (n < 0)
+		return n;
+	if (n < (int)offsetof(typeof(ack), more) ||
+	    ack.nlh.nlmsg_type != NLMSG_ERROR)
+		return -EPROTO;
+	return ack.err.error;
+}
+
+static int add_address(struct socket *nl, const struct vmrpc_device *dev)
+{
+	struct sk_buff *skb = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	struct nlmsghdr *nlh;
+	struct ifaddrmsg *ifa;
+	int err = -EMSGSIZE;
+
+	if (!skb)
+		return -ENOMEM;
+	nlh = nlmsg_put(skb, 0, 0, RTM_NEWADDR, sizeof(*ifa),
+			NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE |
+			NLM_F_REPLACE);
+	if (nlh) {
+		ifa = nlmsg_data(nlh);
+		memset(ifa, 0, sizeof(*ifa));
+		ifa->ifa_family = AF_INET;
+		ifa->ifa_prefixlen = dev->guest4_prefix;
+		ifa->ifa_index = dev->netdev->ifindex;
+		if (!nla_put_in_addr(skb, IFA_LOCAL, dev->guest4) &&
+		    !nla_put_in_addr(skb, IFA_ADDRESS, dev->guest4)) {
+			nlmsg_end(skb, nlh);
+			err = request(nl, skb);
+		}
+	}
+	kfree_skb(skb);
+	return err;
+}
+
+static int add_route(struct socket *nl, const struct vmrpc_device *dev)
+{
+	struct sk_buff *skb = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	struct nlmsghdr *nlh;
+	struct rtmsg *rt;
+	int err = -EMSGSIZE;
+
+	if (!skb)
+		return -ENOMEM;
+	nlh = nlmsg_put(skb, 0, 0, RTM_NEWROUTE, sizeof(*rt),
+			NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE);
+	if (nlh) {
+		rt = nlmsg_data(nlh);
+		memset(rt, 0, sizeof(*rt));
+		rt->rtm_family = AF_INET;
+		rt->rtm_table = RT_TABLE_MAIN;
+		rt->rtm_protocol = RTPROT_BOOT;
+		rt->rtm_scope = RT_SCOPE_LINK;
+		rt->rtm_type = RTN_UNICAST;
+		if (!nla_put_u32(skb, RTA_OIF, dev->netdev->ifindex) &&
+		    !nla_put_in_addr(skb, RTA_PREFSRC, dev->guest4)) {
+			nlmsg_end(skb, nlh);
+			err = request(nl, skb);
+		}
+	}
+	kfree_skb(skb);
+	return err;
+}
+
+/* IPv6 must not add an address to an interface that carries no packets. */
+static void no_link_local(struct net_device *netdev)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct inet6_dev *idev = __in6_dev_get(netdev);
+
+	if (idev)
+		idev->cnf.addr_gen_mode = IN6_ADDR_GEN_MODE_NONE;
+#endif
+}
+
+static int configure(const struct vmrpc_device *dev)
+{
+	struct socket *nl;
+	int err;
+
+	if (!dev->guest4)
+		return 0;
+	err = sock_create_kern(&init_net, PF_NETLINK, SOCK_RAW, NETLINK_ROUTE,
+			       &nl);
+	if (err)
+		return err;
+	err = add_address(nl, dev);
+	if (!err)
+		err = add_route(nl, dev);
+	/* An existing default route is as good. */
+	if (err == -EEXIST)
+		err = 0;
+	sock_release(nl);
+	return err;
+}
+
+/**
+ * vmrpc_netdev_add - make vmrpc0, bring it up and give it address and route
+ * @dev: the device; dev->netdev is set
+ *
+ * Returns 0 or a negative errno; then there is no vmrpc0.
+ */
+int vmrpc_netdev_add(struct vmrpc_device *dev)
+{
+	struct net_device *netdev;
+	int err;
+
+	netdev = alloc_netdev(sizeof(struct refusals), "vmrpc%d", NET_NAME_ENUM,
+			      setup);
+	if (!netdev)
+		return -ENOMEM;
+	SET_NETDEV_DEV(netdev, &dev->vdev->dev);
+	if (dev->mtu >= netdev->min_mtu)
+		netdev->mtu = dev->mtu;
+	err = register_netdev(netdev);
+	if (err) {
+		free_netdev(netdev);
+		return err;
+	}
+	dev->netdev = netdev;
+	dev->ifindex = netdev->ifindex;
+
+	rtnl_lock();
+	no_link_local(netdev);
+	err = dev_open(netdev, NULL);
+	rtnl_unlock();
+	if (!err)
+		err = configure(dev);
+	if (err) {
+		netdev_err(netdev, "cannot set address and route: %d\n", err);
+		vmrpc_netdev_remove(dev);
+	}
+	return err;
+}
+
+/**
+ * vmrpc_netdev_remove - remove vmrpc0 with its address and route
+ * @dev: the device
+ */
+void vmrpc_netdev_remove(struct vmrpc_device *dev)
+{
+	unregister_netdev(dev->netdev);
+	dev->netdev = NULL;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The peer of a datagram socket, and its port on both sides
+ */
+#ifndef VMRPC_PEER_H
+#define VMRPC_PEER_H
+
+#include "sock/sock.h"
+
+bool vmrpc_peer_is_native(const struct vmrpc_sock *vs, __be32 addr);
+bool vmrpc_peer_needs_broadcast(const struct vmrpc_sock *vs,
+				const struct sockaddr_in *to);
+int vmrpc_peer_bind(struct socket *sock, struct vmrpc_sock *vs);
+int vmrpc_peer_connect(struct socket *sock, struct sockaddr *uaddr, int len,
+		       int flags);
+
+#endif /* VMRPC_PEER_H */

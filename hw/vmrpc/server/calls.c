@@ -187,16 +187,16 @@ static VMRPC_LOCKED int call_shutdown(VmrpcServer *srv, VmrpcSock *s,
                                       VmrpcCall *call)
 {
     int how = call->arg[0];
-    int ret = 0;
+    int ret;
 
     if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
         return -EINVAL;
     }
-    if (vmrpc_sock_is_lost(s)) {
-        return -ENOTCONN;
+    ret = vmrpc_sock_admit(srv, s, VMRPC_SHUTDOWN);
+    if (ret < 0) {
+        return ret;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER ||
-        s->peer == VMRPC_PEER_RESOLVER) {
+    if (vmrpc_dns_is_stream(s) || s->peer == VMRPC_PEER_RESOLVER) {
         s->shut_rd |= how != SHUT_WR;
         s->shut_wr |= how != SHUT_RD;
     } else {

@@ -141,7 +141,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->handle = s->handle;
     view->type = s->type;
     view->proto = s->proto;
-    view->backing = vmrpc_sock_backing(s);
+    view->backing = s->ops->kind;
     view->missing = s->missing;
     view->missing_error = s->missing_error;
     view->state = plain_state(s);

@@ -48,8 +48,19 @@ typedef struct VmrpcRace VmrpcRace;
  */
 typedef struct VmrpcBackingOps {
     VmrpcBacking kind;
-    /* Sets s->ready, and s->so_error if there is an error. */
+    /*
+     * Returns 0 if the call @op can be carried out, or else the negative errno
+     * that it gives.  NULL: every call can.  For BIND, LISTEN, CONNECT, ACCEPT,
+     * SENDMSG, RECVMSG and SHUTDOWN, after they have checked their arguments.
+     */
+    int (*admit)(VmrpcServer *srv, VmrpcSock *s, unsigned op);
+    /*
+     * Asks the host: sets s->ready, and s->so_error if there is an error.
+     * NULL: the host has nothing to say.
+     */
     void (*refresh)(VmrpcServer *srv, VmrpcSock *s);
+    /* What @s is ready for (VMRPC_IN ...), without answers of the DNS proxy. */
+    uint32_t (*ready)(const VmrpcSock *s);
     /* epoll reported @events of s->fd; NULL: they mean nothing. */
     void (*process)(VmrpcServer *srv, VmrpcSock *s, uint32_t events);
     /* @s is being closed: frees what this backing has; NULL: nothing. */
@@ -128,7 +139,7 @@ struct VmrpcSock {
     VmrpcSock **watch_prev;     /* what points to us in the queue */
 
     /* ready.c */
-    uint32_t ready;             /* what the host socket is ready for */
+    uint32_t ready;             /* as refresh() has found it */
     uint32_t reported;          /* what the guest knows: its cache */
     uint32_t ready_seq;
     int so_error;               /* taken from the host, not yet reported */
@@ -273,11 +284,6 @@ static inline void vmrpc_sole_user(const VmrpcServer *srv)
 
 static inline VMMNET_NOT_CHECKED void vmrpc_sole_user(const VmrpcServer *srv)
 {
-}
-
-static inline VmrpcBacking vmrpc_sock_backing(const VmrpcSock *s)
-{
-    return s->ops->kind;
 }
 
 /* A host socket that is all that the guest's socket is. */

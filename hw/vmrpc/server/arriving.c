@@ -7,8 +7,8 @@
  *
  * After a migration a socket of the guest is "arriving" until its host socket
  * is bound, listening and connected as it was on the source.  The fields of
- * VmrpcSock say what it shall be; the guest's calls read and change them, and
- * the next migration saves them (saved.c).
+ * VmrpcSock hold the intended state; the guest's calls read and change them,
+ * and the next migration saves them (saved.c).
  *
  * Something may be missing on this host: the VM's address, which comes a little
  * later or hours later; the port, which another socket has, or that of the
@@ -285,7 +285,7 @@ static VMRPC_LOCKED void report_all(VmrpcServer *srv)
     }
 }
 
-/* No socket waits any more. */
+/* The last socket has stopped waiting. */
 static VMRPC_LOCKED void end_waiting(VmrpcServer *srv)
 {
     watch_routing(srv, false);

@@ -6,12 +6,12 @@
  * ===================
  *
  * Almost all of a guest's sockets are bound to the VM's address.  Linux
- * delivers to a socket only what is sent to the address that it is bound to, so
- * such a socket hears no group.  Bound to no address it would hear all
- * datagrams for its port.  So each membership gets a host socket of its own, a
- * receiver, which is bound to the group and to the port of the guest's socket;
- * RECVMSG asks all of them in turn.  A socket that the guest binds to a group
- * needs no receivers: its host socket is bound to the group.
+ * delivers to a socket only datagrams to the address that it is bound to, so
+ * such a socket receives from no group.  Bound to no address it would receive
+ * all datagrams for its port.  So each membership gets a host socket of its
+ * own, a receiver, which is bound to the group and to the port of the guest's
+ * socket; RECVMSG asks all of them in turn.  A socket that the guest binds to a
+ * group needs no receivers: its host socket is bound to the group.
  *
  * Receivers of several sockets, of several VMs and of the host's own programs
  * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They

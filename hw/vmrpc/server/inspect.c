@@ -3,10 +3,10 @@
  * vmrpc server: its state, for management
  *
  * The table is read under the server's lock, but only VMRPC_INSPECT_MAX sockets
- * at a time, so that the guest never waits for long.  What the server does not
- * keep, the host's kernel is asked for, by calls that change nothing.  Reading
- * SO_ERROR would clear it; so only an error that the server has taken already
- * is shown.
+ * at a time, so that the guest never waits for long.  The host's kernel is
+ * asked for everything that the server does not keep, by calls that change
+ * nothing.  Reading SO_ERROR would clear it; so only an error that the server
+ * has taken already is shown.
  */
 #include "hw/vmrpc/server/inspect.h"
 

@@ -217,8 +217,8 @@ static bool is_edge_event(const VmrpcSock *s, uint32_t events)
         return false;
     }
     /*
-     * Room to send is reported once.  After the FIN has been sent, it tells of
-     * a change of state: a close() that lingers waits for the last
+     * Room to send is reported once.  After the FIN has been sent, room means a
+     * change of state: a close() that lingers waits for the last
      * acknowledgement.
      */
     return (events & ~VMRPC_OUT) || s->fin_sent;
@@ -250,7 +250,7 @@ const VmrpcBackingOps vmrpc_host_backing = {
 
 void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s)
 {
-    /* What has come since the last event, and is still there, was one. */
+    /* Input that came without an event, and is still there, makes one. */
     s->edge_event |= s->idle_wakeups > 0 && !is_over(s) &&
                      ((s->ready & ~VMRPC_OUT) || s->fin_sent);
     s->edge = true;

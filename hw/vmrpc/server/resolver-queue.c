@@ -53,7 +53,7 @@ size_t vmrpc_resolver_unsent(const VmrpcSock *s)
     return s->dns_tx ? s->dns_tx->len - s->dns_tx_done : 0;
 }
 
-/* The counter that has what is unsent of @s. */
+/* The counter of unsent bytes that those of @s belong to. */
 static size_t *unsent_total(VmrpcServer *srv, const VmrpcSock *s)
 {
     return vmrpc_dns_is_stream(s) ? &srv->dns_bytes : &srv->dns_wait_bytes;

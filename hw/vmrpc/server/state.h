@@ -68,16 +68,15 @@ typedef struct VmrpcBackingOps {
 } VmrpcBackingOps;
 
 /*
- * Who is at the other end of a socket.  vmrpc_sock_set_peer() and
- * vmrpc_sock_clear_peer() make every transition; each leads from or to
- * VMRPC_PEER_NONE.
+ * The other end of a socket.  vmrpc_sock_set_peer() and vmrpc_sock_clear_peer()
+ * make every transition; each leads from or to VMRPC_PEER_NONE.
  */
 typedef enum VmrpcPeer {
     VMRPC_PEER_NONE,
     VMRPC_PEER_CLIENTS,         /* a stream that listens */
     VMRPC_PEER_REMOTE,          /* peer4; a stream may still be connecting */
     VMRPC_PEER_RESOLVER,        /* the DNS proxy, at peer4 */
-    /* a datagram socket's, inside the guest: the host socket hears nobody */
+    /* a datagram socket's, inside the guest: the host receives nothing */
     VMRPC_PEER_SELF,
 } VmrpcPeer;
 

@@ -6,8 +6,8 @@
  * ===================
  *
  * Host sockets are in the epoll set edge-triggered, so following a socket costs
- * no system call.  Sockets that end soon and that nobody waits for never enter
- * it: they are added on demand, or VMRPC_WATCH_MS after they were made.
+ * no system call.  Short-lived sockets without a waiter never enter it: a
+ * socket is added on demand, or VMRPC_WATCH_MS after it was made.
  *
  * The guest caches the readiness that was reported to it.  Some events would
  * come again and again while the guest knows of them: room to send, and input

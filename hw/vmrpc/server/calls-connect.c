@@ -125,7 +125,7 @@ static VMRPC_LOCKED int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
-    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
+    if (vmrpc_sock_host_has_peer(s) &&
         connect(s->fd, &unspec, sizeof(unspec)) < 0) {
         return -errno;
     }

@@ -221,7 +221,7 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -ENOTCONN;
     }
     /* The host knows whether a stream is still connected. */
-    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
+    if (vmrpc_sock_host_has_peer(s) &&
         getpeername(s->fd, (struct sockaddr *)&ss, &len) < 0) {
         ret = -errno;
         /* The data that came before the end can be read. */

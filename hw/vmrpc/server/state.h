@@ -312,6 +312,12 @@ static inline bool vmrpc_sock_is_listening(const VmrpcSock *s)
     return s->peer == VMRPC_PEER_CLIENTS;
 }
 
+/* A host socket with the same peer as the guest's socket: not the DNS proxy */
+static inline bool vmrpc_sock_host_has_peer(const VmrpcSock *s)
+{
+    return vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER;
+}
+
 /* A ping socket: SOCK_DGRAM, IPPROTO_ICMP. */
 static inline bool vmrpc_sock_is_ping(const VmrpcSock *s)
 {

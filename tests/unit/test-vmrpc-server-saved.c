@@ -85,8 +85,10 @@ static void test_round_trip(void)
     FxReply r;
     int fd, client;
 
-    /* 0 listens, 1 is a connected datagram socket, 2 a stream, 3 is bound,
-       4 fresh, 5 asks the resolver, 6 does so over TCP */
+    /*
+     * 0 listens, 1 is a connected datagram socket, 2 a stream, 3 is bound,
+     * 4 fresh, 5 asks the resolver, 6 does so over TCP
+     */
     fx_ok(fx_socket(fx, 0, 10, SOCK_STREAM));
     fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_REUSEADDR, &one, 4));
     fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_TTL, &ttl, 4));

@@ -20,7 +20,7 @@
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
 
-/* So many connections are dropped in one ACCEPT as the pool is full. */
+/* One ACCEPT drops at most this many connections while the pool is full. */
 #define ACCEPT_DROP_MAX 16
 
 int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -133,7 +133,7 @@ static VMRPC_LOCKED int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
     return 0;
 }
 
-/* Takes the peer from a socket that keeps its port. */
+/* Disconnects @s, which keeps its port. */
 static VMRPC_LOCKED int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_in before;
@@ -181,7 +181,7 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
         return -ECONNRESET;
     }
     vmrpc_race_end(srv, s);
-    /* Its groups stay, and are heard at the same port. */
+    /* Its memberships stay, and their datagrams come to the same port. */
     ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_sock_refresh(srv, s);
@@ -223,7 +223,7 @@ static VMRPC_LOCKED void remember_peer(VmrpcServer *srv, VmrpcSock *s,
     if (s->type == SOCK_STREAM) {
         vmrpc_gateway_attach(srv, s, peer->sin_port, false);
     } else {
-        /* Not of a stream: few programs need it, and can ask. */
+        /* Streams do without: few programs need it, and they can ask. */
         vmrpc_local_address(srv, s, &call->result);
     }
 }

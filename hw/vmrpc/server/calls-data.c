@@ -28,7 +28,7 @@
 #define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
 #define RECV_FLAGS  (MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
 
-/* So many datagrams are dropped in one RECVMSG as the pool is full. */
+/* One RECVMSG drops at most this many datagrams while the pool is full. */
 #define RECV_DROP_MAX   16
 
 /* --- SENDMSG ------------------------------------------------------------ */
@@ -120,7 +120,7 @@ static int send_control(VmrpcServer *srv, const VmrpcSock *s,
                         uint8_t *host, size_t host_cap)
 {
     VmrpcCmsgOps ops = cmsg_ops(srv);
-    /* The guest's comes behind it: the host uses the last one. */
+    /* The guest's own follows: the host uses the last one. */
     size_t own = vmrpc_groups_source(srv, s, host);
     ssize_t len;
 
@@ -345,9 +345,9 @@ static VMRPC_LOCKED ssize_t recv_fd(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /*
- * Did a datagram come from another than the peer that the guest's socket is
- * connected to?  The host drops those, but not at a group's receiver, and not
- * if the peer is the resolver and the filter could not be set.
+ * Is @from another address than that of the peer to which the guest's socket
+ * is connected?  The host drops such datagrams, but not at a group's receiver,
+ * and not if the peer is the resolver and the filter could not be set.
  */
 static bool is_strangers(const VmrpcSock *s, int fd,
                          const struct sockaddr_in *from)

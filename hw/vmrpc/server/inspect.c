@@ -122,7 +122,7 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
     }
 }
 
-/* The state where the host's TCP does not know it. */
+/* The state of a socket that the host's TCP does not know. */
 static int plain_state(const VmrpcSock *s)
 {
     if (vmrpc_sock_is_lost(s)) {

@@ -47,7 +47,7 @@ static bool has_errors(int fd)
     return poll(&pfd, 1, 0) > 0 && (pfd.revents & POLLERR);
 }
 
-/* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
+/* Stores @mask as the host socket's readiness, and takes SO_ERROR. */
 static void set_ready(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
 {
     if (mask & VMRPC_ERR) {

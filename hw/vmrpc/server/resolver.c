@@ -174,7 +174,7 @@ static VMRPC_LOCKED int proxy_unmap(void *opaque, struct in_addr addr4,
                                lease);
 }
 
-/* Do two prefixes of so many bits overlap? */
+/* Do two prefixes, of @a_bits and @b_bits bits, overlap? */
 static bool is_same_net(struct in_addr a, unsigned a_bits, struct in_addr b,
                         unsigned b_bits)
 {
@@ -328,7 +328,7 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 
 /* --- queries that wait --------------------------------------------------- */
 
-/* So many more queries can be under way; each needs two upstream. */
+/* How many queries can be added; each needs two upstream. */
 static size_t room(const VmrpcServer *srv)
 {
     return MIN(dns_proxy_room(srv->dns_proxy),
@@ -340,7 +340,7 @@ static bool may_ask(const VmrpcServer *srv, const VmrpcSock *s)
     return s->dns_out < room(srv);
 }
 
-/* Does the proxy answer it, be it with an error? */
+/* Does the proxy answer it, if only with an error? */
 static bool is_query(const uint8_t *msg, size_t len)
 {
     return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);

@@ -23,10 +23,10 @@
 /* Bits that may come again and again while the guest knows them. */
 #define RECURRING               (VMRPC_IN | VMRPC_OUT)
 
-/* So many wake-ups in a row make no event before a socket is watched less. */
+/* Wake-ups in a row without an event, before a socket is watched less. */
 #define IDLE_WAKEUPS_MAX        2
 
-/* Retry after so long if the host had no memory to watch a socket. */
+/* Time to the next try if the host had no memory to watch a socket. */
 #define WATCH_RETRY_MS          100
 
 /* If the timer expires too early, it is only set again. */

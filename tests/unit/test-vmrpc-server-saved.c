@@ -85,8 +85,10 @@ static void test_round_trip(void)
     FxReply r;
     int fd, client;
 
-    /* 0 listens, 1 is a connected datagram socket, 2 a stream, 3 is bound,
-       4 fresh, 5 asks the resolver, 6 does so over TCP */
+    /*
+     * 0 listens, 1 is a connected datagram socket, 2 a stream, 3 is bound,
+     * 4 fresh, 5 asks the resolver, 6 does so over TCP
+     */
     fx_ok(fx_socket(fx, 0, 10, SOCK_STREAM));
     fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_REUSEADDR, &one, 4));
     fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_TTL, &ttl, 4));
@@ -955,6 +957,43 @@ static void test_every_state(void)
     fx_free(fx[1]);
 }
 
+/* The errors of calls on a stream whose backing is not a host socket */
+static void test_every_backing(void)
+{
+    static const struct {
+        unsigned op;
+        int error[VMRPC_BACKING_LOST + 1];
+    } calls[] = {
+        { VMRPC_BIND, { 0, EINVAL, EADDRINUSE, EINVAL } },
+        { VMRPC_LISTEN, { 0, EINVAL, EADDRINUSE, EINVAL } },
+        { VMRPC_CONNECT, { 0, EISCONN, EADDRINUSE, ECONNRESET } },
+        { VMRPC_ACCEPT, { 0, EINVAL, EINVAL, EINVAL } },
+        { VMRPC_SENDMSG, { 0, 0, EPIPE, EPIPE } },
+        { VMRPC_RECVMSG, { 0, EAGAIN, ENOTCONN, 0 } },
+        { VMRPC_GETPEERNAME, { 0, ENOTCONN, ENOTCONN, ENOTCONN } },
+        { VMRPC_SHUTDOWN, { 0, 0, EBADF, ENOTCONN } },
+    };
+    Fx *fx = fx_new_default();
+
+    for (VmrpcBacking b = VMRPC_BACKING_RESOLVER; b <= VMRPC_BACKING_LOST;
+         b++) {
+        VmrpcSock *s;
+
+        put_socket(fx, b << BACKING_SHIFT);
+        s = fx->srv->socks[0];
+        s->missing = VMRPC_MISSING_PORT;
+        s->missing_error = EADDRINUSE;
+        vmrpc_sock_refresh(fx->srv, s);
+        fx->sock[0] = (FxMirror) { .gen = 1 };
+        for (unsigned i = 0; i < G_N_ELEMENTS(calls); i++) {
+            fx_fails(fx_addr_op(fx, calls[i].op, 0, fx->guest4, 0),
+                     calls[i].error[b]);
+        }
+        vmrpc_server_reset(fx->srv);
+    }
+    fx_free(fx);
+}
+
 static void keep_name(void *opaque, const VmrpcSavedName *saved)
 {
     g_array_append_vals(opaque, saved, 1);
@@ -1117,6 +1156,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/saved/calls-while-waiting",
                     test_calls_while_waiting);
     g_test_add_func("/vmrpc/server/saved/every-state", test_every_state);
+    g_test_add_func("/vmrpc/server/saved/every-backing", test_every_backing);
     g_test_add_func("/vmrpc/server/saved/hostile", test_hostile);
     g_test_add_func("/vmrpc/server/saved/policy", test_policy);
     g_test_add_func("/vmrpc/server/saved/names", test_names);

@@ -137,7 +137,8 @@ int vmrpc_addrmap_lookup4(const VmrpcAddrMap *map, struct in_addr addr4,
 /**
  * vmrpc_addrmap_lookup6: the virtual address of a peer (table "64")
  *
- * Creates no entry; vmrpc_addrmap_lease() does.
+ * Changes nothing, unlike vmrpc_addrmap_lease(): the tests compare table "64"
+ * with table "46" and with a model after each step.
  *
  * Returns: 0 or -ENOENT.
  */
@@ -162,6 +163,7 @@ int vmrpc_addrmap_ref(VmrpcAddrMap *map, struct in_addr addr4);
 int vmrpc_addrmap_unref(VmrpcAddrMap *map, struct in_addr addr4,
                         int64_t now_ms);
 
+/** vmrpc_addrmap_stats: the counters, for management and the tests */
 void vmrpc_addrmap_stats(const VmrpcAddrMap *map, VmrpcAddrMapStats *stats);
 
 /* An entry in a migration stream */

@@ -179,6 +179,12 @@ typedef void VmrpcNamesFunc(void *opaque, const VmrpcNameEntry *entry);
 void vmrpc_names_foreach(const VmrpcNames *names, int64_t now_ms,
                          VmrpcNamesFunc *func, void *opaque);
 
+/**
+ * vmrpc_names_stats: the counters
+ *
+ * The tests compare them with a model: they show that no address stays without
+ * a name, and which choice replaced a name.
+ */
 void vmrpc_names_stats(const VmrpcNames *names, VmrpcNamesStats *stats);
 
 #endif /* HW_VMRPC_NAMES_H */

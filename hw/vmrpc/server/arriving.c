@@ -7,8 +7,8 @@
  *
  * After a migration a socket of the guest is "arriving" until its host socket
  * is bound, listening and connected as it was on the source.  The fields of
- * VmrpcSock say what it shall be; the guest's calls read and change them, and
- * the next migration saves them (saved.c).
+ * VmrpcSock hold the intended state; the guest's calls read and change them,
+ * and the next migration saves them (saved.c).
  *
  * Something may be missing on this host: the VM's address, which comes a little
  * later or hours later; the port, which another socket has, or that of the
@@ -285,7 +285,7 @@ static VMRPC_LOCKED void report_all(VmrpcServer *srv)
     }
 }
 
-/* No socket waits any more. */
+/* The last socket has stopped waiting. */
 static VMRPC_LOCKED void end_waiting(VmrpcServer *srv)
 {
     watch_routing(srv, false);
@@ -305,14 +305,32 @@ static VMRPC_LOCKED void stop_waiting(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
-static void refresh_lost(VmrpcServer *srv, VmrpcSock *s)
+static int admit_lost(VmrpcServer *srv, VmrpcSock *s, unsigned op)
 {
-    s->ready = VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;
+    switch (op) {
+    case VMRPC_BIND:
+    case VMRPC_LISTEN:
+        return -EINVAL;
+    case VMRPC_CONNECT:
+        return -ECONNRESET;
+    case VMRPC_SENDMSG:
+        return -EPIPE;
+    case VMRPC_SHUTDOWN:
+        return -ENOTCONN;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t ready_lost(const VmrpcSock *s)
+{
+    return VMRPC_IN | VMRPC_OUT | VMRPC_HUP | VMRPC_RDHUP;
 }
 
 const VmrpcBackingOps vmrpc_lost_backing = {
     .kind = VMRPC_BACKING_LOST,
-    .refresh = refresh_lost,
+    .admit = admit_lost,
+    .ready = ready_lost,
 };
 
 void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
@@ -326,7 +344,6 @@ void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
     }
     s->so_error = error;
     srv->counters.connections_lost++;
-    vmrpc_sock_refresh(srv, s);
     vmrpc_sock_notify(srv, s);
 }
 
@@ -360,6 +377,38 @@ static VMRPC_LOCKED void arrive(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_sock_notify(srv, s);
 }
 
+/* The error that a send gets while @s waits, a negative errno. */
+static VMRPC_LOCKED int send_error(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    if (s->type == SOCK_STREAM) {
+        return -EPIPE;
+    }
+    if (!is_late(srv)) {
+        return -EAGAIN;
+    }
+    return s->missing == VMRPC_MISSING_ADDRESS ? -ENETUNREACH
+                                               : -s->missing_error;
+}
+
+static VMRPC_LOCKED int admit_arriving(VmrpcServer *srv, VmrpcSock *s,
+                                       unsigned op)
+{
+    switch (op) {
+    case VMRPC_BIND:
+        return -s->missing_error;
+    case VMRPC_CONNECT:
+        return vmrpc_sock_is_listening(s) ? -EISCONN : -s->missing_error;
+    case VMRPC_ACCEPT:
+        return -EAGAIN;
+    case VMRPC_SENDMSG:
+        return send_error(srv, s);
+    case VMRPC_RECVMSG:
+        return s->type == SOCK_STREAM ? -ENOTCONN : 0;
+    default:
+        return 0;
+    }
+}
+
 static VMRPC_LOCKED void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->type == SOCK_DGRAM) {
@@ -370,9 +419,16 @@ static VMRPC_LOCKED void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
+static uint32_t ready_arriving(const VmrpcSock *s)
+{
+    return s->ready;
+}
+
 const VmrpcBackingOps vmrpc_arriving_backing = {
     .kind = VMRPC_BACKING_ARRIVING,
+    .admit = admit_arriving,
     .refresh = refresh_arriving,
+    .ready = ready_arriving,
     .detach = stop_waiting,
 };
 
@@ -385,18 +441,6 @@ void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s)
 }
 
 /* --- while it waits ------------------------------------------------------- */
-
-int vmrpc_arriving_send_error(const VmrpcServer *srv, const VmrpcSock *s)
-{
-    if (s->type == SOCK_STREAM) {
-        return -EPIPE;
-    }
-    if (!is_late(srv)) {
-        return -EAGAIN;
-    }
-    return s->missing == VMRPC_MISSING_ADDRESS ? -ENETUNREACH
-                                               : -s->missing_error;
-}
 
 int vmrpc_arriving_timeout_ms(VmrpcServer *srv)
 {

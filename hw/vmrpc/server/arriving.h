@@ -19,10 +19,6 @@ extern const VmrpcBackingOps vmrpc_arriving_backing;
  */
 VMRPC_LOCKED void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s);
 
-/* The error that a send gets while @s waits, a negative errno. */
-VMRPC_LOCKED int vmrpc_arriving_send_error(const VmrpcServer *srv,
-                                           const VmrpcSock *s);
-
 /* @s could not follow: its program finds out by @error and a hang-up. */
 VMRPC_LOCKED void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error);
 

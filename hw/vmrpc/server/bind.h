@@ -33,9 +33,9 @@ VMRPC_LOCKED int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s,
 VMRPC_LOCKED int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s);
 
 /*
- * Linux takes the port from a socket whose peer is taken from it, or that
- * listens no more, unless the port was asked for by number.  The guest's socket
- * keeps its port.  Binds @s to @port again.  Returns 0 or a negative errno.
+ * Binds @s to @port (network byte order) again.  A socket that loses its peer,
+ * or stops listening, loses its port in Linux unless bind() named the port; the
+ * guest's socket keeps it.  Returns 0 or a negative errno.
  */
 VMRPC_LOCKED int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s,
                                          in_port_t port);
@@ -49,9 +49,10 @@ VMRPC_LOCKED int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s,
 VMRPC_LOCKED int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
 
 /*
- * The peer of @s is the resolver, to which a host socket cannot connect; so
- * the host socket would hear anybody.  A filter drops what arrives; datagrams
- * that are queued stay.  Where the filter cannot be set, RECVMSG drops them.
+ * The peer of @s is the resolver, to which a host socket cannot connect; so the
+ * host socket would receive from every peer.  A filter drops all that arrives;
+ * datagrams that are queued stay.  Where the filter cannot be set, RECVMSG
+ * drops new ones.
  */
 void vmrpc_host_filter_all(VmrpcSock *s);
 

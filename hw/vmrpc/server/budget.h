@@ -2,8 +2,8 @@
 /*
  * vmrpc server: what the guest's calls take of the policy file's limits
  *
- * What is refused here is counted and traced.  @dest is the host's address that
- * it was for; NULL: none is known yet.
+ * Refusals are counted and traced.  @dest is the destination on the host's
+ * side; NULL: none is known yet.
  */
 #ifndef HW_VMRPC_BUDGET_H
 #define HW_VMRPC_BUDGET_H
@@ -35,11 +35,11 @@ VMRPC_LOCKED int vmrpc_budget_reserve(VmrpcServer *srv,
                                       const struct sockaddr_storage *dest,
                                       VmrpcBuffers *buffers);
 
-/* The host socket is there: gives it the sizes that were reserved. */
+/* Sets the sizes that were reserved on @fd, a new host socket. */
 VMRPC_LOCKED void vmrpc_budget_apply(VmrpcServer *srv, int fd,
                                      VmrpcBuffers *buffers);
 
-/* The host socket is gone, or was not made. */
+/* The host socket was closed, or could not be made. */
 void vmrpc_budget_release(VmrpcServer *srv, VmrpcBuffers *buffers);
 
 /*
@@ -53,8 +53,8 @@ VMRPC_LOCKED bool vmrpc_budget_resize(VmrpcServer *srv, VmrpcSock *s, int name,
 VMRPC_LOCKED bool vmrpc_budget_is_limited(const VmrpcServer *srv);
 
 /*
- * A limit comes: the buffers that @fd has are counted, and grow no more by
- * themselves.  @fd is -1 if there is no socket.
+ * A limit comes into force: counts the buffers that @fd has, and fixes their
+ * sizes, which Linux would let grow.  @fd is -1 if there is no socket.
  */
 void vmrpc_budget_adopt(VmrpcServer *srv, int fd, VmrpcBuffers *buffers);
 

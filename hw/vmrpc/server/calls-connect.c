@@ -16,10 +16,11 @@
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
 
-/* So many connections are dropped in one ACCEPT as the pool is full. */
+/* One ACCEPT drops at most this many connections while the pool is full. */
 #define ACCEPT_DROP_MAX 16
 
 int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
@@ -31,11 +32,9 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (sin.sin_family != AF_INET) {
         return -EAFNOSUPPORT;
     }
-    if (vmrpc_sock_is_arriving(s) && !s->bound_by_guest) {
-        return -s->missing_error;
-    }
-    if (!vmrpc_sock_is_host(s) || s->bound_by_guest || s->race) {
-        return -EINVAL;
+    ret = s->bound_by_guest ? -EINVAL : vmrpc_sock_admit(srv, s, VMRPC_BIND);
+    if (ret < 0) {
+        return ret;
     }
     if (IN_MULTICAST(ntohl(sin.sin_addr.s_addr))) {
         ret = vmrpc_groups_bind_socket(srv, s, sin.sin_addr, sin.sin_port);
@@ -79,8 +78,9 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (vmrpc_sock_is_arriving(s)) {
         return listen_later(srv, s, backlog, call);
     }
-    if (!vmrpc_sock_is_host(s) || s->race) {
-        return -EINVAL;
+    ret = vmrpc_sock_admit(srv, s, VMRPC_LISTEN);
+    if (ret < 0) {
+        return ret;
     }
     /* Unbound, the host would listen on all of its addresses. */
     if (!s->bound) {
@@ -125,7 +125,7 @@ static VMRPC_LOCKED int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
-    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
+    if (vmrpc_sock_host_has_peer(s) &&
         connect(s->fd, &unspec, sizeof(unspec)) < 0) {
         return -errno;
     }
@@ -133,7 +133,7 @@ static VMRPC_LOCKED int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
     return 0;
 }
 
-/* Takes the peer from a socket that keeps its port. */
+/* Disconnects @s, which keeps its port. */
 static VMRPC_LOCKED int disconnect_keep_port(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_in before;
@@ -177,14 +177,16 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
+    if (vmrpc_sock_is_lost(s)) {
+        return -ECONNRESET;
+    }
     vmrpc_race_end(srv, s);
-    /* Its groups stay, and are heard at the same port. */
+    /* Its memberships stay, and their datagrams come to the same port. */
     ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_sock_refresh(srv, s);
     /* Without a host socket it cannot be connected again, only closed. */
-    return ret == 0 && vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER
-           ? -ECONNRESET : ret;
+    return ret == 0 && vmrpc_dns_is_stream(s) ? -ECONNRESET : ret;
 }
 
 /*
@@ -221,7 +223,7 @@ static VMRPC_LOCKED void remember_peer(VmrpcServer *srv, VmrpcSock *s,
     if (s->type == SOCK_STREAM) {
         vmrpc_gateway_attach(srv, s, peer->sin_port, false);
     } else {
-        /* Not of a stream: few programs need it, and can ask. */
+        /* Streams do without: few programs need it, and they can ask. */
         vmrpc_local_address(srv, s, &call->result);
     }
 }
@@ -254,23 +256,12 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     int len, ret;
 
     vmrpc_call_addr(call, &peer);
-    if (vmrpc_sock_is_lost(s)) {
-        return -ECONNRESET;
-    }
     if (peer.sin_family != AF_INET) {
         return disconnect(srv, s);
     }
-    if (vmrpc_sock_is_arriving(s)) {
-        return vmrpc_sock_is_listening(s) ? -EISCONN : -s->missing_error;
-    }
-    if (!vmrpc_sock_is_host(s)) {
-        return -EISCONN;
-    }
-    if (s->race) {
-        vmrpc_sock_refresh(srv, s);
-        if (s->race) {
-            return -EALREADY;
-        }
+    ret = vmrpc_sock_admit(srv, s, VMRPC_CONNECT);
+    if (ret < 0) {
+        return ret;
     }
     if (!vmrpc_sock_is_ping(s) && vmrpc_is_resolver(srv, &peer)) {
         return connect_resolver(srv, s, &peer, call);
@@ -335,11 +326,11 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!vmrpc_sock_is_listening(s)) {
         return -EINVAL;
     }
-    if (vmrpc_sock_is_arriving(s)) {
-        return -EAGAIN;
+    ret = vmrpc_sock_admit(srv, s, VMRPC_ACCEPT);
+    if (ret == 0) {
+        /* First: a connection that is taken off the queue needs a place. */
+        ret = vmrpc_budget_socket(srv, NULL);
     }
-    /* First: a connection that is taken off the queue must have a place. */
-    ret = vmrpc_budget_socket(srv, NULL);
     if (ret < 0) {
         return ret;
     }
@@ -373,8 +364,8 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
     vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);
-    child->reported = child->ready;
-    call->value = child->ready;
+    child->reported = vmrpc_sock_ready(child);
+    call->value = child->reported;
     call->result = peer;
     return 0;
 }

@@ -12,11 +12,11 @@
 
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
-#include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
 #include "hw/vmrpc/server/timer.h"
@@ -28,7 +28,7 @@
 #define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
 #define RECV_FLAGS  (MSG_OOB | MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE)
 
-/* So many datagrams are dropped in one RECVMSG as the pool is full. */
+/* One RECVMSG drops at most this many datagrams while the pool is full. */
 #define RECV_DROP_MAX   16
 
 /* --- SENDMSG ------------------------------------------------------------ */
@@ -120,7 +120,7 @@ static int send_control(VmrpcServer *srv, const VmrpcSock *s,
                         uint8_t *host, size_t host_cap)
 {
     VmrpcCmsgOps ops = cmsg_ops(srv);
-    /* The guest's comes behind it: the host uses the last one. */
+    /* The guest's own follows: the host uses the last one. */
     size_t own = vmrpc_groups_source(srv, s, host);
     ssize_t len;
 
@@ -147,7 +147,7 @@ static bool to_resolver(VmrpcServer *srv, const VmrpcSock *s,
 {
     struct sockaddr_in peer;
 
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER) {
+    if (vmrpc_dns_is_stream(s)) {
         return true;
     }
     if (s->proto != IPPROTO_UDP) {
@@ -269,27 +269,13 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
     return 0;
 }
 
-/* Is it still connecting?  Its host socket may be the one that has failed. */
-static bool is_racing(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->race) {
-        vmrpc_sock_refresh(srv, s);
-    }
-    return s->race;
-}
-
 int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     ssize_t n;
 
-    if (vmrpc_sock_is_lost(s)) {
-        return -EPIPE;
-    }
-    if (vmrpc_sock_is_arriving(s)) {
-        return vmrpc_arriving_send_error(srv, s);
-    }
-    if (is_racing(srv, s)) {
-        return -EAGAIN;
+    n = vmrpc_sock_admit(srv, s, VMRPC_SENDMSG);
+    if (n < 0) {
+        return n;
     }
     if (call->arg[0] & VMRPC_MSG_DISCARD) {
         return discard(srv, s);
@@ -359,9 +345,9 @@ static VMRPC_LOCKED ssize_t recv_fd(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /*
- * Did a datagram come from another than the peer that the guest's socket is
- * connected to?  The host drops those, but not at a group's receiver, and not
- * if the peer is the resolver and the filter could not be set.
+ * Is @from another address than that of the peer to which the guest's socket
+ * is connected?  The host drops such datagrams, but not at a group's receiver,
+ * and not if the peer is the resolver and the filter could not be set.
  */
 static bool is_strangers(const VmrpcSock *s, int fd,
                          const struct sockaddr_in *from)
@@ -501,21 +487,17 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     ssize_t n;
 
     if (vmrpc_sock_is_lost(s)) {
-        return 0;
+        return 0;               /* as at the end of a stream */
     }
-    if (vmrpc_sock_is_arriving(s) && s->type == SOCK_STREAM) {
-        return -ENOTCONN;
-    }
-    if (is_racing(srv, s)) {
-        return -EAGAIN;
+    n = vmrpc_sock_admit(srv, s, VMRPC_RECVMSG);
+    if (n < 0) {
+        return n;
     }
     n = vmrpc_resolver_recv(srv, s, call, flags);
-    if (n == -EAGAIN && vmrpc_sock_is_host(s) &&
-        vmrpc_gateway_receives(s, flags)) {
-        n = vmrpc_gateway_recv(s, call, flags);
-        vmrpc_sock_refresh(srv, s);
-    } else if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
-        n = recv_any(srv, s, call, flags);
+    if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
+        n = vmrpc_gateway_receives(s, flags)
+            ? vmrpc_gateway_recv(s, call, flags)
+            : recv_any(srv, s, call, flags);
         vmrpc_sock_refresh(srv, s);
     }
     if (n < 0) {

@@ -187,16 +187,16 @@ static VMRPC_LOCKED int call_shutdown(VmrpcServer *srv, VmrpcSock *s,
                                       VmrpcCall *call)
 {
     int how = call->arg[0];
-    int ret = 0;
+    int ret;
 
     if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) {
         return -EINVAL;
     }
-    if (vmrpc_sock_is_lost(s)) {
-        return -ENOTCONN;
+    ret = vmrpc_sock_admit(srv, s, VMRPC_SHUTDOWN);
+    if (ret < 0) {
+        return ret;
     }
-    if (vmrpc_sock_backing(s) == VMRPC_BACKING_RESOLVER ||
-        s->peer == VMRPC_PEER_RESOLVER) {
+    if (vmrpc_dns_is_stream(s) || s->peer == VMRPC_PEER_RESOLVER) {
         s->shut_rd |= how != SHUT_WR;
         s->shut_wr |= how != SHUT_RD;
     } else {
@@ -221,7 +221,7 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -ENOTCONN;
     }
     /* The host knows whether a stream is still connected. */
-    if (vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER &&
+    if (vmrpc_sock_host_has_peer(s) &&
         getpeername(s->fd, (struct sockaddr *)&ss, &len) < 0) {
         ret = -errno;
         /* The data that came before the end can be read. */

@@ -35,7 +35,7 @@
 
 #define ASK_MS          1000
 
-/* A question is answered at once; more than that may wait. */
+/* Questions that may wait for their answers. */
 #define BACKLOG         8
 
 struct VmrpcClaim {

@@ -15,7 +15,7 @@ typedef struct VmrpcClaim VmrpcClaim;
 
 typedef enum VmrpcClaimError {
     VMRPC_CLAIM_ERROR_TAKEN,    /* another has the address; it is named */
-    VMRPC_CLAIM_ERROR_FAILED,   /* nobody knows: the host lets us not ask */
+    VMRPC_CLAIM_ERROR_FAILED,   /* unknown: the host lets us bind no socket */
 } VmrpcClaimError;
 
 #define VMRPC_CLAIM_ERROR       (vmrpc_claim_error_quark())
@@ -24,7 +24,7 @@ GQuark vmrpc_claim_error_quark(void);
 
 /**
  * vmrpc_claim_new: a claim to an address, which is not made yet
- * @owner: says who we are, to others who want the address; a line of UTF-8
+ * @owner: our name, for others that want the address; a line of UTF-8
  *
  * Returns: NULL, with @errp, if this process has a claim to the address already
  */

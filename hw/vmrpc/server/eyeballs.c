@@ -88,7 +88,7 @@ static size_t row_of(const struct in6_addr *addr6)
     return i;
 }
 
-/* The less, the earlier. */
+/* The candidate with the lowest rank comes first. */
 static unsigned rank_of(const VmrpcCandidate *candidate,
                         const struct in6_addr *source)
 {

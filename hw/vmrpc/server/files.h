@@ -15,12 +15,11 @@ VMRPC_UNLOCKED bool vmrpc_files_open(VmrpcServer *srv, WatchedFile *file,
                                      const char *name, GError **errp);
 
 /*
- * Takes what has happened to @file.  Returns true if it is to be read again.
- * The lock is not held.
+ * Processes the events of @file.  Returns true if it is to be read again.
  */
 VMRPC_UNLOCKED bool vmrpc_files_changed(VmrpcServer *srv, WatchedFile *file);
 
-/* Milliseconds until a file is to be looked at; -1: never (VmrpcTimerOps). */
+/* Milliseconds until the next look at a file; -1: never (VmrpcTimerOps). */
 int vmrpc_files_timeout_ms(VmrpcServer *srv);
 
 #endif /* HW_VMRPC_FILES_H */

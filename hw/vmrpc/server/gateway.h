@@ -8,20 +8,26 @@
 #include "hw/vmrpc/server/call.h"
 #include "hw/vmrpc/server/state.h"
 
+/* Sets the server's callbacks for gateways; there is nothing to clean up. */
 void vmrpc_gateway_init(VmrpcServer *srv);
 
 /*
- * A stream is connected, or about to be; @port of the server in network byte
- * order.  It gets a gateway if that is one of a protocol that needs it.
+ * The stream @s is connected, or about to be.  It gets a gateway if @port
+ * (network byte order), of the server, is that of FTP or SIP.  detach() takes
+ * the gateway from it, if there is one.
  */
 void vmrpc_gateway_attach(VmrpcServer *srv, VmrpcSock *s, in_port_t port,
                           bool guest_is_server);
 void vmrpc_gateway_detach(VmrpcSock *s);
 
-/* Nothing more will come from the guest: sends the bytes held back. */
+/* The guest will send nothing more: sends the bytes that are held back. */
 void vmrpc_gateway_finish(VmrpcSock *s);
 
-/* Instead of sendmsg() and recvmsg(), if s->alg, and receives() says so. */
+/*
+ * In place of sendmsg(), if @s has a gateway, and of recvmsg(), if receives()
+ * returns true for the call's @flags (MSG_*).  The results are bytes or a
+ * negative errno.
+ */
 ssize_t vmrpc_gateway_send(VmrpcSock *s, VmrpcCall *call, int flags);
 bool vmrpc_gateway_receives(const VmrpcSock *s, int flags);
 ssize_t vmrpc_gateway_recv(VmrpcSock *s, VmrpcCall *call, int flags);
@@ -36,7 +42,8 @@ GByteArray *vmrpc_gateway_datagram_out(VmrpcServer *srv, const VmrpcSock *s,
 
 /*
  * A datagram of @len bytes has been received into the guest's memory.
- * Returns how long it is now; sets MSG_TRUNC if there was no room for more.
+ * Rewrites it in place.  Returns its new length, and sets MSG_TRUNC in
+ * *@msg_flags if the guest's memory had no room for all of it.
  */
 size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
                                  in_port_t peer_port, VmrpcCall *call,

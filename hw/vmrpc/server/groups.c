@@ -6,12 +6,12 @@
  * ===================
  *
  * Almost all of a guest's sockets are bound to the VM's address.  Linux
- * delivers to a socket only what is sent to the address that it is bound to, so
- * such a socket hears no group.  Bound to no address it would hear all
- * datagrams for its port.  So each membership gets a host socket of its own, a
- * receiver, which is bound to the group and to the port of the guest's socket;
- * RECVMSG asks all of them in turn.  A socket that the guest binds to a group
- * needs no receivers: its host socket is bound to the group.
+ * delivers to a socket only datagrams to the address that it is bound to, so
+ * such a socket receives from no group.  Bound to no address it would receive
+ * all datagrams for its port.  So each membership gets a host socket of its
+ * own, a receiver, which is bound to the group and to the port of the guest's
+ * socket; RECVMSG asks all of them in turn.  A socket that the guest binds to a
+ * group needs no receivers: its host socket is bound to the group.
  *
  * Receivers of several sockets, of several VMs and of the host's own programs
  * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They
@@ -47,7 +47,7 @@
 typedef struct Group {
     struct in_addr group4;
     int fd;                     /* the receiver; -1: the socket itself */
-    in_port_t port;             /* that it hears at, network order; or 0 */
+    in_port_t port;             /* where it receives, network order; or 0 */
     VmrpcBuffers buffers;       /* of the receiver */
 } Group;
 
@@ -164,7 +164,7 @@ static int bind_to_group(VmrpcServer *srv, int fd, struct in_addr group4,
         return len;
     }
     if (ss.ss_family == AF_INET6) {
-        /* needed, and looked at, for groups of the link only */
+        /* Linux reads it for groups of link scope only */
         ((struct sockaddr_in6 *)&ss)->sin6_scope_id = ifindex;
     }
     return bind(fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
@@ -292,7 +292,7 @@ int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
     int ret = 0;
 
     for (unsigned i = 0; port && ret == 0 && i < vmrpc_groups_num(s); i++) {
-        /* It is heard at that port already, so it was judged. */
+        /* At the port that it has, the policy has judged it already. */
         if (group_at(s, i)->port != port) {
             ret = vmrpc_group_check(&srv->reach, group_at(s, i)->group4, port);
         }
@@ -531,7 +531,7 @@ static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
     return 0;
 }
 
-/* May @s hear at @port the group it is bound to, and what it has joined? */
+/* May @s receive at @port from @group4, and from the groups it has joined? */
 static int check_itself(VmrpcServer *srv, const VmrpcSock *s,
                         struct in_addr group4, in_port_t port)
 {

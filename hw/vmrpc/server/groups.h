@@ -67,7 +67,7 @@ unsigned vmrpc_groups_num(const VmrpcSock *s);
 int vmrpc_groups_fd(const VmrpcSock *s, unsigned i);
 VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i);
 
-/* What the receivers add to the readiness. */
+/* The readiness of the receivers: VMRPC_IN, or 0. */
 uint32_t vmrpc_groups_ready(const VmrpcSock *s);
 
 /* Leaves all groups. */

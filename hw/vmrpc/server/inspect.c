@@ -3,10 +3,10 @@
  * vmrpc server: its state, for management
  *
  * The table is read under the server's lock, but only VMRPC_INSPECT_MAX sockets
- * at a time, so that the guest never waits for long.  What the server does not
- * keep, the host's kernel is asked for, by calls that change nothing.  Reading
- * SO_ERROR would clear it; so only an error that the server has taken already
- * is shown.
+ * at a time, so that the guest never waits for long.  The host's kernel is
+ * asked for everything that the server does not keep, by calls that change
+ * nothing.  Reading SO_ERROR would clear it; so only an error that the server
+ * has taken already is shown.
  */
 #include "hw/vmrpc/server/inspect.h"
 
@@ -122,7 +122,7 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
     }
 }
 
-/* The state where the host's TCP does not know it. */
+/* The state of a socket that the host's TCP does not know. */
 static int plain_state(const VmrpcSock *s)
 {
     if (vmrpc_sock_is_lost(s)) {
@@ -141,7 +141,7 @@ static void view_sock(VmrpcServer *srv, const VmrpcSock *s,
     view->handle = s->handle;
     view->type = s->type;
     view->proto = s->proto;
-    view->backing = vmrpc_sock_backing(s);
+    view->backing = s->ops->kind;
     view->missing = s->missing;
     view->missing_error = s->missing_error;
     view->state = plain_state(s);

@@ -47,10 +47,10 @@ typedef struct VmrpcSockView {
     int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
     VmrpcBacking backing;
     VmrpcMissing missing;       /* with VMRPC_BACKING_ARRIVING */
-    int missing_error;          /* and what the host says, positive errno */
+    int missing_error;          /* and the host's error, positive errno */
     /*
-     * TCP_ESTABLISHED .. TCP_CLOSING; what is not TCP is established when it
-     * has a peer, and closed otherwise
+     * TCP_ESTABLISHED .. TCP_CLOSING; a socket that is not TCP is
+     * TCP_ESTABLISHED if it has a peer, and TCP_CLOSE otherwise
      */
     int state;
     struct sockaddr_in guest_local;         /* as the guest's programs see it */
@@ -82,15 +82,15 @@ VMRPC_UNLOCKED GArray *vmrpc_inspect_rules(VmrpcServer *srv);
  * @handle: the handle to go on with, 0 at first
  * @view: room for @max, which is 1 .. VMRPC_INSPECT_MAX
  *
- * Returns how many there were; 0: no more.  Sockets may be made and closed
- * between two calls.
+ * Returns the number of views; 0: there are no more sockets.  Sockets may be
+ * made and closed between two calls.
  */
 VMRPC_UNLOCKED unsigned vmrpc_inspect_socks(VmrpcServer *srv, uint32_t *handle,
                                             VmrpcSockView *view, unsigned max);
 
 /*
- * Moves @handle on to the next socket, if it is none itself.  Returns false if
- * there are no more.
+ * Increments *@handle up to that of a socket; it may be one already.  Returns
+ * false if there are no more.
  */
 VMRPC_UNLOCKED bool vmrpc_inspect_next(VmrpcServer *srv, uint32_t *handle);
 

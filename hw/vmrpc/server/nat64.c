@@ -15,8 +15,8 @@
 #include "net/dns/proxy/nat64-discovery.h"
 
 /*
- * When to ask for the NAT64 prefix again, milliseconds.  Whatever the TTL, a
- * prefix that has changed is found within a day: it can be one of 68 years.
+ * When to ask for the NAT64 prefix again, milliseconds.  A TTL can be 68 years;
+ * a prefix that has changed is found within a day all the same.
  */
 #define NAT64_RETRY_MS          10000
 #define NAT64_REFRESH_MIN_MS    60000

@@ -73,7 +73,7 @@ void vmrpc_policy_file_cleanup(VmrpcServer *srv)
 
 /* --- limits ------------------------------------------------------------- */
 
-/* A limit of buffers comes or goes, for a socket and its receivers. */
+/* Counts the buffers of @s and its receivers, or stops that. */
 static void change_sock(VmrpcServer *srv, VmrpcSock *s, bool comes)
 {
     if (comes) {

@@ -383,12 +383,11 @@ static void look_at(VmrpcRace *race, unsigned i)
                           vmrpc_now_ms());
 }
 
-/* Asks for the results of the attempts; may end the race.  Sets s->ready. */
+/* Asks for the results of the attempts; may end the race. */
 static VMRPC_LOCKED void progress(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
-    s->ready = 0;
     for (unsigned i = 0; i < VMRPC_EYEBALLS_MAX; i++) {
         look_at(s->race, i);
     }
@@ -410,9 +409,35 @@ static VMRPC_LOCKED void process(VmrpcServer *srv, VmrpcSock *s,
     vmrpc_sock_notify(srv, s);
 }
 
+/* While it connects: its host socket may be that of an attempt that failed. */
+static VMRPC_LOCKED int admit(VmrpcServer *srv, VmrpcSock *s, unsigned op)
+{
+    switch (op) {
+    case VMRPC_BIND:
+    case VMRPC_LISTEN:
+        return -EINVAL;
+    case VMRPC_CONNECT:
+        progress(srv, s);
+        return s->race ? -EALREADY : 0;
+    case VMRPC_SENDMSG:
+    case VMRPC_RECVMSG:
+        progress(srv, s);
+        return s->race ? -EAGAIN : 0;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t ready(const VmrpcSock *s)
+{
+    return 0;
+}
+
 static const VmrpcBackingOps race_backing = {
     .kind = VMRPC_BACKING_HOST,
+    .admit = admit,
     .refresh = progress,
+    .ready = ready,
     .process = process,
     .detach = drop,
 };
@@ -503,6 +528,7 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
         vmrpc_eyeballs_result(&race->machine, 0, ret, vmrpc_now_ms());
     }
     s->race = race;
+    s->ready = 0;               /* until the race is over */
     vmrpc_sock_set_backing(s, &race_backing);
     s->race_options = false;
     vmrpc_sock_watch(srv, s);

@@ -5,14 +5,14 @@
  * Theory of operation
  * ===================
  *
- * epoll_wait() returns the level at that moment, which replaces
- * VmrpcSock.ready.  The guest caches the readiness that was reported to it;
- * `reported` is our copy of its cache.  An event is due when `ready` has a bit
- * that `reported` lacks.  Bits disappear only through the guest's own calls (it
- * reads, it fills the send buffer).  The response of such a call reports the
- * readiness anew, after a poll(2) without a timeout.  Hence the guest never
- * believes in data that is not there, and a blocking read after its poll() does
- * not hang.
+ * epoll_wait() returns the level of a host socket at that moment, which
+ * replaces VmrpcSock.ready.  The guest caches the readiness that was reported
+ * to it; `reported` is our copy of its cache.  An event is due when
+ * vmrpc_sock_ready() has a bit that `reported` lacks.  Bits disappear only
+ * through the guest's own calls (it reads, it fills the send buffer).  The
+ * response of such a call reports the readiness anew, after a poll(2) without a
+ * timeout.  Hence the guest never believes in data that is not there, and a
+ * blocking read after its poll() does not hang.
  *
  * Asynchronous errors (SO_ERROR) move to the guest together with the
  * readiness: the host's copy is cleared by reading it, the guest keeps it
@@ -22,7 +22,9 @@
  * with the error; so the later ones carry the error again.
  *
  * Where the readiness of a socket comes from depends on its backing:
- * VmrpcBackingOps.refresh() asks.  That of a host socket is here.
+ * VmrpcBackingOps.refresh() asks the host, VmrpcBackingOps.ready() gives the
+ * result.  Those of a host socket are here.  Answers of the DNS proxy can wait
+ * at a socket of any backing, so vmrpc_sock_ready() adds them.
  */
 #include "hw/vmrpc/server/ready.h"
 
@@ -45,7 +47,7 @@ static bool has_errors(int fd)
     return poll(&pfd, 1, 0) > 0 && (pfd.revents & POLLERR);
 }
 
-/* Takes @mask for the host socket's readiness, SO_ERROR along with it. */
+/* Stores @mask as the host socket's readiness, and takes SO_ERROR. */
 static void set_ready(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
 {
     if (mask & VMRPC_ERR) {
@@ -65,14 +67,14 @@ static void set_ready(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
 
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (!s->removed) {
+    if (!s->removed && s->ops->refresh) {
         s->ops->refresh(srv, s);
     }
 }
 
-static uint32_t current_ready(const VmrpcSock *s)
+uint32_t vmrpc_sock_ready(const VmrpcSock *s)
 {
-    return s->ready | vmrpc_resolver_ready(s);
+    return s->ops->ready(s) | vmrpc_dns_answers_ready(s);
 }
 
 /* --- events --------------------------------------------------------------- */
@@ -94,7 +96,7 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s)
 void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->waiting ||
-        (!(current_ready(s) & ~s->reported) && !s->so_error &&
+        (!(vmrpc_sock_ready(s) & ~s->reported) && !s->so_error &&
          !s->edge_event)) {
         vmrpc_event_unqueue(srv, s);
         return;
@@ -137,7 +139,7 @@ void vmrpc_ready_report(VmrpcServer *srv, VmrpcSock *s, __le32 *ready,
     if (!s->edge_event) {
         vmrpc_event_unqueue(srv, s);
     }
-    s->reported = current_ready(s);
+    s->reported = vmrpc_sock_ready(s);
     s->ready_seq++;
     *ready = GUINT32_TO_LE(s->reported);
     *seq = GUINT32_TO_LE(s->ready_seq);
@@ -188,6 +190,11 @@ static void refresh_host(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
+static uint32_t ready_host(const VmrpcSock *s)
+{
+    return s->ready;
+}
+
 /*
  * The guest knows that this stream has hung up.  Nothing more will come but
  * errors: those in the queue, and the latest one.
@@ -210,8 +217,8 @@ static bool is_edge_event(const VmrpcSock *s, uint32_t events)
         return false;
     }
     /*
-     * Room to send is reported once.  After the FIN has been sent, it tells of
-     * a change of state: a close() that lingers waits for the last
+     * Room to send is reported once.  After the FIN has been sent, room means a
+     * change of state: a close() that lingers waits for the last
      * acknowledgement.
      */
     return (events & ~VMRPC_OUT) || s->fin_sent;
@@ -237,12 +244,13 @@ static VMRPC_LOCKED void process_host(VmrpcServer *srv, VmrpcSock *s,
 const VmrpcBackingOps vmrpc_host_backing = {
     .kind = VMRPC_BACKING_HOST,
     .refresh = refresh_host,
+    .ready = ready_host,
     .process = process_host,
 };
 
 void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s)
 {
-    /* What has come since the last event, and is still there, was one. */
+    /* Input that came without an event, and is still there, makes one. */
     s->edge_event |= s->idle_wakeups > 0 && !is_over(s) &&
                      ((s->ready & ~VMRPC_OUT) || s->fin_sent);
     s->edge = true;

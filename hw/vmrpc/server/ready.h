@@ -13,10 +13,13 @@
 extern const VmrpcBackingOps vmrpc_host_backing;
 
 /*
- * Asks the backing for the readiness now; does nothing if the guest has closed
- * @s meanwhile.
+ * Asks the host for the readiness now; does nothing if the guest has closed @s
+ * meanwhile.
  */
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
+
+/* What @s is ready for (VMRPC_IN ...), as of the last refresh. */
+uint32_t vmrpc_sock_ready(const VmrpcSock *s);
 
 /* Queues an event if the guest does not know all about @s. */
 VMRPC_LOCKED void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);

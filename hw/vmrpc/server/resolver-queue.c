@@ -53,7 +53,7 @@ size_t vmrpc_resolver_unsent(const VmrpcSock *s)
     return s->dns_tx ? s->dns_tx->len - s->dns_tx_done : 0;
 }
 
-/* The counter that has what is unsent of @s. */
+/* The counter of unsent bytes that those of @s belong to. */
 static size_t *unsent_total(VmrpcServer *srv, const VmrpcSock *s)
 {
     return vmrpc_dns_is_stream(s) ? &srv->dns_bytes : &srv->dns_wait_bytes;
@@ -169,24 +169,27 @@ bool vmrpc_dns_is_over(const VmrpcSock *s)
            !s->dns_rx.length && !s->dns_waits;
 }
 
-uint32_t vmrpc_resolver_ready(const VmrpcSock *s)
+uint32_t vmrpc_dns_answers_ready(const VmrpcSock *s)
+{
+    if (s->shut_rd) {
+        return VMRPC_IN | VMRPC_RDHUP;
+    }
+    return s->dns_rx.length ? VMRPC_IN : 0;
+}
+
+uint32_t vmrpc_dns_stream_ready(const VmrpcSock *s)
 {
     uint32_t ready = 0;
 
-    if (s->dns_rx.length) {
-        ready |= VMRPC_IN;
+    if (s->shut_wr || (s->dns_rx_bytes < STREAM_RX_MAX &&
+                       vmrpc_dns_stream_room(s))) {
+        ready |= VMRPC_OUT;
     }
-    if (vmrpc_dns_is_stream(s)) {
-        if (s->shut_wr || (s->dns_rx_bytes < STREAM_RX_MAX &&
-                           vmrpc_dns_stream_room(s))) {
-            ready |= VMRPC_OUT;
-        }
-        if (vmrpc_dns_is_over(s) || (s->shut_rd && s->shut_wr)) {
-            ready |= VMRPC_HUP;
-        }
+    if (vmrpc_dns_is_over(s)) {
+        ready |= VMRPC_IN | VMRPC_RDHUP | VMRPC_HUP;
     }
-    if (s->shut_rd || vmrpc_dns_is_over(s)) {
-        ready |= VMRPC_IN | VMRPC_RDHUP;
+    if (s->shut_rd && s->shut_wr) {
+        ready |= VMRPC_HUP;
     }
     return ready;
 }

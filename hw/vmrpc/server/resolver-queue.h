@@ -79,8 +79,14 @@ uint32_t vmrpc_resolver_inq(const VmrpcSock *s);
  */
 bool vmrpc_dns_is_over(const VmrpcSock *s);
 
-/* Readiness that the proxy adds to the socket, VMRPC_IN ... */
-uint32_t vmrpc_resolver_ready(const VmrpcSock *s);
+/*
+ * What a socket of any kind is ready for because answers wait at it, or because
+ * it was shut down for reading: VMRPC_IN, VMRPC_RDHUP.
+ */
+uint32_t vmrpc_dns_answers_ready(const VmrpcSock *s);
+
+/* What a stream to the proxy is ready for beside that: VMRPC_OUT ... */
+uint32_t vmrpc_dns_stream_ready(const VmrpcSock *s);
 
 /* Forgets all queries and answers. */
 VMRPC_LOCKED void vmrpc_dns_clear(VmrpcServer *srv, VmrpcSock *s);

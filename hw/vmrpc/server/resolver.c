@@ -174,7 +174,7 @@ static VMRPC_LOCKED int proxy_unmap(void *opaque, struct in_addr addr4,
                                lease);
 }
 
-/* Do two prefixes of so many bits overlap? */
+/* Do two prefixes, of @a_bits and @b_bits bits, overlap? */
 static bool is_same_net(struct in_addr a, unsigned a_bits, struct in_addr b,
                         unsigned b_bits)
 {
@@ -328,7 +328,7 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 
 /* --- queries that wait --------------------------------------------------- */
 
-/* So many more queries can be under way; each needs two upstream. */
+/* How many queries can be added; each needs two upstream. */
 static size_t room(const VmrpcServer *srv)
 {
     return MIN(dns_proxy_room(srv->dns_proxy),
@@ -340,7 +340,7 @@ static bool may_ask(const VmrpcServer *srv, const VmrpcSock *s)
     return s->dns_out < room(srv);
 }
 
-/* Does the proxy answer it, be it with an error? */
+/* Does the proxy answer it, if only with an error? */
 static bool is_query(const uint8_t *msg, size_t len)
 {
     return len >= DNS_HEADER_LEN && !(msg[2] & 0x80);
@@ -474,7 +474,7 @@ static VMRPC_LOCKED ssize_t send_stream(VmrpcServer *srv, VmrpcSock *s,
     if (s->shut_wr) {
         return -EPIPE;
     }
-    if (!(vmrpc_resolver_ready(s) & VMRPC_OUT)) {
+    if (!(vmrpc_dns_stream_ready(s) & VMRPC_OUT)) {
         return -EAGAIN;
     }
     len = MIN(call->out_len, vmrpc_dns_stream_room(s));
@@ -556,20 +556,30 @@ ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call,
     return s->shut_rd || vmrpc_dns_is_over(s) ? 0 : -EAGAIN;
 }
 
-/* The proxy's part of the readiness is vmrpc_resolver_ready(). */
-static void refresh(VmrpcServer *srv, VmrpcSock *s)
+/* A stream that has a peer, or has had one. */
+static int admit(VmrpcServer *srv, VmrpcSock *s, unsigned op)
 {
-    s->ready = 0;
+    switch (op) {
+    case VMRPC_BIND:
+    case VMRPC_LISTEN:
+        return -EINVAL;
+    case VMRPC_CONNECT:
+        return -EISCONN;
+    default:
+        return 0;
+    }
 }
 
 const VmrpcBackingOps vmrpc_resolver_backing = {
     .kind = VMRPC_BACKING_RESOLVER,
-    .refresh = refresh,
+    .admit = admit,
+    .ready = vmrpc_dns_stream_ready,
 };
 
 void vmrpc_resolver_attach(VmrpcServer *srv, VmrpcSock *s)
 {
     vmrpc_sock_close_host(srv, s);
+    s->ready = 0;               /* that was the host socket's */
     vmrpc_sock_set_backing(s, &vmrpc_resolver_backing);
 }
 

@@ -12,7 +12,7 @@
 extern const VmrpcBackingOps vmrpc_resolver_backing;
 
 /*
- * Makes the proxy and what it needs, if there is a resolver4.  Returns 0 or
+ * Makes the proxy and its upstream, if there is a resolver4.  Returns 0 or
  * -EINVAL with @errp set; vmrpc_resolver_cleanup() may be called in both cases.
  */
 VMRPC_LOCKED int vmrpc_resolver_init(VmrpcServer *srv, GError **errp);

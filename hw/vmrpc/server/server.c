@@ -78,7 +78,7 @@
 /* Events taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
-/* A call that waits asks may_go_on() so often. */
+/* A call that waits asks may_go_on() at this interval. */
 #define WAIT_SLICE_US           100
 
 G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
@@ -577,7 +577,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         goto err;
     }
     vmrpc_route_watch(srv->reach.route, vmrpc_arriving_routing_changed, srv);
-    /* The caller's, and not needed any more. */
+    /* They stay the caller's, and nothing reads them after this. */
     srv->config.policy_file = NULL;
     srv->config.zones = NULL;
     srv->config.dns = NULL;

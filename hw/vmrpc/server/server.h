@@ -111,14 +111,14 @@ typedef struct VmrpcServer VmrpcServer;
 
 /* Sockets wait for something after a migration; texts as in VmrpcRefusal. */
 typedef struct VmrpcArrival {
-    uint32_t sockets;           /* that wait for this; 0: none waits any more */
+    uint32_t sockets;           /* that wait for this; 0: the wait is over */
     VmrpcMissing missing;
     const char *address;        /* the VM's; of a route, the peer's; or NULL */
     unsigned port;              /* of one of the sockets, if that is missing */
     int error;                  /* what the host says, positive errno */
 } VmrpcArrival;
 
-/* Who wants to watch; every member may be NULL. */
+/* Callbacks of an observer; every member may be NULL. */
 typedef struct VmrpcTracer {
     /* A request was executed: its fields, error (errno or 0) and value. */
     void (*call)(void *opaque, unsigned op, uint32_t handle, int error,
@@ -204,8 +204,8 @@ VMRPC_UNLOCKED bool vmrpc_server_next_event(VmrpcServer *srv,
                                             struct vmrpc_event *ev);
 
 /*
- * A call that waits asks @may_go_on now and then, in its own thread, whether to
- * wait longer.
+ * A call that waits asks @may_go_on every 100 us, in its own thread, whether to
+ * wait longer.  NULL: it may always.
  */
 void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void));
 
@@ -231,6 +231,7 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
  */
 VMRPC_UNLOCKED bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
+/* The address map, which stays the server's; NULL without translation. */
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
 
 /**
@@ -244,6 +245,7 @@ VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);
  */
 bool vmrpc_server_forget(VmrpcServer *srv, GError **errp);
 
+/* The number of sockets that the guest has open. */
 uint32_t vmrpc_server_sockets(const VmrpcServer *srv);
 
 /* Fills the parts of the device's configuration that the server knows. */
@@ -329,8 +331,8 @@ int vmrpc_server_restore_name(VmrpcServer *srv, const VmrpcSavedName *saved);
 typedef struct VmrpcSavedNat64 {
     uint8_t addr6[16];
     uint32_t len;               /* bits, as net/packet/nat64.h has them */
-    uint32_t in_use;            /* 1: the network has it; 0: not any more */
-    uint32_t age_s;             /* since it was told of last */
+    uint32_t in_use;            /* 1: the network has it; 0: it had it */
+    uint32_t age_s;             /* since the network last announced it */
 } VmrpcSavedNat64;
 
 /* Returns how many there are. */

@@ -48,8 +48,19 @@ typedef struct VmrpcRace VmrpcRace;
  */
 typedef struct VmrpcBackingOps {
     VmrpcBacking kind;
-    /* Sets s->ready, and s->so_error if there is an error. */
+    /*
+     * Returns 0 if the call @op can be carried out, or else the negative errno
+     * that it gives.  NULL: every call can.  For BIND, LISTEN, CONNECT, ACCEPT,
+     * SENDMSG, RECVMSG and SHUTDOWN, after they have checked their arguments.
+     */
+    int (*admit)(VmrpcServer *srv, VmrpcSock *s, unsigned op);
+    /*
+     * Asks the host: sets s->ready, and s->so_error if there is an error.
+     * NULL: the host has nothing to say.
+     */
     void (*refresh)(VmrpcServer *srv, VmrpcSock *s);
+    /* What @s is ready for (VMRPC_IN ...), without answers of the DNS proxy. */
+    uint32_t (*ready)(const VmrpcSock *s);
     /* epoll reported @events of s->fd; NULL: they mean nothing. */
     void (*process)(VmrpcServer *srv, VmrpcSock *s, uint32_t events);
     /* @s is being closed: frees what this backing has; NULL: nothing. */
@@ -57,16 +68,15 @@ typedef struct VmrpcBackingOps {
 } VmrpcBackingOps;
 
 /*
- * Who is at the other end of a socket.  vmrpc_sock_set_peer() and
- * vmrpc_sock_clear_peer() make every transition; each leads from or to
- * VMRPC_PEER_NONE.
+ * The other end of a socket.  vmrpc_sock_set_peer() and vmrpc_sock_clear_peer()
+ * make every transition; each leads from or to VMRPC_PEER_NONE.
  */
 typedef enum VmrpcPeer {
     VMRPC_PEER_NONE,
     VMRPC_PEER_CLIENTS,         /* a stream that listens */
     VMRPC_PEER_REMOTE,          /* peer4; a stream may still be connecting */
     VMRPC_PEER_RESOLVER,        /* the DNS proxy, at peer4 */
-    /* a datagram socket's, inside the guest: the host socket hears nobody */
+    /* a datagram socket's, inside the guest: the host receives nothing */
     VMRPC_PEER_SELF,
 } VmrpcPeer;
 
@@ -128,7 +138,7 @@ struct VmrpcSock {
     VmrpcSock **watch_prev;     /* what points to us in the queue */
 
     /* ready.c */
-    uint32_t ready;             /* what the host socket is ready for */
+    uint32_t ready;             /* as refresh() has found it */
     uint32_t reported;          /* what the guest knows: its cache */
     uint32_t ready_seq;
     int so_error;               /* taken from the host, not yet reported */
@@ -275,11 +285,6 @@ static inline VMMNET_NOT_CHECKED void vmrpc_sole_user(const VmrpcServer *srv)
 {
 }
 
-static inline VmrpcBacking vmrpc_sock_backing(const VmrpcSock *s)
-{
-    return s->ops->kind;
-}
-
 /* A host socket that is all that the guest's socket is. */
 static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
 {
@@ -305,6 +310,12 @@ static inline bool vmrpc_sock_is_connected(const VmrpcSock *s)
 static inline bool vmrpc_sock_is_listening(const VmrpcSock *s)
 {
     return s->peer == VMRPC_PEER_CLIENTS;
+}
+
+/* A host socket with the same peer as the guest's socket: not the DNS proxy */
+static inline bool vmrpc_sock_host_has_peer(const VmrpcSock *s)
+{
+    return vmrpc_sock_is_host(s) && s->peer != VMRPC_PEER_RESOLVER;
 }
 
 /* A ping socket: SOCK_DGRAM, IPPROTO_ICMP. */

@@ -113,6 +113,11 @@ void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops)
     s->ops = ops;
 }
 
+int vmrpc_sock_admit(VmrpcServer *srv, VmrpcSock *s, unsigned op)
+{
+    return s->ops->admit ? s->ops->admit(srv, s, op) : 0;
+}
+
 void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
 {
     s->users++;

@@ -42,6 +42,9 @@ VMRPC_LOCKED int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
 /* Another backing stands behind @s from now on. */
 void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops);
 
+/* As VmrpcBackingOps.admit(). */
+VMRPC_LOCKED int vmrpc_sock_admit(VmrpcServer *srv, VmrpcSock *s, unsigned op);
+
 /*
  * Releases the lock, so that s->fd can be used without it, and takes it again.
  * The caller holds a reference.  vmrpc_sock_leave() returns false if the guest

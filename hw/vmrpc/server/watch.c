@@ -6,8 +6,8 @@
  * ===================
  *
  * Host sockets are in the epoll set edge-triggered, so following a socket costs
- * no system call.  Sockets that end soon and that nobody waits for never enter
- * it: they are added on demand, or VMRPC_WATCH_MS after they were made.
+ * no system call.  Short-lived sockets without a waiter never enter it: a
+ * socket is added on demand, or VMRPC_WATCH_MS after it was made.
  *
  * The guest caches the readiness that was reported to it.  Some events would
  * come again and again while the guest knows of them: room to send, and input
@@ -23,10 +23,10 @@
 /* Bits that may come again and again while the guest knows them. */
 #define RECURRING               (VMRPC_IN | VMRPC_OUT)
 
-/* So many wake-ups in a row make no event before a socket is watched less. */
+/* Wake-ups in a row without an event, before a socket is watched less. */
 #define IDLE_WAKEUPS_MAX        2
 
-/* Retry after so long if the host had no memory to watch a socket. */
+/* Time to the next try if the host had no memory to watch a socket. */
 #define WATCH_RETRY_MS          100
 
 /* If the timer expires too early, it is only set again. */

@@ -7,7 +7,7 @@
 
 #include "hw/vmrpc/server/state.h"
 
-/* Reads the images, if there are any, and follows them.  The proxy is there. */
+/* Reads the images, if there are any, and follows them.  Needs the proxy. */
 VMRPC_UNLOCKED bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp);
 void vmrpc_zone_files_cleanup(VmrpcServer *srv);
 

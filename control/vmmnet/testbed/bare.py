@@ -40,9 +40,7 @@ _SERVICES = {
 
 
 def system(packages: Mapping[str, Path], *installed: str) -> Path:
-    """Make a Debian with only ``installed``, and the dependencies of our packages available
-    offline.
-    """
+    """Make a Debian with only ``installed``; dependencies of our packages are at hand."""
     ours = [packages[name] for name in OURS]
     return chroot.base(installed, [*DEBIANS, *dependencies(ours, "Depends")])
 

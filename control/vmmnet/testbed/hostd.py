@@ -29,7 +29,7 @@ def binary() -> Path:
 
 
 def ask(path: Path, lines: str) -> str:
-    """The answer to lines, of root."""
+    """Send lines as root; return the answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(wait.PATIENCE)
         client.connect(str(path))
@@ -91,7 +91,7 @@ class Hostd:
         self.stop()
 
     def ask(self, lines: str) -> str:
-        """The answer to lines, of root."""
+        """Send lines as root; return the answer."""
         return ask(self.path, lines)
 
 

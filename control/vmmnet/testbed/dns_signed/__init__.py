@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zones below ``vm.example``, valid and invalid, signed by BIND's tools and by ldns, served by
-ours.
+"""Zones below ``vm.example``, valid and invalid, signed by BIND's tools and by ldns.
 
 signing.py    keys and signed zones of both makers, as records
 states.py     a zone in one state: published keys, signing keys, keys with DS in the parent

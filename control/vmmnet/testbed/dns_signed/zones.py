@@ -168,9 +168,7 @@ def _algorithm_roll(maker: Maker) -> Iterator[State]:
 
 
 def _trap(maker: Maker) -> State:
-    """CVE-2023-50387: many keys with one tag, and signatures with this tag, all without private
-    keys.
-    """
+    """CVE-2023-50387: many keys with one tag, and signatures with this tag, all made up."""
 
     def spoil(records: list[Record]) -> list[Record]:
         owner = f"www.{maker}-keytrap.{APEX}."

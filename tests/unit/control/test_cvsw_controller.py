@@ -148,8 +148,7 @@ def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str)
 
 
 def test_language(tmp_path: Path, file: Path) -> None:
-    """A switch without these versions, or that refuses control frames, is disconnected.
-    """
+    """A switch without these versions, or that refuses control frames, is disconnected."""
     with running(tmp_path, str(file)) as daemon:
         for version, said in ((3, "OpenFlow of wire version 3"), (None, "refuses a message")):
             switch = Switch(("127.0.0.1", daemon.wait()), version or 1)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every number that vmmnet claims, beside its peer, in one run."""
+"""Benchmarks of vmmnet and its peers: the numbers in docs/performance.md."""

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Agents that do nothing but watch, as many as fit into a process.
+"""Simulated agents that only watch etcd, as many as fit into a process.
 
     python3 -m bench.agents URL HOSTS FIRST COUNT SECONDS
 
-They are those of COUNT hosts, from the FIRST one without a real agent on.  Each
-has a connection to etcd with all the watches that the agent of that host has,
-and reads what it is told.  When all watch, or SECONDS have passed, a line tells
-how many do; for each line of the standard input another tells how many events
-have come.
+One agent simulates one host. The hosts are COUNT hosts without a real agent, beginning with number
+FIRST. Each agent has a connection to etcd with all watches of that host's agent, and reads the
+events. When all agents watch, or after SECONDS, the program prints how many do. For each line of
+its standard input it prints how many events have come.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from vmmnet.testbed import wait
 
 from .datacentre import Datacentre
 
-# Of each thread: it parses lines.
+# For each thread, as each parses lines.
 _STACK = 256 << 10
 
 
 class Events:
-    """How many came, by thread, and how many agents have lost their watch."""
+    """Numbers of events, by thread, and of agents that have lost their watch."""
 
     def __init__(self) -> None:
         self._counts: list[list[int]] = []
         self.lost = 0
 
     def follow(self, watch: Watch, topics: int, created: threading.Semaphore) -> None:
-        """Read a watch to its end; tell when all its topics are watched, or never will be."""
+        """Read a watch to its end; report when all topics are watched or the watch has failed."""
         count = [0]
         self._counts.append(count)
         try:
@@ -55,12 +54,12 @@ class Events:
 
     @property
     def total(self) -> int:
-        """All that have come."""
+        """Number of all events."""
         return sum(count for (count,) in self._counts)
 
 
 def topics(datacentre: Datacentre, host: int) -> list[Topic]:
-    """What the agent of a host watches."""
+    """Return the topics that the agent of a host watches."""
     vms = datacentre.vms_of(host)
     lnids = sorted({GLOBAL, *map(datacentre.lnid_of, vms)})
     return [

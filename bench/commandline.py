@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the command lines of benchmarks have in common."""
+"""Common parts of the benchmarks' command lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def parser(
 ) -> argparse.ArgumentParser:
     """Return a parser with --quick and --output, and with --rounds if there is a default.
 
-    ``quick`` says what that is; ``kinds``, which files a run writes.
+    ``quick`` and ``kinds`` are help texts: the meaning of --quick, and the files that a run writes.
     """
     result = argparse.ArgumentParser(
         prog=f"bench/run {name}",
@@ -50,7 +50,7 @@ def _positive(text: str) -> int:
 def names(
     known: Collection[str], what: str, *, prefixes: bool = False
 ) -> Callable[[str], tuple[str, ...]]:
-    """Return a parser of comma separated names, or of beginnings of names, in their own order."""
+    """Return a parser of comma separated names or prefixes; it keeps the order of ``known``."""
 
     def parse(text: str) -> tuple[str, ...]:
         chosen: set[str] = set()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The data centre of the HostVLAN paper (its table 1), or one with fewer hosts: pure.
 
-128 VMs a host and 64 a tenant.  As in the paper, no two VMs of a host are of
-one tenant: each host needs 128 tenants, 8,192 MACs, which is the worst case.
+128 VMs a host and 64 a tenant. As in the paper, each VM of a host belongs to another tenant: each
+host needs 128 tenants, 8,192 MACs, which is the worst case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vmmnet.hostvlan.table.entry import Entry
 VMS_OF_HOST, VMS_OF_TENANT = 128, 64
 #: MACs in the table of each host.
 ENTRIES = VMS_OF_HOST * VMS_OF_TENANT
-#: Hosts that have real agents: they have no tenant in common.
+#: Hosts with real agents; they share no tenant.
 REAL = (0, VMS_OF_TENANT)
 _FIRST_MAC = 0x525400000000
 
@@ -43,7 +43,7 @@ class Datacentre:
         return [host for host in range(self.hosts) if host not in REAL]
 
     def name_of(self, host: int) -> str:
-        """What the store calls a host."""
+        """Name of a host in the store."""
         return f"host{host}"
 
     def vms_of(self, host: int) -> list[int]:
@@ -59,9 +59,9 @@ class Datacentre:
         return _FIRST_MAC + vm
 
     def entry_of(self, vm: int) -> Entry:
-        """What the table says of a VM."""
+        """Entry of a VM in the table."""
         return Entry(self.mac_of(vm), (self.lnid_of(vm),))
 
     def entries(self) -> Iterator[Entry]:
-        """What the table says of all."""
+        """Entries of all VMs."""
         return map(self.entry_of, range(self.vms))

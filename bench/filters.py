@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What keeps tenants apart on a port: HostVLAN in QEMU and in eBPF, and its peers.
+"""Filters that isolate tenants on a port: HostVLAN in QEMU and in eBPF, and its peers.
 
-All carry out the same policy: a VM sends with its own MAC address, and receives from
-members of its logical network.  Each is set up once and then switched on for the time
-of a measurement, without which it leaves no hook behind that costs anything.
+All have the same policy: a VM sends with its own MAC address, and receives from members of its
+logical network. Each is set up once and turned on for the time of a measurement; when it is off,
+none of its hooks stays.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .ports import PARTS, Port
 
 
 class Filter(Protocol):
-    """Something that can be switched on."""
+    """A filter that can be turned on."""
 
-    #: Whether it refuses anybody.
+    #: Whether the filter refuses any frames.
     refuses: bool
 
     def on(self) -> contextlib.AbstractContextManager[None]:
@@ -44,22 +44,22 @@ class Nothing:
 
 
 class InQemu:
-    """-netdev hostvlan, with a table of one size: its port has always one."""
+    """-netdev hostvlan with a table of one size; the netdev is always on its port."""
 
     refuses = True
 
     def __init__(
         self, query: Callable[[], dict[str, Any]], path: Path, table: Path, macs: int
     ) -> None:
-        """``path`` is what QEMU goes by: a link that is to lead to ``table``.
+        """``path`` is the link that QEMU reads; it shall point to ``table``.
 
-        ``query`` returns what query-hostvlan says of the netdev.
+        ``query`` returns the reply of query-hostvlan for the netdev.
         """
         self._query, self._path, self._table, self._macs = query, path, table, macs
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
-        """Have the table come into force; it stays."""
+        """Put the table into force; it stays afterwards."""
         new = self._path.with_suffix(".new")
         new.symlink_to(self._table)
         new.rename(self._path)
@@ -89,9 +89,9 @@ class InKernel:
 
 @contextlib.contextmanager
 def kept(host: Namespace, table: Path) -> Iterator[None]:
-    """Keep a table's copy in the kernel, by an interface that nobody uses.
+    """Keep a table's copy in the kernel by means of an unused interface.
 
-    Who goes by the same table shares the copy, so that to attach takes no time.
+    Ports with the same table share the copy, so that attaching takes no time.
     """
     with _attached(host.tap(f"idle{table.stem}"), tenants.vm(0), table, "tc"):
         yield
@@ -110,8 +110,8 @@ def _attached(interface: Interface, mac: int, table: Path, sending: twin.Sending
             twin.detach(interface.name)
 
 
-# The best that nftables can do on a bridge, however many VMs there are on the host and
-# in the network: a frame to a VM costs three look-ups in hashes, one from it two.
+# The best rules for nftables on a bridge, for any number of VMs on the host and in the network: a
+# frame to a VM costs three look-ups in hashes, a frame from it two.
 _NFTABLES = """\
 table bridge {name} {{
     flags dormant
@@ -166,12 +166,12 @@ class Nftables:
             sent=", ".join(f"{name} : goto from-{name}" for name in names),
             received=", ".join(f"{name} : goto to-{name}" for name in names),
         )
-        # A million elements take the kernel half a minute.
+        # The kernel takes half a minute for a million elements.
         host.run(["nft", "-f", "-"], input=rules, timeout=5 * wait.PATIENCE)
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
-        """Wake the table; a dormant one has no hooks."""
+        """Clear the table's flag "dormant"; a dormant table has no hooks."""
         self._host.run(["nft", "add", "table", "bridge", self._name])
         try:
             yield
@@ -181,10 +181,10 @@ class Nftables:
 
 
 class Nwfilter:
-    """Chains of ebtables as libvirt's nwfilter makes them: a rule a permitted MAC address.
+    """Chains of ebtables as libvirt's nwfilter makes them: a rule for each permitted MAC address.
 
-    The names of the chains are libvirt's.  Debian's ebtables is nftables underneath
-    (ebtables-nft), and so is what is measured.
+    The names of the chains are libvirt's.  Debian's ebtables is a front end of nftables
+    (ebtables-nft), and so this measures nftables.
     """
 
     refuses = True
@@ -210,7 +210,7 @@ class Nwfilter:
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
-        """Make the chains, and remove the whole table: its hooks cost even without rules."""
+        """Make the chains; then remove the whole table, as its hooks cost even without rules."""
         self._host.run(["ebtables-nft-restore"], input=self._rules)
         try:
             yield

@@ -26,13 +26,13 @@ class Pair:
 
     first: str
     second: str
-    #: -netdev of what is in the middle, without its netdev=; None: nothing is.
+    #: -netdev between the taps, without its netdev=; None: no netdev.
     middle: str | None = None
 
 
 @dataclass(frozen=True)
 class Forwarder:
-    """One that runs."""
+    """A running forwarder."""
 
     qmp: Qmp
     pid: int
@@ -51,13 +51,13 @@ def _netdevs(pair: Pair) -> Iterator[str]:
 
 @contextlib.contextmanager
 def opened(host: Namespace, folder: Path, pair: Pair) -> Iterator[Forwarder]:
-    """Start it; it has the taps when this returns."""
+    """Start a forwarder; it has opened the taps when this returns."""
     monitor, log = (folder / f"{pair.first}.{kind}" for kind in ("qmp", "log"))
     command: list[str | Path] = [qemu.binary(), "-machine", "none", "-nodefaults"]
     command += ["-display", "none", "-qmp", f"unix:{monitor},server=on,wait=off"]
     for netdev in _netdevs(pair):
         command += ["-netdev", netdev]
-    # Where those are who measure with it.
+    # The processor of the programs that measure with it.
     with measure.one_processor():
         running = qemu.QemuProcess(command, netns=host.netns, stderr=log)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What virtio-vmrpc was to reach, set before it was built, beside what is measured."""
+"""Goals of virtio-vmrpc, set before it was built, beside the measurements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .report import Spread, number
 
-#: A metric's ratio to a peer's; None where one of them was not measured.
+#: Ratio of a metric to a peer's; None: one of them was not measured.
 Ratio = Callable[[str, str], Spread | None]
 
 _SHORT = {
@@ -33,7 +33,7 @@ _CONNECTIONS = ("connections-sequential", "connections-16-threads")
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound of a ratio to a peer's: at least, or at most, so much, of all metrics."""
+    """A bound, lower or upper, for the ratio of each given metric to a peer's."""
 
     text: str
     bound: float
@@ -42,7 +42,7 @@ class Goal:
     at_most: bool = False
 
     def row(self, ratio: Ratio) -> list[str] | None:
-        """What was measured and whether it is met, by the medians; None: nothing was."""
+        """Return the ratios and whether the medians meet the goal; None: not measured."""
         found = [(_SHORT[name], ratio(name, self.peer)) for name in self.metrics]
         known = [(name, value) for name, value in found if value]
         if not known:
@@ -58,7 +58,7 @@ class Goal:
         ]
 
     def _is_met(self, ratio: float) -> bool:
-        # As it is printed: nobody is to wonder why 1.30 is above 1.3.
+        # Compare rounded as printed, so that 1.30 is not above 1.3.
         shown = float(number(ratio))
         return shown <= self.bound if self.at_most else shown >= self.bound
 
@@ -77,7 +77,7 @@ _GOALS = (
 
 
 def rows(ratio: Ratio) -> Iterator[list[str]]:
-    """The goals of which something was measured."""
+    """Return the goals with measured values."""
     yield ["metric", "goal", "measured", ""]
     for goal in _GOALS:
         row = goal.row(ratio)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Registrations that one home agent takes, and how it bears many bindings.
+"""Registrations a second of one home agent, and its behaviour with many bindings.
 
 vmmnet-ha and mobile nodes in network namespaces, a router between them. The nodes have
 64 Binding Updates out at a time. All bindings are made, each is refreshed once, and the
@@ -40,7 +40,7 @@ _GOAL = "Goal: 10,000 bindings on one agent; at least 5,000 registrations a seco
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     bindings: int
@@ -65,7 +65,7 @@ def _updates(homes: Sequence[str], sequence: int) -> list[bytes]:
 
 
 def _send(node: mobile.Node, updates: Sequence[bytes]) -> float:
-    """Send all, a window at a time; seconds until the last answer."""
+    """Send all updates, a window at a time; return the seconds until the last answer."""
     begin = time.monotonic()
     for at in range(0, len(updates), _WINDOW):
         window = updates[at : at + _WINDOW]
@@ -100,7 +100,7 @@ def _round(field: mobile.Field, homes: Sequence[str]) -> Iterator[tuple[str, flo
 
 
 def _measure(plan: Plan) -> dict[str, list[float]]:
-    """All rounds, by what was measured."""
+    """Return the values of all rounds, by metric."""
     values: dict[str, list[float]] = {name: [] for name in _UNITS}
     homes = _homes(plan.bindings)
     with mobile.field() as field:
@@ -112,7 +112,7 @@ def _measure(plan: Plan) -> dict[str, list[float]]:
 
 
 def _entry(name: str, unit: str, values: report.Rounds) -> dict[str, object]:
-    """The form that programs read; no other home agent that is alive is a peer."""
+    """Return the JSON of a metric; there is no peer, as no other home agent is maintained."""
     found = report.spread(values)
     goal = _GOALS.get(name)
     return {
@@ -127,7 +127,7 @@ def _entry(name: str, unit: str, values: report.Rounds) -> dict[str, object]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and write it down."""
+    """Measure and write the results."""
     plan = parse(arguments)
     net.reap_stale()
     values = _measure(plan)

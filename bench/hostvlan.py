@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What it costs to keep tenants apart: HostVLAN in QEMU and in eBPF, and its peers.
+"""The cost of isolating tenants: HostVLAN in QEMU and in eBPF, and its peers.
 
-One guest with three NICs, a process without QEMU, and processes behind a QEMU
-without a guest, each on a port of its own (ports.py), speak to peers of the same tenant.
-What is on the port changes from one measurement to the next (filters.py):
+One guest with three NICs, a process without QEMU, and processes behind a QEMU without a guest, each
+on a port of its own (ports.py), exchange traffic with peers of the same tenant. Each measurement
+puts another filter on the port (filters.py):
 
-    nothing             what the others are compared with
-    nothing-again       the same port: what this run cannot tell apart
-    nothing-other       another NIC of the guest: neither is what is between NICs
+    nothing             the base of the comparisons
+    nothing-again       the same port again: the noise of this run
+    nothing-other       another NIC of the guest: differences between NICs
     qemu-SIZE           -netdev hostvlan, with a table of SIZE MAC addresses
-    ebpf-SIZE           the eBPF twin as it is best on a Linux bridge (--sending tc)
+    ebpf-SIZE           the eBPF twin in its best form for a Linux bridge (--sending tc)
     ebpf-xdp-SIZE       the eBPF twin as it is attached by default
     nftables-SIZE       a map of nftables with SIZE MAC addresses
     nwfilter            chains as libvirt makes them: a rule for each of a tenant's 64 VMs
 
-A size of 0 is nobody but those who take part.  Before anything is measured, each is
-tried on a stranger, whom it has to refuse.  A round measures each load with each of
-them, in an order that turns from round to round, and round trips on one processor
-(measure.py).  Beside that stand look-ups alone (lookup.py).
+SIZE 0: only the machines of the benchmark. Before the measurement each filter is tested with a
+machine of another tenant, which it has to refuse. A round measures each load with each filter, each
+round beginning with another one, and round trips on one processor (measure.py). Look-ups are also
+measured alone (lookup.py).
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ Query = Callable[[], dict[str, Any]]
 _WEB = "web"
 _LOADS = (loads.LATENCY, "send-1MiB", "receive-1MiB", _WEB)
 _USUAL = 8192
-# Of ab, and enough to have always one that waits for nginx.
+# Connections of ab; enough that one always waits for nginx.
 _CONNECTIONS = 8
 _WARM_UP = 1
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     seconds: int
@@ -63,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Set:
-    """A case with what it needs."""
+    """A case with its port and filter."""
 
     case: Case
     port: Port
@@ -75,7 +75,7 @@ class Set:
             return loads.measure_small(load, self.port.path, seconds)
 
     def check(self) -> None:
-        """See that it refuses whom it has to; raises RuntimeError."""
+        """Check that the filter refuses a stranger; raises RuntimeError."""
         with self.filter.on():
             if not self.filter.refuses:
                 self.port.await_stranger()
@@ -97,12 +97,12 @@ def parse(arguments: Sequence[str]) -> Plan:
     )
     options = parser.parse_args(arguments)
     rounds = 1 if options.quick else options.rounds
-    # Many short measurements tell more of a small difference than few long ones.
+    # Many short measurements show a small difference better than few long ones.
     return Plan(rounds, 1, options.only, options.output)
 
 
 def _web(of: Sequence[Port]) -> Load:
-    """Requests for a page of 1 KB, a connection each, from the peer, by ApacheBench."""
+    """Requests for a page of 1 KB, each with a new connection, by ApacheBench on the peer."""
     urls = {port.path.name: port.url for port in of}
 
     def run(path: Path, seconds: int) -> Values:
@@ -155,7 +155,7 @@ def _peers(made: Ports) -> list[tuple[Case, Filter]]:
 
 
 def _sets(made: Ports, link: File, tables: Mapping[int, File]) -> dict[str, list[Set]]:
-    """What is measured, by where."""
+    """Return the cases, by place."""
     nothing, again = Case("nothing", "nothing"), Case("nothing-again", "nothing, again")
     other = Case("nothing-other", "nothing, another NIC")
     peers = _peers(made)
@@ -187,7 +187,7 @@ def _of_wire(made: Ports) -> dict[str, Any]:
 
 
 def _warm_up(plan: Plan, guest: Sequence[Set], known: Mapping[str, Load]) -> None:
-    """Have QEMU translate the guest's code for each port."""
+    """Let QEMU translate the guest's code for each port."""
     for each in {each.port.path.name: each for each in guest}.values():
         for name in plan.loads:
             with contextlib.suppress(RuntimeError, OSError):
@@ -211,7 +211,7 @@ def _rounds(plan: Plan, made: Ports, sets: Mapping[str, Sequence[Set]]) -> Sampl
 
 
 def _run(plan: Plan, folder: File) -> Results:
-    """Measure everything; publish before the guest ends: its complaint hides no numbers."""
+    """Measure everything; publish before the guest ends, as that may fail."""
     print("making the tables", flush=True)
     tables = {size: tenants.make_table(folder, size, ports.PARTS) for size in tenants.SIZES}
     sizes = [size for size in tenants.SIZES if size]

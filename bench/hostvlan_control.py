@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """HostVLAN's control plane with all VMs of the data centre of its paper.
 
-A real etcd holds 1,048,576 VMs of 16,384 tenants on 8,192 hosts.  Two of the
-hosts have the real agent, each in a network namespace of its own; the others
-are connections with the watches of an agent, as many as the machine carries.
+A real etcd holds 1,048,576 VMs of 16,384 tenants on 8,192 hosts.  Two of the hosts have the real
+agent, each in a network namespace of its own. The other agents are simulated by connections with
+the watches of an agent, as many as the machine can hold.
 
     load       'vmmnet hostvlan import' of all VMs, by the command's own library
     first      a host's agent starts without a table: until its file is complete
@@ -44,22 +44,22 @@ _HOSTS, _QUICK_HOSTS = 8192, 128
 _ADDRESS = "192.0.2.1"
 _STORE = "/vmmnet"
 _QUOTA = 8 << 30
-# Seconds for an answer of etcd: that one is slow shall be seen in the numbers.
+# Seconds for an answer of etcd: long, so that slow answers appear in the numbers.
 _TIMEOUT = 120.0
-# Simulated agents are in so many processes, and begin in so many seconds.
+# Number of processes for simulated agents, and seconds until all have started.
 _PROCESSES, _SECONDS = 2, 300
-# How often the file is looked at: what QEMU maps announces nothing.
+# Interval of polling the file, as changes of a mapped file cause no event.
 _LOOK = 0.0002
 # The LNID that a VM gets and loses.
 _OTHER = 1 << 31
-# Published numbers, of others and of other machines.
+# Published numbers of other projects, on other machines.
 _ACHELOUS = "Achelous, 1.5 M VMs, SIGCOMM '23"
 _SONIC = "SONiC EVPN, 132 K MACs in 4 min"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     hosts: int
     agents: int
@@ -80,7 +80,7 @@ class Row:
     goal: str = ""
     peer: float | None = None
     peer_name: str | None = None
-    #: Of how many measurements the values are made, if not one each.
+    #: Number of measurements, if there is not one for each value.
     runs: int = 0
 
     @property
@@ -89,7 +89,7 @@ class Row:
         return statistics.median(self.values)
 
     def entry(self) -> dict[str, object]:
-        """The form that programs read."""
+        """Return the JSON."""
         return {
             "name": self.name,
             "unit": self.unit,
@@ -101,7 +101,7 @@ class Row:
         }
 
     def cells(self) -> list[str]:
-        """The line of the table."""
+        """Return the line of the table."""
         ours = report.spread(self.values) if len(self.values) > 1 else report.number(self.ours)
         peer = f"{report.number(self.peer)} ({self.peer_name})" if self.peer else "-"
         runs = str(self.runs or len(self.values))
@@ -113,7 +113,7 @@ HEAD = ["", "unit", "measured", "goal", "published", "runs"]
 
 @dataclass
 class Bed:
-    """etcd, the two hosts, and who gives commands."""
+    """etcd, the two hosts, and the operator."""
 
     plan: Plan
     datacentre: Datacentre
@@ -128,24 +128,24 @@ class Bed:
 
     @contextlib.contextmanager
     def store(self) -> Iterator[EtcdStore]:
-        """The store, for this thread, which is with the operator meanwhile."""
+        """Yield the store; this thread is in the operator's namespace meanwhile."""
         config = replace(parse_url(url(_ADDRESS)), timeout=_TIMEOUT)
         with self.operator.entered(), EtcdStore(config) as store:
             yield store
 
     def octets(self, space: Namespace) -> int:
-        """What has gone over the interface of a namespace, both ways."""
+        """Return the octets that have passed the interface of a namespace, both ways."""
         folder = f"/sys/class/net/{self.ends[space.name].name}/statistics"
         files = [f"{folder}/{way}_bytes" for way in ("rx", "tx")]
         return sum(map(int, space.run(["cat", *files]).stdout.split()))
 
     def ports(self, agent: Agent, vms: Sequence[int]) -> None:
-        """Say which VMs are on a host."""
+        """Set the VMs of a host."""
         agent.port("vms", *(macs.text(self.datacentre.mac_of(vm)) for vm in vms))
 
 
 def url(address: str) -> str:
-    """The store, seen from somewhere."""
+    """Return the URL of the store for an address."""
     return f"etcd://{address}:{PORT}{_STORE}"
 
 
@@ -194,7 +194,7 @@ def _bed(plan: Plan, folder: Path) -> Iterator[Bed]:
 
 
 def _memory(child: subprocess.Popen[bytes] | None) -> float:
-    """What a process has of the memory, MB."""
+    """Return the resident memory of a process, in MB."""
     assert child is not None
     lines = Path(f"/proc/{child.pid}/status").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith("VmRSS:"))
@@ -202,7 +202,7 @@ def _memory(child: subprocess.Popen[bytes] | None) -> float:
 
 
 def _until(agent: Agent, done: Callable[[], bool]) -> None:
-    """Wait until something in the agent's folder is so."""
+    """Wait until a condition holds in the agent's folder."""
     with FolderWatch(agent.folder) as watch:
         timer = threading.Timer(wait.PATIENCE, watch.stop)
         timer.start()
@@ -213,7 +213,7 @@ def _until(agent: Agent, done: Callable[[], bool]) -> None:
 
 
 def _has(agent: Agent, entries: int) -> bool:
-    """Whether the table of a host has so many MACs."""
+    """Return whether the table of a host has ``entries`` MACs."""
     try:
         with Table.open(agent.table, verify=False) as table:
             return len(table) == entries
@@ -222,7 +222,7 @@ def _has(agent: Agent, entries: int) -> bool:
 
 
 def _follows(agent: Agent, entries: int) -> bool:
-    """Whether its agent says so too, and that it watches."""
+    """Return whether the agent, too, reports so many entries, and that it watches."""
     status = agent.status()
     return status.get("state") == "following" and status["entries"] == entries
 
@@ -250,7 +250,7 @@ def _database(etcd: Etcd) -> float:
 
 
 def _first(bed: Bed) -> None:
-    """Start the real agents: the first again and again, then both for good."""
+    """Start the real agents: the first one several times, then both permanently."""
     seconds, octets, memory = [], [], []
     for host, agent in zip(REAL, bed.agents, strict=True):
         bed.ports(agent, bed.datacentre.vms_of(host))
@@ -279,7 +279,7 @@ def _first(bed: Bed) -> None:
 
 @contextlib.contextmanager
 def _watching(bed: Bed) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Simulated agents on the other hosts, as many as there can be."""
+    """Start simulated agents for the other hosts, as many as possible."""
     before, began = _memory(bed.etcd.running), time.monotonic()
     wanted, first, children = bed.plan.agents, 0, []
     for left in range(_PROCESSES, 0, -1):
@@ -317,7 +317,7 @@ def _number(child: subprocess.Popen[bytes]) -> int:
 
 
 def _events(children: Sequence[subprocess.Popen[bytes]]) -> int:
-    """What all simulated agents were told so far."""
+    """Return the events that all simulated agents have received."""
     for child in children:
         assert child.stdin is not None
         child.stdin.write(b"\n")
@@ -326,14 +326,14 @@ def _events(children: Sequence[subprocess.Popen[bytes]]) -> int:
 
 
 def _change(bed: Bed, children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Give VMs of other hosts, which this host knows, an LNID and take it away."""
+    """Add and remove an LNID of VMs on other hosts that this host knows."""
     agent, datacentre = bed.agents[0], bed.datacentre
     tenants = [datacentre.lnid_of(vm) for vm in datacentre.vms_of(0)]
     told, before = _events(children), bed.octets(agent.space)
     waited = []
     with bed.store() as store:
         for number in range(bed.plan.changes):
-            # Of the tenant's VMs the second, on host 1 or 65 or ...
+            # The second VM of the tenant, on host 1 or 65 or ...
             vm = (tenants[number // 2 % len(tenants)] - 1) * VMS_OF_TENANT + 1
             wanted = datacentre.entry_of(vm)
             if number % 2 == 0:
@@ -446,7 +446,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             _measure(bed)
         except (StoreError, RuntimeError, OSError) as error:
-            # What was measured before is not lost.
+            # Keep the earlier results.
             bed.failures.append(f"Failed: {error}")
         _publish(bed)
         return 1 if bed.failures else 0

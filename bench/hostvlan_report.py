@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables, goals and files that come out of the HostVLAN benchmark."""
+"""Tables, goals and files of the HostVLAN benchmark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .loads import LOADS, Metric
 from .overhead import Goal
 from .report import Comparison, Rounds, Samples, Spread
 
-#: Before the name of a case: where it was measured.
+#: Prefix of a case's name: the place of the measurement.
 GUEST, WIRE, PROCESS = "", "wire-", "process-"
 _NOTHING = "nothing"
 _LATENCY = "latency-p50"
@@ -35,22 +35,22 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that is on a port."""
+    """A filter, or none, on a port."""
 
     name: str
     title: str
     ours: bool = False
-    #: Of the table.
+    #: Size of the table.
     size: int | None = None
 
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that was measured."""
+    """All results."""
 
     seconds: int
     samples: Samples
-    #: By where it was.
+    #: Cases by place.
     cases: Mapping[str, Sequence[Case]]
     lookups: lookup.Costs
     programs: Mapping[str, Mapping[str, int]]
@@ -62,22 +62,22 @@ class Results:
         return self.samples.of(case, metric)
 
     def percent(self, case: str, metric: str) -> Spread | None:
-        """By how many per cent it is above that of nothing."""
+        """Difference to no filter, in per cent."""
         return overhead.percent(self.of(case, metric), self.of(_NOTHING, metric))
 
     def cost(self, where: str, case: str) -> Spread | None:
-        """By how many nanoseconds a frame takes longer there than with nothing."""
+        """Additional nanoseconds of a frame at a place, compared with no filter."""
         ours, nothing = self.of(where + case, _LATENCY), self.of(where + _NOTHING, _LATENCY)
         return overhead.nanoseconds(ours, nothing)
 
     def derived(self, where: str, case: str) -> Spread | None:
-        """By how many per cent a guest's round trip is longer, by what a frame costs there."""
+        """Estimated per cent added to a guest's round trip, from a frame's cost at a place."""
         trip = report.spread(self.of(_NOTHING, _LATENCY))
         cost = self.cost(where, case)
         return cost and trip and overhead.share(cost, trip.median)
 
     def conditions(self) -> str:
-        """What a reader needs to know to repeat it."""
+        """Conditions of the run, so that a reader can repeat it."""
         rounds = self.samples.rounds
         count = "1 round" if rounds == 1 else f"{rounds} rounds"
         return (
@@ -96,7 +96,7 @@ def _shown(results: Results) -> list[str]:
 
 
 def _guest_rows(results: Results) -> Iterator[list[str]]:
-    """A line a case: each metric, by how much it differs from that of nothing."""
+    """Return a line for each case: the difference of each metric to no filter."""
     shown = _shown(results)
     more = ["ns a frame"] if _LATENCY in shown else []
     yield ["on the port", *(_SHOWN[name] for name in shown), *more]
@@ -172,7 +172,7 @@ def _goals(results: Results) -> Iterator[Goal]:
 
 
 def _no_loss(text: str, more: Spread | None, enough: bool) -> Goal:
-    """Missed if it is sure that there is a loss."""
+    """Return a goal that is missed only if the interval shows a loss."""
     shown = overhead.signed(more, " %")
     loss = more and Spread(-more.greatest, -more.greatest, -more.greatest)
     return Goal(text, "no loss that can be measured", 0, loss, shown, enough)
@@ -187,7 +187,7 @@ def _goal_rows(results: Results) -> Iterator[list[str]]:
 
 
 def _comparisons(results: Results) -> Iterator[Comparison]:
-    """Ours beside nothing, and beside the peers of the same policy."""
+    """Compare ours with no filter, and with the peers of the same policy."""
     metrics = _metrics()
     for prefix, cases in results.cases.items():
         for case in cases:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the handoff of an address adds to a migration under libvirt, and the hook to any start.
+"""Time that the handoff of an address adds to a libvirt migration, and the hook to a start.
 
 Two hosts with libvirt of the system and vmmnet-hostd, and a VM without a system, which
 migrates from one to the other:
 
-    plain      a domain without <vmmnet:net>: it stands still from QEMU's stop to QEMU's start
-    handoff    <vmmnet:sockets> with an address6: until the other host has the address, too
-    given      of that, from QEMU's stop until the source has given the address back
-    taken      and from QEMU's start until the destination has it
-    added      both
+    plain      a domain without <vmmnet:net>: downtime from QEMU's stop to QEMU's start
+    handoff    <vmmnet:sockets> with an address6: downtime until the other host has the address, too
+    given      part from QEMU's stop until the source has given the address back
+    taken      part from QEMU's start until the destination has the address
+    added      sum of both parts
 
-QEMU's traces tell the moments. The hook runs as libvirt runs it, for a domain that has
-nothing to do with vmmnet, beside /bin/cat.
+The times come from QEMU's traces. The hook runs as libvirt runs it, for a domain without vmmnet,
+beside /bin/cat.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _GOAL = "Goals: at most 20 ms added to the time of a plain migration, 50 ms for 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     calls: int
@@ -67,7 +67,7 @@ def parse(arguments: Sequence[str]) -> Plan:
 
 
 def _domain(kind: str) -> etree._Element:
-    """The VM of the test bed, which traces."""
+    """Return the VM of the test bed, with traces."""
     made = etree.fromstring(libvirt_moves.DOMAIN)
     domain.child(made.find("devices"), "emulator", str(qemu.binary()))
     if kind == _PLAIN:
@@ -82,7 +82,7 @@ def _domain(kind: str) -> etree._Element:
 
 
 def _moment(host: Host, begin: int, pattern: str) -> float:
-    """When QEMU's log of a host has a line behind what was there; seconds of the clock."""
+    """Wait for a new line in a host's QEMU log; return its time in seconds."""
 
     def found() -> list[str]:
         text = host.path(_LOG).read_bytes()[begin:].decode(errors="replace")
@@ -92,7 +92,7 @@ def _moment(host: Host, begin: int, pattern: str) -> float:
 
 
 def _migrate(world: World, kind: str) -> dict[str, float]:
-    """Milliseconds for which a VM of a kind is nowhere, and those that the handoff took."""
+    """Return the milliseconds of a VM's downtime, and those of the handoff."""
     hosts = (world.one, world.two)
     one, two = (each.path(_LOG).stat().st_size if each.path(_LOG).exists() else 0 for each in hosts)
     world.create(_domain(kind))
@@ -116,7 +116,7 @@ def _migrate(world: World, kind: str) -> dict[str, float]:
 
 
 def _calls(command: Sequence[str | Path], xml: str, count: int) -> list[float]:
-    """Milliseconds of each call of a program that reads a domain."""
+    """Return the milliseconds of each call of a program that reads a domain."""
     spent = []
     for _ in range(count):
         begin = time.monotonic()
@@ -163,7 +163,7 @@ def _publish(plan: Plan, still: dict[str, list[float]], hook: dict[str, list[flo
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and write it down."""
+    """Measure and write the results."""
     plan = parse(arguments)
     tools.require("libvirtd", "virsh")
     net.reap_stale()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is measured on a path: load generators and the values they give.
+"""Measurements on a path: load generators and their values.
 
 A measurement runs once for every path in every round; each starts a server
 of its own, so that none inherits the state of another.
@@ -22,7 +22,7 @@ from . import measure
 from .paths import Path
 
 _IPERF_PORT, _PINGPONG_PORT = 5201, 5202
-# What a client may take beyond the time it measures: start, names, report.
+# Seconds that a client may take beyond the measured time: start, names, report.
 _SLACK = 30.0
 UDP_PAYLOAD = 1400
 THREADS = 16
@@ -39,10 +39,10 @@ class LoadError(RuntimeError):
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a path: its unit and which end of the scale is better.
+    """A measured number of a path: its unit, and whether more or less is better.
 
-    ``compared`` is False for a number that explains another one and whose
-    ratio to a peer's would mean nothing.
+    ``compared`` is False for a number that only explains another one, and whose ratio to a peer's
+    has no meaning.
     """
 
     name: str
@@ -108,9 +108,9 @@ def _iperf(path: Path, seconds: int, *options: str) -> tuple[dict[str, Any], mea
 
 
 def _stream(direction: str, size: str, label: str) -> Load:
-    """TCP for a fixed time with writes of one size, and what a GB of it cost.
+    """TCP for a fixed time with writes of one size, and the cost of a GB.
 
-    The cost has the client's start in it, about 0.1 s in every guest.
+    The cost contains the client's start, about 0.1 s in each guest.
     """
     options = ["-l", size, *(["-R"] if direction == "receive" else [])]
     what = f"{direction}-{label}"
@@ -218,7 +218,7 @@ METRICS: Mapping[str, Metric] = {m.name: m for load in _ALL for m in load.metric
 
 
 def measure_small(load: Load, path: Path, seconds: int) -> Values:
-    """Measure where small differences count: round trips on one processor."""
+    """Measure with small noise: round trips run on one processor."""
     with contextlib.ExitStack() as stack:
         if load.name == LATENCY:
             pids = [path.guest.pid] if path.guest else []

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a look into the LNID table costs
+ * The cost of a look-up in the LNID table
  *
  *     lookup TABLE MACS [ROUNDS]
  *
  * Looks up 2^20 times in a random order in the table at TABLE, which has the
  * MACS addresses of mac_of(FIRST, ...), and prints a line each of JSON:
  *
- *   hit        addresses that are there
+ *   hit        addresses that exist
  *   chained    the same, each address known only when the lookup before has
  *              ended, so that the processor cannot do several at a time
- *   miss       addresses that are not there
+ *   miss       addresses that do not exist
  *   receive    the whole verdict about a frame to a port
- *   glib       addresses that are there, in a GHashTable with the same content
+ *   glib       addresses that exist, in a GHashTable with the same content
  *
- * "ns" is the time of one, of each round; the fastest tells of the program,
- * the others of the machine.
+ * "ns" is the time of one look-up, for each round.  The fastest round shows the
+ * program; other rounds include disturbances by the machine.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +30,9 @@
 
 static HostvlanTable *table;
 static GHashTable *peer;
-static uint64_t *macs;                  /* LOOKUPS of them */
+static uint64_t *macs;                  /* LOOKUPS elements */
 
-/* Of this thread's own time, as others may use the processor meanwhile. */
+/* CPU time of this thread, as others may use the processor meanwhile. */
 static double now_ns(void)
 {
     struct timespec t;
@@ -51,7 +51,7 @@ static uint64_t look_up(void)
     return sum;
 }
 
-/* The result goes into the next one, without changing it. */
+/* The next address depends on the result, but the result does not change it. */
 static uint64_t look_up_chained(void)
 {
     uint64_t value = 0;
@@ -93,7 +93,7 @@ static uint64_t look_up_glib(void)
 static void measure(const char *what, uint64_t (*run)(void), unsigned num,
                     unsigned rounds)
 {
-    volatile uint64_t result;   /* so that the work is not left out */
+    volatile uint64_t result;   /* so that the compiler keeps the work */
 
     run();
     printf("{\"what\": \"%s\", \"macs\": %u, \"ns\": [", what, num);
@@ -107,7 +107,7 @@ static void measure(const char *what, uint64_t (*run)(void), unsigned num,
     printf("]}\n");
 }
 
-/* Spread over 32 bits, each once: MACs are given out at random (lookup.py). */
+/* A permutation of 32 bits, as MACs are assigned at random (lookup.py). */
 static uint64_t mac_of(uint64_t first, uint32_t i)
 {
     return first + (uint32_t)(i * 0x9e3779b1u);
@@ -120,7 +120,7 @@ static void choose(GRand *rand, uint64_t first, unsigned num)
     }
 }
 
-/* As the address is the key itself, no memory is read but the table's own. */
+/* The key is the address itself, so that only the table's memory is read. */
 static GHashTable *fill_glib(unsigned num)
 {
     GHashTable *hash = g_hash_table_new(NULL, NULL);

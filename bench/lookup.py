@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What one look-up costs by itself, without a network around it.
+"""The cost of one look-up alone, without a network.
 
 In QEMU's code by lookup.c, beside GLib's hash table; in the kernel by running the
-programs of the eBPF twin again and again on one frame (BPF_PROG_TEST_RUN).  lookup.c
-asks for addresses in a random order, so that the processor's caches have to be filled
-from memory as on a busy host; the programs have always the same two addresses, and
-find them in the cache.
+programs of the eBPF twin again and again on one frame (BPF_PROG_TEST_RUN).  lookup.c looks up
+addresses in a random order, so that they miss the processor's caches as on a busy host; the
+programs always have the same two addresses, which are in the cache.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from . import tenants
 from .loads import Metric
 from .report import Comparison, Rounds
 
-#: What lookup.c measures, and what that is.
+#: The cases of lookup.c, with a description.
 TITLES = {
     "hit": "a look-up",
     "chained": "a look-up that waits for the one before",
@@ -37,25 +36,25 @@ TITLES = {
 }
 PEER = "glib"
 _SOURCES = ("net/hostvlan/guard.c", "net/hostvlan/table.c", "net/hostvlan/verdict.c")
-# What is compared with the peer.
+# Cases that are compared with the peer.
 _COMPARED = "hit"
 _REPEAT = 1 << 20
 _FIRST = 0x020000000000
-# struct hostvlan_port: the MAC address, and what only the command line looks at.
+# struct hostvlan_port: the MAC address, and fields that only the command line reads.
 _PORT = struct.Struct("=Q32x")
-# What the programs say of a frame that passes: XDP_PASS, TC_ACT_UNSPEC.
+# Return values of the programs for a frame that passes: XDP_PASS, TC_ACT_UNSPEC.
 _PROGRAMS = {
     "hostvlan_xdp": 2,
     "hostvlan_send": -1,
     "hostvlan_receive": -1,
 }
 
-#: Nanoseconds, by what was measured and the number of MAC addresses.
+#: Nanoseconds, by case and number of MAC addresses.
 Costs = dict[tuple[str, int], list[float]]
 
 
 def build(folder: Path) -> Path:
-    """Compile lookup.c with the code that is in QEMU, optimized as QEMU's."""
+    """Compile lookup.c with QEMU's sources and QEMU's optimization."""
     product = folder / "lookup"
     flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
     includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]
@@ -66,12 +65,12 @@ def build(folder: Path) -> Path:
 
 
 def _mac(number: int) -> int:
-    """Spread over 32 bits, each once: addresses are given out at random (mac_of())."""
+    """Return a permutation of 32 bits, as addresses are assigned at random (mac_of())."""
     return _FIRST + (number * 0x9E3779B1 & 0xFFFFFFFF)
 
 
 def _make_table(path: Path, size: int) -> None:
-    """Make it as the command does: how large its pages are in memory depends on that."""
+    """Make the table as the command does, as the size of its pages in memory depends on that."""
     with Table.change(path) as change:
         change.replace(
             Entry(_mac(number), (1 + number // tenants.TENANT,)) for number in range(size)
@@ -125,7 +124,7 @@ class _TestRun(ctypes.Structure):
 
 
 def _run(program: int, frame: bytes, expected: int) -> int:
-    """Nanoseconds of one run of a program, as the kernel says: a whole number."""
+    """Return the nanoseconds of one run of a program, as the kernel measures: a whole number."""
     options = _TestRun(data_in=frame, data_size_in=len(frame), repeat=_REPEAT)
     options.sz = ctypes.sizeof(options)
     call = ctypes.CDLL("libbpf.so.1").bpf_prog_test_run_opts

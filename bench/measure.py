@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processor time: what a measurement cost, and what disturbed it.
+"""Processor time: cost of a measurement, and disturbance by other programs.
 
-The cost is that of every process the bench started, QEMU and its peers,
-clients and servers, with the kernel's work on their behalf, and of the
-kernel's network threads.  The machine's busy time that is not ours is what
-others took away meanwhile; a report without that number hides how far to
-trust the rest.
+The cost covers every process that the bench started (QEMU and its peers, clients and servers), with
+the kernel's work for them, and the kernel's network threads. The rest of the machine's busy time
+belongs to other programs; a reader needs it to judge the values.
 """
 
 from __future__ import annotations
@@ -21,17 +19,15 @@ from pathlib import Path
 from vmmnet.testbed import process
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-# Packets that one process sends are often received in the same breath; what
-# is left over, the kernel's own threads do.
+# Packets are often received in the context of their sender; the kernel's threads do the rest.
 _KERNEL_THREADS = ("ksoftirqd/", "napi/")
 
 
 @dataclass
 class Cost:
-    """Processor seconds that a measurement took, and what it had to share.
+    """Processor seconds of a measurement, and the part of the machine that others used.
 
-    ``others`` is the part of all processors' time, from 0 to 1, that work
-    which is not ours took away.
+    ``others`` is the part of all processors' time, from 0 to 1, that other programs used.
     """
 
     ours: float = 0.0
@@ -39,28 +35,28 @@ class Cost:
 
 
 def _process_ticks(pid: int) -> tuple[int, int, int, int]:
-    """Time of a process and its threads, the kernel's for it, and both of its ended children."""
+    """Return user and system time of a process with its threads, and both of its ended children."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        # It ended; its parent, the bench, has its time.
+        # The process has ended; its time counts with its parent, the bench.
         return 0, 0, 0, 0
     user, system, *children = map(int, text.rpartition(")")[2].split()[11:15])
     return user, system, children[0], children[1]
 
 
 def seconds(pid: int) -> float:
-    """Processor time that a process has had so far."""
+    """Return the processor time of a process so far."""
     return sum(_process_ticks(pid)[:2]) / _TICKS
 
 
 def own_seconds(pid: int) -> float:
-    """The same without the kernel's work for it; of samples, 250 or more a second."""
+    """Return the user time of a process; the kernel samples it 250 or more times a second."""
     return _process_ticks(pid)[0] / _TICKS
 
 
 def resident(pid: int) -> float:
-    """MiB of a process that are in memory."""
+    """Return the resident memory of a process, in MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
@@ -84,7 +80,7 @@ def _ours() -> float:
 
 
 def _busy() -> float:
-    """Time that all processors of the machine have worked."""
+    """Return the busy time of all processors."""
     fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq = map(int, fields[:7])
     return (user + nice + system + irq + softirq) / _TICKS
@@ -108,7 +104,7 @@ def cost() -> Iterator[Cost]:
 
 
 def _affinities(pids: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
-    """Where each thread of these processes may be."""
+    """Return the affinity of each thread of these processes."""
     for pid in pids:
         for folder in Path(f"/proc/{pid}/task").iterdir():
             thread = int(folder.name)
@@ -117,10 +113,10 @@ def _affinities(pids: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
 
 @contextlib.contextmanager
 def one_processor(*pids: int) -> Iterator[None]:
-    """Keep to one processor, always the same, with these and all that is started meanwhile.
+    """Run this process, the given ones and their new children on one processor, always the same.
 
-    A round trip between processes is then what they take together.  Where each is on
-    goes else by the scheduler's choice, which costs more than what is measured.
+    So a round trip between processes is the sum of their times. Otherwise it depends on the
+    scheduler's placement, whose effect is greater than the difference to be measured.
     """
     own = os.sched_getaffinity(0)
     usual = {0: own, **dict(_affinities(pids))}
@@ -130,6 +126,6 @@ def one_processor(*pids: int) -> Iterator[None]:
         yield
     finally:
         for thread, where in usual.items():
-            # It may have ended.
+            # The thread may have ended.
             with contextlib.suppress(ProcessLookupError):
                 os.sched_setaffinity(thread, where)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a VM that is away from home pays: Mobile IPv6 in QEMU beside a local address and ip6tnl.
+"""The cost for a VM away from home: Mobile IPv6 in QEMU beside a local address and ip6tnl.
 
-Guests, and QEMUs without a guest, on a foreign link speak to a correspondent
+Guests, and QEMUs without a guest, on a foreign link exchange traffic with a correspondent
 (mip6_places.py).  Links carry frames of 1500 octets.
 
     local         an address of the foreign link: the limit, by a shorter way
-    local-again   the same: what this run cannot tell apart
-    stage         the same behind an empty stage, without a guest
+    local-again   the same again: the noise of this run
+    stage         as local, behind an empty stage, without a guest
     mip6          -netdev mip6, through the home agent
     ip6tnl        the kernel's own tunnel, through the same home agent
 
-A round measures each load on each of them, in an order that turns from round to round: TCP
-both ways, over a link of 100 Mbit/s as in the paper and without a limit, and round trips on
-one processor.  The processors are shared by guests, QEMU, the home agent and all the
-routers; under TCG guests are the bottleneck.
+A round measures each load on each of them, each round beginning with another one: TCP both ways,
+over a link of 100 Mbit/s as in the paper and without a limit, and round trips on one processor.
+Guests, QEMU, the home agent and all routers share the processors; under TCG guests are the
+bottleneck.
 
 Then VMs migrate (mip6_switch.py): away from home and back with MIP6, and between two hosts
 of one link without.  The timeline of the median run goes to mip6-blackout.svg.
@@ -42,7 +42,7 @@ _WARM_UP = 1
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     seconds: int
@@ -53,7 +53,7 @@ class Plan:
 
 @dataclass
 class _Tunnel:
-    """What was measured of machines that stay where they are."""
+    """Results of machines that do not move."""
 
     samples: Samples
     loads: list[Load] = field(default_factory=list)
@@ -109,7 +109,7 @@ def _tunnel(plan: Plan, world: World, places: dict[str, Place]) -> _Tunnel:
 
 
 def _run(plan: Plan, folder: File) -> bool:
-    """Measure everything and publish; whether all went well."""
+    """Measure everything and publish; return whether all went well."""
     tunnel, trip = _Tunnel(Samples(plan.rounds)), 0.0
     switches: dict[str, list[Switch]] = {}
     if "tunnel" in plan.parts:

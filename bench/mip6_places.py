@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Machines on a foreign link that speak to a correspondent, by themselves or from home.
+"""Machines on a foreign link and a correspondent, with a local address or the home address.
 
     foreign router ---- host B: br0 --- tap --- QEMU --- guest
                                     --- tap --- QEMU, tap --- namespace ("wire")
 
-All links but those into guests carry frames of 1500 octets: no super-frames.  A wire is a
-QEMU without a guest (forwarder.py), whose other end stands for the guest: what is left
-is what QEMU and the network take.
+All links except those into guests carry frames of 1500 octets, that is, no super-frames. A wire is
+a QEMU without a guest (forwarder.py), whose other end replaces the guest, so that only QEMU and the
+network cost time.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .forwarder import Pair
 from .loads import Load, Metric, Values
 from .paths import Path
 
-#: Where: in a guest, or at the end of a wire.
+#: Places: in a guest, or at the end of a wire.
 GUEST, WIRE = "", "wire-"
 LOCAL, AGAIN, STAGE, MIP6, IP6TNL = "local", "local-again", "stage", "mip6", "ip6tnl"
-#: What is measured, in each place.
+#: Cases of each place.
 CASES = {
     GUEST: {
         LOCAL: "a local address: the limit",
@@ -57,7 +57,7 @@ CASES = {
 
 #: Loads of TCP, both ways.
 BULK = ("send-1MiB", "receive-1MiB")
-# That of the paper.
+# The rate of the paper's link.
 _LINK = "rate 100mbit burst 16k latency 20ms"
 _LIFETIME = 7200
 _HOMES = {GUEST + IP6TNL: f"{HOME_PREFIX}::11", WIRE + MIP6: f"{HOME_PREFIX}::12"}
@@ -78,11 +78,11 @@ class Place:
     pid: int
 
     def measure(self, load: Load, seconds: int) -> Values:
-        """Measure once, and what a GB, or a round trip, takes of QEMU's time."""
+        """Measure once, and add QEMU's time for a GB or for a round trip."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.path.active())
             if load.name == loads.LATENCY:
-                # With the home agent, which is on the way.
+                # With the home agent, which is on the path.
                 stack.enter_context(measure.one_processor(*process.owned()))
             before, own_before = measure.seconds(self.pid), measure.own_seconds(self.pid)
             values = load.measure(self.path, seconds)
@@ -98,18 +98,18 @@ class Place:
 
 
 def gigabytes(megabits: float, seconds: float) -> float:
-    """10^9 octets in a time at so many Mbit/s."""
+    """Return the GB (10^9 octets) sent in a time at a rate in Mbit/s."""
     return megabits * seconds / 8000
 
 
 def trips(mean: float, seconds: float) -> float:
-    """Millions of round trips in a time, at so many microseconds each."""
+    """Return the millions of round trips in a time, from microseconds of each."""
     return seconds / mean
 
 
 @contextlib.contextmanager
 def _limited(host: Namespace, router: Namespace) -> Iterator[None]:
-    """Have the host's uplink carry no more than a link of _LINK, both ways."""
+    """Limit the host's uplink to _LINK, both ways."""
     (uplink,) = _wires_of(host)
     ends = ((host, uplink), (router, f"{uplink[:-1]}b"))
     for space, name in ends:
@@ -122,7 +122,7 @@ def _limited(host: Namespace, router: Namespace) -> Iterator[None]:
 
 
 def on_link(world: World, base: Load) -> Load:
-    """A load of TCP over a slow link, which a guest fills whatever it does."""
+    """A load of TCP over a slow link, which a guest can fill in every case."""
     name = f"link-{base.name}"
 
     def run(path: Path, seconds: int) -> Values:
@@ -135,14 +135,14 @@ def on_link(world: World, base: Load) -> Load:
 
 
 def local(device: str, address: str, router: str) -> Iterator[str]:
-    """Commands that give a machine its address and its router."""
+    """Return commands that give a machine its address and its router."""
     yield f"ip address add {address}/64 dev {device} nodad"
     yield f"ip link set dev {device} up"
     yield f"ip -6 route add default via {router} dev {device}"
 
 
 def _tunnel(device: str, care_of: str, home: str) -> Iterator[str]:
-    """Commands that make a machine's kernel the end of its tunnel."""
+    """Return commands that make a machine's kernel the end of its tunnel."""
     *address, _ = local(device, care_of, _ROUTER)
     yield from address
     yield f"ip -6 route add {AGENT_ADDRESS}/128 via {_ROUTER} dev {device}"
@@ -154,7 +154,7 @@ def _tunnel(device: str, care_of: str, home: str) -> Iterator[str]:
 
 
 def _register(world: World, care_of: str, home: str) -> None:
-    """Make the binding of a kernel that has no mobile node; nobody asks for an answer."""
+    """Make the binding for a kernel without a mobile node; requests no acknowledgement."""
     bridge = Interface(world.foreign.host, world.foreign.bridge.name)
     with contextlib.closing(mobile.Node(bridge, world.foreign.link.mac)) as node:
         node.send(
@@ -163,7 +163,7 @@ def _register(world: World, care_of: str, home: str) -> None:
 
 
 def _commands(world: World, where: str, name: str, device: str) -> list[str]:
-    """What the machine of a case is told."""
+    """Return the commands for the machine of a case."""
     home = _HOMES.get(where + name)
     if name == MIP6:
         assert home is not None
@@ -176,7 +176,7 @@ def _commands(world: World, where: str, name: str, device: str) -> list[str]:
 
 
 def _netdev(world: World, where: str, name: str) -> str | None:
-    """What is between the tap and the machine, but for netdev=."""
+    """Return the netdev between the tap and the machine, without netdev=."""
     if name == STAGE:
         return "stage,id=st0"
     if name != MIP6:
@@ -241,7 +241,7 @@ def _wire(world: World, name: str, pingpong: File, folder: File) -> Iterator[Pla
 
 
 def _has_tunnels() -> bool:
-    """Whether the host's kernel has ip6tnl; a guest's has."""
+    """Return whether the host's kernel has ip6tnl; the guests' kernel has it."""
     with Network() as network:
         space = network.namespace("tunnels")
         command = ["ip", "link", "add", "try0", "type", "ip6tnl"]
@@ -254,7 +254,7 @@ def _wires_of(space: Namespace) -> list[str]:
 
 
 def _no_super_frames(spaces: Sequence[Namespace]) -> None:
-    """Have links carry frames of their MTU, as wires do."""
+    """Limit links to frames of their MTU, as real wires."""
     for space in spaces:
         for name in _wires_of(space):
             space.ip("link", "set", "dev", name, "gso_max_segs", "1")
@@ -262,7 +262,7 @@ def _no_super_frames(spaces: Sequence[Namespace]) -> None:
 
 @contextlib.contextmanager
 def opened(pingpong: File, folder: File) -> Iterator[tuple[World, dict[str, Place]]]:
-    """Build the networks and all machines, by where and name."""
+    """Build the networks and all machines, by place and name."""
     with contextlib.ExitStack() as stack:
         world = stack.enter_context(mobility.world())
         sites = (world.home, world.foreign)

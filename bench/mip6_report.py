@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables, goals and files that come out of the benchmark of Mobile IPv6."""
+"""Tables, goals and files of the benchmark of Mobile IPv6."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN = {
     _LATENCY: "round trip of 1 byte, median, µs",
     "latency-p99": "99th percentile, µs",
 }
-# Of wires: QEMU's own code, without the kernel's work for it.
+# For wires: QEMU's own code, without the kernel's work for it.
 _OWN = {
     f"own-{_SEND}": "TCP send, CPU s/GB",
     f"own-{_RECEIVE}": "TCP receive, CPU s/GB",
@@ -56,7 +56,7 @@ _KINDS = ("mip6.json", "mip6.md", "mip6-blackout.svg")
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that was measured; what was not is empty."""
+    """All results; empty where not measured."""
 
     seconds: int
     samples: Samples
@@ -72,15 +72,15 @@ class Results:
         return self.samples.of(place, metric)
 
     def ratio(self, where: str, metric: str, peer: str) -> Spread | None:
-        """Of ours to a peer's, as confident as it is."""
+        """Return the ratio to a peer's value, with its interval."""
         return overhead.ratio(self.of(where + MIP6, metric), self.of(where + peer, metric))
 
     def more(self, where: str, metric: str, peer: str) -> Spread | None:
-        """By how much ours is above a peer's."""
+        """Return the difference to a peer's value."""
         return overhead.difference(self.of(where + MIP6, metric), self.of(where + peer, metric))
 
     def conditions(self) -> str:
-        """What a reader needs to know to repeat it."""
+        """Conditions of the run, so that a reader can repeat it."""
         runs = len(self.switches.get(AWAY, ()))
         return (
             f"rounds: {self.samples.rounds} of {self.seconds} s; {runs} migrations of each kind, "
@@ -89,18 +89,18 @@ class Results:
 
 
 def times(switches: Sequence[Switch], first: str, last: str) -> list[float]:
-    """Milliseconds between two events, of the switches that have both."""
+    """Return the milliseconds between two events, for switches with both events."""
     found = (switch.between(first, last) for switch in switches)
     return [each for each in found if each is not None]
 
 
 def median_switch(switches: Sequence[Switch]) -> Switch:
-    """The one whose blackout is the median, or just below."""
+    """Return the switch with the median blackout, or just below."""
     return sorted(switches, key=lambda switch: switch.blackout)[(len(switches) - 1) // 2]
 
 
 def _place_rows(results: Results, where: str, columns: Mapping[str, str]) -> Iterator[list[str]]:
-    """A line a case: each metric, and its ratio to that of a local address."""
+    """Return a line for each case: each metric, and its ratio to that of a local address."""
     shown = [name for name in columns if report.spread(results.of(where + LOCAL, name))]
     yield ["", *(columns[name] for name in shown)]
     for case, title in CASES[where].items():
@@ -202,12 +202,12 @@ def _other_goals(results: Results, enough: bool) -> Iterator[Goal]:
 
 
 def added_blackouts(switches: Sequence[Switch]) -> list[float]:
-    """What the VM waits for its binding after it has resumed: what MIP6 adds to a blackout."""
+    """Return the VM's time from resume to its binding, which MIP6 adds to a blackout."""
     return [max(0.0, each) for each in times(switches, RESUME, ACK)]
 
 
 def goals(results: Results, enough: bool) -> Iterator[Goal]:
-    """All of them; ``enough``: whether there were rounds enough to tell."""
+    """Return all goals; ``enough``: whether there were enough rounds for a verdict."""
     for some in (_ratio_goals, _trip_goals, _other_goals):
         yield from some(results, enough)
 
@@ -221,7 +221,7 @@ def _goal_rows(results: Results) -> Iterator[list[str]]:
 
 
 def metrics(results: Results) -> dict[str, Metric]:
-    """What is measured in each place, by name."""
+    """Return the metrics of all places, by name."""
     found = {metric.name: metric for load in results.loads for metric in load.metrics}
     for load in BULK:
         found[f"qemu-{load}"] = Metric(f"qemu-{load}", "CPU s/GB", False, f"QEMU's CPU, {load}")
@@ -233,7 +233,7 @@ def metrics(results: Results) -> dict[str, Metric]:
 
 
 def comparisons(results: Results) -> Iterator[Comparison]:
-    """Ours beside each peer."""
+    """Compare ours with each peer."""
     for where, cases in CASES.items():
         for peer in cases:
             if peer in (MIP6, AGAIN) or where + peer not in results.samples.values:
@@ -260,7 +260,7 @@ def _blackouts(results: Results, kind: str) -> Iterator[Comparison]:
 
 
 def _parts(results: Results) -> Iterator[tuple[str, list[list[str]]]]:
-    """The tables with their headings."""
+    """Return the tables with their headings."""
     if report.spread(results.of(GUEST + LOCAL, _LATENCY)):
         yield "Guests", [*_place_rows(results, GUEST, _SHOWN)]
         yield "QEMU without a guest", [*_place_rows(results, WIRE, _SHOWN)]
@@ -273,7 +273,7 @@ def _parts(results: Results) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def tracks(switches: Mapping[str, Sequence[Switch]]) -> list[timeline.Track]:
-    """The median run of each kind."""
+    """Return the median run of each kind."""
     ours = frozenset(_EVENTS[name] for name in (UPDATE, ACK))
     found = []
     for kind in (AWAY, SAME):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long a VM is not heard while it migrates, and what happens meanwhile.
+"""How long a migrating VM does not answer, and the events of the migration.
 
 A correspondent sends an echo request each millisecond.  The blackout is from the last
-answer before the VM has resumed to the first one after.  QEMU tells when the VM stops and
-resumes, and a capture at the VM's new port what passes there.
+answer before the VM has resumed to the first one after.  QEMU reports when the VM stops and
+resumes; a capture shows the packets at its new port.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vmmnet.testbed.migration import migrated
 from vmmnet.testbed.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
 from vmmnet.testbed.net import Interface, Namespace
 
-#: What happens in a switch, in the order of a timeline.
+#: Events of a switch, in the order of a timeline.
 STOP, RESUME, UPDATE, ACK = "stop", "resume", "update", "ack"
 REQUEST, REPLY, HEARD = "request", "reply", "heard"
 #: Kinds of switches: to the foreign link, home again, and on one link without MIP6.
@@ -35,7 +35,7 @@ AWAY, BACK, SAME = "away", "back", "same"
 
 _INTERVAL = 0.001
 _MORE = 100
-#: What comes later than so many seconds behind the last request is lost.
+#: An answer later than this many seconds after the last request counts as lost.
 _LATE = 1.0
 _PORT = 4444
 _SAME_ADDRESS = f"{FOREIGN_PREFIX}::10"
@@ -48,10 +48,10 @@ _ETH_LEN = 14
 
 @dataclass(frozen=True)
 class Switch:
-    """One migration: when what happened, in seconds since 1970, and requests without answer."""
+    """One migration: times of its events, in seconds since 1970, and unanswered requests."""
 
     marks: Mapping[str, float]
-    #: The last answer of the VM before it resumed.
+    #: Time of the VM's last answer before it resumed.
     silent: float
     lost: int
 
@@ -68,13 +68,13 @@ class Switch:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The least value that so many per cent are not above."""
+    """Return the least value that ``part`` of all values do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * int(part) // 100) - 1)]
 
 
 def silence(answers: Sequence[float], resumed: float) -> tuple[float, float]:
-    """The last of the sorted times of answers before the VM resumed, and the first after."""
+    """Return the last of the sorted times of answers before the VM resumed, and the first after."""
     at = bisect.bisect_left(answers, resumed)
     if not 0 < at < len(answers):
         raise RuntimeError("no answers of the VM before it stopped, or after")
@@ -82,7 +82,7 @@ def silence(answers: Sequence[float], resumed: float) -> tuple[float, float]:
 
 
 class Probe:
-    """Sends echo requests, and notes when which is answered."""
+    """Sends echo requests, and records the time of each answer."""
 
     def __init__(self, space: Namespace, address: str) -> None:
         with space.entered():
@@ -108,7 +108,7 @@ class Probe:
         self._socket.close()
 
     def await_more(self) -> None:
-        """Wait for answers to requests that are sent from now on."""
+        """Wait for answers to requests that are sent after this call."""
         first = self._sent
 
         def answered() -> bool:
@@ -118,7 +118,7 @@ class Probe:
 
     @property
     def lost(self) -> int:
-        """Requests without an answer, but for those before the first and after the last one."""
+        """Number of unanswered requests between the first and the last answer."""
         return max(self.answers) - min(self.answers) + 1 - len(self.answers)
 
     def _run(self) -> None:
@@ -140,7 +140,7 @@ class Probe:
     def _send(self) -> None:
         number = self._sent & 0xFFFF
         request = struct.pack(">BBHHHI", mobile.ECHO, 0, 0, self._identifier, number, self._sent)
-        # The path may be without a route for a moment.
+        # The path may have no route for a moment.
         with contextlib.suppress(OSError):
             self._socket.sendto(request, (self._address, 0))
         self._sent += 1
@@ -148,14 +148,14 @@ class Probe:
     def _receive(self) -> None:
         data, (ancillary, *_), _, _ = self._socket.recvmsg(256, 64)
         identifier, _, number = struct.unpack(">HHI", data[4:12])
-        # Late answers to the probe before are none of this one's.
+        # Ignore late answers to an earlier probe.
         if identifier == self._identifier:
             seconds, nanoseconds = struct.unpack("=qq", ancillary[2])
             self.answers.setdefault(number, seconds + nanoseconds / 1e9)
 
 
 def packets(capture: bytes) -> Iterator[tuple[float, mobile.Packet]]:
-    """The IPv6 packets of a pcap file of Ethernet frames, and when each was."""
+    """Yield the IPv6 packets of a pcap file of Ethernet frames, with their times."""
     at = 24
     while at + 16 <= len(capture):
         seconds, micros, size, _ = struct.unpack("=IIII", capture[at : at + 16])
@@ -166,7 +166,7 @@ def packets(capture: bytes) -> Iterator[tuple[float, mobile.Packet]]:
 
 
 def what(packet: mobile.Packet) -> str | None:
-    """Which event of a timeline a packet is; None: none."""
+    """Return the event of a timeline that a packet stands for; None: no event."""
     if packet.protocol == mobile.IP6:
         packet = packet.inner
     protocol, data = packet.protocol, packet.payload
@@ -180,7 +180,7 @@ def what(packet: mobile.Packet) -> str | None:
 
 
 def marks(capture: bytes, stopped: float) -> dict[str, float]:
-    """When each was seen first: mobility at all, others since the VM has stopped."""
+    """Return the first time of each event: mobility at any time, others after the stop."""
     found: dict[str, float] = {}
     for when, packet in packets(capture):
         name = what(packet)
@@ -196,7 +196,7 @@ def _time(event: Mapping[str, Any]) -> float:
 
 @dataclass
 class Stop:
-    """Where a VM can be: a host's port."""
+    """A port of a host where a VM can be."""
 
     tap: Interface
     address: str
@@ -204,7 +204,7 @@ class Stop:
 
     @property
     def uri(self) -> str:
-        """Where its migration is awaited."""
+        """URI for an incoming migration."""
         return f"tcp:[{self.address}]:{_PORT}"
 
 
@@ -218,7 +218,7 @@ class Traveller:
     there: Stop
     correspondent: Namespace
     folder: File
-    #: The states of its mobile node, where it is and where it goes; None: it has none.
+    #: States of its mobile node, at the source and at the destination; None: no mobile node.
     states: tuple[str, str] | None = None
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -250,7 +250,7 @@ class Traveller:
         return Switch({**marks(capture.read_bytes(), stopped), **seen}, silent, probe.lost)
 
     def _is_ready(self, target: Guest) -> object:
-        """Whether the mobile node knows the link, as it does when a larger VM arrives."""
+        """Return whether the mobile node knows the link; with a larger VM it always would."""
         assert self.states is not None
         known = "care-of" if self.states[1] == "bound" else "location-known"
         return target.qmp("query-mip6")[0].get(known)
@@ -262,7 +262,7 @@ class Traveller:
             wait.until(lambda: target.qmp("query-mip6")[0]["state"] == there, f"state {there}")
 
     def close(self) -> None:
-        """End the VM where it is."""
+        """End the VM."""
         self._stack.close()
 
 
@@ -332,7 +332,7 @@ def opened() -> Iterator[tuple[World, Traveller, Traveller]]:
 
 
 def agent_round_trip(world: World) -> float:
-    """Milliseconds from the foreign host to the home agent and back, the median."""
+    """Return the median round trip from the foreign host to the home agent, in milliseconds."""
     ping = ["ping", "-n", "-c", "51", "-i", "0.01", mobility.AGENT_ADDRESS]
     text = world.foreign.host.run(ping).stdout
     times = [line.partition("time=")[2].split() for line in text.splitlines()]
@@ -340,7 +340,7 @@ def agent_round_trip(world: World) -> float:
 
 
 def measure(runs: int) -> tuple[dict[str, list[Switch]], float]:
-    """Switch alternately; every switch by its kind, and the round trip to the home agent."""
+    """Switch alternately; return all switches by kind, and the round trip to the home agent."""
     found: dict[str, list[Switch]] = {AWAY: [], BACK: [], SAME: []}
     with opened() as (world, traveller, other):
         trip = agent_round_trip(world)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much more something costs than nothing, and how sure that is.
+"""Overhead of a feature, with its confidence interval.
 
-Each round compares a value with that of nothing on the same port, seconds apart; an
-overhead is the median of these comparisons.  Beside it stands the interval that has
-the median of all rounds there could be, with 95 % confidence, whatever their
-distribution (of order statistics; with less than six rounds there is none, and least
-and greatest stand there).
+Each round compares a value with that of the same port without the feature, seconds apart; an
+overhead is the median of these comparisons. Its interval contains the true median with 95 %
+confidence, for any distribution (order statistics). With less than six rounds there is no such
+interval, and the least and the greatest value replace it.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ _FRAMES = 2
 
 
 def interval(values: Sequence[float]) -> Spread | None:
-    """The median, and between what it is with confidence; None without values."""
+    """Return the median and its confidence interval; None without values."""
     if not values:
         return None
     ordered, count = sorted(values), len(values)
     outside, tail = 0, 0.0
     while outside < count // 2:
-        # That so few of them are on one side of the median, by chance.
+        # Probability that so few values are on one side of the median by chance.
         tail += math.comb(count, outside) / 2**count
         if 2 * tail > 1 - _CONFIDENCE:
             break
@@ -49,32 +48,32 @@ def _compared(
 
 
 def percent(ours: Rounds, base: Rounds) -> Spread | None:
-    """By how many per cent ours is above the base."""
+    """Return the difference of ours to the base, in per cent."""
     return _compared(ours, base, lambda a, b: 100 * (a / b - 1))
 
 
 def ratio(ours: Rounds, base: Rounds) -> Spread | None:
-    """What part of the base ours is."""
+    """Return the ratio of ours to the base."""
     return _compared(ours, base, lambda a, b: a / b)
 
 
 def difference(ours: Rounds, base: Rounds) -> Spread | None:
-    """By how much ours is above the base, in the same unit."""
+    """Return the difference of ours to the base, in the same unit."""
     return _compared(ours, base, lambda a, b: a - b)
 
 
 def nanoseconds(ours: Rounds, base: Rounds) -> Spread | None:
-    """By how much longer a frame takes, of round trips in microseconds."""
+    """Return the additional nanoseconds of a frame, from round trips in microseconds."""
     return _compared(ours, base, lambda a, b: 1000 * (a - b) / _FRAMES)
 
 
 def share(cost: Spread, trip: float) -> Spread:
-    """Per cent of a round trip, in microseconds, that frames cost, in nanoseconds each."""
+    """Return the cost of frames (nanoseconds each) in per cent of a round trip (microseconds)."""
     return cost.scaled(100 * _FRAMES / (1000 * trip))
 
 
 def signed(value: Spread | None, unit: str = "") -> str:
-    """An overhead for people, such as ``+0.31 % (-0.2..+0.8)``."""
+    """Return an overhead as text, such as ``+0.31 % (-0.2..+0.8)``."""
     if value is None:
         return "-"
     median, least, greatest = map(_with_sign, (value.median, value.least, value.greatest))
@@ -82,30 +81,30 @@ def signed(value: Spread | None, unit: str = "") -> str:
 
 
 def at_least(value: Spread | None) -> Spread | None:
-    """What a Goal takes of a value that is to be greater than a bound: both negated."""
+    """Negate a value, for a Goal with a lower bound (the bound is negated, too)."""
     return value and Spread(-value.median, -value.greatest, -value.least)
 
 
 def _with_sign(value: float) -> str:
-    # What rounds to nothing has none.
+    # A value that rounds to 0 has no sign.
     text = number(value)
     return text if value <= 0 else f"+{text}"
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound that was set before; ``value`` is what was measured, ``shown`` for people."""
+    """An upper bound, set before the measurement; ``value`` as measured, and ``shown`` as text."""
 
     text: str
     wanted: str
     bound: float
     value: Spread | None
     shown: str
-    # Whether there were enough rounds for an interval.
+    # True: there were enough rounds for an interval.
     enough: bool = True
 
     def row(self) -> list[str] | None:
-        """A line of the table; None: nothing was measured."""
+        """Return a line of the table; None: not measured."""
         if self.value is None:
             return None
         return [self.text, self.wanted, self.shown, self._verdict(self.value)]

@@ -34,12 +34,12 @@ PINGPONG = "/usr/lib/vmmnet/pingpong"
 _TAP_HOST4, _TAP_GUEST4 = "192.168.2.1", "192.168.2.2"
 _TAP_HOST6, _TAP_GUEST6, _TAP_NET6 = "2001:db8:2::1", "2001:db8:2::2", "2001:db8:2::/64"
 
-# What TAYGA answers for: the server in IPv4, the guest in IPv6.
+# Addresses of TAYGA: the server in IPv4, the guest in IPv6.
 _SERVER4 = "198.51.100.80"
 _GUEST_IN6, _TAYGA_NET6 = "2001:db8:64::2", "2001:db8:64::/64"
 
-# A client that opens and closes thousands of connections a second needs many
-# ports; the same for every kernel that keeps client sockets.
+# A client that opens and closes thousands of connections a second needs many ports; equal for all
+# kernels with client sockets.
 _CLIENT_SYSCTL: Mapping[str, str | int] = {
     "net.ipv4.ip_local_port_range": "1024 65000",
     "net.ipv4.tcp_tw_reuse": 1,
@@ -82,12 +82,12 @@ map {server4} {server6}
 
 @dataclass
 class Path:
-    """A place where clients run and the way from there to the server."""
+    """A place where clients run, and the path from there to the server."""
 
     name: str
     host: Namespace
     server: Namespace
-    # Where servers listen, and what clients are told to connect to.
+    # The namespace of the servers, and the name or address that clients connect to.
     listen: str
     target: str
     # The ping-pong program, on the host.
@@ -144,7 +144,7 @@ def _guest_sysctl(guest: Guest, settings: Mapping[str, str | int]) -> None:
 
 
 def _nic(guest: Guest, *commands: str) -> None:
-    """Load the NIC's driver and give it what ``commands`` say."""
+    """Load the NIC's driver and run ``commands``."""
     guest.run("modprobe virtio_net")
     guest.wait_for("ip link show dev eth0")
     guest.run("ip link set dev eth0 up")
@@ -157,7 +157,7 @@ def _nic(guest: Guest, *commands: str) -> None:
 def _daemon(
     space: Namespace, command: Sequence[str | File], ready: Callable[[int], object]
 ) -> Iterator[None]:
-    """Run a daemon in the foreground; its words explain a start that failed."""
+    """Run a daemon in the foreground; its messages explain a failed start."""
     with scratch.folder() as folder:
         log = File(folder) / "log"
         with log.open("wb") as out, space.started(command, stdout=out, stderr=out) as child:
@@ -179,7 +179,7 @@ def native(pingpong: File) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def vmrpc(pingpong: File, arguments: Sequence[str] = ()) -> Iterator[Path]:
-    """IPv4 sockets of the guest on the host, as IPv6; the server by its name."""
+    """IPv4 sockets of the guest on the host, as IPv6; clients use the server's name."""
     with Network() as network, contextlib.ExitStack() as stack:
         host, peer = _hosts(network)
         # The VM's own address, beside the host's.
@@ -211,10 +211,9 @@ def vmrpc_untranslated(pingpong: File) -> Iterator[Path]:
 def virtio_net(pingpong: File) -> Iterator[Path]:
     """virtio-net on a routed tap, IPv6 in the guest too: nothing to translate.
 
-    The best that frames can do here: TSO, GSO and checksums are offloaded to
-    the host in both directions (the guest negotiates them by default), and
-    the host forwards what it got without cutting it.  vhost needs KVM and
-    /dev/vhost-net; under TCG QEMU moves the frames itself.
+    The best configuration for frames here: TSO, GSO and checksums are offloaded to the host in both
+    directions (the guest negotiates them by default), and the host forwards large segments
+    unchanged.  vhost needs KVM and /dev/vhost-net; under TCG QEMU moves the frames itself.
     """
     with Network() as network, contextlib.ExitStack() as stack:
         host, peer = _hosts(network)
@@ -231,13 +230,12 @@ def virtio_net(pingpong: File) -> Iterator[Path]:
 def tayga(pingpong: File) -> Iterator[Path]:
     """The same virtio-net for a guest with IPv4 only: TAYGA and unbound.
 
-    What one can build today for an IPv4 guest on an IPv6 network.  NAT64 and
-    DNS64 serve the opposite case, IPv6 clients of IPv4 servers, so unbound's
-    dns64 has no part here: the administrator gives each server an IPv4
-    address, TAYGA maps it and the guest's statelessly (RFC 7757), unbound
-    answers with it.  TAYGA's tun device has no offloads, so each packet of
-    1500 bytes passes user space twice; the guest's route carries the MTU of
-    1480 that the longer IPv6 header leaves, so nothing is fragmented.
+    The usual solution for an IPv4 guest on an IPv6 network.  NAT64 and DNS64 serve the opposite
+    case, IPv6 clients of IPv4 servers, so unbound's dns64 has no part here: the administrator gives
+    each server an IPv4 address, TAYGA maps it and the guest's statelessly (RFC 7757), unbound
+    answers with it.  TAYGA's tun device has no offloads, so each packet of 1500 bytes passes user
+    space twice; the guest's route carries the MTU of 1480 that the longer IPv6 header leaves, so
+    nothing is fragmented.
     """
     with Network() as network, contextlib.ExitStack() as stack:
         host, peer = _hosts(network)
@@ -378,7 +376,7 @@ PATHS: Mapping[str, Opener] = {
     "passt": passt,
 }
 
-# Programs of the host that a path needs, each in the Debian package of its name.
+# Programs of the host that a path needs; each Debian package has the program's name.
 _PROGRAMS = {"virtio-net-tayga": ("tayga", "unbound"), "vmrpc": ("unbound",), "passt": ("passt",)}
 
 

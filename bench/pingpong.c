@@ -9,9 +9,9 @@
  * serve them all.  The client has two modes:
  *
  *   latency     one connection with TCP_NODELAY; one byte goes there and back
- *               again and again, each round trip is timed by itself
- *   connect     threads that connect, exchange one byte and close, again and
- *               again; the client closes first, as most clients do
+ *               repeatedly, each round trip is timed
+ *   connect     threads that connect, exchange one byte and close, repeatedly;
+ *               the client closes first, as most clients do
  *
  * The client prints one JSON object.  Addresses are numeric, of either family,
  * so that the static binary needs no name service and runs in every guest.
@@ -32,10 +32,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Round trips before the clock counts: caches, TCP's state, name of the peer. */
+/* Warm-up round trips: caches, TCP's state, link-layer address of the peer. */
 #define WARM_UP         500
 
-/* Bounds of what one run remembers and starts. */
+/* Bounds of one run's samples and threads. */
 #define SAMPLES_MAX     (4u << 20)
 #define THREADS_MAX     64
 
@@ -182,7 +182,7 @@ static void serve(const Endpoint *at)
 
 /* --- client ---------------------------------------------------------------- */
 
-/* Exchanges one byte; false with errno if the peer did not. */
+/* Exchanges one byte.  Returns: false with errno if the peer did not answer. */
 static bool exchange(int fd)
 {
     char byte = 'x';

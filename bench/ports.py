@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ports of a host: VMs, each on a bridge with the machine that it speaks to.
+"""Ports of a host: VMs, each on a bridge with its peer.
 
     guest   eth0 --- tap0 --------- br0 --- peer     with what the host filters by
             eth1 --- tap1 --------- br1 --- peer     behind -netdev hostvlan
@@ -10,11 +10,10 @@
             tap6 --- QEMU, tap6 --- br6 --- peer     as eth2
             tap7 --- QEMU, tap7 --- br7 --- peer     behind -netdev stage
 
-All bridges are of one host, all peers in one namespace, the three NICs in one guest:
-what differs between them is what is on the port, and not the machine.  Each wire has
-a QEMU of its own (forwarder.py), which has nothing else to look after: in one QEMU the
-third wire takes longer than the first.  On each bridge there is a stranger, too, whom
-no table knows: filters are tried on him before anything is measured.
+All bridges are on one host, all peers in one namespace, and the three NICs in one guest, so that
+only the filters of the ports differ. Each wire has a QEMU of its own (forwarder.py), as in a shared
+QEMU the third wire would take longer than the first. Each bridge also has a stranger, a machine
+that no table contains, to test the filters before the measurement.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from . import forwarder, tenants
 from .forwarder import Pair
 from .paths import PINGPONG, Path
 
-#: How many ports there are, and what takes part on them.
+#: Number of ports, and of machines on them.
 PARTS = 8
-#: -netdev hostvlan of the guest, and of the QEMU without one.
+#: -netdev hostvlan of the guest, and of the QEMU without a guest.
 NETDEV, WIRE_NETDEV = "hv0", "hv1"
 # The VMs' numbers: NICs of the guest, the process, the wires.
 _NICS, _PROCESS, _WIRES = range(3), 3, range(4, 8)
@@ -55,14 +54,14 @@ http {
 }
 """
 _QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
-# Where the kernel can show the frames of bridges to the filters of IP, it does so
-# unless told otherwise; on a host without filters of IP that costs all paths the same.
+# By default the kernel passes frames of bridges to IP filters (bridge-nf-call); on a host without
+# IP filters this costs all paths the same.
 _BRIDGED_ONLY = [f"net.bridge.bridge-nf-call-{which}=0" for which in ("iptables", "arptables")]
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port of the host and the way from the VM behind it to its peer."""
+    """A port of the host, and the path from its VM to the peer."""
 
     interface: Interface
     mac: int
@@ -72,17 +71,17 @@ class Port:
 
     @property
     def url(self) -> str:
-        """Of the page of 1 KB that the VM has."""
+        """URL of the VM's page of 1 KB."""
         return f"http://{self.address}/page"
 
     def admits_stranger(self) -> bool:
-        """Whether somebody whom no table knows has an answer from the VM."""
+        """Return whether the stranger gets an answer from the VM."""
         limit = ["-c1", "-w1"]
         ping = ["ping", "-n", "-q", *limit, self.address]
         return self.stranger.run(ping, check=False).returncode == 0
 
     def await_stranger(self) -> None:
-        """Wait until he has an answer."""
+        """Wait until the stranger gets an answer."""
         limit = ["-c1", "-w", f"{wait.PATIENCE:.0f}"]
         self.stranger.run(["ping", "-n", "-q", *limit, self.address])
 
@@ -93,7 +92,7 @@ class Ports:
 
     host: Namespace
     guest: Guest
-    #: Of the QEMU without a guest that has HostVLAN.
+    #: Monitor of the QEMU without a guest that has HostVLAN.
     forwarder: Qmp
     filtered: Port
     hostvlan: Port
@@ -110,7 +109,7 @@ def _address(port: int, machine: int) -> str:
 
 
 class _Builder:
-    """Puts the ports together, number by number."""
+    """Builds the ports, number by number."""
 
     def __init__(self, network: Network, pingpong: File) -> None:
         self._network, self._pingpong = network, pingpong
@@ -124,7 +123,7 @@ class _Builder:
         return self.host.tap(f"tap{number}", self._bridges[number])
 
     def process(self, number: int) -> tuple[Interface, Namespace]:
-        """A VM that is no VM: a namespace on the bridge."""
+        """Make a namespace on the bridge in place of a VM."""
         space = self._network.namespace("process")
         space.sysctl(_QUIET)
         link = self._network.connect(space, self._bridges[number])
@@ -132,7 +131,7 @@ class _Builder:
         return link.b, space
 
     def wire(self, number: int, near: Interface) -> Namespace:
-        """A VM that is no VM at the far end of a wire, whose QEMU is there."""
+        """Make a namespace at the far end of a wire in place of a VM; its QEMU exists."""
         space = self._network.namespace(f"wire{number}")
         space.sysctl(_QUIET)
         self.host.ip("link", "set", "dev", _far(near), "netns", space.netns)
@@ -157,13 +156,13 @@ class _Builder:
 
 
 def _dress(interface: Interface, number: int) -> None:
-    """Give an interface what the VM of a number has."""
+    """Give an interface the addresses of the VM with this number."""
     _set_mac(interface, tenants.vm(number))
     interface.add_address(f"{_address(number, 2)}/24")
 
 
 def _far(near: Interface) -> str:
-    """The name of a wire's other tap."""
+    """Return the name of a wire's other tap."""
     return f"{near.name}far"
 
 
@@ -199,12 +198,12 @@ def _settle(guest: Guest, numbers: Sequence[int]) -> None:
         name = guest.wait_for(f"grep -l {mac} /sys/class/net/*/address").stdout.split("/")[4]
         guest.run(f"ip address add {_address(number, 2)}/24 dev {name}")
         guest.run(f"ip link set dev {name} up")
-    # It returns when it listens.
+    # nginx returns when it listens.
     guest.run(["nginx", "-c", _NGINX])
 
 
 def _pairs(taps: Sequence[Interface], table: File) -> Iterator[Pair]:
-    """What the QEMUs without a guest connect."""
+    """Yield the pairs that the QEMUs without a guest connect."""
     for number, tap in zip(_WIRES, taps, strict=True):
         middle = None
         if number == _WIRES[1]:
@@ -217,7 +216,7 @@ def _pairs(taps: Sequence[Interface], table: File) -> Iterator[Pair]:
 
 @contextlib.contextmanager
 def opened(pingpong: File, folder: File, table: File) -> Iterator[Ports]:
-    """Set everything up; the ports in QEMU go by ``table``."""
+    """Set everything up; the ports in QEMU read ``table``."""
     with contextlib.ExitStack() as stack:
         builder = _Builder(stack.enter_context(Network()), pingpong)
         taps = [builder.tap(number) for number in _NICS]

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where each microsecond of an operation goes, ours and a native program's.
+"""Processor time of an operation by part of the system, ours and a native program's.
 
-The whole machine is sampled while a load runs (perf record -a), and the
-samples are sorted by whose code ran, code of the guest by the guest's symbols.
-The time of all processors together is shared out among them; divided by the
-operations of that time, it is what one operation took.  On a machine that does
-something else besides, that shows under "other programs".
+perf record -a samples the whole machine while a load runs. The samples are sorted by the part whose
+code ran; code of the guest by the guest's symbols. The time of all processors is divided among the
+parts, and by the number of operations. Other work of the machine appears as "other programs".
 
 A native program and its work in the kernel are in the rows of the guest's and
-of QEMU's.  Rows of the host's kernel are what it did in their name: it hands a
-packet on to the peer's socket in the breath that sent it, so that much of a
-peer's TCP is the sender's, on both sides alike.
+of QEMU's.  Rows of the host's kernel contain its work in their context: it delivers a packet to the
+peer's socket in the context of the sender, so that much of a peer's TCP counts for the sender, on
+both sides alike.
 
-The sampler slows down what it looks at.  So processor time belongs to the
-sampled time beside it, of which, times the processors, all rows are the parts;
-the undisturbed one, without a sampler, is what a user sees.
+The sampler slows the load down. So compare processor time with the sampled time beside it: the sum
+of all rows is the sampled time multiplied by the number of processors. The undisturbed time,
+without a sampler, is that of a user.
 
-A KVM host spends what is QEMU's and the host kernel's here, but for TCG.
+A KVM host spends QEMU's and the host kernel's time here, except TCG's.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class Operation:
-    """What is looked at: a load, and microseconds an operation of it takes."""
+    """An operation to profile: a load, and the microseconds that an operation takes."""
 
     name: str
     load: str
@@ -87,12 +85,11 @@ _OTHERS = "other programs"
 _PEER = "the peer's process, with the kernel's work"
 _NOBODY = "nobody"
 
-#: Programs that make the loads, at either end, and what works for the network
-#: when nobody can be named (see ``measure``).
+#: Programs that make the loads, at both ends, and kernel threads of the network (see ``measure``).
 _CLIENTS = ("iperf3", "pingpong")
 _KERNEL_THREADS = ("ksoftirqd/", "napi/")
 
-# By the object file that a symbol of QEMU's is from, as a pattern below its build.
+# By the object file of a symbol of QEMU, as a pattern below its build folder.
 _QEMU = (
     (
         "QEMU: the socket server",
@@ -115,10 +112,10 @@ _QEMU = (
 )
 _QEMU_REST = "QEMU: locks, main loop, libc"
 
-# By a symbol of the host kernel's: the first that fits its beginning.
+# By a symbol of the host kernel: the first matching prefix.
 _KERNEL = (
-    # The samples come with a timer's interrupt.  What runs while interrupts are
-    # off is seen where they are switched on again, whatever it was.
+    # A timer's interrupt takes the samples. Code that runs with interrupts off is attributed to the
+    # place that turns them on again.
     (
         "host kernel: where interrupts come on again",
         re.compile(
@@ -164,7 +161,7 @@ _ORDER = (
 
 # A line of perf script: comm, process, address, symbol and in brackets the object.
 _SAMPLE = re.compile(r"\s*(.+?)\s+(\d+)\s+([0-9a-f]+)\s+(.*) \(([^()]*?)(?: \(deleted\))?\)\s*$")
-#: Where a kernel begins, the host's and a guest's.
+#: First address of a kernel, the host's and a guest's.
 _KERNEL_ADDRESS = 1 << 63
 
 
@@ -182,7 +179,7 @@ class Symbols:
         self._names = [name for _, name in found]
 
     def part(self, address: int) -> str:
-        """Whose code an address of the guest is."""
+        """Return the part that an address of the guest belongs to."""
         program, kernel, module, ring = _GUEST
         if address < _KERNEL_ADDRESS:
             return program
@@ -194,7 +191,7 @@ class Symbols:
 
 
 class _Sources:
-    """The functions of a QEMU, by the part of it that they belong to."""
+    """The functions of a QEMU, by part."""
 
     def __init__(self, folder: File) -> None:
         self._parts: dict[str, str] = {}
@@ -208,12 +205,12 @@ class _Sources:
                     self._parts.setdefault(_plain(words[2]), part)
 
     def part(self, symbol: str) -> str:
-        """Whose code a function of QEMU's, or of its libraries, is."""
+        """Return the part that a function of QEMU or of its libraries belongs to."""
         return self._parts.get(_plain(symbol), _QEMU_REST)
 
 
 def _plain(symbol: str) -> str:
-    """The name of a function without what the compiler and perf append."""
+    """Return the name of a function without suffixes of the compiler and perf."""
     return re.split(r"[.+ ]", symbol, maxsplit=1)[0]
 
 
@@ -223,7 +220,7 @@ def _first(rows: Sequence[tuple[str, re.Pattern[str]]], symbol: str, rest: str) 
 
 @dataclass(frozen=True)
 class _Machine:
-    """Who is who while a load runs: QEMU (0: there is none) and the peer, by process."""
+    """Process ids while a load runs: QEMU (0: none) and the peer."""
 
     qemu: int
     peer: int
@@ -231,7 +228,7 @@ class _Machine:
     sources: _Sources
 
     def part(self, line: str) -> str | None:
-        """Whose code a sample was taken in; None: the line is none."""
+        """Return the part of a sample; None: the line is no sample."""
         found = _SAMPLE.match(line)
         if not found:
             return None
@@ -249,14 +246,14 @@ class _Machine:
         if not self.qemu:
             return _PROGRAM
         if "perf-" in where:
-            # QEMU names what it has translated by the guest's address.
+            # QEMU names translated code by the guest's address.
             named = re.search(r"[0-9a-f]{8,16}", symbol)
             return self.guest.part(int(named[0], 16) if named else int(address, 16))
         return self.sources.part(symbol)
 
 
 def _server() -> int:
-    """The process of the load's server, the peer."""
+    """Return the process id of the load's server, the peer."""
     for pid in process.owned():
         try:
             words = File(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -269,7 +266,7 @@ def _server() -> int:
 
 @dataclass
 class _Recording:
-    """Samples of the machine in the middle of a load of so many seconds."""
+    """Samples of the machine in the middle of a load, without its edges."""
 
     data: File
     seconds: int
@@ -293,9 +290,9 @@ class _Recording:
 
 @dataclass(frozen=True)
 class Profile:
-    """Microseconds of processor time that an operation takes, by whose they are.
+    """Microseconds of processor time of an operation, by part.
 
-    ``sampled`` is how long it took meanwhile, ``undisturbed`` without a sampler.
+    ``sampled`` is its duration with the sampler, ``undisturbed`` without.
     """
 
     undisturbed: float
@@ -304,12 +301,12 @@ class Profile:
 
     @property
     def busy(self) -> float:
-        """What all that it needs takes, its peer included."""
+        """Sum of all parts, with the peer."""
         return sum(each for part, each in self.parts.items() if part not in (_NOBODY, _OTHERS))
 
     @property
     def with_kvm(self) -> float:
-        """What of it a KVM host spends outside of the guest, but for the exits."""
+        """Part that a KVM host spends outside of the guest, without the exits."""
         kinds = ("QEMU", "host kernel")
         return sum(
             each for part, each in self.parts.items() if part.startswith(kinds) and part != _TCG
@@ -337,7 +334,7 @@ def _profile(
 
 
 def _table(operations: Sequence[Operation], found: Mapping[tuple[str, str], Profile]) -> str:
-    """Two columns an operation: ours and the native program's."""
+    """Return two columns for each operation: ours and the native program's."""
     columns = [(operation, name) for operation in operations for name in (OURS, NATIVE)]
     profiles = [found[operation.name, name] for operation, name in columns]
     rows = [
@@ -355,7 +352,7 @@ def _table(operations: Sequence[Operation], found: Mapping[tuple[str, str], Prof
 def _metrics(
     operations: Sequence[Operation], found: Mapping[tuple[str, str], Profile]
 ) -> list[dict[str, object]]:
-    """What programs read: all of an operation's time, beside the native program's."""
+    """Return the JSON: the whole time of an operation beside the native program's."""
     metrics = []
     for operation in operations:
         ours, native = (found[operation.name, name].busy for name in (OURS, NATIVE))
@@ -375,7 +372,7 @@ def _metrics(
 
 @contextlib.contextmanager
 def _ours(pingpong: File) -> Iterator[Path]:
-    """A guest of whose translated code QEMU keeps a list, where perf looks for it."""
+    """Start a guest with QEMU's list of translated code, in the place where perf looks for it."""
     with paths.vmrpc(pingpong, ["-perfmap"]) as path:
         assert path.guest is not None
         path.pause()

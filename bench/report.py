@@ -18,22 +18,22 @@ from typing import Any, TypeVar
 
 from .loads import Load, Metric, Values
 
-# One value a round; None where the measurement failed.
+# One value for each round; None where the measurement failed.
 Rounds = Sequence[float | None]
 _T = TypeVar("_T")
-#: Other work of the machine, as a part of its time, from which on values are to be doubted.
+#: Part of the machine's time used by other work that makes values doubtful.
 DISTURBED = 0.05
 
 
 def turned(paths: Sequence[_T], by: int) -> list[_T]:
-    """The paths in the order of a round: each is the first in turn."""
+    """Return the paths in the order of a round: each round begins with another path."""
     first = by % len(paths)
     return [*paths[first:], *paths[:first]]
 
 
 @dataclass
 class Samples:
-    """Every value measured, by path and metric, one a round."""
+    """All measured values, by path and metric, one for each round."""
 
     rounds: int
     values: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
@@ -41,12 +41,12 @@ class Samples:
     others: list[float] = field(default_factory=list)
 
     def of(self, path: str, metric: str) -> list[float | None]:
-        """The rounds of one metric on one path."""
+        """Return the rounds of one metric on one path."""
         by_metric = self.values.setdefault(path, {})
         return by_metric.setdefault(metric, [None] * self.rounds)
 
     def record(self, index: int, path: str, load: Load, measure: Callable[[], Values]) -> None:
-        """Measure once; a failure is a result too, and the others go on."""
+        """Measure once; record a failure as a result, so that the others go on."""
         label = f"round {index + 1}, {path}, {load.name}"
         try:
             values = measure()
@@ -61,7 +61,7 @@ class Samples:
         print(f"  {label}: {', '.join(shown)}", flush=True)
 
     def disturbance(self) -> str:
-        """How much of the machine others used, and what follows from it."""
+        """Text about the part of the machine that others used, with a warning if it is large."""
         if not self.others:
             return "nothing was measured"
         median, most = statistics.median(self.others), max(self.others)
@@ -80,7 +80,7 @@ class Spread:
     greatest: float
 
     def scaled(self, by: float) -> Spread:
-        """Each of them multiplied."""
+        """Return all three multiplied by a factor."""
         return Spread(self.median * by, self.least * by, self.greatest * by)
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Spread:
 
 
 def number(value: float) -> str:
-    """Three digits that matter, never an exponent."""
+    """Return a number with three significant digits, without an exponent."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -112,7 +112,7 @@ class Comparison:
 
     @property
     def ratio(self) -> Spread | None:
-        """Ours over the peer's; None when that has no meaning."""
+        """Ratio of ours to the peer's; None when it has no meaning."""
         if not self.metric.compared:
             return None
         ours, peer = spread(self.ours), spread(self.peer)
@@ -128,7 +128,7 @@ class Comparison:
         return sum(1 for a, b in both if a is not None and b is not None)
 
     def entry(self) -> dict[str, Any] | None:
-        """The form that programs read; None when there is nothing to compare."""
+        """Return the JSON; None when there is nothing to compare."""
         ours, peer, ratio = spread(self.ours), spread(self.peer), self.ratio
         if ours is None or peer is None or ratio is None:
             return None
@@ -143,12 +143,12 @@ class Comparison:
         }
 
     def cell(self) -> str:
-        """The peer's value and, below it, the ratio."""
+        """Return the peer's value and, below it, the ratio."""
         value = _text(spread(self.peer))
         return f"{value}<br>**{_text(self.ratio)}**" if self.ratio else value
 
     def row(self) -> list[str]:
-        """The line of the table."""
+        """Return the line of the table."""
         best = "more" if self.metric.higher_is_better else "less"
         return [
             self.name.rpartition("-vs-")[0],
@@ -175,7 +175,7 @@ def _round(value: float) -> float:
 
 
 def table(comparisons: Sequence[Comparison]) -> str:
-    """Every comparison, a metric's name only at its first line."""
+    """Return the table of all comparisons; a metric's name is only in its first line."""
     rows, last = [_HEAD], ""
     for comparison in comparisons:
         row = comparison.row()
@@ -185,7 +185,7 @@ def table(comparisons: Sequence[Comparison]) -> str:
 
 
 def plain(rows: Iterable[Sequence[str]]) -> str:
-    """A table for a terminal; the first row is its head."""
+    """Format a table for a terminal; the first row is its head."""
     lines = [[_unmarked(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, ["-" * width for width in widths])
@@ -198,14 +198,14 @@ def _unmarked(cell: str) -> str:
 
 
 def markdown(rows: Iterable[Sequence[str]]) -> str:
-    """A table for a page of the documentation; the first row is its head."""
+    """Format a table for a page of the documentation; the first row is its head."""
     head, *body = rows
     lines = [head, ["---"] * len(head), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def matrix(comparisons: Sequence[Comparison], ours: str) -> Iterator[list[str]]:
-    """A row a metric: ours, then each peer with its value and the ratio of ours to it."""
+    """Yield a row for each metric: ours, then each peer with its value and the ratio."""
     peers = list(dict.fromkeys(comparison.peer_name for comparison in comparisons))
     yield ["", ours, *peers]
     by_metric: dict[str, dict[str, Comparison]] = {}
@@ -219,7 +219,7 @@ def matrix(comparisons: Sequence[Comparison], ours: str) -> Iterator[list[str]]:
 
 
 def write_json(file: Path, comparisons: Sequence[Comparison], more: dict[str, Any]) -> None:
-    """Write the comparisons, and under other keys what else is known."""
+    """Write the comparisons, and ``more`` under its own keys."""
     entries = [entry for entry in (item.entry() for item in comparisons) if entry is not None]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"metrics": entries, **more}, indent=1) + "\n")

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a stage costs that passes everything.
+"""The cost of a stage that passes everything.
 
-Three guests that are the same, each on a tap of a host of its own, which is the
-other end of each connection:
+Three equal guests, each on a tap of a host of its own, which is the other end of each connection:
 
-    plain     -netdev tap                    what the others are compared with
+    plain     -netdev tap                    the base of the comparisons
     stage     -netdev tap, -netdev stage     the same behind an empty stage
     control   -netdev tap                    the same as plain
 
-A round measures each load on one after the other, the order turning from round
-to round; a guest is stopped while it is not measured, and round trips are on one
-processor (measure.py).  What control differs from plain is what this run cannot tell
-apart.
+A round measures each load on one guest after the other, each round beginning with another guest. A
+guest is stopped while it is not measured, and round trips are on one processor (measure.py). The
+difference between control and plain is the noise of this run.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _HOST, _GUEST = "192.0.2.1", "192.0.2.2"
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     seconds: int
@@ -152,6 +150,6 @@ def main(arguments: Sequence[str]) -> int:
                 ready.append(stack.enter_context(_opened(name, pingpong)))
                 ready[-1].pause()
             samples = _measure(plan, ready)
-            # Before the guests end: one that complains must not hide numbers.
+            # Publish before the guests end, so that an error there does not lose the numbers.
             _publish(plan, samples)
     return 1 if samples.failures else 0

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The data centre of the HostVLAN paper (table 1): who is there, and in whose network.
+"""The data centre of the HostVLAN paper (table 1): its machines and their networks.
 
-1,048,576 VMs, 64 of each tenant, each in one logical network.  A host with 128
-VMs of 128 tenants needs the 8,192 of these; that, and everybody, are the sizes
-of the tables.  The smallest has nobody but those who take part in the benchmark.
-They are all of the first tenant.
+1,048,576 VMs, 64 of each tenant, each in one logical network. A host with 128 VMs of 128 tenants
+needs the 8,192 VMs of these tenants. This number and that of all VMs are the sizes of the tables.
+The smallest table has only the machines of the benchmark, which all belong to the first tenant.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from pathlib import Path
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 
-#: What is called 0 has those who take part only.
+#: Size 0: only the machines of the benchmark.
 SIZES = (0, 8192, 1 << 20)
 #: VMs of a tenant.
 TENANT = 64
 LNID = 1
 _FIRST = 0x020000000000
-# VMs under test are the first ones of the tenant, those that they speak to are in the
-# middle: who goes through the tenant's VMs one by one has half of them to look at.
+# VMs under test are the first ones of the tenant, their peers are in the middle, so that a linear
+# search visits half of the tenant's VMs.
 _PEERS = TENANT // 2
 
 
@@ -32,17 +31,17 @@ def vm(number: int) -> int:
 
 
 def peer(number: int) -> int:
-    """The MAC address of the machine that VM speaks to."""
+    """The MAC address of the VM's peer."""
     return _FIRST + _PEERS + number
 
 
 def tenant() -> list[int]:
-    """The MAC addresses of all VMs of the tenant that takes part."""
+    """The MAC addresses of all VMs of the benchmark's tenant."""
     return [_FIRST + number for number in range(TENANT)]
 
 
 def machines(size: int, parts: int) -> Iterator[tuple[int, int]]:
-    """MAC address and LNID of each; ``parts`` VMs are under test, if nobody else is there."""
+    """Yield MAC address and LNID of each machine; ``parts``: number of VMs under test (size 0)."""
     if not size:
         numbers = range(parts)
         yield from ((mac, LNID) for of in (vm, peer) for mac in map(of, numbers))

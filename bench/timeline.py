@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happened one after the other, as SVG: a line an event, a bar since the one before."""
+"""Timelines as SVG: a line for each event, with a bar since the event before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LABEL, _ROOM, _VALUE = 330, 440, 150
 
 @dataclass(frozen=True)
 class Track:
-    """Events, and when they were, in milliseconds from the first one; ``ours`` are coloured."""
+    """Events with times in milliseconds since the first one; ``ours`` are coloured."""
 
     title: str
     events: Sequence[tuple[str, float]]
@@ -26,7 +26,7 @@ class Track:
 
 
 def steps(track: Track) -> list[tuple[str, float, float]]:
-    """The events in their order: the one before, at first 0, and when each was."""
+    """Return the events in order, with the time of the event before (at first 0) and its own."""
     ordered = sorted(track.events, key=lambda event: event[1])
     begins = [0.0, *(when for _, when in ordered)]
     return [(name, begin, when) for (name, when), begin in zip(ordered, begins, strict=False)]

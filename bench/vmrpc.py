@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""VMRPC beside what else carries a guest's traffic to an IPv6 network.
+"""VMRPC beside other ways from a guest to an IPv6 network.
 
-Each round measures one load on every path before it goes to the next load,
-so that the values that are compared lie seconds apart; the order of the paths
-turns from round to round.  A short run of every load, not counted, comes
-first: the first time, QEMU translates the guest's code.
+Each round measures one load on all paths before the next load, so that compared values are seconds
+apart; each round begins with another path. A short run of each load comes first and does not count,
+as QEMU translates the guest's code in it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _WARM_UP = 1
 _GOALS = "What this was to reach, set before it was built, and its ratios in this run:"
 _WRITTEN = ("json", "md", "svg")
 
-# What the chart shows; the rest is in the table.
+# Metrics of the chart; the table has all.
 _CHARTED = (
     "throughput-send-1MiB",
     "throughput-receive-1MiB",
@@ -42,13 +41,13 @@ _CHARTED = (
     "connections-16-threads",
     "throughput-udp-1400B",
 )
-# Where the cost of translation shows, if there is one.
+# Metrics that show the cost of translation.
 _TRANSLATED = tuple(metric.name for metric in METRICS.values() if metric.compared)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     seconds: int
@@ -106,7 +105,7 @@ def _warm_up(path: Path, wanted: Sequence[Load]) -> None:
         try:
             _measure(path, load, _WARM_UP)
         except (RuntimeError, OSError) as error:
-            # The rounds that follow report it if it lasts.
+            # If the error persists, the following rounds report it.
             print(f"  warm-up, {path.name}, {load.name}: {error}", flush=True)
 
 
@@ -125,7 +124,7 @@ def measure(plan: Plan, ready: Mapping[str, Path]) -> Samples:
 
 
 def compare(plan: Plan, samples: Samples) -> Iterator[Comparison]:
-    """Each metric against each peer, then with translation against without."""
+    """Compare each metric with each peer, then with and without translation."""
     if OURS not in plan.paths:
         return
     peers = [name for name in plan.paths if name not in (OURS, UNTRANSLATED)]
@@ -145,7 +144,7 @@ def compare(plan: Plan, samples: Samples) -> Iterator[Comparison]:
 
 
 def _alone(plan: Plan, samples: Samples) -> str:
-    """The values when there is nothing of ours to compare them with."""
+    """Format the values when none of ours was measured."""
     lines = []
     for name in plan.metrics:
         for path in plan.paths:
@@ -163,7 +162,7 @@ def _conditions(plan: Plan, samples: Samples) -> str:
 
 
 def _markdown(comparisons: Sequence[Comparison], about: str) -> str:
-    """What docs/performance.md shows of a run."""
+    """Return the part of a run for docs/performance.md."""
     peers = [one for one in comparisons if one.peer_name != UNTRANSLATED]
     translated = [one for one in comparisons if one.peer_name == UNTRANSLATED]
     known = {(one.metric.name, one.peer_name): one.ratio for one in comparisons}
@@ -220,6 +219,6 @@ def main(arguments: Sequence[str]) -> int:
         pingpong = loads.build_pingpong(File(folder))
         with paths.opened(plan.paths, pingpong) as ready:
             samples = measure(plan, ready)
-            # Before the guests end: one that complains must not hide numbers.
+            # Publish before the guests end, so that an error there does not lose the numbers.
             publish(plan, samples)
     return 1 if samples.failures else 0

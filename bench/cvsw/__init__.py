@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CVSW beside Open vSwitch: what frames pay in the switch of their VM's NIC.
+"""Benchmark of CVSW beside Open vSwitch: the cost of frames in the switch of a VM's NIC.
 
-look-ups    one look into the flow table, beside a GHashTable for each mask
-actions     a frame's whole way in the switch, without a NIC around it; ESP's core beside
-            libcrypto; and 1, 2 and 4 switches at once, each in a thread of its own
+look-ups    one look-up in the flow table, beside a GHashTable for each mask
+actions     all work of the switch on a frame, without a NIC; ESP's core beside libcrypto; 1, 2 and
+            4 switches at once, each in a thread of its own
 device      a frame's way through QEMU, from virtio-net's queue to the tap
 pairs       1, 2 and 4 pairs of VMs without guests, on two hosts with Open vSwitch: the
             paper's experiments, with the work in NICs and in Open vSwitch
-victim      what a VM keeps while another one attacks the switch
+victim      throughput that a VM keeps while another VM attacks the switch
 guests      the paper's experiments with guests under TCG, datagrams of 64 to 32,768 octets
 """
 
@@ -30,7 +30,7 @@ _NETWORKED = ("device", "pairs", "victim", "guests")
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     guest_rounds: int
@@ -71,7 +71,7 @@ def parse(arguments: Sequence[str]) -> Plan:
 
 
 def _without_guests(plan: Plan, found: Found, folder: Path) -> None:
-    """The parts that need a generator."""
+    """Run the parts that need a generator."""
     program = station.build(folder)
     if "device" in plan.parts:
         found.device = device.measure(program, folder, plan.rounds)
@@ -108,6 +108,6 @@ def main(arguments: Sequence[str]) -> int:
         with measure.cost() as cost:
             _measure(plan, found, Path(folder), stack)
         found.others = cost.others
-        # Before the guests end: one that complains must not hide numbers.
+        # Publish before the guests end, so that an error there does not lose the numbers.
         publish.publish(found, plan.output)
     return 1 if found.failures else 0

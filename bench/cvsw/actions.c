@@ -4,8 +4,8 @@
  *
  *   actions ROUNDS
  *
- * A traffic generator stands on both sides of hw/net/cvsw/run, without a guest
- * and without a wire.  Each result is a line of JSON on stdout:
+ * A traffic generator drives both sides of hw/net/cvsw/run, without a guest and
+ * without a wire.  Each result is a line of JSON on stdout:
  *
  *   actions   nanoseconds a frame, for each list of actions and frame length
  *   seal      Gbit/s of ESP's core, beside libcrypto alone with the same octets
@@ -161,7 +161,7 @@ static void add_flow(Nic *nic, uint16_t priority, CvswField field,
     g_assert(cvsw_table_mod(nic->run.table, mod, 0) == CVSW_FLOW_OK);
 }
 
-/* Without a window, so that the same packet may be opened again and again. */
+/* Without a replay window, so that the same packet can be opened many times. */
 static void add_sa(Nic *nic, EspDirection direction)
 {
     uint8_t key[KEY_LEN] = { 7 };
@@ -179,7 +179,7 @@ static void add_sa(Nic *nic, EspDirection direction)
 
 /* --- frames --------------------------------------------------------------- */
 
-/* TCP over IPv4 of @len octets, with the guest's checksum left to do. */
+/* TCP over IPv4 of @len octets; the guest has left the checksum to the NIC. */
 static void make_tcp(Frame *f, size_t len)
 {
     uint8_t *l3 = f->data + PACKET_ETH_LEN, *l4 = l3 + PACKET_IP4_LEN;
@@ -313,7 +313,7 @@ static void take_sealed(Nic *nic)
 typedef struct Case {
     const char *name;
     void (*set)(Nic *);
-    void (*sender)(Nic *);      /* makes the frame that comes from the wire */
+    void (*sender)(Nic *);      /* makes a frame of the wire */
 } Case;
 
 static const Case cases[] = {
@@ -329,7 +329,7 @@ static const Case cases[] = {
     { "from-vxlan+esp", take_sealed, set_sealed },
 };
 
-/* The guest's frame as the other end sends it. */
+/* The guest's frame as it arrives when the other end has sent it. */
 static void from_wire(Frame *f, void (*sender)(Nic *))
 {
     Nic *nic = nic_new();
@@ -409,7 +409,7 @@ static double seal_ours(void)
     return num * 8.0 * SEAL / (end - begin);
 }
 
-/* libcrypto alone, with as many octets and another nonce each. */
+/* libcrypto alone, with the same number of octets and a new nonce each time. */
 static double seal_libcrypto(void)
 {
     static uint8_t in[SEAL], out[SEAL + 100], key[16], aad[8], tag[16];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What CVSW's actions cost a frame, without a guest and without a wire (actions.c)."""
+"""Cost of CVSW's actions for a frame, without a guest and without a wire (actions.c)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vmmnet.testbed import tools
 from ..loads import Metric
 from ..report import Comparison, Rounds, number, spread
 
-#: The lists of actions that actions.c carries out, and what they do.
+#: The lists of actions of actions.c, with a description.
 TITLES = {
     "null": "no flow: the frame goes on as it is",
     "output": "a flow without a change",
@@ -34,18 +34,18 @@ _ROOMS = ("net/packet", "net/esp", *(f"hw/net/cvsw/{floor}" for floor in _FLOORS
 
 @dataclass
 class Costs:
-    """What one run of actions.c says."""
+    """Results of one run of actions.c."""
 
-    #: Nanoseconds a frame of each round, by actions and octets of the frame.
+    #: Nanoseconds a frame in each round, by actions and octets of the frame.
     actions: dict[tuple[str, int], list[float]] = field(default_factory=dict)
     #: Gbit/s of ESP's core and of libcrypto alone.
     seal: list[tuple[float, float]] = field(default_factory=list)
-    #: Gbit/s of so many switches together.
+    #: Gbit/s of all switches together, by their number.
     pairs: dict[int, list[float]] = field(default_factory=dict)
 
 
 def build(folder: Path) -> Path:
-    """Compile actions.c with the code that is in QEMU, optimized as QEMU's."""
+    """Compile actions.c with QEMU's sources and QEMU's optimization."""
     product = folder / "cvsw-actions"
     flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0", "libcrypto"]).split()
     includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]
@@ -85,7 +85,7 @@ def comparisons(costs: Costs) -> Iterator[Comparison]:
 
 
 def rows(costs: Costs) -> Iterator[list[str]]:
-    """A row a list of actions: nanoseconds a frame, and Gbit/s of one core."""
+    """Return a row for each list of actions: nanoseconds a frame, and Gbit/s of one core."""
     lens = sorted({length for _, length in costs.actions})
     yield ["actions", *(f"{length:,} octets" for length in lens)]
     for name, title in TITLES.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two hosts with an Open vSwitch each, as in the paper's figure 4, and what they encrypt with.
+"""Two hosts with an Open vSwitch and encryption each, as in the paper's figure 4.
 
     taps --- bridge sw --- wire --------------------------- the same
                 |  vx, vxc: Open vSwitch's own VXLAN
@@ -7,11 +7,11 @@
                 |
              namespace crypt --- wireguard-go --- wire3 --- the same
 
-NICs with a switch put their frames into tunnels themselves, and the bridge sw passes them
-on.  For the others Open vSwitch does it, with its datapath in user space: its tunnels end
-at the bridge phy.  It cannot encrypt without a kernel that has ESP, and hosts like this one
-have none, nor WireGuard or MACsec: its tunnel goes through wireguard-go, WireGuard in user
-space, which is the fastest that Debian has for that.  Its cipher is ChaCha20-Poly1305.
+NICs with a switch put their frames into tunnels themselves, and the bridge sw only passes them on.
+For other NICs Open vSwitch makes the tunnels, with its datapath in user space; they end at the
+bridge phy. Open vSwitch needs ESP of the kernel to encrypt, which this host does not have, nor
+WireGuard or MACsec. So its tunnel goes through wireguard-go, WireGuard in user space, which is the
+fastest implementation in Debian. The cipher is ChaCha20-Poly1305.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from .station import End
 _QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
 #: Octets of an IP packet.
 WIRE_MTU = 1500
-#: Of a guest whose frames are in Open vSwitch's tunnels: WireGuard's headers are 60 octets.
+#: MTU of a guest whose frames are in Open vSwitch's tunnels: WireGuard adds 60 octets.
 MTU_PLAIN, MTU_CRYPT = 1450, 1390
 _SOCKETS = Path("/var/run/wireguard")
-#: The tunnels' ends: without encryption, and behind crypt.
+#: Ends of the tunnels: without encryption, and behind the namespace crypt.
 _CLEAR, _SEALED = "10.9.0", "10.8.0"
 _PORT = 51820
 
 
 @dataclass
 class Host:
-    """A host, its switch and its place for encryption."""
+    """A host, its switch and its namespace for encryption."""
 
     number: int
     space: Namespace
     switch: Switch
     crypt: Namespace
-    #: The process ids of what encrypts.
+    #: Process ids of the encryption.
     crypt_pids: list[int] = field(default_factory=list)
 
     @property
@@ -64,7 +64,7 @@ class Host:
         return int(pid.name.split(".")[1])
 
     def obey(self, flows: str) -> None:
-        """Give the switch other flows, lines of ovs-ofctl."""
+        """Replace the flows of the switch by lines of ovs-ofctl."""
         command = ["ovs-ofctl", "replace-flows", f"unix:{self.switch.openflow}", "-"]
         self.space.run(command, input=flows)
         self.switch.forget()
@@ -85,7 +85,7 @@ class Bed:
     hosts: tuple[Host, Host]
 
     def groups(self) -> dict[str, Sequence[int]]:
-        """Process ids of what VMs share, by what they do."""
+        """Process ids of the programs that VMs share, by their task."""
         found: dict[str, Sequence[int]] = {"kernel": measure.kernel_threads()}
         for host in self.hosts:
             found[f"switch{host.number}"] = [host.switch_pid]
@@ -93,7 +93,7 @@ class Bed:
         return found
 
     def pair(self, number: int, *, is_cvsw: bool) -> Pair:
-        """Places for two VMs; their numbers are 2 * number and one more."""
+        """Return places for two VMs, with the numbers 2 * number and 2 * number + 1."""
         kind = "c" if is_cvsw else "p"
         ends = []
         for side, host in enumerate(self.hosts):
@@ -103,7 +103,7 @@ class Bed:
         return Pair(*ends)
 
     def obey(self, case: str, served: Sequence[Pair], others: Sequence[Pair]) -> None:
-        """Have both switches do something to the frames of some, and pass on all."""
+        """Let both switches process the frames of some pairs, and pass on all frames."""
         for side, host in enumerate(self.hosts):
             host.obey(switch_flows(case, served, others, side))
 
@@ -121,7 +121,7 @@ def _keys(numbers: Sequence[int]) -> list[tuple[str, str]]:
 
 
 def _configure(name: str, lines: Sequence[str]) -> None:
-    """Tell wireguard-go, by its cross-platform interface."""
+    """Configure wireguard-go through its cross-platform interface."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(wait.PATIENCE)
         client.connect(str(_SOCKETS / f"{name}.sock"))
@@ -150,14 +150,14 @@ def _encrypt(host: Host, keys: Sequence[tuple[str, str]], stack: contextlib.Exit
 
 
 def _rename(end: Interface, name: str) -> None:
-    """Give an end of a wire a name that tells what it is for."""
+    """Give an end of a wire a name by its purpose."""
     end.down()
     end.namespace.ip("link", "set", "dev", end.name, "name", name, "mtu", str(WIRE_MTU))
     Interface(end.namespace, name).up()
 
 
 def _wire(network: Network, hosts: Sequence[Host]) -> None:
-    """Join hosts by a wire for each of what can be between them."""
+    """Join hosts by one wire for each kind of tunnel."""
     one, two = hosts
     for name in (UPLINK, "wire2"):
         link = network.connect(one.space, two.space)
@@ -176,15 +176,16 @@ def _wire(network: Network, hosts: Sequence[Host]) -> None:
 def _plug(host: Host) -> None:
     """Make the bridges of a host and the tunnels of its switch."""
     me, other = host.number, 3 - host.number
-    # Addresses of silent stations must not age, else frames for them are flooded; nor is the bridge
-    # to take the address of another port when one is added.
+    # Addresses of silent stations must not age, as frames for them would be flooded. The bridge
+    # must keep its address when ports are added.
     lasting = ["other_config:mac-aging-time=3600", f"other_config:hwaddr=02:00:00:00:09:0{me}"]
     bridge = ["set", "bridge", "phy", "datapath_type=netdev", *lasting]
     host.obey(f"{rules.NOTHING}\n")
     host.switch.set("add-port", "sw", UPLINK, "--", "add-br", "phy", "--", *bridge)
     for name in ("wire2", "outer"):
         host.switch.set("add-port", "phy", name)
-    # Ports are the kernel's as well, which would speak for the bridge's addresses there.
+    # The ports are also interfaces of the kernel, which would answer there for the bridge's
+    # addresses.
     host.space.sysctl({"net.ipv4.conf.all.arp_ignore": 1})
     phy = Interface(host.space, "phy")
     phy.up()
@@ -207,7 +208,7 @@ def _await_tunnel(host: Host, net: str) -> None:
 
 @contextlib.contextmanager
 def opened() -> Iterator[Bed]:
-    """Build it; switches pass everything on."""
+    """Build the test bed; its switches pass all frames on."""
     tools.require("ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "wireguard-go")
     with Network() as network, contextlib.ExitStack() as stack:
         hosts = []

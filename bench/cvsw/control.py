@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CVSW's controller with a thousand NICs of more than a hundred flows each.
+"""Benchmark of CVSW's controller with a thousand NICs, with more than a hundred flows each.
 
-The daemon of ``vmmnet cvsw run`` programs NICs that are simulated, behind one switch that
-is simulated, too, in a process of its own: NICs and the controller share the machine.
+The daemon of ``vmmnet cvsw run`` programs simulated NICs behind one simulated switch. The
+simulation is a process of its own on the same machine.
 
-    program    NICs that have nothing: from the switch's connection until the last one has all
-    take over  the controller is killed and starts anew: until it has read all tables, and has
-               found that nothing is to be changed
+    program    empty NICs: from the switch's connection until the last NIC has all flows
+    take over  the controller is killed and restarted: until it has read all tables and found that
+               nothing has to be changed
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from vmmnet.testbed.cvsw_switch import Switch
 
 from .. import report
 
-#: NICs of a tenant: 122 flows each, as broadcast goes to a group.
+#: NICs of a tenant. Each NIC has 122 flows, as broadcast uses a group.
 MEMBERS = 40
 GOAL = 10.0
 _PORT = 16653
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
 
 
 def write(folder: Path, nics: int) -> Plan:
-    """A file of tenants, and its keys."""
+    """Write a file of tenants, and its keys."""
     tenants = {}
     for first in range(0, nics, MEMBERS):
         vms = {}
@@ -87,7 +87,7 @@ def write(folder: Path, nics: int) -> Plan:
 
 
 def measure(folder: Path, plan: Plan) -> tuple[float, float]:
-    """One round; seconds of both."""
+    """Run one round; return the seconds of both parts."""
     (folder / "state.json").unlink(missing_ok=True)
     nics = [SimNic(about.mac, about.key, lambda _: None) for about in plan.nics()]
     wanted = [len(flows(plan, about, {})) for about in plan.nics()]
@@ -102,7 +102,7 @@ def measure(folder: Path, plan: Plan) -> tuple[float, float]:
 
 
 def connected(nics: list[SimNic], is_done: Callable[[], bool]) -> float:
-    """How long a switch of NICs is connected until something is so."""
+    """Return the seconds from the connection of the switch of NICs until a condition holds."""
     began = time.monotonic()
     with contextlib.closing(Switch(("127.0.0.1", _PORT), 4)) as switch:
         for port, nic in enumerate(nics, 1):
@@ -121,7 +121,7 @@ _looked_at = 0.0
 
 
 def _is_ready(client: Client) -> bool:
-    """What the daemon says, every half a second: to say it takes time, too."""
+    """Return whether all NICs are ready; asks every half a second, as requests cost time."""
     global _looked_at
     if time.monotonic() < _looked_at + 0.5:
         return False
@@ -131,7 +131,7 @@ def _is_ready(client: Client) -> bool:
 
 @contextlib.contextmanager
 def running(folder: Path, *words: Path) -> Iterator[Client]:
-    """The daemon; it is killed in the end."""
+    """Run the daemon; it is killed at the end."""
     socket = folder / "cvsw.sock"
     packages = wheels.os_ken()
     command = [sys.executable, "-m", "vmmnet", "cvsw", "run", "--listen", f"127.0.0.1:{_PORT}"]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The cost of a look into CVSW's flow table
+ * The cost of a look-up in CVSW's flow table
  *
  *     core [ROUNDS]
  *
@@ -10,18 +10,18 @@
  *
  *   parse      a frame's headers are read
  *   key        a key is made of them
- *   first      the entry is in the mask that is tried first
- *   any        it is in any of the masks, at random
- *   last       it is in the mask that is tried last: all are
- *   none       there is none: all masks are tried
+ *   first      the entry is in the first mask of the search
+ *   any        the entry is in a random mask
+ *   last       the entry is in the last mask of the search
+ *   none       no entry matches: the search tries all masks
  *   waiting    as last, each look-up begins when the one before has ended, so
  *              that the processor cannot do parts of several at a time
- *   full       there is none, in a table of 64 masks (1,024 entries)
+ *   full       no entry matches, in a table of 64 masks (1,024 entries)
  *   glib-any, glib-last, glib-none
  *              the same keys, a GHashTable for each mask
  *
- * "ns" is the time of one, of each round; the fastest tells of the program,
- * the others of the machine.
+ * "ns" is the time of one look-up, for each round.  The fastest round shows the
+ * program; other rounds include disturbances by the machine.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@
 #define FRAME_LEN       64u
 #define ROUNDS_MAX      100
 
-/* Groups of flows: table, GHashTables, keys that meet them. */
+/* Groups of flows: table, GHashTables, keys that match them. */
 typedef struct Flows {
     CvswTable *table;
     unsigned masks;
@@ -58,7 +58,7 @@ typedef struct Case {
 static uint8_t frames[ENTRIES][FRAME_LEN];
 static PacketFlow parsed[ENTRIES];
 
-/* Of this thread's own time, as others may use the processor meanwhile. */
+/* CPU time of this thread, as others may use the processor meanwhile. */
 static double now_ns(void)
 {
     struct timespec t;
@@ -203,7 +203,7 @@ static void flows_free(Flows *flows)
     g_free(flows);
 }
 
-/* Those of the masks @from to @to, at random. */
+/* Keys of the masks @from to @to, at random. */
 static CvswKey *choose(GRand *rand, const Flows *flows, unsigned from,
                        unsigned to)
 {
@@ -226,7 +226,9 @@ static uint64_t look_up(const Flows *flows, const CvswKey *keys)
     return found;
 }
 
-/* The entry that was found goes into the place of the next key: adds 0. */
+/*
+ * The index of the next key depends on the entry that was found, which adds 0.
+ */
 static uint64_t look_up_waiting(const Flows *flows, const CvswKey *keys)
 {
     uint64_t last = 0, found = 0;
@@ -294,7 +296,7 @@ static uint64_t make_key(const Flows *flows, const CvswKey *keys)
 
 static void measure(const Case *c, unsigned rounds)
 {
-    volatile uint64_t result;   /* so that the work is not left out */
+    volatile uint64_t result;   /* so that the compiler keeps the work */
 
     c->run(c->flows, c->keys);
     printf("{\"what\": \"%s\", \"masks\": %u, \"ns\": [", c->name,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What one look into CVSW's flow table costs, without a NIC around it.
+"""Cost of one look-up in CVSW's flow table, without a NIC.
 
-In the code that is in QEMU, by core.c, beside a GHashTable for each mask.
+core.c runs QEMU's code, and a GHashTable for each mask for comparison.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vmmnet.testbed import tools
 from ..loads import Metric
 from ..report import Comparison
 
-#: What core.c measures, and what that is; there are 1,024 entries.
+#: The cases of core.c, with a description; the table has 1,024 entries.
 TITLES = {
     "parse": "reading a frame's headers",
     "key": "making a key of them",
@@ -34,12 +34,12 @@ PEER = "glib"
 _COMPARED = ("any", "last", "none")
 _ROOMS = ("net/packet", "hw/net/cvsw/flow")
 
-#: Nanoseconds of each round, by what was measured.
+#: Nanoseconds of each round, by case.
 Costs = dict[str, list[float]]
 
 
 def build(folder: Path) -> Path:
-    """Compile core.c with the code that is in QEMU, optimized as QEMU's."""
+    """Compile core.c with QEMU's sources and QEMU's optimization."""
     product = folder / "cvsw-core"
     flags = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
     includes = [f"-I{tree.ROOT}", f"-I{tree.ROOT / 'include'}"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What frames cost the QEMU of their VM, by what its NIC does to them.
+"""Cost of frames for the VM's QEMU, by the NIC's actions.
 
-A generator stands for the guest (station.py), and sends as many frames as QEMU takes, to a
-tap that nobody reads: what is left is virtio-net, the switch in it, and the kernel's tap.
+A generator replaces the guest (station.py). It sends as many frames as QEMU takes, to a tap that
+nobody reads. So the cost is that of virtio-net, its switch, and the kernel's tap.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _SECONDS = 0.4
 
 @dataclass
 class Costs:
-    """Of each round, by case and octets of a frame."""
+    """Values of each round, by case and octets of a frame."""
 
-    #: Nanoseconds of QEMU's, a frame.
+    #: Nanoseconds of QEMU for a frame.
     ns: dict[tuple[str, int], list[float | None]] = field(default_factory=dict)
     #: Thousands of frames a second.
     rate: dict[tuple[str, int], list[float | None]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Costs:
 
 @contextlib.contextmanager
 def _stations(program: Path, folder: Path, space: Namespace) -> Iterator[dict[bool, Station]]:
-    """One with a switch in its NIC, one without; the other end is not there."""
+    """Start one VM with a switch in its NIC and one without; neither has a peer."""
     with contextlib.ExitStack() as stack:
         made = {}
         for is_cvsw in (True, False):
@@ -70,7 +70,7 @@ def _once(station: Station, octets: int, folder: Path) -> tuple[float, float]:
 
 
 def measure(program: Path, folder: Path, rounds: int) -> Costs:
-    """All cases in each round, in an order that turns."""
+    """Run all cases in each round, each round beginning with another case."""
     costs = Costs()
     with Network() as network, contextlib.ExitStack() as stack:
         space = network.namespace("host")
@@ -96,7 +96,7 @@ def measure(program: Path, folder: Path, rounds: int) -> Costs:
 
 
 def rows(costs: Costs) -> Iterator[list[str]]:
-    """A line a case: QEMU's nanoseconds a frame, and how many it sends."""
+    """Return a line for each case: QEMU's nanoseconds a frame, and frames a second."""
     yield ["what a NIC does", *(f"{octets:,} octets" for octets in LENGTHS)]
     for case, title in TITLES.items():
         row = [title]
@@ -109,7 +109,7 @@ def rows(costs: Costs) -> Iterator[list[str]]:
 
 
 def comparisons(costs: Costs) -> Iterator[Comparison]:
-    """Each of ours beside virtio-net."""
+    """Compare each case of CVSW with virtio-net."""
     for case in rules.TITLES:
         for octets in LENGTHS:
             title = f"QEMU, {octets} octets, {rules.TITLES[case]}"
@@ -119,7 +119,7 @@ def comparisons(costs: Costs) -> Iterator[Comparison]:
 
 
 def goals(costs: Costs) -> Iterator[Goal]:
-    """Null processing against virtio-net."""
+    """Compare null processing with virtio-net."""
     for octets in LENGTHS:
         ours, plain = costs.rate[NULL, octets], costs.rate[PLAIN, octets]
         ratio, enough = overhead.ratio(ours, plain), len(ours) >= overhead.ROUNDS_MIN
@@ -128,6 +128,6 @@ def goals(costs: Costs) -> Iterator[Goal]:
 
 
 def encrypting(costs: Costs) -> report.Spread | None:
-    """Gbit/s of one processor that seals the longest frames."""
+    """Return the Gbit/s of one processor that encrypts the longest frames."""
     values = costs.ns[AES, LENGTHS[-1]]
     return report.spread([LENGTHS[-1] * 8 / value for value in values if value])

@@ -5,10 +5,10 @@
  *   flood sink PORT
  *   flood send ADDRESS PORT OCTETS SECONDS WINDOW
  *
- * A sender has at most WINDOW datagrams on their way, of which the sink says
- * now and then how many have come, so that none is sent only to be lost.  It
- * waits for the sink, prints "ready", and begins when a line comes on stdin;
- * in the end it prints a line of JSON.
+ * A sender has at most WINDOW datagrams in flight, so that none is lost for
+ * want of room; the sink reports from time to time how many have come.  The
+ * sender waits for the sink, prints "ready", and begins when a line comes on
+ * stdin; at the end it prints a line of JSON.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,15 +23,15 @@
 #include <unistd.h>
 
 enum {
-    LOST_MS = 100,              /* without an answer, what is out is lost */
+    LOST_MS = 100,              /* no answer: the flight is lost */
     PROBE_MS = 100,
     OCTETS_MAX = 65507,
 };
 
-/* Both ends are of one architecture. */
+/* Both ends have the same byte order. */
 typedef struct Head {
-    uint64_t run;               /* another one for each run */
-    uint32_t every;             /* how many are answered by one; 0: a probe */
+    uint64_t run;               /* number of the run */
+    uint32_t every;             /* the sink answers each N; 0: a probe */
     uint32_t padding;
 } Head;
 
@@ -92,7 +92,7 @@ static void __attribute__((noreturn)) sink(const char *port)
     }
 }
 
-/* Waits up to @ms for an answer; false if there is none. */
+/* Waits up to @ms for an answer.  Returns: false if none has come. */
 static bool take_answer(int fd, int ms, uint64_t run, uint64_t *came)
 {
     struct pollfd about = { .fd = fd, .events = POLLIN };

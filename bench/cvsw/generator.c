@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stand-in for a guest: frames to and from a virtio-net without a driver
+ * A traffic generator in place of a guest: drives a virtio-net without a driver
  *
  *   generator QTEST RAM TO FROM NUMBER
  *
- * QEMU runs with accel=qtest: there is no processor.  Its memory is the file
- * RAM, mapped here, so that queues are filled and emptied without QEMU; what
- * a driver does by I/O (virtio's legacy interface) goes through the socket
- * QTEST, and a kick is one for as many frames as the queue has.  Frames are
- * UDP over IPv4, between the MAC addresses TO and FROM and the addresses
+ * QEMU runs with accel=qtest, that is, without a CPU.  Its memory is the file
+ * RAM, which is mapped here, so that queues are filled and emptied without
+ * QEMU.  The I/O of a driver (virtio's legacy interface) goes through the
+ * socket QTEST.  One kick covers all frames of the queue.  Frames are UDP over
+ * IPv4, between the MAC addresses TO and FROM and the addresses
  * 198.51.100.NUMBER and, of the other end, NUMBER + 1.
  *
- * Commands are lines on stdin, each is answered by a line of JSON when it is
- * done:
+ * Commands are lines on stdin.  Each is answered by a line of JSON at its end:
  *
  *   send OCTETS SECONDS WINDOW FILE   frames of so many octets; at most WINDOW
  *                                     of them are not counted in FILE yet, so
@@ -119,7 +118,7 @@ static bool is_ours(const uint8_t *frame)
 /* --- commands ------------------------------------------------------------- */
 
 typedef struct Counted {
-    volatile uint64_t frames;   /* volatile: of two processes */
+    volatile uint64_t frames;   /* volatile: two processes use it */
 } Counted;
 
 static Counted *count_open(const char *path)
@@ -147,15 +146,15 @@ static void answer(uint64_t frames, uint64_t octets, uint64_t lost,
     fflush(stdout);
 }
 
-/* Frames that are on their way, as far as the receiver has counted. */
+/* Frames in flight: those that the receiver has not counted yet. */
 typedef struct Flight {
     Counted *counted;
     uint64_t base, came, lost;
     unsigned window;
-    double moved;               /* when some came last */
+    double moved;               /* time of the last arrival */
 } Flight;
 
-/* Returns how many of @room may be sent now, after @sent. */
+/* Returns: how many of @room frames may be sent after @sent frames. */
 static unsigned flight_room(Flight *f, uint64_t sent, unsigned room, double t)
 {
     uint64_t came = f->counted->frames - f->base;
@@ -169,10 +168,10 @@ static unsigned flight_room(Flight *f, uint64_t sent, unsigned room, double t)
         f->moved = t;
         out = 0;
     }
-    /* Those that had been given up may come. */
+    /* Frames that were taken for lost may still come. */
     out = out < 0 ? 0 : out > f->window ? f->window : out;
     room = f->window - out < room ? f->window - out : room;
-    /* As a guest that is woken for some of them, not for each. */
+    /* Batches, as with a guest that is woken once for several frames. */
     return room < (f->window + 3) / 4 ? 0 : room;
 }
 
@@ -213,9 +212,9 @@ static void send_frames(size_t len, double seconds, unsigned window,
 }
 
 /*
- * The frames of "Tuple Space Explosion" (CoNEXT 2019): in address and ports a
- * bit each differs from what is allowed, so that a cache of flows needs another
- * mask for each way to differ.
+ * The frames of "Tuple Space Explosion" (CoNEXT 2019): in the address and in
+ * each port one bit differs from the allowed value, so that a cache of flows
+ * needs a mask for each combination of bits.
  */
 static void frame_differ(uint8_t *buffer, unsigned number)
 {

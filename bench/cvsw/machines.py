@@ -21,14 +21,14 @@ from .bed import Bed
 from .rules import AES, NULL, Pair
 from .station import End, Sent
 
-#: Who does the work: the switch in the NIC, Open vSwitch, or the guest's own kernel.
+#: The side that does the work: the switch in the NIC, Open vSwitch, or the guest's kernel.
 CVSW, OVS, GUEST = "cvsw", "ovs", "guest"
 PAIRS = 4
 _FLOOD, _PORT = "/usr/lib/vmmnet/flood", 7000
-# Open vSwitch in user space does not make checksums that a guest has left to its NIC, nor
-# cut large segments (docs/cvsw.md); so that all are alike, no guest leaves any.
+# Open vSwitch in user space does not make checksums that a guest has left to its NIC, nor cut large
+# segments (docs/cvsw.md). For equal conditions, offloads are off in all guests.
 _OFFLOADS = ("csum=off", "gso=off")
-#: Datagrams on their way, of all pairs together: their octets, and how many.
+#: Bounds of the datagrams in flight, of all pairs together: octets and number.
 _OUT, _MOST = 96 << 10, 64
 _SPI, _KEY = 0x2000, "0x" + bytes(range(20)).hex()
 _VNI = 7000
@@ -44,7 +44,7 @@ def build(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Machine:
-    """A guest, and the places of its NICs by who works for them: eth0 and eth1."""
+    """A guest, and the places of its NICs by kind: eth0 and eth1."""
 
     guest: Guest
     ends: dict[str, End]
@@ -53,25 +53,25 @@ class Machine:
     vni: int
 
     def address(self, kind: str) -> str:
-        """Its address where ``kind`` does the work."""
+        """Address of the NIC for which ``kind`` does the work."""
         if kind == GUEST:
             return f"198.51.102.{self.ends[OVS].number}"
         return rules.address(self.ends[kind])
 
     def set_nic(self, case: str) -> None:
-        """Have the switch in its NIC do something."""
+        """Set the actions of the switch in the NIC."""
         rules.set_nic(self.controller, case, self.ends[CVSW], self.other[CVSW], self.vni)
         mtu = rules.MTUS.get(case, bed.WIRE_MTU)
         answer = self.controller.order(Type.SET_MTU, mtu.to_bytes(2) + bytes(2))
         assert isinstance(answer, Ack), str(answer)
 
     def set_mtu(self, kind: str, mtu: int) -> None:
-        """Have the guest send no longer packets."""
+        """Set the guest's MTU."""
         device = {CVSW: "eth0", OVS: "eth1", GUEST: "vx0"}[kind]
         self.guest.run(f"ip link set {device} mtu {mtu}; ip route flush cache")
 
     def configure(self) -> None:
-        """Give it addresses, and the other one's MAC addresses: nobody asks for them."""
+        """Give the guest addresses, and static MAC addresses of the other guest (no ARP)."""
         lines = ["modprobe virtio_net", "until ip link show eth1; do :; done"]
         for device, kind in (("eth0", CVSW), ("eth1", OVS)):
             other = self.other[kind]
@@ -84,7 +84,7 @@ class Machine:
         self.guest.spawn([_FLOOD, "sink", str(_PORT)])
 
     def _own_tunnel(self) -> Iterator[str]:
-        """VXLAN and ESP of the guest's kernel, over eth1."""
+        """Set up VXLAN and ESP of the guest's kernel, over eth1."""
         me, other = (end.number for end in (self.ends[OVS], self.other[OVS]))
         here, there = (f"192.0.3.{number}" for number in (me, other))
         yield "for m in vxlan xfrm_user esp4 gcm; do modprobe $m || exit 1; done"
@@ -105,7 +105,7 @@ class Machine:
             yield f"ip xfrm policy add dir {way} {wanted}"
 
     def flood(self, target: str, octets: int, seconds: float, window: int) -> Job:
-        """Have it be ready to send to an address."""
+        """Start a sender to an address; it waits for its start signal."""
         words = [_FLOOD, "send", target, _PORT, octets, seconds, window]
         return self.guest.spawn([*map(str, words)])
 
@@ -121,7 +121,7 @@ class Machines:
         return [Pair(one.ends[kind], two.ends[kind]) for one, two in self.pairs]
 
     def set(self, case: str, kind: str, count: int) -> None:
-        """Have the first pairs' frames worked on, and guests know how much fits."""
+        """Turn on processing for the first pairs, and set the MTU of their guests."""
         served = self._pairs(OVS) if kind == OVS else []
         others = self._pairs(CVSW) + (self._pairs(OVS) if kind != OVS else [])
         self.bed.obey(case if kind == OVS else NULL, served, others)
@@ -138,12 +138,12 @@ class Machines:
                     machine.set_mtu(OVS, bed.WIRE_MTU)
 
     def unadjusted(self, kind: str) -> None:
-        """Have guests of the first pair know nothing of tunnels."""
+        """Give the guests of the first pair the MTU of a network without tunnels."""
         for machine in self.pairs[0]:
             machine.set_mtu(kind, bed.WIRE_MTU)
 
     def flood(self, case: str, kind: str, count: int, octets: int, seconds: float) -> list[Sent]:
-        """Let the first pairs send at once."""
+        """Let the first pairs send at the same time."""
         window = max(1, min(_MOST, _OUT // octets) // count)
         jobs = []
         for one, two in self.pairs[:count]:
@@ -161,7 +161,7 @@ class Machines:
 def _machine(
     made: Bed, flood: Path, pairs: dict[str, Pair], side: int, stack: contextlib.ExitStack
 ) -> Machine:
-    """One of a pair, started; ``launched`` boots it."""
+    """Start a guest of a pair; ``launched`` boots it."""
     both = {kind: pair.both[side] for kind, pair in pairs.items()}
     ends, other = ({kind: two[i] for kind, two in both.items()} for i in (0, 1))
     words = list(station.nic_options(ends[CVSW], *_OFFLOADS, is_cvsw=True))
@@ -198,7 +198,7 @@ def _boot(machines: Sequence[Machine], stack: contextlib.ExitStack) -> None:
 
 @contextlib.contextmanager
 def opened(flood: Path, count: int) -> Iterator[Machines]:
-    """Start so many pairs."""
+    """Start ``count`` pairs."""
     with bed.opened() as made, contextlib.ExitStack() as stack:
         pairs = []
         for number in range(1, count + 1):

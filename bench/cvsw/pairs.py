@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pairs of VMs without guests, between two hosts: the paper's experiments, where VMs cost nothing.
 
-What is done to frames, the NICs of their VMs do, and Open vSwitch passes them on; or Open
-vSwitch does it, for VMs with virtio-net.  Both are there at once, and measured in turn.
+In one case the NICs of the VMs process the frames, and Open vSwitch passes them on; in the other
+case Open vSwitch processes them, for VMs with virtio-net. Both exist at once, and are measured in
+turn.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from .rules import AES, NULL, TITLES
 from .spent import Run
 from .traffic import together
 
-#: Of frames; the longest fits into both kinds of tunnel.
+#: Octets of frames; the longest fits into both kinds of tunnel.
 LENGTHS = (64, 512, 1400)
 COUNTS = (1, 2, PAIRS)
 NAMES = {
     CVSW: "CVSW",
     OVS: "Open vSwitch (encrypted: and wireguard-go)",
 }
-#: What is measured: what is done, octets of a frame, pairs at once.
+#: A point of the measurement: actions, octets of a frame, pairs at once.
 Point = tuple[str, int, int]
 POINTS: tuple[Point, ...] = tuple(
     (case, octets, count)
@@ -39,7 +40,7 @@ _FAST, _FAIR = "Gbit/s", "fairness"
 
 @dataclass
 class Found:
-    """All runs: one a round, by point and kind."""
+    """All runs, one for each round, by point and kind."""
 
     rounds: int
     runs: dict[tuple[Point, str], list[Run | None]] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class Found:
 
 
 def measure(places: Places, rounds: int, seconds: float) -> Found:
-    """Each point in each round, both kinds of it one after the other."""
+    """Measure each point in each round, both kinds one after the other."""
     found = Found(rounds)
     for index in range(rounds):
         for case in TITLES:
@@ -80,11 +81,11 @@ def _once(
         print(f"  FAILED: {text}", flush=True)
 
 
-# --- what is told of it ------------------------------------------------------------------
+# --- report ------------------------------------------------------------------------------
 
 
 def rows(found: Found) -> Iterator[list[str]]:
-    """A line a point: both kinds, and the ratio of what they carry."""
+    """Return a line for each point: both kinds, and the ratio of their throughput."""
     yield [
         "what is done, octets of a frame, pairs",
         "",
@@ -136,7 +137,7 @@ _METRICS: dict[str, tuple[str, bool, Callable[[Run], float]]] = {
 
 
 def comparisons(found: Found) -> Iterator[Comparison]:
-    """CVSW beside Open vSwitch, by every metric."""
+    """Compare CVSW with Open vSwitch by each metric."""
     for point in POINTS:
         case, octets, count = point
         for name, (unit, is_more_better, what) in _METRICS.items():
@@ -148,13 +149,13 @@ def comparisons(found: Found) -> Iterator[Comparison]:
 
 
 def _growth(found: Found, kind: str, what: Callable[[Run], float]) -> Spread | None:
-    """What a value is with all pairs, of that with one; the longest frames, encrypted."""
+    """Return a value with all pairs as a part of that with one pair; longest frames, encrypted."""
     all_pairs, one = (found.of((AES, LENGTHS[-1], count), kind, what) for count in (PAIRS, 1))
     return overhead.ratio(all_pairs, one)
 
 
 def goals(found: Found) -> Iterator[Goal]:
-    """Those of the issue that pairs tell of."""
+    """Return the issue's goals that this part measures."""
     longest, enough = LENGTHS[-1], found.rounds >= overhead.ROUNDS_MIN
     text = f"VXLAN encrypted, {PAIRS} pairs, of Open vSwitch's total:"
     values: list[tuple[str, float, Spread | None]] = [

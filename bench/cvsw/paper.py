@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's experiments with guests: what arrives of datagrams of 64 to 32,768 octets.
+"""The paper's experiments with guests: throughput of datagrams of 64 to 32,768 octets.
 
     table 5     one pair; nothing, IP addresses, a VLAN tag
-    table 6     one pair; VXLAN, by guests that know how much fits, and by others
+    table 6     one pair; VXLAN, with the right MTU in the guests, and without
     table 7     one, two and four pairs; VXLAN, encrypted
 
-Guests are stock Debian under TCG, which is most of what all of it costs.
+Guests are stock Debian under TCG; most of the cost is TCG's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .rules import AES, IP, NULL, TITLES, VLAN, VXLAN
 from .spent import Meter, Run
 
 SIZES = (64, 512, 2048, 4096, 32768)
-#: With guests that do not know of the tunnel.
+#: With the MTU of a network without tunnels.
 _UNAWARE = "-unaware"
 NAMES = {
     CVSW: "CVSW",
@@ -52,7 +52,7 @@ TABLES = (
         for count in (1, 2, PAIRS)
     ),
 )
-#: A table's number, who works, and octets of a datagram.
+#: A table's number, the kind, and octets of a datagram.
 Point = tuple[int, str, int]
 
 
@@ -89,7 +89,7 @@ def _prepare(machines: Machines, table: Table, kind: str) -> None:
 
 
 def measure(machines: Machines, rounds: int, seconds: float) -> Found:
-    """Everything in each round; a table's kinds in an order that turns."""
+    """Measure everything in each round, each round beginning with another kind of a table."""
     found = Found(rounds)
     for index in range(rounds):
         for place, table in enumerate(TABLES):
@@ -114,7 +114,7 @@ def _record(found: Found, machines: Machines, index: int, point: Point, seconds:
         print(f"  FAILED: {text}", flush=True)
 
 
-# --- what is told of it ------------------------------------------------------------------
+# --- report ------------------------------------------------------------------------------
 
 
 def rows(found: Found) -> Iterator[list[str]]:
@@ -137,7 +137,7 @@ def rows(found: Found) -> Iterator[list[str]]:
 
 
 def cost_rows(found: Found) -> Iterator[list[str]]:
-    """The same, of processors: microseconds a datagram, and Mbit/s of one that is busy."""
+    """The same tables for processors: microseconds a datagram, and Mbit/s of one busy processor."""
     yield ["what is done", "by", *(f"{octets:,}" for octets in SIZES)]
     for place, table in enumerate(TABLES):
         for kind in table.kinds if any(key[0] == place for key in found.runs) else ():
@@ -155,7 +155,7 @@ def cost_rows(found: Found) -> Iterator[list[str]]:
 
 
 def _ratio(found: Found, point: Point) -> report.Spread | None:
-    """Of ours to Open vSwitch's, where both have carried something."""
+    """Return the ratios of CVSW to Open vSwitch where both have values."""
     place, kind, octets = point
     ours = found.of((place, kind, octets), lambda run: run.gbit)
     return overhead.ratio(ours, found.of((place, OVS, octets), lambda run: run.gbit))
@@ -170,7 +170,7 @@ _METRICS: dict[str, tuple[str, bool, Callable[[Run], float]]] = {
 
 
 def comparisons(found: Found) -> Iterator[Comparison]:
-    """CVSW beside each of the others."""
+    """Compare CVSW with each of the others."""
     for place, table in enumerate(TABLES):
         for peer in table.kinds[1:]:
             for octets in SIZES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Four pairs of VMs without guests whose NICs are switches, and four whose are not."""
+"""VMs without guests: four pairs with a switch in the NIC, and four without."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .station import End, Station
 from .traffic import Talk
 
 PAIRS = 4
-#: Who does the work.
+#: The side that does the work.
 CVSW, OVS = "cvsw", "ovs"
 KINDS = (CVSW, OVS)
 
 
 @dataclass
 class Places:
-    """All of them, at their hosts."""
+    """All pairs, at their hosts."""
 
     bed: Bed
     talks: dict[str, list[Talk]]
-    #: Of the NICs that are switches.
+    #: Controllers of the NICs with a switch.
     controllers: list[tuple[Controller, Pair, End, End]]
 
     def pairs(self, kind: str) -> list[Pair]:
-        """Those whose frames are worked on by ``kind``."""
+        """Return the pairs of a kind."""
         return [talk.pair for talk in self.talks[kind]]
 
     def set(self, case: str) -> None:
-        """Have all do something to frames: each in its own way."""
+        """Set the actions of both kinds."""
         for controller, pair, me, other in self.controllers:
             rules.set_nic(controller, case, me, other, pair.vni)
         self.bed.obey(case, self.pairs(OVS), self.pairs(CVSW))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables, goals and files that come out of the benchmark of CVSW."""
+"""Tables, goals and files of the benchmark of CVSW."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Table = list[list[str]]
 
 @dataclass
 class Found:
-    """Everything that was measured; None: it was not."""
+    """All results; None: not measured."""
 
     rounds: int
     guest_rounds: int
@@ -38,12 +38,12 @@ class Found:
     pairs: pairs.Found | None = None
     victim: dict[str, victim.Kept] | None = None
     guests: paper.Found | None = None
-    #: What other work took of the machine, 0 to 1.
+    #: Part of the machine that other work used, 0 to 1.
     others: float = 0.0
 
     @property
     def failures(self) -> list[str]:
-        """What did not work."""
+        """Parts that failed."""
         return [text for part in (self.pairs, self.guests) if part for text in part.failures]
 
 
@@ -75,7 +75,7 @@ def _parts(found: Found) -> Iterator[tuple[str, Table]]:
 
 
 def _core_goals(found: Found) -> Iterator[Goal]:
-    """Of the switch alone."""
+    """Results of the switch alone."""
     enough = found.rounds >= overhead.ROUNDS_MIN
     if found.look_ups:
         value = overhead.interval(found.look_ups["any"])
@@ -128,7 +128,7 @@ def _comparisons(found: Found) -> Iterator[Comparison]:
 
 
 def _runs(found: Found) -> Iterator[tuple[str, list[dict[str, Any] | None]]]:
-    """All that was measured of pairs, victims and guests, a list of rounds each."""
+    """All results of pairs, victims and guests, each as a list of rounds."""
     named: dict[str, Sequence[Run | None]] = {}
     if found.pairs:
         for (point, kind), runs in found.pairs.runs.items():

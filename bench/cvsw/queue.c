@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    /* PCI: where the command line of QEMU has put the device, and its I/O. */
+    /* PCI: slot of the device (by QEMU's command line), and its I/O ports. */
     SLOT = 0x10, IO = 0xc000, CONFIG_ADDRESS = 0xcf8, CONFIG_DATA = 0xcfc,
     PCI_COMMAND = 4, PCI_ALL = 7, PCI_BAR = 0x10,
     /* virtio 0.9.5 section 2.2.2, its features and flags. */
@@ -55,7 +55,7 @@ void nap(long ns)
     nanosleep(&t, NULL);
 }
 
-/* Returns the number in QEMU's answer, 0 if there is none. */
+/* Returns: the number in QEMU's answer, 0 if there is none. */
 static uint32_t __attribute__((format(printf, 1, 2))) ask(const char *format,
                                                           ...)
 {
@@ -90,7 +90,7 @@ static void connect_to(const char *path)
 
     strncpy(name.sun_path, path, sizeof(name.sun_path) - 1);
     qtest = socket(AF_UNIX, SOCK_STREAM, 0);
-    /* QEMU has made it, and is about to listen. */
+    /* QEMU has made the socket, and will listen soon. */
     while (connect(qtest, (void *)&name, sizeof(name))) {
         if (errno != ECONNREFUSED) {
             die(path);
@@ -128,7 +128,7 @@ static void set_up(Queue *queue, unsigned number)
     unsigned len;
 
     ask("outw 0x%x %u\n", IO + SELECT, number);
-    /* Releases of QEMU differ in what it is; a driver cannot change it. */
+    /* The size differs between releases of QEMU; a driver cannot change it. */
     len = ask("inw 0x%x\n", IO + SIZE);
     if (len == 0 || len > QUEUE_MAX) {
         errno = EINVAL;
@@ -159,7 +159,7 @@ void queue_open(const char *qtest_path, const char *memory_path, Queue *rx,
 {
     connect_to(qtest_path);
     config_write(PCI_BAR, 'l', IO);
-    map(memory_path);           /* is there when QEMU answers */
+    map(memory_path);           /* exists when QEMU answers */
     config_write(PCI_COMMAND, 'w', PCI_ALL);
     ask("outb 0x%x 0\n", IO + STATUS);
     ask("outb 0x%x %d\n", IO + STATUS, ACKNOWLEDGE);

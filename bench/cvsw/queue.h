@@ -2,7 +2,7 @@
 /*
  * The queues of a virtio-net whose QEMU runs with accel=qtest, without a driver
  *
- * QEMU's memory is a file that is mapped here.  Faults end the program.
+ * QEMU's memory is a file that is mapped here.  Errors end the program.
  */
 #ifndef BENCH_CVSW_QUEUE_H
 #define BENCH_CVSW_QUEUE_H
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 enum {
-    QUEUE_MAX = 1024,           /* descriptors, one a frame */
+    QUEUE_MAX = 1024,           /* descriptors, one for each frame */
     QUEUE_ROOM = 2048,          /* octets of a buffer */
-    QUEUE_VNET_LEN = 12,        /* of virtio-net's header before the frame */
+    QUEUE_VNET_LEN = 12,        /* octets of virtio-net's header */
 };
 
 typedef struct QueueDesc {
@@ -22,7 +22,7 @@ typedef struct QueueDesc {
     uint16_t flags, next;
 } QueueDesc;
 
-/* Buffers go round in their order: QEMU uses them so. */
+/* QEMU uses buffers in their order. */
 typedef struct Queue {
     unsigned number, len;
     /* volatile: QEMU reads and writes them meanwhile. */
@@ -34,33 +34,36 @@ typedef struct Queue {
 } Queue;
 
 /**
- * queue_open: begin to drive the NIC, which is at slot 0x10 and takes frames
- *             from now on
+ * queue_open: begin to drive the NIC in slot 0x10; after this it takes frames
  *
- * @qtest: QEMU's socket
- * @memory: the file that is its memory
+ * @qtest: QEMU's qtest socket
+ * @memory: the file with the memory of QEMU's machine
  */
 void queue_open(const char *qtest, const char *memory, Queue *rx, Queue *tx);
 
-/** queue_buffer: where header and frame of a descriptor are */
+/** queue_buffer: Returns: header and frame of a descriptor */
 uint8_t *queue_buffer(const Queue *queue, unsigned slot);
 
-/** queue_add: give QEMU so many more, and tell it if it wants to be told */
+/**
+ * queue_add: give QEMU more buffers, and notify it unless it suppresses that
+ */
 void queue_add(Queue *queue, unsigned num);
 
-/** queue_room: Returns: how many QEMU does not have */
+/** queue_room: Returns: the number of buffers that QEMU does not have */
 unsigned queue_room(const Queue *queue);
 
-/** queue_take: Returns: whether QEMU has done one more, its slot and octets */
+/**
+ * queue_take: Returns: whether QEMU has used one more, with its slot and octets
+ */
 bool queue_take(Queue *queue, unsigned *slot, unsigned *len);
 
-/** queue_turn: let QEMU do what it has */
+/** queue_turn: let QEMU process its buffers */
 void queue_turn(void);
 
-/** die: end, and say why, with errno's text */
+/** die: print why, with errno's text, and exit */
 void __attribute__((noreturn)) die(const char *what);
 
-/** now: Returns: seconds of a clock that only goes on */
+/** now: Returns: seconds of CLOCK_MONOTONIC */
 double now(void);
 
 /** nap: sleep for less than a second */

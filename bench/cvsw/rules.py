@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is done to frames, told to the switches in NICs and to Open vSwitch.
+"""Actions on frames, as rules for the switches in NICs and for Open vSwitch.
 
 null        nothing
-ip          both IPv4 addresses are set: VMs speak to each other's second address
-vlan        a tag is added by the sender's side and taken off by the receiver's
+ip          both IPv4 addresses are set: VMs use each other's second address
+vlan        the sender's side adds a tag, the receiver's side removes it
 vxlan       frames are in VXLAN between the hosts
-vxlan-aes   and that is encrypted
+vxlan-aes   the same, encrypted
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TITLES = {
     VXLAN: "VXLAN",
     AES: "VXLAN, encrypted",
 }
-#: Octets of an IP packet that fits, in the tunnels of CVSW and of ESP in a guest.
+#: MTU in the tunnels of CVSW and of ESP in a guest.
 MTUS = {VXLAN: 1450, AES: 1416}
 _TAG, _VNI, _SPI = 100, 5000, 0x1000
 _IPV4, _UDP, _ESP = 0x0800, 17, 50
@@ -38,7 +38,7 @@ TUNNELS, UPLINK = {VXLAN: "vx", AES: "vxc"}, "wire"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two VMs that speak, on the first host and on the second."""
+    """Two VMs that send to each other, on the first host and on the second."""
 
     first: End
     second: End
@@ -50,22 +50,22 @@ class Pair:
 
     @property
     def both(self) -> tuple[tuple[End, End], tuple[End, End]]:
-        """Each with its other."""
+        """Each VM with its peer."""
         return (self.first, self.second), (self.second, self.first)
 
 
 def address(end: End) -> str:
-    """What a VM is to its guest."""
+    """Address of a VM in its guest."""
     return f"198.51.{end.net}.{end.number}"
 
 
 def alias(end: End) -> str:
-    """What it is to the other one where addresses are set."""
+    """Address of a VM for its peer where addresses are set."""
     return f"198.51.{end.net}.{100 + end.number}"
 
 
 def outer(end: End) -> str:
-    """The end of its NIC's tunnel."""
+    """Address of the end of its NIC's tunnel."""
     return f"192.0.2.{end.number}"
 
 
@@ -94,14 +94,14 @@ def _nic_flows(case: str, me: End, other: End, vni: int) -> list[bytes]:
 
 
 def set_keys(controller: Controller, me: End, other: End) -> None:
-    """Associations for a pair, both ways; the number of the sender is theirs."""
+    """Set a pair's security associations, both ways; each has the number of its sender."""
     for end, outbound in ((me, True), (other, False)):
         key = bytes((end.number + i) & 0xFF for i in range(20))
         controller.set_sa(end.number, _SPI + end.number, key, outbound=outbound)
 
 
 def set_nic(controller: Controller, case: str, me: End, other: End, vni: int) -> None:
-    """Have a NIC do it, instead of what it has done."""
+    """Replace the rules of a NIC."""
     controller.clear()
     for each in _nic_flows(case, me, other, vni):
         controller.set(each)
@@ -121,14 +121,14 @@ def _port_flows(case: str, me: End, other: End, vni: int) -> Iterator[str]:
         yield f"priority=2,in_port={tunnel},tun_id={vni},actions=output:{tap}"
 
 
-#: What a switch does before it is told of VMs.
+#: Flows of a switch without VMs.
 NOTHING = "priority=0,actions=drop"
 
 
 def switch_flows(case: str, served: Sequence[Pair], others: Sequence[Pair], side: int) -> str:
-    """What ovs-ofctl is told at a host, 0 or 1: to do it for some, and to pass on all frames.
+    """Return lines of ovs-ofctl for a host, 0 or 1: actions for some pairs, and pass on all frames.
 
-    Nothing is learned and nothing flooded: wire and tunnels would be a loop.
+    No learning and no flooding, as wire and tunnels would be a loop.
     """
     lines = [NOTHING]
     for pair in (*served, *others):

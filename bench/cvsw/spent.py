@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose processor time frames take, and what follows from it for a machine with more of them."""
+"""Processor time of frames, by process, and an estimate for a machine with more processors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def seconds(pid: int) -> float:
-    """Processor time of a process so far, the kernel's for it included."""
+    """Return the processor time of a process so far, with the kernel's work for it."""
     total = 0
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -21,7 +21,7 @@ def seconds(pid: int) -> float:
 
 
 class Meter:
-    """What groups of processes take from now on."""
+    """Processor time of groups of processes since its creation."""
 
     def __init__(self, groups: Mapping[str, Sequence[int]]) -> None:
         self._groups = groups
@@ -37,26 +37,26 @@ class Meter:
 
 
 def fairness(shares: Sequence[float]) -> float:
-    """Jain's index: 1 when all have the same, 1 / n when one has everything."""
+    """Return Jain's index: 1 when all values are equal, 1 / n when one has everything."""
     squares = sum(each * each for each in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
 
 @dataclass(frozen=True)
 class Run:
-    """What pairs of VMs have carried, and processor seconds by who has had them."""
+    """Frames that pairs of VMs have carried, and processor seconds by group."""
 
     #: Frames of each pair that have arrived, and their octets, without tunnels.
     frames: tuple[int, ...]
     octets: int
     lost: int
     seconds: float
-    #: Of each VM.
+    #: Seconds of each VM.
     vms: tuple[float, ...]
-    #: What VMs of a host share, of each host: its switch, and what encrypts for that.
+    #: Seconds of the programs that VMs share, for each host: its switch and its encryption.
     switches: tuple[float, ...]
     crypts: tuple[float, ...]
-    #: Of the kernel's own threads.
+    #: Seconds of the kernel's own threads.
     kernel: float
 
     @property
@@ -76,12 +76,12 @@ class Run:
 
     @property
     def total(self) -> float:
-        """Processor seconds of all."""
+        """Processor seconds of all groups."""
         return sum(self.vms) + sum(self.switches) + sum(self.crypts) + self.kernel
 
     @property
     def frame_ns(self) -> float:
-        """Processor time of a frame, on its way from VM to VM; 0 if none has come."""
+        """Processor time of a frame from VM to VM; 0 if none has come."""
         return self._each(self.total)
 
     def _each(self, seconds: float) -> float:
@@ -91,24 +91,24 @@ class Run:
 
     @property
     def core(self) -> float:
-        """Gbit/s for each processor that is busy."""
+        """Gbit/s for each busy processor."""
         return self.octets * 8 / 1e9 / self.total if self.total else 0.0
 
     @property
     def shared_ns(self) -> float:
-        """Time of a frame in what VMs share, on the host where that is longer."""
+        """Time of a frame in the shared programs, on the host where that is longer."""
         return self._each(max(map(sum, zip(self.switches, self.crypts, strict=True))))
 
     @property
     def vm_ns(self) -> float:
-        """Time of a frame in the VM that takes longest: to send it, or to receive it."""
+        """Time of a frame in the slowest VM, sender or receiver."""
         return self._each(max(self.vms)) * len(self.frames)
 
     @property
     def many_cores(self) -> float:
-        """Gbit/s when every VM, every switch and what encrypts for it have a processor each.
+        """Estimated Gbit/s when each VM, each switch and its encryption have a processor each.
 
-        What is reckoned is the pace of the slowest of them; nothing else is to be scarce.
+        The estimate is the rate of the slowest of them, and assumes no other bottleneck.
         """
         frames = sum(self.frames)
         slowest = max(self.vm_ns / len(self.frames), *map(self._each, self.switches + self.crypts))

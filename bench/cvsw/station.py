@@ -20,7 +20,7 @@ _SLOT = "addr=0x10"
 
 @dataclass(frozen=True)
 class Sent:
-    """What a generator says of what it has done."""
+    """Report of a generator."""
 
     frames: int
     octets: int
@@ -38,7 +38,7 @@ def build(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class End:
-    """A VM's place: its tap, its MAC address, and numbers that are in its addresses."""
+    """Place of a VM: its tap, its MAC address, and the numbers in its addresses."""
 
     tap: Interface
     mac: str
@@ -47,7 +47,7 @@ class End:
 
 
 def nic_options(end: End, *words: str, is_cvsw: bool) -> tuple[str, ...]:
-    """What QEMU is told of the NIC."""
+    """QEMU's options for the NIC."""
     if is_cvsw:
         return cvsw.options(end.tap, end.mac, *words)
     nic = ",".join(("virtio-net-pci,id=nic0,netdev=net0", *words))
@@ -65,17 +65,17 @@ class Station:
 
     @property
     def generator_pid(self) -> int:
-        """The process id of what stands for the guest."""
+        """Process id of the generator."""
         return self._generator.pid
 
     def ask(self, *words: object) -> None:
-        """Have the generator begin; ``answer`` waits for its end."""
+        """Start the generator's command; ``answer`` waits for its end."""
         assert self._generator.stdin
         self._generator.stdin.write((" ".join(map(str, words)) + "\n").encode())
         self._generator.stdin.flush()
 
     def answer(self) -> Sent:
-        """What it has done."""
+        """Wait for the report."""
         assert self._generator.stdout
         line = self._generator.stdout.readline()
         if not line:
@@ -87,7 +87,7 @@ class Station:
     def running(
         cls, program: Path, folder: Path, end: End, other: End, *, is_cvsw: bool
     ) -> Iterator[Station]:
-        """Start it; its frames go to ``other``."""
+        """Start a station; its frames go to ``other``."""
         name = f"{end.tap.namespace.name}-{end.tap.name}"
         ram, socket, log = (folder / f"{name}.{kind}" for kind in ("ram", "qtest", "log"))
         command: list[str | Path] = [
@@ -101,7 +101,7 @@ class Station:
         ]
         vm = qemu.QemuProcess(command, netns=end.tap.namespace.netns, stderr=log)
         try:
-            # It has but one client, so that whether it listens is seen by its socket.
+            # QEMU takes only one client, so look for its socket and do not connect.
             wait.until(lambda: socket.exists() or vm.status is not None, f"QEMU's {socket.name}")
             if vm.status is not None:
                 raise qemu.QemuFailed(vm.errors())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Frames between VMs without guests, and what they take.
+"""Frames between VMs without guests, and their processor time.
 
-A sender has no more frames on their way than fit into the sockets between them (Open vSwitch
-reads a port by a socket with room for about 90 long ones), so that nothing is done for frames
-that are lost, as a guest's TCP would have it.
+A sender has no more frames in flight than fit into the sockets on the path (Open vSwitch reads a
+port by a socket with room for about 90 long frames). So no work goes into lost frames, as with a
+guest's TCP.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from .rules import Pair
 from .spent import Meter, Run
 from .station import Sent, Station
 
-# Octets of such a socket, of which some is to spare, and what a frame takes beside its own.
+# Octets of such a socket, with a reserve, and the kernel's overhead of a frame.
 _ROOM, _MORE = 160_000, 700
 
 
 @dataclass(frozen=True)
 class Talk:
-    """A pair whose first VM sends."""
+    """A pair of VMs; the first one sends."""
 
     pair: Pair
     sender: Station
     receiver: Station
-    #: What the receiver has counted, for the sender to see.
+    #: File with the receiver's count, which the sender reads.
     counted: Path
 
     def begin(self, octets: int, seconds: float, window: int) -> None:
-        """Have both begin."""
+        """Start both VMs."""
         self.receiver.ask("receive", self.counted)
         self.sender.ask("send", octets, seconds, window, self.counted)
 
     def end(self) -> tuple[Sent, Sent]:
-        """What was sent, and what came."""
+        """Return the reports of sender and receiver."""
         sent = self.sender.answer()
         self.receiver.ask()
         return sent, self.receiver.answer()
 
 
 def run(sent: Sequence[Sent], lost: int, seconds: float, spent: Mapping[str, float]) -> Run:
-    """What has come, and what a Meter has read of ``Bed.groups`` and of VMs."""
+    """Return the frames, and the times that a Meter has read of ``Bed.groups`` and of VMs."""
 
     def of(kind: str) -> tuple[float, ...]:
         return tuple(value for name, value in spent.items() if name.startswith(kind))
@@ -62,7 +62,7 @@ def run(sent: Sequence[Sent], lost: int, seconds: float, spent: Mapping[str, flo
 
 
 def together(bed: Bed, talks: Sequence[Talk], octets: int, seconds: float) -> Run:
-    """Let pairs send frames of so many octets for a time, all at once."""
+    """Let all pairs send frames of one length at the same time."""
     vms = {}
     for index, talk in enumerate(talks):
         vms[f"vm{index}-sends"] = [talk.sender.pid]

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a VM keeps while another one attacks the switch.
+"""Throughput that a VM keeps while another VM attacks the switch.
 
-The attacker has rules of its own, as every tenant of a cloud may: frames from one address,
-from one port, or to one port may leave, all others are dropped.  It sends frames that differ
-from what is allowed by a bit in each, 8,192 of them (Csikor et al., "Tuple Space Explosion",
-CoNEXT 2019): a cache of flows needs a mask for every way to differ, and looks through all of
-them for each frame.  With CVSW these rules are in the attacker's own NIC.
+The attacker has rules of its own, as every tenant of a cloud may have: frames from one address,
+from one port, or to one port may leave, all others are dropped. It sends 8,192 frames that differ
+from the allowed values by one bit in each field (Csikor et al., "Tuple Space Explosion", CoNEXT
+2019). A cache of flows needs a mask for each combination of bits, and searches all masks for each
+frame. With CVSW these rules are in the attacker's own NIC.
 
-The attacker, its QEMU included, has a processor; Open vSwitch has the other one, and shares
-it with the victim, in both cases and also without an attack.
+The attacker and its QEMU have one processor. Open vSwitch and the victim share the other one, in
+both cases and also without an attack.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from .traffic import Talk, together
 #: Frames of 64 octets a second: 5 Mbit/s.
 RATE = 10_000
 _OCTETS = 1400
-#: Until the switch has seen each frame twice.
+#: Seconds until the switch has seen each frame twice.
 _WARM_UP = 2.0
-#: How much longer the attack is to last than the measurement.
+#: Seconds that the attack lasts longer than the measurement.
 _MARGIN = 0.5
 _IPV4, _UDP = 0x0800, 17
-#: What is allowed, as generator.c knows it.
+#: The allowed values, as in generator.c.
 _ADDRESS, _PORT = "10.0.0.1", 4660
 NAMES = {CVSW: "CVSW", OVS: "Open vSwitch"}
 
 
 @dataclass
 class Kept:
-    """Of each round: the victim's runs, and what the attacker's VM and the switch took."""
+    """Values of each round: the victim's runs, times of the attacker's VM and the switch."""
 
     quiet: list[Run] = field(default_factory=list)
     attacked: list[Run] = field(default_factory=list)
-    #: Parts of a processor under attack: the attacker's QEMU.
+    #: Parts of a processor that the attacker's QEMU used under attack.
     attacker: list[float] = field(default_factory=list)
 
     @property
     def parts(self) -> list[float]:
-        """What the victim has kept."""
+        """Part of its throughput that the victim has kept."""
         both = zip(self.quiet, self.attacked, strict=True)
         return [after.gbit / before.gbit for before, after in both]
 
@@ -84,7 +84,7 @@ def _of(station: Station) -> list[int]:
 
 
 def nic_rules() -> list[bytes]:
-    """The attacker's, for its NIC."""
+    """Return the attacker's rules, for its NIC."""
     allow = output(WIRE)
     return [
         flow(allow, priority=13, in_port=GUEST, dl_type=_IPV4, nw_proto=_UDP, tp_dst=_PORT),
@@ -95,7 +95,7 @@ def nic_rules() -> list[bytes]:
 
 
 def port_rules(tap: str) -> str:
-    """The same, for Open vSwitch."""
+    """Return the same rules, for Open vSwitch."""
     lines = (
         f"priority=13,in_port={tap},udp,tp_dst={_PORT},actions=output:{UPLINK}",
         f"priority=12,in_port={tap},udp,tp_src={_PORT},actions=output:{UPLINK}",
@@ -123,7 +123,7 @@ def _round(places: Places, victim: Talk, attacker: Talk, duration: float, kept: 
         raise RuntimeError(f"{victim.sender.end.tap.name}: no frame of the victim's arrives")
     whole = _WARM_UP + duration + _MARGIN
     attacker.sender.ask("attack", RATE, whole)
-    # The victim goes on meanwhile, as it would.
+    # The victim sends during the attack.
     together(places.bed, [victim], _OCTETS, _WARM_UP)
     before = seconds(attacker.sender.pid)
     kept.attacked.append(together(places.bed, [victim], _OCTETS, duration))
@@ -132,7 +132,7 @@ def _round(places: Places, victim: Talk, attacker: Talk, duration: float, kept: 
 
 
 def measure(places: Places, rounds: int, duration: float) -> dict[str, Kept]:
-    """Attack both in each round."""
+    """Measure an attack on both kinds in each round."""
     victims = {kind: places.talks[kind][0] for kind in KINDS}
     attackers = {kind: places.talks[kind][1] for kind in KINDS}
     kept = {kind: Kept() for kind in KINDS}
@@ -153,7 +153,7 @@ def measure(places: Places, rounds: int, duration: float) -> dict[str, Kept]:
 
 
 def rows(kept: dict[str, Kept]) -> Iterator[list[str]]:
-    """A line a kind."""
+    """Return a line for each kind."""
     yield [
         "the attacker's rules are in",
         "victim without attack, Gbit/s",
@@ -178,13 +178,13 @@ def rows(kept: dict[str, Kept]) -> Iterator[list[str]]:
 
 
 def comparisons(kept: dict[str, Kept]) -> Iterator[Comparison]:
-    """What victims have kept."""
+    """Return the parts that victims have kept."""
     metric = Metric("victim-kept", "part", True, "What a victim keeps")
     yield Comparison(metric, "victim-kept-vs-ovs", OVS, kept[CVSW].parts, kept[OVS].parts)
 
 
 def goals(kept: dict[str, Kept]) -> Iterator[Goal]:
-    """What the victim is to keep."""
+    """Return the goals for the victim's part."""
     for kind, wanted in ((CVSW, "at least 0.95"), (OVS, "-")):
         value, parts = overhead.interval(kept[kind].parts), kept[kind].parts
         text = f"what a victim keeps under attack, {NAMES[kind]}"

@@ -6,7 +6,7 @@ start     a zone of 8.5 million records in .NET's shape: from start to the first
 server    processor time of a query over UDP and TCP, like those of a root server, with one
           thread and with two, beside a server that only sends back (figure 1)
 updates   durable updates a second, and what queries feel of them
-client    until a program has an address, with servers that are broken in fourteen ways
+client    time until a program has an address, with servers that are broken in fourteen ways
 guest     processor time of an answer on a guest's queue, from a zone image
 """
 
@@ -24,7 +24,7 @@ from .. import commandline, measure
 from . import changing, client, guest, publish, server, start
 
 _PARTS = ("start", "server", "updates", "client", "guest")
-#: Rounds at most of parts that take long, and whose values hardly differ.
+#: Rounds at most of parts that take long and whose values vary little.
 _ROUNDS_MOST = {"start": 3, "updates": 3, "client": 2}
 _RECORDS = 8_500_000
 _PEERS = ("named", "named-compilezone", "dnssec-signzone", "nsd", "knotd", "unbound", "dnsperf")
@@ -32,12 +32,12 @@ _PEERS = ("named", "named-compilezone", "dnssec-signzone", "nsd", "knotd", "unbo
 
 @dataclass(frozen=True)
 class Plan:
-    """What the command line asked for."""
+    """Options of the command line."""
 
     rounds: int
     records: int
     seconds: int
-    #: How long a look-up of the client part may take.
+    #: Seconds that a look-up of the client part may take.
     patience: float
     parts: tuple[str, ...]
     output: Path
@@ -74,7 +74,7 @@ def parse(arguments: Sequence[str]) -> Plan:
 
 
 def _measure(plan: Plan, found: publish.Found, folder: Path) -> None:
-    """Each part; one that fails is told, and the others go on."""
+    """Run each part; report a part that fails and go on."""
     rounds = {part: min(plan.rounds, _ROUNDS_MOST.get(part, plan.rounds)) for part in _PARTS}
     parts: dict[str, Callable[[int], object]] = {
         "start": lambda rounds: start.measure(plan.records, rounds, folder),

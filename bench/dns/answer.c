@@ -6,10 +6,10 @@
  *
  * A zone "net" of .NET's shape (two NS each, one delegation in eight with two
  * addresses of its own) and a signed zone "signed" with NSEC3 (no iterations,
- * no salt: RFC 9276).  Each line is the median of several runs over questions
- * that are made beforehand, in nanoseconds a reply: "again" asks for a few
- * names over and over, "anywhere" for any name of the zone.  With a word, only
- * lines that have it are measured.
+ * no salt: RFC 9276).  Questions are made beforehand.  Each line is the median
+ * of several runs, in nanoseconds a reply: "again" repeats a few names,
+ * "anywhere" asks for all names of the zone.  With WORD, only lines that
+ * contain it are measured.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@
 #define FEW         64
 #define RUNS        7
 #define HOSTS       100000u     /* of the signed zone */
-#define ROOM        (UINT64_C(12) << 30)    /* of addresses, not of memory */
+#define ROOM        (UINT64_C(12) << 30)    /* of address space */
 
 typedef struct Asked {
     uint8_t *message;           /* QUERIES of QUERY_ROOM octets */
@@ -63,7 +63,9 @@ static void must(int ret)
 
 /* --- zones ---------------------------------------------------------------- */
 
-/* The file is a reservation that the kernel fills as it is written. */
+/*
+ * The mapping reserves addresses; the kernel adds pages when they are written.
+ */
 static int grow(ZoneOut *out, uint64_t room)
 {
     if (room > ROOM) {
@@ -220,7 +222,7 @@ static void put_nsec3(ZoneWriter *w, const Hash *hash, const Hash *next)
     must(zone_writer_node(w, &name, records, 2));
 }
 
-/* Hosts are "z0000000" and so on: behind all that begins as a hash. */
+/* Hosts are "z0000000" and so on: they sort after all hashes. */
 static DnsServedZone make_signed(void)
 {
     static const uint8_t param[5] = { 1 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the parts of the benchmark of DNS share: programs, processes and what they take."""
+"""Common code of the DNS benchmark's parts: programs, processes, and their time and memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LINKED: Mapping[str, Sequence[str]] = {
     "reader": (),
     "updates": ("-lcrypto",),
 }
-#: Of a server's log, so much is told when it does not start.
+#: Octets of a server's log to show when it does not start.
 _LOG_TAIL = 2000
 
 
@@ -45,14 +45,14 @@ def build(name: str, folder: Path) -> Path:
 def _parents() -> Iterator[tuple[int, int]]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
-            # It may have ended meanwhile.
+            # The process may have ended meanwhile.
             with contextlib.suppress(OSError):
                 stat = (folder / "stat").read_text().rpartition(")")[2].split()
                 yield int(folder.name), int(stat[1])
 
 
 def family(pid: int, parents: Iterable[tuple[int, int]] | None = None) -> list[int]:
-    """A process and all that it and its children have started."""
+    """A process and all its descendants."""
     known = list(_parents() if parents is None else parents)
     found = [pid]
     for each in found:
@@ -62,7 +62,7 @@ def family(pid: int, parents: Iterable[tuple[int, int]] | None = None) -> list[i
 
 @contextlib.contextmanager
 def logged(log: Path) -> Iterator[None]:
-    """An error in the block is told with the end of a server's log."""
+    """Add the end of a server's log to an error in the block."""
     try:
         yield
     except (RuntimeError, OSError, subprocess.SubprocessError) as error:
@@ -71,7 +71,7 @@ def logged(log: Path) -> Iterator[None]:
 
 
 def resident(pids: Iterable[int]) -> int:
-    """Octets that processes have in memory, what they share counted once."""
+    """Return the octets of processes in memory; shared pages count once."""
     total = 0
     for pid in pids:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
@@ -81,7 +81,7 @@ def resident(pids: Iterable[int]) -> int:
 
 
 def question(name: str, kind: int, *, dnssec: bool = False, ident: int = 0) -> bytes:
-    """A query; with ``dnssec``, with EDNS, 1232 octets and DO."""
+    """Return a query; with ``dnssec``, it has EDNS, 1232 octets and DO."""
     labels = [label for label in name.rstrip(".").split(".") if label]
     wire = b"".join(bytes([len(label)]) + label.encode() for label in labels) + b"\0"
     head = ident.to_bytes(2) + bytes([0, 0, 0, 1, 0, 0, 0, 0, 0, int(dnssec)])
@@ -92,7 +92,7 @@ def question(name: str, kind: int, *, dnssec: bool = False, ident: int = 0) -> b
 def comparisons(
     values: Values, metrics: Iterable[Metric], part: str, ours: str
 ) -> Iterator[Comparison]:
-    """Each metric of ours beside each peer that has it."""
+    """Compare each of our metrics with each peer that has it."""
     for metric in metrics:
         mine: Rounds | None = values.get((ours, metric.name))
         for (kind, name), rounds in values.items():

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Dynamic updates: how many a second, and what queries feel of them.
+"""Dynamic updates: their rate, and their effect on queries.
 
-Updates are signed by TSIG and acknowledged when they are durable.  They come from a client
-in C that has signed them beforehand and has 224 on the way, over eight UDP sockets
-(updates.c).  Each adds a name to a zone of 100,000.
+Updates are signed by TSIG and acknowledged when they are durable.  They come from a client in C,
+which has signed them beforehand and keeps 224 outstanding over eight UDP sockets (updates.c). Each
+adds a name to a zone of 100,000.
 
-Readers ask 2,000 times a second (reader.c): what 99 of 100 answers take at most, without
-updates and with 10,000 a second, or with as many as a server takes.  The cost of a query,
-while dnsperf asks as fast as it can, is the server's whole processor time less what so many
-updates take alone.
+Readers ask 2,000 times a second (reader.c). Measured is the 99th percentile of the time of answers:
+without updates, and with 10,000 updates a second or as many as a server takes. The cost of a query,
+while dnsperf asks as fast as it can, is the server's processor time minus the time that the same
+number of updates takes alone.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _SECRET = b"a secret of the benchmark's own."
 _READS = 2000
 #: Updates a second beside readers; the goal.
 PACE = 10_000
-#: A server that takes no more than the pace gets this part of what it takes.
+#: A server whose maximum is below the pace gets this part of its maximum.
 _PART = 0.8
 _A = 1
-#: Seconds in which updates have begun, and in which a program ends.
+#: Seconds until updates have begun, and until a program has ended.
 _BEFORE, _SLACK = 0.5, 30
 _LOAD = ("-T", "1", "-c", "16", "-q", "200")
 
@@ -123,17 +123,17 @@ class Found:
 
 @dataclass(frozen=True)
 class Updated:
-    """What updates.c says."""
+    """Report of updates.c."""
 
     acknowledged: int
     refused: int
     again: int
     seconds: float
-    #: Seconds of time.monotonic(), and how many had been acknowledged.
+    #: Seconds of time.monotonic(), and the number of acknowledged updates.
     course: tuple[tuple[float, int], ...] = ()
 
     def between(self, begin: float, end: float) -> int:
-        """Updates that were acknowledged from one moment to another."""
+        """Return the updates acknowledged between two moments."""
         until = [
             max((count for at, count in self.course if at <= moment), default=0)
             for moment in (begin, end)
@@ -147,7 +147,7 @@ class Updated:
 
 
 def read_updates(text: str) -> Updated:
-    """Take the numbers out of what updates.c prints; updates that were refused are no result."""
+    """Parse the output of updates.c; refused updates make the result invalid."""
     found = re.search(
         r"^acknowledged (\d+) refused (\d+) again (\d+) seconds ([\d.]+)$", text, re.M
     )
@@ -161,7 +161,7 @@ def read_updates(text: str) -> Updated:
 
 
 def read_reader(text: str) -> float:
-    """Microseconds that 99 of 100 answers take at most."""
+    """99th percentile of the time of answers, in microseconds."""
     found = re.search(r" p99 ([\d.]+) ", text)
     if not found:
         raise RuntimeError(f"reader: {text}")
@@ -179,7 +179,7 @@ class _Bed:
 
     @contextlib.contextmanager
     def serving(self, kind: str) -> Iterator[list[int]]:
-        """A server with a zone as it was, by its pids."""
+        """Start a server with the original zone; yields its pids."""
         folder = self.folder / f"changing-{kind}"
         # Rounds must not find each other's journals.
         tools.run(["rm", "-rf", folder])
@@ -196,12 +196,12 @@ class _Bed:
             yield bed.family(child.pid)
 
     def is_ready(self) -> bool:
-        """Whether there are answers to all of some questions."""
+        """Return whether the server answers all given questions."""
         done = self.space.run([self.reader, str(_PORT), self.asked, "10", "0.2"])
         return " lost 0 " in done.stdout
 
     def command(self, kind: str, folder: Path) -> Sequence[str | Path]:
-        """Write what a server reads; return the command that runs it."""
+        """Write a server's configuration; return the command that runs it."""
         secret = secret_text()
         config = folder / "conf"
         text = {OURS: _OURS, BIND: _BIND, KNOT: _KNOT}[kind]
@@ -228,24 +228,24 @@ class _Bed:
         return ["knotd", "-c", config]
 
     def change(self, prefix: str, seconds: float, rate: int) -> subprocess.Popen[bytes]:
-        """Begin to update."""
+        """Start the updates."""
         words = [str(_PORT), _ORIGIN, _KEY, _SECRET.hex(), prefix, str(seconds), str(rate)]
         return process.start([self.updates, *words], netns=self.space.netns, stdout=subprocess.PIPE)
 
     def read(self, seconds: float) -> float:
-        """What 99 of 100 answers take at most."""
+        """Return the 99th percentile of the time of answers."""
         words: list[str | Path] = [self.reader, str(_PORT), self.asked, str(_READS), str(seconds)]
         return read_reader(self.space.run(words).stdout)
 
     def ask(self, seconds: int) -> server.Run:
-        """As fast as one thread can."""
+        """Ask as fast as one thread can."""
         command: list[str | Path] = ["dnsperf", "-s", dns_peers.ADDRESS, "-p", str(_PORT), "-B"]
         command += ["-d", self.asked, *_LOAD, "-l", str(seconds)]
         return server.read(self.space.run(command).stdout)
 
 
 def secret_text() -> str:
-    """The key's secret as servers read it."""
+    """The key's secret in the servers' notation."""
     return base64.b64encode(_SECRET).decode()
 
 
@@ -259,7 +259,7 @@ def _end(child: subprocess.Popen[bytes], seconds: float) -> Updated:
 
 @dataclass
 class _Visit:
-    """One server in one round."""
+    """Measure one server in one round."""
 
     bed: _Bed
     pids: list[int]
@@ -273,19 +273,19 @@ class _Visit:
         return spent.Meter({"": self.pids})
 
     def quiet(self) -> None:
-        """Queries alone."""
+        """Measure queries alone."""
         self.values[P99.name] = self.bed.read(self.seconds)
         meter = self._meter()
         run = self.bed.ask(self.seconds)
         self.values[QUERY.name] = self._cost(meter) / run.completed
 
     def flat_out(self) -> None:
-        """As many updates as the server takes."""
+        """Measure as many updates as the server takes."""
         child = self.bed.change("a", self.seconds, 0)
         self.values[UPDATES.name] = _end(child, self.seconds).rate
 
     def busy(self) -> None:
-        """Updates at their pace: alone, with readers, and with all the queries there can be."""
+        """Measure updates at a fixed rate: alone, with readers, and with the maximum of queries."""
         rate = int(min(PACE, _PART * self.values[UPDATES.name]))
         meter = self._meter()
         alone = _end(self.bed.change("b", self.seconds, rate), self.seconds)
@@ -299,7 +299,7 @@ class _Visit:
         self.values[QUERY_BUSY.name] = self._beside(cost, rate)
 
     def _beside(self, cost: float, rate: int) -> float:
-        """A query's cost beside updates, of which each takes ``cost`` alone."""
+        """Return a query's cost beside updates; an update alone costs ``cost``."""
         child = self.bed.change("d", self.seconds + 2 * _BEFORE, rate)
         time.sleep(_BEFORE)
         meter, began = self._meter(), time.monotonic()
@@ -322,7 +322,7 @@ def _measure(bed_: _Bed, found: Found, number: int, kind: str, seconds: int) -> 
 
 
 def _make(folder: Path) -> tuple[Path, Path]:
-    """The zone, and questions as dnsperf reads them (-B)."""
+    """Write the zone, and questions as dnsperf reads them (-B)."""
     zone, asked = folder / "changing.zone", folder / "changing.questions"
     chance = random.Random(1)
     with zone.open("w") as out:
@@ -337,7 +337,7 @@ def _make(folder: Path) -> tuple[Path, Path]:
 
 
 def measure(rounds: int, seconds: int, folder: Path) -> Found:
-    """Each server in each round, with a fresh zone."""
+    """Measure each server in each round, with a fresh zone."""
     zone, asked = _make(folder)
     found = Found()
     for kind in KINDS:

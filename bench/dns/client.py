@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Until a program has an address, with servers that are broken.
+"""Time until a program has an address, with broken servers.
 
-Each name is one fault (vmmnet.testbed.broken_dns): the question for AAAA is spoilt, that
-for A is answered at once. Time-outs are as they are; those of c-ares and of glibc wait
-beside each other, ours are asked one after the other. Who has no address when the
-patience ends counts with that time.
+Each name is one fault (vmmnet.testbed.broken_dns): the AAAA question meets the fault, the A
+question is answered at once. Time-outs have their defaults. Look-ups of c-ares and of glibc wait in
+parallel, ours run one after the other. A client without an address at the end of the patience
+counts with that time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ METRICS = tuple(
 
 @dataclass
 class Found:
-    """What was measured, and how long was waited for it."""
+    """Results, and the patience of a look-up."""
 
     patience: float
     values: bed.Values = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Found:
 
 
 def name_of(fault: str) -> str:
-    """What is asked for."""
+    """The name to look up."""
     return f"{FINE if fault == FINE else f'{fault}-aaaa'}.example.net."
 
 
@@ -78,7 +78,7 @@ class _Bed:
     resolv: Path
 
     def begin(self, kind: str, fault: str) -> subprocess.Popen[bytes]:
-        """A look-up, with the broken server as the resolver and no other source of names."""
+        """Run a look-up with the broken server as the only source of names."""
         script = "".join(
             f"mount --bind {self.resolv.with_name(name)} /etc/{name} && "
             for name in ("resolv.conf", "nsswitch.conf")
@@ -91,7 +91,7 @@ class _Bed:
 
 
 def _end(child: subprocess.Popen[bytes], until: float) -> tuple[float, bool] | None:
-    """What it has told; None: it had nothing in time."""
+    """Return its result; None: no result in time."""
     try:
         out, error = child.communicate(timeout=max(0.1, until - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -106,7 +106,7 @@ def _end(child: subprocess.Popen[bytes], until: float) -> tuple[float, bool] | N
 def _lookups(
     bed_: _Bed, found: Found, number: int, kinds: Sequence[str], faults: Sequence[str]
 ) -> None:
-    """Some faults for some kinds, all at the same time."""
+    """Run some faults for some kinds, all at the same time."""
     with contextlib.ExitStack() as stack:
         until = time.monotonic() + found.patience
         children = {(kind, fault): bed_.begin(kind, fault) for kind in kinds for fault in faults}
@@ -131,7 +131,7 @@ def _take(
 
 
 def measure(rounds: int, patience: float, folder: Path) -> Found:
-    """All faults, in each round: ours one after the other, then all of the peers'."""
+    """Run all faults in each round: ours one after the other, then all peers at once."""
     found = Found(patience)
     for kind in KINDS:
         for fault in FAULTS:

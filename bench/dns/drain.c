@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rate at which DNS servers answer queued queries, while nobody else works
+ * The rate at which DNS servers answer queued queries on an otherwise idle
+ * machine
  *
  *     drain QUESTIONS SECONDS OCTETS PORT:PID[,PID...]...
  *
@@ -8,18 +9,18 @@
  * So a server is stopped (SIGSTOP), its sockets are filled with queries, and
  * it runs again (SIGCONT) while this program sleeps; then its replies are
  * read.  The kernel has noted when each of them came.  This is repeated until
- * each server has worked for SECONDS.  Several take turns, fill by fill, so
- * that a machine that is slower for a while is so for all of them; who does not
- * have its turn is stopped.
+ * each server has worked for SECONDS.  Several servers take turns, fill by
+ * fill, so that a slow phase of the machine affects all of them.  Only the
+ * server that has its turn runs, the others are stopped.
  *
  * QUESTIONS is a file (questions.h), PORT that of a server on 127.0.0.1.  Each
  * of its sockets, found by PID..., gets room for OCTETS, as the kernel counts
  * them, and is filled until the first query finds no room.
  *
- * Prints, each line behind the number of its server, from 0: for each turn how
- * many replies a second came between the first twentieth of them and the last
- * tenth; in the end replies, those that are no answers, and user and system
- * seconds of all its processes in total.
+ * Each output line begins with the number of its server, from 0.  A line for
+ * each turn has the rate in replies a second, without the first twentieth and
+ * the last tenth of the replies.  The last line has the replies, those that are
+ * no answers, and user and system seconds of all processes of the server.
  */
 #include <errno.h>
 
@@ -27,7 +28,7 @@
 #include "served.h"
 
 #define SERVERS_MAX     4
-#define CLIENTS         256     /* sockets that ask a server, so ports */
+#define CLIENTS         256     /* sockets, and so ports, that ask a server */
 #define CLIENT_ROOM     (64 << 20)
 #define HEADER          12
 #define MESSAGE_MAX     4096
@@ -65,7 +66,7 @@ static void send_batch(int fd)
     }
 }
 
-/* Until each of the server's sockets has turned one away */
+/* Sends until each socket of the server has dropped a datagram */
 static void fill(const Server *s)
 {
     uint32_t before[SERVED_SOCKETS];
@@ -86,7 +87,7 @@ static void fill(const Server *s)
     }
 }
 
-/* The sockets of the server are empty at once after its last reply: naps do. */
+/* Polling suffices: the server's sockets are empty after its last reply. */
 static void wait_for_it(const Server *s)
 {
     unsigned naps = 0;
@@ -115,7 +116,7 @@ static uint64_t time_of(struct msghdr *hdr)
     return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Takes all replies; returns how many there are. */
+/* Reads all replies.  Returns: their number. */
 static unsigned take(Server *s)
 {
     static uint8_t data[MESSAGE_MAX];
@@ -135,7 +136,7 @@ static unsigned take(Server *s)
                 break;
             }
             came[count++] = time_of(&hdr);
-            /* NOERROR and NXDOMAIN are answers. */
+            /* Only NOERROR and NXDOMAIN are answers. */
             s->wrong += len < HEADER || !(data[2] & 0x80) ||
                         ((data[3] & 15) != 0 && (data[3] & 15) != 3);
         }

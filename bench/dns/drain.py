@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Servers at saturation, without a load generator that takes their processors.
 
-A server is stopped, its sockets are filled with queries, and it works them off while
-nobody else runs (drain.c).  So both one with one thread and one with two have whole
-processors, on a machine that has no more than two, and what two give against one is
-measured in replies a second.  The two take turns, some 50 a second: a machine that is slower
-for a while, as virtual ones are, is so for both.
+A server is stopped, its sockets are filled with queries, and it answers them while nothing else
+runs (drain.c). So a server with two threads has two whole processors even on a machine with only
+two, and the gain over one thread is measured in replies a second. The servers take turns, some 50 a
+second, so that a slow phase of a virtual machine affects both.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from pathlib import Path
 
 from vmmnet.testbed.net import Namespace
 
-#: What the kernel counts for some 2,500 queries in a socket: they and their replies are in
-#: the cache then, and 40 batches are long enough to be timed.
+#: Socket buffer for some 2,500 queries, as the kernel counts: they and their replies fit into the
+#: cache, and 40 batches are long enough to measure.
 _OCTETS = 1 << 20
-#: Fewer answers are no measurement.
+#: Fewer answers make no valid measurement.
 _ANSWERED_MIN = 1000
 _SLACK = 120
 
 
 @dataclass(frozen=True)
 class Server:
-    """One that is drained."""
+    """A server to drain."""
 
     port: int
     pids: Sequence[int]
@@ -36,7 +35,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Drained:
-    """What a server did: answers, microseconds of processor time of each, answers a second."""
+    """Result of a server: answers, microseconds of processor time of each, answers a second."""
 
     replies: int
     cost: float
@@ -45,7 +44,7 @@ class Drained:
 
 
 def read(text: str, number: int) -> Drained:
-    """Take the numbers of one server out of what drain.c prints."""
+    """Parse the numbers of one server in drain.c's output."""
     found = re.search(
         rf"^{number} replies (\d+) wrong (\d+) user ([\d.]+) system ([\d.]+)$", text, re.M
     )
@@ -66,7 +65,7 @@ def read(text: str, number: int) -> Drained:
 def drain(
     space: Namespace, program: Path, asked: Path, servers: Sequence[Server], seconds: int
 ) -> list[Drained]:
-    """Let servers, all of their processes, work off queries for some seconds of their time."""
+    """Let servers answer queries for some seconds of their time, each with all its processes."""
     words: list[str | Path] = [program, asked, str(seconds), str(_OCTETS)]
     words += [f"{each.port}:{','.join(map(str, each.pids))}" for each in servers]
     done = space.run(words, timeout=_SLACK + 10 * seconds * len(servers))

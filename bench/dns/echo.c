@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least that a UDP server costs: what comes goes back
+ * The minimum cost of a UDP server: each datagram is sent back
  *
  *     echo PORT THREADS
  *

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's two figures with what is measured here.
+"""The paper's two figures with our measurements.
 
-The values of the paper's lines are not in its text but for its target, half the rate of
-one processor more for each that is added; so that is the line of it that is drawn.  It
-has one to four processors; beyond two, ours are reckoned.
+The paper's text gives only one value of its lines, the target: each added processor adds half the
+rate of one. So only this line of the paper is drawn. The paper has one to four processors; our
+values beyond two are estimates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import server, start
 # Pixels.
 _LEFT, _TOP, _WIDTH, _HEIGHT, _RIGHT, _BELOW = 60, 50, 420, 260, 190, 58
 _GAP = 14
-#: How much each processor is to add to the rate of one, in the paper.
+#: Part of one processor's rate that each further one adds in the paper's target.
 _TARGET = 0.5
 _TARGET_NAME = "the paper's target"
 _MEASURED = len(server.THREADS)
@@ -36,12 +36,12 @@ class Line:
     name: str
     speeds: Sequence[float]
     ours: bool = False
-    #: With so many threads it was measured; what is beyond has dashes.
+    #: Number of threads up to which values are measured; estimates beyond are dashed.
     measured: int = _MEASURED
 
 
 def lines(found: server.Found) -> list[Line]:
-    """Each server with UDP, its speed with one thread as 1; the target."""
+    """Return each server's speeds with UDP, relative to one thread, and the target."""
     made = [Line(_TARGET_NAME, [1 + _TARGET * (n - 1) for n in _THREADS], measured=1)]
     for kind in server.KINDS:
         value = report.spread(found.values.get((kind, server.SCALING), []))
@@ -52,7 +52,7 @@ def lines(found: server.Found) -> list[Line]:
 
 
 def _places(values: Sequence[float]) -> list[float]:
-    """Where texts stand that would be at these heights, so that none covers another."""
+    """Return heights for labels near the given heights, so that none covers another."""
     placed: dict[int, float] = {}
     last = float("-inf")
     for number, value in sorted(enumerate(values), key=lambda each: each[1]):
@@ -81,7 +81,7 @@ def _x(number: int) -> float:
 
 
 def scaling(file: Path, drawn: Sequence[Line], caption: str) -> None:
-    """Figure 1: speed by the number of threads, that of one thread is 1."""
+    """Figure 1: speed by the number of threads, relative to one thread."""
     most = max(2.2, *(1.1 * each for line in drawn for each in line.speeds))
     bottom = _TOP + _HEIGHT
     heights = [bottom - line.speeds[-1] * _HEIGHT / most for line in drawn]
@@ -112,7 +112,7 @@ def scaling(file: Path, drawn: Sequence[Line], caption: str) -> None:
 
 
 def starting(file: Path, found: start.Found, caption: str) -> None:
-    """Figure 2: from start to the first right answer; below it, memory."""
+    """Figure 2: time from start to the first right answer; below it, memory."""
     panels = []
     for metric, note in ((start.READY, "s, less is better"), (start.RESIDENT, "octets a record")):
         bars = []

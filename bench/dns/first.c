@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Milliseconds until a program has an address of a name, as programs get them
+ * Milliseconds until a program has an address for a name
  *
  *     first c-ares|glibc|ours|unbound NAME
  *
- * The server is that of /etc/resolv.conf.  c-ares and glibc hand on addresses
- * when they have all, ours hands on the first that is usable; libunbound has a
- * call back for each question.  The line has "none" behind the time if there
- * is no address.
+ * The server is that of /etc/resolv.conf.  c-ares and glibc return addresses
+ * when they have all, our library returns the first usable one; libunbound has
+ * a callback for each question.  "none" follows the time if there is no
+ * address.
  */
 #include <ares.h>
 #include <netdb.h>
@@ -126,7 +126,7 @@ static void unbound_told(void *opaque, int error, struct ub_result *result)
     ub_resolve_free(result);
 }
 
-/* A stub: the server is that of resolv.conf, also where it is this host. */
+/* A stub resolver: it uses the server of resolv.conf, also on this host. */
 static bool ask_unbound(const char *name)
 {
     Found found = { .asked = 2 };

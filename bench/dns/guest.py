@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Processor time in QEMU's code for an answer on a guest's queue, from a zone image.
 
-Under TCG, the time of QEMU's thread is the guest's own as well, and there is no telling
-them apart. So it is the server of virtio-vmrpc that is measured, with the guest that its
-unit tests play, compiled as QEMU is: two calls, one that asks and one that takes the answer.
-Without the queue itself; what two calls take that only look at a socket is shown beside it.
+Under TCG, the time of QEMU's thread contains the guest's own time. So this part measures the server
+of virtio-vmrpc with the guest of its unit tests, compiled with QEMU's optimization: two calls, one
+with the question and one for the answer. The queue itself is not included. For comparison, two
+calls that only query a socket are measured, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMES = 1000
 
 @dataclass
 class Found:
-    """Microseconds of each round, by what was measured."""
+    """Microseconds of each round, by case."""
 
     answers: dict[str, list[float]] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ def _zone() -> Iterator[str]:
 
 
 def read(text: str) -> dict[str, list[float]]:
-    """Microseconds out of the lines of dns-queue."""
+    """Return the microseconds in the output of dns-queue."""
     found: dict[str, list[float]] = {}
     for line in text.splitlines():
         what, nanoseconds = line.split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables, goals and files that come out of the benchmark of DNS."""
+"""Tables, goals and files of the benchmark of DNS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Table = list[list[str]]
 
 @dataclass
 class Found:
-    """Everything that was measured; None: it was not."""
+    """All results; None: not measured."""
 
     rounds: int
     start: start.Found | None = None
@@ -32,7 +32,7 @@ class Found:
     updates: changing.Found | None = None
     client: client.Found | None = None
     guest: guest.Found | None = None
-    #: The part of the machine that other work took, 0 to 1.
+    #: Part of the machine that other work used, 0 to 1.
     others: float = 0.0
 
     #: Parts that ended with an error.
@@ -40,14 +40,14 @@ class Found:
 
     @property
     def failures(self) -> list[str]:
-        """What did not work."""
+        """Parts that failed."""
         parts = (self.start, self.server, self.updates, self.client)
         return self.failed + [text for part in parts if part for text in part.failures]
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound that was set before; ``most`` is whether it is one from above."""
+    """A goal; ``most``: the bound is an upper one."""
 
     text: str
     bound: float
@@ -56,7 +56,7 @@ class Goal:
     most: bool = True
 
     def row(self) -> list[str] | None:
-        """A line of the table; None: nothing was measured."""
+        """Return a line of the table; None: not measured."""
         if self.value is None:
             return None
         reached = self.value.median
@@ -130,7 +130,7 @@ def _matrix(values: bed.Values, metrics: Sequence[Metric], kinds: Sequence[str])
 
 
 def _rates(found: server.Found, name: str, kind: str, threads: int, how: str) -> str:
-    """Thousands of answers a second, measured or reckoned."""
+    """Thousands of answers a second, measured or estimated."""
     reckoned = how == "reckoned"
     known = (found.values if reckoned else found.rates).get((kind, name), [])
     rates = [1e3 * threads / each if reckoned else each / 1e3 for each in known if each]
@@ -163,7 +163,7 @@ def _server_tables(found: server.Found) -> Iterator[tuple[str, Table]]:
 
 
 def tables(found: Found) -> Iterator[tuple[str, Table]]:
-    """All of them, with their titles."""
+    """Return all tables, with their titles."""
     if found.start:
         title = f"Start: {found.start.records:,} records in .NET's shape"
         yield title, _matrix(found.start.values, start.METRICS, start.KINDS)
@@ -203,7 +203,7 @@ def _guest_table(found: guest.Found) -> Table:
 
 
 def comparisons(found: Found) -> Iterator[Comparison]:
-    """Ours beside each peer, for programs."""
+    """Compare ours with each peer, for the JSON."""
     if found.start:
         yield from bed.comparisons(found.start.values, start.METRICS, "start", dns_peers.OURS)
     if found.server:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Queries in a file, over and over: messages, each behind its length in two
- * octets, as dnsperf has them (-B)
+ * Queries of a file, in a loop.  In the file each message follows its length in
+ * two octets, as dnsperf has them (-B).
  */
 #ifndef BENCH_DNS_QUESTIONS_H
 #define BENCH_DNS_QUESTIONS_H
@@ -15,7 +15,7 @@ typedef struct Questions {
     uint8_t *first, *next, *end;
 } Questions;
 
-/** questions_open: the file at @path; the process ends if it is none. */
+/** questions_open: read the file at @path; exits if it is invalid */
 static inline void questions_open(Questions *q, const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -31,7 +31,7 @@ static inline void questions_open(Questions *q, const char *path)
     fclose(file);
 }
 
-/** questions_next: the next one, of @len octets */
+/** questions_next: Returns: the next query, of @len octets */
 static inline uint8_t *questions_next(Questions *q, size_t *len)
 {
     uint8_t *message = q->next + 2;

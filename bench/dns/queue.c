@@ -4,11 +4,12 @@
  *
  *     dns-queue IMAGE NAMES ROUNDS
  *
- * The server of virtio-vmrpc with the guest that unit tests play: no virtio and
- * no emulator.  The guest asks its resolver for the A records of n0.vm.test to
- * n(NAMES - 1).vm.test, which have AAAA records, and takes each answer: two
- * calls ("zone").  Beside them, two calls that only look at a socket ("idle").
- * Each line is one round: nanoseconds of processor time for both calls.
+ * The server of virtio-vmrpc runs with the guest of the unit tests, without
+ * virtio and an emulator.  The guest asks its resolver for the A records of
+ * n0.vm.test to n(NAMES - 1).vm.test, which have AAAA records, and reads each
+ * answer: two calls ("zone").  For comparison, two calls only query a socket
+ * ("idle").  Each line is one round: nanoseconds of processor time for both
+ * calls.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #define ASKED       (1u << 16)
 #define NAMES_MAX   4096
 #define REPLY_MAX   512
-#define ADDRESS_LEN 16      /* a record whose name is a pointer, and an IPv4 */
+#define ADDRESS_LEN 16      /* an A record, with a pointer for its name */
 
 typedef struct Query {
     uint8_t message[DNS_QUERY_MAX];

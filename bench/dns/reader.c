@@ -4,13 +4,13 @@
  *
  *     reader PORT QUESTIONS RATE SECONDS
  *
- * Those of the file QUESTIONS (questions.h) are sent when it is their turn,
- * whether others have been answered or not.  The time of an answer is from
- * before its query is sent until the kernel has it.
+ * The queries of the file QUESTIONS (questions.h) are sent at fixed times,
+ * whether others have been answered or not.  The time of an answer begins
+ * before its query is sent and ends when the kernel has received it.
  *
- * Prints: answers, questions without one after a second, and the microseconds
- * that a half, 99 of 100 and 999 of 1000 do not exceed; who has none counts as
- * a second.
+ * Prints: answers, questions without an answer after a second, and the 50th,
+ * 99th and 99.9th percentile in microseconds; a question without an answer
+ * counts as a second.
  */
 #include <arpa/inet.h>
 #include <poll.h>

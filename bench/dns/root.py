@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A zone like the root, signed by BIND as the root is, and what a root server is asked.
+"""A zone like the root, signed by BIND as the root is, and queries like those to a root server.
 
 1,500 delegations, with four servers below each and DS; keys of RSA, 2,048 bits, NSEC.
 Of the questions, 40 % are for names that do not exist, the others for names below a
@@ -30,7 +30,7 @@ def _label(chance: random.Random, least: int, most: int) -> str:
 
 
 def names(chance: random.Random, count: int = DELEGATIONS) -> list[str]:
-    """Top-level names, all of which differ."""
+    """Return distinct top-level names."""
     found: dict[str, None] = {}
     while len(found) < count:
         found[_label(chance, 2, 10)] = None
@@ -38,7 +38,7 @@ def names(chance: random.Random, count: int = DELEGATIONS) -> list[str]:
 
 
 def lines(delegations: Sequence[str], chance: random.Random) -> Iterator[str]:
-    """The master file, without keys and signatures."""
+    """Return the master file, without keys and signatures."""
     yield "$TTL 172800"
     yield ". 86400 SOA a.root-servers. nstld.root-servers. 1 1800 900 604800 86400"
     for number, letter in enumerate("abcdefghijklm"):
@@ -58,7 +58,7 @@ def lines(delegations: Sequence[str], chance: random.Random) -> Iterator[str]:
 def questions(
     delegations: Sequence[str], chance: random.Random, count: int = _QUESTIONS
 ) -> Iterator[bytes]:
-    """Queries, at random by the shares above."""
+    """Return random queries with the shares above."""
     taken = set(delegations)
     for _ in range(count):
         if chance.random() < _MISSING:
@@ -73,7 +73,7 @@ def questions(
 
 
 def make(folder: Path) -> tuple[Path, Path]:
-    """The signed zone, and the questions as dnsperf reads them (-B)."""
+    """Write the signed zone, and the questions as dnsperf reads them (-B)."""
     chance = random.Random(1)
     delegations = names(chance)
     zone, asked = folder / "root", folder / "questions"

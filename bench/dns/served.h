@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A server that is stopped and goes on, seen from outside: its processes and
- * its UDP sockets
+ * Stops and continues a server: its processes and its UDP sockets
  *
- * The process ends where something fails.
+ * Errors end the program.
  */
 #ifndef BENCH_DNS_SERVED_H
 #define BENCH_DNS_SERVED_H
@@ -80,7 +79,7 @@ static inline bool served_is_its(const Served *s, int fd)
     return s->sockets < SERVED_SOCKETS;
 }
 
-/** served_add: a process, and those of its sockets that are not known yet */
+/** served_add: add a process, and its sockets that are not known yet */
 static inline void served_add(Served *s, pid_t pid)
 {
     int pidfd = syscall(SYS_pidfd_open, pid, 0);
@@ -108,7 +107,7 @@ static inline void served_add(Served *s, pid_t pid)
     close(pidfd);
 }
 
-/** served_room: each socket gets room for so many octets of the kernel. */
+/** served_room: set the buffer of each socket, in octets as the kernel does */
 static inline void served_room(const Served *s, int octets)
 {
     for (unsigned i = 0; i < s->sockets; i++) {
@@ -128,7 +127,7 @@ static inline uint32_t served_meminfo(int fd, unsigned which)
     return info[which];
 }
 
-/** served_drops: datagrams that socket @which has turned away */
+/** served_drops: Returns: datagrams that socket @which has dropped */
 static inline uint32_t served_drops(const Served *s, unsigned which)
 {
     return served_meminfo(s->socket[which], SK_MEMINFO_DROPS);
@@ -155,7 +154,7 @@ static inline void served_tell(const Served *s, int signal)
     }
 }
 
-/* The fields of a stat file behind the name, which may have blanks */
+/* The fields of a stat file after the name, which may contain blanks */
 static inline char *served_stat(const char *path, char *text, size_t room)
 {
     FILE *file = fopen(path, "r");
@@ -195,7 +194,7 @@ static inline bool served_is_stopped(pid_t pid)
     return is;
 }
 
-/** served_stop: returns when all threads have stopped; SIGCONT ends it. */
+/** served_stop: stop all threads and wait for it; SIGCONT continues them */
 static inline void served_stop(const Served *s)
 {
     served_tell(s, SIGSTOP);

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's figure 1: what a query costs a server like the root's, and what threads add.
+"""The paper's figure 1: cost of a query for a server of the root, and the gain by threads.
 
-Over UDP, servers are saturated without a load generator beside them (drain.py): processor
-time of an answer, of all threads of the server with the kernel's work for it, that in the
-server's own code, and answers a second, with one thread and with two, which take turns.  What
-two cores give against one is measured: the one rate divided by the other.
+Over UDP, servers are saturated without a load generator on their processors (drain.py). Measured
+are the processor time of an answer (all threads of the server, with the kernel's work for it), the
+part of it in the server's own code, and answers a second, with one thread and with two, which take
+turns. The gain of the second core is the ratio of both rates.
 
-Over TCP, dnsperf asks as fast as one thread can, on the same machine.  So its rates say as
-much about dnsperf as about a server: with two threads, a server waits for it.
+Over TCP, dnsperf asks as fast as one thread can, on the same machine. So rates depend on dnsperf as
+much as on the server: a server with two threads waits for dnsperf.
 
-On loopback the kernel's work to receive a datagram is done in the time of who has sent it,
-for all servers alike.
+On loopback the kernel accounts the reception of a datagram to its sender, for all servers alike.
 """
 
 from __future__ import annotations
@@ -35,26 +34,26 @@ from .drain import Drained, Server, drain
 ECHO = "echo"
 KINDS = (OURS, NSD, KNOT, BIND, UNBOUND, ECHO)
 THREADS = (1, 2)
-#: With so many, rates are reckoned.
+#: Numbers of cores with estimated rates.
 BEYOND = (4, 8, 16)
 TRANSPORTS = ("udp", "tcp")
 _PORT = 5300
-#: With 16 connections dnsperf 2.10 waits, again and again, for one of them and its delayed
-#: acknowledgement: 23 queries a second.
+#: With 16 connections dnsperf 2.10 repeatedly waits for a delayed acknowledgement of one of them:
+#: 23 queries a second.
 _CLIENTS = ("-c", "4", "-q", "100")
 _WARM_UP = 1
-#: Fewer answers than these are a connection that did not come about, not a cost.
+#: Fewer answers mean that a connection failed.
 _ANSWERED_MIN = 500
 #: Seconds for one reply.
 _ANSWER_EACH = 0.2
 _SOA = 6
-#: RCODEs of the questions that are asked.
+#: RCODEs of the answers to our questions.
 _ANSWERS = ("NOERROR", "NXDOMAIN")
 
-#: The metric of what two cores give against one.
+#: The metric for the gain of two cores over one.
 SCALING = "scaling-udp"
 
-#: One transport and a number of threads.
+#: A transport and a number of threads.
 Point = tuple[str, int]
 POINTS: tuple[Point, ...] = tuple(
     (transport, threads) for transport in TRANSPORTS for threads in THREADS
@@ -67,7 +66,7 @@ def cost_name(point: Point) -> str:
 
 
 def user_name(threads: int) -> str:
-    """The metric of the part of it in the server's own code, over UDP."""
+    """The metric of the part in the server's own code, over UDP."""
     return f"user-udp-{threads}"
 
 
@@ -86,7 +85,7 @@ METRICS = tuple(_metrics())
 
 @dataclass
 class Found:
-    """What was measured; answers a second beside the costs."""
+    """Results: answers a second beside the costs."""
 
     values: bed.Values = field(default_factory=dict)
     rates: bed.Values = field(default_factory=dict)
@@ -95,7 +94,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Run:
-    """What dnsperf says."""
+    """Report of dnsperf."""
 
     completed: int
     lost: int
@@ -103,7 +102,7 @@ class Run:
 
 
 def read(text: str) -> Run:
-    """Take the numbers out of dnsperf's report."""
+    """Parse dnsperf's report."""
     found = [
         re.search(rf"^\s+{name}:\s+([\d.]+)", text, re.MULTILINE)
         for name in ("Queries completed", "Queries lost", "Queries per second")
@@ -119,20 +118,20 @@ def read(text: str) -> Run:
 
 
 def scaling(one: report.Rounds, two: report.Rounds) -> list[float | None]:
-    """What two cores give against one, of the rates with one thread and with two."""
+    """Gain of two cores over one, from the rates with one thread and with two."""
     return [b / a if a and b else None for a, b in zip(one, two, strict=True)]
 
 
 def by_cost(found: Found, kind: str) -> list[float | None]:
-    """The same by processor time of a query alone: what it would be if no thread ever waited."""
+    """The same gain from the processor time of a query: the gain if no thread ever waited."""
     one, two = (found.values.get((kind, cost_name(("udp", n))), []) for n in THREADS)
     return [2 * a / b if a and b else None for a, b in zip(one, two, strict=True)]
 
 
 def beyond(twice: float, threads: int) -> float:
-    """What so many cores give against one, by what two give.
+    """Estimate the gain of several cores over one, from that of two.
 
-    What the second thread has added to the time of a query, each further one adds again.
+    Assumes that each further thread adds as much to the time of a query as the second one.
     """
     added = max(0.0, 2 / twice - 1)
     return threads / (1 + (threads - 1) * added)
@@ -143,7 +142,7 @@ class _Bed:
     space: Namespace
     folder: Path
     zone: Path
-    #: The zone for ours.
+    #: The zone for our server.
     image: Path
     asked: Path
     echo: Path
@@ -151,7 +150,7 @@ class _Bed:
 
     @contextlib.contextmanager
     def serving(self, kind: str, threads: int) -> Iterator[Server]:
-        """A server, at a port that is its own among those of this kind."""
+        """A server; its port is unique among servers of its kind."""
         port = _PORT + threads
         folder = self.folder / f"{kind}-{threads}"
         folder.mkdir(exist_ok=True)
@@ -171,7 +170,7 @@ class _Bed:
             yield Server(port, bed.family(child.pid))
 
     def is_ready(self, port: int) -> bool:
-        """Whether there is an answer: some listen before they have read the zone."""
+        """Return whether the server answers: some servers listen before they have read the zone."""
         with self.space.entered():
             asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         with asking:
@@ -185,11 +184,11 @@ class _Bed:
         return not reply[3] & 0x0F and reply[7] > 0
 
     def saturate(self, servers: Sequence[Server], seconds: int) -> list[Drained]:
-        """Over UDP, as much as each server can."""
+        """Measure the maximum of each server over UDP."""
         return drain(self.space, self.drain, self.asked, servers, seconds)
 
     def ask(self, port: int, seconds: int) -> Run:
-        """Over TCP, as fast as one thread can."""
+        """Measure over TCP, as fast as one thread of dnsperf can."""
         command = ["dnsperf", "-s", dns_peers.ADDRESS, "-p", str(port), "-m", "tcp"]
         command += ["-B", "-d", str(self.asked), "-T", "1", *_CLIENTS]
         return read(self.space.run([*command, "-l", str(seconds)]).stdout)
@@ -197,7 +196,7 @@ class _Bed:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a measurement's values go."""
+    """Lists for the values of a measurement."""
 
     found: Found
     number: int
@@ -205,7 +204,7 @@ class _Place:
     threads: int
 
     def put(self, transport: str, cost: float, rate: float) -> None:
-        """The cost of a query and answers a second."""
+        """Add the cost of a query and answers a second."""
         name = cost_name((transport, self.threads))
         self.found.values[self.kind, name][self.number] = cost
         self.found.rates[self.kind, name][self.number] = rate
@@ -213,13 +212,13 @@ class _Place:
         print(f"  round {self.number + 1}, {self.kind}, {self.threads}, {transport}: {shown}")
 
     def put_drained(self, drained: Drained) -> None:
-        """The same over UDP, and the part of the server's own code."""
+        """Add the same values over UDP, and the part of the server's own code."""
         self.put("udp", drained.cost, drained.rate)
         self.found.values[self.kind, user_name(self.threads)][self.number] = drained.user
 
 
 def _measure(bed_: _Bed, places: Sequence[_Place], seconds: int) -> None:
-    """One kind of server, with each number of threads."""
+    """Measure one kind of server with each number of threads."""
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(bed_.serving(each.kind, each.threads)) for each in places]
         bed_.saturate(servers, _WARM_UP)
@@ -251,7 +250,7 @@ def _compare(found: Found) -> None:
 
 
 def measure(rounds: int, seconds: int, folder: Path) -> Found:
-    """Each server with one thread and with two, in each round."""
+    """Measure each server with one thread and with two, in each round."""
     zone, asked = root.make(folder)
     image = folder / "root.vzi"
     tools.run([dns_room.program("vmmnet-zone"), "compile", root.ORIGIN, zone, "-o", image])

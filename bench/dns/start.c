@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long a DNS server takes from exec() to its first right answer
+ * The time from exec() of a DNS server to its first right answer
  *
  *     start PORT QUERY SECONDS COMMAND...
  *
  * QUERY is a whole message, in hexadecimal.  It is sent to 127.0.0.1 every half
  * a millisecond.  An answer is right if it has the id of the query, NOERROR,
- * and a record in its answer or its authority section.  Then there is a line
- * with nanoseconds and the pid of the server, which runs until standard input
- * ends.
+ * and a record in its answer or its authority section.  Then the program prints
+ * nanoseconds and the pid of the server, which runs until standard input ends.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -79,7 +78,7 @@ static bool is_right(const uint8_t *reply, ssize_t len, const uint8_t *query)
            !(reply[3] & 0x0f) && (reply[6] | reply[7] | reply[8] | reply[9]);
 }
 
-/* Errors are those of a port that nobody has opened yet. */
+/* Ignore errors: the server has not opened its port yet. */
 static bool is_answered(int fd, const uint8_t *query, size_t len)
 {
     struct timespec wait = { .tv_nsec = INTERVAL_NS };
@@ -112,7 +111,7 @@ static pid_t start(char **command)
         die("fork");
     }
     if (!child) {
-        /* Its messages tell why it failed. */
+        /* The server's messages show why it failed. */
         dup2(STDERR_FILENO, STDOUT_FILENO);
         execvp(command[0], command);
         perror(command[0]);
@@ -151,7 +150,7 @@ int main(int argc, char **argv)
         printf("%llu %d\n", (unsigned long long)(now_ns() - began), child);
         fflush(stdout);
         while (read(STDIN_FILENO, buffer, sizeof(buffer)) > 0) {
-            /* Until the end of it */
+            /* Waits for the end of standard input */
         }
     }
     kill(child, SIGTERM);

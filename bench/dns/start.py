@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's figure 2: a zone of .NET's shape, from exec() to the first right answer.
+"""The paper's figure 2: time from exec() to the first right answer, with a zone of .NET's shape.
 
-The page cache is warm for all: each file is read once before. Compiling, to our image and
-to BIND's raw format, is measured once. Resident memory, without what processes share
-counted twice, is that of ours after all names have been asked for, as only what was used is
-resident; the others have built the whole zone in their memory before their first answer.
+The page cache is warm for all, as each file is read once before. Compiling to our image and to
+BIND's raw format is measured once. Resident memory counts shared pages once. Ours is measured after
+queries for all names, as only used pages of the image are resident; the others have built the whole
+zone in memory before their first answer.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ KINDS = (OURS, BIND, RAW, NSD, KNOT)
 _ORIGIN = "net."
 _PORT = 5300
 _NS = 2
-#: Seconds until a server that does not answer is given up.
+#: Seconds that a server may take until its first answer.
 _PATIENCE = 600
-#: And until all names have been asked for: some millions.
+#: Seconds that queries for all names, some millions, may take.
 _ASKING = 3600
 _CLIENTS = ("-c", "16", "-T", "1")
 
@@ -53,19 +53,19 @@ class Found:
 
 @dataclass(frozen=True)
 class _Zone:
-    """The zone in all its forms, and what takes how long to make."""
+    """The zone in all its forms, and the time to make each."""
 
     text: Path
     raw: Path
     image: Path
-    #: All names, as dnsperf reads them.
+    #: Queries for all names, as dnsperf reads them.
     names: Path
-    #: One of them.
+    #: One of these queries.
     name: str
     seconds: dict[str, float]
 
     def file(self, kind: str) -> Path:
-        """What a server reads."""
+        """The file that a server reads."""
         return {OURS: self.image, RAW: self.raw}.get(kind, self.text)
 
 
@@ -76,7 +76,7 @@ def _write(records: int, text: Path) -> None:
 
 
 def _names(text: Path, names: Path) -> str:
-    """Write a question for each owner, which come one behind the other; return one of them."""
+    """Write a question for each owner, in the order of the file; return one of them."""
     last, count, chosen = "", 0, ""
     with text.open() as lines, names.open("w") as out:
         for line in lines:
@@ -85,7 +85,7 @@ def _names(text: Path, names: Path) -> str:
                 continue
             last = owner
             count += 1
-            # The middle is not known before the end, so it is one that is far enough.
+            # The middle is unknown before the end, so take a question far from the beginning.
             if count & (count - 1) == 0:
                 chosen = owner
             out.write(f"{owner}.{_ORIGIN} NS\n")
@@ -125,7 +125,7 @@ def _setup(kind: str, zone: _Zone, folder: Path) -> tuple[str, Setup]:
 def _started(
     program: Path, space: Namespace, kind: str, zone: _Zone, folder: Path
 ) -> Iterator[tuple[float, int]]:
-    """A server, seconds until it has answered, and its pid."""
+    """Start a server; yields the seconds until its answer, and its pid."""
     server, setup = _setup(kind, zone, folder)
     command = list(dns_peers.command(server, setup))
     command[0] = tools.find(str(command[0]))
@@ -169,7 +169,7 @@ def _ask_all(space: Namespace, zone: _Zone) -> None:
 
 
 def _read(path: Path) -> None:
-    """Into the page cache."""
+    """Read a file into the page cache."""
     with path.open("rb") as file:
         while file.read(1 << 22):
             pass
@@ -177,7 +177,7 @@ def _read(path: Path) -> None:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where servers are started, and with what."""
+    """Folder, programs and zone for servers."""
 
     program: Path
     space: Namespace
@@ -186,7 +186,7 @@ class _Place:
 
 
 def _measure(place: _Place, found: Found, number: int, kind: str) -> None:
-    """Start a server once; in the first round, see what is resident."""
+    """Start a server once; in the first round, measure its resident memory."""
     zone = place.zone
     _read(zone.file(kind))
     with _started(place.program, place.space, kind, zone, place.folder) as (seconds, pid):
@@ -200,7 +200,7 @@ def _measure(place: _Place, found: Found, number: int, kind: str) -> None:
 
 
 def measure(records: int, rounds: int, folder: Path) -> Found:
-    """Start each server as often as there are rounds; ask for all names in the first."""
+    """Start each server once a round; ask for all names in the first round."""
     program = bed.build("start", folder)
     zone = _make(records, folder)
     found = Found(records)
@@ -217,6 +217,6 @@ def measure(records: int, rounds: int, folder: Path) -> Found:
                     _measure(_Place(program, space, zone, folder), found, number, kind)
                 except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
                     found.failures.append(f"round {number + 1}, {kind}: {error}")
-    # The goal's other side: the time in which BIND loads the text.
+    # The goal compares with the time in which BIND loads the text.
     found.values[BIND, COMPILE.name] = found.values[BIND, READY.name][:1]
     return found

@@ -4,18 +4,18 @@
  *
  *     updates PORT ORIGIN KEY SECRET PREFIX SECONDS RATE
  *
- * Each adds an address to a name that is not there: PREFIX and a number, below
- * ORIGIN.  All are made and signed (HMAC-SHA256, SECRET in hexadecimal) before
- * the first is sent, so that this program is not what limits the server.  They
- * are sent over several UDP sockets, and some wait for their replies on each;
- * an update without a reply is sent again after a second.  RATE is how many a
- * second are sent at most; 0: as many as the server takes.  With a rate, what
- * had to wait for replies is made up for at twice the rate, and not at once, as
- * the clients of a server do not wait for each other.
+ * Each update adds an address to a new name: PREFIX and a number, below ORIGIN.
+ * All updates are made and signed (HMAC-SHA256, SECRET in hexadecimal) before
+ * the first is sent, so that this program does not limit the server.  They go
+ * over several UDP sockets, with several outstanding on each.  An update
+ * without a reply is sent again after a second.  RATE is the maximum a second;
+ * 0: as many as the server takes.  With a RATE, updates that had to wait for
+ * replies follow at twice the rate, not in one burst, as the clients of a
+ * server do not wait for each other.
  *
- * Prints: ten times a second the nanoseconds of CLOCK_MONOTONIC and updates
- * that the server has acknowledged; in the end these, those that it refused,
- * how many had to be sent again, and the seconds until the last reply.
+ * Prints, ten times a second, the nanoseconds of CLOCK_MONOTONIC and the number
+ * of acknowledged updates; at the end the numbers of acknowledged, refused and
+ * repeated updates, and the seconds until the last reply.
  */
 #include <arpa/inet.h>
 #include <openssl/evp.h>
@@ -31,14 +31,14 @@
 #include <unistd.h>
 
 #define SOCKETS         8
-#define WINDOW          28      /* updates without a reply on each */
-#define RATE_MAX        50000   /* that are made for each second */
+#define WINDOW          28      /* outstanding updates on each */
+#define RATE_MAX        50000   /* made for each second */
 #define MESSAGE_MAX     256
 #define HEADER          12
 #define FUDGE           300
 #define AGAIN_NS        UINT64_C(1000000000)
 #define CATCH_UP        2
-#define BURSTS          1000    /* a second, at the least */
+#define BURSTS          1000    /* a second, at least */
 #define TELL_NS         UINT64_C(100000000)
 #define WAIT_NS         UINT64_C(5000000000)    /* for the last replies */
 
@@ -52,7 +52,7 @@ enum {
 };
 
 typedef struct Update {
-    uint64_t sent;              /* when; 0: not yet, or answered */
+    uint64_t sent;              /* time; 0: not yet, or answered */
     uint8_t socket;
     uint16_t len;
     uint8_t message[MESSAGE_MAX];
@@ -65,7 +65,7 @@ typedef struct Key {
 
 static Update *update;
 static unsigned count;          /* of them */
-static unsigned next, oldest;   /* to be sent, and that waits */
+static unsigned next, oldest;   /* next to send, and oldest that waits */
 static int sock[SOCKETS];
 static unsigned waiting[SOCKETS];
 static unsigned acknowledged, refused, again;
@@ -119,7 +119,7 @@ static uint8_t *put_octets(uint8_t *at, const void *octets, size_t len)
     return at + len;
 }
 
-/* RFC 8945 section 4.3.3; the record's own fields stand behind each other. */
+/* RFC 8945 section 4.3.3; the fields of the record follow each other. */
 static size_t sign(const Key *key, uint8_t *message, size_t len)
 {
     static const uint8_t algorithm[] = "\13hmac-sha256";
@@ -182,7 +182,7 @@ static void send_one(unsigned which, unsigned from)
     }
 }
 
-/* As many as may be on the way, and as the rate allows */
+/* Sends as many as may be outstanding, and as the rate allows */
 static void send_some(unsigned allowed)
 {
     for (unsigned i = 0; i < SOCKETS; i++) {
@@ -208,7 +208,9 @@ static void send_again(void)
     }
 }
 
-/* The id is the number's end; no two that wait have the same. */
+/*
+ * The id is the low part of the number; outstanding updates have distinct ids.
+ */
 static void take(const uint8_t *reply, ssize_t len)
 {
     unsigned id = reply[0] << 8 | reply[1], which;
@@ -247,7 +249,7 @@ static void receive(void)
     }
 }
 
-/* How many may have been sent by now; called again and again */
+/* Returns: the number of updates that may have been sent so far */
 static unsigned allowed_at(uint64_t since, unsigned rate)
 {
     static uint64_t before;

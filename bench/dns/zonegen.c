@@ -8,7 +8,7 @@
  * delegation of eight has both servers below itself, with an A and an AAAA
  * record each; the others are at servers of these, or at some in another zone.
  * The same arguments give the same octets.  Lines are in the order of the
- * names, as registries publish them, or with --random-order in none.
+ * names, as registries publish them, or in a random order.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OWN_GLUE        8       /* one of so many delegations */
-#define HOSTERS         50000   /* that serve the others */
+#define OWN_GLUE        8       /* one of this many delegations */
+#define HOSTERS         50000   /* that serve the other delegations */
 #define LINES_EIGHT     20      /* records of eight delegations */
-#define PREFIX          6       /* letters that put the names in order */
-#define TAIL_MOST       10      /* letters behind them */
+#define PREFIX          6       /* letters that give the names their order */
+#define TAIL_MOST       10      /* letters after them */
 #define TTL             172800
 
 typedef struct Zone {
@@ -71,7 +71,7 @@ static char *put_number(char *to, uint64_t number)
     return to + sprintf(to, "%" PRIu64, number);
 }
 
-/* The second server of a delegation is at the same hoster. */
+/* The second server of a delegation belongs to the same hoster. */
 static char *put_server(const Zone *zone, char *to, uint64_t number,
                         unsigned server)
 {
@@ -150,7 +150,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
-/* A number with which all delegations are met once, in no order. */
+/* Returns: a step that visits all delegations once, in a mixed order. */
 static uint64_t stride(const Zone *zone)
 {
     uint64_t step = (uint64_t)(zone->delegations * 0.6180339887) | 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A NIC's controller, and whoever speaks for him
+ * A NIC's controller, and forged messages
  *
  * Input: messages, each of a type, two octets of length and a payload. With the
  * type's highest bit it is sent as it stands, without a tag that is right; else
@@ -124,7 +124,7 @@ static void open_session(Nic *nic)
     g_assert(cvsw_session_stats(nic->session)->open);
 }
 
-/* The keying material is in clear in @payload; its tag's room is there. */
+/* @payload has the keying material in clear, with room for the tag. */
 static void seal(const Nic *nic, uint8_t *payload, size_t len)
 {
     struct cvsw_set_sa *set = (void *)payload;

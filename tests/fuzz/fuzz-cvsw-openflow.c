@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FLOW_MODs and GROUP_MODs of whoever sends them
+ * FLOW_MODs and GROUP_MODs from any sender
  *
  * Input: a message.  Its length is made right unless the first octet, which is
  * in front of it, is odd.
  *
- * What is taken can be told in both versions, and what is told is taken and
- * means the same; what is refused has a name and an OFPT_ERROR.
+ * An accepted message can be written in both versions, and these are accepted
+ * and mean the same; an error has a name and an OFPT_ERROR.
  */
 #include <glib.h>
 #include <string.h>

@@ -178,7 +178,7 @@ static PacketOffload read_offload(const uint8_t *p)
     };
 }
 
-/* Any tunnel, in what comes from the wire; returns octets that say it. */
+/* Any tunnel, for frames of the wire.  Returns: octets that were read. */
 static size_t read_tunnel(PacketOffload *offload, uint8_t first,
                           const uint8_t *p, size_t len)
 {

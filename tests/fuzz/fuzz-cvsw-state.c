@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A switch's state from a stream that anybody may have written
+ * A switch's state from a hostile stream
  *
  * Input: records, each behind two octets of its length. A record of the NIC has
  * the version and the address made right if the first octet of the input is
@@ -46,7 +46,7 @@ static CvswStateReader reader_of(CvswState *s)
     return (CvswStateReader) { .to = s, .now_ms = NOW_MS, .epoch = 1 };
 }
 
-/* Returns: false where it is refused */
+/* Returns: false if it is refused */
 static bool take(CvswStateReader *r, const uint8_t *record, size_t len,
                  bool mended)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands and frames for CVSW's flow table: it does what the naive one does
+ * Commands and frames for CVSW's flow table, which must behave as the naive one
  *
  * The first octet is how many entries there may be, the second how many masks;
  * the others choose what is done (tests/unit/cvsw-play.c).

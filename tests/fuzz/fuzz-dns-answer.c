@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any query, and a zone image that was made to harm
+ * Any query, and a hostile zone image
  *
  * The first octet is the number of changes to the images.  Each change has
  * three octets: where (two), and the new octet.  The checksums are corrected.
@@ -95,7 +95,7 @@ static void check_reply(const AnswerBed *bed, const uint8_t *out, size_t len,
 static void send_to(AnswerBed *bed, const uint8_t *message, size_t len,
                     bool is_good)
 {
-    /* Of just the sizes that are said, for the sanitizer. */
+    /* Copies of the exact length, so that the sanitizer finds overruns. */
     g_autofree uint8_t *query = g_memdup2(message, len);
     g_autofree uint8_t *out = g_malloc(ROOM);
     DnsQuery parsed;

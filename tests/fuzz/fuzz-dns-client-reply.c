@@ -25,7 +25,7 @@ static void check_records(const DnscResult *r, uint16_t type)
             g_assert_cmpuint(r->records[i].len, ==,
                              type == DNS_TYPE_A ? 4 : 16);
         }
-        /* Touch all of it, so that the sanitizers look */
+        /* Read all of it, so that the sanitizers check it */
         for (size_t j = 0; j < r->records[i].len; j++) {
             sum += r->records[i].rdata[j];
         }

@@ -112,7 +112,7 @@ static bool is_service(uint16_t type)
     return type == DNS_TYPE_HTTPS || type == DNS_TYPE_SVCB;
 }
 
-/* Of a record in ServiceMode; none is malformed. */
+/* Checks a record in ServiceMode, which must be well-formed. */
 static void check_hints(const DnsCursor *cursor, const DnsRr *rr)
 {
     const uint8_t *priority = cursor->msg + rr->rdata, *value;
@@ -129,7 +129,7 @@ static void check_hints(const DnsCursor *cursor, const DnsRr *rr)
     g_assert(ret == 0);
 }
 
-/* To all but validators: these set DO, beside CD */
+/* For all clients except validators, which set DO and CD */
 static void check_services(const uint8_t *msg, size_t len)
 {
     bool dnssec_ok = false;
@@ -163,7 +163,7 @@ static void fuzz_answer(void *opaque, void *token, const uint8_t *msg,
     DnsRr rr;
     int ret;
 
-    /* Whatever goes to the guest is a whole response */
+    /* Everything sent to the guest is a complete response */
     g_assert(dns_header_parse(msg, len, &header) == 0);
     g_assert(header.flags & DNS_FLAG_QR);
     g_assert(header.qdcount <= 1);
@@ -260,7 +260,7 @@ static uint8_t take(Input *in)
     return *in->data++;
 }
 
-/* A body of its own allocation, so that reading past it is seen */
+/* A body in its own allocation, so that the sanitizer finds overruns */
 static uint8_t *take_body(Input *in, size_t *len)
 {
     size_t want = take(in) << 8;
@@ -311,8 +311,8 @@ static void do_raw_reply(World *w, Input *in, uint8_t arg)
 }
 
 /*
- * The body is flags, three counts and what follows the question, which is
- * the one that was asked: gets past the door.
+ * The body is flags, three counts and the octets after the question, which is
+ * that of the query, so that the reply matches.
  */
 static void do_fitting_reply(World *w, Input *in, uint8_t arg)
 {

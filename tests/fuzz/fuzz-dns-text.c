@@ -11,7 +11,7 @@
 #include "net/dns/text/master.h"
 #include "net/dns/text/print.h"
 
-#define RECORDS_MAX     100     /* $GENERATE makes many of little */
+#define RECORDS_MAX     100     /* $GENERATE makes many records of few octets */
 #define PRINTED_MAX     16      /* of a file: those of a kind take long */
 #define STOPPED         1
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An UPDATE message from a client that may change everything
+ * An UPDATE message from a client with all permissions
  *
  * Afterwards the zone must still be a zone: the apex has its SOA and NS, and
  * the edit can be undone.

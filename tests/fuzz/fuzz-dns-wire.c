@@ -40,7 +40,7 @@ static bool copy_rr(DnsBuilder *b, const DnsCursor *cursor, const DnsRr *rr)
     if (rr->type == DNS_TYPE_OPT && !dns_rdata_edns(cursor, rr, &edns)) {
         return !dns_builder_edns(b, &edns);
     }
-    /* What holds names is re-expanded or left out, never copied raw */
+    /* RDATA with names is expanded or omitted, never copied raw */
     switch (rr->rrclass == DNS_CLASS_IN ? rr->type : 0) {
     case DNS_TYPE_CNAME:
     case DNS_TYPE_NS:

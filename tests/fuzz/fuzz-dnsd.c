@@ -154,7 +154,10 @@ static void resolve(const uint8_t *msg, size_t len, bool dnssec_ok)
         len = dnsd_resolved_reply(found, 0, false, &serving.tcp, &q, reply,
                                   sizeof(reply), &info);
         check_reply(query, reply, len, sizeof(reply));
-        /* A name that leads into a TTL, as none of libunbound's does, ages. */
+        /*
+         * A name that points into a TTL changes with age; libunbound makes
+         * none.
+         */
         dnsd_resolved_reply(found, 7, false, &serving.tcp, &q, reply,
                             sizeof(reply), &info);
     }

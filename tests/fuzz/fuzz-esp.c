@@ -72,7 +72,7 @@ static EspResult judge(const uint8_t *text, size_t len)
     return text[len - 1] == ESP_NEXT_NONE ? ESP_DUMMY : ESP_GOOD;
 }
 
-/* Four octets: how far the number is from the highest. Then the text. */
+/* Four octets: distance of the number from the highest. Then the text. */
 static void from_peer(Fuzz *f, const uint8_t *data, size_t size)
 {
     uint8_t packet[ROOM], got[ROOM], next;
@@ -138,7 +138,7 @@ static void round_trip(Fuzz *f, const uint8_t *data, size_t size)
     }
 }
 
-/* A migration's stream may say anything. */
+/* A migration's stream may have any contents. */
 static void load(Fuzz *f, const uint8_t *data, size_t size)
 {
     EspSaState state = { 0 }, before, after;

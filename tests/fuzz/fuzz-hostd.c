@@ -36,7 +36,7 @@ static void check_file(const uint8_t *data, size_t size)
     hostd_registry_free(same);
 }
 
-/* The host has what is here, unless something had to fail. */
+/* The host has the addresses of this state, unless a failure was injected. */
 static void check_addresses(FakeHost *f)
 {
     g_autoptr(GList) list = hostd_registry_list(f->hostd.vms);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A frame of a guest: what passes is his own
+ * A frame of a guest: it passes only with the guest's own addresses
  *
- * The first octet says which addresses are listed (bit 0: IPv4, bit 1: IPv6),
- * the rest is the frame behind its two MAC addresses, which are right.
+ * The first octet selects the listed addresses (bit 0: IPv4, bit 1: IPv6), the
+ * rest is the frame after its two MAC addresses, which are valid.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ static bool is(const uint8_t *a, const uint8_t *b, size_t len)
     return !memcmp(a, b, len);
 }
 
-/* By a reader of its own, for frames of the simplest form. */
+/* An independent parser for frames of the simplest form. */
 static void check_passed(const uint8_t *f, size_t len,
                          const HostvlanAddresses *own)
 {
@@ -60,7 +60,7 @@ static void check_passed(const uint8_t *f, size_t len,
     }
 }
 
-/* As a frame to a group: what is a query coming in is one going out. */
+/* As a frame to a group: a received query is also a sent query. */
 static void check_group(const uint8_t *data, size_t len, size_t size)
 {
     struct hostvlan_frame sent = { .data = data, .len = len, .size = len };
@@ -85,7 +85,7 @@ static void check_group(const uint8_t *data, size_t len, size_t size)
     }
 }
 
-/* A frame that passes offers nothing, where that is plain to see. */
+/* A frame that passes offers no service, as far as a simple parser sees. */
 static void check_offer(const uint8_t *f, size_t len, size_t size,
                         uint32_t guards)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A table file, and what is written over it while it is mapped
+ * A table file, and changes of it while it is mapped
  *
  * The first octet is the number of buckets, the second that of words / 4, the
  * third says how many octets of the header the input replaces; then those, then
@@ -46,7 +46,7 @@ static uint32_t crc32_of(const uint8_t *p, size_t size)
     return ~crc;
 }
 
-/* Returns whether all else is to be right, too. */
+/* Returns: shall all other fields be valid, too? */
 static bool make_header(Input *in, struct hostvlan_header *h)
 {
     uint8_t shape[3] = { 0 };
@@ -113,7 +113,7 @@ static void make_slot(struct hostvlan_slot *s, uint32_t *word, uint32_t words)
     }
 }
 
-/* The part that the header, which may be anything, names and that is there. */
+/* The part that the header, which may have any value, names and that exists. */
 static void make_slots(uint8_t *file, size_t body)
 {
     struct hostvlan_header *h = (void *)file;
@@ -129,7 +129,7 @@ static void make_slots(uint8_t *file, size_t body)
     }
 }
 
-/* Nothing is promised of what is found; that it is of the right form is. */
+/* The result may be wrong, but must have a valid form. */
 static void look(const HostvlanTable *t, uint64_t mac, uint64_t port)
 {
     uint64_t value = hostvlan_table_lookup(t, mac);
@@ -169,7 +169,7 @@ static void look_at_all(const HostvlanTable *t, const struct hostvlan_slot *s,
     }
 }
 
-/* Of a file that was accepted, each key is found. */
+/* Each key of an accepted file is found. */
 static void check_all(const HostvlanTable *t, const struct hostvlan_slot *s,
                       unsigned num)
 {

@@ -51,7 +51,7 @@ static void check_message(const uint8_t *p, size_t len)
     g_assert(size && size % 8 == 0 && size <= sizeof(buf));
     g_assert(mip6_mh_parse(&again, &src, &dst, buf, size) == MIP6_MH_GOOD);
     g_assert(!memcmp(&mh, &again, sizeof(mh)));
-    /* It is refused where there is not enough room, or it is written. */
+    /* It is refused if there is not enough room, otherwise written. */
     for (size_t room = 0; room < size; room++) {
         g_assert(mip6_mh_build(buf, room, &src, &dst, &mh) == 0);
     }
@@ -79,7 +79,7 @@ static void check_beside(const uint8_t *p, size_t len)
     }
 }
 
-/* The octets as an ICMPv6 message, whose checksum is made right. */
+/* The octets as an ICMPv6 message with a correct checksum. */
 static void check_icmp(const uint8_t *data, size_t len)
 {
     uint32_t sum = packet_sum_pseudo6(&src, &dst, PACKET_PROTO_ICMP6, len);

@@ -30,7 +30,7 @@
 #define STEPS_MAX       64
 #define PARTS_MAX       128
 #define OUTER           MIP6_TUNNEL_HEAD_LEN
-#define LOCATION_ESP    3               /* where it is is found out, in ESP */
+#define LOCATION_ESP    3               /* the location is detected, in ESP */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -66,8 +66,8 @@ typedef struct World {
     uint32_t random;
     Mip6Protect *peer;          /* the agent's side; NULL: without ESP */
     uint32_t epoch;
-    bool is_strangers;          /* what comes now is of nobody with the keys */
-    bool is_guests;             /* the guest sends now */
+    bool is_strangers;          /* the packet is made without keys */
+    bool is_guests;             /* the current frame is the guest's */
     uint8_t buf[FRAME_MAX + 2048];
 } World;
 
@@ -87,7 +87,7 @@ static unsigned take16(Input *in)
     return high << 8 | take(in);
 }
 
-/* A length, of what is left at most. */
+/* A length, at most that of the remaining input. */
 static size_t take_len(Input *in, size_t max)
 {
     size_t len = take16(in);
@@ -112,7 +112,7 @@ static bool is_ours(const World *w, const struct in6_addr *addr)
            mip6_careof_owns(&w->port.careof, addr);
 }
 
-/* The one agent; or one that was found, and can be one. */
+/* Is it the configured agent, or a valid discovered one? */
 static bool is_agent(const World *w, const struct in6_addr *addr)
 {
     const Mip6Dhaad *d = &w->port.dhaad;
@@ -145,7 +145,7 @@ static void check_icmp6(const World *w, const PacketIp6 *ip, uint8_t type)
     }
 }
 
-/* Back at home, the guest's addresses are announced in its name. */
+/* Back at home, the guest's addresses are announced with its MAC address. */
 static void check_announcement(const World *w, const uint8_t *p, size_t len)
 {
     PacketNd nd;
@@ -167,8 +167,8 @@ static const Mip6Binding *binding_of(const World *w,
 }
 
 /*
- * A packet of an address that is bound, from @src; a report about groups; or,
- * of a VM that has left, one for it.
+ * A packet of a bound address, from @src; a report about groups; or a packet
+ * for a VM that has left.
  */
 static void check_tunnelled(const World *w, const struct in6_addr *src,
                             const uint8_t *packet, size_t len)
@@ -210,7 +210,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
         g_assert(is_agent(w, &ip.dst));
         g_assert(w->port.is_away);
         if (ip.next == PACKET_PROTO_FRAGMENT) {
-            break;              /* of a packet that no path is too narrow for */
+            break;              /* about a packet that fits into every path */
         }
         g_assert(len >= PACKET_IP6_LEN * 2);
         check_tunnelled(w, &ip.src, p + PACKET_IP6_LEN, len - PACKET_IP6_LEN);
@@ -234,7 +234,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     }
 }
 
-/* As the agent has it: what it opens is to be as it is without ESP. */
+/* Decrypts as the agent; the result must be as without ESP. */
 static void check_protected(World *w, const uint8_t *p, size_t len)
 {
     uint8_t opened[MTU];
@@ -256,7 +256,7 @@ static void check_protected(World *w, const uint8_t *p, size_t len)
     }
 }
 
-/* At home, of a VM that has left: a packet for it goes after it as it came. */
+/* At home, a packet for a VM that has left is forwarded unchanged. */
 static bool is_forwarded(const World *w, const struct iovec *iov, int iovcnt)
 {
     uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
@@ -270,7 +270,7 @@ static bool is_forwarded(const World *w, const struct iovec *iov, int iovcnt)
     return mip6_home_is_guests(&w->port.home, &dst);
 }
 
-/* At home, to a router that was made up: as it was, but for the address. */
+/* At home, to a simulated router: unchanged except for the address. */
 static bool is_redirected(const World *w, const struct iovec *iov, int iovcnt)
 {
     uint8_t dst[PACKET_ETH_ADDR_LEN];
@@ -320,7 +320,9 @@ static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
     g_assert(!memcmp(w->buf, "\x33\x33", 2) ||
              (mac && !memcmp(w->buf, mac, 6)));
     check_offload(offload, PACKET_ETH_LEN + PACKET_IP6_LEN, len);
-    /* Words of the port itself: about neighbours, groups, sizes and errors. */
+    /*
+     * Messages of the port itself: about neighbours, groups, sizes and errors.
+     */
     g_assert(!w->is_strangers || w->buf[14 + 6] == PACKET_PROTO_ICMP6 ||
              packet_mld_is_query(w->buf + PACKET_ETH_LEN,
                                  len - PACKET_ETH_LEN));
@@ -373,7 +375,7 @@ static PacketOffload read_offload(Input *in, unsigned how)
     return offload;
 }
 
-/* In parts, each of its own length to the octet. */
+/* In parts, each in a copy of its exact length. */
 static int cut(struct iovec *iov, const uint8_t *frame, size_t len,
                unsigned step)
 {
@@ -415,7 +417,7 @@ static void offer(World *w, bool guest, const uint8_t *frame, size_t len,
     }
 }
 
-/* Make the checksums right that nobody guesses. */
+/* Corrects checksums, which random octets would rarely have. */
 static void seal(uint8_t *frame, size_t len)
 {
     PacketIp6Ext ext;
@@ -688,7 +690,7 @@ static void pass(World *w, int64_t ns)
     unsigned ticks = 0;
 
     while ((at = mip6_port_deadline(&w->port)) <= end && ticks < 200) {
-        /* A few ticks do all that is due now. */
+        /* A few calls must do everything that is due. */
         ticks = at > w->now ? 0 : ticks + 1;
         g_assert(ticks < 64);
         w->now = MAX(at, w->now);
@@ -717,7 +719,7 @@ static bool arrive(World *w, const uint8_t *saved, size_t len)
     return good;
 }
 
-/* A saved state can be loaded, and is what was saved. */
+/* A saved state can be loaded, and is unchanged. */
 static void migrate(World *w)
 {
     uint8_t saved[MIP6_PORT_SAVED_MAX], again[MIP6_PORT_SAVED_MAX];
@@ -726,7 +728,7 @@ static void migrate(World *w)
     g_assert(len > 0 && len <= sizeof(saved));
     g_assert(arrive(w, saved, len));
     g_assert(mip6_port_save(&w->port, w->now, again) == len);
-    /* Numbers of ESP are not handed over twice. */
+    /* Do not hand over numbers of ESP twice. */
     g_assert(w->peer || !memcmp(saved, again, len));
 }
 
@@ -742,7 +744,7 @@ static void load(World *w, Input *in)
     }
 }
 
-/* The VM begins anew, and has to find its home agent. */
+/* The VM starts again, and has to discover its home agent. */
 static void discover(World *w, unsigned how)
 {
     Mip6PortConfig config = w->port.config;
@@ -854,7 +856,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         config.home.more = 0;           /* one address, which has keys */
         config.heard_addresses = false;
         w->epoch = 1;
-        /* Its numbers may go back: a loaded state is anybody's. */
+        /* Its numbers may go back, as a loaded state may have any contents. */
         w->peer = sides_new(true, 0, w->epoch);
         config.protect[0] = sides_new(false, MIP6_PROTECT_WINDOW, w->epoch);
     }

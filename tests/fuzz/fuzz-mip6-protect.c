@@ -39,7 +39,7 @@ static const struct in6_addr care_of = {
 
 typedef struct World {
     Mip6Port port;
-    bool in_tunnel;             /* what comes now is of the association */
+    bool in_tunnel;             /* the packet is of the association */
 } World;
 
 static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of whoever sends them: what is found in them is in them
+ * Frames from any sender: parsed fields must be in the frame
  *
  * Input: octets of the frame that are missing (two), then the frame's head.
  *

@@ -86,7 +86,7 @@ static void check_clamp(const uint8_t *packet, size_t len, size_t mtu)
         g_assert(len == 0 || !memcmp(copy, packet, len));
         return;
     }
-    /* Headers of IP have an even length; so what is summed up has. */
+    /* Headers of IP have an even length, and so have the summed octets. */
     before = packet_sum_add(0, packet, len);
     after = packet_sum_add(0, copy, len);
     g_assert(packet_sum_fold(before) % 0xffff ==

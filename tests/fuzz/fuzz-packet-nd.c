@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IPv6 packets of whoever sends them: extension headers and their options,
- * neighbour discovery, listener discovery, and the errors sent about them
+ * IPv6 packets from any sender: extension headers and their options, neighbour
+ * discovery, listener discovery, and errors about them
  *
  * Input: a packet, from the IPv6 header on. An ICMPv6 checksum is made right,
  * unless the first octet of the input is odd; behind hop-by-hop options it is
@@ -58,7 +58,7 @@ static bool is_sealed(const uint8_t *p, size_t len)
                                            ip.payload));
 }
 
-/* There is no error about an error, and none is longer than every path. */
+/* No error is about an error, and none is longer than the minimum MTU. */
 static void complain(const uint8_t *p, size_t len)
 {
     static const struct in6_addr router = {
@@ -97,7 +97,7 @@ static size_t rebuild(uint8_t *buf, size_t room, const PacketNd *nd)
     }
 }
 
-/* An option that the message does not carry by our builders is left out. */
+/* Options that our builders do not put into this message are removed. */
 static void forget_others(PacketNd *nd)
 {
     if (nd->type == PACKET_ND_NA) {

@@ -17,7 +17,7 @@ typedef struct Walk {
     VmrpcAddrMap *map;
     uint32_t refs[SIZE];
     struct in6_addr held[SIZE]; /* the peer of each referenced address */
-    struct in6_addr named[SIZE];/* of each that a name led to, else :: */
+    struct in6_addr named[SIZE];/* of those with a name, else :: */
     int64_t over_ms[SIZE];      /* not after the end of its lease */
     int64_t now_ms;
     unsigned seen, in_use, names;
@@ -47,7 +47,7 @@ static void check_entry(const VmrpcAddrMapEntry *entry, void *opaque)
     walk->seen++;
 }
 
-/* A stranger was given @addr4: not what a name of late led to somebody else. */
+/* A stranger got @addr4, which no recent name of another peer may have had. */
 static void check_stranger(const Walk *walk, struct in_addr addr4,
                            const struct in6_addr *addr6)
 {

@@ -21,11 +21,11 @@
 #define TURN            0x1e
 #define MANY            0x1d
 #define MANY_TIMES      1000
-#define TEXT_MAX        20000   /* more than is ever held */
+#define TEXT_MAX        20000   /* more than the gateway ever holds */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What one side says at a time, the guest first. */
+/* The messages of both sides by turns, the guest first. */
 static GPtrArray *parse_turns(const uint8_t *data, size_t size)
 {
     GPtrArray *turns = g_ptr_array_new_with_free_func(
@@ -82,7 +82,7 @@ static void check_same(const AlgFx *a, const AlgFx *b)
                     &b->counters, sizeof(b->counters));
 }
 
-/* If nothing was rewritten, all that came in went out. */
+/* If nothing was rewritten, output equals input. */
 static void check_passed(const AlgFx *fx, const GPtrArray *turns)
 {
     const char *out[] = { fx->sent->str, fx->received->str };
@@ -102,7 +102,7 @@ static void check_passed(const AlgFx *fx, const GPtrArray *turns)
     g_assert_cmpuint(left[0] + left[1], ==, 0);
 }
 
-/* Each turn as a datagram: once rewritten, nothing is left to rewrite. */
+/* Each turn as a datagram: a second rewrite changes nothing. */
 static void check_datagrams(AlgFx *fx, const GPtrArray *turns)
 {
     for (guint i = 0; i < turns->len; i++) {

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* --- the race ------------------------------------------------------------ */
 
-/* What happened, as an observer writes it down. */
+/* The events, as recorded by an observer. */
 typedef struct Seen {
     unsigned num, started;
     bool ended[VMRPC_EYEBALLS_MAX];     /* there was a result */
@@ -161,7 +161,7 @@ static bool same_candidate(const VmrpcCandidate *a, const VmrpcCandidate *b)
     return IN6_ARE_ADDR_EQUAL(&a->addr6, &b->addr6) && a->port == b->port;
 }
 
-/* Where @c is in @list for the first time; @num if it is not. */
+/* Returns: the first position of @c in @list; @num: not in it. */
 static size_t position(const VmrpcCandidate *list, size_t num,
                        const VmrpcCandidate *c)
 {

@@ -33,8 +33,8 @@ typedef struct ModelName {
 } ModelName;
 
 /*
- * Where several names are over at the same time any of them may go: choices
- * says which, as digits, and radix becomes the number of combinations.
+ * If several names expire at the same time, any of them may be removed: choices
+ * selects them, as digits, and radix becomes the number of combinations.
  */
 typedef struct Model {
     unsigned size, num;
@@ -104,7 +104,7 @@ static ModelName *model_add(Model *m, unsigned id, int64_t now_ms)
     return name;
 }
 
-/* The address to the front of an array, from which the last may fall. */
+/* Moves the address to the front of an array, which may drop its last one. */
 static void model_give(Model *m, ModelName *name, unsigned id, int64_t until)
 {
     unsigned at = 0;
@@ -155,7 +155,7 @@ static const ModelAddr *model_has(const ModelName *name, unsigned addr)
     return NULL;
 }
 
-/* The names that have an address, the one that was given it last first. */
+/* The names of an address, the most recent first. */
 static unsigned model_lookup(Model *m, unsigned addr, ModelName **found)
 {
     unsigned num = 0;

@@ -79,7 +79,7 @@ static bool name_matches(const char *pattern, const char *name)
     return true;
 }
 
-/* Whether "[tcp|udp|any] [PORT[-PORT]]" is about @dest. */
+/* Does "[tcp|udp|any] [PORT[-PORT]]" match @dest? */
 static bool rest_matches(char **words, const VmrpcDest *dest)
 {
     bool ports = dest->proto == IPPROTO_TCP || dest->proto == IPPROTO_UDP;
@@ -122,7 +122,7 @@ static bool is_by_name(const char *place)
            inet_pton(AF_INET, place, &addr4) != 1;
 }
 
-/* What the one rule in @line says of @dest; 0: nothing, 1: allow, -1: deny */
+/* The verdict of the rule in @line for @dest; 0: none, 1: allow, -1: deny */
 static int rule_says(const char *line, const VmrpcDest *dest, bool refused)
 {
     g_auto(GStrv) words = words_of(line);
@@ -199,7 +199,7 @@ static void check_dest(const VmrpcPolicy *policy, const VmrpcDest *dest,
     }
 }
 
-/* A name that is not looked up could not have been of use. */
+/* A name that is not looked up must not affect the verdict. */
 static void check_name(const VmrpcPolicy *policy, VmrpcDest dest,
                        const char *name)
 {
@@ -218,7 +218,9 @@ static void check_name(const VmrpcPolicy *policy, VmrpcDest dest,
     }
 }
 
-/* An address that is private to some name is to a name of no domain. */
+/*
+ * An address that is private for some name is private for a name of no domain.
+ */
 static void check_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
                           const char *name)
 {

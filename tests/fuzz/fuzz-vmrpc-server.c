@@ -113,7 +113,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* The guest has asked for a name. */
+/* The guest has looked up a name. */
 static void note_name(VmrpcServer *srv)
 {
     VmrpcNameAddr addrs[] = {
@@ -334,8 +334,8 @@ static void restore_entry(const VmrpcAddrMapEntry *entry, void *opaque)
 }
 
 /*
- * The VM moves; what was saved must be taken, also of sockets that wait, with
- * @late, for the ports of the source.
+ * The VM migrates; the saved state must be accepted, also of sockets that wait,
+ * with @late, for the ports of the source.
  */
 static void migrate(World *w, bool late)
 {
@@ -363,7 +363,7 @@ static void migrate(World *w, bool late)
     }
 }
 
-/* The same for NAT64 prefixes, which are what the policy judges by. */
+/* The same for NAT64 prefixes, which the policy uses. */
 static void hostile_prefixes(World *w, Input *in)
 {
     static const uint8_t lens[] = { 32, 40, 48, 56, 64, 96, 0, 97 };
@@ -379,13 +379,13 @@ static void hostile_prefixes(World *w, Input *in)
         take_bytes(in, saved[i].addr6, what >> 5 << 1);
     }
     vmrpc_server_restore_nat64(w->srv, saved, num);
-    /* what is configured stays what is used */
+    /* the configured prefix stays in use */
     g_assert_cmpuint(list->num, <=, VMRPC_NAT64_MAX);
     g_assert_cmpuint(list->current, ==, 1);
     g_assert_true(nat64_prefix_equal(&list->prefix[0], &config.nat64_prefix));
 }
 
-/* A record as no server has written it. */
+/* A record that no server would write. */
 static void hostile_record(World *w, Input *in)
 {
     VmrpcSavedSock saved = { };
@@ -415,7 +415,7 @@ static void hostile_record(World *w, Input *in)
     vmrpc_server_restore(w->srv, &saved);
 }
 
-/* Memory is mapped, readable or writable, or not any more. */
+/* Maps memory, readable or writable, or unmaps it. */
 static void remap(World *w, Input *in)
 {
     uint8_t how = take(in);
@@ -433,7 +433,7 @@ static void remap(World *w, Input *in)
          sizeof(struct vmrpc_resp) + (map && writable ? len : 0), how >> 4);
 }
 
-/* As a policy file would that was read again. */
+/* Changes limits, as a reloaded policy file would. */
 static void change_limits(World *w, Input *in)
 {
     uint8_t what = take(in);

@@ -72,7 +72,7 @@ static void fuzz_option(const Input *in, const uint8_t *data, size_t size)
     g_assert(n == -EINVAL || (n >= 0 && n <= in->cap));
 }
 
-/* What the host's kernel gets must be well-formed. */
+/* Data for the host's kernel must be well-formed. */
 static void check_host(const void *host, size_t len)
 {
     struct msghdr msg = { .msg_control = (void *)host,
@@ -86,7 +86,7 @@ static void check_host(const void *host, size_t len)
     g_assert(sum == len);
 }
 
-/* And so must what the guest gets. */
+/* Data for the guest must be well-formed, too. */
 static void check_guest(const uint8_t *guest, size_t len)
 {
     while (len > 0) {

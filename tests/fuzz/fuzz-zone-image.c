@@ -45,7 +45,7 @@ static void read_names(const ZoneNode *node, const ZoneRrset *rrset)
     }
 }
 
-/* Has the sanitizer look at all octets. */
+/* Reads all octets, so that the sanitizer checks them. */
 static void read_octets(const uint8_t *at, size_t len)
 {
     g_free(g_memdup2(at, len));

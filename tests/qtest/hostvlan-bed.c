@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all qtests of hostvlan share: see hostvlan-bed.h */
+/* Common code of hostvlan's qtests: see hostvlan-bed.h */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 

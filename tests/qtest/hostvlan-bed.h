@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all qtests of -netdev hostvlan share
+ * Common code of the qtests of -netdev hostvlan
  *
  * The test is the guest (stage-nic.c), it is the network behind the netdev
  * (a pair of sockets, or a tap where virtio-net headers matter), and it is who
@@ -37,21 +37,24 @@ typedef struct Bed {
     HvWriter *table;                    /* NULL: none */
 } Bed;
 
-/* The usual: the table is there from the beginning. */
+/* Starts QEMU with a table. */
 void bed_begin(Bed *bed, const NicKind *kind, const char *options);
 void bed_end(Bed *bed);
 
-/* The parts of bed_begin(): a path for a table, without a folder yet, */
+/*
+ * The parts of bed_begin(): a path for a table, whose folder does not exist
+ * yet,
+ */
 void bed_make_place(Bed *bed);
-/* the table with those above in it, in place of what is there, */
+/* the table with the machines above, which replaces an existing one, */
 HvWriter *bed_make_table(const char *path);
 /* and QEMU; @device: of -device, with its options; @options: of the netdev. */
 void bed_start(Bed *bed, const char *device, const char *options);
 
-/* Lets QEMU's main loop take whatever is pending there. */
+/* Lets QEMU's main loop process everything pending. */
 void bed_settle(Bed *bed);
 
-/* What QMP says of the port; the caller's to unref. */
+/* The reply of QMP for the port; the caller must unref it. */
 QDict *bed_query(Bed *bed);
 uint64_t bed_counter(Bed *bed, const char *direction, const char *reason);
 void bed_wait_counter(Bed *bed, const char *direction, const char *reason,
@@ -67,18 +70,18 @@ void frame_make(uint8_t *frame, size_t len, uint64_t source, uint64_t dest,
 size_t peer_wait(Bed *bed, uint8_t *frame, size_t size);
 void peer_has_nothing(Bed *bed);
 
-/* Any frame to the guest: what becomes of it, and that it is counted so. */
+/* Sends any frame to the guest; checks its result and the counter. */
 void frame_received(Bed *bed, const uint8_t *frame, size_t len,
                     const char *reason);
 
-/* The same of a frame by the guest; @vnet: see nic_send(). */
+/* The same for a frame of the guest; @vnet: see nic_send(). */
 void frame_sent(Bed *bed, const void *vnet, const uint8_t *frame, size_t len,
                 const char *reason);
 
-/* The same of frames from somebody, to the guest, to all and to a group. */
+/* The same for frames from @source to the guest, to all and to a group. */
 void received_from(Bed *bed, uint64_t source, const char *reason);
 
-/* The same of frames by the guest in the name of @source. */
+/* The same for frames of the guest with the source @source. */
 void sent_as(Bed *bed, uint64_t source, const char *reason);
 
 /* Frames each way. */

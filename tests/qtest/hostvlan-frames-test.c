@@ -71,7 +71,7 @@ static void test_senders(void)
     for (unsigned tags = 0; tags <= 2; tags++) {
         make_arp(frame, OTHER, 0xc0000201, tags);
         frame_sent(&bed, NULL, frame, 100, "forged-address");
-        /* Without addresses in the table, any is the guest's. */
+        /* Without addresses in the table, the guest may use any. */
         make_arp(frame, GUEST, 0xc0000202, tags);
         frame_sent(&bed, NULL, frame, 100, "passed");
     }
@@ -84,7 +84,7 @@ static void test_senders(void)
     }
     make_arp(frame, GUEST, 0xc0000201, 3);
     frame_sent(&bed, NULL, frame, 100, "malformed");
-    /* Longer than what is looked at. */
+    /* Longer than the checked part. */
     frame_make(frame, 1900, GUEST, PEER, 0x0800);
     frame[14] = 0x45;
     stl_be_p(frame + 26, 0xc0000201);
@@ -95,7 +95,7 @@ static void test_senders(void)
     bed_end(&bed);
 }
 
-/* Without the option, nobody looks. */
+/* Without the option there is no check. */
 static void test_senders_off(void)
 {
     HvEntry e = {
@@ -137,10 +137,10 @@ static void test_l2_control(void)
 
     bed_begin(&bed, &nic_virtio12, ",check-sender=on");
     control_sent(&bed, "l2-control");
-    /* Routers' protocols are none of them. */
+    /* Routers' protocols do not count as control frames. */
     frame_make(frame, 64, GUEST, 0x0180c2000014ull, ETHERTYPE);
     frame_sent(&bed, NULL, frame, 64, "passed");
-    /* Those of a switch are judged by who sends them. */
+    /* Those of a switch are checked by their sender. */
     frame_make(frame, 64, STRANGER, 0x0180c200000eull, ETHERTYPE);
     frame_received(&bed, frame, 64, "unknown-source");
     bed_converse(&bed);
@@ -159,7 +159,7 @@ static unsigned all_queries(uint8_t frames[][FRAME_MAX], size_t *lengths,
         for (unsigned version = 1; version <= 3; version++, num++) {
             lengths[num] = hv_igmp_query(frames[num], source, tags, version, 0,
                                          0);
-            /* As long as a NIC pads it. */
+            /* With the length after a NIC's padding. */
             while (lengths[num] < 60) {
                 frames[num][lengths[num]++] = 0;
             }
@@ -193,7 +193,7 @@ static void check_queries(const NicKind *kind, const char *options)
     all_queries(frames, lengths, STRANGER);
     for (unsigned i = 0; i < num; i++) {
         frame_received(&bed, frames[i], lengths[i], "passed");
-        /* A frame that only looks like one is a stranger's. */
+        /* A frame that only resembles a query counts as a stranger's. */
         frames[i][lengths[i] - 1] = 1;
         frame_received(&bed, frames[i], lengths[i] + 70, "unknown-source");
     }
@@ -276,7 +276,7 @@ static void test_offers(void)
     bed_end(&bed);
 }
 
-/* With another MAC address of the table's, and its own addresses. */
+/* With another MAC address that the table permits, and its own addresses. */
 static void test_also(void)
 {
     HvEntry e = {
@@ -312,8 +312,8 @@ static void test_also(void)
 }
 
 /*
- * The host writes the checksum that the guest asks for where the guest says:
- * not over the source address, nor over what makes a frame no query.
+ * The host writes the requested checksum at the guest's offset: not over the
+ * source address, nor over octets that make a frame no query.
  */
 static void checksum_sent(Bed *bed, const uint8_t *frame, size_t len,
                           unsigned start, unsigned offset, const char *reason)
@@ -357,7 +357,7 @@ static void test_checksum(void)
         checksum_sent(&bed, frame, 600, cases[i].start, cases[i].offset,
                       cases[i].reason);
     }
-    /* An IGMP report whose type is to be written over. */
+    /* An IGMP report whose type the checksum would overwrite. */
     hv_igmp_query(frame, GUEST, 0, 2, 0xe1020304, 0);
     memset(frame + 46, 0, 100);
     frame[38] = 0x16;

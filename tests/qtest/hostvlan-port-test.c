@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -netdev hostvlan: whose port it is, and what is shown */
+/* -netdev hostvlan: the owner of a port, and the monitor's output */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 
@@ -33,7 +33,7 @@ static void test_mac_option(void)
 #define   CU_START      0x10
 #define   CB_LAST_SETUP 0x8001          /* the address of the station */
 
-/* What a driver of the i82559 does to give it another address. */
+/* Gives the i82559 another address, as its driver does. */
 static void program_eepro100(Bed *bed, uint64_t mac)
 {
     QPCIDevice *pci = qpci_device_find(bed->machine.bus,
@@ -64,8 +64,8 @@ static void announce(Bed *bed)
 }
 
 /*
- * This NIC forgets what it was configured with when the guest programs another
- * address, and so do QEMU's announcements: the port does not.
+ * This NIC forgets its configured address when the guest programs another one,
+ * and so do QEMU's announcements: the port keeps it.
  */
 static void test_programmed(void)
 {
@@ -90,7 +90,7 @@ static void test_programmed(void)
     bed_end(&bed);
 }
 
-/* QEMU tells the network where the guest is now, in its name. */
+/* QEMU announces the guest's location with the guest's address. */
 static void test_announce(void)
 {
     uint8_t frame[FRAME_MAX], source[6];
@@ -106,7 +106,7 @@ static void test_announce(void)
     bed_end(&bed);
 }
 
-/* A port without a NIC stands for nobody; the next NIC has its own address. */
+/* A port without a NIC has no owner; the next NIC has its own address. */
 static void test_unplug(void)
 {
     QDict *info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -netdev hostvlan: what becomes of the table */
+/* -netdev hostvlan: changes of the table */
 #include "qemu/osdep.h"
 
 #include <glib/gstdio.h>
@@ -7,7 +7,7 @@
 #include "hostvlan-bed.h"
 #include "net/watch/watch.h"
 
-/* What is changed in the table holds for the next frame. */
+/* A change of the table counts for the next frame. */
 static void test_changes(void)
 {
     Bed bed;
@@ -29,7 +29,7 @@ static void test_changes(void)
     bed_end(&bed);
 }
 
-/* A bit that is wrong, in an LNID or elsewhere: nobody goes by that. */
+/* A flipped bit, in an LNID or elsewhere: the entry is not used. */
 static void test_wrong_bit(void)
 {
     HvEntry e = {
@@ -50,7 +50,7 @@ static void test_wrong_bit(void)
     other->key ^= 1ull << 17;
     received_from(&bed, PEER, "passed");
 
-    /* Of the port itself: its addresses matter to what it sends. */
+    /* In the port's own entry: its addresses affect frames that it sends. */
     g_assert_true(hv_set(bed.table, GUEST, &e));
     guest = hv_slot(bed.table, GUEST);
     record = bed.table->word + hostvlan_value_number(guest->value);
@@ -67,7 +67,7 @@ static void test_wrong_bit(void)
     bed_end(&bed);
 }
 
-/* Also when it comes as another file. */
+/* Also as another file. */
 static void test_replaced(void)
 {
     Bed bed;
@@ -77,7 +77,7 @@ static void test_replaced(void)
     for (unsigned i = 1; i < 20; i++) {
         uint8_t frame[100];
 
-        /* One more frame waits before the other file is there. */
+        /* One more frame waits before the other file exists. */
         frame_make(frame, sizeof(frame), PEER, GUEST, ETHERTYPE);
         hv_set_lnids(bed.table, PEER, 1, i & 1 ? 2 : 1);
         bed.table = hv_replace(bed.table, 64 + i, 1024);
@@ -87,17 +87,17 @@ static void test_replaced(void)
     bed_end(&bed);
 }
 
-/* Buckets of 64 octets: the next thing happens while they are checked. */
+/* Buckets of 64 octets: the next event happens during their check. */
 #define BIG     (1u << 20)
 
-/* QEMU has seen what happened to the folder, and is not done with it. */
+/* Waits until QEMU has begun to handle the folder's change. */
 static void let_it_begin(Bed *bed)
 {
     qtest_qmp_assert_success(bed->qts, "{ 'execute': 'query-status' }");
     qtest_qmp_assert_success(bed->qts, "{ 'execute': 'query-status' }");
 }
 
-/* Once more while the first is checked: the last one counts. */
+/* Replaced again during the check of the first one: the last one counts. */
 static void test_replaced_twice(void)
 {
     Bed bed;
@@ -119,7 +119,7 @@ static void test_replaced_twice(void)
     bed_end(&bed);
 }
 
-/* The same by who does not mark what is replaced, as somebody with mv(1). */
+/* The same without a mark in the replaced file, as with mv(1). */
 static void test_moved_twice(void)
 {
     gint64 late = g_get_monotonic_time() + NIC_TIMEOUT_US;
@@ -143,7 +143,7 @@ static void test_moved_twice(void)
     bed_end(&bed);
 }
 
-/* A port goes, and QEMU ends, while a table is checked for it. */
+/* A port is removed, and QEMU ends, during the check of a table. */
 static void test_gone_while_checked(void)
 {
     Bed bed;
@@ -161,7 +161,7 @@ static void test_gone_while_checked(void)
         let_it_begin(&bed);
         qtest_qmp_assert_success(bed.qts, "{ 'execute': 'netdev_del', "
                                  "'arguments': { 'id': 'hv1' } }");
-        /* Its frames wait until it is checked for hv0. */
+        /* Its frames wait until the check for hv0 has ended. */
         bed_converse(&bed);
     }
     bed.table = hv_replace(bed.table, BIG, 1024);
@@ -183,8 +183,8 @@ static char *unwatched(const char *name)
 }
 
 /*
- * Where no watch sees it, the table itself says that it is superseded, and the
- * very next frame is judged by the new one.
+ * Without a watch, the table's own mark shows that it is superseded, and the
+ * new one counts for the next frame.
  */
 static void test_superseded(void)
 {
@@ -215,7 +215,7 @@ static void test_superseded(void)
 
 /* --- tables that come, go, and are wrong ---------------------------------- */
 
-/* Until what is at the path is in force, or is not. */
+/* Waits until the file at the path is in force, or refused. */
 static void wait_error(Bed *bed, const char *says)
 {
     gint64 late = g_get_monotonic_time() + NIC_TIMEOUT_US;
@@ -258,7 +258,7 @@ static void test_appears(void)
     wait_error(&bed, NULL);
     assert_in_force(&bed, true);
     bed_converse(&bed);
-    /* Taken away, it stays in force. */
+    /* A removed table stays in force. */
     g_unlink(bed.path);
     wait_error(&bed, "No such file");
     assert_in_force(&bed, true);
@@ -266,7 +266,7 @@ static void test_appears(void)
     bed_end(&bed);
 }
 
-/* The folder comes later, is moved away, and comes anew. */
+/* The folder is created later, moved away, and created again. */
 static void test_folder(void)
 {
     Bed bed = { .kind = &nic_virtio12 };
@@ -347,7 +347,7 @@ static void test_links(void)
     g_free(table[1]);
 }
 
-/* A table that is wrong leaves in force the one before it. */
+/* With an invalid table the previous one stays in force. */
 static void test_damaged(void)
 {
     g_autofree char *other = NULL;
@@ -372,7 +372,7 @@ static void test_damaged(void)
     bed_end(&bed);
 }
 
-/* Without one before it, nothing passes. */
+/* Without a previous one, nothing passes. */
 static void test_damaged_first(void)
 {
     Bed bed = { .kind = &nic_virtio12 };
@@ -388,7 +388,7 @@ static void test_damaged_first(void)
     bed_end(&bed);
 }
 
-/* The file in force is shortened: noticed by the watch. */
+/* The file in force is truncated: the watch detects it. */
 static void test_truncated(void)
 {
     Bed bed;
@@ -408,9 +408,8 @@ static void test_truncated(void)
 }
 
 /*
- * Noticed by the first frame, if the second that passes between two looks is
- * not over, as the file is where no watch is: QEMU reads what is not there any
- * more.
+ * The first frame detects it, as there is no watch, and the second between two
+ * checks is not over: QEMU reads beyond the end of the file.
  */
 static void test_truncated_unseen(void)
 {

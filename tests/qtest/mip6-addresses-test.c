@@ -42,7 +42,7 @@ static void assert_says(const char *text, const char *says)
     g_assert_nonnull(strstr(text, says));
 }
 
-/* A VM with a netdev "mip0", behind which are no others, and @more options. */
+/* A VM with a netdev "mip0" only, and @more options. */
 static QTestState *start(const char *options, const char *more)
 {
     return qtest_initf("-machine none -nodefaults "
@@ -75,7 +75,7 @@ static void test_refused(void)
     qtest_quit(qts);
 }
 
-/* Options that are given again are a list, and the monitor shows it. */
+/* A repeated option makes a list, and the monitor shows it. */
 static void test_query(void)
 {
     static const char *const homes[] = {
@@ -131,7 +131,7 @@ static bool migrate(QTestState *from, QTestState *to, const char *uri)
     }
 }
 
-/* The destination says what both sides have, if that differs. */
+/* The destination reports the addresses of both sides if they differ. */
 static void test_migration(void)
 {
     static const struct {

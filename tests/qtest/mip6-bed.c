@@ -182,7 +182,7 @@ void peer_wait_nd(Bed *bed, uint8_t type, PacketNd *nd)
              !packet_nd_parse(nd, frame + PACKET_ETH_LEN,
                               len - PACKET_ETH_LEN) || nd->type != type);
     memcpy(bed->node_mac, frame + PACKET_ETH_ADDR_LEN, PACKET_ETH_ADDR_LEN);
-    /* Nothing of the guest is on a foreign link. */
+    /* No frame of the guest is on a foreign link. */
     g_assert_cmpint(memcmp(bed->node_mac, bed_guest_mac, 6), !=, 0);
 }
 
@@ -271,7 +271,7 @@ void peer_tunnel(Bed *bed, const uint8_t *inner, size_t len)
     send_from_agent(bed, frame, PACKET_PROTO_IP6, len);
 }
 
-/* The next header of the frame that waits, which stays; -1: there is none. */
+/* Returns: the next header of the waiting frame, which stays; -1: none. */
 static int peer_peek(Bed *bed)
 {
     uint8_t buf[PEER_VNET_LEN + FRAME_MAX];

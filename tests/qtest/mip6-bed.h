@@ -3,8 +3,8 @@
  * The bed of all qtests of -netdev mip6
  *
  * The test is the guest (stage-nic.c), and it is the link behind the netdev: a
- * pair of sockets, or a tap where virtio-net headers matter. It speaks for the
- * router and for the home agent.
+ * pair of sockets, or a tap where virtio-net headers matter. It plays the
+ * router and the home agent.
  */
 #ifndef TESTS_QTEST_MIP6_BED_H
 #define TESTS_QTEST_MIP6_BED_H
@@ -51,10 +51,10 @@ void bed_start(Bed *bed, const NicKind *kind, bool tap, const char *options,
                const char *more);
 void bed_end(Bed *bed);
 
-/* Lets QEMU's main loop take whatever is pending there. */
+/* Lets QEMU's main loop process everything pending. */
 void bed_settle(Bed *bed);
 
-/* The netdev's answer to query-mip6; the caller's to unref. */
+/* The netdev's answer to query-mip6; the caller must unref it. */
 QDict *bed_query(Bed *bed);
 uint64_t bed_dropped(Bed *bed, const char *reason);
 
@@ -75,10 +75,10 @@ void peer_send(Bed *bed, const uint8_t *frame, size_t len);
 /* Waits for any frame; returns its length. */
 size_t peer_wait(Bed *bed, uint8_t *frame, size_t size);
 
-/* Waits for a message of neighbour discovery, passing over other frames. */
+/* Waits for a message of neighbour discovery, and skips other frames. */
 void peer_wait_nd(Bed *bed, uint8_t type, PacketNd *nd);
 
-/* Waits for a Binding Update, checks it whole, and notes what it says. */
+/* Waits for a Binding Update, checks all of it, and stores its fields. */
 void peer_wait_update(Bed *bed);
 
 void peer_advertise(Bed *bed, const char *prefix);
@@ -88,8 +88,8 @@ void peer_acknowledge(Bed *bed, uint8_t status);
 void peer_tunnel(Bed *bed, const uint8_t *inner, size_t len);
 
 /*
- * Answers the Binding Update that was noted, and those that have come in its
- * place because that took long, until the netdev says this state and reason.
+ * Answers the stored Binding Update, and later ones that have replaced it,
+ * until the netdev reports this state and reason.
  */
 void bed_answer(Bed *bed, uint8_t status, const char *state,
                 const char *reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -netdev mip6: frames at home and away, and what becomes of a held one */
+/* -netdev mip6: frames at home and away, and held frames */
 #include "qemu/osdep.h"
 
 #include <glib/gstdio.h>
@@ -22,7 +22,7 @@ static void test_home(const void *data)
     len = bed_packet(frame, bed_router_mac, bed_guest_mac, HOME, FAR, 1400);
     nic_send(bed.nic, 0, NULL, frame, len);
     do {
-        /* RS and DAD of the host that may be needed are there, too. */
+        /* RS and DAD of the host, for a later move, are on the link, too. */
         g_assert_cmpuint(peer_wait(&bed, got, sizeof(got)), >, 0);
     } while (memcmp(got + 6, bed_guest_mac, 6));
     g_assert_cmpmem(got, len, frame, len);
@@ -100,7 +100,7 @@ static void test_away(const void *data)
     g_assert_cmpmem(&bed.care_of, 16, &nd.target, 16);
     g_assert_cmpint(bed.update.lifetime, ==, 150);
     bed_bind(&bed);
-    /* The guest has not spoken: its MAC address is that of the NIC. */
+    /* The guest has sent nothing: its MAC address is that of the NIC. */
     check_tunnel_in(&bed);
     check_tunnel_out(&bed);
     info = bed_query(&bed);
@@ -113,7 +113,7 @@ static void test_away(const void *data)
     bed_end(&bed);
 }
 
-/* A frame that waits for a binding goes when there is one, once. */
+/* A frame that waits for a binding is sent when there is one, once. */
 static void test_held(void)
 {
     uint8_t frame[FRAME_MAX];
@@ -136,7 +136,7 @@ static void test_held(void)
     bed_end(&bed);
 }
 
-/* Reset, unplugged, deleted: with frames of both sides that wait. */
+/* Reset, unplugged, deleted: with waiting frames of both sides. */
 static void test_ends_held(void)
 {
     uint8_t frame[FRAME_MAX];
@@ -180,7 +180,7 @@ static bool migration_is(QTestState *qts, const char *state)
     return is;
 }
 
-/* A saved VM goes on with its sequence, and knows the binding of before. */
+/* A saved VM continues its sequence, and knows its earlier binding. */
 static void test_saved(void)
 {
     g_autofree char *dir = g_dir_make_tmp("mip6-XXXXXX", NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* -netdev mip6: mistakes of people, and how they find out */
+/* -netdev mip6: wrong options, and their reports */
 #include "qemu/osdep.h"
 
 #include <glib/gstdio.h>
@@ -34,7 +34,7 @@ static void check_refused(const char *options, const char *const *says)
     }
 }
 
-/* The message names the option, its value, and what would be right. */
+/* The message names the option, its value, and valid values. */
 static void test_wrong_options(void)
 {
     static const struct {
@@ -90,7 +90,7 @@ static void test_wrong_options(void)
     }
 }
 
-/* The VM goes on; an event and "info mip6" tell what is missing. */
+/* The VM runs; an event and "info mip6" show what is missing. */
 static void test_no_agent(void)
 {
     g_autofree char *hmp = NULL;
@@ -110,7 +110,7 @@ static void test_no_agent(void)
     bed_end(&bed);
 }
 
-/* The VM's MAC address is not guest-mac: counted, and said once. */
+/* The VM's MAC address is not guest-mac: counted, and reported once. */
 static void test_spoofed_mac(void)
 {
     g_autofree char *dir = g_dir_make_tmp("mip6-XXXXXX", NULL);
@@ -145,7 +145,7 @@ static void test_spoofed_mac(void)
     g_rmdir(dir);
 }
 
-/* netdev_add says the same, and what was refused leaves nothing behind. */
+/* netdev_add reports the same, and a refused netdev leaves nothing behind. */
 static void test_added(void)
 {
     static const char add[] =

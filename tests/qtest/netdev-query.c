@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What QMP says of a netdev: see netdev-query.h */
+/* Replies of QMP about a netdev: see netdev-query.h */
 #include "qemu/osdep.h"
 
 #include "netdev-query.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What QMP says of a netdev, for qtests */
+/* Replies of QMP about a netdev, for qtests */
 #ifndef TESTS_QTEST_NETDEV_QUERY_H
 #define TESTS_QTEST_NETDEV_QUERY_H
 

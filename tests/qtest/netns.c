@@ -31,7 +31,7 @@
 #define DNS_TYPE_AAAA           28
 #define DNS_FLAGS_ANSWER        0x8180
 
-/* struct in6_ifreq of <linux/ipv6.h>, which <netinet/in.h> does not like */
+/* struct in6_ifreq of <linux/ipv6.h>, which conflicts with <netinet/in.h> */
 typedef struct AddressRequest {
     struct in6_addr addr;
     uint32_t prefix_len;

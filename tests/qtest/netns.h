@@ -12,7 +12,7 @@
 
 #include <netinet/in.h>
 
-/* How long anything that must happen may take (ASan, a busy machine). */
+/* Limit for each expected event (ASan, a busy machine). */
 #define NETNS_TIMEOUT_MS        180000
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* net/stage: what is particular about each backend */
+/* net/stage: properties of each backend */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 
@@ -37,7 +37,7 @@ static void await_sent(Bed *bed, unsigned number)
     }
 }
 
-/* A last frame comes, and what comes before it is whole. */
+/* A last frame comes, and the frames before it are complete. */
 static void drain(Bed *bed)
 {
     uint8_t frame[FRAME_MAX];
@@ -54,7 +54,7 @@ static void drain(Bed *bed)
     frame_check(frame, len, 100, LAST);
 }
 
-/* Who carries the stream ends in the midst of a frame, and is started anew. */
+/* The stream's peer ends in the middle of a frame, and is restarted. */
 static void test_reconnect(const Setup *setup)
 {
     Bed bed;
@@ -75,7 +75,7 @@ static void test_reconnect(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* A machine that stops throws away what waits, and never half a frame. */
+/* A machine that stops drops waiting frames, but never half a frame. */
 static void test_stop_in_frame(const Setup *setup)
 {
     Bed bed;
@@ -90,7 +90,7 @@ static void test_stop_in_frame(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* Nor does a guest that starts its driver anew. */
+/* The same for a guest that restarts its driver. */
 static void test_reset_in_frame(const Setup *setup)
 {
     Bed bed;
@@ -104,7 +104,7 @@ static void test_reset_in_frame(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* What QEMU holds for a guest that takes little is bounded. */
+/* QEMU holds a bounded number of frames for a slow guest. */
 static void test_slow_guest(const Setup *setup)
 {
     unsigned sent = 0;
@@ -125,8 +125,8 @@ static void test_slow_guest(const Setup *setup)
 }
 
 /*
- * The peer breaks the stream off by a length that cannot be, while frames of
- * its wait for the guest, which takes them later.
+ * The peer ends the stream by an invalid length, while its frames wait for the
+ * guest, which takes them later.
  */
 static void test_bad_length(const Setup *setup)
 {
@@ -156,7 +156,7 @@ static void test_bad_length(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* Nobody is there any more: what is sent is counted so. */
+/* The peer has disconnected: sent frames are counted as dropped. */
 static void test_disconnected(const Setup *setup)
 {
     g_autofree char *info = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* net/stage: options, links, plugging, what the monitor shows */
+/* net/stage: options, links, plugging, the monitor's output */
 #include "qemu/osdep.h"
 
 #include "qobject/qdict.h"
@@ -27,7 +27,10 @@ typedef struct Refusal {
     const char *says[5];
 } Refusal;
 
-/* There are a backend "net0" behind "st1", which the NIC uses, and "free0". */
+/*
+ * The machine has a backend "net0" behind "st1", which the NIC uses, and
+ * "free0".
+ */
 static const Refusal refusals[] = {
     { "'id': 'st9'", { "netdev" } },
     { "'id': 'st9', 'netdev': 'nix'", { "'nix' not found", "before 'st9'" } },
@@ -94,7 +97,7 @@ static const BadLine bad_lines[] = {
       "-device virtio-net-pci,netdev=h0", { "netdev", "'h0'", "in use" } },
 };
 
-/* What QEMU says on a command line that it does not take. */
+/* QEMU's errors about an invalid command line. */
 static void test_bad_lines(void)
 {
     const char *qemu = g_getenv("QTEST_QEMU_BINARY");
@@ -186,8 +189,8 @@ static void check_down(Bed *bed)
 }
 
 /*
- * set_link of anything in the chain ends both directions, and the guest sees
- * it; afterwards everything is as before.
+ * set_link of any part of the chain stops both directions, and the guest sees
+ * it; afterwards everything works as before.
  */
 static void test_link(const Setup *setup)
 {
@@ -209,7 +212,7 @@ static void test_link(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* What was put down in two places is up when both are. */
+/* A link that is down in two places is up when both are up. */
 static void test_link_twice(const Setup *setup)
 {
     static const char *const ids[] = { "nic0", "net0", "st1", "st2" };
@@ -229,7 +232,7 @@ static void test_link_twice(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* A new NIC does not inherit that the old one's link was down. */
+/* A new NIC does not inherit the old one's link state. */
 static void test_link_of_new_nic(const Setup *setup)
 {
     Bed bed;
@@ -247,7 +250,7 @@ static void test_link_of_new_nic(const Setup *setup)
 
 /* --- unplugging ----------------------------------------------------------- */
 
-/* With frames on their way in both directions. */
+/* Fills both directions with frames. */
 static void fill(Bed *bed)
 {
     for (unsigned i = 0; i < NIC_SLOTS - 1; i++) {
@@ -259,7 +262,7 @@ static void fill(Bed *bed)
     bed_settle(bed);
 }
 
-/* Takes what fill() left in the network. */
+/* Takes the frames that fill() has left in the network. */
 static void drain(Bed *bed)
 {
     uint8_t frame[FRAME_MAX];
@@ -300,7 +303,7 @@ static void test_unplug_nic(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* Nor does a NIC that is pulled out while its frames wait for the network. */
+/* The same for a NIC that is removed while its frames wait for the network. */
 static void test_pull_nic(const Setup *setup)
 {
     Bed bed;
@@ -317,8 +320,8 @@ static void test_pull_nic(const Setup *setup)
 }
 
 /*
- * The backend goes: the guest's link goes down, and no frame of the guest
- * stays with the NIC.  All is made anew, and goes on.
+ * The backend is removed: the guest's link goes down, and no frame of the guest
+ * stays in the NIC.  After a new backend and stages everything works.
  */
 static void test_unplug_backend(const Setup *setup)
 {
@@ -337,7 +340,7 @@ static void test_unplug_backend(const Setup *setup)
         info = bed_info(&bed);
         g_assert_null(strstr(info, "net0: "));
 
-        /* A link that is up again leads nowhere. */
+        /* The link is up again, but without a backend. */
         bed_set_link(&bed, "nic0", true);
         guest_send_frame(&bed, 100, 1);
         bed_settle(&bed);
@@ -355,7 +358,7 @@ static void test_unplug_backend(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* A guest may start its driver anew, with other headers, after that. */
+/* After that a guest may restart its driver, with other headers. */
 static void test_reset_without_backend(const Setup *setup)
 {
     NicKind old = *setup->nic;
@@ -377,8 +380,8 @@ static void test_reset_without_backend(const Setup *setup)
 }
 
 /*
- * The stage goes while a NIC uses it: the link goes down for good, and the
- * backend is free when the NIC has gone too.
+ * The stage is removed while a NIC uses it: the link stays down, and the
+ * backend is free when the NIC is removed, too.
  */
 static void test_unplug_stage(const Setup *setup)
 {
@@ -407,7 +410,7 @@ static void test_unplug_stage(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* A stage that no NIC uses gives its backend back at once. */
+/* A stage that no NIC uses releases its backend at once. */
 static void test_del_stage(const Setup *setup)
 {
     Bed bed;

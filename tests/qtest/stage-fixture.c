@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all qtests of net/stage share: see stage-fixture.h */
+/* Common code of net/stage's qtests: see stage-fixture.h */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 
@@ -40,7 +40,7 @@ static int tap_open(bool several)
     return fd;
 }
 
-/* Have a socket take some twenty frames before it is full. */
+/* Limits a socket to some twenty frames. */
 static void make_small(int fd)
 {
     int size = 8192;
@@ -75,7 +75,7 @@ static char *pair_network_open(Bed *bed, int *fd)
     }
 }
 
-/* An abstract name is the namespace's, and nobody has to remove it. */
+/* An abstract name belongs to the namespace, and needs no removal. */
 static char *reconnect_network_open(Bed *bed)
 {
     struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0stage" };
@@ -166,7 +166,7 @@ static char *stage_args(const Setup *setup)
     return g_string_free(args, false);
 }
 
-/* A stream is connected by a thread; until then QEMU throws frames away. */
+/* A thread connects a stream; until then QEMU drops frames. */
 static void await_stream(Bed *bed)
 {
     gint64 end = g_get_monotonic_time() + NIC_TIMEOUT_US;
@@ -596,7 +596,7 @@ void add_test(const char *name, const NicKind *const *nics, Backend backend,
     }
 }
 
-/* The kernel shall have nothing to say on the tap. */
+/* The kernel must send nothing on the tap. */
 static void keep_ipv6_quiet(void)
 {
     int fd = open("/proc/sys/net/ipv6/conf/default/disable_ipv6",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all qtests of net/stage share
+ * Common code of the qtests of net/stage
  *
  * Theory of operation
  * ===================
@@ -39,7 +39,7 @@ typedef enum Backend {
     TAP_MQ,                     /* the same with two queues */
 } Backend;
 
-/* What stands between the guest and the network in one run of a test. */
+/* The chain between the guest and the network in one run of a test. */
 typedef struct Setup {
     const NicKind *nic;
     Backend backend;
@@ -56,22 +56,22 @@ typedef struct Bed {
     bool peer_has_vnet;
 } Bed;
 
-/* QEMU with all that is in @setup, and @more options; the NIC is driven. */
+/* Starts QEMU with @setup, and @more options; the NIC has a driver. */
 void bed_start(Bed *bed, const Setup *setup, const char *more);
 void bed_stop(Bed *bed);
 
 /* Takes QEMU's next connection (RECONNECT), as the peer. */
 void bed_accept(Bed *bed);
 
-/* Lets QEMU's main loop take whatever is pending there. */
+/* Lets QEMU's main loop process everything pending. */
 void bed_settle(Bed *bed);
 
 /* The ID of the netdev that the NIC uses. */
 const char *bed_top(const Bed *bed);
 
 /*
- * device_del and device_add of the NIC.  A driver that is told resets it first;
- * one whose NIC is pulled is not told.
+ * device_del and device_add of the NIC.  With a notice the driver resets it
+ * first; a NIC that is pulled gives no notice.
  */
 void bed_unplug_nic(Bed *bed);
 void bed_pull_nic(Bed *bed);
@@ -86,7 +86,7 @@ void bed_del_netdev(Bed *bed, const char *id);
 
 void bed_set_link(Bed *bed, const char *id, bool up);
 
-/* What "info network" prints. */
+/* Returns: the output of "info network". */
 char *bed_info(Bed *bed);
 
 /* --- frames --------------------------------------------------------------- */
@@ -98,7 +98,7 @@ void frame_make(uint8_t *frame, size_t len, uint32_t number);
 void frame_check(const uint8_t *frame, size_t len, size_t want,
                  uint32_t number);
 
-/* Whether this is a frame of a test; others have nothing to say here. */
+/* Returns: is this a frame of a test?  Others are ignored. */
 bool frame_is_ours(const uint8_t *frame, size_t len);
 
 /* Each sends a frame, or waits for one and checks it. */
@@ -124,11 +124,11 @@ size_t guest_expect_any(Bed *bed, uint8_t *frame, size_t size,
 void peer_send_any(Bed *bed, const void *vnet, const uint8_t *frame,
                    size_t len);
 
-/* Fails if a frame has come; what is on its way is let through before. */
+/* Fails if a frame has come; frames in flight may arrive before. */
 void guest_expect_nothing(Bed *bed);
 void peer_expect_nothing(Bed *bed);
 
-/* A frame each way, after which all of the chain works. */
+/* A frame each way, which proves that the whole chain works. */
 void bed_converse(Bed *bed, uint32_t number);
 
 /* --- main ----------------------------------------------------------------- */

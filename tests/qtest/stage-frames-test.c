@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* net/stage: what goes through, how, and what waits */
+/* net/stage: frames that pass, and frames that wait */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 
@@ -35,7 +35,7 @@ static void test_pass(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* Virtio-net lets frames come shorter than Ethernet's shortest; others not. */
+/* Only virtio-net delivers frames below Ethernet's minimum length. */
 static void test_short(const Setup *setup)
 {
     size_t want = setup->nic == &nic_e1000 ? 60 : 30;
@@ -60,7 +60,7 @@ static void test_short(const Setup *setup)
 
 /* --- virtio-net headers and offloads -------------------------------------- */
 
-/* A checksum that the other side is to fill in is announced to it. */
+/* A checksum left to the other side is announced to it. */
 static void test_headers(const Setup *setup)
 {
     struct virtio_net_hdr vnet = {
@@ -278,7 +278,7 @@ static void test_queues(const Setup *setup)
 
 /* --- waiting -------------------------------------------------------------- */
 
-/* A guest that sends more than the network takes loses nothing. */
+/* A guest that sends more than the network takes loses no frame. */
 static void test_full_network(const Setup *setup)
 {
     unsigned burst = NIC_SLOTS - 1;
@@ -303,7 +303,7 @@ static void test_full_network(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* A guest that takes frames late loses none of those the network took. */
+/* A guest that takes frames late loses no frame that the network took. */
 static void test_full_guest(const Setup *setup)
 {
     unsigned sent = 0, received = 0, stopped = 0;
@@ -321,12 +321,12 @@ static void test_full_guest(const Setup *setup)
             guest_expect_frame(&bed, 300, received++);
         }
     }
-    /* Of a stream, QEMU itself reads more than the guest takes. */
+    /* QEMU reads more of a stream than the guest takes. */
     g_assert_cmpuint(stopped, >, setup->backend == DGRAM ? 10 : 0);
     bed_stop(&bed);
 }
 
-/* Frames of both directions wait while the machine stands still. */
+/* Frames of both directions wait while the machine is stopped. */
 static void test_stop(const Setup *setup)
 {
     Bed bed;
@@ -349,7 +349,7 @@ static void test_stop(const Setup *setup)
     bed_stop(&bed);
 }
 
-/* Frames that cannot go on when the machine stops do not keep others out. */
+/* Frames that wait when the machine stops do not block others. */
 static void test_stop_full(const Setup *setup)
 {
     uint32_t last = 0;
@@ -368,7 +368,7 @@ static void test_stop_full(const Setup *setup)
     qtest_qmp_assert_success(bed.qts, "{ 'execute': 'stop' }");
     bed_settle(&bed);
     qtest_qmp_assert_success(bed.qts, "{ 'execute': 'cont' }");
-    /* QEMU throws a few away, but keeps the order. */
+    /* QEMU drops a few, but keeps the order. */
     while (last != NIC_SLOTS - 1) {
         len = peer_expect_any(&bed, NULL, frame, sizeof(frame));
         g_assert_cmpuint(ldl_le_p(frame + ETH_HLEN), >, last);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * net/stage: what a room sends to the NIC is put together
+ * net/stage: frames for the NIC are coalesced
  *
- * This program has the stage's functions that gather.c calls, and notes what
- * the NIC gets.  The end of a batch is a bottom half, as in QEMU.
+ * This program defines the stage's functions that gather.c calls, and records
+ * the NIC's frames.  The end of a batch is a bottom half, as in QEMU.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -135,7 +135,7 @@ static void test_batch(void)
     end(g);
 }
 
-/* What may not be held overtakes nothing of its flow. */
+/* A frame that cannot be held overtakes no frame of its flow. */
 static void test_order(void)
 {
     NetStageGather *g = begin();
@@ -154,7 +154,7 @@ static void test_order(void)
     end(g);
 }
 
-/* Each goes in the queue that it is for. */
+/* Each frame goes to its queue. */
 static void test_queues(void)
 {
     NetStageGather *g = begin();
@@ -193,7 +193,7 @@ static void test_pause(void)
     end(g);
 }
 
-/* The NIC takes no super-frames, no more, or not yet. */
+/* The NIC does not take super-frames: never, no longer, or not yet. */
 static void test_takes(void)
 {
     NetStageGather *g = begin();
@@ -213,7 +213,7 @@ static void test_takes(void)
     end(g);
 }
 
-/* A super-frame that comes so is cut for a NIC that does not take it. */
+/* A received super-frame is cut for a NIC that does not take it. */
 static void test_cut(void)
 {
     NetStageGather *g = begin();
@@ -236,7 +236,7 @@ static void test_cut(void)
     for (unsigned i = 0; i < 3; i++) {
         check(1 + i, i, 1);
     }
-    /* What cannot be cut is lost, and it is said. */
+    /* A frame that cannot be cut is dropped and reported. */
     offload.gso = PACKET_GSO_UDP;
     net_stage_gather_send(g, 0, iov, 2, &offload, true);
     g_assert_cmpuint(got->len, ==, 4);
@@ -244,7 +244,7 @@ static void test_cut(void)
     end(g);
 }
 
-/* Who is full loses frames, and it is said. */
+/* A full receiver loses frames, which is reported. */
 static void test_refused(void)
 {
     NetStageGather *g = begin();

@@ -383,7 +383,7 @@ const NicKind nic_virtio_mq = {
 #define TXD_CMD_EOP_IFCS_RS     0x0b000000
 #define RXD_STAT_DD             0x01
 
-/* e1000 takes frames only this long after it was told to. */
+/* e1000 receives only so long after it was enabled. */
 #define E1000_RX_DELAY_NS       2000000000
 
 typedef struct E1000Nic {

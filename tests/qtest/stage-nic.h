@@ -29,7 +29,7 @@ typedef struct Machine {
 typedef struct Nic Nic;
 typedef struct NicKind NicKind;
 
-/* What a test may want of a NIC. */
+/* Kinds of NICs for tests. */
 struct NicKind {
     const char *name;           /* in the test's path */
     const char *driver;         /* of device_add */
@@ -52,7 +52,7 @@ struct Nic {
     ssize_t (*poll)(Nic *nic, unsigned queue, void *frame, size_t size);
     bool (*link_up)(Nic *nic);
     void (*use_pairs)(Nic *nic, unsigned pairs);
-    void (*reset)(Nic *nic);    /* NULL: the driver has no need of it */
+    void (*reset)(Nic *nic);    /* NULL: not needed */
     void (*free)(Nic *nic);
 };
 
@@ -66,7 +66,7 @@ extern const NicKind nic_e1000;
 void nic_send(Nic *nic, unsigned queue, const void *vnet, const void *frame,
               size_t len);
 
-/* How many frames of all that were sent the NIC is done with. */
+/* Returns: the number of sent frames that the NIC has processed. */
 unsigned nic_sent(Nic *nic, unsigned queue);
 
 /* Gives the NIC buffers to receive into. */
@@ -83,7 +83,7 @@ void nic_use_pairs(Nic *nic, unsigned pairs);
 /* Resets the device, as drivers do when it is unplugged, and forgets it. */
 void nic_free(Nic *nic);
 
-/* Forgets a device that was pulled out as it was. */
+/* Forgets a device that was removed without a reset. */
 void nic_forget(Nic *nic);
 
 #endif /* TESTS_QTEST_STAGE_NIC_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * net/stage: what a room may do with frames
+ * net/stage: operations of a room on frames
  *
  * Theory of operation
  * ===================
@@ -35,8 +35,8 @@ typedef struct Endpoint {
     bool answers;               /* each frame, before it has taken it */
     GString *got;               /* frames, each followed by a space */
     unsigned sent;              /* calls of its sent_cb */
-    unsigned offloads;          /* NET_STAGE_..., as it was told */
-    unsigned in_tunnels;        /* the same, of super-frames in tunnels */
+    unsigned offloads;          /* NET_STAGE_..., as set by its peer */
+    unsigned in_tunnels;        /* the same for super-frames in tunnels */
     uint8_t vnet[NET_STAGE_VNET_TUNNEL + 1];    /* of the last frame */
     int parts;                  /* that it was in */
 } Endpoint;
@@ -50,7 +50,7 @@ static void endpoint_sent(NetClientState *nc, ssize_t ret)
     DO_UPCAST(Endpoint, nc, nc)->sent++;
 }
 
-/* As libslirp does, which waits for nobody. */
+/* As libslirp, which answers at once. */
 static void endpoint_answer(Endpoint *e)
 {
     struct iovec iov = { (void *)"now", 3 };
@@ -284,7 +284,7 @@ static const NetStageRoom other_room = { .type = NET_CLIENT_DRIVER_STAGE };
 static void settle(void)
 {
     while (aio_poll(qemu_get_aio_context(), false)) {
-        /* what the stage does a little later */
+        /* the stage's bottom half */
     }
 }
 
@@ -360,7 +360,7 @@ static void test_verdicts(void)
     teardown();
 }
 
-/* Who answers at once is heard when the room is done with what it is at. */
+/* An answer at once is handled when the room has finished its current frame. */
 static void test_answered(void)
 {
     NetStage *stage = setup(0);
@@ -390,7 +390,7 @@ static void test_answered(void)
     teardown();
 }
 
-/* What a link that is down swallows is counted as that. */
+/* Frames dropped by a link that is down are counted so. */
 static void test_down(void)
 {
     NetStage *stage = setup(0);
@@ -408,7 +408,7 @@ static void test_down(void)
     teardown();
 }
 
-/* Of a netdev that does not wait QEMU keeps 10,000 frames. */
+/* QEMU keeps 10,000 frames of a netdev that does not wait. */
 static void test_overflow(void)
 {
     NetStage *stage = setup(0);
@@ -427,7 +427,7 @@ static void test_overflow(void)
     teardown();
 }
 
-/* What is held waits, and what comes after it too. */
+/* A held frame waits, and later frames wait, too. */
 static void test_hold(void)
 {
     NetStage *stage = setup(0);
@@ -456,7 +456,7 @@ static void test_hold(void)
     teardown();
 }
 
-/* What is released while the machine stands still goes on with it. */
+/* A frame released while the machine is stopped is sent when it runs. */
 static void test_release_stopped(void)
 {
     NetStage *stage = setup(0);
@@ -505,7 +505,7 @@ static bool room_send(NetStage *stage, NetStageSide to, const char *text,
     return net_stage_send(stage, to, &frame);
 }
 
-/* The room's own frames queue up with the others, up to a limit. */
+/* The room's own frames are queued with the others, up to a limit. */
 static void test_send_limit(void)
 {
     NetStage *stage = setup(0);
@@ -532,7 +532,7 @@ static void test_send_limit(void)
     teardown();
 }
 
-/* A NIC that takes nothing keeps a station from nobody. */
+/* A NIC that takes nothing does not block a station's other users. */
 static void test_stuck(void)
 {
     NetStage *stage = setup_room(&station_room, VNET_LEN);
@@ -588,7 +588,7 @@ static void set_nic_link(bool up)
     settle();
 }
 
-/* The wire's side of a station stays up when its NIC's link does not. */
+/* The wire's side of a station stays up when its NIC's link goes down. */
 static void test_link(void)
 {
     static const NetStageRoom *const rooms[] = { &test_room, &station_room };
@@ -610,7 +610,7 @@ static void test_link(void)
     }
 }
 
-/* What waits for the next driver would be misread by it. */
+/* The next driver would misread waiting frames. */
 static void test_header(void)
 {
     setup(10);
@@ -662,7 +662,7 @@ static void test_send_bad(void)
     teardown();
 }
 
-/* Who goes takes what waited for it along, and keeps nobody. */
+/* A removed netdev's waiting frames are dropped, and do not block others. */
 static void test_gone(void)
 {
     NetStage *stage = setup(VNET_LEN);
@@ -736,7 +736,7 @@ static void test_find(void)
     teardown();
 }
 
-/* Of a backend whose frames QEMU does not see there is no stage. */
+/* No stage is possible on a backend whose frames bypass QEMU. */
 static void test_past_qemu(void)
 {
     static const struct {
@@ -779,7 +779,7 @@ static void test_offloads(void)
                      NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_USO6);
     g_assert_cmpuint(wire->offloads, ==, net_stage_offloads(stage));
 
-    /* What the room denies, the backend does without, at once and later. */
+    /* The backend gets no offload that the room denies, now and later. */
     net_stage_deny(stage, NET_STAGE_USO6 | NET_STAGE_TSO6);
     g_assert_cmpuint(wire->offloads, ==, NET_STAGE_CSUM | NET_STAGE_TSO4);
     g_assert_cmpuint(net_stage_offloads(stage), ==, wire->offloads);
@@ -819,7 +819,7 @@ static void check_header(const Endpoint *e)
     g_assert_cmpmem(e->vnet, sizeof(e->vnet), want, sizeof(want));
 }
 
-/* NIC and backend have other headers; each gets its own. */
+/* NIC and backend have different headers; each gets its own. */
 static void test_tunnel_headers(void)
 {
     setup_tunnels();
@@ -843,7 +843,7 @@ static void test_tunnel_headers(void)
     teardown();
 }
 
-/* Also those of frames that wait. */
+/* Also the headers of waiting frames. */
 static void test_tunnel_wait(void)
 {
     setup_tunnels();
@@ -897,7 +897,7 @@ static void test_tunnel_parts(void)
     teardown();
 }
 
-/* Who takes none changes nothing. */
+/* A netdev without tunnels stays unaffected. */
 static void test_no_tunnels(void)
 {
     NetStage *stage;
@@ -917,7 +917,7 @@ static void test_no_tunnels(void)
     teardown();
 }
 
-/* What the NIC takes without a tunnel; once the room wants such frames. */
+/* The NIC's offloads without a tunnel, if the room requests such frames. */
 static void test_tunnel_offloads(void)
 {
     NetStage *stage = setup_tunnels();

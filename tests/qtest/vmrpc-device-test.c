@@ -120,7 +120,7 @@ static void test_properties_refused(void)
         if (!text) {
             qpci_unplug_acpi_device_test(qts, "vmrpc", 2);
         }
-        /* The first may open what stays open. */
+        /* The first one may open descriptors that stay open. */
         if (i == 0) {
             fds = count_fds(qts);
         }
@@ -197,7 +197,7 @@ static const char *const good_options[] = {
     "'translate': false, 'guest4': '192.0.2.99'",
 };
 
-/* Plugging and unplugging leaves nothing behind, driver or not. */
+/* Plugging and unplugging leaves nothing behind, with and without a driver. */
 static void test_properties_accepted(void)
 {
     QTestState *qts = qtest_init(COMMON_ARGS "-object iothread,id=io0");
@@ -296,7 +296,7 @@ static void test_config_no_translation(void)
 
 /* --- timestamps ---------------------------------------------------------- */
 
-/* One datagram and what SO_TIMESTAMPNS says of it. */
+/* One datagram and its SO_TIMESTAMPNS. */
 static void receive_stamp(VmrpcDriver *d, int64_t time[2])
 {
     uint32_t one = cpu_to_le32(1);
@@ -325,7 +325,7 @@ static void receive_stamp(VmrpcDriver *d, int64_t time[2])
     close(fd);
 }
 
-/* Only who understands moments gets them, if they are to be had. */
+/* Only a driver with the feature gets moments, if the host has them. */
 static void test_moments(void)
 {
     static const struct {
@@ -416,7 +416,7 @@ static void test_two_devices(const void *data)
     other_conn = guest_connect(other, 1, PEER6);
     converse(vm.d, 1, conn);
     converse(other, 1, other_conn);
-    /* One device's reset is none of the other's business. */
+    /* One device's reset does not affect the other one. */
     qvirtio_reset(&vm.d->dev->vdev);
     peer_wait_end(conn);
     converse(other, 1, other_conn);
@@ -435,7 +435,7 @@ static unsigned count_threads(QTestState *qts)
     return count_entries(path);
 }
 
-/* An unplugged device goes for good when RCU lets it, a little later. */
+/* An unplugged device is freed after an RCU grace period. */
 static void wait_threads(QTestState *qts, unsigned num)
 {
     gint64 end = g_get_monotonic_time() + VMRPC_TEST_TIMEOUT_US;
@@ -446,7 +446,7 @@ static void wait_threads(QTestState *qts, unsigned num)
     }
 }
 
-/* A thread that was given can be deleted; it goes when the device does. */
+/* A given thread can be deleted; it ends with the device. */
 static void test_iothread_given(void)
 {
     QTestState *qts = qtest_init(COMMON_ARGS);
@@ -488,8 +488,8 @@ static void test_iothread_own(void)
 }
 
 /*
- * A thread that never polls needs every kick; one that always does gets
- * none.  Neither may lose anything.
+ * A thread that never polls needs every kick; one that always polls gets none.
+ * Neither may lose requests.
  */
 static void test_polling(const RingKind *kind, const char *thread)
 {

@@ -416,7 +416,7 @@ void vmrpc_driver_wait_broken(VmrpcDriver *d)
 
 /* --- readiness ------------------------------------------------------------ */
 
-/* A handle begins a new life. */
+/* The handle is used for a new socket. */
 static void forget(VmrpcDriver *d, uint32_t sock)
 {
     if (sock < VMRPC_TEST_HANDLES) {
@@ -437,7 +437,7 @@ static void learn(VmrpcDriver *d, uint32_t sock, uint32_t ready, uint32_t seq,
         state->ready = ready;
         state->ready_seq = seq;
     }
-    /* Here no report overtakes another: what is told again is known. */
+    /* Here no report overtakes another: repeated bits must be known. */
     if (!(so_error >> VMRPC_ERROR_AGE)) {
         state->so_error = so_error ?: state->so_error;
     }

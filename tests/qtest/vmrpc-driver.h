@@ -36,7 +36,7 @@ typedef struct VmrpcSegment {
 } VmrpcSegment;
 
 typedef struct VmrpcRing {
-    QVirtQueuePCI pci;          /* what libqos' functions want */
+    QVirtQueuePCI pci;          /* for libqos' functions */
     VmrpcGuest *guest;
     bool packed;
     bool event_idx;
@@ -49,7 +49,7 @@ typedef struct VmrpcRing {
     uint16_t *chain_len;        /* packed: slots of the chain with this id */
 } VmrpcRing;
 
-/* What the driver knows of a socket, as the guest module would. */
+/* The driver's state of a socket, like the guest module's. */
 typedef struct VmrpcSockState {
     uint32_t ready;
     uint32_t ready_seq;
@@ -65,7 +65,7 @@ typedef struct VmrpcDriver {
     VmrpcRing *ring;            /* by queue number; [0] is for events */
     uint64_t event_buf;         /* one event a descriptor of ring[0] */
     uint32_t event_len;         /* what is posted for one event */
-    unsigned ring_size;         /* 0: what the device offers */
+    unsigned ring_size;         /* 0: the device's maximum */
     uint32_t gen;               /* of all sockets */
     unsigned events_seen;
     VmrpcSockState sock[VMRPC_TEST_HANDLES];
@@ -104,7 +104,7 @@ typedef struct VmrpcPending {
 VmrpcGuest *vmrpc_guest_new(QTestState *qts);
 void vmrpc_guest_free(VmrpcGuest *guest);
 
-/* The guest goes on in another QEMU: @qts has its memory and devices. */
+/* The guest continues in another QEMU: @qts has its memory and devices. */
 void vmrpc_guest_moved(VmrpcGuest *guest, QTestState *qts);
 
 /* Finds the device in PCI @slot and maps it.  It stays reset. */
@@ -126,7 +126,7 @@ void vmrpc_driver_remap(VmrpcDriver *d);
 
 uint8_t vmrpc_driver_status(VmrpcDriver *d);
 
-/* Waits until the device has called itself broken. */
+/* Waits until the device has reported itself broken. */
 void vmrpc_driver_wait_broken(VmrpcDriver *d);
 
 /* Puts a chain on a ring; returns its id.  Nothing is kicked. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all qtests of virtio-vmrpc share: see vmrpc-fixture.h */
+/* Common code of virtio-vmrpc's qtests: see vmrpc-fixture.h */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
@@ -67,7 +67,7 @@ void vm_quit(Vm *vm)
     qtest_quit(vm->qts);
 }
 
-/* Lets QEMU's main loop take whatever is pending there. */
+/* Lets QEMU's main loop process everything pending. */
 void settle(QTestState *qts)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -97,7 +97,7 @@ char *try_device(QTestState *qts, const char *options)
 
 /* --- what the monitor says ----------------------------------------------- */
 
-/* What query-vmrpc answers; @arguments are JSON members. */
+/* The reply of query-vmrpc; @arguments are JSON members. */
 QList *query(QTestState *qts, const char *arguments)
 {
     g_autofree char *cmd = g_strdup_printf(
@@ -166,7 +166,7 @@ void assert_state(QDict *device, uint32_t handle, const char *type,
     g_assert_cmpstr(qdict_get_str(sock, "state"), ==, state);
 }
 
-/* @text NULL: the address is not there */
+/* @text NULL: the address is missing */
 void assert_address(QDict *device, uint32_t handle, const char *which,
                     const char *text, uint16_t port)
 {
@@ -376,7 +376,7 @@ void round_trip(VmrpcDriver *d)
     g_assert_cmpint(guest_close(d, 1), ==, 0);
 }
 
-/* What a datagram socket gets that connects to the peer. */
+/* The result of connecting a datagram socket to the peer. */
 int try_peer(Vm *vm, const struct sockaddr_in *peer)
 {
     int error;

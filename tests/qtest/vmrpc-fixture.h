@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all qtests of virtio-vmrpc share
+ * Common code of the qtests of virtio-vmrpc
  *
  * Theory of operation
  * ===================
@@ -49,7 +49,7 @@ typedef struct Vm {
     VmrpcDriver *d;
 } Vm;
 
-/* What a ring can be. */
+/* Kinds of rings. */
 typedef struct RingKind {
     const char *name;
     const char *options;
@@ -65,13 +65,13 @@ Vm vm_start(const char *options, uint64_t unwanted);
 /* Plugs the device into a running machine and starts a driver for it. */
 void vm_plug(Vm *vm, const char *options);
 void vm_quit(Vm *vm);
-/* Lets QEMU's main loop take whatever is pending there. */
+/* Lets QEMU's main loop process everything pending. */
 void settle(QTestState *qts);
 char *try_device(QTestState *qts, const char *options);
 
 /* --- what the monitor says ----------------------------------------------- */
 
-/* What query-vmrpc answers; @arguments are JSON members. */
+/* The reply of query-vmrpc; @arguments are JSON members. */
 QList *query(QTestState *qts, const char *arguments);
 /* The only device in @list. */
 QDict *only_device(QList *list);
@@ -81,7 +81,7 @@ QDict *find_socket(QDict *device, uint32_t handle);
 size_t count_sockets(QDict *device);
 void assert_state(QDict *device, uint32_t handle, const char *type,
                   const char *backing, const char *state);
-/* @text NULL: the address is not there */
+/* @text NULL: the address is missing */
 void assert_address(QDict *device, uint32_t handle, const char *which,
                     const char *text, uint16_t port);
 
@@ -109,7 +109,7 @@ int guest_connect(VmrpcDriver *d, uint32_t sock, const char *address);
 void converse(VmrpcDriver *d, uint32_t sock, int conn);
 /* Everything at once: DNS, connect, both directions, the peer's end. */
 void round_trip(VmrpcDriver *d);
-/* What a datagram socket gets that connects to the peer. */
+/* The result of connecting a datagram socket to the peer. */
 int try_peer(Vm *vm, const struct sockaddr_in *peer);
 
 /* --- files and texts ----------------------------------------------------- */

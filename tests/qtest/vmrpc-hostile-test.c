@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* virtio-vmrpc: requests, chains and rings that are wrong, resets */
+/* virtio-vmrpc: invalid requests, chains and rings; resets */
 #include "qemu/osdep.h"
 
 #include <sys/resource.h>
@@ -175,7 +175,7 @@ static const BadChain bad_chains[] = {
     { "enormous", 2, { { REQ, false }, { UINT32_MAX, true } } },
 };
 
-/* After a reset the device works again, and QEMU was there all the time. */
+/* After a reset the device works again, and QEMU has not ended. */
 static void assert_recovers(Vm *vm, uint64_t unwanted)
 {
     vmrpc_driver_wait_broken(vm->d);
@@ -533,7 +533,7 @@ static void test_reset_closes(void)
         int conn, incoming, waiting;
 
         vmrpc_driver_start(vm.d, 0, EVENTS);
-        /* What DNS opens towards its server stays open. */
+        /* DNS keeps its sockets to the server open. */
         guest_resolve(vm.d, PEER6);
         if (!round) {
             fds = count_fds(vm.qts);
@@ -560,7 +560,7 @@ static void test_reset_closes(void)
     vm_quit(&vm);
 }
 
-/* Whatever was in the rings is gone, and so are the sockets it made. */
+/* All requests in the rings are gone, and so are their sockets. */
 static void test_reset_in_flight(const void *data)
 {
     const RingKind *kind = data;
@@ -702,9 +702,9 @@ static struct rlimit limit_fds(QTestState *qts, unsigned num)
 }
 
 /*
- * When the driver starts the device, QEMU has descriptors for some of the
- * notifiers only: for some of those towards the guest, or for all of these and
- * not for the one towards the device.  The guest is told, and may try again.
+ * When the driver starts the device, QEMU has descriptors only for some of the
+ * notifiers: for some of those towards the guest, or for all of these and not
+ * for the one towards the device.  The guest gets an error, and may try again.
  */
 static void test_start_fails(void)
 {
@@ -712,7 +712,7 @@ static void test_start_fails(void)
     Vm vm = vm_boot("num-queues=64", "");
     unsigned fds;
 
-    /* What DNS opens towards its server stays open. */
+    /* DNS keeps its sockets to the server open. */
     vmrpc_driver_start(vm.d, 0, EVENTS);
     guest_resolve(vm.d, PEER6);
     qvirtio_reset(&vm.d->dev->vdev);

@@ -25,12 +25,12 @@
 #define MSI_ADDRESS     0xfee00000      /* of the first processor */
 #define MSI_NMI         (4 << 8)        /* which needs no preparation there */
 
-#define MEMORY          (64 * MiB)      /* as -m says, and what is mapped */
+#define MEMORY          (64 * MiB)      /* as in -m; all of it is mapped */
 #define LARGE_PAGE      (2 * MiB)
 #define UNMAPPED        (1 * GiB)
 #define SL_LARGE        (1ull << 7)
 
-/* Words that the processor's program is told by. */
+/* Words that control the processor's program. */
 #define GO              0x500
 #define VALUE           0x504
 #define WHERE           0x508
@@ -59,7 +59,7 @@ static const uint8_t program[] = {
 };
 static const uint8_t jump_to_program[] = { 0xea, 0, 0, 0, 0xf0 };
 
-/* What the guest's machine is. */
+/* Kinds of the guest's machine. */
 typedef struct Kind {
     const char *name;
     const char *iommu;          /* options of the vIOMMU */
@@ -141,7 +141,7 @@ static void iommu_start(Vm *vm)
     g_assert_cmphex(iommu_read(vm, DMAR_GSTS_REG) & VTD_GSTS_TES, !=, 0);
 }
 
-/* Was there a fault of the device?  The next can tell again. */
+/* Returns: did the device fault?  The next fault can be reported again. */
 static bool iommu_faulted(Vm *vm)
 {
     bool faulted = iommu_read(vm, DMAR_FSTS_REG) & VTD_FSTS_PPF;
@@ -187,7 +187,7 @@ static void kick_by_vcpu(Vm *vm)
     }
 }
 
-/* The guest has been told; after a reset all works again. */
+/* The guest has got the error; after a reset everything works. */
 static void assert_fault_is_told(Vm *vm)
 {
     vmrpc_driver_wait_broken(vm->d);
@@ -208,7 +208,7 @@ static void test_works(const void *data)
     vm_quit(&vm);
 }
 
-/* A request of a vCPU, which works and then has its answer where nothing is. */
+/* A request of a vCPU, which works, and one whose response is not mapped. */
 static void test_request(const void *data)
 {
     Vm vm = iommu_boot(data, "");
@@ -234,7 +234,7 @@ static void test_request(const void *data)
     vm_quit(&vm);
 }
 
-/* An event, for which the buffer is where nothing is. */
+/* An event whose buffer is not mapped. */
 static void test_event(const void *data)
 {
     Vm vm = iommu_boot(data, ",iothread=io0");

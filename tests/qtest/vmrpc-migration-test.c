@@ -86,7 +86,7 @@ static bool is_running(QTestState *qts)
     return running;
 }
 
-/* The guest goes on in @to; the source is gone afterwards. */
+/* The guest continues in @to; the source ends. */
 static void vm_migrate(Vm *vm, QTestState *to)
 {
     g_autofree char *uri = migration_uri("unix", "migration");
@@ -103,7 +103,7 @@ static void vm_migrate(Vm *vm, QTestState *to)
     g_unlink(uri + strlen("unix:"));
 }
 
-/* Of a guest that is stopped, is leaving, and has arrived. */
+/* query-vmrpc of a guest that is stopped, is leaving, and has arrived. */
 static void test_query_migration(void)
 {
     Vm vm = vm_start("address6=" VM6, 0);
@@ -147,7 +147,7 @@ static void test_query_migration(void)
     vm_quit(&vm);
 }
 
-/* A server's clients find it where it has gone, under the same port. */
+/* A server's clients find it at the destination, with the same port. */
 static void test_migration_listener(const void *data)
 {
     const RingKind *kind = data;
@@ -173,7 +173,7 @@ static void test_migration_listener(const void *data)
     peer_read(conn, buf, 4);
     g_assert_cmpmem(buf, 4, "here", 4);
     close(conn);
-    /* The accepted connection of before has been lost. */
+    /* The earlier accepted connection is lost. */
     g_assert_cmpuint(vmrpc_wait_error(vm.d, 2), ==, ECONNRESET);
     g_assert_cmpint(guest_close(vm.d, 2), ==, 0);
     g_assert_cmpint(guest_close(vm.d, 3), ==, 0);
@@ -233,8 +233,8 @@ static void assert_arriving(QTestState *qts)
 }
 
 /*
- * The VM's address comes when the VM has moved on already, from a host where it
- * never was.
+ * The VM's address comes after the VM has moved on, from a host where the
+ * address never was.
  */
 static void test_migration_late_address(void)
 {
@@ -281,7 +281,9 @@ static void test_migration_late_address(void)
     vm_quit(&vm);
 }
 
-/* What the policy lets through for its name it lets through over there. */
+/*
+ * Addresses that the policy permits by name stay permitted at the destination.
+ */
 static void test_migration_names(void)
 {
     struct sockaddr_in peer = {
@@ -379,8 +381,8 @@ static const Mismatch mismatches[] = {
 };
 
 /*
- * What the guest has read in its configuration cannot change under it.  The
- * destination says what differs; on the source all goes on.
+ * Configuration that the guest has read must not change.  The destination
+ * reports the difference; the source continues.
  */
 static void test_migration_refused(const void *data)
 {
@@ -402,7 +404,7 @@ static void test_migration_refused(const void *data)
     g_assert_true(g_file_get_contents(err, &text, NULL, NULL));
     assert_says(m->options, text, &m->says, 1);
 
-    /* The source may have finished its part; it can go on in any case. */
+    /* The source may have finished its part; it can continue in any case. */
     migration_wait(vm.qts);
     qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
     converse(vm.d, 1, conn);
@@ -410,7 +412,7 @@ static void test_migration_refused(const void *data)
     vm_quit(&vm);
 }
 
-/* A stream as a file, to be spoilt. */
+/* Saves a migration stream, for tests that change it. */
 static uint8_t *save_stream(Vm *vm, size_t *len)
 {
     g_autofree char *uri = migration_uri("file", "stream");
@@ -426,8 +428,8 @@ static uint8_t *save_stream(Vm *vm, size_t *len)
 }
 
 /*
- * Loads a stream; returns what QEMU says about it, NULL if it was taken.
- * QEMU survives in any case.
+ * Loads a stream.  Returns: QEMU's error, NULL if it was accepted. QEMU does
+ * not crash in any case.
  */
 static char *load_stream(const uint8_t *data, size_t len)
 {
@@ -464,7 +466,7 @@ static size_t find(const uint8_t *data, size_t len, const void *what,
 typedef struct Corruption {
     int offset;                 /* from the record of socket 1 */
     uint32_t value;
-    const char *says;           /* NULL: the device may make something of it */
+    const char *says;           /* NULL: it may be accepted */
 } Corruption;
 
 static const Corruption corruptions[] = {
@@ -594,7 +596,7 @@ static void test_claim_second(void)
     error = try_device(second, "'addr': '4', 'address6': '" VM6 "'");
     assert_says(CLAIM, error, says, ARRAY_SIZE(says));
 
-    /* In another notation it is the same address; another is free. */
+    /* Another notation is the same address; another address is free. */
     g_free(error);
     error = try_device(second, "'address6': 'FD00:6:0::0:1'");
     assert_says("FD00:6:0::0:1", error, says, ARRAY_SIZE(says));
@@ -647,8 +649,8 @@ static void assert_conflict(QTestState *qts, QTestState *owner)
 }
 
 /*
- * From QEMU to QEMU on one host; then both sides are told to go on, which goes
- * on until the other one has gone.
+ * From QEMU to QEMU on one host; then both sides are told to continue; it takes
+ * effect when the other one has ended.
  */
 static void test_claim_moves(void)
 {
@@ -699,7 +701,7 @@ static void test_claim_moves_stopped(void)
     vm_quit(&vm);
 }
 
-/* A destination that refuses what comes leaves the address to the source. */
+/* A destination that refuses the stream leaves the address to the source. */
 static void test_claim_stays(const void *data)
 {
     bool stopped = data;

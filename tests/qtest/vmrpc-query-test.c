@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* virtio-vmrpc: what QMP and HMP say of it */
+/* virtio-vmrpc: its QMP and HMP commands */
 #include "qemu/osdep.h"
 
 #include <arpa/inet.h>
@@ -181,7 +181,7 @@ static char *pending_error(QTestState *qts, uint32_t handle)
     return error;
 }
 
-/* A guest without room for events is not told of the reset. */
+/* A guest without room for events gets no report of the reset. */
 static void test_query_error(void)
 {
     gint64 end = g_get_monotonic_time() + VMRPC_TEST_TIMEOUT_US;
@@ -265,7 +265,7 @@ static void test_query_devices(void)
     qtest_quit(qts);
 }
 
-/* An answer is never longer than was asked for, and goes on where it ended. */
+/* An answer is never longer than requested, and the next one continues it. */
 static void test_query_pages(void)
 {
     enum { NUM = 7, STEP = 3, LIMIT = 2 };
@@ -299,7 +299,7 @@ static void test_query_pages(void)
     }
     g_assert_cmpuint(seen, ==, NUM);
 
-    /* how many there are is told anyway */
+    /* the total number is reported anyway */
     list = query(vm.qts, "'id': 'vmrpc', 'sockets-limit': 0");
     g_assert_cmpuint(count_sockets(only_device(list)), ==, 0);
     g_assert_cmpuint(qdict_get_int(only_device(list), "sockets-open"), ==,
@@ -324,7 +324,7 @@ static void test_query_pages(void)
     vm_quit(&vm);
 }
 
-/* The limit is that of the answer, however many devices there are. */
+/* The limit counts for the answer, with any number of devices. */
 static void test_query_limit(void)
 {
     Vm vm = vm_boot("", "-device virtio-vmrpc-pci,id=second,addr=0x5");
@@ -459,7 +459,7 @@ static void test_query_hmp(void)
     vm_quit(&vm);
 }
 
-/* A device that is there and does not work has nothing to show. */
+/* A device that exists but is not realized has nothing to show. */
 static void test_query_unrealized(void)
 {
     Vm vm = vm_start("", 0);
@@ -485,9 +485,9 @@ static void test_query_unrealized(void)
 #define PCI_EJ_BASE     0x0008
 
 /*
- * The answer takes a while, in which the guest goes on: it is given up when
- * the device is.  The order of the two is not ours, so try a few times; the
- * answer has all or nothing.
+ * The answer takes a while, in which the guest runs: it is cancelled with the
+ * device.  The order of the two varies, so try a few times; the answer has all
+ * or nothing.
  */
 static void test_query_unplug(void)
 {

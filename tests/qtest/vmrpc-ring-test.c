@@ -26,7 +26,7 @@ static void test_round_trip(const void *data)
     vm_quit(&vm);
 }
 
-/* More requests than a ring holds: indices go round. */
+/* More requests than a ring holds: indices wrap around. */
 static void test_wrap(const void *data)
 {
     const RingKind *kind = data;
@@ -41,7 +41,7 @@ static void test_wrap(const void *data)
     vm_quit(&vm);
 }
 
-/* Many requests behind one kick, more than the device takes in one go. */
+/* Many requests with one kick, more than the device takes at once. */
 static void test_batch(const void *data)
 {
     const RingKind *kind = data;
@@ -226,7 +226,7 @@ static void test_interrupt_intx(void)
     vm_quit(&vm);
 }
 
-/* Each queue has a vector: for itself and for nobody else. */
+/* Each queue has a vector of its own. */
 static void test_interrupt_msix(void)
 {
     Vm vm = vm_boot("num-queues=2", "");
@@ -260,7 +260,7 @@ static void test_interrupt_msix(void)
     vm_quit(&vm);
 }
 
-/* With event indices the driver says which completion it wants to hear of. */
+/* With event indices the driver selects the completion that interrupts. */
 static void test_interrupt_event_idx(void)
 {
     Vm vm = vm_boot("", "");
@@ -292,7 +292,7 @@ static void test_interrupt_event_idx(void)
 
 /* --- events -------------------------------------------------------------- */
 
-/* Events wait for buffers, whenever those come. */
+/* Events wait for buffers, which may come at any time. */
 static void test_events_starved(const void *data)
 {
     const RingKind *kind = data;
@@ -332,7 +332,7 @@ static void test_events_starved(const void *data)
     vm_quit(&vm);
 }
 
-/* More sockets have something to say than there are buffers. */
+/* More sockets have events than there are buffers. */
 static void test_events_few_buffers(void)
 {
     Vm vm = vm_boot("address6=" VM6, "");
@@ -353,7 +353,9 @@ static void test_events_few_buffers(void)
     vm_quit(&vm);
 }
 
-/* No event twice for the same thing: a guest that does nothing is left alone */
+/*
+ * No event twice for the same change: a guest that does nothing gets no events
+ */
 static void test_events_once(void)
 {
     Vm vm = vm_start("address6=" VM6, 0);
@@ -377,7 +379,7 @@ static void test_events_once(void)
     vm_quit(&vm);
 }
 
-/* Nobody listens: the error arrives with the event. */
+/* No listener: the error arrives with the event. */
 static void test_events_refused(void)
 {
     Vm vm = vm_start("", 0);
@@ -401,7 +403,7 @@ static void test_events_refused(void)
     vm_quit(&vm);
 }
 
-/* The error of a connection that was reset, now and in later events. */
+/* The error of a reset connection, now and in later events. */
 static void test_events_trace(void)
 {
     g_autofree char *log = g_build_filename(tmp_dir, "trace", NULL);
@@ -464,7 +466,7 @@ static void test_datagram(void)
     g_assert_cmphex(ntohl(r.addr.sin_addr.s_addr) & 0xfffe0000, ==,
                     0xc6120000);
 
-    /* Back to where it came from: the virtual address is the peer's. */
+    /* Back to its source: the virtual address is the peer's. */
     port = r.addr.sin_port;
     g_assert_cmpuint(port, !=, 0);
     r = vmrpc_call(vm.d, &(VmrpcArgs) {
@@ -547,7 +549,7 @@ static void test_policy_reload(void)
     await_counter(&vm, "policy_errors", 1);
     g_assert_cmpint(try_peer(&vm, &peer), ==, EACCES);
 
-    /* asked for, and told what is wrong */
+    /* requested, and its error reported */
     error = qtest_qmp_assert_failure_ref(
         vm.qts, "{ 'execute': 'vmrpc-reload-policy' }");
     g_assert_nonnull(strstr(qdict_get_str(error, "desc"),

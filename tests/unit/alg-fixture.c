@@ -9,12 +9,12 @@
 #define GUEST_BUFFER    65536
 #define VECTORS_MAX     64
 
-/* Bytes the guest sends at a time if the host takes but few. */
+/* Bytes that the guest sends at a time if the host takes only few. */
 #define SEND_MAX        100
 
 /*
- * Bounds that hold at any time: what is held, and what that becomes if all
- * of its addresses grow as far as they can.
+ * Bounds that hold at any time: the bytes held, and their length if all
+ * addresses in them grow to the maximum.
  */
 #define HELD_MAX        VMRPC_ALG_SIP_MAX
 #define OUT_MAX         (HELD_MAX + \
@@ -133,7 +133,10 @@ static ssize_t host_recv(void *opaque, const struct iovec *iov, unsigned num,
         size_t n = MIN(fx->queue->len - fx->queue_pos - done,
                        iov[i].iov_len);
 
-        /* What is not just looked at is copied once: to where it stays. */
+        /*
+         * Bytes that are not only peeked at are copied once, to their final
+         * place.
+         */
         g_assert_true(peek || ((char *)iov[i].iov_base >= fx->buffer &&
                                (char *)iov[i].iov_base + n <=
                                fx->buffer + fx->buffer_len));
@@ -170,7 +173,7 @@ static VmrpcAlgIo host_io(AlgFx *fx)
     };
 }
 
-/* Cuts a buffer into vectors; bytes beyond the last are left out. */
+/* Cuts a buffer into vectors; bytes beyond the last one are omitted. */
 static unsigned make_vectors(const AlgFx *fx, char *data, size_t len,
                              struct iovec iov[VECTORS_MAX])
 {
@@ -206,7 +209,7 @@ static void send_piece(AlgFx *fx, const char *data, size_t len)
         fx->guest = NULL;
         check_bounds(fx);
         if (n < 0) {
-            /* The host took something, so it gets on. */
+            /* The host took something, so there is progress. */
             g_assert_cmpint(n, ==, -EAGAIN);
             g_assert_cmpuint(fx->room, ==, 0);
             continue;
@@ -216,7 +219,7 @@ static void send_piece(AlgFx *fx, const char *data, size_t len)
         data += n;
         len -= n;
     }
-    /* Nothing waits in the gateway that the guest believes to be sent. */
+    /* The gateway holds no bytes that the guest takes for sent. */
     g_assert_true(!fx->alg->flow[VMRPC_ALG_TO_HOST].out);
 }
 
@@ -235,7 +238,7 @@ static ssize_t receive_once(AlgFx *fx, char *buffer, bool peek)
     return n;
 }
 
-/* Is there something for which a poll of the host socket says "readable"? */
+/* Returns: does a poll of the host socket report "readable"? */
 static bool readable(const AlgFx *fx)
 {
     return fx->queue_pos < fx->queue->len || fx->eof;
@@ -259,7 +262,7 @@ ssize_t alg_fx_recv_once(AlgFx *fx)
     return n;
 }
 
-/* The host has announced something: the guest receives until EAGAIN. */
+/* The host has reported data: the guest receives until EAGAIN. */
 static void receive_all(AlgFx *fx)
 {
     size_t before;
@@ -349,7 +352,7 @@ static void run_once(VmrpcAlgProto proto, const AlgSession *session,
                        step->seen ? step->seen : step->text);
             break;
         default:
-            /* Both directions in one: there is nothing to confuse. */
+            /* Both directions in one session. */
             alg_fx_end(fx);
             g_string_append(fx->sent, fx->received->str);
             check_seen(session, i, how, fx->sent, step->seen);

@@ -125,7 +125,7 @@ static void add_bitmap(GByteArray *to, char **types)
     g_byte_array_append(to, bits, 2 + bits[1]);
 }
 
-/* What RDATA is made of: n name, 1 2 4 numbers, h hex, s strings, b types. */
+/* Fields of RDATA: n name, 1 2 4 numbers, h hex, s strings, b types. */
 static const char *shape_of(uint16_t type)
 {
     switch (type) {

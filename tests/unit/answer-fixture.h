@@ -46,7 +46,7 @@ void bed_add_nothing(AnswerBed *bed, const char *origin);
  */
 char *bed_ask(AnswerBed *bed, const char *question);
 
-/* The same, and is it that? */
+/* Ask, and compare the reply */
 void bed_expect(AnswerBed *bed, const char *question, const char *reply);
 
 /* The reply that bed->reply has, as text */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flow table as the specification reads: lists of fields, one entry after
- * the other.  What CVSW's does is compared with it.
+ * A simple flow table that follows the specification: lists of fields, and a
+ * search through all entries.  Tests compare CVSW's table with it.
  */
 #ifndef TESTS_UNIT_CVSW_NAIVE_H
 #define TESTS_UNIT_CVSW_NAIVE_H
 
 #include "hw/net/cvsw/flow/table.h"
 
-/* A field's value, and of a match the bits that count. */
+/* A field's value, and for a match its mask. */
 typedef struct NaiveField {
     bool is;                    /* a match names it; a frame has it */
     CvswValue value, mask;
@@ -44,7 +44,7 @@ typedef struct NaiveTable {
 NaiveTable *naive_new(unsigned entries_max);
 void naive_free(NaiveTable *table);
 
-/** naive_frame: what a frame has */
+/** naive_frame: the fields of a frame */
 void naive_frame(NaiveFields *frame, const PacketFlow *flow, uint32_t in_port,
                  uint64_t tunnel_id);
 
@@ -54,31 +54,31 @@ CvswValue naive_value(CvswField field, uint64_t number);
 /** naive_match: the same match, with cvsw_match_add() */
 CvswMatch naive_match(const NaiveFields *match);
 
-/* As the functions of cvsw_match_... */
+/* The same as the functions cvsw_match_... */
 bool naive_meets(const NaiveFields *match, const NaiveFields *frame);
 bool naive_equal(const NaiveFields *a, const NaiveFields *b);
 bool naive_within(const NaiveFields *narrow, const NaiveFields *wide);
 bool naive_overlaps(const NaiveFields *a, const NaiveFields *b);
 
 /**
- * naive_mod: carry out a command
- * @mod: but for its match, which is @match; one action, OUTPUT
+ * naive_mod: execute a command
+ * @mod: without its match, which is @match; one action, OUTPUT
  */
 CvswFlowFault naive_mod(NaiveTable *table, const CvswFlowMod *mod,
                         const NaiveFields *match, uint64_t now_ms);
 
-/** naive_find: an entry that is as good as any, or NULL */
+/** naive_find: an entry of the highest priority that matches, or NULL */
 NaiveEntry *naive_find(const NaiveTable *table, const NaiveFields *frame);
 
 /** naive_same: the entry of this match and priority, or NULL */
 NaiveEntry *naive_same(const NaiveTable *table, const NaiveFields *match,
                        uint16_t priority);
 
-/** naive_takes: is an entry one of those that MODIFY or DELETE mean? */
+/** naive_takes: does MODIFY or DELETE select the entry? */
 bool naive_takes(const NaiveEntry *entry, const CvswFlowMod *mod,
                  const NaiveFields *match);
 
-/** naive_expire: returns when the next one ends, or UINT64_MAX */
+/** naive_expire: Returns: the next time of expiry, or UINT64_MAX */
 uint64_t naive_expire(NaiveTable *table, uint64_t now_ms);
 
 #endif /* TESTS_UNIT_CVSW_NAIVE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two NICs back to back, for tests of what they do to frames */
+/* Two NICs back to back, for tests of their work on frames */
 #include <arpa/inet.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two NICs back to back, for tests of what they do to frames */
+/* Two NICs back to back, for tests of their work on frames */
 #ifndef TESTS_UNIT_CVSW_NIC_H
 #define TESTS_UNIT_CVSW_NIC_H
 
@@ -19,7 +19,7 @@ typedef struct NicFrame {
 
 typedef struct Nic {
     CvswRun run;
-    GPtrArray *guest, *wire;    /* frames that came out there */
+    GPtrArray *guest, *wire;    /* frames that came out at each side */
     unsigned punted;
     unsigned out_of_tunnel;     /* of those for the guest */
 } Nic;
@@ -34,7 +34,7 @@ void nic_match_number(CvswMatch *match, CvswField field, uint64_t number);
 void nic_add_flow(Nic *nic, const CvswMatch *match, uint16_t priority,
                   const CvswAction *actions, unsigned num);
 
-/** nic_flow_from: a flow for all that comes in by @port */
+/** nic_flow_from: a flow for all frames that enter at @port */
 void nic_flow_from(Nic *nic, uint32_t port, const CvswAction *actions,
                    unsigned num);
 
@@ -47,14 +47,14 @@ void nic_connect(Nic *a, Nic *b, bool is_ip6, bool sealed);
 
 /**
  * nic_tcp: TCP over IPv4 or IPv6 with @payload octets
- * @partial: its checksum is the NIC's to do; so are segments, if it needs some
+ * @partial: the NIC has to make the checksum, and segments if needed
  */
 NicFrame *nic_tcp(bool is_ip4, size_t payload, bool partial);
 
-/** nic_put_in: Returns: what cvsw_run() does */
+/** nic_put_in: Returns: the result of cvsw_run() */
 bool nic_put_in(Nic *nic, uint32_t port, const NicFrame *f);
 
-/** nic_carry: what came out at the wire of @from comes in at that of @to */
+/** nic_carry: frames from the wire of @from enter at the wire of @to */
 void nic_carry(Nic *from, Nic *to);
 
 uint64_t nic_dropped(const Nic *nic, uint32_t port, CvswDrop why);

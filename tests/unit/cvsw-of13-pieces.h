@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_CVSW_OF13_PIECES_H
 #define TESTS_UNIT_CVSW_OF13_PIECES_H
 
-/* Fields that others stand on. */
+/* Fields that are prerequisites of others. */
 #define IP4             "80000a02 0800"
 #define IP6             "80000a02 86dd"
 #define ARP             "80000a02 0806"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* FLOW_MODs in hexadecimal digits, and what they must come to */
+/* FLOW_MODs in hexadecimal digits, and their expected results */
 #include <string.h>
 
 #include "cvsw-openflow-fixture.h"
@@ -9,7 +9,7 @@
 #include "hw/net/cvsw/openflow/reply.h"
 #include "hw/net/cvsw/openflow/wire.h"
 
-/* Blanks are for who reads. */
+/* Blanks are ignored. */
 static GByteArray *octets_of(const char *hex)
 {
     GByteArray *octets = g_byte_array_new();
@@ -174,7 +174,7 @@ void of_takes(GByteArray *msg, const char *match, const char *actions)
     g_assert_cmpstr(got_actions->str, ==, actions);
     g_assert_cmpuint(of_tell(&mod, OFP13_VERSION), ==, OFP13_VERSION);
     told = of_tell(&mod, OFP10_VERSION);
-    /* 1.0 can tell all that it has made. */
+    /* Each flow made by 1.0 can be written in 1.0. */
     g_assert_true(told == OFP10_VERSION || msg->data[0] == OFP13_VERSION);
     g_byte_array_unref(msg);
 }
@@ -204,7 +204,7 @@ void of_refuses(GByteArray *msg, unsigned type, unsigned code,
     g_byte_array_unref(msg);
 }
 
-/* Octets of their own, so that a sanitizer sees what is read beside them. */
+/* A copy of the exact length, so that a sanitizer finds overruns. */
 static CvswOfFault try(const uint8_t *octets, size_t len)
 {
     g_autofree uint8_t *copy = g_memdup2(octets, len);

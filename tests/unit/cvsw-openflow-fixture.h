@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* FLOW_MODs in hexadecimal digits, and what they must come to */
+/* FLOW_MODs in hexadecimal digits, and their expected results */
 #ifndef TESTS_UNIT_CVSW_OPENFLOW_FIXTURE_H
 #define TESTS_UNIT_CVSW_OPENFLOW_FIXTURE_H
 
@@ -7,7 +7,7 @@
 
 #include "hw/net/cvsw/flow/table.h"
 
-/** of_add: append octets to a message, and make its length right */
+/** of_add: append octets to a message, and correct its length */
 void of_add(GByteArray *msg, const char *hex);
 
 /** of_put: write octets over those at @at */
@@ -16,7 +16,7 @@ void of_put(GByteArray *msg, size_t at, const char *hex);
 /**
  * of10: OpenFlow 1.0's FLOW_MOD that adds a flow of all frames that drops
  *
- * Its priority is 32768.  Actions are added behind it.
+ * Its priority is 32768.  Actions are appended to it.
  */
 GByteArray *of10(void);
 
@@ -39,43 +39,43 @@ GByteArray *of13_flow(const char *fields, const char *actions);
 /** of_entry: the flow that a FLOW_MOD adds; its actions stay @mod's */
 CvswEntry of_entry(CvswFlowMod *mod);
 
-/** of_parse: what is taken, or the test fails */
+/** of_parse: parse a message; the test fails if it is refused */
 CvswFlowMod of_parse(const GByteArray *msg);
 
 /**
- * of_takes: it is taken and means, in the words of the dump, this
+ * of_takes: the message is accepted, and its dump is as given
  *
- * It is also told in both versions, and what is told means the same.  @msg is
- * freed.
+ * It is also written in both versions, and these messages mean the same. @msg
+ * is freed.
  */
 void of_takes(GByteArray *msg, const char *match, const char *actions);
 
 /**
- * of_tell: tell a flow in the version that is asked for
+ * of_tell: write a flow in the version @asked, if possible
  *
- * What is told must mean the flow.
+ * The message must mean the flow.
  *
- * Returns: the version that it was told in
+ * Returns: the version of the message
  */
 unsigned of_tell(CvswFlowMod *mod, unsigned asked);
 
-/** of_told_as: the same of the flow that a FLOW_MOD adds */
+/** of_told_as: the same for the flow that a FLOW_MOD adds */
 unsigned of_told_as(const GByteArray *msg, unsigned asked);
 
 /**
- * of_refuses: it is refused with the error of this type, code, and name
+ * of_refuses: the message is refused with an error of this type, code, and name
  *
- * The OFPT_ERROR is looked at, too.  @msg is freed.
+ * The OFPT_ERROR is checked, too.  @msg is freed.
  */
 void of_refuses(GByteArray *msg, unsigned type, unsigned code,
                 const char *name);
 
 /**
- * of_hostile: no length anywhere makes the parser read what is not there
+ * of_hostile: no wrong length lets the parser read beyond the message
  *
- * Each beginning of the message is refused, as is each wrong length in its
- * header; every octet of it takes all values, and what is then taken can be
- * told.  @msg is freed.
+ * Each prefix of the message is refused, and each wrong length in its header.
+ * Each octet is set to all values; an accepted message can be written again.
+ * @msg is freed.
  */
 void of_hostile(GByteArray *msg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any commands and frames, in two tables */
+/* Random commands and frames, in two tables */
 #include <string.h>
 
 #include "cvsw-play.h"
@@ -141,7 +141,7 @@ static void name(NaiveFields *match, CvswField field, const NaiveFields *frame)
     }
 }
 
-/* Leave some bits open; none is left: it is not named. */
+/* Clears some bits of the mask; without any the field is removed. */
 static void widen(PlaySource *source, NaiveFields *match, CvswField field)
 {
     static const uint8_t masks[] = { 0xff, 0xff, 0, 0, 0xf0, 0x01, 0x7f, 0x03 };
@@ -156,7 +156,7 @@ static void widen(PlaySource *source, NaiveFields *match, CvswField field)
     f->is = any;
 }
 
-/* The field that another one stands on, or CVSW_FIELDS. */
+/* Returns: the prerequisite of a field, or CVSW_FIELDS. */
 static CvswField basis(CvswField field)
 {
     switch (field) {
@@ -224,7 +224,7 @@ static bool is_same_removed(const NaiveRemoved *a, const NaiveRemoved *b)
            a->packets == b->packets && a->why == b->why;
 }
 
-/* The order of those that end together does not matter. */
+/* The order of entries that expire together does not matter. */
 static void compare_removed(Play *play)
 {
     GArray *ours = play->removed, *theirs = play->naive->removed;
@@ -260,7 +260,7 @@ static void compare_entries(const CvswEntry *ours, const NaiveEntry *theirs)
     g_assert_cmpuint(ours->actions[0].output.port, ==, theirs->port);
 }
 
-/* The entries that are still to come, the next one last. */
+/* The expected entries, the next one last. */
 static void compare_next(const CvswEntry *entry, void *data)
 {
     GPtrArray *left = data;
@@ -270,7 +270,7 @@ static void compare_next(const CvswEntry *entry, void *data)
     g_ptr_array_set_size(left, left->len - 1);
 }
 
-/* Those of a command (NULL: all), from the last to the first. */
+/* The entries of a command (NULL: all), from the last to the first. */
 static void compare_lists(Play *play, const CvswFilter *filter,
                           const CvswFlowMod *mod, const NaiveFields *match)
 {
@@ -375,7 +375,7 @@ static void command(Play *play, const CvswFlowMod *mod,
     CvswFlowFault fault = cvsw_table_mod(play->table, mod, play->now_ms);
     CvswTableStats stats = cvsw_table_stats(play->table);
 
-    /* The naive one does not know when masks are too many. */
+    /* The naive table has no limit of masks. */
     if (fault == CVSW_FLOW_TABLE_FULL && stats.entries < stats.entries_max) {
         g_assert_cmpuint(stats.masks, ==, stats.masks_max);
         g_assert_null(naive_same(play->naive, match, mod->priority));

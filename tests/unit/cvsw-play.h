@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any commands and frames, for CVSW's flow table and the naive one at once */
+/*
+ * Random commands and frames, for CVSW's flow table and the naive one at once
+ */
 #ifndef TESTS_UNIT_CVSW_PLAY_H
 #define TESTS_UNIT_CVSW_PLAY_H
 
 #include "tests/unit/cvsw-naive.h"
 
-/* Where choices come from: octets while there are any; or at random. */
+/* The source of choices: octets as long as there are any, or random numbers. */
 typedef struct PlaySource {
     GRand *rand;                /* NULL: of @data */
     const uint8_t *data;
@@ -24,23 +26,23 @@ typedef struct Play {
 unsigned play_choose(PlaySource *source, unsigned num);
 
 /**
- * play_flow: a frame, of few addresses and numbers, so that many meet
+ * play_flow: a frame with few addresses and numbers, so that many match
  *
- * Headers may be missing, or later fragments.
+ * Headers may be missing, and frames may be later fragments.
  */
 void play_flow(PlaySource *source, PacketFlow *flow);
 
-/** play_match: some fields of a frame, with what they stand on */
+/** play_match: some fields of a frame, with their prerequisites */
 void play_match(PlaySource *source, NaiveFields *match,
                 const NaiveFields *frame);
 
 /** play_begin: empty tables; all of @play but its source is set */
 void play_begin(Play *play, unsigned entries_max, unsigned masks_max);
 
-/** play_step: do one thing with both, and compare what comes of it */
+/** play_step: do one operation with both, and compare the results */
 void play_step(Play *play);
 
-/** play_end: compare all that they hold, and free them */
+/** play_end: compare all entries, and free both tables */
 void play_end(Play *play);
 
 #endif /* TESTS_UNIT_CVSW_PLAY_H */

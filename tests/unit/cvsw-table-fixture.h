@@ -5,7 +5,7 @@
 
 #include "cvsw-naive.h"
 
-/* The last entry that the table told of. */
+/* The last entry that the table reported. */
 typedef struct Told {
     unsigned num;
     CvswEntry entry;
@@ -47,7 +47,7 @@ static inline void name(CvswMatch *match, CvswField field, uint64_t number,
                     CVSW_MATCH_OK);
 }
 
-/* A command about frames to a station; of no station: of all. */
+/* A command about frames to a station, or to all if @dst is 0. */
 static inline CvswFlowMod mod_of(CvswCommand command, uint64_t dst,
                                  uint16_t priority, uint64_t cookie)
 {

@@ -57,7 +57,7 @@ static int fake_unmap(void *opaque, struct in_addr addr4,
     return 0;
 }
 
-/* The names above those that pool, own zone and host answer */
+/* Is the name above one that pool, own zone or host answers? */
 static bool fake_is_above(void *opaque, const DnsName *name)
 {
     DnsName zone = name_of("own.corp");
@@ -71,7 +71,7 @@ static bool fake_is_above(void *opaque, const DnsName *name)
     return name->len < zone.len && dns_name_within(&zone, name);
 }
 
-/* Of the addresses in tests, the private ones are for names in "corp" only. */
+/* In tests, private addresses are for names in "corp" only. */
 static bool is_foreign(const DnsName *asked)
 {
     DnsName corp = name_of("corp");
@@ -79,7 +79,7 @@ static bool is_foreign(const DnsName *asked)
     return !dns_name_within(asked, &corp);
 }
 
-/* Of the addresses in tests: those in the pool, or on the host */
+/* Is an address usable: in tests, in the pool or on the host? */
 static int fake_usable4(void *opaque, const DnsName *asked,
                         struct in_addr addr4)
 {
@@ -233,7 +233,7 @@ static void fake_cancel(void *upstream, void *opaque, uint64_t request)
             return;
         }
     }
-    /* Only a request that was about to be sent may be unknown. */
+    /* Only a request that is being sent may be unknown. */
     g_assert_true(w->nxdomain_at_once);
 }
 
@@ -383,8 +383,8 @@ void assert_sent(World *w, size_t i, const char *name, uint16_t type)
 }
 
 /*
- * Check what every answer has: the guest's id and question, QR, RA.  Returns
- * flags.
+ * Check the common parts of an answer: the guest's id and question, QR, RA.
+ * Returns flags.
  */
 uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
                        uint16_t type)

@@ -87,8 +87,8 @@ void deliver(World *w, size_t i, DnsUpstreamStatus status);
 
 void assert_sent(World *w, size_t i, const char *name, uint16_t type);
 /*
- * Check what every answer has: the guest's id and question, QR, RA.  Returns
- * flags.
+ * Check the common parts of an answer: the guest's id and question, QR, RA.
+ * Returns flags.
  */
 uint16_t assert_answer(World *w, DnsRcode rcode, const char *name,
                        uint16_t type);

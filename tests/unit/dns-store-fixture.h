@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A store in a folder of its own, seen by a control thread and a reader */
+/* A store in a folder of its own, with a control thread and a reader */
 #ifndef DNS_STORE_FIXTURE_H
 #define DNS_STORE_FIXTURE_H
 
@@ -39,7 +39,7 @@ ZoneRecord store_record(const ZoneLine *line, uint8_t rdata[DNS_NAME_MAX]);
 int store_bed_add(StoreBed *bed, const ZoneLine *line);
 int store_bed_remove(StoreBed *bed, const ZoneLine *line);
 
-/* Has the published view the record? */
+/* Does the published view have the record? */
 bool store_bed_has(const StoreBed *bed, const ZoneLine *line);
 
 #endif /* DNS_STORE_FIXTURE_H */

@@ -67,7 +67,7 @@ int dns_text_parse(DnsTextHeard *heard, const char *text)
     DnsMasterState state;
     size_t len = strlen(text);
     /*
-     * A copy without octets behind its end, so that a sanitizer finds overruns
+     * A copy of the exact length, so that a sanitizer finds overruns
      */
     char *copy = g_memdup2(text, len);
     int ret;

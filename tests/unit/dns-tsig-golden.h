@@ -8,7 +8,7 @@
 
 typedef struct TsigGolden {
     const char *algorithm;
-    const char *request;        /* hex; as it was before it was signed */
+    const char *request;        /* hex; before the signature */
     const char *signed_request;
     const char *reply;
     const char *signed_reply;

@@ -60,7 +60,7 @@ static void wrap_cbc(const FixturePacket *p, const uint8_t *iv, uint8_t *text)
     EVP_CIPHER_CTX_free(ctx);
 }
 
-/* There are four octets of room behind @len. */
+/* @out has room for four more octets after @len. */
 static void sign(const FixturePacket *p, uint8_t *out, size_t len)
 {
     const EVP_MD *md = p->algorithm->auth_key_len == 20 ? EVP_sha1() :

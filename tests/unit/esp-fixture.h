@@ -10,7 +10,7 @@
 
 typedef struct FixturePacket {
     const EspAlgorithm *algorithm;
-    const uint8_t *key;         /* of all it needs */
+    const uint8_t *key;         /* for cipher and HMAC */
     uint32_t spi;
     uint64_t sequence;
     bool esn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A host that the tests play, with what vmmnet-hostd knows of it */
+/* A simulated host, and the state of vmmnet-hostd */
 #include <arpa/inet.h>
 #include <string.h>
 

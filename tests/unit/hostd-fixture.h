@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A host that the tests play, with what vmmnet-hostd knows of it */
+/* A simulated host, and the state of vmmnet-hostd */
 #ifndef HOSTD_FIXTURE_H
 #define HOSTD_FIXTURE_H
 
@@ -16,12 +16,12 @@
 
 typedef struct FakeHost {
     Hostd hostd;
-    GString *done;              /* what was done, a word each */
+    GString *done;              /* actions, a word each */
     GString *file;              /* the state file */
     GHashTable *addresses;      /* that the host has: text */
-    const char *stuck;          /* an address that nothing can be done with */
+    const char *stuck;          /* an address whose changes fail */
     bool full;                  /* nothing can be written */
-    bool dead;                  /* there is no process of any VM */
+    bool dead;                  /* no VM has a process */
 } FakeHost;
 
 FakeHost *fake_host_new(void);
@@ -35,16 +35,16 @@ FakeHost *fake_host_restarted(FakeHost *before);
 /** fake_host_has: has the host the address? */
 bool fake_host_has(const FakeHost *f, const char *addr);
 
-/** fake_host_done: what was done since the last time; until the next one */
+/** fake_host_done: actions since the last call; valid until the next one */
 const char *fake_host_done(FakeHost *f);
 
 /**
- * fake_host_ask: the answer to lines of a client; free it
- * @peer: who asks: NULL: root; else the UUID of the VM whose process it is
+ * fake_host_ask: send lines of a client; free the answer
+ * @peer: the client: NULL: root; else the process of the VM with this UUID
  */
 char *fake_host_ask(FakeHost *f, const char *peer, const char *lines);
 
-/** assert_answer: it is @answer */
+/** assert_answer: the answer to the lines is @answer */
 void assert_answer(FakeHost *f, const char *peer, const char *lines,
                    const char *answer);
 

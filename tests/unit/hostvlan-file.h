@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An LNID table in a folder of its own, and what tests of its reader ask */
+/* An LNID table in a folder of its own, and checks for tests of its reader */
 #ifndef TESTS_HOSTVLAN_FILE_H
 #define TESTS_HOSTVLAN_FILE_H
 
@@ -12,7 +12,7 @@
 
 typedef struct HvFile {
     char *dir, *path;
-    HvWriter *w;                /* may be replaced; NULL: there is none */
+    HvWriter *w;                /* may be replaced; NULL: no writer */
 } HvFile;
 
 /* An empty table. */
@@ -22,13 +22,15 @@ void hv_end(HvFile *fx);
 /* Shortens or lengthens a table's file. */
 void hv_resize(HvWriter *w, off_t size);
 
-/* The table of a file that must be good; the caller's to close. */
+/* Opens a table, whose file must be valid; the caller closes it. */
 HostvlanTable *hv_open(const char *path);
 
-/* Fails unless the file is refused for this reason, and named. */
+/*
+ * Fails unless the file is refused for this reason, and the message names it.
+ */
 void hv_assert_refused(const char *path, int code);
 
-/* How many LNIDs a MAC address has, and which. */
+/* Returns: the number of a MAC address's LNIDs, and them in @lnids. */
 unsigned hv_lnids_of(const HostvlanTable *t, uint64_t mac,
                      HostvlanLnids *lnids);
 

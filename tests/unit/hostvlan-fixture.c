@@ -14,7 +14,7 @@
 
 #include "hostvlan-fixture.h"
 
-/* By a table of 16, not as the reader does it. */
+/* With a table of 16 entries, unlike the reader. */
 static uint32_t crc32_nibbles(const uint8_t *p, size_t size)
 {
     static const uint32_t table[16] = {
@@ -38,7 +38,7 @@ void hv_seal(HvWriter *w)
                                         HOSTVLAN_CHECKED_SIZE);
 }
 
-/* At a path of its own; hv_publish() brings it to its place. */
+/* Builds at a temporary path; hv_publish() renames it. */
 static HvWriter *build(const char *path, uint32_t buckets, uint32_t words)
 {
     g_autofree char *beside = g_strdup_printf("%s.new", path);
@@ -88,7 +88,7 @@ void hv_close(HvWriter *w)
     g_free(w);
 }
 
-/* The slot that has @mac, or where it would go; NULL if that is nowhere. */
+/* Returns: the slot of @mac, or a free one for it; NULL if there is none. */
 static struct hostvlan_slot *search(HvWriter *w, uint64_t mac)
 {
     uint32_t n = hostvlan_first_bucket(mac, w->header->buckets);
@@ -277,7 +277,7 @@ HvWriter *hv_replace(HvWriter *w, uint32_t buckets, uint32_t words)
 
 /* --- the tests ------------------------------------------------------------ */
 
-/* In the environment, as tests may run themselves again. */
+/* In the environment, as tests may execute themselves again. */
 #define TMP_VARIABLE    "HOSTVLAN_TEST_TMP"
 
 const char *hv_tmp(void)
@@ -300,7 +300,7 @@ static void remove_all(const char *path)
     g_rmdir(path);
 }
 
-/* The words of our own command line, for who runs it again. */
+/* Our own command line, to execute it again. */
 static char **command_line(void)
 {
     g_autoptr(GPtrArray) words = g_ptr_array_new();
@@ -316,9 +316,9 @@ static char **command_line(void)
 }
 
 /*
- * The tests run in a process of their own, so that what they leave is removed
- * also when they abort.  It begins anew: a fork() alone would give it whatever
- * lock another thread has at the moment, such as that of the allocator.
+ * The tests run in a process of their own, so that their files are removed even
+ * after an abort.  It executes the program again: after a fork() alone, locks
+ * of other threads, such as the allocator's, could stay locked.
  */
 int hv_test_run(void)
 {

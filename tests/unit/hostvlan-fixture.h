@@ -21,7 +21,7 @@ typedef struct HvWriter {
     uint32_t *word;
 } HvWriter;
 
-/* What a MAC address has. */
+/* The entry of a MAC address. */
 typedef struct HvEntry {
     unsigned num_lnids, num_ip4, num_ip6;
     uint32_t lnid[HOSTVLAN_LNIDS_MAX];
@@ -31,38 +31,38 @@ typedef struct HvEntry {
     uint64_t also[HOSTVLAN_ALSO_MAX];
 } HvEntry;
 
-/* An empty table, which takes the place of what is at the path. */
+/* Makes an empty table, which replaces an existing file at the path. */
 HvWriter *hv_create(const char *path, uint32_t buckets, uint32_t words);
 
-/* The file stays. */
+/* Closes the writer; the file stays. */
 void hv_close(HvWriter *w);
 
-/* Its slot; NULL if there is none yet. */
+/* Returns: the slot of @mac; NULL: none yet. */
 struct hostvlan_slot *hv_slot(HvWriter *w, uint64_t mac);
 
-/* In place; false if there is no room left for it. */
+/* Changes an entry in place.  Returns: false if there is no room for it. */
 bool hv_set(HvWriter *w, uint64_t mac, const HvEntry *entry);
 
-/* The usual: so many LNIDs, ascending, and no addresses. */
+/* Sets @num LNIDs, ascending, without addresses. */
 void hv_set_lnids(HvWriter *w, uint64_t mac, unsigned num, ...);
 
 void hv_remove(HvWriter *w, uint64_t mac);
 
 /*
- * All that is alive, in a new file of another size, which takes the old one's
- * place; frees @w.
+ * Writes all live entries to a new file of another size, which replaces the old
+ * one; frees @w.
  */
 HvWriter *hv_replace(HvWriter *w, uint32_t buckets, uint32_t words);
 
-/* After a change of the header, so that only the change is wrong. */
+/* Corrects the checksum after a change of the header. */
 void hv_seal(HvWriter *w);
 
-/* A folder for what tests write. */
+/* Returns: a folder for files of tests. */
 const char *hv_tmp(void);
 
 /*
- * As g_test_run(), in a process of its own, the same program: whatever becomes
- * of that, nothing is left in hv_tmp().
+ * Like g_test_run(), in a process of its own, so that hv_tmp() is removed in
+ * every case.
  */
 int hv_test_run(void);
 

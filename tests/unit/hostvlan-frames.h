@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IGMP, MLD, ARP and ND messages, as those who send them make them; without
- * checksums
+ * IGMP, MLD, ARP and ND messages, as real senders make them; without checksums
  */
 #ifndef TESTS_UNIT_HOSTVLAN_FRAMES_H
 #define TESTS_UNIT_HOSTVLAN_FRAMES_H
@@ -36,8 +35,8 @@ static inline size_t hv_ethernet(uint8_t *frame, uint64_t dest, uint64_t source,
 }
 
 /*
- * An IGMP query of a version, 1 to 3, about @group (0: all) and, of version 3,
- * sources of it; returns its length.
+ * An IGMP query of version 1 to 3 about @group (0: all) and, in version 3, its
+ * sources.  Returns: its length.
  */
 static inline size_t hv_igmp_query(uint8_t *frame, uint64_t source,
                                    unsigned tags, unsigned version,
@@ -98,7 +97,7 @@ static inline size_t hv_mld_query(uint8_t *frame, uint64_t source,
     return at + mld;
 }
 
-/* ARP of an operation, to everybody; returns its length. */
+/* A broadcast ARP message.  Returns: its length. */
 static inline size_t hv_arp(uint8_t *frame, size_t at, unsigned operation,
                             uint64_t sha, uint32_t spa, uint32_t tpa)
 {

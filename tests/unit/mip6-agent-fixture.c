@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A home agent whose host and mobile nodes the tests play */
+/* A home agent with simulated host and mobile nodes */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -89,7 +89,7 @@ static void stop_pass(void *opaque, const struct in6_addr *home)
     f->stopped++;
 }
 
-/* Each node has sent 3 packets, and was sent 2. */
+/* Each node has sent 3 packets, and received 2. */
 static bool passed(void *opaque, const struct in6_addr *home,
                    Mip6AgentPassed *packets)
 {
@@ -227,7 +227,7 @@ Mip6Mh agent_usual_update(AgentFixture *f, const char *care_of,
     };
 }
 
-/* One acknowledgement went to @dst: by a routing header unless to home. */
+/* One acknowledgement went to @dst: with a routing header unless to home. */
 void agent_expect(const AgentFixture *f, const char *home, const char *dst,
                   uint8_t status, uint16_t sequence, uint16_t lifetime)
 {
@@ -281,7 +281,10 @@ size_t agent_build_packet(uint8_t *packet, const char *src, const char *dst,
     return PACKET_IP6_LEN + payload;
 }
 
-/* A packet of @src in the tunnel from @outer_src. Has it come out? */
+/*
+ * Sends a packet of @src in a tunnel from @outer_src.  Returns: was it
+ * forwarded?
+ */
 bool agent_send_tunnelled(AgentFixture *f, const char *outer_src,
                           const char *src, const char *dst, uint8_t hops)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A home agent whose host and mobile nodes the tests play */
+/* A home agent with simulated host and mobile nodes */
 #ifndef TESTS_UNIT_MIP6_AGENT_FIXTURE_H
 #define TESTS_UNIT_MIP6_AGENT_FIXTURE_H
 
@@ -21,12 +21,12 @@ typedef struct AgentFixture {
     unsigned packets, proxied, unproxied;
     uint8_t packet[4096];       /* the last one that was forwarded */
     size_t len;
-    unsigned probes, changes;   /* of bindings: what the host was asked, told */
-    unsigned joined, left;      /* groups; it refuses those that end in 0xff */
+    unsigned probes, changes;   /* DAD requests; reported changes */
+    unsigned joined, left;      /* groups; those with 0xff are refused */
     unsigned to_link;           /* packets to groups */
     struct in6_addr home;       /* of the last call of proxy() */
     unsigned kept;              /* calls of seen() */
-    uint64_t seen;              /* of the last one */
+    uint64_t seen;              /* of the last call of seen() */
     Mip6AgentPass pass;         /* of the last call of let_pass() */
     struct in6_addr stopped_home;       /* of the last call of stop_pass() */
     unsigned let, stopped;      /* calls of both */
@@ -35,7 +35,7 @@ typedef struct AgentFixture {
 
 struct in6_addr agent_address(const char *text);
 
-/* @allowed stays the caller's; NULL: all */
+/* The caller keeps @allowed; NULL: all */
 AgentFixture *agent_begin(GHashTable *allowed);
 
 /* The configuration of agent_begin(), for agent_begin_as(). */
@@ -48,8 +48,8 @@ void agent_end(AgentFixture *f);
 #define AGENT_SPI       0x1001u
 
 /*
- * The associations of HOME, with SPIs from AGENT_SPI on, as the agent has them
- * or its node; @shift makes others.
+ * The associations of HOME, with SPIs from AGENT_SPI on, from the view of the
+ * agent or of its node; @shift changes the keys.
  */
 Mip6ProtectConfig agent_protect(bool is_node, uint8_t shift);
 
@@ -68,17 +68,20 @@ void agent_update(AgentFixture *f, const char *home, const char *src,
 Mip6Mh agent_usual_update(AgentFixture *f, const char *care_of,
                           uint16_t lifetime);
 
-/* One acknowledgement went to @dst: by a routing header unless to home. */
+/* One acknowledgement went to @dst: with a routing header unless to home. */
 void agent_expect(const AgentFixture *f, const char *home, const char *dst,
                   uint8_t status, uint16_t sequence, uint16_t lifetime);
 
-/* Register, and see that it is. */
+/* Registers a care-of address, and checks the binding. */
 void agent_bind(AgentFixture *f, const char *home, const char *care_of);
 
 size_t agent_build_packet(uint8_t *packet, const char *src, const char *dst,
                           size_t payload);
 
-/* A packet of @src in the tunnel from @outer_src. Has it come out? */
+/*
+ * Sends a packet of @src in a tunnel from @outer_src.  Returns: was it
+ * forwarded?
+ */
 bool agent_send_tunnelled(AgentFixture *f, const char *outer_src,
                           const char *src, const char *dst, uint8_t hops);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A home link with its agent, and a VM that is about to leave: mip6-early.h */
+/* A home link with its agent, and a VM before its migration: mip6-early.h */
 #include <glib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@ const uint8_t node_mac[] = { 0x02, 0xdd, 0, 0, 0, 1 };
 
 static struct {
     bool probes;                /* the agent asks for the home address */
-    bool proxies;               /* it speaks for it */
-    unsigned heard;             /* frames of the log that the link has had */
+    bool proxies;               /* the agent is the proxy of the home address */
+    unsigned heard;             /* frames of the log already handled */
 } host;
 
 static bool agent_proxy(void *opaque, const struct in6_addr *home, bool on)
@@ -80,7 +80,7 @@ bool asked(World *w, const char *src, const uint8_t *mac, bool unicast)
                   : guest_claims(w, src, mac)) == MIP6_PASS;
 }
 
-/* What the source has sent to the link's nodes for the home address. */
+/* Handles the source's messages to nodes of the link about the home address. */
 static void hear_log(World *w)
 {
     struct in6_addr home = address(HOME), dst;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A home link with its agent, and a VM that is about to leave it
+ * A home link with its agent, and a VM before its migration to another link
  *
- * The agent has the MAC address router_mac. The guest answers what gets to it,
- * and the agent hears what passes, as nodes of the link do.
+ * The agent has the MAC address router_mac. The guest answers messages that
+ * reach it, and the agent receives frames of the link, as a node of the link
+ * does.
  */
 #ifndef TESTS_UNIT_MIP6_EARLY_H
 #define TESTS_UNIT_MIP6_EARLY_H
@@ -12,17 +13,19 @@
 
 extern const uint8_t node_mac[PACKET_ETH_ADDR_LEN];     /* of another node */
 
-/* A VM at home, with an agent that has not been spoken to. */
+/* A VM at home; it has not contacted its agent yet. */
 World *at_home(Mip6AgentDad dad, bool on);
 
-/* A migration has begun, and the update is on its way; or it is accepted. */
+/*
+ * A migration has begun, and the update is sent (prepared) or accepted (bound).
+ */
 World *prepared(Mip6AgentDad dad);
 World *bound(void);
 
 /* The home link's router advertises. */
 void advertise_home(World *w, bool autonomous);
 
-/* Time passes for the port and for the agent. */
+/* Advances the time of the port and of the agent. */
 void go(World *w, int64_t ns);
 
 /* Messages about @target; @dst_mac: NULL for a group. Return their length. */
@@ -31,25 +34,28 @@ size_t solicitation(uint8_t *frame, const char *src, const char *target,
 size_t advertisement(uint8_t *frame, const char *dst, const char *target,
                      const uint8_t *src_mac, const uint8_t *dst_mac);
 
-/* The guest says that it has its address, to all or to @mac. */
+/* The guest advertises its address, to all nodes or to @mac. */
 Mip6Verdict guest_claims(World *w, const char *dst, const uint8_t *mac);
 
-/* @mac asks for the guest's address. Returns whether the guest has answered. */
+/* @mac solicits the guest's address.  Returns: has the guest answered? */
 bool asked(World *w, const char *src, const uint8_t *mac, bool unicast);
 
-/* The agent's binding of the guest's address; NULL: it has none. */
+/* The agent's binding of the guest's address; NULL: none. */
 const Mip6AgentBinding *registered(const World *w);
 
-/* Does the agent speak for the guest's address? */
+/* Is the agent the proxy of the guest's address? */
 bool agent_proxies(void);
 
-/* A packet for the guest comes to the agent, which takes it if it has to. */
+/*
+ * A packet for the guest reaches the agent, which forwards it if there is a
+ * binding.
+ */
 void to_agent(World *w, size_t payload);
 
-/* Do frames pass the port as they are? */
+/* Do frames pass the port unchanged? */
 bool passes(World *w);
 
-/* Begin the log of what the port sends anew. */
+/* Clears the log of frames from the port. */
 void forget_log(World *w);
 
 #endif /* TESTS_UNIT_MIP6_EARLY_H */

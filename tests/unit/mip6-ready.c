@@ -70,7 +70,7 @@ static bool parse_update(const Frame *f, Update *u)
         u->has_hao = mip6_hao_parse(&u->home, header, (header[1] + 1) * 8);
         home = u->home;
     }
-    /* The checksum is right for the home address only. */
+    /* The checksum is correct only with the home address. */
     return mip6_mh_parse(&u->mh, &home, &u->ip.dst, packet + ext.offset,
                          len - ext.offset) == MIP6_MH_GOOD &&
            u->mh.type == MIP6_MH_BU;

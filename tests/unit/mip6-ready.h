@@ -27,23 +27,26 @@ typedef struct Update {
     Mip6Mh mh;
 } Update;
 
-/* A node that runs, on a link of which it knows nothing. */
+/* A running node on an unknown link. */
 World *ready_begin(void);
 
-/* On the link of FOREIGN, registered. */
+/* A node on the link of FOREIGN, registered. */
 World *ready_bound(void);
 
-/* Back on the home link, its first Binding Update from there sent. */
+/*
+ * A node back on the home link, which has sent its first Binding Update from
+ * there.
+ */
 World *ready_returning(void);
 
-/* The log of frames begins anew. */
+/* Clears the log of frames. */
 void ready_forget(World *w);
 
-/* Updates in the log. The last of them. */
+/* The number of updates in the log, and the last of them. */
 unsigned ready_updates(const World *w);
 Update ready_update(const World *w);
 
-/* The number @which of them, from 0; time is that when it was sent. */
+/* Update @which of the log, from 0; its time is that of sending. */
 Update ready_update_at(const World *w, unsigned which);
 
 /* Messages of neighbour discovery of @type in the log, the last in @nd. */
@@ -56,8 +59,8 @@ Mip6Mh ready_ack(const World *w, uint8_t status);
 void ready_accept(World *w);
 
 /*
- * A packet with a mobility header, as wrong as it has to be: @rh2 NULL sends it
- * without a routing header. The checksum is that for @sum_dst.
+ * A packet with a mobility header, possibly invalid: @rh2 NULL: without a
+ * routing header.  The checksum is made for @sum_dst.
  */
 void ready_give_mh(World *w, const char *src, const struct in6_addr *dst,
                    const struct in6_addr *rh2,
@@ -67,7 +70,7 @@ void ready_give_mh(World *w, const char *src, const struct in6_addr *dst,
 void ready_advertise(World *w, const uint8_t *mac, uint16_t lifetime,
                      const char *prefix, uint32_t valid, uint32_t preferred);
 
-/* Is the care-of address in use, or being registered, of @prefix? */
+/* Does the care-of address in use, or in registration, have @prefix? */
 bool ready_care_of_in(const World *w, const char *prefix);
 
 #endif /* TESTS_UNIT_MIP6_READY_H */

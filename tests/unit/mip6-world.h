@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A VM between two links, and a home agent: what each of them sees
+ * A VM between two links, and a home agent
  *
- * The links are two functions: what the port sends to its link goes to a router
- * and, if it is for the agent, to agent.c; what the agent sends comes back.
- * Time passes only when a test says so.
+ * The links are two functions: frames of the port reach a router and, if they
+ * are for the agent, agent.c; packets of the agent come back. Time passes only
+ * when a test advances it.
  */
 #ifndef TESTS_UNIT_MIP6_WORLD_H
 #define TESTS_UNIT_MIP6_WORLD_H
@@ -36,16 +36,16 @@ typedef struct World {
     Mip6Port port;
     Mip6Agent agent;
     int64_t now;
-    bool deaf;                  /* the agent hears nothing */
+    bool deaf;                  /* the agent receives nothing */
     bool alive;                 /* the router answers probes (NUD) */
     bool probed;                /* and has to */
     unsigned changes;
     unsigned to_link, to_guest; /* frames */
     Frame link, guest;          /* the last of each */
-    Frame log[WORLD_LOG];       /* the last to the link, a ring */
+    Frame log[WORLD_LOG];       /* ring of the last frames to the link */
     int64_t log_at[WORLD_LOG];
     unsigned logged;
-    uint8_t from_agent[8][2048];        /* that have not arrived yet */
+    uint8_t from_agent[8][2048];        /* packets that have not arrived yet */
     size_t from_agent_len[8];
     unsigned queued;
     unsigned on_home_link;      /* packets to groups there, from the agent */
@@ -59,16 +59,16 @@ struct in6_addr address(const char *text);
 World *world_new(Mip6Location location, bool arriving);
 void world_free(World *w);
 
-/* The port begins anew, and has to find its home agent. */
+/* The port starts again, and has to discover its home agent. */
 void world_discover(World *w, bool arriving);
 
 /* A foreign link, and a binding. */
 World *away(void);
 
-/* Time passes: the port does what is due, and the agent's answers arrive. */
+/* Advances the time: the port's timers run, and the agent's answers arrive. */
 void pass(World *w, int64_t ns);
 
-/* Deliver what the agent has sent, if it is for the care-of address. */
+/* Delivers the agent's packets for the care-of address. */
 void deliver(World *w);
 
 Mip6Verdict from_link(World *w, const void *buf, size_t len);
@@ -89,11 +89,11 @@ size_t to_care_of(World *w, uint8_t *frame, const char *src, uint8_t next,
 /* The agent sends @mh to the care-of address. */
 void from_agent(World *w, const Mip6Mh *mh);
 
-/* A router on the way sends an error about @cause to the care-of address. */
+/* A router on the path sends an error about @cause to the care-of address. */
 void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
                 const uint8_t *cause, size_t len);
 
-/* @addr, asked by the care-of host, says its MAC address. */
+/* @addr answers the solicitation of the care-of host. */
 void answer_for(World *w, const struct in6_addr *addr);
 
 #endif /* TESTS_UNIT_MIP6_WORLD_H */

@@ -181,7 +181,7 @@ static void complete_sum(uint8_t *frame, size_t len,
     uint16_t sum = packet_sum_fold(packet_sum_add(0, from, len -
                                                   offload->csum_start));
 
-    /* Only in UDP does 0 say that there is none (RFC 768). */
+    /* Only in UDP, 0 means that there is no checksum (RFC 768). */
     packet_put16(from + offload->csum_offset,
                  offload->csum_offset == UDP_SUM_AT ? packet_udp_sum(sum)
                                                     : sum);

@@ -9,11 +9,11 @@
 
 #define FRAME_MAX       2048u
 
-/* A frame that is right but for what a test asks. */
+/* Parameters of a frame, which is otherwise valid. */
 typedef struct FrameSpec {
     bool is_ip4, is_udp, tagged;
     uint8_t flow;               /* of the source's port */
-    uint8_t vlan, ttl, ack;     /* added to what all have */
+    uint8_t vlan, ttl, ack;     /* added to the common values */
     uint8_t tos;
     uint16_t id;                /* of IPv4 */
     bool dont_fragment;
@@ -32,8 +32,8 @@ size_t frame_make(uint8_t *buf, const FrameSpec *spec);
 PacketOffload frame_partial(uint8_t *frame, const FrameSpec *spec);
 
 /*
- * The frames sent to a receiver, and how far it has them: of each flow all that
- * was sent has to come, in its order, octet for octet.
+ * The frames sent to a receiver, and those that it has received: it must
+ * receive all octets of each flow, in order.
  */
 typedef struct Stream {
     PacketCoalesce coalesce;
@@ -50,7 +50,7 @@ Stream *stream_new(void);
 void stream_send(Stream *s, unsigned takes, const uint8_t *frame, size_t len,
                  const PacketOffload *offload, const uint8_t *full);
 
-/** stream_free: flush; all has to have come */
+/** stream_free: flush; all frames must have arrived */
 void stream_free(Stream *s);
 
 #endif /* TESTS_UNIT_PACKET_FRAMES_H */

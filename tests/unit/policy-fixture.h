@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Policies of tests, and what they say */
+/* Policies of tests, and their verdicts */
 #ifndef TESTS_POLICY_FIXTURE_H
 #define TESTS_POLICY_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A guest whose DNS proxy asks a server of ours, a socket of the test */
+/* A guest whose DNS proxy asks a server of the test, on a socket */
 #ifndef TESTS_UNIT_SERVER_DNS_FIXTURE_H
 #define TESTS_UNIT_SERVER_DNS_FIXTURE_H
 
@@ -13,10 +13,10 @@ typedef struct Dns {
     Fx *fx;
     int fd;                     /* the server's socket */
     unsigned queries;           /* seen by it */
-    bool lame;                  /* neither recurses nor knows a name */
-    bool nxdomain;              /* of every name but ipv4only.arpa */
+    bool lame;                  /* lame: no recursion, and no names */
+    bool nxdomain;              /* for all names except ipv4only.arpa */
     bool silent;                /* keep the query instead of answering */
-    const char *addr6;          /* of every name; NULL: the peer's */
+    const char *addr6;          /* address of all names; NULL: the peer's */
     const char *nat64;          /* of ipv4only.arpa, with blanks; NULL: none */
     uint32_t ttl_s;
     uint8_t kept[512];
@@ -27,7 +27,7 @@ typedef struct Dns {
 /* @nat64_auto: as nat64-prefix=auto */
 void dns_init_policy(Dns *d, bool nat64_auto, const char *policy);
 
-/* The same, and what is at this host is allowed. */
+/* The same, and this host's addresses are allowed. */
 void dns_init(Dns *d, bool nat64_auto);
 
 /* The server is at FX_LINK6, on the link lo. */
@@ -35,7 +35,9 @@ void dns_init_link(Dns *d);
 
 void dns_clear(Dns *d);
 
-/* Every name has one address and no other, but ipv4only.arpa may have more. */
+/*
+ * Each name has exactly one address, except ipv4only.arpa, which may have more.
+ */
 void dns_send_reply(Dns *d, const uint8_t *query, ssize_t len,
                     const struct sockaddr_in6 *to);
 

@@ -22,8 +22,8 @@ const char *fx_vm6 = "::1", *fx_peer6 = "::1";
 /* --- the place ----------------------------------------------------------- */
 
 /*
- * Waits for the kernel's word that @addr is its own.  It adds that route some
- * time after the address, and who connects in between sends into nowhere.
+ * Waits for the local route of @addr, which the kernel adds some time after the
+ * address.  A connection in between would get no answer.
  */
 static bool await_route(int monitor, const struct in6_addr *addr)
 {
@@ -51,7 +51,7 @@ static bool await_route(int monitor, const struct in6_addr *addr)
     return false;
 }
 
-/* Usable at once: without IFA_F_NODAD it would be tentative for a moment. */
+/* IFA_F_NODAD: otherwise the address would be tentative for a moment. */
 static bool add_address(int fd, int monitor, const char *text)
 {
     struct {
@@ -86,8 +86,11 @@ void fx_init(void)
 {
     static const char *const addrs[] = {
         "2001:db8::10", "2001:db8::20", FX_LINK6,
-        /* 127.0.0.1, the guest's address, its resolver's, a pool address and
-           a good one, behind FX_NAT64, and the last behind the other */
+        /*
+         * IPv4 addresses behind FX_NAT64: 127.0.0.1, the guest's, its
+         * resolver's, a pool address and a valid one; the last one also behind
+         * FX_NAT64_TOO
+         */
         FX_NAT64 "7f00:1", FX_NAT64 "a00:20f", FX_NAT64 "c000:1",
         FX_NAT64 "c612:5", FX_NAT64 "c633:6405", FX_NAT64_TOO "c633:6405",
     };
@@ -98,7 +101,7 @@ void fx_init(void)
     int fd, netlink, monitor;
     bool ok;
 
-    /* Root needs no user namespace, and others get in with one. */
+    /* Root needs no user namespace; other users need one. */
     if (unshare(CLONE_NEWNET) < 0 &&
         unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
         return;
@@ -223,7 +226,7 @@ struct in_addr fx_peer4(Fx *fx)
 
 /* --- calls --------------------------------------------------------------- */
 
-/* A report of readiness, from wherever. */
+/* Handles a report of readiness, from a response or an event. */
 static void told(Fx *fx, uint32_t handle, uint32_t gen, uint32_t ready,
                  uint32_t seq, uint32_t so_error, bool is_event)
 {
@@ -249,7 +252,7 @@ static void told(Fx *fx, uint32_t handle, uint32_t gen, uint32_t ready,
         m->so_error_seq = seq;
         m->so_errors++;
     } else if (so_error) {
-        /* again, lest this report has overtaken the one that told of it */
+        /* again, as this report may have overtaken an earlier one */
         g_assert_cmpint(so_error & 0xffff, ==, m->so_error);
         g_assert_cmpuint(seq - (so_error >> VMRPC_ERROR_AGE), ==,
                          m->so_error_seq);
@@ -269,7 +272,7 @@ static unsigned make_iov(struct iovec **iov, uint8_t *data, size_t len,
         (*iov)[n].iov_len = cut || !done ? MIN(piece, len - done)
                                          : len - done;
     }
-    /* one of no length must not matter */
+    /* an empty vector must not matter */
     (*iov)[n].iov_base = data + len;
     return n + 1;
 }
@@ -279,7 +282,7 @@ FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
 {
     size_t out_total = sizeof(*req) + out_len;
     size_t in_total = sizeof(struct vmrpc_resp) + in_len;
-    /* of their exact size, so that the sanitizer sees every step beyond */
+    /* of their exact size, so that the sanitizer finds overruns */
     g_autofree uint8_t *out_buf = g_malloc(out_total);
     g_autofree uint8_t *in_buf = g_malloc(in_total);
     g_autofree struct iovec *out_iov = NULL, *in_iov = NULL;
@@ -301,7 +304,7 @@ FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
     g_assert_cmpint(reply.ret, <=, (ssize_t)in_total);
     memcpy(&resp, in_buf, sizeof(resp));
     for (size_t i = reply.ret; i < in_total && !fx->shortened; i++) {
-        /* TCP may use more of the buffer than it returns, and does not */
+        /* TCP could use more of the buffer than it returns, but does not */
         g_assert_cmphex(in_buf[i], ==, 0xa5);
     }
     if (in_len) {
@@ -466,7 +469,7 @@ void fx_pump(Fx *fx)
     struct vmrpc_event ev;
 
     while (vmrpc_server_process(fx->srv)) {
-        /* bounded by what has happened */
+        /* bounded by the number of events */
     }
     while (vmrpc_server_has_event(fx->srv)) {
         g_assert_true(vmrpc_server_next_event(fx->srv, &ev));

@@ -2,16 +2,16 @@
 /*
  * A vmrpc server and the guest that talks to it, for tests
  *
- * The fixture plays the guest's module: it remembers what it was told about
- * each socket (mirror), and asserts what the wire format promises about
- * readiness with every response and event that it sees.
+ * The fixture plays the guest's module: it keeps the reported state of each
+ * socket (mirror), and checks the protocol's rules for readiness with each
+ * response and event.
  */
 #ifndef TESTS_SERVER_FIXTURE_H
 #define TESTS_SERVER_FIXTURE_H
 
 #include "hw/vmrpc/server/server.h"
 
-#define FX_HANDLES      16      /* mirrored, of the guest's handles */
+#define FX_HANDLES      16      /* number of mirrored handles */
 #define FX_WAIT_MS      180000  /* until a test has failed */
 
 #define FX_GUEST4       "10.0.2.15"
@@ -19,7 +19,7 @@
 #define FX_POOL4        "198.18.0.0"
 #define FX_LINK6        "fe80::53"      /* on lo */
 #define FX_NAT64        "2001:db8:64::"     /* /96, if asked for */
-#define FX_NAT64_TOO    "2001:db8:65::"     /* of another network */
+#define FX_NAT64_TOO    "2001:db8:65::"     /* a prefix of another network */
 
 typedef struct FxOptions {
     const char *policy;         /* text; NULL: built-in refusals only */
@@ -32,7 +32,7 @@ typedef struct FxOptions {
     bool nat64_auto;
     unsigned pool4_prefix;      /* 0: 16 */
     uint32_t max_sockets;       /* 0: FX_HANDLES */
-    const char *dns;            /* NULL: a port that nobody answers */
+    const char *dns;            /* NULL: a port without a server */
     const char *const *zones;   /* images, NULL-terminated; NULL: none */
 } FxOptions;
 
@@ -41,7 +41,7 @@ typedef struct FxMirror {
     uint32_t ready;
     uint32_t seq;
     int so_error;               /* the last that was reported */
-    uint32_t so_error_seq;      /* in which report first */
+    uint32_t so_error_seq;      /* of its first report */
     unsigned so_errors;         /* how many */
     unsigned events;
 } FxMirror;
@@ -52,8 +52,8 @@ typedef struct Fx {
     FxMirror sock[FX_HANDLES];
     size_t cut;                 /* bytes of an iovec; 0: header and data */
     uint16_t flags;             /* of every request: VMRPC_REQ_WATCH */
-    bool edge;                  /* events may bring what was told before */
-    bool shortened;             /* a gateway leaves the rest in the buffer */
+    bool edge;                  /* events may repeat reported bits */
+    bool shortened;             /* a gateway leaves a rest in the buffer */
     bool may_wait;              /* calls may wait as long as they ask to */
     int extra_fd;               /* also polled; -1: none */
     void (*extra)(void *opaque);
@@ -74,9 +74,9 @@ typedef struct FxReply {
 } FxReply;
 
 /*
- * To be called first in main(): enters a network namespace with addresses on
- * its loopback, so that nothing leaves the test and VM and peer have
- * different addresses.  Where that is not allowed both are ::1.
+ * Call this first in main(): it enters a network namespace with addresses on
+ * its loopback, so that no packet leaves the test, and VM and peer have
+ * different addresses.  Without the permission for this, both are ::1.
  */
 void fx_init(void);
 
@@ -99,7 +99,7 @@ struct in_addr fx_peer4(Fx *fx);
 
 struct vmrpc_req fx_req(Fx *fx, unsigned op, uint32_t handle);
 
-/* Any request: control, then data, both ways. */
+/* Sends any request: control, then data, both ways. */
 FxReply fx_call(Fx *fx, const struct vmrpc_req *req,
                 const void *out, size_t out_len, void *in, size_t in_len);
 
@@ -123,7 +123,7 @@ int fx_getsockopt_int(Fx *fx, uint32_t handle, int level, int name);
 
 /* --- readiness ----------------------------------------------------------- */
 
-/* Takes what has happened up to now, and all events for it. */
+/* Handles everything that has happened so far, and all its events. */
 void fx_pump(Fx *fx);
 /* Waits until all of @bits are set in the mirror of @handle. */
 void fx_wait(Fx *fx, uint32_t handle, uint32_t bits);
@@ -151,7 +151,7 @@ const VmrpcCounters *fx_counters(Fx *fx);
 const VmrpcReachCounters *fx_reach_counters(Fx *fx);
 /* A stream of the guest's, connected to @listener; returns the peer's end. */
 int fx_connect_stream(Fx *fx, uint32_t handle, int listener, uint16_t port);
-/* What a new socket gets that connects to port 9 of @addr. */
+/* Returns: the reply to a new socket that connects to port 9 of @addr. */
 FxReply fx_try_connect(Fx *fx, struct in_addr addr, int type);
 
 #define fx_ok(reply) g_assert_cmpint((reply).error, ==, 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Native sockets, and what our tables make of their options */
+/* Native sockets, and their options by our tables */
 #ifndef TESTS_SOCKOPT_FIXTURE_H
 #define TESTS_SOCKOPT_FIXTURE_H
 
@@ -10,7 +10,7 @@
 
 #include "hw/vmrpc/wire/sockopt.h"
 
-/* Numbers of the guest's ABI; these tests run where the host's are the same. */
+/* Numbers of the guest's ABI; these tests need a host with the same numbers. */
 G_STATIC_ASSERT(SOL_SOCKET == 1 && SO_REUSEADDR == 2);
 
 static inline int new_socket(int family, int type)

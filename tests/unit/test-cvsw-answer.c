@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Questions of ND and ARP that a NIC answers, and what it does not answer */
+/* ND and ARP requests that a NIC answers, and packets that it ignores */
 #include "cvsw-nic.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
@@ -33,7 +33,7 @@ static NicFrame *frame_of(const char *hex)
     return f;
 }
 
-/* All that comes from the wire is to be answered. */
+/* A NIC that has to answer all frames of the wire. */
 static Nic *answering(CvswActionType type)
 {
     static const uint8_t mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
@@ -93,12 +93,12 @@ static void test_golden(void)
         { question,
           THEIRS OURS "86dd" HEAD("20") ADDRESS("02") ADDRESS("01")
           "88003a1e60000000" ADDRESS("02") "0201" OURS },
-        /* A neighbour that was there: is it still (section 7.3.3)? */
+        /* Unicast probe of a known neighbour (section 7.3.3) */
         { OURS THEIRS "86dd" HEAD("18") LINK_LOCAL ADDRESS("02")
           "87001eb500000000" ADDRESS("02"),
           THEIRS OURS "86dd" HEAD("20") ADDRESS("02") LINK_LOCAL
           "8800695660000000" ADDRESS("02") "0201" OURS },
-        /* Somebody wants to have the address (RFC 4862 section 5.4.3). */
+        /* Duplicate address detection (RFC 4862 section 5.4.3) */
         { "3333ff000002" THEIRS "86dd" HEAD("18") NONE SOLICITED
           "87004ceb00000000" ADDRESS("02"),
           "333300000001" OURS "86dd" HEAD("20") ADDRESS("02") ALL_NODES
@@ -115,7 +115,7 @@ static void test_golden(void)
         g_autofree NicFrame *f = frame_of(all[i].question);
 
         assert_answers(f, all[i].answer);
-        f->len += 10;           /* padding, which is no part of it */
+        f->len += 10;           /* padding, which is no part of the packet */
         assert_answers(f, all[i].answer);
         f->len += PACKET_FLOW_LOOK;
         assert_answers(f, all[i].answer);
@@ -141,13 +141,13 @@ static void test_damaged(void)
     }
 }
 
-/* What no checksum tells. */
+/* Faults that no checksum detects. */
 static void test_invalid(void)
 {
     g_autofree NicFrame *hops = frame_of(question);
     g_autofree NicFrame *group = frame_of(question);
     g_autofree NicFrame *partial = frame_of(question);
-    /* An advertisement, and a packet of somebody else's. */
+    /* An advertisement, and a packet for another node. */
     g_autofree NicFrame *advert = frame_of(
         THEIRS OURS "86dd" HEAD("20") ADDRESS("02") ADDRESS("01")
         "88003a1e60000000" ADDRESS("02") "0201" OURS);
@@ -166,7 +166,7 @@ static void test_invalid(void)
     assert_drops(tcp);
 }
 
-/* A valid one of as many octets; @whole is within what the NIC looks at. */
+/* A valid solicitation of this length; @whole: the NIC can read all of it. */
 static void long_one(unsigned options, bool whole)
 {
     g_autofree NicFrame *f = frame_of(question);
@@ -219,13 +219,13 @@ static void test_arp_golden(void)
     } all[] = {
         { arp_question,
           THEIRS OURS "0806" ARP("2") OURS TARGET ASKER },
-        /* A neighbour that was there: is it still (RFC 1122 sec. 2.3.2.1)? */
+        /* Unicast poll of a known neighbour (RFC 1122 section 2.3.2.1) */
         { OURS THEIRS "0806" ARP("1") ASKER OURS TARGET,
           THEIRS OURS "0806" ARP("2") OURS TARGET ASKER },
-        /* Somebody wants to have the address (RFC 5227 section 2.1.1). */
+        /* Address probe (RFC 5227 section 2.1.1) */
         { BROADCAST THEIRS "0806" ARP("1") THEIRS "00000000" NOBODY TARGET,
           THEIRS OURS "0806" ARP("2") OURS TARGET THEIRS "00000000" },
-        /* With tags; and the question has come by a station in between. */
+        /* With tags; and the request was forwarded by another station. */
         { BROADCAST "020000000009" "88a80007" "8100e064" "0806" ARP("1") ASKER
           NOBODY TARGET,
           THEIRS OURS "88a80007" "8100e064" "0806" ARP("2") OURS TARGET
@@ -247,14 +247,14 @@ static void assert_no_arp(const NicFrame *f)
     assert_drops_by(CVSW_ACTION_ANSWER_ARP, f, CVSW_DROP_NOT_ARP);
 }
 
-/* Whose the addresses of IP are, the flow's match says. */
+/* The flow's match decides about the IP addresses. */
 static void test_arp_invalid(void)
 {
     static const char *const all[] = {
-        /* A reply, and a question of RARP (RFC 903). */
+        /* A reply, and a request of RARP (RFC 903). */
         THEIRS OURS "0806" ARP("2") OURS TARGET ASKER,
         BROADCAST THEIRS "0806" ARP("3") ASKER NOBODY TARGET,
-        /* Nobody asks, or many. */
+        /* The sender's address is missing, or a group. */
         BROADCAST THEIRS "0806" ARP("1") NOBODY "c00002fe" NOBODY TARGET,
         BROADCAST THEIRS "0806" ARP("1") BROADCAST "c00002fe" NOBODY TARGET,
         /* In a frame of IEEE 802.3, with SNAP. */

@@ -63,7 +63,7 @@ static void test_duration(void)
     }
 }
 
-/* Ethernet's types that have words, and those of IPv6. */
+/* EtherTypes with keywords, and protocols of IPv6. */
 static void test_words(void)
 {
     static const struct {

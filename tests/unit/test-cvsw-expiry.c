@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Entries of CVSW's flow table whose time comes (OpenFlow 1.3.5 section 5.5),
- * and many that come and go
+ * Expiry of entries in CVSW's flow table (OpenFlow 1.3.5 section 5.5), and many
+ * entries that are added and deleted
  */
 #include "cvsw-table-fixture.h"
 
@@ -41,18 +41,18 @@ static void test_hard(Fixture *f, const void *unused)
     cvsw_entry_hit(find(f, 1, 0), 60, 2999);
     cvsw_table_expire(f->table, 3000);
     g_assert_cmpint(f->told.why, ==, CVSW_REMOVED_HARD);
-    /* Both are over when someone looks: the first is the reason. */
+    /* Both timeouts have passed at the check: the earlier one is the reason. */
     run(f, mod, 0);
     cvsw_table_expire(f->table, 9000);
     g_assert_cmpuint(f->told.num, ==, 2);
     g_assert_cmpint(f->told.why, ==, CVSW_REMOVED_IDLE);
-    /* The longest that there is. */
+    /* The longest timeout. */
     mod.idle_timeout = 0;
     mod.hard_timeout = UINT16_MAX;
     run(f, mod, 0);
     g_assert_cmpuint(cvsw_table_expire(f->table, 65534999), ==, 65535000);
     g_assert_cmpuint(cvsw_table_expire(f->table, 65535000), ==, UINT64_MAX);
-    /* One without timeouts stays. */
+    /* An entry without timeouts stays. */
     add(f, 1, 5, 1);
     g_assert_cmpuint(cvsw_table_expire(f->table, UINT64_MAX - 1), ==,
                      UINT64_MAX);
@@ -70,7 +70,7 @@ static CvswEntry *find_key(Fixture *f, unsigned i)
     return cvsw_table_find(f->table, &key);
 }
 
-/* More keys than there were buckets, of which others go again. */
+/* More keys than buckets, some of which are deleted again. */
 static void test_many_keys(Fixture *f, const void *unused)
 {
     cvsw_table_free(f->table);
@@ -89,7 +89,7 @@ static void test_many_keys(Fixture *f, const void *unused)
     }
 }
 
-/* One key with many priorities: they come in any order, and go in theirs. */
+/* One key with many priorities: added in any order, found by priority. */
 static void test_many_priorities(Fixture *f, const void *unused)
 {
     cvsw_table_free(f->table);

@@ -4,7 +4,7 @@
  */
 #include "cvsw-table-fixture.h"
 
-/* A bucket that goes on to a group, or puts out by a port. */
+/* A bucket with the action GROUP or OUTPUT. */
 static CvswGroupBucket bucket_of(CvswActionType type, uint32_t number)
 {
     CvswGroupBucket bucket = { .actions_len = 1 };
@@ -19,7 +19,7 @@ static CvswGroupBucket bucket_of(CvswActionType type, uint32_t number)
     return bucket;
 }
 
-/* @num buckets: the first goes on to group @next, unless that is 0. */
+/* @num buckets: the first names group @next, unless that is 0. */
 static CvswGroupFault group(Fixture *f, CvswGroupCommand command, uint32_t id,
                             unsigned num, uint32_t next)
 {
@@ -65,7 +65,7 @@ static void test_commands(Fixture *f, const void *unused)
     g_assert_cmpuint(g->buckets_len, ==, 2);
     g->packets = 9;
     g->buckets[0].packets = 9;
-    /* Section 6.5: of a group that is modified, counters and duration stay. */
+    /* Section 6.5: a modified group keeps its counters and duration. */
     g_assert_cmpint(group(f, CVSW_GROUP_MODIFY, 7, 3, 0), ==, CVSW_GROUP_OK);
     g = get(f, 7);
     g_assert_cmpuint(g->buckets_len, ==, 3);
@@ -108,7 +108,7 @@ static void test_room(Fixture *f, const void *unused)
                     CVSW_GROUP_OK);
 }
 
-/* A way over more than two groups, or around, cannot be made. */
+/* Chains of more than two groups, and loops, are refused. */
 static void test_chains(Fixture *f, const void *unused)
 {
     g_assert_cmpint(group(f, CVSW_GROUP_ADD, 1, 1, 1), ==, CVSW_GROUP_LOOP);
@@ -133,7 +133,7 @@ static void test_chains(Fixture *f, const void *unused)
     g_assert_cmpuint(stats(f).groups, ==, 0);
 }
 
-/* A bucket that goes on does nothing else. */
+/* A bucket with GROUP must have no other action. */
 static void test_mixed(Fixture *f, const void *unused)
 {
     for (unsigned at = 0; at < 2; at++) {
@@ -157,7 +157,7 @@ static void list_id(const CvswGroup *g, void *data)
     g_string_append_printf(data, " %u", g->id);
 }
 
-/* Groups are told in an order in which they can be added. */
+/* Groups are listed in an order in which they can be added. */
 static void test_order(Fixture *f, const void *unused)
 {
     g_autoptr(GString) order = g_string_new(NULL);
@@ -170,7 +170,7 @@ static void test_order(Fixture *f, const void *unused)
     g_assert_cmpstr(order->str, ==, " 4 9 0 1");
 }
 
-/* A flow goes to a group that is there, and ends with it. */
+/* A flow may only name an existing group, and is deleted with it. */
 static void test_flows(Fixture *f, const void *unused)
 {
     CvswFlowMod mod = to_group(CVSW_ADD, 1, 7);
@@ -200,7 +200,7 @@ static void test_flows(Fixture *f, const void *unused)
     g_assert_cmpuint(found(f, 3), ==, 3);
 }
 
-/* A flow that comes from another host needs its groups, too. */
+/* A flow from another host needs its groups, too. */
 static void test_take_over(Fixture *f, const void *unused)
 {
     static const CvswPast past;
@@ -213,7 +213,7 @@ static void test_take_over(Fixture *f, const void *unused)
                     CVSW_FLOW_OK);
 }
 
-/* 6.4: out_group restricts what DELETE means. */
+/* Section 6.4: out_group restricts DELETE. */
 static void test_out_group(Fixture *f, const void *unused)
 {
     CvswFlowMod all = mod_of(CVSW_DELETE, 0, 0, 0);

@@ -6,7 +6,7 @@
 #include "net/packet/ip4.h"
 #include "net/packet/octets.h"
 
-/* Section 7.2.3.7: bits, octets of an OXM, mask; and what an action sets. */
+/* Section 7.2.3.7: bits, octets of an OXM, mask; and settable by an action. */
 static const struct {
     const char *name;
     uint8_t bits, octets;
@@ -48,7 +48,7 @@ static const struct {
     { "ipv6_exthdr", 9, 2, true, false },
 };
 
-/* What a field needs: one of @values of the field @on; 0: there is no other. */
+/* Prerequisites: the field @on has one of @values; 0: no more values. */
 static const struct {
     CvswField field, on;
     uint16_t values[2];
@@ -110,7 +110,7 @@ static void test_fields(void)
     }
 }
 
-/* Add a field, and all that it stands on. */
+/* Add a field, and all its prerequisites. */
 static void add_bases(CvswMatch *match, CvswField field, uint64_t number)
 {
     g_assert_cmpint(add(match, field, number), ==, CVSW_MATCH_OK);
@@ -125,7 +125,7 @@ static CvswMatchFault check_on(CvswField field, CvswField on, uint64_t value)
 {
     CvswMatch match = { .fields = 0 };
 
-    /* In an order that is not the specification's. */
+    /* In an order that differs from the specification's. */
     g_assert_cmpint(add(&match, field, 0), ==, CVSW_MATCH_OK);
     add_bases(&match, on, value);
     return cvsw_match_check(&match);
@@ -154,7 +154,7 @@ static void test_prerequisites(void)
     }
 }
 
-/* Fields that share bits of the key are never both there. */
+/* A frame never has two fields that share bits of the key. */
 static void test_both(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(needs); i++) {
@@ -201,7 +201,7 @@ static void test_values(void)
             g_assert_true(set == (bit >= 8 * octets - bits &&
                                   bit < 8 * octets));
         }
-        /* Named twice, it stays as it is. */
+        /* A second value for the same field is ignored. */
         none = match;
         g_assert_cmpint(add(&match, field, 1), ==,
                         field == CVSW_VLAN_VID ? CVSW_MATCH_BAD_VALUE
@@ -218,12 +218,12 @@ static void test_masks(void)
         CvswMatch match = { .fields = 0 }, exact = { .fields = 0 };
         CvswValue value, ones, mask;
 
-        /* Of zeros: as if it were not there. */
+        /* A mask of zeros: as without the field. */
         g_assert_cmpint(add_masked(&match, field, 0, 0), ==, CVSW_MATCH_OK);
         g_assert_cmpuint(match.fields, ==, 0);
         g_assert_cmpint(add_masked(&match, field, 1, 0), ==,
                         CVSW_MATCH_BAD_WILDCARDS);
-        /* A part of the bits. */
+        /* A mask of some bits. */
         g_assert_cmpint(add_masked(&match, field, 0, 1), ==, part);
         if (part == CVSW_MATCH_OK) {
             g_assert_true(cvsw_match_get(&match, field, &value, &mask));
@@ -233,7 +233,7 @@ static void test_masks(void)
             g_assert_cmpint(add_masked(&match, field, 2, 1), ==,
                             CVSW_MATCH_BAD_WILDCARDS);
         }
-        /* Of ones, also where there is only padding: as if there were none. */
+        /* A mask of ones, also in padding bits: as without a mask. */
         memset(&ones, 0xff, sizeof(ones));
         value = naive_value(field, field == CVSW_VLAN_VID ? 0x1001 : 1);
         g_assert_cmpint(cvsw_match_add(&match, field, &value, &ones), ==,
@@ -279,7 +279,7 @@ static void test_vlan(void)
     g_assert_true(meets_tag(&five, 1, 0x6005));
     g_assert_false(meets_tag(&five, 1, 0x2005));
 
-    /* A VID without a tag is none; without the bit, tags are not asked for. */
+    /* A VID needs the bit for a tag; without the bit, tags do not matter. */
     g_assert_cmpint(add(&odd, CVSW_VLAN_VID, 5), ==, CVSW_MATCH_BAD_VALUE);
     g_assert_cmpint(add_masked(&odd, CVSW_VLAN_VID, 0, 0x1000), ==,
                     CVSW_MATCH_OK);
@@ -289,7 +289,7 @@ static void test_vlan(void)
     g_assert_cmpint(cvsw_match_check(&odd), ==, CVSW_MATCH_BAD_PREREQ);
 }
 
-/* TCP from port 0 of 10.0.0.1, of which the rest is missing, or elsewhere. */
+/* TCP from port 0 of 10.0.0.1, truncated or a later fragment. */
 static CvswKey key_of_ip4(uint16_t offset, size_t have)
 {
     static const uint8_t mac[6] = { 2 };
@@ -364,7 +364,7 @@ static void test_words(void)
     g_assert_cmpuint(mac_words, ==, 2);
 }
 
-/* Any matches and frames, compared field by field, octet by octet. */
+/* Random matches and frames, compared field by field, octet by octet. */
 static void test_random(void)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(29);
@@ -398,7 +398,7 @@ static void test_random(void)
         overlaps += naive_overlaps(&a, &b);
         equal += naive_equal(&a, &b);
     }
-    /* The choice was one that says something. */
+    /* The random choice had matches and mismatches. */
     g_assert_cmpuint(MIN(met, within), >, 1000);
     g_assert_cmpuint(MIN(overlaps, equal), >, 100);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A guest that believes in more than fits
+ * A guest whose MTU is too large
  *
- * It is told, within bounds; its connections announce what fits; its segments
- * become smaller.
+ * It gets ICMP errors, at a limited rate; its connections announce a fitting
+ * MSS; its segments become smaller.
  */
 #include <arpa/inet.h>
 
@@ -61,7 +61,7 @@ static void assert_told(const NicFrame *told, const NicFrame *f, bool is_ip4,
     g_assert_cmpmem(icmp + 8, quote, f->data + l3, quote);
 }
 
-/* The quoted packet is the guest's, whatever its flow makes of it. */
+/* The error quotes the guest's packet, before changes by its flow. */
 static void test_told(void)
 {
     for (unsigned way = 0; way < 8; way++) {
@@ -93,7 +93,7 @@ static void test_told(void)
     }
 }
 
-/* Without a number, and to the guest, everything goes as it is. */
+/* Without an MTU, and towards the guest, all packets pass. */
 static void test_not_told(void)
 {
     Nic *a = nic_new();
@@ -104,14 +104,14 @@ static void test_not_told(void)
     g_assert_false(nic_put_in(a, CVSW_PORT_WIRE, f));
     a->run.mtu = GUEST_MTU;
     g_assert_false(nic_put_in(a, CVSW_PORT_GUEST, f));
-    /* No error to a group, or from one; it is dropped all the same. */
+    /* No error about packets to or from a group, which are dropped, too. */
     a->run.mtu = MTU;
     f->data[0] |= 1;
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
     f->data[0] &= ~1;
     f->data[6] |= 1;
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
-    /* Nor about what is no IP. */
+    /* No error about frames without IP. */
     f->data[6] &= ~1;
     packet_put16(f->data + 12, 0x88b6);
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
@@ -157,7 +157,7 @@ static void test_bounded(void)
     nic_free(a);
 }
 
-/* The wire's own number counts the outer headers of the flow. */
+/* The wire's MTU includes the outer headers of the flow. */
 static void test_link(void)
 {
     static const struct {
@@ -180,7 +180,7 @@ static void test_link(void)
         }
         g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
         assert_told(last(a->guest), f, true, cases[i].room);
-        /* The smaller number holds. */
+        /* The smaller MTU counts. */
         a->run.mtu = 1300;
         g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
         assert_told(last(a->guest), f, true, 1300);
@@ -252,7 +252,7 @@ static void test_syn(void)
     }
 }
 
-/* What comes out of a tunnel, for a guest that has a smaller number. */
+/* Packets out of a tunnel, for a guest with a smaller MTU. */
 static void test_syn_inside(void)
 {
     Nic *a = nic_new(), *b = nic_new();
@@ -267,7 +267,7 @@ static void test_syn_inside(void)
     nic_free(b);
 }
 
-/* A super-frame that the wire's side cuts asks for smaller pieces. */
+/* A super-frame that the wire's side cuts gets a smaller segment size. */
 static void test_super(void)
 {
     for (unsigned is_ip4 = 0; is_ip4 < 2; is_ip4++) {
@@ -282,7 +282,7 @@ static void test_super(void)
         g_assert_cmpint(out->offload.gso_size, ==, 1200 - (is_ip4 ? 40 : 60));
         g_assert_true(out->offload.needs_csum);
         g_assert_cmpmem(out->data, out->len, f->data, f->len);
-        /* What fits stays as it is. */
+        /* Fitting frames stay unchanged. */
         a->run.mtu = 1400;
         g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
         g_assert_cmpint(last(a->wire)->offload.gso_size, ==, NIC_MSS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OpenFlow 1.0's FLOW_MODs: what they mean, and why they are refused */
+/* OpenFlow 1.0's FLOW_MODs: their meaning, and reasons for refusal */
 #include <glib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define OUTPUT_WIRE     "0000 0008 0002 0000"
 #define ALL_OPEN        OFPFW_ALL
 
-/* @open: what is left open beside what is named, which is at @at */
+/* @open: wildcards; the named fields are octets at @at */
 static GByteArray *match(uint32_t open, size_t at, const char *hex)
 {
     GByteArray *msg = of10();
@@ -54,14 +54,14 @@ static void test_tags(void)
              "vlan_tci=0x0000/0x1fff", "drop");
     of_takes(match(ALL_OPEN & ~both, OFM10_DL_VLAN, "0fff 05"),
              "dl_vlan=4095,dl_vlan_pcp=5", "drop");
-    /* A PCP alone is of any tag; without a tag there is none. */
+    /* A PCP alone matches any tag; without a tag it does not exist. */
     of_takes(match(ALL_OPEN & ~OFPFW_DL_VLAN_PCP, OFM10_DL_VLAN, "0005 03"),
              "dl_vlan_pcp=3", "drop");
     of_takes(match(ALL_OPEN & ~both, OFM10_DL_VLAN, "ffff 03"),
              "vlan_tci=0x0000/0x1fff", "drop");
 }
 
-/* The whole of IPv4: what is open is @open. */
+/* All fields of IPv4, with the wildcards @open. */
 static GByteArray *ip(const char *type, uint32_t open, const char *protocol)
 {
     GByteArray *msg = match(open, OFM10_DL_TYPE, type);
@@ -122,7 +122,7 @@ static void test_arp(void)
              "arp,arp_spa=10.1.2.3,arp_tpa=192.168.1.0/28,arp_op=2", "drop");
 }
 
-/* What IPv6 has in common with IPv4 is matched there, too. */
+/* Fields that IPv6 shares with IPv4 match there, too. */
 static void test_ip6(void)
 {
     of_takes(ip("86dd", LINK_OPEN, "06"), "tcp6,nw_tos=184,tp_src=8,tp_dst=3",
@@ -137,7 +137,7 @@ static void test_ignored(void)
 {
     const uint32_t open = LINK_OPEN | OFPFW_DL_TYPE;
 
-    /* Without an EtherType all of IP is ignored, as behind one of others. */
+    /* Without an EtherType, or with another one, all IP fields are ignored. */
     of_takes(ip("0800", open, "06"), "", "drop");
     of_takes(ip("88cc", LINK_OPEN, "06"), "dl_type=0x88cc", "drop");
     of_takes(ip("0800", LINK_OPEN | OFPFW_NW_PROTO |
@@ -211,7 +211,7 @@ static void test_commands(void)
     }
 }
 
-/* To delete, a port is a filter, and what the flow was does not matter. */
+/* For DELETE, a port is a filter, and the actions do not matter. */
 static void test_delete(void)
 {
     g_autoptr(GByteArray) msg = with(OFM10_COMMAND, "0003 0001 0001 0001"
@@ -282,7 +282,7 @@ static void test_actions(void)
         of_takes(action(all[i].hex), "", all[i].want);
         of_add(list, all[i].hex);
         g_string_append_printf(want, "%s%s", i ? "," : "", all[i].want);
-        /* 1.0's flows can be told in 1.0. */
+        /* Flows of 1.0 can be written in 1.0. */
         g_assert_cmpuint(of_told_as(list, 1), ==, 1);
     }
     of_takes(g_steal_pointer(&list), "", want->str);
@@ -352,7 +352,7 @@ static void test_bad_actions(void)
         { "ffff 0008 00525400", 1, "OFPBAC_BAD_LEN" },
         { "ffff 0010 00525400 0008 000000000000", 3,
           "OFPBAC_BAD_VENDOR_TYPE" },
-        /* 1.0 needs no vendor action for its own ones. */
+        /* 1.0 needs no vendor action for its own actions. */
         { "ffff 0010 00525400 0005 0003 00000000", 3,
           "OFPBAC_BAD_VENDOR_TYPE" },
     };
@@ -409,7 +409,7 @@ static void test_removed(void)
     cvsw_of_removed_build(told, 1, 9, &entry, CVSW_REMOVED_HARD, 3250);
     g_assert_cmpuint(told->len, ==, 88);
     g_assert_cmpmem(told->data, 8, "\1\13\0\x58\0\0\0\11", 8);
-    /* What the match says is what was asked for. */
+    /* The match has the requested fields. */
     g_assert_cmpmem(told->data + 8, 40, msg->data + 8, 40);
     g_assert_cmpuint(packet_get64(told->data + 48), ==, 0x12);
     g_assert_cmpuint(packet_get16(told->data + 56), ==, 32768);

@@ -39,7 +39,7 @@ static void test_actions(void)
           "decrypt(sa=9),tunnel_decap" },
         { "", "ffff 0010 00525400 0006 525400000001", "",
           "answer_nd(mac=52:54:00:00:00:01)" },
-        /* What comes of it is an advertisement. */
+        /* The result is an advertisement. */
         { "", "ffff 0010 00525400 0006 525400000001"
           "0019 0010 80004206 020000000001 0000", "",
           "answer_nd(mac=52:54:00:00:00:01),"
@@ -55,7 +55,7 @@ static void test_actions(void)
     }
 }
 
-/* The outer headers are known to be there. */
+/* The outer headers exist after the action. */
 static void test_encap(void)
 {
     of_takes(of13_flow("", ENCAP6 "0019 0010 80001e02 0050 0000 00000000"
@@ -67,7 +67,7 @@ static void test_encap(void)
              "encrypt(sa=1),output:2");
 }
 
-/* Actions of 1.0 alone are told in 1.3, and ask nothing of the match. */
+/* Actions that only 1.0 has are written in 1.3, without prerequisites. */
 static void test_openflow10(void)
 {
     of_takes(of13_flow("", "ffff 0010 00525400 0005 0003 00000000"), "",
@@ -81,7 +81,7 @@ static void test_openflow10(void)
 static void test_instructions(void)
 {
     g_autofree char *list = of13_apply(PUSH_VLAN);
-    /* In the order of section 5.10, of each type the last. */
+    /* In the order of section 5.10, the last action of each type. */
     g_autofree char *set = of13_write(
         OUTPUT_WIRE "0019 0010 80000e01 05 000000 00000000" DEC_TTL POP_VLAN
         "0019 0010 80000e01 06 000000 00000000" PUSH_VLAN
@@ -185,7 +185,7 @@ static void test_bad_actions(void)
         { "80000c02 0000", "0019 0010 80000c02 1064 0000 00000000", 10,
           "OFPBAC_MATCH_INCONSISTENT" },
         { ARP, DEC_TTL, 10, "OFPBAC_MATCH_INCONSISTENT" },
-        /* What is in a tunnel, no match has said. */
+        /* No match guarantees the headers inside of a tunnel. */
         { IP4, "ffff 0010 00525400 0002 000000000000" DEC_TTL, 10,
           "OFPBAC_MATCH_INCONSISTENT" },
         { IP4 PROTO("11"), "ffff 0010 00525400 0003 0000 00000001"
@@ -206,7 +206,7 @@ static void test_bad_actions(void)
 
 /* --- our own actions ----------------------------------------------------- */
 
-/* A good TUNNEL_ENCAP of IPv4 with other octets at one place. */
+/* A valid TUNNEL_ENCAP of IPv4 with other octets at one place. */
 static GByteArray *encap4_with(size_t at, const char *hex)
 {
     GByteArray *msg = of13_flow("", "ffff 0028 00525400 0001 04 00 40 00 12b5"

@@ -46,7 +46,7 @@ static CvswGroup group_of(const CvswGroupMod *mod)
     };
 }
 
-/* Returns: what it says, in the words of the dump, or the error's name. */
+/* Returns: its dump, or the name of the error. */
 static char *read_message(const uint8_t *octets, size_t len)
 {
     g_auto(CvswGroupMod) mod = { 0 };
@@ -76,7 +76,7 @@ static GByteArray *tell(const uint8_t *octets, size_t len)
     return told;
 }
 
-/* It means this, and what is told of it means the same and is not longer. */
+/* It has this dump; written again it means the same and is not longer. */
 static void takes(GByteArray *msg, const char *want)
 {
     g_autofree char *got = read_message(msg->data, msg->len);
@@ -114,10 +114,10 @@ static void test_set(void)
     takes(all(BUCKET("0040") OUTPUT_WIRE DEC_TTL
               "0000 0010 00000001 0000 000000000000" POP_VLAN),
           " group_id=5,type=all,bucket=actions=pop_vlan,dec_ttl,output:1");
-    /* OUTPUT is left out where there is GROUP. */
+    /* OUTPUT is ignored beside GROUP. */
     takes(all(BUCKET("0028") OUTPUT_WIRE "0016 0008 00000007"),
           " group_id=5,type=all,bucket=actions=group:7");
-    /* Of 1.0, and what asks nothing of frames here. */
+    /* Actions of 1.0, and actions without prerequisites. */
     takes(all(BUCKET("0050") "ffff 0010 00525400 0005 0001 00000064"
               "0019 0010 80001604 0a000001 00000000"
               "0019 0010 80001a02 0050 0000 00000000" OUTPUT_WIRE),
@@ -130,7 +130,7 @@ static void test_deletes(void)
     static const char *const ids[] = { "00000000", "ffffff00", "fffffffc" };
 
     for (size_t i = 0; i < G_N_ELEMENTS(ids); i++) {
-        /* Type and buckets are not looked at. */
+        /* Type and buckets are ignored. */
         GByteArray *msg = message("0002", "09", "1234");
         g_auto(CvswGroupMod) mod = { 0 };
 
@@ -215,7 +215,7 @@ static void test_refuses(void)
     refuses(numbered("0002", "ffffffff"), 6, 1, "OFPGMFC_INVALID_GROUP");
 }
 
-/* What a table refuses has its name, too. */
+/* Errors of the table have names, too. */
 static void test_names(void)
 {
     static const struct {
@@ -244,7 +244,7 @@ static void test_names(void)
     }
 }
 
-/* A flow's GROUP, as it is told, and in an action set. */
+/* A flow's GROUP, written again, and in an action set. */
 static void test_flow(void)
 {
     g_autofree char *set = of13_write(OUTPUT_WIRE "0016 0008 00000007"
@@ -265,7 +265,7 @@ static void test_flow(void)
     g_byte_array_unref(deletion);
 }
 
-/* Octets of their own, so that a sanitizer sees what is read beside them. */
+/* A copy of the exact length, so that a sanitizer finds overruns. */
 static void try(const uint8_t *octets, size_t len)
 {
     g_autofree uint8_t *copy = g_memdup2(octets, len);

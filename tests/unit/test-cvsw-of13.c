@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* OpenFlow 1.3's FLOW_MODs: what they mean, and why they are refused */
+/* OpenFlow 1.3's FLOW_MODs: their meaning, and reasons for refusal */
 #include <glib.h>
 #include <string.h>
 
@@ -61,7 +61,10 @@ static void test_fields(void)
         { "80004d10 0000000000000064 00000000000000ff", "tun_id=0x64/0xff" },
         { IP6 "80004e02 0001", "ipv6,ipv6_exthdr=0x1" },
         { IP6 "80004f04 0010 0010", "ipv6,ipv6_exthdr=0x10/0x10" },
-        /* A mask of ones is none, and one of zeros is no field: of any. */
+        /*
+         * For each field: a mask of ones is as no mask, a mask of zeros as no
+         * field.
+         */
         { "80000b04 88cc ffff", "dl_type=0x88cc" },
         { "80000b04 0000 0000", "" },
         { "8000070c 020000000001 ffffffffffff", "dl_dst=02:00:00:00:00:01" },
@@ -73,7 +76,7 @@ static void test_fields(void)
     }
 }
 
-/* What a field stands on may come behind it. */
+/* A prerequisite may follow its field. */
 static void test_order(void)
 {
     of_takes(of13("80001a02 0050" PROTO("06") IP4, ""), "tcp,tp_src=80",
@@ -184,7 +187,7 @@ static void test_commands(void)
     }
 }
 
-/* To delete, port and group are filters. */
+/* For DELETE, port and group are filters. */
 static void test_delete(void)
 {
     g_autoptr(GByteArray) msg = with(OFM13_TABLE_ID, "ff 03 0001 0001 0001"
@@ -219,7 +222,7 @@ static void test_bad_message(void)
 
 /* --- telling ------------------------------------------------------------- */
 
-/* A flow is told in 1.0 if 1.0 can tell it whole, else in 1.3. */
+/* A flow is written in 1.0 if 1.0 can express all of it, else in 1.3. */
 static void test_told(void)
 {
     static const struct {
@@ -250,7 +253,7 @@ static void test_told(void)
     }
 }
 
-/* A MODIFY of 1.0 gives its actions to flows that 1.3 has made. */
+/* A MODIFY of 1.0 also changes flows of 1.3. */
 static void test_told_mixed(void)
 {
     g_autoptr(GByteArray) new = of13(IP6 "80003908 00000060 000ffff0", "");
@@ -266,7 +269,7 @@ static void test_told_mixed(void)
     g_assert_cmpuint(of_tell(&mod, 1), ==, 4);
 }
 
-/* 1.0 would give a match that leaves nothing open a priority of its own. */
+/* 1.0 would change the priority of a match without wildcards. */
 static void test_told_exact(void)
 {
     g_autoptr(GByteArray) msg = of13_flow(

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SET_OFFLOAD: what the guest takes, less what the controller denies it */
+/*
+ * SET_OFFLOAD: the guest's offloads without those that the controller disables
+ */
 #include <glib.h>
 
 #include "hw/net/cvsw/control/offload.h"
@@ -12,7 +14,7 @@ enum {
     ECN = CVSW_OFFLOAD_ECN,
     USO4 = CVSW_OFFLOAD_USO4,
     USO6 = CVSW_OFFLOAD_USO6,
-    LINUX = CSUM | TSO4 | TSO6 | ECN,   /* what its driver asks for */
+    LINUX = CSUM | TSO4 | TSO6 | ECN,   /* offloads that the driver requests */
 };
 
 typedef struct Case {
@@ -22,7 +24,7 @@ typedef struct Case {
 } Case;
 
 static const Case cases[] = {
-    /* Nothing is changed, nothing is wrong. */
+    /* No change is no error. */
     { LINUX, 0, 0, 0, true, 0 },
     { LINUX, 0, LINUX, 0, true, 0 },
     /* Off, and on again. */
@@ -31,19 +33,19 @@ static const Case cases[] = {
     { LINUX, TSO4 | TSO6, TSO4, TSO4 | TSO6, true, TSO6 },
     /* On and on. */
     { LINUX, 0, LINUX, LINUX, true, 0 },
-    /* What is not there can be switched off, for the next driver. */
+    /* A missing offload can be disabled, for the next driver. */
     { 0, 0, 0, USO4, true, USO4 },
     { 0, 0, 0, CSUM, true, CSUM },
-    /* The guest has not asked for it. */
+    /* The guest has not requested it. */
     { LINUX, 0, USO4, USO4, false, 0 },
     { LINUX, TSO4, TSO4 | USO6, TSO4 | USO6, false, TSO4 },
     { 0, 0, CSUM, CSUM, false, 0 },
-    /* It needs another one. */
+    /* It needs another offload. */
     { LINUX, CSUM, TSO4, TSO4, false, CSUM },
     { LINUX, CSUM | TSO4, TSO4 | CSUM, TSO4 | CSUM, true, 0 },
     { LINUX, TSO4 | TSO6 | ECN, ECN, ECN, false, TSO4 | TSO6 | ECN },
     { LINUX, ECN | TSO4, ECN, ECN, true, TSO4 },
-    /* There is no such bit. */
+    /* Unknown bit. */
     { LINUX, 0, 0, 1u << 7, false, 0 },
     { LINUX, 0, 0, 1u << 31 | TSO4, false, 0 },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames for the controller: how many, and what they look like */
+/* Frames for the controller: their rate and format */
 #include <glib.h>
 #include <string.h>
 
@@ -9,7 +9,10 @@
 
 enum { ROOM = 200, FRAME_LEN = 300 };
 
-/* Of a guest that sends without end the rate is told; behind a rest, more. */
+/*
+ * A limited rate of frames is reported for a flooding guest, more after a
+ * pause.
+ */
 static void test_bucket(void)
 {
     CvswBucket bucket = { 0 };
@@ -70,7 +73,7 @@ static void test_10(void)
                                           100, &entry), ==, 118);
     g_assert_cmpmem(buf, 18, head, sizeof(head));
     g_assert_cmpmem(buf + 18, 100, data, 100);
-    /* All that there is room for. */
+    /* As much as fits. */
     g_assert_cmpuint(cvsw_packet_in_build(buf, ROOM, frame, CVSW_PORT_WIRE,
                                           0xffff, &entry), ==, ROOM);
     g_assert_cmpuint(packet_get16(buf + 2), ==, ROOM);
@@ -97,7 +100,7 @@ static void test_13(void)
     g_assert_cmpuint(cvsw_packet_in_build(buf, ROOM, frame, CVSW_PORT_GUEST,
                                           100, &entry), ==, 142);
     g_assert_cmpmem(buf, sizeof(head), head, sizeof(head));
-    /* Out of a tunnel, and by the flow that all frames meet. */
+    /* Out of a tunnel, and by a flow that matches all frames. */
     frame->tunnel_id = 100;
     entry.priority = 0;
     g_assert_cmpuint(cvsw_packet_in_build(buf, ROOM, frame, CVSW_PORT_WIRE,
@@ -106,7 +109,7 @@ static void test_13(void)
     g_assert_cmpint(buf[14], ==, 0);
 }
 
-/* What the controller gets is a whole packet. */
+/* The controller receives a complete packet. */
 static void test_checksum(void)
 {
     CvswEntry entry = { .flags = CVSW_FLOW_OPENFLOW10 };
@@ -120,7 +123,7 @@ static void test_checksum(void)
     sum = packet_sum_pseudo(told + 14, 17, FRAME_LEN - 34);
     sum = packet_sum_add(sum, told + 34, FRAME_LEN - 34);
     g_assert_cmphex(packet_sum_fold(sum), ==, 0);
-    /* And what goes on is as it was. */
+    /* The forwarded frame is unchanged. */
     g_assert_cmpmem(frame->head, 60, data, 60);
 }
 

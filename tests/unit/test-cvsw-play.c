@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any commands and frames: CVSW's flow table does what the naive one does */
+/* Random commands and frames: CVSW's flow table behaves as the naive one */
 #include "cvsw-play.h"
 
-/* Limits that are met often, and others that are not. */
+/* Limits that are often reached, and others that are not. */
 static const struct Limits {
     unsigned entries, masks;
 } small = { 12, 5 }, few_entries = { 12, 1000 }, few_masks = { 300, 5 },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Changed headers: the field has its value, all else stays, checksums are right
+ * Changed headers: the field has its value, the rest stays, checksums are
+ * correct
  */
 #include <arpa/inet.h>
 #include <glib.h>
@@ -64,7 +65,7 @@ static size_t put_l4(uint8_t *p, uint8_t protocol)
     case SCTP:
         return 12;
     case PACKET_PROTO_ICMP6:
-        /* A neighbour solicitation with its option; the rest is padding. */
+        /* A neighbour solicitation with its option, and padding. */
         memset(p, 0, 4);
         p[0] = 135;
         p[8] = 0xfe;
@@ -151,7 +152,7 @@ static void assert_sctp(uint8_t *l4, size_t len)
     g_assert_cmphex(have, ==, want);
 }
 
-/* All checksums of the frame that came out are right. */
+/* All checksums of the output frame are correct. */
 static void assert_sums(const CvswFrame *f, const Sent *s)
 {
     uint8_t out[700];
@@ -185,8 +186,8 @@ static void assert_sums(const CvswFrame *f, const Sent *s)
 typedef struct Setting {
     CvswField field;
     unsigned octets;
-    uint32_t max;               /* of what fits into four octets; 0: any */
-    uint8_t protocol;           /* that it needs; 0: any */
+    uint32_t max;               /* greatest value, up to four octets; 0: any */
+    uint8_t protocol;           /* required protocol; 0: any */
     uint8_t version;            /* of IP; 0: any */
     size_t at;                  /* in PacketFlow */
 } Setting;
@@ -212,7 +213,7 @@ static const Setting settings[] = {
     { CVSW_IPV6_ND_SLL, 6, 0, PACKET_PROTO_ICMP6, 6, IN_FLOW(nd_sll) },
 };
 
-/* Numbers are in host order in a PacketFlow, all else as on the wire. */
+/* Numbers in a PacketFlow are in host order, all others as on the wire. */
 static void assert_flow(const CvswFrame *f, const Setting *s,
                         const uint8_t *want)
 {
@@ -395,7 +396,7 @@ static void test_tags(void)
     for_each_kind(change_tags, NULL);
 }
 
-/* The room for tags ends; the frame stays as it was. */
+/* No room for more tags: the frame stays unchanged. */
 static void test_many_tags(void)
 {
     CvswAction push = { .type = CVSW_ACTION_PUSH_VLAN,
@@ -435,7 +436,7 @@ static void test_udp_sum(void)
     }
 }
 
-/* A wrong checksum is as wrong afterwards: the receiver has to see it. */
+/* A wrong checksum stays wrong, so that the receiver detects it. */
 static void test_damaged_sctp(void)
 {
     CvswAction action = {

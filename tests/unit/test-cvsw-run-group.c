@@ -2,8 +2,8 @@
 /*
  * Frames through groups: each bucket has a copy of its own
  *
- * What a bucket makes of its copy is what a flow of the same actions makes of
- * the same frame.
+ * A bucket changes its copy exactly as a flow with the same actions would
+ * change the frame.
  */
 #include "cvsw-nic.h"
 #include "net/packet/ip4.h"
@@ -11,7 +11,7 @@
 
 enum { TOP = 1, LEAF = 2 };
 
-/* Buckets of a group to come. */
+/* Adds a bucket for a later group. */
 static void add_bucket(GArray *buckets, const CvswAction *actions,
                        unsigned num)
 {
@@ -71,7 +71,7 @@ static const NicFrame *on_wire(const Nic *nic, unsigned i)
     return g_ptr_array_index(nic->wire, i);
 }
 
-/* What buckets do is gone behind them; the flow goes on with its own frame. */
+/* Changes by buckets end with them; the flow goes on with its own frame. */
 static void test_copies(void)
 {
     Nic *a = nic_new();
@@ -95,7 +95,7 @@ static void test_copies(void)
     g_assert_cmpint(a->wire->len, ==, 4);
     g_assert_cmpuint(on_wire(a, 0)->len, ==, f->len + PACKET_ETH_TAG_LEN);
     g_assert_cmpint(on_wire(a, 0)->data[5], ==, 9);
-    /* In a tunnel the checksum was made, for this copy alone. */
+    /* The checksum was made in the tunnel, for this copy only. */
     g_assert_cmpuint(on_wire(a, 1)->len, ==, f->len + 14 + 20 + 8 + 8);
     g_assert_cmpmem(on_wire(a, 1)->data + 50, 14, f->data, 14);
     assert_same(on_wire(a, 2), f);
@@ -110,7 +110,7 @@ static void test_copies(void)
     nic_free(a);
 }
 
-/* A tunnel that the flow has begun is the buckets', until they have another. */
+/* Buckets use the flow's tunnel, until they begin another one. */
 static void test_tunnel_before(void)
 {
     Nic *a = nic_new();
@@ -134,7 +134,7 @@ static void test_tunnel_before(void)
     nic_free(a);
 }
 
-/* A copy that cannot go ends by itself, and is counted. */
+/* A copy that cannot be sent is dropped and counted; the others go on. */
 static void test_failures(void)
 {
     Nic *a = nic_new();
@@ -161,7 +161,7 @@ static void test_failures(void)
     nic_free(a);
 }
 
-/* A group without a bucket, or whose buckets put nothing out, drops. */
+/* A group without a bucket, or without output, drops. */
 static void test_drops(void)
 {
     Nic *a = nic_new();
@@ -175,7 +175,7 @@ static void test_drops(void)
     nic_free(a);
 }
 
-/* As the controller makes them for 512 members: groups of a group. */
+/* As the controller does for 512 members: a group of groups. */
 static void test_many(void)
 {
     enum { PEERS = 511, EACH = 12, INNER = 14 + 20 + 8 + 8 };
@@ -212,7 +212,7 @@ static void test_many(void)
     nic_free(a);
 }
 
-/* Of one frame so many copies are made, however often its groups are named. */
+/* The number of copies of a frame is limited, for any number of groups. */
 static void test_bound(void)
 {
     Nic *a = nic_new();
@@ -233,16 +233,16 @@ static void test_bound(void)
     }
     nic_flow_from(a, CVSW_PORT_GUEST, list, CVSW_ACTIONS_MAX);
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
-    /* Two of them went on to the other group. */
+    /* Two copies went to the other group. */
     g_assert_cmpint(a->wire->len, ==, CVSW_COPIES_MAX - 2);
     g_assert_cmpuint(nic_dropped(a, CVSW_PORT_GUEST, CVSW_DROP_COPIES), ==, 1);
-    /* The next frame has as many. */
+    /* The limit counts for each frame. */
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
     g_assert_cmpint(a->wire->len, ==, 2 * (CVSW_COPIES_MAX - 2));
     nic_free(a);
 }
 
-/* A frame that is too big for all tunnels is told about once. */
+/* A frame that is too big for all tunnels causes one error. */
 static void test_told_once(void)
 {
     Nic *a = nic_new();

@@ -2,7 +2,7 @@
 /*
  * The way of frames through two NICs, back to back
  *
- * One takes out of the tunnel the frames that the other sends into it.
+ * One decapsulates the frames that the other one encapsulates.
  */
 #include "cvsw-nic.h"
 #include "net/packet/ip4.h"
@@ -13,7 +13,7 @@
 
 enum { MTU = 1500, MSS = NIC_MSS };
 
-/* A segment that came out of the tunnel: whole, with right checksums. */
+/* A segment out of the tunnel: complete, with correct checksums. */
 static size_t assert_segment(const NicFrame *f, bool is_ip4, size_t at)
 {
     size_t ip_len = is_ip4 ? PACKET_IP4_LEN : PACKET_IP6_LEN;
@@ -124,12 +124,12 @@ static void test_partial_inside(void)
     g_assert_true(inner->offload.needs_csum);
     g_assert_cmpint(inner->offload.csum_start, ==, l4);
     g_assert_cmpint(inner->offload.csum_offset, ==, PACKET_TCP_CHECKSUM);
-    /* The outer one is no matter of the inner frame. */
+    /* The outer checksum does not depend on the inner frame. */
     outer->offload.csum_start = PACKET_ETH_LEN + PACKET_IP4_LEN;
     nic_carry(a, b);
     inner = g_ptr_array_index(b->guest, 1);
     g_assert_false(inner->offload.needs_csum);
-    /* What is not there cannot be summed up. */
+    /* A checksum over missing octets is impossible. */
     outer->offload.csum_start = outer->len - 10;
     nic_carry(a, b);
     g_assert_cmpint(b->guest->len, ==, 2);
@@ -137,7 +137,7 @@ static void test_partial_inside(void)
     nic_free(b);
 }
 
-/* A frame that a flow says to seal never leaves in clear. */
+/* A frame whose flow encrypts never leaves in clear. */
 static void test_no_sa(void)
 {
     Nic *a = nic_new(), *b = nic_new();
@@ -148,7 +148,7 @@ static void test_no_sa(void)
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
     g_assert_cmpint(a->wire->len, ==, 0);
     g_assert_cmpuint(nic_dropped(a, CVSW_PORT_GUEST, CVSW_DROP_NO_SA), ==, 1);
-    /* Nor by a flow that forgets the tunnel. */
+    /* Also with a flow without the tunnel. */
     {
         CvswAction bare[2] = {
             nic_with_sa(CVSW_ACTION_ENCRYPT, 1), nic_output(CVSW_PORT_WIRE),
@@ -162,7 +162,7 @@ static void test_no_sa(void)
     nic_free(b);
 }
 
-/* Another key, a frame once more, a frame in clear: nothing gets in. */
+/* Another key, a repeated frame, a frame in clear: all are refused. */
 static void test_intruder(void)
 {
     Nic *a = nic_new(), *b = nic_new(), *c = nic_new();
@@ -232,7 +232,7 @@ static void test_damaged(void)
     }
 }
 
-/* No flow: to the other side as it is, or dropped if that is wanted. */
+/* No flow: to the other side unchanged, or dropped if configured so. */
 static void test_miss(void)
 {
     Nic *a = nic_new();

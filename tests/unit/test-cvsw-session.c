@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A NIC's side of the talk with its controller
+ * A NIC's side of the session with its controller
  *
- * The controller is a few lines here. Golden frames are the same ones that
- * tests/unit/control/test_cvsw_wire.py has.
+ * The controller is simulated in a few lines. The golden frames are those of
+ * tests/unit/control/test_cvsw_wire.py.
  */
 #include <glib.h>
 #include <string.h>
@@ -185,7 +185,7 @@ static void command(Fixture *f, uint64_t sequence)
     put_in(f, CVSW_SET_ENTRY, sequence, "x", 1, 0);
 }
 
-/* The last frame that was sent answers a command, and its tag is right. */
+/* The last frame sent answers a command, and its tag is correct. */
 static void assert_answer(const Fixture *f, uint8_t type, uint64_t sequence)
 {
     CvswMessage message;
@@ -213,7 +213,7 @@ static void test_golden(Fixture *f, gconstpointer data)
     g_assert_cmpuint(cvsw_session_tick(f->session, 1000), ==, UINT64_MAX);
 }
 
-/* Nobody answers: again and again, more and more seldom, with new nonces. */
+/* Without an answer: retries with growing intervals and new nonces. */
 static void test_registers_again(Fixture *f, gconstpointer data)
 {
     uint64_t now = 0, next, wait = CVSW_REGISTER_FIRST_MS;
@@ -244,7 +244,7 @@ static void test_commands(Fixture *f, gconstpointer data)
     g_assert_cmpuint(cvsw_session_stats(f->session)->errors, ==, 1);
 }
 
-/* An answer was lost: the same one comes again, and nothing is done twice. */
+/* An answer was lost: it is repeated, and the command is not done twice. */
 static void test_repeated(Fixture *f, gconstpointer data)
 {
     open_session(f);
@@ -259,7 +259,7 @@ static void test_repeated(Fixture *f, gconstpointer data)
     command(f, CVSW_WINDOW);
     assert_answer(f, CVSW_ACK, CVSW_WINDOW);
     g_assert_cmpint(f->commands, ==, CVSW_WINDOW);
-    /* One that the controller cannot be waiting for. */
+    /* A command whose answer the controller cannot await. */
     command(f, CVSW_WINDOW + 1);
     f->frames = 0;
     command(f, 1);
@@ -280,7 +280,7 @@ static void test_early(Fixture *f, gconstpointer data)
     g_assert_cmpint(f->commands, ==, 2);
 }
 
-/* Any bit of a frame, and the tag, is what the controller has sent. */
+/* The tag protects all bits of a frame. */
 static void test_forged(Fixture *f, gconstpointer data)
 {
     uint8_t frame[CVSW_FRAME_MAX];
@@ -311,7 +311,7 @@ static void test_forged(Fixture *f, gconstpointer data)
     g_assert_cmpuint(dropped(f, CVSW_CONTROL_NOT_OURS), >, 0);
     cvsw_session_input(f->session, frame, len, 0);
     g_assert_cmpint(f->commands, ==, 1);
-    /* What the NIC itself has said is no command. */
+    /* The NIC's own message is no command. */
     f->frames = 0;
     cvsw_session_input(f->session, f->sent, f->sent_len, 0);
     g_assert_cmpint(f->frames, ==, 0);
@@ -325,7 +325,7 @@ static void test_no_session(Fixture *f, gconstpointer data)
     g_assert_cmpuint(dropped(f, CVSW_CONTROL_NO_SESSION), ==, 1);
 }
 
-/* An ACCEPT of a registration before the last one is nothing. */
+/* An ACCEPT of an earlier registration is ignored. */
 static void test_stale(Fixture *f, gconstpointer data)
 {
     cvsw_session_begin(f->session, 0);
@@ -338,7 +338,7 @@ static void test_stale(Fixture *f, gconstpointer data)
     g_assert_true(cvsw_session_stats(f->session)->open);
 }
 
-/* A controller without the key accepts nobody. */
+/* A controller without the key cannot accept. */
 static void test_wrong_key(Fixture *f, gconstpointer data)
 {
     cvsw_session_begin(f->session, 0);
@@ -359,7 +359,7 @@ static void say_hello(Fixture *f, uint64_t now_ms)
     cvsw_session_input(f->session, frame, len, now_ms);
 }
 
-/* HELLOs of anybody cost a frame a second; the session goes on meanwhile. */
+/* Forged HELLOs cost a frame a second at most; the session goes on. */
 static void test_hello(Fixture *f, gconstpointer data)
 {
     open_session(f);
@@ -373,7 +373,7 @@ static void test_hello(Fixture *f, gconstpointer data)
     assert_answer(f, CVSW_ACK, 1);
 }
 
-/* A controller that starts again: numbers begin again, old ones are nothing. */
+/* A restarted controller: numbers begin again, old frames are ignored. */
 static void test_next_session(Fixture *f, gconstpointer data)
 {
     open_session(f);
@@ -397,7 +397,7 @@ static void test_accepted_again(Fixture *f, gconstpointer data)
     g_assert_cmpint(f->frames, ==, 1);
     command(f, 1);
     f->frames = 0;
-    /* Numbers do not begin again. */
+    /* Numbers continue. */
     accept_nic(f, 0x11, 0x22);
     command(f, 1);
     g_assert_cmpint(f->commands, ==, 1);

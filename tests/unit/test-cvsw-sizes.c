@@ -2,10 +2,10 @@
 /*
  * Packets of every size go through a tunnel
  *
- * Whatever the guest sends: no outer packet is a fragment, or longer than the
- * wire takes; all checksums are right, the outer ones, too; and what comes out
- * at the other end is what went in, or else nothing went in and the guest was
- * told. With "-m slow" every size is tried, else those around which something
+ * For every packet of the guest: no outer packet is a fragment, or longer than
+ * the wire's MTU; all checksums are correct, the outer ones, too; and the other
+ * end gets the same packet, or else nothing was sent and the guest got an
+ * error. With "-m slow" every size is tried, else those around which something
  * changes, and some of the others. Where the wire cuts, it is asked for no more
  * than the NIC would do: its pieces are looked at.
  */
@@ -21,7 +21,7 @@
 
 enum {
     LINK_MTU = 1500,
-    GUEST_MTU = 1500,           /* which the guest believes in */
+    GUEST_MTU = 1500,           /* the guest's MTU */
     SIZE_MIN = 64,
     SIZE_LAST = 65535,
     DENSE = 1700,               /* up to here each size is tried */
@@ -54,7 +54,7 @@ typedef struct World {
     const Kind *kind;
     bool outer6, sealed;
     uint64_t now;
-    /* What is sent, and how it is when all checksums are made. */
+    /* The sent frame, and the same with all checksums. */
     uint8_t sent[PACKET_ETH_LEN + 8 + 65536], whole[PACKET_ETH_LEN + 8 + 65536];
     size_t len, l3, l4, head_len;
     PacketOffload offload;
@@ -211,7 +211,7 @@ static void emit_b(void *opaque, uint32_t port, const struct iovec *iov,
 
 /* --- sizes ---------------------------------------------------------------- */
 
-/* @size octets of IP packet, if there is such a one. */
+/* An IP packet of @size octets, if possible. */
 static bool make(World *w, size_t size)
 {
     FrameSpec spec = w->kind->spec;
@@ -243,26 +243,26 @@ static bool make(World *w, size_t size)
     return true;
 }
 
-/* What the outer headers leave of the link to an IP packet in the tunnel. */
+/* The MTU in the tunnel: the link's without the outer headers. */
 static size_t exact_room(const World *w)
 {
     size_t room = LINK_MTU - (w->outer6 ? PACKET_IP6_LEN : PACKET_IP4_LEN);
 
     if (w->sealed) {
-        /* What is encrypted, with its two octets of trailer, is padded. */
+        /* The plaintext with its two octets of trailer is padded. */
         room = ((room - 4 - 4 - 8 - 16) & ~(size_t)3) - 2;
     }
     return room - 8 - 8 - w->l3;
 }
 
-/* As a controller reckons, which does not know what a frame looks like. */
+/* The MTU by the controller, which does not know the frame. */
 static size_t worst_room(const World *w)
 {
     return LINK_MTU - (w->outer6 ? PACKET_IP6_LEN : PACKET_IP4_LEN) - 8 - 8 -
            PACKET_ETH_LEN - (w->sealed ? ESP_WORST : 0);
 }
 
-/* What the outer IP header would say of a packet that is not cut. */
+/* The length in the outer IP header of an uncut packet. */
 static size_t outer_length(const World *w, size_t size)
 {
     return (w->outer6 ? 0 : PACKET_IP4_LEN) + 8 + 8 + w->l3 + size;
@@ -289,7 +289,7 @@ static void try_size(World *w, size_t size, bool exact)
           (w->kind->spec.is_ip4 && !w->kind->spec.dont_fragment);
     if (size > room && !cut) {
         g_assert_cmpuint(w->outers, ==, 0);
-        /* Of what is longer than 1280 octets, in IPv6. */
+        /* IPv6 packets longer than 1280 octets. */
         g_assert_cmpuint(w->told, ==, 1);
         return;
     }
@@ -301,7 +301,7 @@ static void try_size(World *w, size_t size, bool exact)
         g_assert_cmpuint(w->supers, ==, outer_length(w, size) <= SIZE_LAST);
     }
     if (exact && !w->kind->spec.is_udp && size > 2 * GUEST_MTU) {
-        /* What is cut fills the wire, but for ESP's padding. */
+        /* Pieces fill the wire's MTU, except for ESP's padding. */
         g_assert_cmpuint(w->longest, >, LINK_MTU - 4);
     }
 }

@@ -16,7 +16,7 @@ enum { FLOWS_MAX = 8, MASKS_MAX = 4, EPOCH = 1000, SPI = 4096, OUT = 1,
        IN = 2 };
 #define NOW_MS          (UINT64_C(1) << 48)
 
-/* A host: what is there, and what it has told. */
+/* A host: its switch, and its reports. */
 typedef struct Host {
     CvswState state;
     GPtrArray *records;         /* GByteArray */
@@ -168,7 +168,7 @@ static char *load(Host *to, const Host *from)
 
     for (unsigned i = 0; i < from->records->len && !why; i++) {
         GByteArray *r = g_ptr_array_index(from->records, i);
-        /* No octet behind it is read: ASan would see it. */
+        /* ASan detects reads beyond the end. */
         g_autofree uint8_t *copy = g_memdup2(r->data, r->len);
 
         why = cvsw_state_take(&reader, copy, r->len);
@@ -210,7 +210,7 @@ static void test_flows(void)
     g_assert_cmpstr(after, ==, before);
     g_assert_cmpint(b->state.mtu, ==, 1430);
     g_assert_cmphex(b->state.denied, ==, 6);
-    /* 2 of 4 idle seconds have gone by. */
+    /* 2 of 4 idle seconds have passed. */
     g_assert_cmpuint(cvsw_table_expire(b->state.table, NOW_MS), ==,
                      NOW_MS + 2000);
     cvsw_table_expire(b->state.table, NOW_MS + 2000);
@@ -249,7 +249,7 @@ static uint64_t iv_of(const Packet *p)
     return packet_get64(p->data + ESP_HEAD_LEN);
 }
 
-/* Numbers and window go on; the source seals nothing any more. */
+/* Numbers and window continue; the source encrypts nothing afterwards. */
 static void test_esp(void)
 {
     Host *a = source(), *b = host_new(), *peer = source();
@@ -269,7 +269,10 @@ static void test_esp(void)
     g_assert_cmpuint(iv_of(&more) >> 32, ==, EPOCH + 1);
     g_assert_cmpint(open_packet(peer, &more), ==, ESP_GOOD);
     g_assert_cmpint(open_packet(b, &more), ==, ESP_GOOD);
-    /* It stays, after all: what the other host may have sent is not sent. */
+    /*
+     * The migration failed: numbers that the other host may have used are
+     * skipped.
+     */
     cvsw_state_take_back(a->state.sas);
     g_assert_cmpint(seal(a, &last), ==, ESP_GOOD);
     g_assert_cmpuint(packet_get32(last.data + 4), ==, 4 + CVSW_STATE_USED_MAX);
@@ -280,7 +283,7 @@ static void test_esp(void)
     host_free(peer);
 }
 
-/* Groups go before the flows that name them, with their counters. */
+/* Groups come before the flows that name them, with their counters. */
 static void test_groups(void)
 {
     Host *a = grouped(), *b = host_new();
@@ -297,7 +300,7 @@ static void test_groups(void)
     host_free(b);
 }
 
-/* Who has no groups tells a state that one from before groups takes. */
+/* A state without groups is accepted by a version without groups. */
 static void test_without_groups(void)
 {
     Host *a = source();
@@ -309,7 +312,7 @@ static void test_without_groups(void)
     host_free(a);
 }
 
-/* A snapshot has no keys, and the VM goes on as if there were none. */
+/* A snapshot has no keys, and the VM goes on without them. */
 static void test_snapshot(void)
 {
     Host *a = source(), *b = host_new();
@@ -335,7 +338,7 @@ static void refuses(Host *a, const char *want)
     host_free(b);
 }
 
-/* One octet of a record is another. */
+/* One octet of a record is changed. */
 static void test_octets(void)
 {
     static const struct {
@@ -464,7 +467,7 @@ static void test_masks(void)
     host_free(a);
 }
 
-/* Each beginning of each record, and each octet of it with any bit wrong. */
+/* Each prefix of each record, and each octet with any bit flipped. */
 static void any(Host *a)
 {
     save(a, true);

@@ -2,10 +2,10 @@
 /*
  * Super-frames in a tunnel
  *
- * What leaves as one stands for the frames that would have left, octet for
- * octet but for the outer IPv4 identification; what comes as one is taken out
- * of the tunnel whole, or comes as the frames that it stands for; and what is
- * none goes nowhere.
+ * A sent super-frame is equivalent to the frames that would have been sent,
+ * octet for octet, except the outer IPv4 identification.  A received
+ * super-frame is decapsulated whole, or arrives as its frames.  An invalid
+ * super-frame is dropped.
  */
 #include "cvsw-nic.h"
 #include "hw/net/cvsw/tunnel/super.h"
@@ -35,7 +35,7 @@ static const NicFrame *only(GPtrArray *frames)
     return g_ptr_array_index(frames, 0);
 }
 
-/* The super-frame that a guest's makes. */
+/* The outer super-frame of a guest's super-frame. */
 static NicFrame *make(bool is_ip4, bool outer6, size_t payload)
 {
     g_autofree NicFrame *f = nic_tcp(is_ip4, payload, true);
@@ -53,7 +53,7 @@ static NicFrame *make(bool is_ip4, bool outer6, size_t payload)
     return made;
 }
 
-/* Linux counts it on; RFC 6864 has it mean nothing here. */
+/* Linux increments the identification, which has no meaning here (RFC 6864). */
 static void forget_id(uint8_t *frame, bool outer6)
 {
     if (!outer6) {
@@ -77,7 +77,7 @@ static void assert_same(GPtrArray *some, GPtrArray *others, bool outer6)
     }
 }
 
-/* The frames that leave when nobody but the NIC cuts. */
+/* The frames if the NIC itself cuts. */
 static Nic *cut(bool is_ip4, bool outer6, size_t payload)
 {
     g_autofree NicFrame *f = nic_tcp(is_ip4, payload, true);
@@ -89,7 +89,7 @@ static Nic *cut(bool is_ip4, bool outer6, size_t payload)
     return a;
 }
 
-/* A NIC without flows passes the frames that a super-frame stands for. */
+/* A NIC without flows passes the frames of a super-frame. */
 static void test_pieces(void)
 {
     static const size_t sizes[] = { MSS + 1, 2 * MSS, 2 * MSS + 1, MANY };
@@ -109,7 +109,7 @@ static void test_pieces(void)
     }
 }
 
-/* A guest's large segment comes to the other guest as it was. */
+/* A guest's large segment reaches the other guest unchanged. */
 static void test_whole(void)
 {
     for (unsigned way = 0; way < 4; way++) {
@@ -134,7 +134,7 @@ static void test_whole(void)
     }
 }
 
-/* Flows that do something else first get pieces, and count those. */
+/* Flows with other actions before the tunnel get and count pieces. */
 static void test_other_flow(void)
 {
     g_autofree NicFrame *super = make(true, false, 3 * MSS);
@@ -182,7 +182,7 @@ static bool never(void *opaque)
     return false;
 }
 
-/* What nobody else can cut, or what IP cannot say, is cut here. */
+/* Frames that nobody else can cut, or too long for IP, are cut here. */
 static void test_cut_here(void)
 {
     size_t longest = UINT16_MAX - PACKET_IP4_LEN - PACKET_TCP_LEN;
@@ -197,7 +197,7 @@ static void test_cut_here(void)
                      (longest + MSS - 1) / MSS);
 }
 
-/* Pieces are as short as the wire has them, whoever cuts. */
+/* Pieces fit the wire's MTU, on each side that cuts. */
 static void test_mtu(void)
 {
     g_autofree NicFrame *f = nic_tcp(true, MANY, true);
@@ -215,7 +215,7 @@ static void test_mtu(void)
 
 /* --- hostile -------------------------------------------------------------- */
 
-/* Nothing of it goes anywhere, be there a tunnel's end or none. */
+/* The frame is dropped, with and without an end of a tunnel. */
 static void refused(const NicFrame *f, CvswDrop by_tunnel)
 {
     Nic *a = nic_new(), *b = nic_new(), *plain = nic_new();
@@ -325,7 +325,7 @@ static void test_hostile(void)
     }
 }
 
-/* Nobody has others cut what one would cut for long. */
+/* No super-frame becomes too many pieces. */
 static void test_many(void)
 {
     enum { SIZE = 160 };
@@ -352,7 +352,7 @@ static void test_many(void)
     nic_free(plain);
 }
 
-/* UDP's length is for the tunnel's end alone: pieces get their own. */
+/* UDP's length only matters to the tunnel's end: pieces get their own. */
 static void test_udp_length(void)
 {
     g_autofree NicFrame *f = make(true, false, 4 * MSS);
@@ -368,7 +368,7 @@ static void test_udp_length(void)
     nic_free(b);
 }
 
-/* Whatever the offload says, what comes out is whole. */
+/* With any offload fields, output frames are valid. */
 static void test_any(void)
 {
     for (unsigned i = 0; i < 3000; i++) {

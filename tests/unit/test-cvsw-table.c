@@ -54,7 +54,7 @@ static void test_add_replaces(Fixture *f, const void *unused)
     g_assert_cmpuint(entry->made_ms, ==, 100);
     g_assert_cmpuint(entry->used_ms, ==, 100);
     g_assert_cmpuint(entry->actions[0].output.port, ==, 33);
-    /* The old timeout is gone with it. */
+    /* The old timeout is deleted, too. */
     g_assert_cmpuint(cvsw_table_expire(f->table, 1000), ==, 7100);
 
     mod.flags |= CVSW_FLOW_RESET_COUNTS;
@@ -98,7 +98,7 @@ static void test_modify(Fixture *f, const void *unused)
     g_assert_cmpuint(entry->octets, ==, 0);
     g_assert_cmpuint(entry->actions_len, ==, 0);
 
-    /* None is like that: nothing happens, which is no error. */
+    /* No entry matches: nothing happens, without an error. */
     mod = mod_of(CVSW_MODIFY, 2, 5, 9);
     g_assert_cmpint(run(f, mod, 300), ==, CVSW_FLOW_OK);
     mod = mod_of(CVSW_MODIFY_STRICT, 1, 6, 9);
@@ -115,7 +115,7 @@ static void test_modify(Fixture *f, const void *unused)
     g_assert_cmpuint(find(f, 1, 0)->actions_len, ==, 1);
 }
 
-/* OpenFlow 1.0: what there is gets the cookie; else it is an ADD. */
+/* OpenFlow 1.0: an existing entry gets the cookie; otherwise it is an ADD. */
 static void test_modify_adds(Fixture *f, const void *unused)
 {
     CvswFlowMod mod = mod_of(CVSW_MODIFY, 1, 5, 2);
@@ -154,7 +154,7 @@ static void test_delete(Fixture *f, const void *unused)
     narrow.priority = 1;
     run(f, narrow, 0);
     add(f, 2, 5, 4);
-    /* Strict: this match and priority. */
+    /* Strict: exactly this match and priority. */
     mod.command = CVSW_DELETE_STRICT;
     mod.priority = 6;
     run(f, mod, 0);
@@ -166,7 +166,7 @@ static void test_delete(Fixture *f, const void *unused)
     g_assert_cmpint(f->told.why, ==, CVSW_REMOVED_DELETED);
     g_assert_cmpuint(f->told.entry.cookie, ==, 2);
     g_assert_null(find(f, 1, 0));
-    /* Not strict: that and what is more specific, of any priority. */
+    /* Not strict: also more specific matches, with any priority. */
     mod.command = CVSW_ADD;
     run(f, mod, 0);
     mod.command = CVSW_DELETE;
@@ -175,15 +175,15 @@ static void test_delete(Fixture *f, const void *unused)
     g_assert_cmpuint(num_entries(f), ==, 1);
     g_assert_null(find(f, 1, 7));
     g_assert_cmpuint(found(f, 2), ==, 4);
-    /* What was not to be told is not. */
+    /* An entry without the flag is not reported. */
     g_assert_cmpuint(f->told.num, ==, 2);
-    /* What is wider is not meant. */
+    /* Less specific matches do not count. */
     run(f, narrow, 0);
     name(&mod.match, CVSW_ETH_SRC, 7, UINT64_MAX >> 16);
     add(f, 1, 5, 2);
     run(f, mod, 0);
     g_assert_cmpuint(found(f, 1), ==, 2);
-    /* Nothing is named: all. */
+    /* An empty match: all entries. */
     run(f, mod_of(CVSW_DELETE, 0, 0, 0), 0);
     g_assert_cmpuint(num_entries(f), ==, 0);
     g_assert_cmpuint(cvsw_table_stats(f->table).masks, ==, 0);
@@ -226,13 +226,13 @@ static void test_overlap(Fixture *f, const void *unused)
     name(&mod.match, CVSW_ETH_SRC, 7, UINT64_MAX >> 16);
     g_assert_cmpint(run(f, mod, 0), ==, CVSW_FLOW_OVERLAP);
     g_assert_cmpuint(num_entries(f), ==, 1);
-    /* Another priority, or another station: no frame is of both. */
+    /* Another priority, or another station: no overlap. */
     mod.priority = 4;
     g_assert_cmpint(run(f, mod, 0), ==, CVSW_FLOW_OK);
     mod.priority = 5;
     name(&mod.match, CVSW_ETH_DST, 2, UINT64_MAX >> 16);
     g_assert_cmpint(run(f, mod, 0), ==, CVSW_FLOW_OK);
-    /* The same again overlaps with itself. */
+    /* An equal match overlaps. */
     mod = mod_of(CVSW_ADD, 1, 5, 9);
     mod.flags = CVSW_FLOW_CHECK_OVERLAP;
     g_assert_cmpint(run(f, mod, 0), ==, CVSW_FLOW_OVERLAP);
@@ -252,7 +252,7 @@ static void test_full(Fixture *f, const void *unused)
     }
     g_assert_cmpint(run(f, mod, 0), ==, CVSW_FLOW_TABLE_FULL);
     g_assert_cmpuint(found(f, 9), ==, 0);
-    /* What there is can be replaced, changed and taken out. */
+    /* Existing entries can be replaced, modified and deleted. */
     add(f, 8, 5, 88);
     g_assert_cmpuint(found(f, 8), ==, 88);
     run(f, mod_of(CVSW_DELETE, 1, 0, 0), 0);
@@ -275,7 +275,7 @@ static CvswFlowFault add_prefix(Fixture *f, unsigned bits)
     return run(f, mod, 0);
 }
 
-/* No set of flows makes a look-up try more masks than that. */
+/* The number of masks that a look-up tries is limited. */
 static void test_masks(Fixture *f, const void *unused)
 {
     for (unsigned bits = 8; bits < 12; bits++) {
@@ -284,7 +284,7 @@ static void test_masks(Fixture *f, const void *unused)
     g_assert_cmpint(add_prefix(f, 12), ==, CVSW_FLOW_TABLE_FULL);
     g_assert_cmpuint(cvsw_table_stats(f->table).masks, ==, 4);
     g_assert_cmpuint(num_entries(f), ==, 4);
-    /* One that is there already may have more entries. */
+    /* An existing mask may get more entries. */
     g_assert_cmpint(add_prefix(f, 11), ==, CVSW_FLOW_OK);
     run(f, mod_of(CVSW_DELETE, 0, 0, 0), 0);
     g_assert_cmpint(add_prefix(f, 12), ==, CVSW_FLOW_OK);
@@ -308,7 +308,7 @@ static void test_foreach(Fixture *f, const void *unused)
     cvsw_table_foreach(f->table, NULL, note_cookie, order);
     g_assert_cmpstr(order->str, ==, "2 4 1 3 ");
     g_string_truncate(order, 0);
-    /* Made anew, it is the last. */
+    /* A new entry is the last one. */
     add(f, 0, 5, 4);
     cvsw_table_foreach(f->table, &filter, note_cookie, order);
     g_assert_cmpstr(order->str, ==, "2 4 ");

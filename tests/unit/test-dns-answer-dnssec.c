@@ -176,7 +176,7 @@ static void test_nsec(void)
     bed_expect(&bed, "b.example DS DO",
                "NOERROR aa\n" NSEC_SOA
                NSEC("b.example", "2", "ns1.example", "NS RRSIG NSEC"));
-    /* An empty non-terminal: the record before it */
+    /* An empty non-terminal: the NSEC record before it */
     bed_expect(&bed, "w.example A DO",
                "NOERROR aa\n" NSEC_SOA
                NSEC("ns2.example", "2", "*.w.example", "A RRSIG NSEC"));

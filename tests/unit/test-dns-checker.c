@@ -360,7 +360,7 @@ static void test_free_outstanding(void)
         for (uint64_t i = 0; i < 50; i += 2) {
             dns_upstream_ops.cancel(c->up, c, i);
         }
-        /* Some before the thread has begun them, some during validation */
+        /* Some before the thread has started them, some during validation */
         while (round % 2 && !g_atomic_int_get(&s->queries)) {
             g_thread_yield();
         }

@@ -73,8 +73,7 @@ static void test_bounded(void)
         g_assert_cmpint(get(cache, "n0.example", 0), ==, VMMNET_DNS_OK);
     }
     /*
-     * The one that is in use all the time and the newest stay; the others are
-     * gone.
+     * The entry in constant use and the newest stay; the others are deleted.
      */
     g_assert_cmpint(get(cache, "n999.example", 0), ==, VMMNET_DNS_OK);
     g_assert_cmpint(get(cache, "n901.example", 0), ==, VMMNET_DNS_OK);

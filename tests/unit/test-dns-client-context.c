@@ -16,7 +16,7 @@
 typedef struct World {
     VmmnetDns *dns;
     int server[2];
-    unsigned queries[2];        /* that each was asked */
+    unsigned queries[2];        /* received by each server */
     bool silent[2];
     bool fails;
     bool drops_aaaa;
@@ -178,12 +178,12 @@ static void test_cancel(void)
     run(w, 1);
     g_assert_cmpstr(w->canonical, ==, "two.example");
     g_assert_false(vmmnet_dns_cancel(w->dns, second));
-    /* Two that wait for the same: the first to be told cancels the other */
+    /* Two look-ups of one question: the first callback cancels the other */
     first = ask(w, "three.example", AF_INET);
     ask(w, "three.example", AF_INET);
     w->cancel = first;
     run(w, 2);
-    /* A look-up that has another call to come cancels itself */
+    /* A look-up cancels itself in its first callback */
     w->drops_aaaa = true;
     w->cancel = ask(w, "four.example", AF_UNSPEC);
     run(w, 3);

@@ -28,7 +28,7 @@ static struct in6_addr address(const char *text)
     return addr;
 }
 
-/* The pairs are sorted to the order given here, from any order. */
+/* The pairs, in any order, are sorted into the given order. */
 static void assert_order(const DnscPolicy *policy, const Pair *pairs, int n)
 {
     for (int turn = 0; turn < n; turn++) {

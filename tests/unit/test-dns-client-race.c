@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When each family is reported, with a simulated clock */
+/* The time of each family's report, with a simulated clock */
 
 #include <glib.h>
 
@@ -26,7 +26,7 @@ static void test_aaaa_first(void)
                     ==, DNSC_MOVE_LAST);
 }
 
-/* Whatever the other question gets, or if it gets nothing */
+/* For any result of the other question, and without one */
 static void test_a_first(void)
 {
     static const DnscOutcome later[] = {
@@ -53,7 +53,7 @@ static void test_a_first(void)
 }
 
 /*
- * A malformed reply for one family says nothing about the other: wait for that.
+ * After a malformed reply for one family, wait for the other.
  */
 static void test_spoilt_first(void)
 {
@@ -74,7 +74,7 @@ static void test_spoilt_first(void)
 }
 
 /*
- * The name does not exist, so the family that is not answered is not awaited.
+ * The name does not exist, so the other family is not awaited.
  */
 static void test_no_name(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Replies: do they match, and what do they say? */
+/* Replies: matching and parsing */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -181,7 +181,7 @@ static void test_loop(void)
     dnsc_result_unref(result);
 }
 
-/* A server that does not follow an alias to another zone: ask for its end */
+/* A server that does not follow an alias to another zone: ask for its target */
 static void test_follow(void)
 {
     Reply *r = begin("a.example", DNS_TYPE_A, 0);
@@ -235,7 +235,7 @@ static void test_referral(void)
     dnsc_result_unref(result);
 }
 
-/* Names in RDATA are uncompressed, whatever they were compressed against. */
+/* Names in RDATA are uncompressed. */
 static void test_uncompressed(void)
 {
     Reply *r = begin("example", DNS_TYPE_MX, 0);

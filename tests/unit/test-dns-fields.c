@@ -98,7 +98,7 @@ static const Wire wrong[] = {
     WIRE(DNS_TYPE_CAA, "\0\2a-v"),
 };
 
-/* A copy whose end a sanitizer watches */
+/* A copy of the exact length, so that a sanitizer finds overruns */
 static int check(uint16_t type, const uint8_t *rdata, size_t len)
 {
     uint8_t *copy = len ? g_memdup2(rdata, len) : NULL;
@@ -194,7 +194,7 @@ static void test_order(void)
     g_assert_cmpint(ORDER(MX, "\0\1\1A\0", "\0\1\1a\0"), ==, 0);
     g_assert_cmpint(ORDER(MX, "\0\1\1B\0", "\0\1\1a\0"), ==, 1);
     g_assert_cmpint(ORDER(MX, "\0\2\1a\0", "\0\1\1b\0"), ==, 1);
-    /* As octets: the shorter label, whatever is in it */
+    /* As octets: the shorter label first */
     g_assert_cmpint(ORDER(MX, "\0\1\1z\0", "\0\1\2aa\0"), ==, -1);
     g_assert_cmpint(ORDER(MX, "\0\1\1a\0", "\0\1\1a\1a\0"), ==, -1);
     g_assert_cmpint(ORDER(DNS_TYPE_TXT, "\1A", "\1a"), ==, -1);

@@ -47,7 +47,7 @@ static char *journal_of(const StoreBed *bed)
     return g_strdup_printf("%s.jnl", bed->image);
 }
 
-/* A zone with changes in its journal, which is not open */
+/* A closed zone with changes in its journal */
 static void make(StoreBed *bed, gchar **octets, gsize *len)
 {
     g_autofree char *path = NULL;
@@ -84,7 +84,7 @@ static void test_replay(void)
     store_bed_free(&bed);
 }
 
-/* Wherever the file ends, the zone has all complete changes. */
+/* For each length of the file, the zone has all complete changes. */
 static void test_torn(void)
 {
     g_autofree char *octets = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * NAT64 prefix discovery: every prefix length of RFC 6052, and liars
+ * NAT64 prefix discovery: every prefix length of RFC 6052, and false replies
  */
 
 #include <arpa/inet.h>
@@ -34,7 +34,7 @@ static void add(Msg *msg, const char *text, uint32_t ttl)
                      &addr);
 }
 
-/* The one to be used: 0, or what is wrong */
+/* Returns: 0, or the error */
 static int discover_with(Msg *msg, const Nat64Prefix *current,
                          DnsNat64Prefix *prefix)
 {
@@ -88,7 +88,7 @@ static void test_lengths(void)
         g_assert_cmpint(discover(&msg, &prefix), ==, 0);
         assert_prefix(&prefix, cases[i].prefix, cases[i].len);
         g_assert_cmpuint(prefix.ttl, ==, 600);
-        /* One of them is enough */
+        /* One well-known address is enough */
         begin(&msg, 0x8180);
         add(&msg, cases[i].addr171, 600);
         g_assert_cmpint(discover(&msg, &prefix), ==, 0);
@@ -107,7 +107,7 @@ static void test_ambiguous(void)
     add(&msg, "2001:db8:c000:aa::192.0.0.170", 60);
     g_assert_cmpint(discover(&msg, &prefix), ==, 0);
     assert_prefix(&prefix, "2001:db8:c000:aa::", 96);
-    /* And the other way round: a /32 with a suffix like a /96 */
+    /* A /32 with a suffix like a /96 */
     begin(&msg, 0x8180);
     add(&msg, "2001:db8:c000:aa::192.0.0.170", 60);
     add(&msg, "2001:db8:c000:ab::192.0.0.170", 60);
@@ -157,7 +157,7 @@ static void test_stays(void)
                                 0);
                 assert_prefix(&prefix, stay[i], 96);
             }
-            /* A prefix that is not announced any more does not stay. */
+            /* A prefix that is not announced does not stay. */
             g_assert_true(nat64_prefix_parse("64:ff9b::/96", &current, NULL));
             g_assert_cmpint(discover_with(&msg, &current, &prefix), ==, 0);
             assert_prefix(&prefix, stay[first % 2], 96);
@@ -165,7 +165,7 @@ static void test_stays(void)
     }
 }
 
-/* A prefix by mistake is replaced by a real one. */
+/* A prefix found by mistake is replaced by a real one. */
 static void test_stays_not_with_a_mistake(void)
 {
     DnsNat64Prefix prefix;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Zones of the host in front of its servers, which the test plays */
+/* Zones of the host before its servers, which the test simulates */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -20,7 +20,7 @@ static const ZoneLine lines[] = {
     { "www.example", DNS_TYPE_AAAA, "2001:db8::80" },
 };
 
-/* The servers' side, and the proxy's */
+/* The simulated servers, and the proxy */
 typedef struct Bed {
     DnsOwnZones *zones;
     unsigned asked;             /* of the servers */
@@ -182,7 +182,7 @@ static void assert_reply(Bed *bed, const char *want)
     bed->replies = 0;
 }
 
-/* The servers answer what they were asked last. */
+/* The servers answer their last query. */
 static void serve(Bed *bed, DnsRcode rcode, const char *addr)
 {
     uint8_t out[512];
@@ -221,7 +221,7 @@ static void test_within(void)
     bed_clear(&bed);
 }
 
-/* A name above a zone exists, whatever servers know of it: RFC 8020. */
+/* A name above a zone exists, even if servers deny it: RFC 8020. */
 static void test_above(void)
 {
     static const char *const others[] = {
@@ -309,7 +309,7 @@ static void test_alias_to_another_zone(void)
     ask(&bed, "far.test", DNS_TYPE_AAAA);
     assert_reply(&bed, "far.test? 0; far.test away.example; "
                  "away.example cdn.test; cdn.test 2001:db8::cd");
-    /* they go round for ever */
+    /* an endless loop */
     g_assert_cmpint(dns_own_zones_ops.send(
                         bed.zones, query,
                         dns_query_build(query, &question, 0, false),

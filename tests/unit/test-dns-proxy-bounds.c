@@ -89,7 +89,7 @@ static void test_upstream_failures(void)
     deliver(w, w->sent_count - 1, DNS_UPSTREAM_TIMEOUT);
     assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
     assert_records(w, "");
-    /* The upstream's own reason goes through */
+    /* The upstream's reason passes */
     begin_query("a.example", DNS_TYPE_A);
     add_edns(1232, false, 0);
     query(w);
@@ -102,7 +102,7 @@ static void test_upstream_failures(void)
     deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
     assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
     assert_records(w, "OPT 1232 high=0 ede=6;");
-    /* Cannot even be sent */
+    /* Cannot be sent */
     w->send_error = -ENETUNREACH;
     begin_query("a.example", DNS_TYPE_A);
     add_edns(1232, false, 0);
@@ -137,7 +137,7 @@ static void test_reply_at_once(void)
     world_free(w);
 }
 
-/*** Hostile and hopeless queries ***/
+/*** Hostile and invalid queries ***/
 
 static void assert_header_only(World *w, uint16_t flags)
 {
@@ -154,13 +154,13 @@ static void test_bad_queries(void)
     World *w = world_new();
     size_t len;
 
-    /* Shorter than a header: nothing to answer to */
+    /* Shorter than a header: no reply */
     begin_query("a.example", DNS_TYPE_A);
     for (len = 0; len < DNS_HEADER_LEN; len++) {
         dns_proxy_query(w->proxy, msg.buf, len, DNS_TRANSPORT_UDP, w);
     }
     g_assert_cmpuint(COUNTER(w, dropped_short), ==, DNS_HEADER_LEN);
-    /* A response: answering it could go on forever */
+    /* A response: a reply could cause an endless loop */
     msg.buf[2] |= 0x80;
     query(w);
     g_assert_cmpuint(COUNTER(w, dropped_response), ==, 1);
@@ -178,7 +178,7 @@ static void test_bad_queries(void)
         query(w);
         assert_header_only(w, 0x8181);
     }
-    /* Records that are not there */
+    /* Fewer records than the header says */
     begin_query("a.example", DNS_TYPE_A);
     msg.buf[11] = 1;
     query(w);
@@ -298,7 +298,7 @@ static void test_bad_rdata(void)
 
         ask(w, "a.example", cases[i / 2].asked);
         begin_reply(w, i, 0x8180);
-        /* A good record beside it makes no difference. */
+        /* A valid record beside it makes no difference. */
         if (i % 2) {
             add_aaaa("a.example", 60, "2001:db8::1");
         }
@@ -310,7 +310,7 @@ static void test_bad_rdata(void)
     g_assert_cmpuint(COUNTER(w, replies_bad), ==, w->sent_count);
     g_assert_cmpuint(w->pool_used, ==, 0);
 
-    /* A in the A beside: there may be one, so NODATA could be a lie */
+    /* The malformed reply may contain an A, so NODATA could be wrong */
     w->nat64 = true;
     w->sent_count = 0;
     ask(w, "a.example", DNS_TYPE_A);
@@ -328,7 +328,7 @@ static void test_bad_rdata(void)
     world_free(w);
 }
 
-/*** Bounds and life ***/
+/*** Bounds and cancelling ***/
 
 /* The only limit is the table, for one token or for many. */
 static void test_limits(void)

@@ -94,7 +94,7 @@ static void test_validator(void)
     }
     g_assert_cmpuint(w->pool_used, ==, 0);
     g_assert_cmpuint(COUNTER(w, passed), ==, G_N_ELEMENTS(cases));
-    /* the policy by name knows the A, which leads through the NAT64 */
+    /* the policy by name knows the A, which is reached through the NAT64 */
     g_assert_cmpstr(w->resolved, ==, "a.example ::ffff:192.0.2.1 60;");
     assert_balance(w, 0);
     world_free(w);
@@ -122,7 +122,7 @@ static void test_validator_negative(void)
     world_free(w);
 }
 
-/* If an address is not allowed, nothing of the reply passes. */
+/* If an address is not allowed, the whole reply is dropped. */
 static void test_validator_addresses(void)
 {
     static const struct {
@@ -171,7 +171,7 @@ static void test_validator_addresses(void)
     add_aaaa("a.example", 70, "fd00::1");
     deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
     assert_records(w, "a.example 60 6 invalid 60;OPT 1232 DO high=0 ede=15;");
-    /* more hints than anybody would look at */
+    /* more hints than the parser reads */
     ask_with(w, "a.example", DNS_TYPE_HTTPS, true, DNS_FLAG_CD);
     begin_reply(w, w->sent_count - 1, 0x8180);
     {
@@ -183,13 +183,13 @@ static void test_validator_addresses(void)
     }
     deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
     assert_records(w, "a.example 60 6 invalid 60;" OPT);
-    /* an error with addresses is none of ours to hand on */
+    /* an error with addresses is not passed */
     ask_with(w, "a.example", DNS_TYPE_A, true, DNS_FLAG_CD);
     begin_reply(w, w->sent_count - 1, 0x8183);
     add_a("a.example", 70, "10.0.0.1");
     deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
     assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
-    /* what a name of a private domain has passes */
+    /* addresses of a private domain's name pass */
     ask_with(w, "a.corp", DNS_TYPE_A, true, DNS_FLAG_CD);
     begin_reply(w, w->sent_count - 1, 0x8180);
     add_a("a.corp", 70, "10.0.0.1");
@@ -259,14 +259,14 @@ static void test_made(void)
                    DNS_FLAG_AD);
     assert_records(w, "a.example 60 1 198.18.0.1;" OPT);
 
-    /* of data that the upstream has found bogus nothing is made */
+    /* bogus data is not translated */
     ask_with(w, "a.example", DNS_TYPE_A, true, 0);
     begin_reply(w, 1, 0x8182);
     w->sent[1].reply(w->sent[1].opaque, w->sent[1].request,
                      DNS_UPSTREAM_REFUSED, msg.buf, msg.b.len);
     assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_A);
 
-    /* AAAA is there, so what says that it is not has no proof */
+    /* AAAA exists, so its denial has no proof */
     ask_with(w, "a.example", DNS_TYPE_AAAA, true, 0);
     begin_reply(w, 2, 0x81a0);
     add_aaaa("a.example", 60, "2001:db8::1");
@@ -293,7 +293,7 @@ static void test_proof(void)
     assert_records(w, PROOF("no.example") OPT);
     g_assert_cmpuint(COUNTER(w, nxdomain), ==, 1);
 
-    /* what proves that there is no AAAA may prove that there is an A */
+    /* the proof of no AAAA may show that there is an A */
     ask_with(w, "a.example", DNS_TYPE_A, true, 0);
     begin_reply(w, 1, 0x81a0);
     add_proof("a.example");
@@ -321,7 +321,7 @@ static void test_proof(void)
     assert_records(w, PROOF("a.example") OPT);
     w->nat64 = false;
 
-    /* a "no" beside addresses is not handed on as it came */
+    /* a denial with addresses is not passed unchanged */
     ask_with(w, "a.example", DNS_TYPE_A, true, 0);
     begin_reply(w, 5, 0x81a3);
     add_a("a.example", 70, "10.0.0.1");
@@ -330,7 +330,7 @@ static void test_proof(void)
     assert_answer(w, DNS_RCODE_NXDOMAIN, "a.example", DNS_TYPE_A);
     assert_records(w, "example 77 6 example 77;" OPT);
 
-    /* without DO there are no signatures to hand on */
+    /* without DO there are no signatures to pass */
     ask_with(w, "no.example", DNS_TYPE_A, false, 0);
     begin_reply(w, 6, 0x81a3);
     add_proof("no.example");
@@ -362,13 +362,13 @@ static void test_ad(void)
         ask_with(w, "a.example", DNS_TYPE_TXT, cases[i].dnssec_ok,
                  cases[i].flags);
         assert_sent_with(w, 2 * i, cases[i].flags, cases[i].dnssec_ok);
-        /* a server that sets it without being asked */
+        /* a server that sets AD without a request */
         begin_reply(w, 2 * i, 0x81a0);
         add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_TXT, "\2hi", 3);
         deliver(w, 2 * i, DNS_UPSTREAM_OK);
         g_assert_cmpint(!!(assert_answer(w, 0, "a.example", DNS_TYPE_TXT) &
                            DNS_FLAG_AD), ==, cases[i].told);
-        /* nobody is told what the server has not said */
+        /* no AD without the server's AD */
         ask_with(w, "a.example", DNS_TYPE_TXT, cases[i].dnssec_ok,
                  cases[i].flags);
         begin_reply(w, 2 * i + 1, 0x8180);
@@ -405,7 +405,7 @@ static void test_bogus(void)
                                      types[i]) & DNS_FLAG_AD);
         assert_records(w, "OPT 1232 high=0 ede=7;");
     }
-    /* to who has no EDNS */
+    /* to a client without EDNS */
     ask(w, "b.example", DNS_TYPE_A);
     deliver_bogus(w, 4, DNS_EDE_RRSIGS_MISSING);
     assert_answer(w, DNS_RCODE_SERVFAIL, "b.example", DNS_TYPE_A);

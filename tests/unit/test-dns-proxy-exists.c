@@ -15,7 +15,7 @@ static const uint16_t types[] = {
     DNS_TYPE_CNAME,
 };
 
-/* The reply to all that was sent since: what is asked is not of the test */
+/* Replies to all queries since @since */
 static void reply_all(World *w, size_t since, uint16_t flags, const char *zone)
 {
     for (size_t i = since; i < w->sent_count; i++) {
@@ -29,7 +29,7 @@ static void reply_all(World *w, size_t since, uint16_t flags, const char *zone)
 
 /*** ANY ***/
 
-/* A name without address has something, or it would not exist. */
+/* A name without addresses still has some record, as it exists. */
 static void test_any(void)
 {
     World *w = world_new();
@@ -72,7 +72,7 @@ static void test_hinfo(void)
     world_free(w);
 }
 
-/* An alias exists, wherever it leads. */
+/* An alias exists, with any target. */
 static void test_any_alias(void)
 {
     World *w = world_new();
@@ -180,7 +180,7 @@ static void test_reverse_validator(void)
     world_free(w);
 }
 
-/*** Names above those that are answered here ***/
+/*** Names above locally answered ones ***/
 
 static const char *const above[] = {
     "0.18.198.in-addr.arpa", "18.198.in-addr.arpa", "198.in-addr.arpa",
@@ -236,7 +236,7 @@ static void test_not_above(void)
         reply_all(w, i + 1, 0x8183, ".");
         assert_answer(w, DNS_RCODE_NXDOMAIN, others[i], DNS_TYPE_TXT);
     }
-    /* an alias of such a name is none of it */
+    /* an alias to such a name is not above */
     ask(w, "corp", DNS_TYPE_TXT);
     begin_reply(w, w->sent_count - 1, 0x8183);
     add_name("corp", DNS_TYPE_CNAME, 60, "no.example");

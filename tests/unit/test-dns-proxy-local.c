@@ -84,7 +84,7 @@ static void test_others(void)
         { "126.in-addr.arpa", DNS_TYPE_SOA },
         { "arpa", DNS_TYPE_SOA },
         { ".", DNS_TYPE_NS },
-        /* where the proof is that the zones are not signed */
+        /* with a proof that the zones are not signed */
         { "ipv4only.arpa", DNS_TYPE_DS },
         { "resolver.arpa", DNS_TYPE_DS },
     };
@@ -99,7 +99,7 @@ static void test_others(void)
     world_free(w);
 }
 
-/* How often may be limited. */
+/* Their number may be limited. */
 static void test_limited(void)
 {
     World *w = world_new();

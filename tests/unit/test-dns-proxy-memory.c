@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DNS proxy: answers that are given again to an identical query */
+/* DNS proxy: cached answers to an identical query */
 
 #include <errno.h>
 #include <string.h>
 
 #include "tests/unit/dns-proxy-fixture.h"
 
-/* An upstream that knows everything at once, by the first label */
+/* An upstream that answers at once, by the first label */
 static void know(World *w, size_t i)
 {
     char name[DNS_NAME_TEXT_MAX];
@@ -42,7 +42,7 @@ static World *knowing_world(void)
     return w;
 }
 
-/* How often upstream is asked for this */
+/* The number of upstream queries for this question */
 static size_t asks(World *w, const char *name, uint16_t type)
 {
     size_t before = w->sent_count;
@@ -52,7 +52,7 @@ static size_t asks(World *w, const char *name, uint16_t type)
     return w->sent_count - before;
 }
 
-/* The answer has the new id and its age, and the owner is told. */
+/* The answer has the new id and its age, and the owner is notified. */
 static void test_again(void)
 {
     World *w = knowing_world();
@@ -94,10 +94,10 @@ static void test_kinds(void)
         { "a.example", DNS_TYPE_TXT, true },
         { "no.example", DNS_TYPE_A, true },
         { "no.example", DNS_TYPE_TXT, true },
-        /* No time that it is true for */
+        /* A TTL of 0 */
         { "zero.example", DNS_TYPE_TXT, false },
         { "bare.example", DNS_TYPE_TXT, false },
-        /* An address that is left out is counted, and told of, each time */
+        /* An omitted address is counted and reported each time */
         { "bad.example", DNS_TYPE_A, false },
         { "private.example", DNS_TYPE_A, false },
     };
@@ -117,7 +117,7 @@ static void test_kinds(void)
     world_free(w);
 }
 
-/* A query that differs in anything has an answer of its own. */
+/* A query with any difference has an answer of its own. */
 static void test_same(void)
 {
     World *w = knowing_world();
@@ -167,7 +167,7 @@ static void test_owner(void)
     world_free(w);
 }
 
-/* More queries than places are answered correctly. */
+/* More queries than cache entries are answered correctly. */
 static void test_many(void)
 {
     World *w = knowing_world();

@@ -53,7 +53,7 @@ static void test_nat64_aaaa_first(void)
     reply_aaaa(w, true);
     assert_virtual(w);
     g_assert_cmpstr(w->resolved, ==, "a.example 2001:db8::1 60;");
-    /* the way through the NAT64 is worth knowing, whoever has gone */
+    /* the address behind the NAT64 is recorded, even if the client is gone */
     dns_proxy_cancel(w->proxy, w);
     g_assert_false(w->sent[1].cancelled);
     reply_a(w, true);
@@ -231,7 +231,7 @@ static void test_nat64_failures(void)
     assert_servfail(w);
     nat64_end(w);
 
-    /* One says nothing, the other failed: unknown, so no NODATA */
+    /* One has no address, the other failed: unknown, so no NODATA */
     w = world_with_nat64();
     reply_aaaa(w, false);
     deliver(w, 1, DNS_UPSTREAM_TIMEOUT);
@@ -283,7 +283,7 @@ static void test_nat64_addresses(void)
     g_assert_cmpuint(COUNTER(w, nodata), ==, 1);
     nat64_end(w);
 
-    /* no more than the owner is told of */
+    /* no more than the owner's limit */
     w = world_with_nat64();
     reply_aaaa(w, false);
     begin_reply(w, 1, 0x8180);

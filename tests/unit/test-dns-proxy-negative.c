@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DNS proxy: how long a negative answer holds, RFC 2308 */
+/* DNS proxy: the TTL of negative answers, RFC 2308 */
 
 #include "tests/unit/dns-proxy-fixture.h"
 
@@ -29,7 +29,7 @@ static void test_made_up(void)
     add_aaaa("a.example", 3600, "fe80::1");
     deliver_last(w);
     assert_records(w, "a.example 60 6 invalid 60;");
-    /* no longer than what it stands for */
+    /* no longer than the replaced records */
     begin_noerror(w, "a.example", DNS_TYPE_AAAA);
     add_aaaa("a.example", 7, "2001:db8::1");
     deliver_last(w);
@@ -64,7 +64,7 @@ static void test_of_the_zone(void)
     add_soa(".", 30);
     deliver_last(w);
     assert_records(w, ". 30 6 . 77;");
-    /* also where it comes with what the guest is not told */
+    /* also with records that are withheld */
     begin_noerror(w, "a.example", DNS_TYPE_AAAA);
     add_aaaa("a.example", 9, "2001:db8::1");
     add_soa("example", 300);

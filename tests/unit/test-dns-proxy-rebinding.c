@@ -7,7 +7,7 @@ static void test_aaaa(void)
 {
     World *w = world_new();
 
-    /* alone: a "no" that says why */
+    /* alone: a denial with its reason */
     begin_query("a.example", DNS_TYPE_A);
     add_edns(1232, false, 0);
     query(w);
@@ -22,7 +22,7 @@ static void test_aaaa(void)
     g_assert_cmpstr(w->blocked, ==, "fd00::1, ");
     g_assert_cmpstr(w->resolved, ==, "");
 
-    /* beside others: it is not among the addresses of the name */
+    /* beside others: only it is omitted */
     ask(w, "a.example", DNS_TYPE_A);
     begin_reply(w, 1, 0x8180);
     add_aaaa("a.example", 3600, "fd00::2");
@@ -42,7 +42,7 @@ static void test_aaaa(void)
     world_free(w);
 }
 
-/* The name that was asked decides, not the aliases behind it. */
+/* The name of the question decides, not its aliases. */
 static void test_alias(void)
 {
     World *w = world_new();
@@ -114,7 +114,7 @@ static void test_nat64(void)
     reply_aaaa(w, true);
     assert_records(w, "a.example 60 1 198.18.0.1;");
 
-    /* the A that comes late is not a way to the name either */
+    /* a late private A does not count, either */
     w->sent_count = 0;
     w->resolved[0] = 0;
     ask(w, "a.example", DNS_TYPE_A);

@@ -37,7 +37,7 @@ static const struct {
     CASE(SERVICE_B ALPN IPV4HINT, SERVICE_B ALPN),
     CASE(SERVICE_B ECH IPV6HINT, SERVICE_B ECH),
     CASE(SERVICE IPV4HINT IPV6HINT, SERVICE),
-    /* and are no longer mandatory */
+    /* and are removed from the mandatory keys */
     CASE(SERVICE "\0\0\0\4\0\1\0\4" ALPN IPV4HINT,
          SERVICE "\0\0\0\2\0\1" ALPN),
     CASE(SERVICE "\0\0\0\6\0\3\0\4\0\6" PORT IPV4HINT IPV6HINT,
@@ -135,7 +135,7 @@ static void test_unchanged(void)
     world_free(w);
 }
 
-/* Through aliases, beside others, without what nobody asked for. */
+/* Through aliases, beside others, without unrelated records. */
 static void test_several(void)
 {
     World *w = world_new();
@@ -146,7 +146,7 @@ static void test_several(void)
                 &(Octets) OCTETS(SERVICE ALPN IPV4HINT));
     add_service("b.example", DNS_TYPE_HTTPS,
                 &(Octets) OCTETS(SERVICE_B IPV6HINT));
-    /* the same without its hint: there is one of it (RFC 2181 section 5) */
+    /* equal records without the hint become one (RFC 2181 section 5) */
     add_service("b.example", DNS_TYPE_HTTPS,
                 &(Octets) OCTETS(SERVICE ALPN IPV4HINT_2));
     add_service("evil.example", DNS_TYPE_HTTPS, &(Octets) OCTETS(SERVICE PORT));
@@ -156,7 +156,7 @@ static void test_several(void)
                       "b.example 60 65 00010000010006026832026833;"
                       "b.example 60 65 0002016200;");
 
-    /* an address that nobody asked for does not pass beside */
+    /* an unrelated address does not pass */
     begin_service(w, "a.example", DNS_TYPE_HTTPS);
     add_service("a.example", DNS_TYPE_HTTPS, &(Octets) OCTETS(SERVICE));
     add_aaaa("a.example", 60, "2001:db8::1");
@@ -191,7 +191,7 @@ static void test_none(void)
     world_free(w);
 }
 
-/* RFC 9460 section 2.2: one is malformed, and all of them are worth nothing. */
+/* RFC 9460 section 2.2: if one is malformed, all are discarded. */
 static void test_malformed(void)
 {
     static const Octets bad[] = {
@@ -210,10 +210,10 @@ static void test_malformed(void)
         OCTETS(SERVICE "\0\1\0\0"),          /* no protocol */
         OCTETS(SERVICE "\0\0\0\0" ALPN),     /* nothing mandatory */
         OCTETS(SERVICE "\0\0\0\1\0" ALPN),
-        OCTETS(SERVICE "\0\0\0\2\0\3" ALPN), /* which is not there */
+        OCTETS(SERVICE "\0\0\0\2\0\3" ALPN), /* a missing mandatory key */
         OCTETS(SERVICE "\0\0\0\2\0\0" ALPN), /* itself */
         OCTETS(SERVICE "\0\0\0\4\0\3\0\1" ALPN PORT),
-        OCTETS(SERVICE "\xff\xff\0\0"),      /* the key of none */
+        OCTETS(SERVICE "\xff\xff\0\0"),      /* the reserved key */
     };
     World *w = world_new();
 

@@ -72,7 +72,10 @@ static void ask_sized(World *w, const char *name, uint16_t type,
     dns_proxy_query(w->proxy, asked, len, transport, w);
 }
 
-/* So many whole records; TC if some are missing; and OPT if the query had it */
+/*
+ * Check the number of complete records; TC if some are missing; OPT if the
+ * query had it
+ */
 static void assert_has(World *w, const char *name, uint16_t type,
                        uint16_t edns, unsigned num, unsigned all)
 {
@@ -94,7 +97,7 @@ static void assert_has(World *w, const char *name, uint16_t type,
     g_assert_cmpuint(opt, ==, edns != 0);
 }
 
-/* As musl before 1.2.4: 512 octets, without EDNS and TCP */
+/* A client like musl before 1.2.4: 512 octets, without EDNS and TCP */
 static void test_without_edns(void)
 {
     World *w = knowing_world();
@@ -154,7 +157,7 @@ static void test_reason(void)
     World *w = world_new();
 
     for (int spare = 0; spare <= 6; spare++) {
-        /* Question, record, OPT: 512 octets, but for those to spare */
+        /* Question, record, OPT: 512 octets, without a reserve */
         uint8_t text[512 - 12 - 15 - 12 - 11] = { 255, [256] = 205 };
         g_autofree char *expected = NULL;
 
@@ -179,8 +182,8 @@ static void test_reason(void)
 }
 
 /*
- * A truncated answer is not used again, not even for the same query.  A client
- * with more room, or over TCP, gets all records, whoever asked before.
+ * A truncated answer is not cached, not even for the same query.  A client with
+ * more room, or over TCP, gets all records.
  */
 static void test_remembered(void)
 {
@@ -208,7 +211,7 @@ static void test_remembered(void)
         assert_has(w, "a.example", DNS_TYPE_TXT, edns, asks[i / 2].texts, 10);
     }
     g_assert_cmpuint(COUNTER(w, remembered), ==, 0);
-    /* what is whole and small enough is remembered for its size alone */
+    /* a complete answer is cached for its size */
     for (int i = 0; i < 4; i++) {
         ask_sized(w, "a.example", DNS_TYPE_A, i % 2 ? 4096 : 0,
                   DNS_TRANSPORT_UDP);

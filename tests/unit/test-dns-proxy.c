@@ -71,7 +71,7 @@ static void test_lease_limits_ttl(void)
     world_free(w);
 }
 
-/* A chain, out of order, with strangers in between */
+/* A chain, out of order, with unrelated records in between */
 static void test_cname(void)
 {
     World *w = world_new();
@@ -139,7 +139,7 @@ static void test_unusable(void)
     assert_records(w, "a.example 60 1 198.18.0.1;");
     g_assert_cmpuint(COUNTER(w, addresses_unusable), ==, 1);
 
-    /* None usable: NODATA, not an error */
+    /* No usable address: NODATA, not an error */
     ask(w, "b.example", DNS_TYPE_A);
     begin_reply(w, 1, 0x8180);
     add_aaaa("b.example", 60, "::1");
@@ -326,14 +326,14 @@ static void test_ptr(void)
                   DNS_TYPE_PTR);
     assert_records(w, "1.0.18.198.in-addr.arpa 77 6 invalid 77;");
 
-    /* In the pool but nothing behind it: nobody else need know */
+    /* An unused pool address: not sent to servers */
     ask(w, "9.0.18.198.in-addr.arpa", DNS_TYPE_PTR);
     g_assert_cmpuint(w->sent_count, ==, 4);
     assert_answer(w, DNS_RCODE_NXDOMAIN, "9.0.18.198.in-addr.arpa",
                   DNS_TYPE_PTR);
     assert_records(w, "9.0.18.198.in-addr.arpa 5 6 invalid 5;");
 
-    /* Outside, and not an address at all: passed */
+    /* Other addresses, and no address at all: passed */
     ask(w, "1.2.0.192.in-addr.arpa", DNS_TYPE_PTR);
     assert_sent(w, 4, "1.2.0.192.in-addr.arpa", DNS_TYPE_PTR);
     ask(w, "_http._tcp.example", DNS_TYPE_PTR);
@@ -393,7 +393,7 @@ static void test_pass(void)
                   DNS_FLAG_AD);
     assert_records(w, "a.example 60 16 3 octets;OPT 1232 DO high=0 ede=-1;");
 
-    /* Errors are passed as well, with the reason, and so are odd RCODEs */
+    /* Errors pass, too, with the reason, and so do unusual RCODEs */
     begin_query("a.example", DNS_TYPE_TXT);
     add_edns(4096, false, 0);
     query(w);
@@ -408,7 +408,7 @@ static void test_pass(void)
     assert_answer(w, DNS_RCODE_SERVFAIL, "a.example", DNS_TYPE_TXT);
     assert_records(w, "OPT 1232 high=0 ede=6;");
 
-    /* An extended RCODE cannot be said without OPT */
+    /* An extended RCODE needs OPT */
     ask(w, "a.example", DNS_TYPE_TXT);
     begin_reply(w, 3, 0x8187);
     {

@@ -47,7 +47,7 @@ static void test_expire(void)
     dns_secondary_failed(&s, NOW, 0);
     g_assert_cmpint(dns_secondary_tick(&s, NOW + 86299), ==,
                     DNS_SECONDARY_ASK);
-    /* It expires also while a query is on its way, and asks on. */
+    /* It expires also during a query, and goes on asking. */
     g_assert_cmpint(dns_secondary_tick(&s, NOW + 86300), ==,
                     DNS_SECONDARY_EXPIRE);
     g_assert_true(s.has_expired);
@@ -59,7 +59,7 @@ static void test_expire(void)
     dns_secondary_current(&s, &soa, NOW + 86900, 0);
     g_assert_false(s.has_expired);
 
-    /* What is on disk may have expired already. */
+    /* A zone from the disk may have expired. */
     dns_secondary_init(&s, &soa, 86400, NOW);
     g_assert_true(s.has_expired);
 }
@@ -87,13 +87,13 @@ static void test_notified(void)
     dns_secondary_init(&s, &soa, 0, NOW);
     dns_secondary_tick(&s, NOW);
     dns_secondary_current(&s, &soa, NOW, 0);
-    /* An old serial is no news; RFC 1982 says which is old. */
+    /* A NOTIFY with an old serial (RFC 1982) is ignored. */
     dns_secondary_notify(&s, true, 10, NOW + 1);
     dns_secondary_notify(&s, true, 4000000000, NOW + 1);
     g_assert_cmpint(dns_secondary_tick(&s, NOW + 1), ==, DNS_SECONDARY_WAIT);
     dns_secondary_notify(&s, true, 11, NOW + 1);
     g_assert_cmpint(dns_secondary_tick(&s, NOW + 1), ==, DNS_SECONDARY_ASK);
-    /* One that comes while it asks makes it ask again. */
+    /* A NOTIFY during a query causes another one. */
     dns_secondary_notify(&s, false, 0, NOW + 2);
     dns_secondary_current(&s, &soa, NOW + 3, 0);
     g_assert_cmpint(dns_secondary_tick(&s, NOW + 3), ==, DNS_SECONDARY_ASK);
@@ -186,7 +186,7 @@ static int take(void *opaque, const DnsName *name, const ZoneRecord *record)
     return 0;
 }
 
-/* More than its memory holds, in any order */
+/* More records than its memory holds, in any order */
 static void test_sorter(void)
 {
     g_autofree char *folder = g_dir_make_tmp("dns-sorter-XXXXXX", NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The filter of views: it has all names of deltas, and few false positives */
+/*
+ * The filter of views: no false negatives for names in deltas, few false
+ * positives
+ */
 #include <glib.h>
 
 #include "dns-store-fixture.h"
@@ -103,7 +106,7 @@ static void test_is_heeded(void)
     store_bed_free(&bed);
 }
 
-/* A new image has the names, so the filter for further deltas has not. */
+/* A new image contains the names, so the filter for new deltas is empty. */
 static void test_new_image(void)
 {
     StoreBed bed;

@@ -80,7 +80,7 @@ static const Reading readings[] = {
     { "ttl-units", "$TTL 1W2D3h4m5s\na A 192.0.2.1\na 1h1h A 192.0.2.2\n",
       "a.example. 788645 IN A 192.0.2.1\na.example. 7200 IN A 192.0.2.2\n",
       NULL },
-    /* RFC 2308 section 4: from there on, and for what states none */
+    /* RFC 2308 section 4: for the following records without a TTL */
     { "ttl-changes",
       "$TTL 1\na A 192.0.2.1\na 9 A 192.0.2.2\na A 192.0.2.3\n$TTL 2\n"
       "a A 192.0.2.4\n",
@@ -210,8 +210,8 @@ static void assert_heard(const Folder *f, DnsTextHeard *heard,
 }
 
 /*
- * RFC 1035 section 5.1: origin and owner are as before behind the file; as
- * with BIND, a $TTL of it goes on to be good.
+ * RFC 1035 section 5.1: origin and owner are restored after the file; its $TTL
+ * stays in force, as with BIND.
  */
 static void test_include(void)
 {
@@ -290,7 +290,7 @@ static char *big_zone(bool has_ttl, unsigned records)
     return g_string_free(text, false);
 }
 
-/* A file is read in pieces, which cut records at any place. */
+/* A file is read in pieces with records cut at any place. */
 static void test_windows(void)
 {
     g_autofree char *text = big_zone(true, 60000);
@@ -391,12 +391,12 @@ static void test_split(void)
     g_autofree char *without = big_zone(false, 3000);
 
     check_pieces(with_ttl, 3002, 3002);
-    /* Without $TTL only records that state theirs can begin a piece. */
+    /* Without $TTL only a record with a TTL can begin a piece. */
     check_pieces(without, 1001, 1001);
-    /* The SOA record's minimum is the TTL of what states none. */
+    /* The SOA record's minimum is the default TTL. */
     check_pieces("@ SOA a b 1 2 3 4 5\na A 192.0.2.1\nb 9 A 192.0.2.2\n"
                  "c A 192.0.2.3\n", 4, 4);
-    /* A piece of a file that includes others begins behind a $TTL only. */
+    /* A piece of a file with $INCLUDE only begins after a $TTL. */
     check_pieces("$TTL 5\na A 192.0.2.1\n$GENERATE 1-2 b$ A 192.0.2.$\n"
                  "c A 192.0.2.3\n$INCLUDE /dev/null\nd A 192.0.2.4\n"
                  "e A 192.0.2.5\n$TTL 6\nf A 192.0.2.6\n", 4, 4);

@@ -15,7 +15,7 @@
 #define SHA384 SHA1 SHA1 "0123456789ABCDEF"
 #define SIG "A 13 3 86400 20300101000000 20240101000000 2642 example.com. " KEY
 
-/* As it is printed is how it is read; or the second is how it is printed. */
+/* Text, and its printed form if that differs. */
 typedef struct Example {
     const char *type;
     const char *text;
@@ -225,7 +225,7 @@ static void test_examples(void)
         g_assert_cmpint(text_len, ==, strlen(text));
         g_assert_cmpint(read_text(type, text, again), ==, len);
         g_assert_cmpmem(rdata, len, again, len);
-        /* To the octet is enough room, and one less is not. */
+        /* Exactly enough room suffices, one octet less does not. */
         g_assert_cmpint(dns_rdata_to_text(type, DNS_CLASS_IN, rdata, len, text,
                                           text_len + 1), ==, text_len);
         g_assert_cmpint(dns_rdata_to_text(type, DNS_CLASS_IN, rdata, len, text,
@@ -233,7 +233,7 @@ static void test_examples(void)
     }
 }
 
-/* Each type that is known has an example above, and is found by its name. */
+/* Each known type has an example above, and is found by its name. */
 static void test_types(void)
 {
     const DnsRrType *type = NULL;
@@ -316,7 +316,7 @@ static void test_wire(void)
     }
 }
 
-/* What the longest text of a type takes is what the header says. */
+/* The longest text of a type has the length of the header's constant. */
 static void test_longest(void)
 {
     g_autofree uint8_t *rdata = g_malloc0(DNS_RDATA_MAX);
@@ -343,7 +343,7 @@ static void test_longest(void)
     g_assert_cmpint(ret, ==, strlen("\\# 65535 ") + 2 * DNS_RDATA_MAX);
 }
 
-/* RFC 3597 section 4: a layout of class IN is none of another class. */
+/* RFC 3597 section 4: layouts of class IN are not valid in other classes. */
 static void test_classes(void)
 {
     uint8_t rdata[] = { 192, 0, 2, 1 };

@@ -34,7 +34,10 @@ static void assert_same(const Message *got, const char *hex)
     g_assert_cmpmem(got->octets, got->len, want.octets, want.len);
 }
 
-/* The MAC and what is behind it: names may be compressed, or in other case. */
+/*
+ * Compares the MAC and the fields after it, as names may be compressed, or in
+ * another case.
+ */
 static void assert_same_mac(const Message *got, const char *hex,
                             const TsigKey *key)
 {
@@ -220,7 +223,7 @@ static void test_any_octet(void)
     tsig_keys_free(keys);
 }
 
-/* A refused request, answered, as the client sees it */
+/* Returns: the client's verdict on the reply to a refused request */
 static TsigVerdict refusal(const TsigKeys *keys, Message *request, uint64_t now,
                            Tsig *server, Tsig *client)
 {

@@ -108,7 +108,7 @@ static const Case cases[] = {
     { "3.2.4 another class", {
           { P, "host.example", DNS_CLASS_CH, A, 0, "192.0.2.1" } },
       DNS_RCODE_FORMERR, 1, NO, NO },
-    /* --- 3.4.1: looked through before anything is done --- */
+    /* --- 3.4.1: prescan --- */
     { "3.4.1.2 elsewhere", {
           { U, "new.example", IN, A, 60, "192.0.2.9" },
           { U, "new.test", IN, A, 60, "192.0.2.9" } },
@@ -377,7 +377,7 @@ static void test_policy(void)
                                 "x.example"), ==, DNS_RCODE_REFUSED);
     g_assert_cmpuint(try_update(&bed, rules, 2, &key, "sub.example", NS,
                                 "x.example"), ==, DNS_RCODE_NOERROR);
-    /* A host that may change itself */
+    /* A host that may change its own records */
     g_assert_cmpuint(try_update(&bed, &self, 1, &key, "K.example", A,
                                 "192.0.2.1"), ==, DNS_RCODE_NOERROR);
     g_assert_cmpuint(try_update(&bed, &self, 1, &key, "x.k.example", A,

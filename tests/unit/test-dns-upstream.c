@@ -21,7 +21,7 @@
 
 /*** Server ***/
 
-/* Replies that let the next server be asked, then replies that do not */
+/* Replies after which the next server is asked, then other replies */
 typedef enum Odd {
     ODD_NONE,
     ODD_EMPTY,              /* AA and RA clear, as all of these */
@@ -363,7 +363,7 @@ static void server_free(Server *s)
     g_free(s);
 }
 
-/* A port where nobody is: ICMP says so */
+/* A port without a server: ICMP reports it */
 static DnsServer refused_server(void)
 {
     Server s;
@@ -393,10 +393,10 @@ struct Client {
      * the time.
      */
     bool by_the_clock;
-    unsigned late;              /* times that nothing came meanwhile */
+    unsigned late;              /* number of waits without a reply */
 };
 
-/* Until a test has failed */
+/* Limit of a test's waits */
 #define PATIENCE_MS     180000
 
 static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
@@ -620,7 +620,7 @@ static void test_ok(void)
     ask(c, "nx.example");
     g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
     g_assert_cmphex(reply_flags(c), ==, 0x8183);
-    /* More than 512 octets, and still UDP */
+    /* More than 512 octets, over UDP */
     ask(c, "big.example");
     g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
     g_assert_cmpuint(c->len, >, 1100);
@@ -663,7 +663,7 @@ static void test_many_and_ids(void)
     server_free(s);
 }
 
-/* Forget what a server that nobody runs was asked; whether it was anything */
+/* Discard the queries to a server that does not run; were there any? */
 static bool was_asked(const Server *s)
 {
     uint8_t query[512];
@@ -729,7 +729,7 @@ static void test_timeout(void)
     server_free(s);
 }
 
-/* Nobody there: known at once, not after a timeout */
+/* No server at the port: known at once, not after a timeout */
 static void test_icmp(void)
 {
     DnsServer servers[] = { refused_server(), refused_server() };
@@ -750,7 +750,7 @@ static void test_icmp(void)
     server_free(s);
 }
 
-/* SERVFAIL: the next is asked, nobody twice, the reason comes through */
+/* SERVFAIL: the next server is asked, none twice, and the reason passes */
 static void test_refusal(void)
 {
     Server *a = server_new(AF_INET), *b = server_new(AF_INET);
@@ -834,7 +834,7 @@ static void test_all_odd(void)
     server_free(b);
 }
 
-/* Each time: it may be what was asked that EDNS is wrong for */
+/* Each time, as EDNS may be wrong for this question only */
 static void test_no_edns(void)
 {
     Server *s = server_new(AF_INET);
@@ -886,9 +886,9 @@ static void test_free_outstanding(void)
     server_free(s);
 }
 
-/*** One question, many who ask ***/
+/*** One question, many requests ***/
 
-/* In any case, and whatever the id in the query */
+/* In any case of letters, and with any id */
 static void test_shared(void)
 {
     static const char * const names[] = {
@@ -906,7 +906,10 @@ static void test_shared(void)
     g_assert_cmphex(reply_flags(c), ==, 0x8183);
     g_assert_cmpint(count_queries(c, s), ==, 2);
 
-    /* The next time it is asked again; a reply may be in any case. */
+    /*
+     * The next time the server is asked again; the reply's case does not
+     * matter.
+     */
     for (uint64_t i = 0; i < 3; i++) {
         start(c, i ? "loud.example" : "Loud.Example", i);
     }
@@ -937,7 +940,7 @@ static void test_shared_failure(void)
     server_free(s);
 }
 
-/* Without validation nothing is secure, whatever a server says. */
+/* Without validation AD of a server is ignored. */
 static void test_ad(void)
 {
     Server *s = server_new(AF_INET);
@@ -969,7 +972,7 @@ static void test_not_shared(void)
     start_type(c, "ok.a.example", 0x41, rd, false, 6);
     start_type(c, "ok.a.example", 0x61, rd, false, 7);
     start_type(c, "ok\\.a.example", DNS_TYPE_A, rd, false, 8);
-    /* but with AD, as no server's is believed */
+    /* a query with AD is shared, as no server's AD counts */
     start_type(c, "ok.a.example", DNS_TYPE_A, rd | DNS_FLAG_AD, false, 9);
     drain(c);
     assert_told(c, 0, 10, 1);
@@ -1026,7 +1029,7 @@ static void test_bounded(void)
         g_assert_cmpint(put_out(c, i), ==, 0);
     }
     g_assert_cmpuint(dns_upstream_room(c->up), ==, 0);
-    /* There is some room that is not told of */
+    /* The kernel has some more room */
     g_assert_cmpint(put_out(c, i++), ==, 0);
     while (!ret && i < 10000) {
         ret = put_out(c, i++);
@@ -1075,7 +1078,7 @@ static void test_sockets(void)
     server_free(s);
 }
 
-/* Over TCP so many at a time, and all in the end */
+/* A limited number at a time over TCP; all are answered */
 static void test_many_tcp(void)
 {
     Server *s = server_new(AF_INET);
@@ -1096,7 +1099,7 @@ static void test_many_tcp(void)
     server_free(s);
 }
 
-/*** What is remembered ***/
+/*** Cache ***/
 
 static Client *remembering(const DnsServer *server, size_t octets)
 {
@@ -1160,7 +1163,7 @@ static void test_cache(void)
     server_free(s);
 }
 
-/* A denial as its SOA says, and not at all without */
+/* A denial is cached by its SOA, and not at all without */
 static void test_cache_denial(void)
 {
     Server *s = server_new(AF_INET);
@@ -1175,7 +1178,7 @@ static void test_cache_denial(void)
     server_free(s);
 }
 
-/* RFC 9520: a refusal is not asked for again at once, nor for long */
+/* RFC 9520: a refusal is cached, but only for a short time */
 static void test_cache_failure(void)
 {
     Server *s = server_new(AF_INET);
@@ -1227,7 +1230,10 @@ static void test_cache_bounds(void)
     server_free(s);
 }
 
-/* An exchange that all requests have left is still in flight, and is joined. */
+/*
+ * An exchange whose requests are all cancelled is still in flight, and is
+ * joined.
+ */
 static void test_left_and_joined(void)
 {
     Server *s = server_new(AF_INET);
@@ -1244,7 +1250,7 @@ static void test_left_and_joined(void)
     g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
     g_assert_cmpint(count_queries(c, s), ==, 2);
 
-    /* Nobody is there when the outcome is */
+    /* All requests are cancelled before the outcome */
     start(c, "ok.example", 51);
     cancel(c, 51);
     drain(c);
@@ -1331,7 +1337,7 @@ static void test_told_by_and_by(void)
     assert_told(c, 99, 2, 1);
     g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
 
-    /* The rest goes away before it is told */
+    /* The others are cancelled before their reply */
     for (uint64_t i = 0; i < 100; i++) {
         c->told[i] = 0;
         start(c, "ok.again.example", i);
@@ -1351,7 +1357,7 @@ static void test_told_by_and_by(void)
     server_free(s);
 }
 
-/* The OPT that was taken off makes no other question of it */
+/* The query without OPT is still the same question */
 static void test_no_edns_shared(void)
 {
     Server *s = server_new(AF_INET);
@@ -1359,7 +1365,7 @@ static void test_no_edns_shared(void)
 
     ask(c, "old.example");
     start(c, "oldmute.example", 1);
-    count_queries(c, s);        /* by now it is out without */
+    count_queries(c, s);        /* the query without OPT is sent */
     start(c, "oldmute.example", 2);
     g_assert_cmpint(count_queries(c, s), ==, 6);
     assert_told(c, 1, 2, 0);
@@ -1498,7 +1504,7 @@ static void test_bind6(void)
     ask(c, "ok.example");
     g_assert_cmpint(c->status, ==, DNS_UPSTREAM_OK);
     client_free(c);
-    /* An address that is not ours shows that it is used */
+    /* An address that is not ours shows that the setting is used */
     inet_pton(AF_INET6, "2001:db8::1", &foreign);
     c = client_new(&s->addr, 1, &foreign);
     ask(c, "ok.example");

@@ -252,7 +252,7 @@ static Bed *bogus(bool dnssec_ok, int ede, DnsDnssec mode)
     return bed;
 }
 
-/* Strict: nothing of it but why, and for a moment */
+/* Strict: only the reason, with a short TTL */
 static void test_strict(void)
 {
     Bed *bed = bogus(true, DNS_EDE_SIGNATURE_EXPIRED, DNS_DNSSEC_STRICT);
@@ -264,7 +264,7 @@ static void test_strict(void)
     end(bed);
 }
 
-/* Permissive: all of it, with why, without AD, and not for long */
+/* Permissive: all records, with the reason, without AD, with a short TTL */
 static void test_permissive(void)
 {
     Bed *bed = bogus(true, DNS_EDE_RRSIGS_MISSING, DNS_DNSSEC_PERMISSIVE);
@@ -281,7 +281,7 @@ static void test_permissive(void)
     end(bed);
 }
 
-/* Without a message there is nothing to tell but the failure. */
+/* Without a message the reply is a failure. */
 static void test_failure(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(modes); i++) {
@@ -296,7 +296,7 @@ static void test_failure(void)
     }
 }
 
-/* A message about something else is no answer. */
+/* A message for another question is no answer. */
 static void test_other(void)
 {
     Bed *bed = begin("a.example", DNS_TYPE_A, false, 0);

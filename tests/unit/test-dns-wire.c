@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DNS wire format: golden messages and hostile ones
+ * DNS wire format: golden and hostile messages
  *
  * The golden messages were made by dnspython 2.3, an independent codec.
  */
@@ -444,7 +444,10 @@ static void test_build_ptr(void)
     g_assert_cmpmem(buf, b.len, reply_ptr, sizeof(reply_ptr));
 }
 
-/* A name in another case is compressed, and takes that case; or it is not */
+/*
+ * A name in another case is compressed and takes the other case, or is not
+ * compressed
+ */
 static void test_build_case(void)
 {
     DnsQuestion question = {
@@ -476,7 +479,7 @@ static void test_build_case(void)
 
 /*** Limits ***/
 
-/* Every message that is cut short is malformed, wherever the cut is */
+/* A message cut at any place is malformed */
 static void test_truncated_input(void)
 {
     for (size_t len = 0; len < sizeof(reply_cname_aaaa); len++) {
@@ -519,7 +522,7 @@ static void test_rdata_beyond_end(void)
     DnsName name;
     DnsRr rr;
 
-    /* The target is a name that ends one octet before, or after, RDATA */
+    /* The target's name ends one octet before, or after, RDATA */
     for (int delta = -1; delta <= 1; delta += 2) {
         memcpy(msg, reply_ptr, sizeof(msg));
         dns_cursor_init(&cursor, msg, sizeof(msg));
@@ -596,7 +599,10 @@ static void test_edns_malformed(void)
     g_assert_cmpint(dns_rdata_edns(&cursor, &rr, &edns), ==, -EBADMSG);
 }
 
-/* What does not fit leaves no trace, and truncation keeps the question */
+/*
+ * A record that does not fit leaves no octets, and truncation keeps the
+ * question
+ */
 static void test_build_overflow(void)
 {
     DnsQuestion question = {
@@ -639,7 +645,7 @@ static void test_build_overflow(void)
     g_assert_cmphex(buf[DNS_UDP_MIN], ==, 0x5a);
 }
 
-/* Octets of a record that did not fit are not pointed to by later ones */
+/* Later records do not point into a record that did not fit */
 static void test_build_after_overflow(void)
 {
     DnsName large = name_of("a-label-to-be-cut.example");

@@ -50,7 +50,7 @@ static void test_axfr_signed_many(void)
     xfr_pair_free(&p);
 }
 
-/* The zone changes during the transfer; the transfer does not. */
+/* The zone changes during the transfer, which still sends the old version. */
 static XfrPair *changing;
 
 static void change_primary(unsigned number, uint8_t *msg, size_t *len)
@@ -76,7 +76,7 @@ static void test_axfr_of_a_moment(void)
     g_assert_true(store_bed_has(&p.secondary, &last));
     g_assert_false(store_bed_has(&p.secondary, &later));
     g_assert_cmpuint(dns_store_serial(p.secondary.store), ==, HOSTS + 1);
-    /* What it has missed comes by IXFR. */
+    /* The missed changes come by IXFR. */
     p.spoil = NULL;
     p.force_axfr = false;
     g_assert_cmpint(xfr_transfer(&p), ==, DNS_XFR_CHANGED);
@@ -123,7 +123,7 @@ static void test_ixfr(void)
     xfr_pair_free(&p);
 }
 
-/* The journal does not go back that far. */
+/* The journal does not have such old changes. */
 static void test_ixfr_as_axfr(void)
 {
     XfrPair p;
@@ -161,7 +161,7 @@ static void test_ixfr_udp(void)
     g_assert_cmpint(xfr_transfer(&p), ==, DNS_XFR_CHANGED);
     g_assert_cmpint(dns_store_commit(p.secondary.store), ==, 0);
     g_assert_true(xfr_is_same(&p));
-    /* What does not fit is the SOA alone. */
+    /* An answer that does not fit is the SOA alone. */
     xfr_add_hosts(&p.primary, 11, 40);
     g_assert_cmpint(xfr_transfer(&p), ==, DNS_XFR_MORE);
     g_assert_cmpint(p.kind, ==, DNS_XFR_SOA);
@@ -305,7 +305,7 @@ static void test_soa(void)
     g_assert_cmpint(ask_soa(5, 5, DNS_FLAG_AA), ==, DNS_XFR_CURRENT);
     g_assert_cmpint(ask_soa(5, 6, DNS_FLAG_AA), ==, DNS_XFR_NEWER);
     g_assert_cmpint(ask_soa(5, 4, DNS_FLAG_AA), ==, DNS_XFR_OLDER);
-    /* RFC 1982: it has gone around. */
+    /* RFC 1982: the serial has wrapped around. */
     g_assert_cmpint(ask_soa(4294967295, 1, DNS_FLAG_AA), ==, DNS_XFR_NEWER);
     g_assert_cmpint(ask_soa(1, 4294967295, DNS_FLAG_AA), ==, DNS_XFR_OLDER);
     /* A server without authority, or without the zone, is not trusted. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cookies: the vectors of RFC 9018 appendix A, and what is not one of ours */
+/* Cookies: the vectors of RFC 9018 appendix A, and foreign cookies */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>

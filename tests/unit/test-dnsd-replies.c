@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Answers that a worker keeps: for which question, and for how long */
+/* A worker's cache: matching questions, and lifetimes */
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static void test_length(void)
     dnsd_replies_free(f.replies);
 }
 
-/* Answers in use stay, whatever is asked only once. */
+/* Answers in use stay during a flood of single questions. */
 static void test_flood(void)
 {
     Fixture f = { .replies = dnsd_replies_new(key) };

@@ -38,7 +38,10 @@ static bool is_awake(const DnsdRequests *requests)
     return poll(&p, 1, 0) == 1;
 }
 
-/* Takes all there are; they have the numbers from @first on.  How many? */
+/*
+ * Takes all requests, which have the numbers from @first on.  Returns: their
+ * number.
+ */
 static unsigned take_from(DnsdRequests *requests, unsigned first)
 {
     DnsdRequest *all = dnsd_requests_take(requests);
@@ -71,7 +74,7 @@ static void test_chain(void)
     dnsd_requests_destroy(&requests);
 }
 
-/* Requests beyond the limit come back: the youngest. */
+/* Requests beyond the limit come back: the newest ones. */
 static void test_bounds(void)
 {
     DnsdRequests requests;

@@ -171,7 +171,10 @@ static void test_denial(void)
     end(f);
 }
 
-/* Twice the same but for its age, and AD for who says that he knows it */
+/*
+ * The same answer twice, except for its age, and AD only for clients that ask
+ * for it
+ */
 static void test_kept(void)
 {
     Fixture *f = begin("");
@@ -198,7 +201,9 @@ static DnsdOutcome ask_denied(Fixture *f)
     return ask(f, "nothing.a.example", DNS_TYPE_A, DNS_FLAG_RD, false);
 }
 
-/* What was asked of a cache that is gone is told, not kept, and hides none. */
+/*
+ * An answer for a deleted cache is delivered, but not kept, and hides no other.
+ */
 static void test_late(void)
 {
     Fixture *f = begin("");
@@ -240,7 +245,7 @@ static void test_bogus(void)
 
     g_assert_cmpuint(rcode_told(strict, 0), ==, DNS_RCODE_SERVFAIL);
     g_assert_cmpuint(rcode_told(strict, DNS_FLAG_CD), ==, DNS_RCODE_NXDOMAIN);
-    /* It is not kept: the next one is judged anew. */
+    /* It is not kept: the next one is checked again. */
     g_assert_cmpint(ask(strict, "nothing.a.example", DNS_TYPE_A, DNS_FLAG_RD,
                         false), ==, DNSD_RESOLVE);
     g_assert_cmpuint(rcode_told(permissive, 0), ==, DNS_RCODE_NXDOMAIN);

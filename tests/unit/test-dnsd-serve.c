@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One request and its reply: options, access, limits, what is counted */
+/* One request and its reply: options, access, limits, counters */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -241,7 +241,7 @@ static void test_limit_truncates(void)
     end(f);
 }
 
-/* With the cookie of BADCOOKIE the client is not limited any more. */
+/* A client with the cookie of BADCOOKIE is not limited. */
 static void test_limit_badcookie(void)
 {
     Fixture *f = begin(LIMITED);
@@ -262,7 +262,7 @@ static void test_limit_badcookie(void)
     end(f);
 }
 
-/* Names that nobody has are one account, whatever they are. */
+/* All nonexistent names share one account. */
 static void test_limit_random_names(void)
 {
     Fixture *f = begin(LIMITED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages on a stream, in whatever pieces, and however slow replies go */
+/* Messages on a stream, in any pieces, and with slow readers */
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static GByteArray *messages(unsigned count, size_t len)
     return all;
 }
 
-/* Each message is returned once and in order, whatever the pieces. */
+/* Each message is returned once and in order, with pieces of any size. */
 static void check_pieces(size_t piece, size_t len, unsigned count)
 {
     g_autoptr(GByteArray) all = messages(count, len);
@@ -103,7 +103,7 @@ static void test_short(void)
     }
 }
 
-/* Replies of the longest kind: one waits, then nothing more is taken. */
+/* Replies of maximal length: one waits, then no more input is taken. */
 static void test_slow_reader(void)
 {
     g_autoptr(GByteArray) all = messages(3, 20);
@@ -132,7 +132,7 @@ static void test_slow_reader(void)
     end(&f);
 }
 
-/* A buffer that is full of what cannot be answered yet takes no more. */
+/* A buffer full of pending messages takes no more. */
 static void test_full(void)
 {
     g_autoptr(GByteArray) all = messages(1, DNS_MSG_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The anti-replay window, against a plain list of what was seen */
+/* The anti-replay window, compared with a list of all accepted numbers */
 #include <glib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool take(EspReplay *r, uint64_t sequence)
     return true;
 }
 
-/* A window whose highest number is @top, and nothing else is seen. */
+/* A window with only the highest number @top. */
 static void at(EspReplay *r, uint32_t size, bool esn, uint64_t top)
 {
     EspReplayState state = { .top = top, .seen = { 1 } };
@@ -56,7 +56,7 @@ static void test_table(void)
         { 1000000 - 63, false }, { 1000000, false },
         { UINT32_MAX - 1, true }, { UINT32_MAX, true }, { UINT32_MAX, false },
         { UINT32_MAX - 1, false }, { UINT32_MAX - 2, true },
-        /* it never begins again */
+        /* numbers never begin again */
         { 0, false }, { 1, false },
     };
     EspReplay r;
@@ -68,7 +68,7 @@ static void test_table(void)
     }
 }
 
-/* An unauthenticated packet leaves no trace, however far ahead it is. */
+/* An unauthenticated packet with any number changes nothing. */
 static void test_check_changes_nothing(void)
 {
     EspReplay r, before;
@@ -218,7 +218,7 @@ static void test_no_window(void)
     g_assert_cmpint(r.top, ==, 199);
 }
 
-/* A window that travels says the same of every number, at any size. */
+/* A migrated window gives the same verdict for every number, at any size. */
 static void travel(uint32_t from, uint32_t to, uint64_t top, GRand *rand)
 {
     EspReplayState state;
@@ -237,7 +237,7 @@ static void travel(uint32_t from, uint32_t to, uint64_t top, GRand *rand)
         g_assert_cmpint(esp_replay_check(&a, n, &found), ==,
                         esp_replay_check(&b, n, &found));
     }
-    /* The larger window takes for seen all that the smaller has forgotten. */
+    /* The larger window treats numbers below the smaller one as seen. */
     for (uint64_t n = a.top - MIN(from, to); n > a.top - to; n--) {
         g_assert_false(esp_replay_check(&b, n, &found) && found == n);
     }
@@ -257,7 +257,7 @@ static void test_travel(void)
     }
 }
 
-/* Both windows hold afterwards, whichever is ahead. */
+/* The result contains both windows, in either order. */
 static void test_load_never_goes_back(void)
 {
     static const int64_t ahead[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Security associations: names, keys, and numbers that nobody uses twice */
+/* Security associations: names, keys, and numbers that are never used twice */
 #include <glib.h>
 #include <string.h>
 
@@ -147,7 +147,7 @@ static void test_overflow(void)
     esp_sa_free(sa);
 }
 
-/* No number comes twice in all that the two hosts seal. */
+/* No number occurs twice in packets of the two hosts. */
 static void test_hand_over(void)
 {
     EspSa *source = outbound(true), *destination = outbound(true);
@@ -170,18 +170,21 @@ static void test_hand_over(void)
     g_assert_cmpint(use(source), ==, 0);
     g_assert_cmpint(use(source), ==, 0);
 
-    /* The destination sealed two at most, and the migration was cancelled. */
+    /*
+     * The destination has encrypted two packets at most, and the migration was
+     * cancelled.
+     */
     esp_sa_take_back(source, 2);
     g_assert_cmpint(use(source), ==, 119);
     esp_sa_take_back(source, 1000);     /* there is nothing to take back */
     g_assert_cmpint(use(source), ==, 120);
 
-    /* It never ran: nothing is left out. */
+    /* The destination never ran: no numbers are skipped. */
     esp_sa_hand_over(source, 16, &state);
     esp_sa_take_back(source, 0);
     g_assert_cmpint(use(source), ==, 121);
 
-    /* Away and back, into the same association. */
+    /* To the destination and back, into the same association. */
     esp_sa_hand_over(source, 0, &state);
     g_assert_cmpint(state.next, ==, 122);
     g_assert_cmpint(use(source), ==, 0);
@@ -213,7 +216,7 @@ static void test_hand_over_at_the_end(void)
     g_assert_cmpint(use(sa), ==, 0);
     esp_sa_free(sa);
 
-    /* Nor do 64 bits begin again. */
+    /* 64-bit numbers do not wrap, either. */
     sa = outbound(true);
     load(sa, UINT64_MAX - 3);
     esp_sa_hand_over(sa, 100, &state);
@@ -243,7 +246,7 @@ static void test_load_refused(void)
     esp_sa_free(in);
 }
 
-/* A packet that one host has opened, the other does not open again. */
+/* The destination refuses a packet that the source has opened. */
 static void test_window_travels(void)
 {
     EspSa *peer = outbound(true), *a = inbound(true), *b = inbound(true);

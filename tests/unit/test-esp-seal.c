@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ESP: packets of the RFCs, of another implementation, and bad ones */
+/* ESP: packets of the RFCs, of another implementation, and invalid ones */
 #include <glib.h>
 #include <malloc.h>
 #include <openssl/crypto.h>
@@ -9,7 +9,7 @@
 #include "tests/unit/esp-fixture.h"
 
 #define PAYLOAD_MAX     200u
-#define PACKET          400u    /* room for it, sealed */
+#define PACKET          400u    /* room for an encrypted packet */
 
 /* --- known packets -------------------------------------------------------- */
 
@@ -182,7 +182,7 @@ static EspResult open_it(EspSa *sa, const uint8_t *packet, size_t packet_len,
     return esp_open(sa, &iov, 1, out, packet_len, len, next);
 }
 
-/* The next packet has @sequence, whichever way it goes. */
+/* Lets the next packet of either direction have @sequence. */
 static void expect(EspSa *sa, uint64_t sequence)
 {
     EspSaState state = {
@@ -434,7 +434,7 @@ static void test_rooms(void)
     for_each(rooms);
 }
 
-/* Wherever the parts of a packet end. */
+/* A packet in parts of any length. */
 static void parts(const Pair *pair)
 {
     uint8_t *payload = (uint8_t *)some_payload();
@@ -488,7 +488,7 @@ static void refused(const Pair *pair, const uint8_t *packet, size_t packet_len)
     g_assert_cmpmem(got, PACKET, zeros, PACKET);
 }
 
-/* One bit is wrong, anywhere; or octets are missing, or too many. */
+/* One bit is flipped, anywhere; or there are too few or too many octets. */
 static void changed(const Pair *pair)
 {
     uint8_t packet[PACKET] = { 0 }, got[PACKET], next;
@@ -506,7 +506,7 @@ static void changed(const Pair *pair)
             refused(pair, packet, n);
         }
     }
-    /* None of them has moved the window. */
+    /* They have not moved the window. */
     g_assert_cmpint(open_it(pair->in, packet, sealed, got, &len, &next), ==,
                     ESP_GOOD);
     g_assert_cmpmem(got, len, some_payload(), 37);
@@ -519,7 +519,7 @@ static void test_changed(void)
     for_each(changed);
 }
 
-/* One bit of the keying material is another, or the mode of the numbers. */
+/* One bit of the keying material differs, or the mode of the numbers. */
 static void strange_key(const Pair *pair)
 {
     size_t key_len = esp_algorithm_key_len(pair->algorithm), sealed;
@@ -595,7 +595,7 @@ static void test_across_2_32(void)
             g_assert_cmpint(open_it(in, packet[late], len, got, &len, &next),
                             ==, ESP_REPLAYED);
         }
-        /* Those that the window has left are taken for the next 2^32. */
+        /* Numbers below the window are taken for the next 2^32. */
         len = esp_sealed_len(out, 9);
         g_assert_cmpint(open_it(in, packet[0], len, got, &len, &next), ==,
                         ESP_ICV);
@@ -673,7 +673,9 @@ static void padding(const Pair *pair)
                     255 + 241);
 }
 
-/* Section 2.6. Any contents; what has bad padding is bad first. */
+/*
+ * Section 2.6: dummies may have any content; invalid padding is checked first.
+ */
 static void dummies(const Pair *pair)
 {
     uint8_t text[32] = { 0 };
@@ -736,7 +738,7 @@ static void test_dummies(void)
     without_esn(dummies);
 }
 
-/* A dummy of our own is one for the peer. */
+/* The peer recognizes our dummies. */
 static void own_dummy(const Pair *pair)
 {
     uint8_t packet[PACKET], got[PACKET], next;
@@ -754,7 +756,7 @@ static void test_own_dummy(void)
 
 /* --- IVs ------------------------------------------------------------------ */
 
-/* GCM: another one for each packet, after a restart too. */
+/* GCM: a new IV for each packet, also after a restart. */
 static void test_gcm_ivs(void)
 {
     const EspAlgorithm *algorithm = esp_algorithm_by_name("aes-gcm-128");
@@ -814,7 +816,7 @@ static void *count_realloc(void *p, size_t size, const char *file, int line)
     return realloc(p, size);
 }
 
-/* Sets @spilt if memory that goes away still holds it. */
+/* Sets @spilt if freed memory still contains it. */
 static const uint8_t *secret;
 static size_t secret_len;
 static bool spilt;
@@ -827,7 +829,9 @@ static void count_free(void *p, const char *file, int line)
     free(p);
 }
 
-/* A packet costs no allocation, a refused one neither; an HMAC two hashes. */
+/*
+ * A packet needs no allocation, also a refused one; an HMAC needs two hashes.
+ */
 static void no_allocation(const Pair *pair)
 {
     unsigned long macs = pair->algorithm->digest ? 10 * 3 : 0;
@@ -872,7 +876,7 @@ static void look_for(const EspAlgorithm *algorithm, size_t offset, size_t len)
     g_assert_false(spilt);
 }
 
-/* No part of the keying material is left in memory that was given back. */
+/* No freed memory contains keying material. */
 static void test_keys_are_gone(void)
 {
     const EspAlgorithm *a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What QEMU asks vmmnet-hostd, which the tests play */
+/* QEMU's requests to vmmnet-hostd, which the tests simulate */
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static void test_refused(Server *s, gconstpointer opaque)
     close(fd);
 }
 
-/* What is asked later stays behind, and its answer is the one that counts. */
+/* Later requests follow in order, and the last answer counts. */
 static void test_in_order(Server *s, gconstpointer opaque)
 {
     int fd;
@@ -133,7 +133,7 @@ static void test_lost(Server *s, gconstpointer opaque)
     close(fd);
 }
 
-/* The connection has ended unnoticed: another one is made. */
+/* The connection has ended unnoticed: a new one is made. */
 static void test_asks_anew(Server *s, gconstpointer opaque)
 {
     int fd;
@@ -167,7 +167,7 @@ static void test_nobody(Server *s, gconstpointer opaque)
 
 /* --- waiting -------------------------------------------------------------- */
 
-/* One that is killed before it answers, and another that answers. */
+/* A server that dies before its answer, and another one that answers. */
 static gpointer die_and_come_back(gpointer opaque)
 {
     const Server *s = opaque;
@@ -203,7 +203,7 @@ static void test_settle_late(Server *s, gconstpointer opaque)
     g_assert_cmpint(g_get_monotonic_time() - before, >=, 50000);
     g_assert_nonnull(strstr(err->message, "within 50 ms"));
 
-    /* The answer comes at last; what is asked then is behind it. */
+    /* The answer comes late; a new request follows it. */
     g_assert_true(handoff_talk_ask(s->talk, HANDOFF_TAKE, NULL));
     fd = answer_phone(s);
     assert_asked(fd, "yield " VM "\ntake " VM "\n");

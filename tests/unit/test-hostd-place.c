@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Addresses come and go, in the right order, whatever fails between */
+/*
+ * Addresses are added and removed in the right order, with failures at any step
+ */
 #include <string.h>
 
 #include "hostd-fixture.h"
@@ -45,7 +47,7 @@ static void test_forget(void)
                   "error VM " VM_A " is not registered on this host\n");
 }
 
-/* Of a VM that never came, an address that the host has is somebody else's. */
+/* An address on the host without a registered VM belongs to another program. */
 static void test_touches_nothing_else(void)
 {
     g_autoptr(FakeHost) f = host_with(BOTH), next = NULL;
@@ -72,7 +74,7 @@ static void test_stuck(void)
     g_assert_false(fake_host_has(f, ADDR_2));
 }
 
-/* An address must not stay since a file cannot be written. */
+/* An address must be removed even if the file cannot be written. */
 static void test_full(void)
 {
     g_autoptr(FakeHost) f = host_with(BOTH);
@@ -102,7 +104,7 @@ static void test_process_ends(void)
     g_assert_true(fake_host_has(f, ADDR_1));
 }
 
-/* The next process finishes what this one began. */
+/* The next process finishes the work of this one. */
 static void test_restart(void)
 {
     g_autoptr(FakeHost) f = host_with(BOTH), second = NULL, third = NULL;
@@ -148,7 +150,7 @@ static void test_damage(void)
         { HEAD WHOLE, 0, 1 },
         { HEAD WHOLE "forget " VM_B "\n", 1, 1 },
         { HEAD "nonsense\n" WHOLE, 1, 1 },
-        /* Nothing of it is another's: its lines are three mistakes. */
+        /* None of these lines affects another VM: they are three errors. */
         { HEAD "register " VM_A "\naddress6 " ADDR_1 " eth0\nend\n" WHOLE,
           3, 1 },
         { HEAD "register " VM_A " /a\naddress6 " ADDR_1 "\nend\n" WHOLE, 2, 1 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The protocol of vmmnet-hostd: who may what, and what becomes of mistakes */
+/* The protocol of vmmnet-hostd: permissions and errors */
 #include <string.h>
 
 #include "hostd-fixture.h"
@@ -75,7 +75,7 @@ static void test_mistakes(void)
         { "register " VM_A " " PIDS_A "\naddress6 " ADDR_1 " eth0\n"
           "address6 " ADDR_1 " eth1\nend\n",
           "address6 " ADDR_1 " is named twice" },
-        /* The first one is told, and the block ends where it ends. */
+        /* The first error is reported, and the block ends at its end. */
         { "register " VM_A " " PIDS_A "\ntake " VM_A "\nnonsense\n"
           "address6 " ADDR_1 " eth0\nend\n",
           "'take' is not allowed before the end of register" },

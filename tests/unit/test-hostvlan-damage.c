@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bits of an LNID table that are wrong: each is found by who uses it, and what
- * is not concerned goes on
+ * Flipped bits of an LNID table: readers detect each of them, and other entries
+ * stay usable
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void test_sum(void)
             g_assert_cmphex(-(power << bit), >=, near);
         }
     }
-    /* That it is the same factor, wherever the sum is. */
+    /* The factor is the same for all positions of the sum. */
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t sum = 0x123456789abcdef0ull, number = 0xfedcba9876543210ull;
 
@@ -46,7 +46,7 @@ static void test_sum(void)
 /* The keys of two addresses differ in two bits, and so does one from 0. */
 static void test_key(void)
 {
-    /* The check is linear: it is enough to look at what two differ in. */
+    /* The check is linear: it suffices to test the difference of two values. */
     for (unsigned a = 0; a < 48; a++) {
         g_assert_cmpint(__builtin_popcountll(hostvlan_key(1ull << a)), ==, 2);
         for (unsigned b = 0; b < 48; b++) {
@@ -56,7 +56,7 @@ static void test_key(void)
     }
 }
 
-/* No head that records have becomes another one, whatever bit is wrong. */
+/* One flipped bit never turns a record's head into another valid head. */
 static void test_head(void)
 {
     for (unsigned lnids = 1; lnids <= HOSTVLAN_LNIDS_MAX; lnids++) {
@@ -107,7 +107,7 @@ static enum hostvlan_reason receive(const HostvlanTable *t, uint64_t port,
                                     sizeof(frame));
 }
 
-/* MAC_A has the LNIDs of the test, MAC_B LNID 2 alone, MAC_C was taken out. */
+/* MAC_A has the LNIDs of the test, MAC_B only LNID 2, MAC_C was removed. */
 static HvFile begin(const HvEntry *a)
 {
     HvFile fx = hv_begin(16, 64);
@@ -119,7 +119,7 @@ static HvFile begin(const HvEntry *a)
     return fx;
 }
 
-/* Of @octets at @at, each bit, one after another. */
+/* Flips each bit of @octets at @at, one after another. */
 static void each_bit(HvFile *fx, void *at, size_t octets,
                      void (*look)(HvFile *fx, const HostvlanTable *t))
 {
@@ -132,14 +132,14 @@ static void each_bit(HvFile *fx, void *at, size_t octets,
 
         octet[bit / 8] ^= 1 << bit % 8;
         look(fx, t);
-        /* A reader that opens the file takes none of it. */
+        /* A reader refuses the file when it opens it. */
         refused = hostvlan_table_open(fx->path, NULL);
         g_assert_null(refused);
         octet[bit / 8] = before;
     }
 }
 
-/* MAC_A is not in the table, to either side; MAC_B is as before. */
+/* MAC_A seems missing, for both directions; MAC_B is as before. */
 static void a_is_damaged(HvFile *fx, const HostvlanTable *t)
 {
     uint64_t value = hostvlan_table_lookup(t, MAC_A);
@@ -153,7 +153,7 @@ static void a_is_damaged(HvFile *fx, const HostvlanTable *t)
     g_assert_cmpint(receive(t, MAC_A, MAC_B), ==, HOSTVLAN_DAMAGED);
     g_assert_cmpint(receive(t, MAC_B, MAC_A), ==, HOSTVLAN_DAMAGED);
     g_assert_cmpint(receive(t, MAC_B, MAC_B), ==, HOSTVLAN_PASSED);
-    /* A missing entry is said first. */
+    /* A missing entry is the first reason. */
     g_assert_cmpint(receive(t, NOBODY, MAC_A), ==, HOSTVLAN_NO_PORT);
     g_assert_cmpint(receive(t, MAC_A, NOBODY), ==, HOSTVLAN_UNKNOWN_SOURCE);
 }
@@ -207,7 +207,7 @@ static void test_addresses(void)
     hv_end(&fx);
 }
 
-/* Of the longest record, of which most numbers are after the first. */
+/* The first number of the longest record. */
 static void test_longest(void)
 {
     HvEntry e = {
@@ -248,7 +248,7 @@ static void test_longest(void)
     hv_end(&fx);
 }
 
-/* Nothing comes back, and nothing is put in its place. */
+/* The removed entry does not return, and no other replaces it. */
 static void c_is_damaged(HvFile *fx, const HostvlanTable *t)
 {
     HostvlanLnids lnids;
@@ -268,7 +268,7 @@ static void test_taken_out(void)
     hv_end(&fx);
 }
 
-/* A key is where none was. */
+/* A key appears in a free slot. */
 static void nobody_is_damaged(HvFile *fx, const HostvlanTable *t)
 {
     g_assert_cmpint(receive(t, MAC_A, MAC_B), ==, HOSTVLAN_PASSED);
@@ -285,7 +285,10 @@ static void test_free_slot(void)
     hv_end(&fx);
 }
 
-/* An address of one bit has a key of two: it does not become a free slot. */
+/*
+ * An address with one bit has a key with two bits: one flip does not free the
+ * slot.
+ */
 static void test_key_stays(void)
 {
     for (unsigned bit = 0; bit < 48; bit++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table in force: what is at a path, as long as it is good */
+/* The table in force: the file at a path, as long as it is valid */
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -14,7 +14,7 @@ static void assert_kept(HostvlanFollow *f, int code)
     g_assert_error(f->error, HOSTVLAN_TABLE_ERROR, code);
     g_assert_nonnull(f->table);
     g_assert_false(hostvlan_follow_is_settled(f));
-    /* It is not looked into twice. */
+    /* It is not checked twice. */
     g_assert_cmpint(hostvlan_follow_look(f), ==, HOSTVLAN_FOLLOW_NOTHING);
     g_assert_false(hostvlan_follow_is_due(f));
 }
@@ -33,7 +33,7 @@ static void test_follow(void)
     g_assert_false(hostvlan_follow_is_settled(&f));
     g_assert_false(hostvlan_follow_is_due(&f));
 
-    /* It appears, and changes in place without any need to look. */
+    /* It appears, and in-place changes need no check. */
     fx.w = hv_create(fx.path, 16, 64);
     g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
     g_assert_no_error(f.error);
@@ -43,14 +43,14 @@ static void test_follow(void)
     g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_NOTHING);
     g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_A), !=, 0);
 
-    /* A bigger one takes its place. */
+    /* A bigger one replaces it. */
     fx.w = hv_replace(fx.w, 32, 64);
     g_assert_true(hostvlan_follow_is_due(&f));
     g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_TAKEN);
     g_assert_false(hostvlan_follow_is_due(&f));
     g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_A), !=, 0);
 
-    /* Another one comes and is wrong, is mended, and is taken away. */
+    /* Another one is invalid, is corrected, and is removed. */
     hv_close(fx.w);
     fx.w = hv_create(fx.path, 32, 64);
     fx.w->header->checksum ^= 1;
@@ -66,7 +66,7 @@ static void test_follow(void)
     hv_end(&fx);
 }
 
-/* The file that was wrong, in place made right. */
+/* The invalid file is corrected in place. */
 static void test_follow_mended(void)
 {
     HvFile fx = hv_begin(16, 64);
@@ -84,7 +84,7 @@ static void test_follow_mended(void)
     hv_end(&fx);
 }
 
-/* Superseded, and nothing newer is there: it stays, and asks once. */
+/* Superseded without a newer file: it stays, and reports once. */
 static void test_follow_old(void)
 {
     HvFile fx = hv_begin(16, 64);
@@ -105,7 +105,7 @@ static void test_follow_old(void)
     hv_end(&fx);
 }
 
-/* Checked elsewhere: until that has its end, it is due and nothing else is. */
+/* Checked in another thread: until its end no other check starts. */
 static void test_follow_halves(void)
 {
     HvFile fx = hv_begin(16, 64);
@@ -131,8 +131,8 @@ static void test_follow_halves(void)
 }
 
 /*
- * Superseded when the look has found nothing already: what is new has come to
- * the path since, and the table before it is not the one to go by.
+ * Superseded after a check found no change: the new file has come to the path
+ * since, so the old table must not stay in force.
  */
 static void test_follow_late_mark(void)
 {
@@ -159,7 +159,10 @@ static void test_follow_late_mark(void)
 
 /* --- what becomes of the file in force ------------------------------------ */
 
-/* Nobody has read it since, but the look sees that it is shorter, or other. */
+/*
+ * No reader has used it since, but the check finds that it is shorter, or
+ * changed.
+ */
 static void test_shortened_seen(void)
 {
     static const int codes[] = {
@@ -186,7 +189,7 @@ static void test_shortened_seen(void)
     }
 }
 
-/* Overwritten by "cp" with the same size: told by the header. */
+/* Overwritten by "cp" with the same size: the header shows it. */
 static void test_overwritten(void)
 {
     HvFile fx = hv_begin(16, 64);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An LNID table whose octets are given: what the reader makes of it
+ * The reader's view of an LNID table with given octets
  *
  * Other tests write tables as numbers of this host, and read them as such; a
  * host of another order of octets would agree with itself. The Python tests
@@ -34,7 +34,7 @@ static HostvlanTable *open_octets(const Octets *golden, size_t num,
     g_autoptr(GError) err = NULL;
     HostvlanTable *t;
 
-    /* Of those with four octets the other four are 0: the offsets ascend. */
+    /* For words of four octets the other four are 0, as the offsets ascend. */
     for (size_t i = 0; i < num; i++) {
         memcpy(octets + golden[i].offset, golden[i].octet, 8);
     }

@@ -36,7 +36,7 @@ static enum hostvlan_reason sent_by(uint64_t port, const Packet *p,
                                     bool l2_control, size_t *fixed)
 {
     size_t len = MIN(p->len, HOSTVLAN_LOOK_LEN);
-    /* Of its own length, so that a sanitizer sees what is read beyond. */
+    /* A copy of the exact length, so that a sanitizer finds overruns. */
     g_autofree uint8_t *copy = g_memdup2(p->data, len);
 
     hv_put(copy, 6, port, 6);
@@ -142,7 +142,7 @@ static void test_control(void)
     g_assert_false(is_control(OTHER));
 }
 
-/* A switch's own are judged as all frames are. */
+/* A switch's own frames are checked as all frames. */
 static void test_control_received(void)
 {
     Packet p = { .len = 64 };
@@ -164,7 +164,7 @@ static void test_sent(void)
 
             g_assert_cmpint(sent(&p), ==, QUERY);
             g_assert_cmpint(sent_by(ROUTER, &p, false, &fixed), ==, PASSED);
-            /* Not even one of those who are in no network. */
+            /* Not even from a VM without a network. */
             g_assert_cmpint(sent_by(SWITCH, &p, false, &fixed), ==, QUERY);
             g_assert_cmpint(sent_by(TENANT, &p, true, &fixed), ==, QUERY);
         }
@@ -178,7 +178,7 @@ static void test_sent(void)
     }
 }
 
-/* A mistake in a query does not help it out. */
+/* A malformed query does not pass. */
 static void test_sent_anyhow(void)
 {
     Packet v4 = igmp(0, 2, 0, 0), v6 = mld(0, 1, 0, 0), p;
@@ -209,7 +209,7 @@ static void test_sent_anyhow(void)
     g_assert_cmpint(sent(&p), ==, QUERY);
     hv_put(p.data, 14, 0xaaaa030000f80800ull, 8);
     g_assert_cmpint(sent(&p), ==, QUERY);
-    /* To one station: no switch looks into it. */
+    /* To one station: no switch reads it. */
     assert_with(sent, v4, 0, OTHER, 6, PASSED);
     assert_with(sent, v6, 0, OTHER, 6, PASSED);
 }
@@ -246,16 +246,16 @@ static void test_sent_extended(void)
         }
         p = extended(protos[i], 9, 16);
         g_assert_cmpint(sent(&p), ==, MALFORMED);
-        /* The query is behind what is looked at. */
+        /* The query is behind the limit of the check. */
         p = extended(protos[i], 3, 800);
         g_assert_cmpuint(p.len, >, HOSTVLAN_LOOK_LEN);
         g_assert_cmpint(sent(&p), ==, MALFORMED);
     }
-    /* The first fragment, and a later one, which is not looked into. */
+    /* The first fragment, and a later one, which is not checked. */
     p = extended(44, 2, 8);
     assert_with(sent, p, IP + 50, 0x0001, 2, QUERY);
     assert_with(sent, p, IP + 50, 0x0009, 2, PASSED);
-    /* A first one that breaks off before its ICMPv6. */
+    /* A first one that ends before its ICMPv6. */
     p.len = IP + 56;
     assert_with(sent, p, IP + 50, 0x0001, 2, MALFORMED);
 }
@@ -277,7 +277,7 @@ static void test_sent_unreadable(void)
     assert_with(sent, v4, IP, 0x44, 1, MALFORMED);      /* header length */
     p = igmp(3, 2, 0, 0);
     g_assert_cmpint(sent(&p), ==, MALFORMED);
-    /* The router's tags are its own affair. */
+    /* The router may use tags. */
     {
         size_t fixed;
 
@@ -285,7 +285,7 @@ static void test_sent_unreadable(void)
     }
 }
 
-/* Reports, leaves and all else go on as they did. */
+/* Reports, leaves and all other frames are unaffected. */
 static void test_sent_others(void)
 {
     static const uint8_t v4_types[] = { 0x12, 0x16, 0x17, 0x22, 0x30, 0x13 };
@@ -334,7 +334,7 @@ static void test_received(void)
 
             for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
                 g_assert_cmpint(received(&all[i]), ==, PASSED);
-                /* With a source of a tenant, it is a tenant's. */
+                /* With the source of a tenant, it counts as the tenant's. */
                 g_assert_cmpint(received_from(OTHER, &all[i]), ==,
                                 HOSTVLAN_OTHER_TENANT);
                 g_assert_cmpint(received_from(ROUTER, &all[i]), ==, PASSED);
@@ -346,7 +346,7 @@ static void test_received(void)
     }
 }
 
-/* Octets may have any value, or one. */
+/* Checks octets that may have any value, and octets with one value. */
 static void assert_octets(const Packet *p, const uint8_t *any, size_t num)
 {
     for (size_t at = 12; at < p->len; at++) {
@@ -363,7 +363,7 @@ static void assert_octets(const Packet *p, const uint8_t *any, size_t num)
     }
 }
 
-/* Whichever bit is another, it is no query any more, but for these octets. */
+/* With any flipped bit it is no query, except in these octets. */
 static void test_received_exactly(void)
 {
     /*
@@ -383,7 +383,7 @@ static void test_received_exactly(void)
     assert_octets(&p, v4, sizeof(v4));
     p = igmp(0, 3, GROUP4, 2);
     for (size_t at = IP + 36; at < p.len; at++) {
-        /* Sources are anybody's. */
+        /* Sources may be any addresses. */
         assert_with(received, p, at, 0xff, 1, PASSED);
     }
     p = mld(0, 2, 0, 0);
@@ -394,7 +394,7 @@ static void test_received_forms(void)
 {
     Packet v4 = igmp(0, 2, 0, 0), v6 = mld(0, 1, 0, 0), p;
 
-    /* Which group is asked about is where it goes, in all three headers; */
+    /* The queried group is the destination in all three headers; */
     p = igmp(0, 2, GROUP4, 0);
     assert_with(received, p, IP + 28, GROUP4 + 1, 4, UNKNOWN);
     assert_with(received, p, IP + 16, HV_ALL_HOSTS, 4, UNKNOWN);
@@ -402,7 +402,7 @@ static void test_received_forms(void)
     p = mld(0, 1, GROUP6, 0);
     assert_with(received, p, IP + 68, GROUP6 + 1, 4, UNKNOWN);
     assert_with(received, p, 0, 0x333300000001ull, 6, UNKNOWN);
-    /* or it goes to all, as Linux's bridge asks. */
+    /* or it goes to all, as from Linux's bridge. */
     assert_with(received, v4, IP + 28, GROUP4, 4, PASSED);
     assert_with(received, v4, IP + 28, 0xc0000201, 4, UNKNOWN);
     assert_with(received, v6, IP + 56, 0xff05000000000000ull, 8, PASSED);
@@ -410,16 +410,18 @@ static void test_received_forms(void)
     /* To one station, or to all. */
     assert_with(received, v4, 0, TENANT, 6, UNKNOWN);
     assert_with(received, v6, 0, 0xffffffffffffull, 6, UNKNOWN);
-    /* Router Alert is for all but IGMPv1. */
+    /* Router Alert is required except in IGMPv1. */
     p = igmp(0, 1, 0, 0);
     assert_with(received, p, IP + 21, 100, 1, UNKNOWN);
     assert_with(received, v4, IP + 20, 0x01010101, 4, UNKNOWN);
-    /* The option may come behind the padding; padding is Pad1 or PadN. */
+    /* The option may follow the padding; padding is Pad1 or PadN. */
     assert_with(received, v6, IP + 42, 0x010005020000ull, 6, PASSED);
     assert_with(received, v6, IP + 42, 0x050200000000ull, 6, PASSED);
     assert_with(received, v6, IP + 42, 0x050200010100ull, 6, UNKNOWN);
     assert_with(received, v6, IP + 42, 0x0502000001ffull, 6, UNKNOWN);
-    /* Hosts ignore what is not from a link-local address (RFC 3810). */
+    /*
+     * Hosts ignore messages that are not from a link-local address (RFC 3810).
+     */
     assert_with(received, v6, IP + 8, 0, 8, UNKNOWN);
     assert_with(received, v4, IP + 12, 0xc0000201, 4, PASSED);
     assert_with(received, v4, IP + 12, 0xe0000001, 4, UNKNOWN);
@@ -429,7 +431,7 @@ static void test_received_forms(void)
     assert_with(received, v4, IP + 6, 0x4000, 2, PASSED);
     p = extended(44, 2, 8);
     g_assert_cmpint(received(&p), ==, UNKNOWN);
-    /* Not what is no query, and is shaped like one. */
+    /* Other messages with the shape of a query. */
     assert_with(received, v4, IP + 24, 0x16, 1, UNKNOWN);
     assert_with(received, v6, IP + 48, 131, 1, UNKNOWN);
     assert_with(received, v6, IP + 48, 134, 1, UNKNOWN);
@@ -437,7 +439,7 @@ static void test_received_forms(void)
     g_assert_cmpint(received(&p), ==, UNKNOWN);
 }
 
-/* A query is as long as it says, and what pads a frame. */
+/* A query has its stated length, and a frame may have padding. */
 static void test_received_length(void)
 {
     Packet v4 = igmp(0, 2, 0, 0), v6 = mld(0, 2, GROUP6, 0), p;
@@ -459,7 +461,7 @@ static void test_received_length(void)
         p.len = len;
         g_assert_cmpint(received(&p), ==, UNKNOWN);
     }
-    /* Sources: as many as it says, and not too many; none of all groups. */
+    /* Sources: the stated number, within the limit; none for all groups. */
     p = igmp(0, 3, GROUP4, 3);
     assert_with(received, p, IP + 34, 2, 2, UNKNOWN);
     assert_with(received, p, IP + 34, 4, 2, UNKNOWN);
@@ -475,7 +477,7 @@ static void test_received_length(void)
     g_assert_cmpint(received(&p), ==, UNKNOWN);
 }
 
-/* Any octets: nothing is read beyond them (the sanitizers see it). */
+/* Random octets: no reads beyond them (the sanitizers would find it). */
 static void test_random(void)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(4541);

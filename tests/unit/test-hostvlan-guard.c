@@ -31,7 +31,7 @@ static void test_truncated(void)
     g_assert_cmpuint(hostvlan_table_lookup(f.table, MAC_B), ==, 0);
     g_assert_true(hostvlan_table_lost(f.table));
 
-    /* There is nothing left of it; another one is taken when it comes. */
+    /* The file is empty; a new one is used when it comes. */
     g_assert_true(hostvlan_follow_is_due(&f));
     g_assert_cmpint(hostvlan_follow_look(&f), ==, HOSTVLAN_FOLLOW_NONE);
     g_assert_error(f.error, HOSTVLAN_TABLE_ERROR, HOSTVLAN_TABLE_ERROR_SIZE);
@@ -44,7 +44,7 @@ static void test_truncated(void)
     hv_end(&fx);
 }
 
-/* Only the records are gone: the value is there, and leads nowhere. */
+/* Only the records are gone: the value exists, but its record does not. */
 static void test_records_truncated(void)
 {
     HvFile fx = hv_begin(64, 4096);
@@ -92,7 +92,10 @@ static void others_handler(int signal, siginfo_t *info, void *context)
     }
 }
 
-/* A page behind the end of a file; volatile, so that reading it is reading. */
+/*
+ * A page behind the end of a file; volatile, so that the compiler keeps the
+ * read.
+ */
 static volatile char *others_page(void)
 {
     g_autofree char *name = NULL;
@@ -122,7 +125,7 @@ static void test_others_fault(void)
     hv_end(&fx);
 }
 
-/* As without us, it ends the process in a thread that had blocked it. */
+/* As without the guard, it ends the process in a thread that has blocked it. */
 static void fault_elsewhere(void)
 {
     hostvlan_guard_arm();
@@ -144,7 +147,7 @@ static void test_others_fault_blocked(void)
     g_test_trap_assert_failed();
 }
 
-/* What the kernel tells ahead of time of memory that is broken. */
+/* The kernel's early report of broken memory (BUS_MCEERR_AO). */
 static void broken_memory(void *where)
 {
     siginfo_t info = {
@@ -155,7 +158,7 @@ static void broken_memory(void *where)
                             syscall(SYS_gettid), SIGBUS, &info), ==, 0);
 }
 
-/* As without us, it waits for a signalfd. */
+/* As without the guard, it stays pending for a signalfd. */
 static void signal_waits(void)
 {
     struct timespec patience = { .tv_sec = 10 };
@@ -174,7 +177,7 @@ static void signal_waits(void)
         g_assert_true(info.si_addr == &set);
         g_assert_cmpint(others_signals, ==, signals);
     }
-    /* And tables are guarded again. */
+    /* Tables are guarded again. */
     test_truncated();
 }
 
@@ -185,7 +188,7 @@ static void test_others_signal(void)
     int signals = others_signals;
 
     g_thread_join(g_thread_new("blocked", with_sigbus_blocked, signal_waits));
-    /* Where it was not blocked, its handler has it. */
+    /* If it was not blocked, its handler gets it. */
     g_assert_cmpint(pthread_kill(pthread_self(), SIGBUS), ==, 0);
     g_assert_cmpint(others_signals, ==, signals + 1);
     hv_end(&fx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a frame offer what only some may, and may the port? Extension headers
- * and fragments as RFC 7113 has them
+ * Does a frame offer router or DHCP services, and may the port? Extension
+ * headers and fragments as in RFC 7113
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define UDP     17
 #define ICMP6   58
 #define IP6     14              /* where the IPv6 header is */
-#define UPPER   54              /* and what is behind it */
+#define UPPER   54              /* header after it */
 
 #define PASSED          HOSTVLAN_PASSED
 #define RA_GUARD        HOSTVLAN_RA_GUARD
@@ -41,7 +41,7 @@ static enum hostvlan_reason offered(const Frame *f, uint32_t guards)
 #define assert_offered(f, guards, reason) \
     g_assert_cmpint(offered(f, guards), ==, reason)
 
-/* The length that the IPv6 header says becomes that of what is there. */
+/* Sets the length in the IPv6 header. */
 static void end(Frame *f, size_t at)
 {
     f->len = at;
@@ -64,7 +64,7 @@ static Frame plain6(uint8_t proto, unsigned number)
     return f;
 }
 
-/* @octets of extension headers, of which the last says @proto, before it. */
+/* Inserts @octets of extension headers, the last of which names @proto. */
 static void insert(Frame *f, const uint8_t *headers, size_t octets,
                    uint8_t first)
 {
@@ -122,7 +122,7 @@ static void test_extensions(void)
     assert_offered(&f, HOSTVLAN_OFFER_ROUTER, RA_GUARD);
     insert(&f, link, sizeof(link), 60);
     assert_offered(&f, HOSTVLAN_OFFER_ROUTER, MALFORMED);
-    /* Also of what guards DHCP: where it ends is not known. */
+    /* The same for DHCP, as the end of the headers is unknown. */
     assert_offered(&f, HOSTVLAN_OFFER_DHCP, MALFORMED);
 }
 
@@ -136,12 +136,12 @@ static void test_fragments(void)
 
     insert(&f, first, sizeof(first), 44);
     assert_offered(&f, HOSTVLAN_OFFER_ROUTER, RA_GUARD);
-    /* Its destination options go on in the second. */
+    /* Its destination options continue in the second. */
     f = plain6(ICMP6, RA);
     insert(&f, hides, sizeof(hides), 44);
     end(&f, UPPER + 24);
     assert_offered(&f, HOSTVLAN_OFFER_ROUTER, MALFORMED);
-    /* Whatever is behind them is no UDP. */
+    /* The header after them is no UDP. */
     assert_offered(&f, HOSTVLAN_OFFER_DHCP, PASSED);
     f = plain6(UDP, 546);
     insert(&f, hides, sizeof(hides), 44);
@@ -153,7 +153,7 @@ static void test_fragments(void)
     assert_offered(&f, BOTH, PASSED);
 }
 
-/* What is behind the end of the packet is read by nobody, and is no header. */
+/* Octets behind the end of the packet are no header. */
 static void test_behind_the_end(void)
 {
     static const uint8_t hides[16] = { 60, 0, 0, 1, 0, 0, 0, 9, ICMP6, 0 };
@@ -189,7 +189,7 @@ static void test_ip4(void)
     assert_offered(&f, HOSTVLAN_OFFER_DHCP, PASSED);
 }
 
-/* Tags and LLC/SNAP are looked through; more than two tags are too many. */
+/* Tags and LLC/SNAP are skipped; more than two tags are too many. */
 static void test_headers(void)
 {
     Frame f = { .len = 0 }, ra = plain6(ICMP6, RA);
@@ -210,7 +210,7 @@ static void test_headers(void)
     assert_offered(&f, HOSTVLAN_OFFER_ROUTER, RA_GUARD);
 }
 
-/* Cut off at any octet, it is malformed or passes for what it is not. */
+/* Cut at any octet, it is malformed, or passes as a frame of another kind. */
 static void test_short(void)
 {
     Frame f = plain6(ICMP6, RA);
@@ -238,7 +238,7 @@ static void allow(HvFile *fx, uint32_t offers)
     g_assert_true(hv_set(fx->w, MAC_A, &e));
 }
 
-/* The word of the table is that of the next frame. */
+/* A change of the table applies to the next frame. */
 static void test_allowed(void)
 {
     Frame ra = plain6(ICMP6, RA), dhcp = plain4(68), cut = plain6(0, 0);
@@ -269,7 +269,7 @@ static void test_allowed(void)
     hv_end(&fx);
 }
 
-/* Who is allowed is not known: what needs no permission goes on. */
+/* Permissions are unknown: frames that need none pass. */
 static void test_damaged(void)
 {
     Frame ra = plain6(ICMP6, RA), na = plain6(ICMP6, 136);
@@ -296,7 +296,7 @@ static enum hostvlan_reason send_from(const HostvlanTable *t, uint64_t source)
                                  &fixed);
 }
 
-/* Those that the table has for the port, up to the last; and no others. */
+/* All addresses of the port in the table, and no others. */
 static void test_also(void)
 {
     HvEntry e = {
@@ -320,14 +320,14 @@ static void test_also(void)
         g_assert_cmpint(send_from(t, MAC_A), ==, HOSTVLAN_PASSED);
         fx.w->header->words_used = 0;
     }
-    /* One that is damaged is nobody's. */
+    /* A damaged address permits nothing. */
     fx.w->word[2] ^= 1;
     g_assert_cmpint(send_from(t, e.also[0]), ==, HOSTVLAN_SPOOFED);
     g_assert_cmpint(send_from(t, MAC_A), ==, HOSTVLAN_PASSED);
     hv_end(&fx);
 }
 
-/* What no writer writes: in another order, twice, a group, the port's own. */
+/* Invalid lists: not ascending, duplicates, a group, the port's own address. */
 static void test_refused(void)
 {
     static const uint64_t wrong[][2] = {

@@ -99,7 +99,7 @@ static void key_of_nobody(HvWriter *w)
     hv_slot(w, MAC_A)->key ^= 1ull << 48;
 }
 
-/* Of MAC_A, in a bucket that no search for it comes to. */
+/* Puts MAC_A's key into a bucket that no search for it reaches. */
 static void key_astray(HvWriter *w)
 {
     struct hostvlan_slot *slot = hv_slot(w, MAC_A);
@@ -196,7 +196,7 @@ static void record_with_more(HvWriter *w)
     record_head(w, HOSTVLAN_RECORD_HEAD(3, 0, 0) ^ 1u << 24);
 }
 
-/* The third LNID of MAC_B; the check is right. */
+/* Sets the third LNID of MAC_B; the check is correct. */
 static void set_third(HvWriter *w, uint32_t lnid)
 {
     uint64_t value = hv_slot(w, MAC_B)->value;
@@ -314,14 +314,14 @@ static void test_no_file(void)
     hv_assert_refused("/dev/null", HOSTVLAN_TABLE_ERROR_NOT_A_FILE);
     hv_assert_refused(below, HOSTVLAN_TABLE_ERROR_MISSING);
     hv_assert_refused(fifo, HOSTVLAN_TABLE_ERROR_MISSING);
-    /* Nobody writes to it, and it is not waited for. */
+    /* A FIFO without a writer: opening must not wait. */
     g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
     hv_assert_refused(fifo, HOSTVLAN_TABLE_ERROR_NOT_A_FILE);
     g_unlink(fifo);
     hv_end(&fx);
 }
 
-/* More tables than can be guarded are refused, and room comes back. */
+/* More tables than can be guarded are refused; closing one makes room. */
 static void test_too_many(void)
 {
     HvFile fx = hv_begin(1, 0);

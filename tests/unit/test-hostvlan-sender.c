@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Does a frame speak for its sender only? */
+/* Does a frame name only its sender's addresses? */
 
 #include <arpa/inet.h>
 #include <glib.h>
@@ -140,7 +140,7 @@ static enum hostvlan_reason check_as(const Packet *p,
                                      size_t *fixed)
 {
     size_t len = MIN(p->len, HOSTVLAN_LOOK_LEN);
-    /* Of its own length, so that a sanitizer sees what is read beyond. */
+    /* A copy of the exact length, so that a sanitizer finds overruns. */
     g_autofree uint8_t *copy = g_memdup2(p->data, len);
 
     return hostvlan_sender_check(copy, len, p->len, MAC, addresses, fixed);
@@ -153,7 +153,7 @@ static enum hostvlan_reason check(const Packet *p)
     return check_as(p, &own, &fixed);
 }
 
-/* With less of it, at every length, a frame never says more than it did. */
+/* A frame cut at any length never passes where the whole frame does not. */
 static void assert_cut(const Packet *whole)
 {
     enum hostvlan_reason reason = check(whole);
@@ -250,7 +250,7 @@ static void test_ip4(void)
     p.len--;
     g_assert_cmpint(check(&p), ==, MALFORMED);
     p.len++;
-    /* Any fragment says where it comes from. */
+    /* Each fragment has a source address. */
     p.data[20] = 0x20;
     g_assert_cmpint(check(&p), ==, PASS);
     p.data[21] = 0x99;
@@ -314,18 +314,18 @@ static enum hostvlan_reason nd(const char *source, uint8_t type,
 
 static void test_nd(void)
 {
-    /* Solicitations: who asks, for whom he likes. */
+    /* Solicitations: the source is checked, the target is free. */
     g_assert_cmpint(nd(IP6, 135, OTHER_IP6, 1, MAC), ==, PASS);
     g_assert_cmpint(nd(LINK_LOCAL, 135, OTHER_IP6, 1, MAC), ==, PASS);
     g_assert_cmpint(nd(IP6, 135, OTHER_IP6, 1, OTHER_MAC), ==, FORGED);
     g_assert_cmpint(nd(OTHER_IP6, 135, IP6, 1, MAC), ==, FORGED);
     g_assert_cmpint(nd(IP6, 135, OTHER_IP6, 0, 0), ==, PASS);
-    /* Duplicate address detection, of his own and of another's. */
+    /* Duplicate address detection, of its own address and of another's. */
     g_assert_cmpint(nd("::", 135, IP6, 0, 0), ==, PASS);
     g_assert_cmpint(nd("::", 135, LINK_LOCAL, 0, 0), ==, PASS);
     g_assert_cmpint(nd("::", 135, OTHER_IP6, 0, 0), ==, FORGED);
     g_assert_cmpint(nd("::", 135, OTHER_LOCAL, 0, 0), ==, FORGED);
-    /* Advertisements: of what is his. */
+    /* Advertisements: only of own addresses. */
     g_assert_cmpint(nd(IP6, 136, IP6, 2, MAC), ==, PASS);
     g_assert_cmpint(nd(IP6, 136, LINK_LOCAL, 2, MAC), ==, PASS);
     g_assert_cmpint(nd(LINK_LOCAL, 136, IP6, 0, 0), ==, PASS);
@@ -341,7 +341,7 @@ static void test_nd(void)
     /* In a redirect, the target is another router. */
     g_assert_cmpint(nd(LINK_LOCAL, 137, OTHER_LOCAL, 2, OTHER_MAC), ==, PASS);
     g_assert_cmpint(nd(OTHER_LOCAL, 137, LINK_LOCAL, 2, MAC), ==, FORGED);
-    /* Not ND: what looks like an option is none. */
+    /* Not ND: octets that look like an option are none. */
     g_assert_cmpint(nd(IP6, 128, OTHER_IP6, 1, OTHER_MAC), ==, PASS);
 }
 
@@ -353,7 +353,7 @@ static void test_nd_options(void)
     put_ip6(&p, IP6, 58, 0);
     put_icmp6(&p, 136, IP6);
     options = p.len;
-    /* An unknown one before, of 16 octets, and the wrong one behind. */
+    /* An unknown option of 16 octets, followed by the wrong one. */
     put8(&p, 200);
     put8(&p, 2);
     put_zeros(&p, 14);
@@ -361,12 +361,12 @@ static void test_nd_options(void)
     g_assert_cmpint(check(&p), ==, PASS);
     put_option(&p, 2, OTHER_MAC);
     g_assert_cmpint(check(&p), ==, FORGED);
-    /* Behind the packet's end it is padding. */
+    /* Behind the packet's end the octets are padding. */
     p.data[19] = p.len - 8 - 54;
     g_assert_cmpint(check(&p), ==, PASS);
     p.data[19] = 0;
     p.len -= 8;
-    /* Of no length; longer than the packet; a link-layer address of 14. */
+    /* Length 0; longer than the packet; a link-layer address of 14 octets. */
     p.data[options + 1] = 0;
     g_assert_cmpint(check(&p), ==, MALFORMED);
     p.data[options + 1] = 4;
@@ -382,7 +382,7 @@ static void put_extension(Packet *p, uint8_t next)
     put_zeros(p, 7);
 }
 
-/* A forged advertisement behind so many headers of a kind. */
+/* A forged advertisement behind @num headers of a kind. */
 static enum hostvlan_reason behind(uint8_t kind, unsigned num)
 {
     Packet p = ether(0x86dd);
@@ -415,7 +415,7 @@ static void test_extensions(void)
     put_zeros(&p, 22);
     put_icmp6(&p, 136, OTHER_IP6);
     g_assert_cmpint(check(&p), ==, FORGED);
-    /* A header that the packet ends in. */
+    /* The packet ends within a header. */
     p = ether(0x86dd);
     put_ip6(&p, IP6, 0, 0);
     put8(&p, 58);
@@ -444,7 +444,7 @@ static enum hostvlan_reason fragment(uint16_t offset, uint8_t next,
 
 static void test_fragments(void)
 {
-    /* Neighbour discovery, also his own, also in one fragment. */
+    /* Neighbour discovery, also for its own address, also in one fragment. */
     g_assert_cmpint(fragment(1, 58, 136, false), ==, MALFORMED);
     g_assert_cmpint(fragment(0, 58, 136, false), ==, MALFORMED);
     /* The type is in a later one; so is the header before it. */
@@ -456,7 +456,7 @@ static void test_fragments(void)
     g_assert_cmpint(fragment(9, 58, 136, false), ==, PASS);
 }
 
-/* A neighbour advertisement so long that it is not looked at to its end. */
+/* A neighbour advertisement too long to be checked to its end. */
 static void test_long(void)
 {
     Packet p = ether(0x86dd);
@@ -468,7 +468,7 @@ static void test_long(void)
     }
     put_option(&p, 2, OTHER_MAC);
     g_assert_cmpint(check(&p), ==, MALFORMED);
-    /* A long datagram is none of this. */
+    /* A long datagram is not affected. */
     p = ether(0x86dd);
     put_ip6(&p, IP6, 17, 3000);
     put_zeros(&p, 3000);
@@ -523,7 +523,7 @@ static void test_tags(void)
     g_assert_cmpint(check(&p), ==, MALFORMED);
 }
 
-/* What is neither ARP nor IP is not judged. */
+/* Frames with neither ARP nor IP are not checked. */
 static void test_others(void)
 {
     static const uint16_t types[] = { 0x88cc, 0x8847, 0x8864, 0x88e5, 38 };
@@ -562,7 +562,7 @@ static void test_no_addresses(void)
     g_assert_cmpint(check_as(&r, NULL, &fixed), ==, FORGED);
 }
 
-/* A list of one family leaves none of the other. */
+/* A list of one family permits no address of the other. */
 static void test_one_family(void)
 {
     HostvlanAddresses only4 = own, only6 = own;
@@ -628,11 +628,11 @@ static void test_offload(void)
         g_assert_false(offload(1, 0, 6, big, 14));
         g_assert_true(offload(1, 14, 0, big, 14));
         g_assert_true(offload(1, 0x1234, 0xfff0, big, 34));
-        /* Not asked for. */
+        /* Not requested. */
         g_assert_true(offload(0, 0, 6, big, 14));
         g_assert_true(offload(2, 0, 6, big, 14));
     }
-    /* The IP header is what was looked at; of ARP and ND, all. */
+    /* Only the IP header is checked; of ARP and ND, all of it. */
     put_ip4(&p, IP4);
     put_zeros(&p, 20);
     g_assert_cmpint(check_as(&p, &own, &fixed), ==, PASS);

@@ -20,7 +20,7 @@ static void test_lookup(void)
     g_assert_cmpuint(hostvlan_table_lookup(t, 0), ==, 0);
     g_assert_cmpuint(hostvlan_table_macs(t), ==, 0);
 
-    /* What is written after the opening is seen. */
+    /* Changes after opening are visible. */
     hv_set_lnids(fx.w, MAC_A, 1, 0xffffffffu);
     hv_set_lnids(fx.w, MAC_B, 3, 1, 2, 0x80000000u);
     g_assert_cmpuint(hv_lnids_of(t, MAC_A, &lnids), ==, 1);
@@ -33,7 +33,7 @@ static void test_lookup(void)
     g_assert_cmpuint(hostvlan_table_macs(t), ==, 2);
     g_assert_cmpuint(hostvlan_table_generation(t), ==, 3);
 
-    /* Without addresses there are none. */
+    /* Without addresses the list is empty. */
     value = hostvlan_table_lookup(t, MAC_A);
     g_assert_true(hostvlan_table_addresses(t, value, &addresses));
     g_assert_cmpuint(addresses.num_ip4 + addresses.num_ip6, ==, 0);
@@ -41,7 +41,7 @@ static void test_lookup(void)
     g_assert_true(hostvlan_table_addresses(t, value, &addresses));
     g_assert_cmpuint(addresses.num_ip4 + addresses.num_ip6, ==, 0);
 
-    /* Taken out, it keeps its slot. */
+    /* A removed entry keeps its slot. */
     value = (uintptr_t)hv_slot(fx.w, MAC_A);
     hv_remove(fx.w, MAC_A);
     g_assert_cmpuint(hostvlan_table_lookup(t, MAC_A), ==, 0);
@@ -80,7 +80,7 @@ static void test_addresses(void)
     hv_end(&fx);
 }
 
-/* Every address of a table that is as full as writers make them. */
+/* All addresses of a table with the writers' highest load. */
 static void test_many(void)
 {
     enum { BUCKETS = 2000, MACS = BUCKETS * 8 / 3 };
@@ -102,7 +102,7 @@ static void test_many(void)
     hv_end(&fx);
 }
 
-/* Fewer buckets than one search looks at: the last is followed by the first. */
+/* Fewer buckets than a search visits: after the last comes the first. */
 static void test_small(void)
 {
     for (uint32_t buckets = 1; buckets <= HOSTVLAN_PROBE_MAX + 1; buckets++) {
@@ -120,13 +120,13 @@ static void test_small(void)
             g_assert_cmpuint(hostvlan_table_lookup(t, mac), !=, 0);
         }
         g_assert_cmpuint(hostvlan_table_lookup(t, MAC_A - 1), ==, 0);
-        /* A full table is a good one. */
+        /* A full table is valid. */
         again = hv_open(fx.path);
         hv_end(&fx);
     }
 }
 
-/* Zeros that are written into a record in force stand for no LNID. */
+/* Zeros written into a record in use stand for no LNID. */
 static void test_zeros(void)
 {
     HvFile fx = hv_begin(16, 64);
@@ -143,7 +143,7 @@ static void test_zeros(void)
     }
     fx.w->word[at] = 0;
     g_assert_cmpuint(hv_lnids_of(t, MAC_B, &lnids), ==, 0);
-    /* A value that points out of the file. */
+    /* A value that points outside of the file. */
     hv_slot(fx.w, MAC_B)->value = hostvlan_value(hostvlan_key(MAC_B),
                                                  HOSTVLAN_VALUE_RECORD, 64);
     g_assert_cmpuint(hv_lnids_of(t, MAC_B, &lnids), ==, 0);
@@ -155,7 +155,7 @@ static void test_zeros(void)
 /* The last change is no removal. */
 enum { SETS = 4, CHANGES = 20001, READERS = 2 };
 
-/* What MAC_A has in turn; a reader sees one of them as a whole. */
+/* The entries that MAC_A gets in turn; a reader sees one of them completely. */
 static HvEntry set_number(unsigned n)
 {
     HvEntry e = { .num_lnids = n == 0 ? 1 : n * 20 };
@@ -201,7 +201,7 @@ static void *read_along(void *opaque)
             r->taken += hostvlan_follow_look(&f) == HOSTVLAN_FOLLOW_TAKEN;
         }
         g_assert_no_error(f.error);
-        /* MAC_A comes and goes, MAC_B stays, MAC_C is never there. */
+        /* MAC_A is added and removed, MAC_B stays, MAC_C never exists. */
         if (hv_lnids_of(f.table, MAC_A, &lnids)) {
             assert_one_set(&lnids);
             r->seen++;
@@ -214,7 +214,7 @@ static void *read_along(void *opaque)
     return NULL;
 }
 
-/* One change; the table grows, or is cleared up, where there is no room. */
+/* One change; if there is no room, the table grows or is compacted. */
 static void change(HvFile *fx, unsigned n)
 {
     HvEntry e = set_number(n % SETS);
@@ -224,7 +224,7 @@ static void change(HvFile *fx, unsigned n)
         hv_remove(fx->w, MAC_A);
         return;
     }
-    /* A new address now and then, so that searches grow longer. */
+    /* A new address from time to time, so that searches grow longer. */
     fits = hv_set(fx->w, MAC_A, &e) &&
            (n % 16 || hv_set(fx->w, 0x060000000000ull + n, &e));
     if (!fits) {

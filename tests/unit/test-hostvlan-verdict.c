@@ -105,7 +105,7 @@ static void test_paper(void)
     assert_receive(fx.table, MAC(0x33), MAC(0x11), HOSTVLAN_PASSED);
     assert_receive(fx.table, MAC(0x21), MAC(0x11), HOSTVLAN_PASSED);
     assert_receive(fx.table, MAC(0x12), MAC(0x11), HOSTVLAN_OTHER_TENANT);
-    /* And taken away again. */
+    /* And removed again. */
     hv_set_lnids(fx.w, MAC(0x11), 1, 1);
     assert_receive(fx.table, MAC(0x23), MAC(0x11), HOSTVLAN_OTHER_TENANT);
     hv_remove(fx.w, MAC(0x11));
@@ -118,7 +118,7 @@ static void test_send(void)
 {
     Fx fx = fx_begin();
 
-    /* The table need not know who sends. */
+    /* The sender need not be in the table. */
     g_assert_cmpint(send(fx.table, MAC(1), MAC(1), 14), ==, HOSTVLAN_PASSED);
     g_assert_cmpint(send(fx.table, MAC(1), MAC(2), 14), ==, HOSTVLAN_SPOOFED);
     g_assert_cmpint(send(fx.table, MAC(1), 0, 14), ==, HOSTVLAN_SPOOFED);
@@ -131,7 +131,7 @@ static void test_send(void)
     fx_end(&fx);
 }
 
-/* Which reason is said where several apply. */
+/* The order of reasons if several apply. */
 static void test_order(void)
 {
     Fx fx = fx_begin();
@@ -174,7 +174,10 @@ static void test_global(void)
                            HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT);
         }
     }
-    /* Global or not, who is not in the table is unknown. */
+    /*
+     * A sender that is not in the table is unknown, with and without a global
+     * LNID.
+     */
     assert_receive(fx.table, MAC(1), MAC(9), HOSTVLAN_UNKNOWN_SOURCE);
     assert_receive(fx.table, MAC(9), MAC(1), HOSTVLAN_NO_PORT);
     fx_end(&fx);
@@ -207,7 +210,7 @@ static HvEntry random_lnids(GRand *rand)
     return e;
 }
 
-/* Any two sets, against the definition. */
+/* Random pairs of sets, compared with the definition. */
 static void test_random(void)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(20111107);
@@ -227,13 +230,13 @@ static void test_random(void)
                        pass ? HOSTVLAN_PASSED : HOSTVLAN_OTHER_TENANT);
         passed += pass;
     }
-    /* Both happen often, or this says little. */
+    /* Both results must be frequent. */
     g_assert_cmpuint(passed, >, total / 10);
     g_assert_cmpuint(passed, <, total * 9 / 10);
     fx_end(&fx);
 }
 
-/* Of a table that is cut off, nothing passes, either way. */
+/* With a truncated table nothing passes in either direction. */
 static void test_lost(void)
 {
     Fx fx = fx_begin();

@@ -9,7 +9,7 @@
 #define THIRD_HOME      "2001:db8:2000::12"
 #define HEARD           "2001:db8:2000::abcd"
 
-/* A VM that arrives, with @more addresses behind HOME. */
+/* An arriving VM, with HOME and @more further addresses. */
 static World *world_of(unsigned more, bool heard_addresses)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, true);
@@ -127,7 +127,7 @@ static void test_bound(void)
     }
     send_from(w, HEARD);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_FOREIGN_SOURCE], ==, 1);
-    /* One that is not the guest's is not taken out of the tunnel, either. */
+    /* A packet for another address is not decapsulated, either. */
     w->to_guest = 0;
     packet(inner, FAR, HEARD, 8);
     to_care_of(w, frame, AGENT, PACKET_PROTO_IP6, 48);
@@ -138,7 +138,7 @@ static void test_bound(void)
     world_free(w);
 }
 
-/* Section 11.8: three updates a second, whoever they are for. */
+/* Section 11.8: three updates a second, for all addresses together. */
 static void test_rate(void)
 {
     World *w = world_of(MIP6_HOME_ADDRESSES - 1, false);
@@ -174,7 +174,7 @@ static void test_rate(void)
     world_free(w);
 }
 
-/* An agent that is silent gets no more than that from all of them, either. */
+/* A silent agent gets no more than this from all of them, either. */
 static void test_rate_unanswered(void)
 {
     World *w = world_of(MIP6_HOME_ADDRESSES - 1, false);
@@ -196,7 +196,7 @@ static void test_rate_unanswered(void)
     world_free(w);
 }
 
-/* An address that the agent does not want disturbs no other. */
+/* An address that the agent refuses does not affect the others. */
 static void test_refused(void)
 {
     World *w = world_of(1, false);
@@ -222,7 +222,7 @@ static void test_refused(void)
     g_assert_cmpint(w->port.dropped[MIP6_DROP_UNBOUND], ==, 1);
     g_assert_cmpint(send_from(w, HOME), ==, MIP6_DONE);
     g_assert_cmpint(w->port.sent, ==, 1);
-    /* It is asked again, seldom. */
+    /* It is registered again, with long intervals. */
     begin = w->logged;
     pass(w, 31 * SECOND);
     g_assert_cmpint(updates(w, begin), ==, 0);
@@ -235,7 +235,7 @@ static void test_refused(void)
     world_free(w);
 }
 
-/* Nor one about which the agent says nothing: soon it holds up nobody. */
+/* Nor an address without an answer: soon it does not delay the others. */
 static void test_unanswered(void)
 {
     World *w = world_of(1, false);
@@ -258,7 +258,7 @@ static void test_unanswered(void)
     world_free(w);
 }
 
-/* The agent's messages are for the home address that they name. */
+/* The agent's messages apply to the home address in them. */
 static void test_messages(void)
 {
     World *w = away_with(1);
@@ -272,7 +272,7 @@ static void test_messages(void)
     give(w, SECOND_HOME, &brr);
     g_assert_cmpint(first->sequence, ==, 1001);
     g_assert_cmpint(second->sequence, ==, 1002);
-    /* The answer to the other's update is none to this one's. */
+    /* The answer to the other address's update does not count for this one. */
     ba.sequence = 1002;
     give(w, HOME, &ba);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 1);
@@ -289,7 +289,7 @@ static void test_messages(void)
     ba.sequence = 1003;
     give(w, SECOND_HOME, &ba);
     g_assert_cmpint(second->state, ==, MIP6_BOUND);
-    /* One that names no address is about the agent. */
+    /* A message without an address is about the agent. */
     be.status = MIP6_BE_UNKNOWN_MH;
     be.home = in6addr_any;
     give(w, SECOND_HOME, &be);
@@ -298,7 +298,7 @@ static void test_messages(void)
     world_free(w);
 }
 
-/* An ICMPv6 error is about the binding whose update it shows. */
+/* An ICMPv6 error is about the binding whose update it quotes. */
 static void test_icmp(void)
 {
     World *w = away_with(1);
@@ -320,7 +320,7 @@ static void test_icmp(void)
     world_free(w);
 }
 
-/* The last message in the guest's name. */
+/* The last message with the guest's address as source. */
 static PacketNd last_on_home(const World *w)
 {
     unsigned i = w->logged;
@@ -336,7 +336,7 @@ static PacketNd last_on_home(const World *w)
     return nd;
 }
 
-/* Back at home each binding ends, and its address is announced then. */
+/* Back at home each binding ends, and then its address is announced. */
 static void test_return(void)
 {
     World *w = away_with(2);
@@ -361,7 +361,7 @@ static void test_return(void)
     g_assert_true(packet_nd_parse(&nd, w->link.buf + 14, w->link.len - 14));
     g_assert_cmpmem(&nd.target, 16, &third, 16);
     g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
-    pass(w, 2 * SECOND);        /* "I have none", says the agent */
+    pass(w, 2 * SECOND);        /* the agent has no binding */
     g_assert_cmpint(w->port.binding[1].state, ==, MIP6_HOME);
     g_assert_cmpint(w->on_home, ==, 3);
     nd = last_on_home(w);
@@ -373,7 +373,7 @@ static void test_return(void)
     world_free(w);
 }
 
-/* A VM at home whose guest has HEARD, and how many bindings it has away. */
+/* A VM at home whose guest uses HEARD, and its number of bindings away. */
 static World *heard(bool registered)
 {
     World *w = world_of(0, registered);
@@ -382,7 +382,7 @@ static World *heard(bool registered)
     mip6_port_run(&w->port, w->now);
     advertise(w, "2001:db8:2000::", home_router_mac);
     probe(w, HEARD);
-    probe(w, AGENT);            /* what a guest says is only that */
+    probe(w, AGENT);            /* a guest cannot claim another address */
     g_assert_cmpint(w->port.bindings, ==, 1);
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 13 * SECOND);
@@ -402,7 +402,7 @@ static void test_heard(void)
     g_assert_nonnull(mip6_agent_binding(&w->agent, &addr));
     send_from(w, HEARD);
     g_assert_cmpint(w->port.sent, ==, 1);
-    /* It makes another one on its way, and then many. */
+    /* It makes another address during the move, and then many. */
     probe(w, THIRD_HOME);
     deliver(w);
     g_assert_cmpint(w->port.bindings, ==, 3);
@@ -416,7 +416,7 @@ static void test_heard(void)
     pass(w, 10 * SECOND);
     g_assert_cmpint(w->port.binding[w->port.bindings - 1].state, ==,
                     MIP6_BOUND);
-    /* At home they are the link's again. */
+    /* At home they need no binding. */
     advertise(w, "2001:db8:2000::", home_router_mac);
     answer_for(w, &w->port.config.agent);
     deliver(w);
@@ -481,12 +481,12 @@ static void test_migration(void)
         mip6_port_init(&v->port, &config, v->port.ops, v, true);
     }
     g_assert_true(mip6_port_load(&v->port, v->now, saved, len));
-    g_assert_cmpint(v->port.bindings, ==, 2);   /* none that was heard */
+    g_assert_cmpint(v->port.bindings, ==, 2);   /* no learned address */
     g_assert_cmpint(v->port.binding[0].sequence, ==, 1002);
     g_assert_cmpint(v->port.binding[1].sequence, ==, 1001);
     g_assert_cmpmem(&v->port.home.learned.address[0], 16, &second, 16);
     world_free(v);
-    /* One more, one less: who asks is told what the other side has. */
+    /* One more, one less: the error names the addresses of the other side. */
     for (unsigned more = 0; more < 3; more += 2) {
         v = world_of(more, true);
         g_assert_false(mip6_port_load(&v->port, v->now, saved, len));
@@ -499,7 +499,7 @@ static void test_migration(void)
     world_free(w);
 }
 
-/* The first of all deadlines is the port's. */
+/* The port's deadline is the earliest of all. */
 static void test_deadline(void)
 {
     World *w = away_with(2);
@@ -514,7 +514,7 @@ static void test_deadline(void)
     world_free(w);
 }
 
-/* The largest state has room. */
+/* The largest state fits. */
 static void test_room(void)
 {
     World *w = away_with(MIP6_HOME_ADDRESSES - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The agent tells mobile nodes of prefixes, and of other agents */
+/* The agent advertises prefixes and other agents to mobile nodes */
 #include <string.h>
 
 #include "mip6-agent-fixture.h"
@@ -49,7 +49,7 @@ static void solicit(AgentFixture *f, const char *src, const char *home,
     mip6_agent_packet(&f->a, f->now, packet, at - packet);
 }
 
-/* The last packet: an advertisement to @care_of by a routing header. */
+/* The last packet: an advertisement to @care_of with a routing header. */
 static Mip6Icmp advertised(const AgentFixture *f, const char *care_of)
 {
     struct in6_addr to = agent_address(care_of), want = agent_address(HOME);
@@ -101,7 +101,7 @@ static void test_solicited(void)
     Mip6Icmp m;
 
     hear(f, 3600, 1800);
-    /* Nobody who is not bound, nor from elsewhere. */
+    /* No answer without a binding, or from another address. */
     solicit(f, CARE_OF, HOME, 7);
     g_assert_cmpint(f->packet[6], ==, PACKET_PROTO_MH);
     agent_bind(f, HOME, CARE_OF);
@@ -122,7 +122,7 @@ static void test_solicited(void)
     agent_end(f);
 }
 
-/* Section 10.6.2: told again until it answers, and status 1 meanwhile. */
+/* Section 10.6.2: repeated until the node answers; meanwhile status 1. */
 static void test_changed(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -132,7 +132,7 @@ static void test_changed(void)
     hear(f, 2592000, 604800);
     bind_long(f);
     agent_expect(f, HOME, CARE_OF, MIP6_BA_ACCEPTED, f->sequence, 65535);
-    /* The same again, and time that passes, are no changes. */
+    /* Repeated advertisements, and passing time, are no changes. */
     f->now += 100 * SECOND;
     hear(f, 2592000, 604800);
     f->now += 100 * SECOND;
@@ -173,7 +173,7 @@ static void test_unheard(void)
     agent_end(f);
 }
 
-/* A prefix that is gone cannot wait; nothing is bound in it any more. */
+/* A deleted prefix is advertised at once, and its bindings end. */
 static void test_gone(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -192,7 +192,7 @@ static void test_gone(void)
     agent_end(f);
 }
 
-/* Section 10.3.1: no binding is longer than its prefix is valid. */
+/* Section 10.3.1: no binding lasts longer than its prefix. */
 static void test_lifetime(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -204,7 +204,7 @@ static void test_lifetime(void)
     agent_end(f);
 }
 
-/* The configuration goes before, and changes are told. */
+/* The configuration has priority, and changes are advertised. */
 static void test_configured(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -231,7 +231,7 @@ static void test_configured(void)
     m = advertised(f, CARE_OF);
     g_assert_cmpint(m.prefixes, ==, 2);
     g_assert_cmpuint(m.prefix[1].valid, ==, 0);
-    /* The home prefix lasts as long as was said. */
+    /* The home prefix has the configured lifetime. */
     g_assert_cmpuint(m.prefix[0].valid, >, 0);
     g_assert_cmpuint(m.prefix[0].valid, <, 7200);
     agent_end(f);
@@ -257,7 +257,10 @@ static Mip6Icmp discovered(AgentFixture *f)
     return m;
 }
 
-/* Section 10.5: who advertises with H, with R, by preference, for its time. */
+/*
+ * Section 10.5: agents that advertise with H and R, by preference, for their
+ * lifetime.
+ */
 static void test_agents(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -288,11 +291,11 @@ static void test_agents(void)
     g_assert_true(packet_ip6_equal(&m.agent[2], &two));
     f->now += 30 * SECOND;
     g_assert_cmpint(discovered(f).agents, ==, 2);
-    /* A lifetime of 0, and one that is no agent any more. */
+    /* A lifetime of 0, and an agent that becomes a mere router. */
     peer.ra.ha_lifetime = 0;
     mip6_agent_heard(&f->a, f->now, &peer);
     g_assert_cmpint(discovered(f).agents, ==, 1);
-    /* Without R nobody knows its address. */
+    /* Without R its address is unknown. */
     third.ra.prefix[0].router_address = false;
     mip6_agent_heard(&f->a, f->now, &third);
     g_assert_cmpint(discovered(f).agents, ==, 1);
@@ -303,7 +306,7 @@ static void test_agents(void)
     g_assert_cmpint(discovered(f).agents, ==, 2);
     f->now += 1800 * SECOND;
     g_assert_cmpint(discovered(f).agents, ==, 1);
-    /* More than there is room for. */
+    /* More agents than fit. */
     for (unsigned i = 0; i < 40; i++) {
         peer.ra.ha_lifetime = 60;
         peer.src.s6_addr[15] = i + 10;

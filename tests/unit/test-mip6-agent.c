@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The home agent: each answer to a Binding Update, and what tunnels let by */
+/* The home agent: each answer to a Binding Update, and packets of tunnels */
 #include <glib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void test_register(void)
     g_assert_cmpint(f->proxied, ==, 1);
     g_assert_cmpmem(&f->home, 16, &home, 16);
     g_assert_cmpint(agent_binding(f, HOME)->expires, ==, f->now + 60 * SECOND);
-    /* It moves; the host speaks for it already. */
+    /* It moves; the host is already its proxy. */
     bu = agent_usual_update(f, NEXT, 65535);
     agent_update(f, HOME, NEXT, &bu);
     agent_expect(f, HOME, NEXT, MIP6_BA_ACCEPTED, f->sequence, 150);
@@ -33,7 +33,9 @@ static void test_register(void)
     agent_update(f, HOME, CARE_OF, &bu);
     agent_expect(f, HOME, CARE_OF, MIP6_BA_ACCEPTED, f->sequence, 15);
     g_assert_cmpint(agent_binding(f, HOME)->care_of.s6_addr[4], ==, 0x30);
-    /* The option goes before the source, and the answer to the source. */
+    /*
+     * The option has priority over the source; the answer goes to the source.
+     */
     bu = agent_usual_update(f, NEXT, 15);
     agent_update(f, HOME, CARE_OF, &bu);
     agent_expect(f, HOME, CARE_OF, MIP6_BA_ACCEPTED, f->sequence, 15);
@@ -71,7 +73,7 @@ static void test_sequence(void)
                    steps[i].newer ? 15 : 0);
         }
     }
-    /* An old update ends nothing. */
+    /* An old update ends no binding. */
     f->sequence = agent_binding(f, HOME)->sequence - 1;
     bu = agent_usual_update(f, CARE_OF, 0);
     agent_update(f, HOME, CARE_OF, &bu);
@@ -99,7 +101,7 @@ static void test_end(void)
     agent_update(f, HOME, CARE_OF, &bu);
     agent_expect(f, HOME, CARE_OF, MIP6_BA_ACCEPTED, f->sequence, 0);
     g_assert_null(agent_binding(f, HOME));
-    /* Home as care-of address ends it, whatever lifetime it asks for. */
+    /* The home address as care-of address ends it, with any lifetime. */
     agent_bind(f, HOME, CARE_OF);
     bu = agent_usual_update(f, HOME, 15);
     agent_update(f, HOME, HOME, &bu);
@@ -154,7 +156,7 @@ static void test_refusals(void)
     AgentFixture *f = agent_begin(NULL);
     Mip6Mh bu = agent_usual_update(f, CARE_OF, 15);
 
-    /* Without A, too: a refusal is told (section 9.5.4). */
+    /* A refusal is answered even without A (section 9.5.4). */
     bu.flags = 0;
     agent_update(f, HOME, CARE_OF, &bu);
     agent_expect(f, HOME, CARE_OF, MIP6_BA_NO_HOME_REGISTRATION, f->sequence,
@@ -169,7 +171,7 @@ static void test_refusals(void)
     f->refuses = true;
     refused(f, HOME, CARE_OF, MIP6_BA_RESOURCES);
     f->refuses = false;
-    /* No more than there may be; who is in stays. */
+    /* No more than the limit; existing bindings stay. */
     agent_bind(f, HOME, CARE_OF);
     agent_bind(f, OTHER, CARE_OF);
     refused(f, "2001:db8:2000::12", CARE_OF, MIP6_BA_RESOURCES);
@@ -191,7 +193,9 @@ static void test_access_list(void)
     g_hash_table_destroy(allowed);
 }
 
-/* Another list while the agent runs: who is not on it goes, others stay. */
+/*
+ * A new list for a running agent: bindings that are not on it end, others stay.
+ */
 static void test_configure(void)
 {
     struct in6_addr home = agent_address(HOME);
@@ -211,7 +215,7 @@ static void test_configure(void)
     g_assert_cmpuint(f->a.revoked, ==, 1);
     g_assert_cmpint(f->unproxied, ==, 1);
     refused(f, OTHER, CARE_OF, MIP6_BA_PROHIBITED);
-    /* Its next packet tells the node. */
+    /* The node learns it with its next packet. */
     g_assert_false(agent_from_tunnel(f, CARE_OF, OTHER));
     g_assert_cmpint(f->packet[6], ==, PACKET_PROTO_MH);
     config.allowed = NULL;
@@ -220,7 +224,7 @@ static void test_configure(void)
     g_hash_table_destroy(allowed);
 }
 
-/* A message that is cut or changed on its way is not believed or answered. */
+/* A cut or changed message has no effect and no answer. */
 static void test_damage(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -294,7 +298,7 @@ static void test_to_node(void)
     agent_end(f);
 }
 
-/* "Packet too big" about the last packet that was forwarded, to the agent. */
+/* "Packet too big" to the agent about the last forwarded packet. */
 static void too_big(AgentFixture *f, uint32_t mtu, const uint8_t *outer,
                     size_t len)
 {
@@ -307,7 +311,7 @@ static void too_big(AgentFixture *f, uint32_t mtu, const uint8_t *outer,
     mip6_agent_packet(&f->a, f->now, error, len);
 }
 
-/* A path that is narrower than the agent knew, for its time. */
+/* A path with a smaller MTU, until the entry expires. */
 static void test_path(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -320,7 +324,7 @@ static void test_path(void)
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(f->len, ==, 1500);
     memcpy(outer, f->packet, f->len);
-    /* Of another's tunnel, or cut: nothing. */
+    /* About another's tunnel, or cut: ignored. */
     outer[39] ^= 1;
     too_big(f, 1280, outer, 1500);
     g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 1);
@@ -337,13 +341,13 @@ static void test_path(void)
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(f->packet[40], ==, PACKET_ICMP6_TOO_BIG);
     g_assert_cmpint(packet_get32(f->packet + 44), ==, 1360);
-    /* Less than each path has, and as much as the packet had. */
+    /* Less than the minimum MTU, and the packet's own size. */
     too_big(f, 1279, outer, 1500);
     too_big(f, 1500, outer, 1500);
     g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 5);
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(packet_get32(f->packet + 44), ==, 1360);
-    /* No sender believes in less than 1280 octets: two fragments. */
+    /* No sender accepts an MTU below 1280 octets: two fragments. */
     too_big(f, 1280, outer, 1500);
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(packet_get32(f->packet + 44), ==, 1280);
@@ -367,7 +371,7 @@ static void test_path(void)
     agent_end(f);
 }
 
-/* A mobile node's packet of 1280 octets, by way of a path of as many. */
+/* A mobile node's packet of 1280 octets, over a path with this MTU. */
 static void test_fragments(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -407,14 +411,14 @@ static void test_from_node(void)
     g_assert_cmpint(agent_from_tunnel(f, CARE_OF, HOME), ==, 1);
     g_assert_cmpmem(f->packet, f->len, inner, len);
     g_assert_cmpint(agent_binding(f, HOME)->received, ==, 1);
-    /* Not from its care-of address, not its home address, nobody's. */
+    /* Wrong care-of address, wrong home address, no binding. */
     g_assert_cmpint(agent_from_tunnel(f, NEXT, HOME), ==, 0);
     g_assert_cmpint(agent_from_tunnel(f, CARE_OF, OTHER), ==, 0);
     g_assert_cmpint(agent_from_tunnel(f, HOME, HOME), ==, 0);
     g_assert_cmpint(f->a.dropped[MIP6_AGENT_WRONG_SOURCE], ==, 3);
     g_assert_cmpint(agent_from_tunnel(f, CARE_OF, FAR), ==, 0);
     g_assert_cmpint(f->a.dropped[MIP6_AGENT_NO_BINDING], ==, 2);
-    /* Nor when the binding has ended. */
+    /* Also after the end of the binding. */
     bu = agent_usual_update(f, CARE_OF, 0);
     agent_update(f, HOME, CARE_OF, &bu);
     g_assert_cmpint(agent_from_tunnel(f, CARE_OF, HOME), ==, 0);
@@ -436,12 +440,12 @@ static void test_two_homes(void)
     g_assert_cmpint(agent_from_tunnel(f, CARE_OF, HOME), ==, 1);
     g_assert_cmpint(agent_from_tunnel(f, CARE_OF, OTHER), ==, 1);
     g_assert_cmpint(agent_binding(f, OTHER)->received, ==, 1);
-    /* One moves, and the other is where it was. */
+    /* One moves, and the other one stays. */
     agent_bind(f, OTHER, NEXT);
     g_assert_cmpmem(&agent_binding(f, HOME)->care_of, 16, &care_of, 16);
     g_assert_cmpint(agent_from_tunnel(f, CARE_OF, OTHER), ==, 0);
     agent_bind(f, OTHER, CARE_OF);
-    /* One ends: only for that the host does not speak any more. */
+    /* One ends: the host stops being the proxy of this address only. */
     bu = agent_usual_update(f, OTHER, 0);
     agent_update(f, OTHER, OTHER, &bu);
     agent_expect(f, OTHER, OTHER, MIP6_BA_ACCEPTED, f->sequence, 0);

@@ -52,7 +52,7 @@ static void test_three(void)
     g_assert_cmpint(h.of[1], ==, 3);
     g_assert_cmpint(h.of[2], ==, 1);
     g_assert_cmpint(mip6_announce_deadline(&q), ==, INT64_MAX);
-    /* The first one may not wait for a turn, the others do. */
+    /* The first one is sent at once, the others wait for their turn. */
     h.count = 0;
     mip6_announce_at_once(&q, 10 * SECOND, &a, 3);
     g_assert_cmpint(h.count, ==, 1);
@@ -61,7 +61,7 @@ static void test_three(void)
     mip6_announce_tick(&q, 12 * SECOND);
     g_assert_cmpint(h.count, ==, 3);
     g_assert_cmpint(mip6_announce_deadline(&q), ==, INT64_MAX);
-    /* A binding that has ended is not announced any more. */
+    /* A binding that has ended is not announced. */
     mip6_announce_add(&q, 0, &a, 3);
     mip6_announce_add(&q, 0, &a, 3);
     mip6_announce_remove(&q, &a);
@@ -70,7 +70,7 @@ static void test_three(void)
     mip6_announce_destroy(&q);
 }
 
-/* Ever so many are spread, and none is forgotten. */
+/* Many announcements are spread over time, and none is lost. */
 static void test_many(void)
 {
     Heard h = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The home registration: what a mobile node sends, and when */
+/* The home registration: messages of a mobile node, and their times */
 #include <arpa/inet.h>
 #include <glib.h>
 
@@ -104,7 +104,7 @@ static void test_register(void)
     g_assert_cmpint(f.sent, ==, 1);
 }
 
-/* After it has accepted, an agent finds that the address is in use. */
+/* An agent finds after its acceptance that the address is in use. */
 static void test_taken_back(void)
 {
     Fixture f;
@@ -112,7 +112,7 @@ static void test_taken_back(void)
     begin(&f);
     away(&f, "2001:db8:2::1");
     g_assert_true(answer(&f, 0, f.last.sequence, 15));
-    /* Another refusal, or of another update, is no answer any more. */
+    /* Another refusal, or one of another update, is ignored. */
     g_assert_false(answer(&f, MIP6_BA_PROHIBITED, f.last.sequence, 0));
     g_assert_false(answer(&f, MIP6_BA_DAD_FAILED, f.last.sequence - 1, 0));
     g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
@@ -146,7 +146,7 @@ static void test_no_answer(void)
     }
     g_assert_cmpint(f.last.sequence, ==, first + 7);
     g_assert_cmpint(f.b.why, ==, MIP6_WHY_NO_ANSWER);
-    /* An answer to one of before is none. */
+    /* An answer to an earlier update is ignored. */
     g_assert_false(answer(&f, 0, first, 15));
     g_assert_true(answer(&f, 1, f.last.sequence, 15));
     g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
@@ -165,7 +165,7 @@ static void test_refresh(void)
     pass(&f, SECOND);
     g_assert_cmpint(f.sent, ==, 2);
     g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
-    /* Nobody answers: it is repeated after 1 s, and ends on time. */
+    /* Without an answer it is repeated after 1 s, and ends on time. */
     pass(&f, SECOND);
     g_assert_cmpint(f.sent, ==, 3);
     pass(&f, 8 * SECOND);
@@ -189,7 +189,7 @@ static void test_refresh_advice(void)
     g_assert_cmpint(f.sent, ==, 2);
 }
 
-/* Section 11.7.3: go on from the agent's number, at once. */
+/* Section 11.7.3: continue from the agent's number, at once. */
 static void test_sequence(void)
 {
     Fixture f;
@@ -200,7 +200,7 @@ static void test_sequence(void)
     g_assert_true(answer(&f, MIP6_BA_SEQUENCE, 5000, 0));
     g_assert_cmpint(f.sent, ==, 2);
     g_assert_cmpint(f.last.sequence, ==, 5001);
-    /* Repeated by an attacker it costs three updates a second, no more. */
+    /* Repeated by an attacker it causes at most three updates a second. */
     for (unsigned i = 0; i < 100; i++) {
         answer(&f, MIP6_BA_SEQUENCE, f.last.sequence + 100, 0);
         pass(&f, SECOND / 100);
@@ -317,7 +317,7 @@ static void test_migration(void)
     g_assert_true(mip6_binding_load(&g.b, g.now, &saved));
     away(&g, "2001:db8:3::1");
     g_assert_cmpint(g.last.sequence, ==, f.last.sequence + 1);
-    /* Or at home: what is bound is ended. */
+    /* Or at home: an existing binding is ended. */
     begin(&g);
     g_assert_true(mip6_binding_load(&g.b, g.now, &saved));
     mip6_binding_home(&g.b, g.now);

@@ -2,8 +2,8 @@
 /*
  * The host on the foreign link: addresses, routers, neighbours
  *
- * The link is what the host sends, kept in order, and what a test lets routers
- * and neighbours say. Time passes only when a test says so.
+ * The link keeps the host's packets in order; tests send the packets of routers
+ * and neighbours. Time passes only when a test advances it.
  */
 #include <arpa/inet.h>
 #include <glib.h>
@@ -59,7 +59,7 @@ static void log_frame(void *opaque, const void *frame, size_t len)
 
 static uint32_t fixed_random(void *opaque)
 {
-    return 15000;               /* "reachable" as it was said, of 30 s */
+    return 15000;               /* from an advertised 30 s */
 }
 
 static void count_change(void *opaque)
@@ -132,7 +132,7 @@ static void add_prefix(PacketNd *nd, const char *prefix, uint32_t valid,
     };
 }
 
-/* The message takes the way over the wire. */
+/* The message is encoded and parsed. */
 static void hear_ra(Fixture *f, const PacketNd *nd, const uint8_t *mac)
 {
     uint8_t buf[1500];
@@ -273,7 +273,7 @@ static void test_begin(void)
     expect_address(f, "2001:db8:a::");
     g_assert_true(mip6_careof_owns(&f->c, &care_of));
     g_assert_true(mip6_careof_owns(&f->c, &link_local));
-    /* Nothing more is asked of a link that has answered. */
+    /* No more solicitations after the link has answered. */
     f->sent = 0;
     pass(f, 100 * SECOND);
     g_assert_cmpint(f->sent, ==, 0);
@@ -306,8 +306,8 @@ static void test_no_address(void)
     g_free(f);
 }
 
-/* Section 5.4: somebody has the address, or wants it, too. */
-/* Somebody has the address that is being probed. Returns: it */
+/* Section 5.4: another node has the address, or probes it, too. */
+/* Another node has the probed address.  Returns: this address */
 static struct in6_addr collide(Fixture *f)
 {
     struct in6_addr addr = f->c.address[0].addr;
@@ -334,12 +334,12 @@ static void test_duplicate(void)
     g_assert_false(packet_ip6_equal(mip6_careof_address(&f->c, f->now),
                                     &care_of));
     g_assert_cmpint(f->c.duplicates, ==, 1);
-    /* The next advertisement adds nothing to it. */
+    /* The next advertisement makes no further address. */
     advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
     g_assert_cmpint(f->c.address[1].state, ==, MIP6_ADDRESS_NONE);
     g_free(f);
 
-    /* A link where every address is taken is given up, with its prefix. */
+    /* If all addresses are taken, the prefix is given up. */
     f = begin();
     advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
     for (unsigned i = 0; i < 4; i++) {
@@ -367,7 +367,7 @@ static void test_duplicate(void)
     g_free(f);
 }
 
-/* An address that is in use is defended, and asked for. */
+/* An address in use is defended, and its solicitations are answered. */
 static void test_defend(void)
 {
     struct in6_addr care_of = own("2001:db8:a::");
@@ -393,13 +393,13 @@ static void test_defend(void)
     g_assert_cmpmem(&f->log[1].nd.dst, 16, &nd.src, 16);
     g_assert_cmpmem(f->log[1].eth.dst, 6, mac_a, 6);
     g_assert_cmpmem(f->log[1].nd.tlla, 6, own_mac, 6);
-    /* An answer goes to one station, whatever the question says. */
+    /* An answer goes to one station, with any option in the solicitation. */
     nd.has_slla = true;
     memcpy(nd.slla, "\x33\x33\0\0\0\x01", 6);
     mip6_careof_nd(&f->c, f->now, &nd, mac_a);
     g_assert_cmpint(f->sent, ==, 3);
     g_assert_cmpmem(f->log[2].eth.dst, 6, mac_a, 6);
-    /* Nobody is asked for who is not here. */
+    /* No answer for other addresses. */
     nd.target = address("2001:db8:a::77");
     mip6_careof_nd(&f->c, f->now, &nd, mac_a);
     g_assert_cmpint(f->sent, ==, 3);
@@ -420,7 +420,7 @@ static void test_lifetimes(void)
     expect_address(f, NULL);
     g_assert_cmpint(f->changes, >, 0);
     g_assert_cmpint(f->c.address[0].state, ==, MIP6_ADDRESS_NONE);
-    /* It may come again, and is probed again. */
+    /* It may be advertised again, and is probed again. */
     f->sent = 0;
     advertise(f, mac_a, 9000, "2001:db8:a::", UINT32_MAX, UINT32_MAX);
     g_assert_cmpint(f->sent, ==, 1);
@@ -438,26 +438,26 @@ static void test_two_hours(void)
 
     advertise(f, mac_a, 9000, "2001:db8:a::", 86400, 86400);
     pass(f, 2 * SECOND);
-    /* 1: more than two hours are believed, be they less than before. */
+    /* 1: more than two hours are accepted, even if less than before. */
     advertise(f, mac_a, 9000, "2001:db8:a::", 7201, 7201);
     g_assert_cmpint(a->valid, ==, f->now + 7201 * SECOND);
     /* 3: less is made two hours of. */
     advertise(f, mac_a, 9000, "2001:db8:a::", 1, 1);
     g_assert_cmpint(a->valid, ==, f->now + 7200 * SECOND);
-    /* 2: of less than two hours nothing is taken away. */
+    /* 2: a rest of less than two hours is not reduced. */
     pass(f, 100 * SECOND);
     advertise(f, mac_a, 9000, "2001:db8:a::", 0, 0);
     g_assert_cmpint(a->valid, ==, f->now + 7100 * SECOND);
-    /* But that it is not to be preferred is believed. */
+    /* But the preferred lifetime is accepted. */
     g_assert_cmpint(a->preferred, <=, f->now);
     expect_address(f, "2001:db8:a::");
-    /* 1: more than what is left is believed. */
+    /* 1: more than the remaining lifetime is accepted. */
     advertise(f, mac_a, 9000, "2001:db8:a::", 7150, 7150);
     g_assert_cmpint(a->valid, ==, f->now + 7150 * SECOND);
     g_free(f);
 }
 
-/* A renumbered link: what is deprecated gives way to what is preferred. */
+/* A renumbered link: a preferred address replaces a deprecated one. */
 static void test_renumber(void)
 {
     Fixture *f = settled();
@@ -472,7 +472,7 @@ static void test_renumber(void)
     g_free(f);
 }
 
-/* The end of a preference is told, even if the timer is late for it. */
+/* The end of the preferred lifetime is reported, even if the timer is late. */
 static void test_preference_ends(void)
 {
     Fixture *f = begin();
@@ -513,7 +513,7 @@ static void test_two_prefixes(void)
     g_free(f);
 }
 
-/* Nothing comes back by a router that is gone: another one's prefix is used. */
+/* A router that is gone delivers nothing: use another one's prefix. */
 static void test_prefix_without_router(void)
 {
     Fixture *f = settled();
@@ -526,7 +526,7 @@ static void test_prefix_without_router(void)
     expect_address(f, "2001:db8:b::");
     advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
     expect_address(f, "2001:db8:a::");
-    /* It says that it ends; its prefix is still valid. */
+    /* It advertises lifetime 0; its prefix is still valid. */
     f->changes = 0;
     advertise(f, mac_a, 0, NULL, 0, 0);
     g_assert_cmpint(f->changes, >, 0);
@@ -537,7 +537,7 @@ static void test_prefix_without_router(void)
     g_free(f);
 }
 
-/* Both tables take no more than they hold. */
+/* Both tables refuse entries when they are full. */
 static void test_full(void)
 {
     Fixture *f = settled();
@@ -610,7 +610,7 @@ static void test_solicit(void)
         }
         g_assert_cmpint(s->at, ==, at);
         g_assert_cmpmem(&s->nd.dst, 16, &packet_ip6_all_routers, 16);
-        /* With an address there is somebody to answer. */
+        /* With an address the host can answer. */
         g_assert_cmpint(s->nd.has_slla, ==, next > 0);
         at += gaps[next++] * SECOND;
     }
@@ -629,7 +629,7 @@ static void test_solicit(void)
     g_free(f);
 }
 
-/* A router's end is told, and another one is looked for. */
+/* A router's end is reported, and another one is solicited. */
 static void test_router_lifetime(void)
 {
     Fixture *f = begin();
@@ -646,7 +646,7 @@ static void test_router_lifetime(void)
     advertise(f, mac_b, 1800, NULL, 0, 0);
     expect_address(f, "2001:db8:a::");
     expect_hop(f, mac_b);
-    /* Likewise one that says goodbye. */
+    /* The same for a router with lifetime 0. */
     f->changes = f->sent = 0;
     advertise(f, mac_b, 0, NULL, 0, 0);
     expect_address(f, NULL);
@@ -671,7 +671,10 @@ static void test_preference(void)
     nd.ra.preference = 1;
     hear_ra(f, &nd, mac_b);
     expect_hop(f, mac_b);
-    /* One without a known MAC address is no better, whatever it says. */
+    /*
+     * A router without a known MAC address is not preferred, with any
+     * preference.
+     */
     nd = advertisement(mac_c, 1800);
     nd.ra.preference = 1;
     hear_ra(f, &nd, mac_c);
@@ -679,7 +682,7 @@ static void test_preference(void)
     g_free(f);
 }
 
-/* An advertisement without a link-layer address: it is asked for. */
+/* An advertisement without a link-layer address: the host solicits it. */
 static void test_resolve_router(void)
 {
     Fixture *f = begin();
@@ -703,7 +706,7 @@ static void test_resolve_router(void)
     g_free(f);
 }
 
-/* Section 7.3: the states of a router that is used and not answered for. */
+/* Section 7.3: the states of a router in use that does not answer. */
 static void test_nud(void)
 {
     Fixture *f = settled();
@@ -731,13 +734,16 @@ static void test_nud(void)
     f->sent = 0;
     pass(f, 29 * SECOND);
     g_assert_cmpint(f->sent, ==, 0);
-    /* Another MAC address without "override" is not taken, but doubt is. */
+    /*
+     * Another MAC address without "override" is not accepted, but makes the
+     * entry stale.
+     */
     hear_na(f, text, PACKET_NA_ROUTER, mac_c);
     g_assert_cmpint(n->reach, ==, MIP6_REACH_STALE);
     expect_hop(f, mac_a);
     hear_na(f, text, PACKET_NA_ROUTER | PACKET_NA_OVERRIDE, mac_c);
     expect_hop(f, mac_c);
-    /* It is a host from now on: none to be sent to. */
+    /* It has become a host, and is not used as a router. */
     hear_na(f, text, PACKET_NA_OVERRIDE, mac_c);
     expect_hop(f, NULL);
     expect_address(f, NULL);
@@ -796,8 +802,9 @@ static void test_on_link(void)
 }
 
 /*
- * A router is heard while the first address is tentative: a neighbour is asked
- * for at that address's end of probing, and not an interval after the router.
+ * A router advertises while the first address is tentative: a neighbour is
+ * solicited at the end of probing, and not one interval after the
+ * advertisement.
  */
 static void test_ask_early(void)
 {
@@ -837,7 +844,9 @@ static void test_off_link(void)
     nd.ra.prefix[0].on_link = false;
     hear_ra(f, &nd, mac_a);
     pass(f, 2 * SECOND);
-    /* It makes an address, and all others of it are behind the router. */
+    /*
+     * It makes an address, and all other addresses of it are behind the router.
+     */
     g_assert_nonnull(mip6_careof_address(&f->c, f->now));
     own = *mip6_careof_address(&f->c, f->now);
     g_assert_true(packet_ip6_in_prefix(&own, &prefix, 64));
@@ -845,7 +854,7 @@ static void test_off_link(void)
     expect_hop(f, mac_a);
     pass(f, SECOND);
     g_assert_cmpint(f->sent, ==, 0);
-    /* The router says that it is on the link; and does not say so any more. */
+    /* The router sets the L bit, and clears it. */
     nd.ra.prefix[0].on_link = true;
     hear_ra(f, &nd, mac_a);
     expect_hop(f, NULL);
@@ -859,7 +868,7 @@ static void test_off_link(void)
     g_free(f);
 }
 
-/* Neighbours that nobody asked for are not kept; routers fill their table. */
+/* Unsolicited neighbours are not kept; routers can fill their table. */
 static void test_forged(void)
 {
     Fixture *f = settled();
@@ -881,7 +890,7 @@ static void test_forged(void)
     memcpy(nd.slla, "\x33\x33\0\0\0\x01", 6);
     hear_ra(f, &nd, mac_a);
     expect_hop(f, mac_a);
-    /* Parameters are kept within bounds. */
+    /* Parameters are limited to bounds. */
     nd.ra.mtu = 1279;
     nd.ra.retrans = UINT32_MAX;
     nd.ra.reachable = UINT32_MAX;
@@ -901,7 +910,7 @@ static void test_forged(void)
     hear_ra(f, &nd, mac_a);
     g_assert_cmpint(f->c.mtu, ==, 1280);
     g_assert_cmpint(f->c.hop_limit, ==, 33);
-    /* A link that is new knows nothing of them. */
+    /* A new link begins with the defaults. */
     mip6_careof_start(&f->c, f->now);
     g_assert_cmpint(f->c.mtu, ==, 1500);
     expect_hop(f, NULL);

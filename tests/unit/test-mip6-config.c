@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The configuration file of vmmnet-ha, and what it says about mistakes */
+/* The configuration file of vmmnet-ha, and its error messages */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <glib/gstdio.h>

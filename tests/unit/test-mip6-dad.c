@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Duplicate address detection of the home agent: at once, or only then */
+/*
+ * Duplicate address detection of the home agent: optimistic, or before binding
+ */
 #include "mip6-agent-fixture.h"
 
 static AgentFixture *begin(Mip6AgentDad dad)
@@ -81,7 +83,7 @@ static void test_optimistic(void)
     agent_end(f);
 }
 
-/* The time for claims is over, and a refreshed binding has no new one. */
+/* After the time for claims; a refreshed binding gets no new one. */
 static void test_late_claim(void)
 {
     AgentFixture *f = begin(MIP6_AGENT_DAD_OPTIMISTIC);
@@ -108,7 +110,7 @@ static void test_strict(void)
     g_assert_cmpuint(tunnelled(f), ==, 0);
     g_assert_cmpint(mip6_agent_deadline(&f->a), ==, f->now + SECOND);
 
-    /* It asks again, and the later number is answered. */
+    /* The node repeats its update, and the later number is answered. */
     pass(f, SECOND / 2);
     update(f, 2, 15);
     g_assert_cmpuint(f->packets, ==, 0);

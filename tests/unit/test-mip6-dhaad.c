@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When a mobile node asks for home agents, and which of the answers it takes */
+/* A mobile node's requests for home agents, and the replies that it accepts */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static void test_moves(void)
     g_free(f);
 }
 
-/* Answers to no question of ours, and those that name nobody. */
+/* Replies to no request of ours, and replies without an agent. */
 static void test_refused(void)
 {
     const char *const good[] = { "2001:db8:2000::1", NULL };
@@ -195,7 +195,9 @@ static void test_refused(void)
     g_free(f);
 }
 
-/* The order is the agents'; what cannot be one, or is there, is left out. */
+/*
+ * The order of the reply is kept; invalid and duplicate addresses are omitted.
+ */
 static void test_list(void)
 {
     const char *const list[] = {
@@ -219,7 +221,7 @@ static void test_list(void)
     g_assert_false(mip6_dhaad_next(&f->d));
     g_assert_cmpint(f->d.current, ==, 2);
 
-    /* All refuse: asked again, but not at once. */
+    /* All refuse: requested again, but not at once. */
     ask(f, "2001:db8:3000::b");
     ask(f, "2001:db8:4000::b");
     g_assert_cmpint(f->sent, ==, 1);
@@ -228,7 +230,7 @@ static void test_list(void)
     pass(f, 2 * SECOND);
     g_assert_cmpint(f->sent, ==, 2);
 
-    /* As many as there is room for. */
+    /* As many as fit. */
     m.id = f->id[1];
     m.agents = MIP6_ICMP_AGENTS_MAX;
     for (unsigned i = 0; i < m.agents; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A VM that was registered before leaves home: the agent needs no time for the
- * new binding, and what comes to the old host meanwhile is not lost
+ * A VM with an early registration leaves home: the agent needs no time for the
+ * new binding, and packets that reach the old host are not lost
  */
 #include <glib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static World *new_host(World *w, const char *prefix)
     return d;
 }
 
-/* What the new host has sent to the agent arrives. */
+/* Delivers the new host's packets to the agent. */
 static void move(World *w, World *d)
 {
     w->queued = 0;
@@ -108,8 +108,9 @@ static unsigned announced(const World *w, const uint8_t *mac)
 }
 
 /*
- * Nothing is lost in between: what comes to the old host, by the tunnel or from
- * a neighbour, goes to the agent when that has the new binding, and not before.
+ * No packet is lost in between: packets that reach the old host, by the tunnel
+ * or from a neighbour, go to the agent when it has the new binding, and not
+ * before.
  */
 static void test_late(void)
 {
@@ -143,7 +144,7 @@ static void test_late(void)
     world_free(w);
 }
 
-/* What was sent on too soon comes back, and goes once more. */
+/* A packet forwarded too early comes back, and is forwarded again. */
 static void test_too_soon(void)
 {
     World *w = bound(), *d;
@@ -153,7 +154,7 @@ static void test_too_soon(void)
     forget_log(w);
     to_agent(w, 30);
     deliver(w);
-    pass(w, 200 * MS);          /* the agent does not get the questions */
+    pass(w, 200 * MS);          /* the agent does not get the probes */
     g_assert_cmpint(sent_to(w, router_mac, 30), ==, 1);
     go(w, 500 * MS);
     g_assert_cmpint(sent_to(w, router_mac, 30), ==, 1);
@@ -166,7 +167,7 @@ static void test_too_soon(void)
     world_free(w);
 }
 
-/* On another host of the home link it speaks for itself. */
+/* On another host of the home link it advertises itself. */
 static void test_late_at_home(void)
 {
     World *w = bound(), *d;
@@ -189,7 +190,7 @@ static void test_late_at_home(void)
     world_free(w);
 }
 
-/* It does so when the source took the agent for the one. */
+/* The same if the source had taken the agent for the new owner. */
 static void test_late_at_home_again(void)
 {
     World *w = bound();
@@ -210,7 +211,7 @@ static void test_late_at_home_again(void)
     world_free(w);
 }
 
-/* The VM was only saved, and goes on here. */
+/* The VM was only saved, and continues here. */
 static void test_comes_back(void)
 {
     World *w = bound();

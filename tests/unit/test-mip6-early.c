@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A VM is registered before it leaves home: the agent finds nobody else on the
- * home link while the guest is there; it is ended if the VM stays
+ * A VM is registered before it leaves home: the agent finds no other node with
+ * the address while the guest is there; the binding ends if the VM stays
  */
 #include <glib.h>
 
 #include "mip6-early.h"
 
-/* While it is at home: from an address on the home link, and nothing else. */
+/* While it is at home, it registers from an address on the home link. */
 static void test_registers(void)
 {
     World *w = prepared(MIP6_AGENT_DAD_STRICT);
@@ -25,7 +25,10 @@ static void test_registers(void)
     g_assert_true(mip6_careof_owns(&w->port.careof, &registered(w)->care_of));
     g_assert_cmpint(w->port.binding[0].status, ==, MIP6_BA_ACCEPTED);
     g_assert_cmpint(w->to_guest, ==, 0);
-    /* What the agent takes gets to the guest; the guest sends as before. */
+    /*
+     * Packets that the agent intercepts reach the guest; the guest sends as
+     * before.
+     */
     to_agent(w, 8);
     deliver(w);
     g_assert_cmpint(w->to_guest, ==, 1);
@@ -39,7 +42,7 @@ static void test_registers(void)
     world_free(w);
 }
 
-/* An agent that binds at once and asks then would take it back. */
+/* An agent with optimistic binding would revoke it. */
 static void test_optimistic(void)
 {
     World *w = prepared(MIP6_AGENT_DAD_OPTIMISTIC);
@@ -53,7 +56,10 @@ static void test_optimistic(void)
     world_free(w);
 }
 
-/* The agent's host is a router, too: what it asks would be a duplicate. */
+/*
+ * The agent's host is a router, too: its solicitation would count as a
+ * duplicate.
+ */
 static void test_quiet(void)
 {
     World *w = prepared(MIP6_AGENT_DAD_STRICT);
@@ -65,7 +71,7 @@ static void test_quiet(void)
     len = solicitation(frame, "2001:db8:2000::2", HOME, router_mac, guest_mac);
     g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
     g_assert_false(mip6_port_passes(&w->port, true, router_mac));
-    /* An answer to a question of before. */
+    /* An answer to an earlier solicitation. */
     g_assert_cmpint(guest_claims(w, "2001:db8:2000::2", router_mac), ==,
                     MIP6_DONE);
     g_assert_true(asked(w, "2001:db8:2000::7", node_mac, false));
@@ -80,7 +86,7 @@ static void test_quiet(void)
     world_free(w);
 }
 
-/* The guest does not hear of its address, nor has the agent defend it. */
+/* The guest gets no claim of its address, and the agent does not defend it. */
 static void test_guests_address(void)
 {
     World *w = bound();
@@ -99,7 +105,9 @@ static void test_guests_address(void)
     world_free(w);
 }
 
-/* Somebody wants the address: the guest keeps it, and the agent refuses. */
+/*
+ * Another node probes the address: the guest keeps it, and the agent refuses.
+ */
 static void test_wanted(void)
 {
     World *w = prepared(MIP6_AGENT_DAD_STRICT);
@@ -129,7 +137,7 @@ static void test_cancelled(void)
     w->deaf = true;
     mip6_port_stay(&w->port, w->now);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_RETURNING);
-    to_agent(w, 8);             /* which has not heard of it yet */
+    to_agent(w, 8);             /* which has not received it yet */
     deliver(w);
     g_assert_cmpint(w->to_guest, ==, 1);
     g_assert_true(passes(w));
@@ -138,7 +146,7 @@ static void test_cancelled(void)
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_HOME);
     g_assert_null(registered(w));
     g_assert_false(agent_proxies());
-    g_assert_cmpint(w->on_home, ==, 1);         /* the link is told */
+    g_assert_cmpint(w->on_home, ==, 1);         /* announced on the link */
     g_assert_cmpmem(w->link.buf + 6, 6, guest_mac, 6);
     g_assert_true(passes(w));
     g_assert_true(asked(w, "::", node_mac, false));
@@ -188,7 +196,7 @@ static void test_stops(void)
     world_free(w);
 }
 
-/* Who has not asked for it, or is away, gets nothing of it. */
+/* Without the option, or away from home, there is no early registration. */
 static void test_not_wanted(void)
 {
     World *w = at_home(MIP6_AGENT_DAD_STRICT, false);
@@ -214,7 +222,7 @@ static void test_not_wanted(void)
     world_free(w);
 }
 
-/* An address that the guest was heard to use comes along, and goes again. */
+/* An address learned from the guest is registered, too, and ended again. */
 static void test_heard(void)
 {
     World *w = at_home(MIP6_AGENT_DAD_STRICT, true);
@@ -239,7 +247,7 @@ static void test_heard(void)
     world_free(w);
 }
 
-/* No router of the home link offers an address: people are told. */
+/* No router of the home link offers an address: this is reported. */
 static void test_no_address(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, false);

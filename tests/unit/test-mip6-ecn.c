@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Explicit congestion notification in the tunnels of a mobile node and its home
- * agent (RFC 6040): what routers mark arrives; and DSCPs (RFC 2983)
+ * agent (RFC 6040): marks of routers arrive; and DSCPs (RFC 2983)
  */
 #include <glib.h>
 #include <string.h>
@@ -187,7 +187,7 @@ static void test_syn(void)
     world_free(w);
 }
 
-/* What comes for a VM that has left keeps the mark on its further way. */
+/* A packet for a VM that has left keeps the mark when it is forwarded. */
 static void test_late(void)
 {
     World *w = away();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The home agent's words to those whose packets it cannot take */
+/* The home agent's errors about packets that it cannot accept */
 #include <string.h>
 
 #include "mip6-agent-fixture.h"
@@ -166,8 +166,8 @@ static void test_parameter(void)
 }
 
 /*
- * A wrong checksum, a message that is cut, and so has none, and a sender that
- * is a group, are not answered.
+ * No answer to a wrong checksum, to a message cut before its checksum, and to a
+ * group as sender.
  */
 static void test_silent(void)
 {

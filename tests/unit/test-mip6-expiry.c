@@ -104,7 +104,7 @@ static Mip6AgentBinding numbered(unsigned number, int64_t expires)
     return b;
 }
 
-/* One turn ends a bounded number, whatever is due. */
+/* One call ends a bounded number of bindings. */
 static void test_many(void)
 {
     Mip6AgentConfig c = config();

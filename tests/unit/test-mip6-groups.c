@@ -131,7 +131,7 @@ static void test_listen(void)
     agent_end(f);
 }
 
-/* The link and the other nodes hear what a node sends; not it itself. */
+/* The link and the other nodes receive a node's packet; the sender does not. */
 static void test_send(void)
 {
     AgentFixture *f = two_listeners();
@@ -148,7 +148,7 @@ static void test_send(void)
     agent_end(f);
 }
 
-/* A node that moves, or ends its binding, listens no more by its old tunnel. */
+/* A node that moves, or ends its binding, is no listener in its old tunnel. */
 static void test_move(void)
 {
     AgentFixture *f = two_listeners();
@@ -190,7 +190,7 @@ static void tick_until(AgentFixture *f, int64_t until)
     f->now = until;
 }
 
-/* Listeners are asked, and those that are silent end. */
+/* Listeners are queried, and silent ones expire. */
 static void test_queries(void)
 {
     AgentFixture *f = two_listeners();
@@ -218,7 +218,7 @@ static void test_bounds(void)
     }
     g_assert_cmpint(f->joined, ==, MIP6_GROUPS_PER_NODE);
     g_assert_cmpint(f->a.groups.refused, ==, 9);
-    /* The host cannot; groups of the link; a stranger. */
+    /* The host refuses; groups of the link; an unknown node. */
     report(f, "2001:db8:3000::b", "ff0e::ff", true);
     g_assert_cmpint(f->a.groups.refused, ==, 10);
     report(f, "2001:db8:3000::b", "ff02::9", true);

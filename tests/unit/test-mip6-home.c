@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The home link, as a guest sees it that has left it */
+/* The home link, simulated for a guest that has left it */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static PacketNd advertisement(const char *prefix, uint16_t lifetime)
     };
 }
 
-/* A router of home and the guest were heard. */
+/* A node that has received packets of the home router and the guest. */
 static Fixture *begin(void)
 {
     Fixture *f = begin_with(NULL, NULL);
@@ -181,7 +181,7 @@ static void test_learn(void)
     g_assert_true(l->has_router && l->has_ra);
     g_assert_cmpmem(l->router_mac, 6, fixed_mac, 6);
     g_assert_cmpmem(&l->router, 16, &nd.src, 16);
-    /* It says goodbye. */
+    /* It advertises lifetime 0. */
     nd.ra.lifetime = 0;
     mip6_home_heard(&f->h, &nd, false, router_mac);
     g_assert_false(l->has_router);
@@ -204,7 +204,7 @@ static void test_learn(void)
     nd.src = address("2001:db8:2000::13");      /* it asks for another */
     nd.target = address("2001:db8:2000::99");
     mip6_home_heard(&f->h, &nd, true, guest_mac);
-    /* Somebody else's are not the guest's. */
+    /* Another node's addresses are not the guest's. */
     nd.src = address("2001:db8:2000::77");
     mip6_home_heard(&f->h, &nd, false, other_mac);
     g_assert_cmpint(l->addresses, ==, 4);
@@ -223,7 +223,7 @@ static void test_learn(void)
     g_assert_cmpint(l->addresses, ==, MIP6_HOME_ADDRESSES);
     addr = address(HOME);
     g_assert_true(mip6_home_is_guests(&f->h, &addr));
-    /* They are those that were heard last. */
+    /* They are the most recent ones. */
     for (unsigned i = 0; i < MIP6_HOME_ADDRESSES - 1; i++) {
         packet_put16(nd.target.s6_addr + 14, 999 - i);
         g_assert_true(mip6_home_is_guests(&f->h, &nd.target));
@@ -241,7 +241,7 @@ static void test_learn(void)
     g_free(f);
 }
 
-/* Addresses of the configuration are there before the guest says anything. */
+/* Configured addresses exist before the guest sends anything. */
 static void test_configured(void)
 {
     Fixture *f = begin();
@@ -281,13 +281,13 @@ static void test_solicitations(void)
     expect_answer(f, "2001:db8:2000::7", router_mac, solicited);
     solicit(f, "fe80::1", "fe80::7", NULL);
     expect_answer(f, "fe80::7", router_mac, solicited);
-    /* The router itself says that it is one. */
+    /* The router's advertisement has the R flag. */
     solicit(f, HOME, text, NULL);
     expect_answer(f, text, router_mac, solicited | PACKET_NA_ROUTER);
     /* A neighbour that is known by a MAC address keeps it. */
     solicit(f, HOME, "2001:db8:2000::7", other_mac);
     expect_answer(f, "2001:db8:2000::7", other_mac, solicited);
-    /* The guest's own: nobody else has it. */
+    /* The guest's own address: no answer. */
     solicit(f, HOME, HOME, NULL);
     /* Duplicate address detection, of a new one, and of a link-local one. */
     solicit(f, "::", SECOND_HOME, NULL);
@@ -303,7 +303,7 @@ static void test_solicitations(void)
     g_free(f);
 }
 
-/* router-mac= is what the guest hears, whatever the router had at home. */
+/* The guest sees router-mac=, not the MAC address of the router at home. */
 static void test_router_mac(void)
 {
     const unsigned solicited = PACKET_NA_SOLICITED | PACKET_NA_OVERRIDE;
@@ -314,7 +314,7 @@ static void test_router_mac(void)
 
     mip6_home_heard(&f->h, &nd, false, router_mac);
     mip6_home_leave(&f->h, f->now);
-    /* The advertisement, so that no lifetime ends on a journey; then this. */
+    /* The advertisement, so that no lifetime ends away from home; then this. */
     g_assert_cmpint(f->frames, ==, 2);
     g_assert_cmpint(f->nd.type, ==, PACKET_ND_NA);
     g_assert_cmpmem(&f->nd.target, 16, &router, 16);
@@ -329,7 +329,7 @@ static void test_router_mac(void)
     g_assert_cmpint(packet_get16(head + 12), ==, PACKET_ETH_IP6);
     g_free(f);
 
-    /* Nothing was learned and nothing is configured: some address, the same. */
+    /* Nothing learned and nothing configured: a constant address. */
     f = begin_with(NULL, NULL);
     g_assert_false(mip6_home_frame_head(&f->h, head));
     mip6_home_leave(&f->h, f->now);
@@ -361,7 +361,7 @@ static void test_guest_mac(void)
     mip6_home_heard(&f->h, &nd, true, other_mac);
     g_assert_cmpmem(mip6_home_guest_mac(&f->h), 6, guest_mac, 6);
     g_free(f);
-    /* Away, the first frame tells; a group's address tells nothing. */
+    /* Away, the first frame shows the MAC address, unless it is a group's. */
     f = begin_with(NULL, NULL);
     offer(f, other_mac, (const uint8_t *)"\x33\x33\0\0\0\x01", buf, len,
           &tunnel);
@@ -436,7 +436,7 @@ static void test_replay(void)
     mip6_home_heard(&f->h, &nd, false, router_mac);
     mip6_home_leave(&f->h, f->now);
     g_assert_cmpint(mip6_home_deadline(&f->h), ==, f->now + 200 * SECOND);
-    /* A router that has said goodbye is not presented. */
+    /* A router with lifetime 0 is not simulated. */
     nd.ra.lifetime = 0;
     mip6_home_heard(&f->h, &nd, false, router_mac);
     f->frames = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Replay windows of signalling: over a restart, and another configuration */
+/*
+ * Replay windows of signalling: after a restart, and after a change of
+ * configuration
+ */
 #include <string.h>
 
 #include "mip6-agent-fixture.h"
@@ -52,7 +55,7 @@ static unsigned make(Node *n, uint16_t lifetime)
     return i;
 }
 
-/* Message @i arrives, again perhaps. Is it answered? */
+/* Delivers message @i, perhaps again.  Returns: is it answered? */
 static bool arrives(AgentFixture *f, const Node *n, unsigned i)
 {
     uint8_t packet[512];
@@ -72,7 +75,7 @@ static AgentFixture *begin(uint8_t shift)
     return f;
 }
 
-/* An agent that knows what another one had kept of the signalling with @spi. */
+/* An agent with the stored numbers of the signalling with @spi. */
 static AgentFixture *restart(AgentFixture *f, uint32_t spi)
 {
     struct in6_addr home = agent_address(HOME);
@@ -85,7 +88,7 @@ static AgentFixture *restart(AgentFixture *f, uint32_t spi)
     return f;
 }
 
-/* What had an effect has none again, in whatever order it came. */
+/* Processed messages have no effect again, in any order. */
 static void test_restart(void)
 {
     AgentFixture *f = begin(0);
@@ -117,14 +120,14 @@ static void test_restart(void)
     g_assert_nonnull(agent_binding(f, HOME));
     g_assert_cmpuint(f->kept, ==, 1);
 
-    /* What is kept of another association says nothing of this one. */
+    /* Numbers of another association do not count for this one. */
     f = restart(f, AGENT_SPI + 99);
     g_assert_true(arrives(f, n, first));
     node_free(n);
     agent_end(f);
 }
 
-/* The number is kept before the answer goes. */
+/* The number is stored before the answer is sent. */
 static void test_before(void)
 {
     AgentFixture *f = begin(0);
@@ -163,7 +166,7 @@ static void test_configured(void)
     agent_end(f);
 }
 
-/* Without a window nothing is kept: the node begins again as it likes. */
+/* Without a window nothing is stored: the node may start again. */
 static void test_no_window(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -180,7 +183,7 @@ static void test_no_window(void)
     agent_end(f);
 }
 
-/* A node that floods does not have the agent write for each message. */
+/* A flooding node does not cause a write for each message. */
 static void test_rate(void)
 {
     AgentFixture *f = begin(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A VM has left: packets that still come for it are not lost, and none goes
- * where it comes back from
+ * A VM has left: packets that still come for it are not lost, and none is sent
+ * where it would come back
  */
 #include <glib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static unsigned sent(const World *w)
     return num;
 }
 
-/* @mac says that it has @addr. */
+/* @mac advertises @addr. */
 static void announce(World *w, const char *addr, const uint8_t *mac)
 {
     struct in6_addr target = address(addr);
@@ -113,7 +113,7 @@ static World *left_home(void)
     return w;
 }
 
-/* The agent has answered, and says nothing more; the VM has left. */
+/* The agent has answered, and sends nothing more; the VM has left. */
 static World *left_abroad(void)
 {
     World *w = away();
@@ -160,7 +160,7 @@ static void expect_forwarded(const World *w, unsigned i, uint32_t number,
 
 /* --- at home -------------------------------------------------------------- */
 
-/* Nothing goes before the VM has left; nor before somebody takes it. */
+/* Nothing is sent before the VM has left, and before a new owner exists. */
 static void test_home(void)
 {
     World *w = stopped_at_home();
@@ -190,7 +190,10 @@ static void test_home(void)
     end(w);
 }
 
-/* The home agent is the router, too: what it sent before it knew goes back. */
+/*
+ * The home agent is the router, too: packets from before its binding go back to
+ * it.
+ */
 static void test_no_loop(void)
 {
     World *w = left_home();
@@ -205,7 +208,7 @@ static void test_no_loop(void)
     end(w);
 }
 
-/* The VM is on another host of the home link, and says so itself. */
+/* The VM is on another host of the home link, and advertises its address. */
 static void test_neighbour_host(void)
 {
     World *w = left_home();
@@ -226,7 +229,7 @@ static void expect_late(World *w, const uint8_t *frame, size_t len)
     g_assert_cmpint(sent(w), ==, 0);
 }
 
-/* Only what a router forwards, and only to the guest's addresses. */
+/* Only routed packets, and only to the guest's addresses. */
 static void test_not_routed(void)
 {
     World *w = left_home();
@@ -263,7 +266,7 @@ static void test_not_routed(void)
     end(w);
 }
 
-/* Padding stays, the work that is left to offloads goes along. */
+/* Padding is kept, and offload fields are forwarded. */
 static void test_offload(void)
 {
     World *w = left_home();
@@ -285,7 +288,9 @@ static void test_offload(void)
     end(w);
 }
 
-/* Packets that nobody takes are late at the end; memory is bounded. */
+/*
+ * Packets without an owner are counted as late at the end; memory is bounded.
+ */
 static void test_end(void)
 {
     World *w = left_home();
@@ -307,7 +312,7 @@ static void test_end(void)
     end(w);
 }
 
-/* The VM goes on here after all; then its frames pass. */
+/* The VM continues here; then its frames pass. */
 static void test_back(void)
 {
     World *w = left_home();
@@ -322,7 +327,7 @@ static void test_back(void)
     mip6_port_pause(&w->port);
     mip6_port_leave(&w->port, w->now);
     forget(w);
-    give(w, 3);                 /* who took it before is not believed */
+    give(w, 3);                 /* the earlier owner is ignored */
     g_assert_cmpint(sent(w), ==, 0);
     announce(w, HOME, guest_mac);
     expect_forwarded(w, 0, 3, guest_mac);
@@ -354,7 +359,7 @@ static void test_addresses(void)
 
 /* --- away ----------------------------------------------------------------- */
 
-/* The agent knows no mobile node of this address. */
+/* The agent refuses: no binding for this address. */
 static void refuse(World *w, const char *home)
 {
     Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING,
@@ -368,7 +373,7 @@ static void refuse(World *w, const char *home)
     offer(w, frame, len, NULL);
 }
 
-/* An agent that answers soon is asked sooner. */
+/* An agent with a short round trip is tried again sooner. */
 static void test_abroad_near(void)
 {
     World *w = left_abroad();
@@ -454,7 +459,7 @@ static void test_abroad(void)
         g_assert_cmpint(packet_get32(packet + 80), ==, i);
     }
     g_assert_cmpint(w->port.forwarded, ==, 6);
-    /* Strangers are not forwarded for, and not for ever. */
+    /* No forwarding for other sources, and only for a limited time. */
     frame[14 + 8 + 15] ^= 1;
     offer(w, frame, len, NULL);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 1);
@@ -466,7 +471,7 @@ static void test_abroad(void)
     end(w);
 }
 
-/* It was at home, as far as anybody knew: there is no tunnel to be tried. */
+/* The VM was at home, without a binding: there is no tunnel to try. */
 static void test_no_tunnel(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, false);
@@ -484,7 +489,7 @@ static void test_no_tunnel(void)
     end(w);
 }
 
-/* Nobody is told that a packet is too big. */
+/* No error is sent about a packet that is too big. */
 static void test_too_big(void)
 {
     World *w = left_abroad();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mobility headers: the octets of a Linux node and agent, and bad ones */
+/* Mobility headers: the octets of a Linux node and agent, and invalid ones */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static void test_golden_checksum(void)
     size_t len = octets(buf, "3b01060027cc0000d390545f01020000");
     bool found = false;
 
-    /* Which address the agent had is not told; it is on the same link. */
+    /* The agent's address is not in the capture; it is on the same link. */
     for (unsigned i = 0; i < 0x10000 && !found; i++) {
         struct in6_addr agent = address("2001:db8:1::");
 
@@ -115,7 +115,7 @@ static void test_golden_checksum(void)
     g_assert_true(found);
 }
 
-/* Each type, each option: what is written is read. */
+/* Each type, each option: written and parsed again. */
 static void test_both_ways(void)
 {
     struct in6_addr src = address("2001:db8:1::1"), dst = address("::2");
@@ -204,7 +204,7 @@ static void test_bad(void)
                     MIP6_MH_OPTION);
 }
 
-/* An option that nobody knows, and a known one of a wrong length. */
+/* An unknown option, and a known one of a wrong length. */
 static void test_unknown_option(void)
 {
     struct in6_addr src = address("2001:db8:1::1"), dst = address("::2");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the home agent lets its host forward by itself, and until when */
+/* Bindings that the home agent lets its host forward itself, and their end */
 #include "mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
@@ -65,7 +65,7 @@ static void test_ends(void)
     agent_end(f);
 }
 
-/* What is refused changes nothing. */
+/* Refused updates change nothing. */
 static void test_refused(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -125,7 +125,7 @@ static void test_restored(void)
     agent_end(f);
 }
 
-/* The path is narrower than was thought; another one is not. */
+/* The path has a smaller MTU; another path is unaffected. */
 static void test_path(void)
 {
     AgentFixture *f = agent_begin(NULL);

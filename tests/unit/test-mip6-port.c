@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A VM between two links, and a home agent: what each of them sees */
+/* A VM between two links, and a home agent */
 #include <glib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void test_home(void)
     world_free(w);
 }
 
-/* At home, and only there, the destination address says that a frame passes. */
+/* Only at home the destination address alone decides that a frame passes. */
 static void test_first_look(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, false);
@@ -63,7 +63,7 @@ static void test_first_look(void)
     world_free(w);
 }
 
-/* Nothing of the guest is on the foreign link but in the tunnel. */
+/* On the foreign link the guest's packets are only in the tunnel. */
 static void test_tunnel(void)
 {
     World *w = away();
@@ -87,7 +87,7 @@ static void test_tunnel(void)
     g_assert_cmpmem(w->from_agent[0], w->from_agent_len[0], frame + 14,
                     len - 14);
     w->queued = 0;
-    /* And the other way. */
+    /* And in the other direction. */
     len = packet(frame, FAR, HOME, 100);
     mip6_agent_packet(&w->agent, w->now, frame + 14, len - 14);
     g_assert_cmpint(w->queued, ==, 1);
@@ -132,7 +132,7 @@ static size_t report(uint8_t *frame, const char *src, const char *group)
     return len;
 }
 
-/* Groups beyond the link are reached by way of the home agent. */
+/* Groups beyond the link are reached through the home agent. */
 static void test_groups(void)
 {
     World *w = away();
@@ -140,7 +140,7 @@ static void test_groups(void)
     uint8_t frame[2048];
     size_t len;
 
-    /* The guest was asked for its groups when the agent had the binding. */
+    /* The guest got a query for its groups when the agent had the binding. */
     g_assert_true(packet_mld_is_query(w->guest.buf + PACKET_ETH_LEN,
                                       w->guest.len - PACKET_ETH_LEN));
     len = report(frame, "fe80::10", "ff0e::7");
@@ -193,7 +193,7 @@ static void test_guest_drops(void)
     world_free(w);
 }
 
-/* The guest is told, from its router, what does not fit. */
+/* The guest gets errors from its router about packets that do not fit. */
 static void test_too_big(void)
 {
     World *w = away();
@@ -241,7 +241,7 @@ static void assert_clamped(const uint8_t *ip, unsigned mss)
     g_assert_cmphex(packet_sum_fold(packet_sum_add(sum, ip + 40, 24)), ==, 0);
 }
 
-/* Connections in both directions learn what fits into the tunnel. */
+/* Connections in both directions get an MSS that fits into the tunnel. */
 static void test_segment_size(void)
 {
     World *w = away();
@@ -270,7 +270,10 @@ static void test_segment_size(void)
     world_free(w);
 }
 
-/* A link of the least MTU: what IPv6 promises goes in fragments, no more. */
+/*
+ * A link of the minimum MTU: packets of 1280 octets go in fragments, longer
+ * ones do not.
+ */
 static void test_small_path(void)
 {
     World *w = away();
@@ -332,7 +335,7 @@ static void test_fragments(void)
     g_assert_cmpint(w->to_guest, ==, 1);
     g_assert_cmpmem(w->guest.buf + 14, w->guest.len - 14, inner, len);
     g_assert_cmpmem(w->guest.buf, 6, guest_mac, 6);
-    /* One that is whole by itself. */
+    /* A packet in a single fragment. */
     give_fragment(w, AGENT, inner, 0, len, false, PACKET_PROTO_IP6);
     g_assert_cmpint(w->to_guest, ==, 2);
     give_fragment(w, FAR, inner, 0, 1232, true, PACKET_PROTO_IP6);
@@ -351,7 +354,10 @@ static void test_fragments(void)
     world_free(w);
 }
 
-/* A router's word about the tunnel reaches the guest about its packet. */
+/*
+ * A router's error about the tunnel reaches the guest as an error about its
+ * packet.
+ */
 static void test_tunnel_errors(void)
 {
     static const struct {
@@ -386,7 +392,7 @@ static void test_tunnel_errors(void)
     }
     g_assert_cmpint(w->port.reported, ==, 3);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 2);
-    /* A smaller path: known, and told about what does not fit any more. */
+    /* A smaller MTU: it is stored, and packets that do not fit cause errors. */
     w->to_guest = 0;
     give_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, outer_len);
     g_assert_cmpint(w->to_guest, ==, 1);
@@ -407,7 +413,7 @@ static void test_tunnel_errors(void)
     world_free(w);
 }
 
-/* Nobody ends a binding by an error about a packet that was not sent. */
+/* An error about a packet that was never sent does not end a binding. */
 static void test_binding_errors(void)
 {
     World *w = away();
@@ -431,7 +437,7 @@ static void test_binding_errors(void)
     world_free(w);
 }
 
-/* The care-of address can be pinged; nothing is kept of who does that. */
+/* The care-of address answers pings, and keeps no state about them. */
 static void test_echo(void)
 {
     World *w = away();
@@ -526,7 +532,7 @@ static void test_wrong_mh(void)
     world_free(w);
 }
 
-/* The agent asks and tells; strangers neither ask nor tell. */
+/* Messages of the agent count; those of other nodes do not. */
 static void test_agent_messages(void)
 {
     World *w = away();
@@ -544,7 +550,7 @@ static void test_agent_messages(void)
     deliver(w);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
     pass(w, SECOND);
-    /* No binding of somebody else is nothing to us. */
+    /* A Binding Error about another address is ignored. */
     give_mh(w, AGENT, &be, MIP6_MH_BE, PACKET_PROTO_NONE, 0);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 1);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
@@ -586,7 +592,9 @@ static void test_neighbours(void)
     g_assert_cmpint(w->to_guest, ==, 2);
     g_assert_true(packet_nd_parse(&nd, w->guest.buf + 14, w->guest.len - 14));
     g_assert_cmpmem(nd.tlla, 6, mac, 6);
-    /* Nobody answers duplicate address detection, nor for the guest itself. */
+    /*
+     * No answer to duplicate address detection, and none for the guest itself.
+     */
     group = packet_ip6_solicited(&home);
     packet_eth_group6(mac, &group);
     packet_eth_build(frame, mac, guest_mac, PACKET_ETH_IP6);
@@ -596,7 +604,7 @@ static void test_neighbours(void)
     world_free(w);
 }
 
-/* Frames wait for the binding, and no longer than that is sensible. */
+/* Frames wait for the binding, but only for a limited time. */
 static void test_wait(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, true);
@@ -630,7 +638,7 @@ static void test_wait(void)
     world_free(w);
 }
 
-/* Strangers: not from the agent, not for the home address, not answered for. */
+/* Other packets: not from the agent, not for the home address. */
 static void test_strangers(void)
 {
     World *w = away();
@@ -651,13 +659,13 @@ static void test_strangers(void)
     w->to_guest = 0;
     from_link(w, frame, 54 + inner);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 1);
-    /* From the agent, but for somebody else. */
+    /* From the agent, but for another address. */
     ip.src = agent;
     packet_ip6_build(frame + 14, &ip);
     frame[54 + 39] ^= 1;
     from_link(w, frame, 54 + inner);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_NOT_HOME_ADDRESS], ==, 1);
-    /* An acknowledgement of nothing. */
+    /* An acknowledgement without an update. */
     ip.next = PACKET_PROTO_ROUTING;
     len = mip6_rh2_build(frame + 54, PACKET_PROTO_MH, &home);
     len += mip6_mh_build(frame + 54 + len, 64, &agent, &home, &ba);
@@ -689,7 +697,9 @@ static size_t tunnelled(World *w, uint8_t *frame, size_t len)
     return MIP6_TUNNEL_HEAD_LEN + ip.payload;
 }
 
-/* Only the packet comes out: neither what is behind it, nor a part of one. */
+/*
+ * Only the packet is decapsulated, without padding, and only if it is complete.
+ */
 static void test_tunnel_end(void)
 {
     World *w = away();
@@ -754,7 +764,7 @@ static void test_tunnel_checksum(void)
     world_free(w);
 }
 
-/* The destination goes on where the source was; back at home it ends that. */
+/* The destination continues the source's binding; back at home it ends it. */
 static void test_migration(void)
 {
     World *w = away(), *v;
@@ -789,7 +799,7 @@ static void test_migration(void)
     world_free(w);
 }
 
-/* A stream with any octet changed is taken or refused, and nothing breaks. */
+/* A stream with any octet changed is accepted or refused, without a crash. */
 static void test_damage(void)
 {
     static const uint8_t changes[] = { 0x01, 0x80, 0xff };
@@ -815,7 +825,7 @@ static void test_damage(void)
     world_free(w);
 }
 
-/* The agent says that prefixes have changed; the guest's router says it. */
+/* The agent reports changed prefixes; the guest's router advertises them. */
 static void test_prefixes(void)
 {
     World *w = away();
@@ -850,7 +860,7 @@ static void test_prefixes(void)
     world_free(w);
 }
 
-/* Nor what the agent says: the VM may have registered from elsewhere. */
+/* Also ignore the agent: the VM may have registered from another host. */
 static void test_pause_agent(void)
 {
     World *w = away();
@@ -870,7 +880,7 @@ static void test_pause_agent(void)
     from_agent(w, &be);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_UNEXPECTED], ==, 2);
     g_assert_cmpint(w->to_link, ==, 0);
-    /* It is heard again when the VM runs again. */
+    /* It counts again when the VM runs again. */
     mip6_port_run(&w->port, w->now);
     w->to_link = 0;
     from_agent(w, &ba);
@@ -880,7 +890,7 @@ static void test_pause_agent(void)
     world_free(w);
 }
 
-/* A source that has stopped registers nothing, whatever its link says. */
+/* A stopped source registers nothing, after any event of its link. */
 static void test_pause(void)
 {
     World *w = away();
@@ -899,7 +909,7 @@ static void test_pause(void)
     world_free(w);
 }
 
-/* Frames for a VM that has stopped wait; when it has left they are late. */
+/* Frames for a stopped VM wait; when it has left they count as late. */
 static void test_late(void)
 {
     World *w = away();
@@ -929,7 +939,7 @@ static void test_late(void)
     g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_LATE], ==, 1);
     g_assert_cmpint(w->to_guest, ==, 1);
-    mip6_port_run(&w->port, w->now);    /* people say "cont" */
+    mip6_port_run(&w->port, w->now);    /* the administrator enters "cont" */
     w->to_guest = 0;
     from_link(w, frame, len);
     g_assert_cmpint(w->to_guest, ==, 1);
@@ -950,7 +960,7 @@ static void test_late(void)
     world_free(w);
 }
 
-/* Advertise, as a router that does not say its MAC address. */
+/* A router advertises without its MAC address. */
 static void advertise_without_mac(World *w, const char *prefix, uint32_t mtu)
 {
     struct in6_addr src = packet_ip6_link_local(router_mac);
@@ -975,7 +985,7 @@ static void answer_for_router(World *w)
     answer_for(w, &router);
 }
 
-/* An update that cannot be sent goes as soon as it can, not when it is due. */
+/* An unsent update is sent as soon as possible, not at its next time. */
 static void test_unsent(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, true);
@@ -994,7 +1004,7 @@ static void test_unsent(void)
     world_free(w);
 }
 
-/* While the VM is on its way, its host finds the router, too. */
+/* During the migration, its host resolves the router, too. */
 static void test_resolve_early(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, true);
@@ -1010,7 +1020,7 @@ static void test_resolve_early(void)
     world_free(w);
 }
 
-/* The tunnel follows what the router says about the link later. */
+/* The tunnel follows later advertisements of the link's MTU. */
 static void test_link_mtu(void)
 {
     World *w = away();
@@ -1042,7 +1052,7 @@ static void test_two_routers(void)
         pass(w, 100 * SECOND);
         g_assert_false(w->port.is_away);
     }
-    /* Another link, where nobody says the home prefix. */
+    /* Another link, where no router advertises the home prefix. */
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 11 * SECOND);
     g_assert_false(w->port.is_away);
@@ -1054,7 +1064,7 @@ static void test_two_routers(void)
     world_free(w);
 }
 
-/* Frames do not wait for a link that says nothing, nor longer than is right. */
+/* Frames do not wait for a silent link, and not longer than the limit. */
 static void test_hold_ends(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, true);
@@ -1075,7 +1085,7 @@ static void test_hold_ends(void)
     world_free(w);
 }
 
-/* While the agent defends the guest's address, no probe of it goes out. */
+/* While the agent defends the guest's address, probes of it are held back. */
 static void test_probe_at_home(void)
 {
     World *w = away();
@@ -1102,7 +1112,7 @@ static void test_probe_at_home(void)
     world_free(w);
 }
 
-/* Back at home, the link is told where the guest's addresses are. */
+/* Back at home, the guest's addresses are announced on the link. */
 static void test_return(void)
 {
     World *w = away();
@@ -1148,7 +1158,7 @@ static void leads_to_router(World *w, const uint8_t mac[PACKET_ETH_ADDR_LEN])
     g_assert_cmpmem(w->link.buf, w->link.len, wanted, len);
 }
 
-/* Who was away before a router was heard is led to the one that is there. */
+/* A VM that left before it knew a router uses the current router at home. */
 static void test_router_made_up(void)
 {
     World *w = away(), *v = world_new(MIP6_LOCATION_AUTO, true);
@@ -1163,7 +1173,7 @@ static void test_router_made_up(void)
     len = packet_nd_build_ns(frame + 14, &home, &group, &target, guest_mac);
     from_guest(w, frame, 14 + len);
     g_assert_true(packet_nd_parse(&nd, w->guest.buf + 14, w->guest.len - 14));
-    /* By way of a migration: its router is heard before the VM comes. */
+    /* With a migration: its router advertises before the VM arrives. */
     len = mip6_port_save(&w->port, w->now, saved);
     mip6_port_start(&v->port, v->now);
     advertise(v, "2001:db8:2000::", home_router_mac);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When a mobile node asks for prefixes */
+/* A mobile node's requests for prefixes */
 #include <glib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void test_in_time(void)
     advert(&f, f.id, PACKET_ND_INFINITE);
     pass(&f, 100000);
     g_assert_cmpint(f.sent, ==, 2);
-    /* Nobody answers who has no binding. */
+    /* No request without a binding. */
     mip6_prefixes_bound(&f.p, false);
     mip6_prefixes_ask(&f.p, f.now);
     pass(&f, 100);
@@ -106,14 +106,14 @@ static void test_no_answer(void)
         gap = MIN(gap * 2, 1000);
     }
     g_assert_cmpint(f.id, !=, first);
-    /* To ask in between changes nothing. */
+    /* A request in between changes nothing. */
     first = f.sent;
     mip6_prefixes_ask(&f.p, f.now);
     pass(&f, 0);
     g_assert_cmpint(f.sent, ==, first);
 }
 
-/* One that was not asked for is answered, and its answer's answer is not. */
+/* An unsolicited advertisement is answered; the reply to this answer is not. */
 static void test_unsolicited(void)
 {
     Fixture f;

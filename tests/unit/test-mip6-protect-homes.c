@@ -226,7 +226,10 @@ static void test_migration(void)
                          before[i] + (1u << 16));
         g_assert_cmpuint(next_number(v, homes[i], MIP6_SIGNAL_OUT), >, EPOCH);
     }
-    /* Of both, the source has what it kept, and all if the VM goes on there. */
+    /*
+     * For both, the source has the reserved numbers, and all if the VM
+     * continues there.
+     */
     mip6_port_run(&w->port, w->now);
     for (unsigned i = 0; i < HOMES; i++) {
         g_assert_cmpuint(next_number(w, homes[i], MIP6_TUNNEL_OUT), ==,
@@ -236,7 +239,7 @@ static void test_migration(void)
     end(w);
 }
 
-/* As many addresses as there can be, with all of their numbers, have room. */
+/* The maximum of addresses, with all their numbers, fits. */
 static void test_most(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mobile node and its home agent in ESP: what each believes, and what of it
- * is on the link
+ * A mobile node and its home agent in ESP: accepted messages, and the packets
+ * on the link
  */
 #include <arpa/inet.h>
 #include <glib.h>
@@ -35,7 +35,7 @@ typedef struct World {
     Mip6Agent agent;
     Mip6Protect *protect;
     int64_t now;
-    bool deaf;                  /* the agent hears nothing */
+    bool deaf;                  /* the agent receives nothing */
     unsigned on_link, to_guest, forwarded;
     Packet link;                /* the last frame of the port */
     Packet guest;               /* the last frame for the guest */
@@ -56,7 +56,7 @@ static struct in6_addr address(const char *text)
 
 static uint8_t keys[MIP6_PROTECT_SAS][ESP_KEY_MAX];
 
-/* Of one side; the other one has in and out the other way round. */
+/* The associations of one side; the other one has in and out exchanged. */
 static Mip6ProtectConfig side(const char *name, bool agent, uint32_t epoch)
 {
     static const Mip6ProtectSa other[] = {
@@ -184,7 +184,7 @@ static void check_signal(Mip6Protect *node, Mip6Protect *agent, bool hao,
     g_assert_false(open_packet(agent, packet, sealed, out, &opened, &which));
 }
 
-/* Each side opens what the other seals; it is what it was, octet by octet. */
+/* Each side decrypts the other's packets, with the same octets as before. */
 static void test_both_sides(void)
 {
     const EspAlgorithm *a;
@@ -202,7 +202,7 @@ static void test_both_sides(void)
     }
 }
 
-/* A side that starts again is neither a replay nor has the same nonces. */
+/* A restarted side is accepted and uses new nonces. */
 static void test_restart(void)
 {
     Mip6Protect *agent = make("aes-gcm-128", true, EPOCH), *node;
@@ -481,7 +481,7 @@ static void test_through(void)
             g_assert_true(packet_ip6_equal(&ip.src, &home));
             g_assert_cmpint(w->out.len, ==, len);
             if (len >= PACKET_IP6_LEN + 8) {
-                /* The checksum was made before. */
+                /* The checksum is made before encryption. */
                 g_assert_cmpint(packet_sum_fold(packet_sum_add(
                     packet_sum_pseudo6(&ip.src, &ip.dst, ip.next, ip.payload),
                     w->out.buf + PACKET_IP6_LEN, ip.payload)), ==, 0);
@@ -505,7 +505,7 @@ static void test_through(void)
     }
 }
 
-/* A stranger's messages without ESP change nothing, and are counted. */
+/* Messages without ESP change nothing, and are counted. */
 static void test_unprotected(void)
 {
     static const uint8_t types[] = { MIP6_MH_BA, MIP6_MH_BE, MIP6_MH_BRR };
@@ -582,7 +582,7 @@ static void test_agent_unprotected(void)
     world_free(w);
 }
 
-/* With keys of its own, a node takes no other's home address. */
+/* A node cannot use its own keys for another node's home address. */
 static void test_another_home(void)
 {
     World *w = away("aes-gcm-128");
@@ -609,7 +609,7 @@ static void test_another_home(void)
     world_free(w);
 }
 
-/* Another key: there is no binding, and both sides say why. */
+/* Another key: no binding, and both sides report the reason. */
 static void test_wrong_key(void)
 {
     World *w = world_new("aes-gcm-128", "aes-gcm-256");
@@ -623,7 +623,7 @@ static void test_wrong_key(void)
     world_free(w);
 }
 
-/* The agent has lost the binding, and says so in ESP: it is made again. */
+/* The agent has lost the binding, and reports it in ESP: it is made again. */
 static void test_binding_error(void)
 {
     World *w = away("aes-gcm-128");
@@ -653,7 +653,7 @@ static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
     from_link(w, error, len);
 }
 
-/* Of ICMPv6 only "packet too big" counts, of who has seen a packet. */
+/* Of ICMPv6 only "packet too big" counts, if it quotes a real packet. */
 static void test_icmp6(void)
 {
     World *w = away("aes-gcm-128");
@@ -677,7 +677,7 @@ static void test_icmp6(void)
     from_guest(w, mtu - PACKET_IP6_LEN);
     len = w->link.len - PACKET_ETH_LEN;
     memcpy(sent, w->link.buf + PACKET_ETH_LEN, len);
-    /* Who knows the SPI guesses the number: not sent yet, or long ago. */
+    /* An attacker who knows the SPI guesses the number: future, or old. */
     packet_put32(sent + PACKET_IP6_LEN + 4, 2);
     send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
     packet_put32(sent + PACKET_IP6_LEN + 4, 1u << 31);
@@ -725,7 +725,7 @@ static void test_migration(void)
     g_assert_cmpint(which, ==, MIP6_SIGNAL_IN);
     g_assert_cmpint(esp_sa_counters(mip6_protect_sa(v->protect, which))
                     ->packets[ESP_REPLAYED], ==, 1);
-    /* The source has some numbers left, and all if it goes on. */
+    /* The source has some numbers left, and all if it continues. */
     w->deaf = true;
     w->port.is_running = true;
     for (unsigned i = 0; i < (1u << 16) + 8; i++) {
@@ -782,7 +782,7 @@ static size_t send_number(World *w, uint8_t *packet, uint32_t number)
     return len;
 }
 
-/* What comes in ESP to where the VM was goes after it, in ESP. */
+/* Packets in ESP that reach the VM's old place are forwarded in ESP. */
 static void test_late(void)
 {
     World *w = away("aes-gcm-128"), *v = world_new("aes-gcm-128",
@@ -847,7 +847,7 @@ static void send_home(World *w)
     deliver(w);
 }
 
-/* What comes in ESP after it has left is opened, as the link is its own. */
+/* Packets in ESP after its departure from the home link are decrypted. */
 static void test_early(void)
 {
     World *w = world_new("aes-gcm-128", "aes-gcm-128");

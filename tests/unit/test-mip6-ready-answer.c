@@ -38,7 +38,7 @@ static void test_accepted(void)
     }
 }
 
-/* A refusal: no binding; it is shown, and tried again, but slowly. */
+/* A refusal: no binding; it is reported, and retried, but slowly. */
 static void test_refused(void)
 {
     static const uint8_t statuses[] = {
@@ -68,7 +68,7 @@ static void test_refused(void)
     }
 }
 
-/* Status 135: on from the agent's sequence, at once. */
+/* Status 135: continue from the agent's sequence, at once. */
 static void test_sequence(void)
 {
     World *w = registering();
@@ -84,7 +84,7 @@ static void test_sequence(void)
     world_free(w);
 }
 
-/* Answers to something else count for nothing. */
+/* Answers to other updates are ignored. */
 static void test_other_sequence(void)
 {
     World *w = registering();
@@ -106,7 +106,7 @@ static void test_other_sequence(void)
     world_free(w);
 }
 
-/* A shorter lifetime is kept to; a longer one than was asked for is not. */
+/* A shorter lifetime is used; a longer one than requested is not. */
 static void test_lifetime(void)
 {
     World *w = registering();
@@ -130,7 +130,10 @@ static void test_lifetime(void)
     world_free(w);
 }
 
-/* Section 6.2.4: the agent advises to refresh sooner, not later. */
+/*
+ * Section 6.2.4: advice for an earlier refresh is followed, for a later one
+ * not.
+ */
 static void test_refresh_advice(void)
 {
     static const struct {
@@ -179,7 +182,10 @@ static void give_options(World *w, const uint8_t *options, size_t len)
     from_link(w, frame, 54 + ip.payload);
 }
 
-/* Section 6.2: unknown options are passed over, cut ones spoil the message. */
+/*
+ * Section 6.2: unknown options are skipped, truncated ones make the message
+ * invalid.
+ */
 static void test_options(void)
 {
     const uint8_t unknown[] = { 77, 6, 1, 2, 3, 4, 5, 6, 0, 0, 1, 0 };
@@ -256,7 +262,7 @@ static void test_binding_error(void)
     world_free(w);
 }
 
-/* Section 11.7.4: asked for, it is registered again; not twice at once. */
+/* Section 11.7.4: a request causes a new registration, but not two at once. */
 static void test_refresh_request(void)
 {
     struct in6_addr home = address(HOME);
@@ -312,7 +318,7 @@ static void test_icmp(void)
     }
 }
 
-/* An error about an update that has been answered is about nothing. */
+/* An error about an answered update is ignored. */
 static void test_late_icmp(void)
 {
     for (unsigned code = 1; code <= 2; code++) {

@@ -161,7 +161,10 @@ static void test_found(void)
     world_free(w);
 }
 
-/* Nobody answers: asked again, people are told, and the guest's frames wait. */
+/*
+ * Without an answer: requests are repeated, the state is reported, and the
+ * guest's frames wait.
+ */
 static void test_unanswered(void)
 {
     World *w = asking();
@@ -187,7 +190,9 @@ static void test_unanswered(void)
     world_free(w);
 }
 
-/* On another link it asks from there, and the answer to before is none. */
+/*
+ * On another link it sends a new request, and ignores answers to the old one.
+ */
 static void test_moves(void)
 {
     World *w = asking();
@@ -205,7 +210,7 @@ static void test_moves(void)
     world_free(w);
 }
 
-/* What is no answer changes nothing, and is counted. */
+/* Invalid replies change nothing, and are counted. */
 static void test_hostile(void)
 {
     static const char *const nobody[] = {
@@ -222,7 +227,7 @@ static void test_hostile(void)
     reply_as(w, two, 0, 32 + 4);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MALFORMED], ==, 2);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_DISCOVERING);
-    /* As long as there is no agent, nobody has its name. */
+    /* Without an agent, no source counts as the agent. */
     from_link(w, frame, to_care_of(w, frame, ANYCAST, PACKET_PROTO_IP6, 40));
     from_link(w, frame, to_care_of(w, frame, "::", PACKET_PROTO_IP6, 40));
     g_assert_cmpint(w->port.dropped[MIP6_DROP_STRANGER], ==, 2);
@@ -233,7 +238,7 @@ static void test_hostile(void)
     world_free(w);
 }
 
-/* The first refuses: the second one's turn, and the first has no say then. */
+/* The first refuses: the second one is used, and the first is ignored. */
 static void test_refused(void)
 {
     World *w = asking();
@@ -278,7 +283,10 @@ static void test_paused(void)
     world_free(w);
 }
 
-/* The first does not answer: the second has it before frames are dropped. */
+/*
+ * The first does not answer: the second one gets the update before frames are
+ * dropped.
+ */
 static void test_silent(void)
 {
     static const char *const list[] = { FIRST, AGENT, NULL };
@@ -301,7 +309,7 @@ static void test_silent(void)
     world_free(w);
 }
 
-/* The last one refuses, too: they are asked anew, and not too often. */
+/* The last one refuses, too: discovery starts again, but not too often. */
 static void test_all_refuse(void)
 {
     static const char *const other[] = { "2001:db8:2000::a3", NULL };
@@ -325,7 +333,7 @@ static void test_all_refuse(void)
     world_free(w);
 }
 
-/* An agent that has the binding is kept until that ends, and asked first. */
+/* An agent with the binding is kept until its end, and tried first. */
 static void test_kept(void)
 {
     World *w = bound();
@@ -351,7 +359,7 @@ static void test_kept(void)
     world_free(w);
 }
 
-/* The agent in use goes with the VM, which asks nobody then. */
+/* The agent in use migrates with the VM, which needs no discovery. */
 static void test_migration(void)
 {
     World *w = bound(), *other = world_new(MIP6_LOCATION_AUTO, true);
@@ -373,7 +381,9 @@ static void test_migration(void)
     world_free(other);
 }
 
-/* The destination asks before the VM comes, if it does not know better. */
+/*
+ * The destination starts discovery before the VM arrives, if it knows no agent.
+ */
 static void test_ahead(void)
 {
     World *w = world_new(MIP6_LOCATION_AUTO, true);
@@ -396,7 +406,7 @@ static void test_ahead(void)
     world_free(w);
 }
 
-/* A state of a VM that cannot be: refused, and nothing is changed. */
+/* An invalid state of a VM: refused, and nothing is changed. */
 static void test_damaged(void)
 {
     World *w = bound(), *other = world_new(MIP6_LOCATION_AUTO, true);
@@ -416,7 +426,7 @@ static void test_damaged(void)
     world_free(other);
 }
 
-/* Section 7: the home link's router has told that it is an agent. */
+/* Section 7: the home link's router advertises that it is an agent. */
 static void test_heard_at_home(void)
 {
     PacketNdRa ra = {
@@ -456,7 +466,7 @@ static void test_home(void)
     g_assert_cmpint(count(w) + ready_updates(w), ==, 0);
     world_free(w);
 
-    /* With a binding, the agent in use gets its end. */
+    /* With a binding, the agent in use gets the final update. */
     w = bound();
     advertise(w, HOME_PREFIX, home_router_mac);
     answer_for(w, &w->port.dhaad.agent[0]);

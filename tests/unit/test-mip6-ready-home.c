@@ -38,8 +38,8 @@ static void test_update(void)
 }
 
 /*
- * The agent defends the home address until it has the update: nothing probes
- * it, and what looks for the agent does not come from it.
+ * The agent defends the home address until it has the update: so the node does
+ * not probe it, nor use it to resolve the agent.
  */
 static void test_neighbours(void)
 {

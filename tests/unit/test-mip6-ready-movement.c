@@ -52,7 +52,7 @@ static void test_collision(void)
     used = ready_update(w).ip.src;
     g_assert_false(packet_ip6_equal(&used, &first));
     g_assert_true(ready_care_of_in(w, FOREIGN));
-    /* Nor is it answered for. */
+    /* Solicitations for it are not answered, either. */
     ready_forget(w);
     len = packet_nd_build_ns(frame + PACKET_ETH_LEN, &router,
                              &packet_ip6_all_nodes, &first, router_mac);
@@ -83,7 +83,7 @@ static void test_no_address(void)
     g_assert_cmpint(ready_updates(w), ==, 0);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_ACQUIRING);
     g_assert_cmpint(w->port.binding[0].why, ==, MIP6_WHY_NO_CARE_OF);
-    /* A prefix without a default router: an address, but nobody to send to. */
+    /* A prefix without a default router: an address, but no next hop. */
     ra.lifetime = 0;
     ra.prefix[0].valid = 7200;
     advertise_ra(w, &ra, router_mac);
@@ -92,7 +92,7 @@ static void test_no_address(void)
     world_free(w);
 }
 
-/* Home, away, another link, home: each time by what routers say. */
+/* Home, away, another link, home: detected by advertisements. */
 static void test_by_advertisement(void)
 {
     World *w = ready_begin();
@@ -117,8 +117,8 @@ static void test_by_advertisement(void)
 }
 
 /*
- * Another foreign link: its router speaks, the old one answers no probe (NUD),
- * and what it has offered is left.
+ * Another foreign link: its router advertises, the old one answers no probe
+ * (NUD), and its prefix is given up.
  */
 static void test_other_link(void)
 {
@@ -158,7 +158,10 @@ static void test_second_router(void)
     world_free(w);
 }
 
-/* The router ends: nothing is sent, routers are asked, the next one is used. */
+/*
+ * The router ends: nothing is sent, routers are solicited, the next one is
+ * used.
+ */
 static void test_router_ends(void)
 {
     World *w = ready_bound();

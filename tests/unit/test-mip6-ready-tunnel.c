@@ -76,7 +76,7 @@ static void test_silent_guest(void)
     give_tunnelled(w, AGENT, FAR, HOME);
     g_assert_cmpint(w->to_guest, ==, 1);
     g_assert_cmpmem(w->guest.buf, 6, nic, 6);
-    /* When it speaks, it is the one that it speaks with, always the last. */
+    /* When it sends, it has the source address of its last frame. */
     from_guest(w, frame, packet(frame, HOME, FAR, 8));
     give_tunnelled(w, AGENT, FAR, HOME);
     g_assert_cmpmem(w->guest.buf, 6, guest_mac, 6);
@@ -87,7 +87,7 @@ static void test_silent_guest(void)
     world_free(w);
 }
 
-/* From another address than the home address: nothing leaves, in no shape. */
+/* From another address than the home address: nothing leaves. */
 static void test_forged(void)
 {
     static const struct {
@@ -115,7 +115,7 @@ static void test_forged(void)
     world_free(w);
 }
 
-/* Groups (section 11.3.4): those beyond the link by the tunnel, others not. */
+/* Groups (section 11.3.4): only those beyond the link use the tunnel. */
 static void test_groups(void)
 {
     static const char *const groups[] = { "ff02::1", "ff02::16" };
@@ -145,7 +145,7 @@ static void test_groups(void)
     world_free(w);
 }
 
-/* Errors about what is in the tunnel are the guest's; a size is learned. */
+/* Errors about tunnelled packets go to the guest; an MTU is stored. */
 static void test_errors(void)
 {
     World *w = ready_bound();

@@ -97,7 +97,7 @@ static void test_refresh(void)
     world_free(w);
 }
 
-/* MAX_UPDATE_RATE (3): whatever asks for updates. */
+/* MAX_UPDATE_RATE (3), for any cause of updates. */
 static void test_rate(void)
 {
     World *w = ready_bound();
@@ -115,7 +115,7 @@ static void test_rate(void)
     world_free(w);
 }
 
-/* The sequence goes on over its end (section 9.5.1: modulo 2^16). */
+/* The sequence wraps around (section 9.5.1: modulo 2^16). */
 static void test_wrap(void)
 {
     World *w = ready_bound();

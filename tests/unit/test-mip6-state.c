@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state file: what is written is read, wrong files are refused */
+/* The state file: written and read again; invalid files are refused */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static GHashTable *parse(const char *text, const Mip6HaClock *clock)
     return found;
 }
 
-/* The time that is left at @clock of what text_of_one() has; 0: no binding. */
+/* The remaining lifetime at @clock of the binding of text_of_one(); 0: none. */
 static int64_t left(const Mip6HaClock *clock)
 {
     GString *text = text_of_one();
@@ -89,7 +89,7 @@ static void test_times(void)
         /* The system has booted. */
         { { 5 * SECOND, 500060 * SECOND, BOOT_B }, 40 },
         { { 5 * SECOND, 500101 * SECOND, BOOT_B }, 0 },
-        /* And its clock is wrong: no binding gets more than it was granted. */
+        /* With a wrong clock no binding gets more than its granted lifetime. */
         { { 5 * SECOND, 1 * SECOND, BOOT_B }, 100 },
     };
 
@@ -123,7 +123,7 @@ static void test_later_lines(void)
     g_string_free(text, TRUE);
 }
 
-/* A line that cannot be read is named; those around it hold. */
+/* An invalid line is reported; the other lines count. */
 static void test_damaged_line(void)
 {
     GString *text = text_of_one();
@@ -143,7 +143,7 @@ static void test_damaged_line(void)
     g_string_free(text, TRUE);
 }
 
-/* Wherever the power failed, what was written before is read. */
+/* For a file cut at any place, the complete lines are read. */
 static void test_cut(void)
 {
     g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
@@ -246,7 +246,7 @@ static void test_seen(void)
     g_hash_table_destroy(found);
 }
 
-/* What is written of keys is read. */
+/* Stored numbers of keys are read again. */
 static void test_seen_written(void)
 {
     const EspAlgorithm *gcm = esp_algorithm_by_name("aes-gcm-128");
@@ -274,7 +274,7 @@ static void test_seen_written(void)
     mip6_keyring_free(ring);
 }
 
-/* Octets of no text, and a line without an end in sight. */
+/* Octets that are no text, and a line that is too long. */
 static void test_binary(void)
 {
     g_autofree char *long_line = g_strnfill(5000, 'a');

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets that come to where a mobile node was are sent to where it is */
+/*
+ * Packets that reach the former place of a mobile node are sent to its current
+ * one
+ */
 #include <string.h>
 
 #include "mip6-agent-fixture.h"
@@ -8,7 +11,10 @@
 
 #define THIRD   "2001:db8:5000::aa"
 
-/* A packet for HOME, tunnelled by @from. Was it tunnelled on to @to? */
+/*
+ * Sends a packet for HOME, tunnelled by @from.  Returns: was it tunnelled to
+ * @to?
+ */
 static bool sent_on(AgentFixture *f, const char *from, const char *to)
 {
     struct in6_addr care_of = agent_address(to);
@@ -24,7 +30,7 @@ static void test_sent_on(void)
     AgentFixture *f = agent_begin(NULL);
 
     agent_bind(f, HOME, CARE_OF);
-    /* It has not moved: nobody tunnels to it by way of us. */
+    /* It has not moved: no tunnel to it goes through the agent. */
     g_assert_false(sent_on(f, CARE_OF, CARE_OF));
     agent_bind(f, HOME, NEXT);
     g_assert_true(sent_on(f, CARE_OF, NEXT));
@@ -40,7 +46,7 @@ static void test_sent_on(void)
     agent_end(f);
 }
 
-/* For ten seconds, however often the binding is refreshed meanwhile. */
+/* For ten seconds, with any number of refreshes meanwhile. */
 static void test_time(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -70,7 +76,7 @@ static void test_last_only(void)
     agent_bind(f, HOME, NEXT);
     g_assert_false(sent_on(f, NEXT, NEXT));
     g_assert_true(sent_on(f, THIRD, NEXT));
-    /* Nor does another binding have it, nor one that is new. */
+    /* Other bindings, and new ones, do not have it. */
     agent_send_tunnelled(f, THIRD, FAR, OTHER, 64);
     g_assert_cmpint(f->packet[6], ==, PACKET_PROTO_MH);
     bu = agent_usual_update(f, NEXT, 0);
@@ -81,7 +87,7 @@ static void test_last_only(void)
     agent_end(f);
 }
 
-/* A loop of two hosts that each send on ends. */
+/* A loop between two forwarding hosts ends. */
 static void test_hop_limit(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -110,7 +116,7 @@ static void returns(AgentFixture *f, const char *home)
     g_assert_null(agent_binding(f, home));
 }
 
-/* The host forwards what was for the node, and what was from it. */
+/* The host forwards packets to the node, and packets from it. */
 static void test_returned(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -127,7 +133,7 @@ static void test_returned(void)
     g_assert_cmpuint(f->a.stragglers, ==, 2);
     g_assert_cmpuint(f->a.received, ==, 1);
     g_assert_cmpuint(f->a.sent, ==, 0);
-    /* From nowhere else, and nothing else. */
+    /* From no other source, and no other packets. */
     g_assert_false(agent_send_tunnelled(f, NEXT, FAR, HOME, 64));
     g_assert_false(agent_from_tunnel(f, NEXT, HOME));
     g_assert_false(agent_send_tunnelled(f, CARE_OF, FAR, OTHER, 64));
@@ -143,8 +149,8 @@ static void test_returned(void)
 }
 
 /*
- * The host has put packets into the agent's queue behind the update: it has
- * another way for them now.
+ * The host has queued packets for the agent behind the update; they need
+ * another path now.
  */
 static void test_waited(void)
 {
@@ -157,7 +163,7 @@ static void test_waited(void)
     f->packets = 0;
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(f->packets, ==, 1);
-    /* The host counts the hop, so that nothing goes round for ever. */
+    /* The host decrements the hop limit, so that no packet loops for ever. */
     g_assert_cmpmem(f->packet, f->len, packet, len);
     g_assert_cmpuint(f->a.stragglers, ==, 1);
     f->now += 10 * SECOND;
@@ -182,7 +188,7 @@ static void test_not_returned(void)
     agent_end(f);
 }
 
-/* It sets out again, and what comes late goes where it is. */
+/* It moves away again, and late packets go to its new place. */
 static void test_away_again(void)
 {
     AgentFixture *f = agent_begin(NULL);

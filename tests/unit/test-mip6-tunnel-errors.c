@@ -12,7 +12,7 @@
 #define ICMP    PACKET_IP6_LEN          /* where the message of an error is */
 #define QUOTE   (PACKET_IP6_LEN + 8)    /* ... and what it quotes */
 
-/* A router on the way says this about @outer. */
+/* A router on the path sends this error about @outer. */
 static void tell(AgentFixture *f, uint8_t type, uint8_t code, uint32_t arg,
                  const uint8_t *outer, size_t len)
 {
@@ -39,7 +39,7 @@ static size_t send_home(AgentFixture *f, const char *home, size_t payload,
     return f->len;
 }
 
-/* FAR was told by the agent about the packet in @outer. */
+/* FAR got an error from the agent about the packet in @outer. */
 static void expect_told(const AgentFixture *f, uint8_t type, uint8_t code,
                         uint32_t arg, const uint8_t *outer)
 {
@@ -59,7 +59,7 @@ static uint64_t not_for_us(const AgentFixture *f)
     return f->a.dropped[MIP6_AGENT_NOT_FOR_US];
 }
 
-/* The node is not reached, whyever: that is what its correspondent hears. */
+/* The node is unreachable for any reason: its correspondent gets this error. */
 static void test_translated(void)
 {
     static const struct {
@@ -79,14 +79,14 @@ static void test_translated(void)
         tell(f, errors[i].type, errors[i].code, 0, outer, len);
         expect_told(f, PACKET_ICMP6_UNREACHABLE, 3, 0, outer);
     }
-    /* Lost fragments of the agent's say nothing of the way. */
+    /* Lost fragments of the agent say nothing about the path. */
     tell(f, PACKET_ICMP6_TIME_EXCEEDED, 1, 0, outer, len);
     g_assert_cmpint(f->packets, ==, 0);
     g_assert_cmpuint(not_for_us(f), ==, 0);
     agent_end(f);
 }
 
-/* The sender learns by that packet, not by its next one. */
+/* The sender gets the error for this packet, not for its next one. */
 static void test_too_big(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -109,7 +109,7 @@ static void test_too_big(void)
     agent_end(f);
 }
 
-/* Who has not seen the packet, says nothing to its sender. */
+/* A node that has not seen the packet cannot send an error to its sender. */
 static void test_unfit(void)
 {
     AgentFixture *f = agent_begin(NULL);
@@ -142,7 +142,7 @@ static void test_unfit(void)
     tell(f, PACKET_ICMP6_UNREACHABLE, 0, 0, forged, MIP6_PATH_HEAD_LEN + 40);
     g_assert_cmpint(f->packets, ==, 0);
     g_assert_cmpuint(not_for_us(f), ==, 4);
-    /* No error is answered by an error. */
+    /* No error about an error. */
     memset(message, 0, sizeof(message));
     agent_build_packet(message, FAR, HOME, 8);
     message[6] = PACKET_PROTO_ICMP6;
@@ -192,7 +192,7 @@ static AgentFixture *begin_protected(void)
     return f;
 }
 
-/* Nobody can read what is quoted; the SPI says whose path it is. */
+/* The quoted packet is encrypted; the SPI identifies the path. */
 static void test_esp_too_big(void)
 {
     AgentFixture *f = begin_protected();
@@ -226,7 +226,7 @@ static void test_esp_too_big(void)
     /* The other node there has its own path. */
     g_assert_cmpint(send_home(f, OTHER, 1420, far), ==, 1500);
 
-    /* No sender believes in less than 1280 octets: two fragments. */
+    /* No sender accepts an MTU below 1280 octets: two fragments. */
     tell(f, PACKET_ICMP6_TOO_BIG, 0, 1280, outer, 48);
     send_home(f, HOME, 1240, far);
     g_assert_cmpint(f->packets, ==, 2);
@@ -235,7 +235,7 @@ static void test_esp_too_big(void)
     agent_end(f);
 }
 
-/* Such an error is believed about ESP only, and cannot be translated. */
+/* Such an error counts only about ESP, and cannot be translated. */
 static void test_esp_others(void)
 {
     AgentFixture *f = begin_protected();

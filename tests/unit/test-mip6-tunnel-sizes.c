@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tunnel: sizes, checksums, and what the path says
+ * The tunnel: sizes, checksums, and errors of the path
  *
  * The checksums are made here octet by octet, not by net/packet/sum.c.
  */
@@ -191,7 +191,7 @@ static const PacketOffload nothing;
 
 /* --- sizes ---------------------------------------------------------------- */
 
-/* No size makes a fragment: it goes, or the guest is told. */
+/* No packet becomes a fragment: it is sent, or the guest gets an error. */
 static void test_sizes(void)
 {
     static const uint32_t mtus[] = { 1320, 1500, 9000, 65535 };
@@ -221,7 +221,7 @@ static void test_sizes(void)
     g_free(frame);
 }
 
-/* Section 7.1: what the guest is told, by whom. */
+/* Section 7.1: the guest's error, and its source. */
 static void test_too_big(void)
 {
     Fixture *f = begin(1500);
@@ -296,13 +296,13 @@ static void test_path(void)
     send_big(f, outer);
     g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
-    /* Another path is another MTU. */
+    /* Another path has its own MTU. */
     mip6_tunnel_set(&f->t, &remote, &local, 1500, 64);
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
     g_free(f);
 }
 
-/* Who has seen nothing of the tunnel's knows the addresses, and guesses. */
+/* An attacker off the path knows the addresses, and guesses the rest. */
 static void test_forged(void)
 {
     static const size_t guessed[] = {
@@ -320,7 +320,7 @@ static void test_forged(void)
     }
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer,
                                        2 * PACKET_IP6_LEN + 3));
-    /* It would have fitted; and no path is that narrow. */
+    /* It would have fitted; and no path has such a small MTU. */
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1500, outer, QUOTE));
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1279, outer, QUOTE));
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 0, outer, QUOTE));
@@ -330,7 +330,7 @@ static void test_forged(void)
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
     g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
-    /* Of a flow that has sent nothing large for ten seconds, or never has. */
+    /* For a flow without large packets for ten seconds, or ever. */
     f->now += 10 * SECOND;
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1300, outer, QUOTE));
     frame = frame_new(PACKET_PROTO_UDP, 1200);
@@ -401,7 +401,7 @@ static void test_super(void)
         /* One octet each, odd ends everywhere. */
         check_super(l4[i], 1, 999, 1500, 77);
     }
-    /* TCP is cut to what fits, whatever its own size is. */
+    /* TCP is cut to the fitting size, for any size of its own. */
     for (unsigned j = 0; j < G_N_ELEMENTS(payloads); j++) {
         check_super(PACKET_PROTO_TCP, 1440, payloads[j], 1500, 100000);
         check_super(PACKET_PROTO_TCP, 65535, payloads[j], 9000, 333);
@@ -464,8 +464,8 @@ static void test_partial(void)
 }
 
 /*
- * A NIC that makes the checksum on the foreign link writes it where the guest
- * says: never into a header that is not the guest's.
+ * A NIC that makes the checksum on the foreign link writes it at the guest's
+ * offset: never into a header that is not the guest's.
  */
 static void test_partial_wrong(void)
 {
@@ -493,7 +493,7 @@ static void test_partial_wrong(void)
             }
         }
     }
-    /* Behind the packet is padding, which does not go. */
+    /* Padding behind the packet is not sent. */
     packet_put16(frame + PACKET_ETH_LEN + 4, 50);
     offload.csum_start = HEAD;
     offload.csum_offset = 49;
@@ -503,7 +503,7 @@ static void test_partial_wrong(void)
     g_free(f);
 }
 
-/* Padding of a short frame does not go; a cut packet neither. */
+/* Padding of a short frame is not sent, nor is a cut packet. */
 static void test_padding(void)
 {
     Fixture *f = begin(1500);

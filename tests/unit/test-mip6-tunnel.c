@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets of every size and kind go through a tunnel, and come out whole */
+/* Packets of every size and kind pass a tunnel unchanged */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static const uint8_t mac[] = { 2, 0, 0, 0, 0, 1 };
 
-/* The packets that the far end puts together. */
+/* The packets that the far end reassembles. */
 typedef struct World {
     Mip6Tunnel tunnel;
     unsigned frames, fragments, errors;
@@ -164,7 +164,10 @@ static uint16_t l4_sum(const uint8_t *ip, size_t len, uint8_t next)
                                           ip + 40, len - 40));
 }
 
-/* From 1280 octets on, every path takes every packet that a guest may send. */
+/*
+ * A path with an MTU of at least 1280 octets takes all packets that a guest may
+ * send.
+ */
 static void test_every_size(void)
 {
     static const PacketOffload nothing;

@@ -40,7 +40,7 @@ static void advance(FrameSpec *spec)
     spec->id++;
 }
 
-/* Cutting gives back what was put together: the stream's receiver compares. */
+/* Cutting restores the original frames: the stream's receiver compares. */
 static void test_inverse(void)
 {
     for (unsigned i = 0; i < 32; i++) {
@@ -118,7 +118,7 @@ static bool change(FrameSpec *spec, unsigned number)
     }
 }
 
-/* A packet that does not follow begins anew, and does not overtake. */
+/* A packet that does not follow starts a new frame, and does not overtake. */
 static void test_next_but_other(void)
 {
     FrameSpec spec = spec_of(true, false);
@@ -141,7 +141,7 @@ static void test_next_but_other(void)
     }
 }
 
-/* Identification counts on, but where fragments are forbidden. */
+/* The identification increments, except where fragments are forbidden. */
 static void test_identification(void)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -158,7 +158,7 @@ static void test_identification(void)
     }
 }
 
-/* A packet that is never held comes at once, behind those that were held. */
+/* A packet that is never held comes at once, after those that were held. */
 static void test_never_held(void)
 {
     static const uint8_t flags[] = {
@@ -191,7 +191,7 @@ static void test_never_held(void)
     }
 }
 
-/* Damaged, cut, padded, a fragment: as it came, behind all that was held. */
+/* Damaged, cut, padded, a fragment: unchanged, after all that was held. */
 static void test_damaged(void)
 {
     for (unsigned i = 0; i < 6; i++) {
@@ -285,7 +285,7 @@ static void send_partial(Stream *s, const FrameSpec *spec)
     stream_send(s, ALL, frame, len, &offload, full);
 }
 
-/* A checksum that is left to the receiver is not looked at, and is left. */
+/* A checksum left to the receiver is not checked, and stays so. */
 static void test_partial(void)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -306,7 +306,7 @@ static void test_partial(void)
     }
 }
 
-/* What is full goes; so does the oldest flow, when there is no room. */
+/* A full frame is sent; so is the oldest flow, when there is no room. */
 static void test_bounds(void)
 {
     FrameSpec spec = spec_of(false, false);
@@ -350,7 +350,7 @@ static void test_bounds(void)
     stream_free(s);
 }
 
-/* Several flows, and anything at any time. */
+/* Several flows, with random operations. */
 static void test_random(void)
 {
     Stream *s = stream_new();

@@ -83,12 +83,12 @@ static void test_transports(void)
             g_assert_true(packet_ip6_equal(&f.ip6_src, &src6) &&
                           packet_ip6_equal(&f.ip6_dst, &dst6));
         }
-        /* The transport's header is cut: the packet's own fields are there. */
+        /* The transport's header is cut: the fields of IP exist. */
         g_assert_false(packet_flow_parse(&f, frame, len - 1, len - 1));
         g_assert_cmphex(f.has, ==, is_ip4 ? PACKET_FLOW_IP4
                                          : PACKET_FLOW_IP6);
         g_assert_true(f.src_port == 0 && f.protocol == t[i % 3].protocol);
-        /* Of a long frame the head is enough. */
+        /* The head of a long frame is enough. */
         packet_put16(frame + (is_ip4 ? 16 : 18), 1000);
         g_assert_true(packet_flow_parse(&f, frame, len, 2000));
         g_assert_false(packet_flow_parse(&f, frame, len, 500));

@@ -114,7 +114,9 @@ static void test_udp(void)
     g_assert_false(packet_udp_parse(&again, datagram, 12));
 }
 
-/* None is good over IPv4 only, and what comes out as none is sent as ones. */
+/*
+ * Without a checksum is valid over IPv4 only, and a sum of 0 is sent as ones.
+ */
 static void test_udp_zero(void)
 {
     uint8_t datagram[10] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ethernet, IPv6, extension headers, checksums: what is read and written */
+/* Ethernet, IPv6, extension headers, checksums: parsed and written */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void test_eth(void)
     g_assert_cmphex(eth.type, ==, PACKET_ETH_IP6);
     g_assert_cmpint(eth.len, ==, 14);
     g_assert_true(packet_eth_is_group(eth.dst));
-    /* Two tags are looked through, a third is the type. */
+    /* Two tags are skipped, a third is the type. */
     for (unsigned i = 0; i < 3; i++) {
         packet_put16(buf + 12 + 4 * i, i ? 0x8100 : 0x88a8);
         packet_put16(buf + 14 + 4 * i, 100 + i);

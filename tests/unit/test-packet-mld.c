@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Multicast listener discovery: what is read, and what is refused */
+/* Multicast listener discovery: valid and refused messages */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -110,7 +110,7 @@ static void test_records(void)
     static const struct {
         uint8_t type;
         unsigned sources;
-        int listens;            /* -1: it says nothing */
+        int listens;            /* -1: it reports nothing */
     } cases[] = {
         { 1, 0, false }, { 1, 2, true }, { 2, 0, true }, { 2, 1, true },
         { 3, 0, false }, { 3, 1, true }, { 4, 0, true }, { 4, 3, true },
@@ -181,7 +181,7 @@ static void test_refused(void)
     g_assert_false(packet_mld_parse(&mld, p, len));
 }
 
-/* Of a long report the first octets are enough. */
+/* The first octets of a long report are enough. */
 static void test_beyond_link(void)
 {
     const Record records[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A link on which less fits: segment sizes, errors, fragments */
+/* A link with a smaller MTU: segment sizes, errors, fragments */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static void test_clamp(void)
         size_t len = make_syn(packet, is_ip4, PACKET_TCP_SYN);
         uint8_t *tcp = packet + l4;
 
-        /* It fits, or nothing would. */
+        /* It fits already, or no size would fit. */
         memcpy(before, packet, len);
         g_assert_false(packet_mtu_clamp(packet, len, head + 1460, false));
         g_assert_false(packet_mtu_clamp(packet, len, head, false));
@@ -65,7 +65,7 @@ static void test_clamp(void)
         g_assert_true(packet_mtu_clamp(packet, len, 1400, false));
         len = make_syn(packet, is_ip4, PACKET_TCP_ACK);
         g_assert_false(packet_mtu_clamp(packet, len, 1400, false));
-        /* Not of what is cut, or no TCP. */
+        /* Not of a cut packet, or without TCP. */
         len = make_syn(packet, is_ip4, PACKET_TCP_SYN);
         for (size_t cut = 0; cut < len; cut++) {
             g_autofree uint8_t *copy = g_memdup2(packet, cut);
@@ -126,7 +126,7 @@ static void test_error4(void)
     g_assert_cmpuint(packet_mtu_error(error, 1450, packet, 0), ==, 0);
 }
 
-/* An octet of the packet that makes it one about which nothing is said. */
+/* A changed octet of the packet with which it causes no error. */
 typedef struct Quiet {
     size_t at;
     uint8_t octet;
@@ -195,7 +195,7 @@ static void test_error6(void)
     spec.len = 1280 - 48;
     len = make_big(packet, &spec);
     g_assert_cmpuint(packet_mtu_error(error, 1000, packet, len), ==, 0);
-    /* Not from a group, not to one, not about an error. */
+    /* No error from or to a group, or about an error. */
     len = make_big(packet, &big6);
     packet[24] = 0xff;
     g_assert_cmpuint(packet_mtu_error(error, 1450, packet, len), ==, 0);

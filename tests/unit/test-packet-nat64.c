@@ -89,8 +89,8 @@ static void test_extract_refuses(void)
 }
 
 /*
- * RFC 6052, 2.3: octet 8 is removed, not looked at.  An address with something
- * in it reaches the same host, past every rule if it had no IPv4 address here.
+ * RFC 6052, 2.3: octet 8 is ignored.  An address with a value in it reaches the
+ * same host, so it must give the same IPv4 address, or it would bypass rules.
  */
 static void test_octet8_is_ignored(void)
 {
@@ -115,7 +115,7 @@ static void test_octet8_is_ignored(void)
     }
 }
 
-/* RFC 6052, 2.2: whatever the suffix holds, it is taken for zero. */
+/* RFC 6052, 2.2: any suffix is taken for zero. */
 static void test_suffix_is_ignored(void)
 {
     struct in6_addr addr6 = v6("2001:db8:c000:221:0:ffff:ffff:ffff");

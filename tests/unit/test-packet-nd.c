@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Neighbour discovery: both ways, and what RFC 4861 calls invalid */
+/*
+ * Neighbour discovery: both directions, and messages that RFC 4861 calls
+ * invalid
+ */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>
@@ -57,7 +60,7 @@ static void test_na(void)
         g_assert_cmpint(nd.flags, ==, flags);
         g_assert_true(nd.has_tlla);
     }
-    /* Nobody solicits in the name of a group. */
+    /* No solicitation with a group as source. */
     len = packet_nd_build_na(buf, &src, &packet_ip6_all_nodes, &src,
                              PACKET_NA_SOLICITED, mac);
     g_assert_false(packet_nd_parse(&nd, buf, len));
@@ -98,7 +101,7 @@ static void test_ra(void)
     g_assert_cmpint(packet_nd_build_ra(buf, len - 1, &src,
                                        &packet_ip6_all_nodes, &ra, mac), ==,
                     0);
-    /* Routers speak from their link-local addresses only. */
+    /* Routers use only their link-local addresses. */
     src = address("2001:db8::1");
     len = packet_nd_build_ra(buf, sizeof(buf), &src, &packet_ip6_all_nodes,
                              &ra, mac);
@@ -155,7 +158,7 @@ static void test_error(void)
     g_assert_cmpint(packet_get32(buf + 44), ==, 1460);
     g_assert_cmpmem(buf + 24, 16, &src, 16);
     g_assert_cmpmem(buf + 48, 1232, cause, 1232);
-    /* Not about an error, not to a group, not from nobody. */
+    /* Not about an error, not to a group, not from the unspecified address. */
     ip.next = 58;
     packet_ip6_build(cause, &ip);
     cause[40] = PACKET_ICMP6_UNREACHABLE;

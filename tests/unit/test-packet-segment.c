@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Super-frames: the pieces are what a NIC would have made */
+/* Super-frames: the pieces are the same as a NIC's */
 #include <arpa/inet.h>
 #include <glib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The segment size that a SYN announces is lowered, and its checksum mended */
+/* The segment size of a SYN is lowered, and its checksum corrected */
 #include <glib.h>
 #include <string.h>
 

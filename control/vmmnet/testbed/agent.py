@@ -127,7 +127,7 @@ class Job:
             yield line.decode(errors="replace")
 
     def _line(self, at: int) -> bytes | None:
-        """The line that begins at a byte, once it is complete; None: it never will be."""
+        """Wait for the complete line that begins at a byte; None: the output ended before."""
         out = self._output["O"]
         with self._changed:
             self._changed.wait_for(
@@ -214,7 +214,7 @@ class Channel:
         return _HEADER.pack(len(payload), number, ord(kind)) + payload
 
     def _send(self, number: int, kind: str, payload: bytes = b"") -> None:
-        """Queue a frame.  Nobody waits for the guest here: it may wait for us."""
+        """Queue a frame, without waiting for the guest, as the guest may wait for us."""
         self._outbox.put(self._frame(number, kind, payload))
 
     def _write(self) -> None:
@@ -299,7 +299,7 @@ class Channel:
         Yields a function that takes the connection to the new QEMU.
         """
         with self._sending:
-            # The answer means that nothing of ours is on its way any more.
+            # The answer means that no data of ours is in flight.
             job = self._new_job("hello")
             self._socket.sendall(self._frame(job._number, "H", b""))
             job.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which file of a room uses which, and circles among them.
+"""Dependencies between the files of a room, and circles among them.
 
 A room is a folder; its floors are the folders in it. A C file uses the headers that it includes
 and the files that define the functions it names; a Python module uses what it imports, in
@@ -30,14 +30,14 @@ TOP = "."
 
 @dataclass(frozen=True)
 class Room:
-    """The files of a room, and what each of them uses."""
+    """The files of a room, and the files that each of them uses."""
 
     folder: Path
     uses: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def floors(self) -> dict[str, set[str]]:
-        """What each floor uses."""
+        """The floors that each floor uses."""
         found: dict[str, set[str]] = {floor(file): set() for file in self.uses}
         for file, used in self.uses.items():
             found[floor(file)] |= {floor(each) for each in used} - {floor(file)}
@@ -64,7 +64,7 @@ def defined(text: str) -> Iterator[str]:
 
 
 def _c(folder: Path, files: Iterable[Path]) -> dict[str, set[str]]:
-    """The files of C: what they include, and who defines what they call."""
+    """C files: the headers they include, and the files that define the functions they call."""
     texts = {path: path.read_text() for path in files}
     name = {path: str(path.relative_to(folder)) for path in texts}
     own = {path: set(defined(text)) for path, text in texts.items()}
@@ -100,7 +100,7 @@ def _imported(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
 
 
 def _python(folder: Path, files: Iterable[Path]) -> dict[str, set[str]]:
-    """The modules of a package; what a package itself names is no arrow."""
+    """Python modules of a package; imports by ``__init__`` of a package do not count."""
     files = {str(path.relative_to(folder).with_suffix("")): path for path in files}
     files = {name: path for name, path in files.items() if path.name != "__init__.py"}
     root = [folder.name]
@@ -176,7 +176,7 @@ def _told(kind: str, uses: Graph) -> Iterator[str]:
 
 
 def picture(room: Room, name: str) -> Iterator[str]:
-    """Lines: floors from the top, their files, what they use; then the circles."""
+    """Yield lines: floors from the top, their files with the files they use; then the circles."""
     floors = room.floors
     yield f"{name}: {len(room.uses)} files on {len(floors)} floors"
     order = {} if circles(floors) else height(floors)

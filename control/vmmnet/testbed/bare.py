@@ -26,7 +26,7 @@ from .net import Namespace
 OURS = ("vmmnet-qemu", "vmmnet-control")
 #: The recommended packages that 'vmmnet libvirt' needs.
 DEBIANS = ("libvirt-clients", "libvirt-daemon-system", "python3-libvirt")
-#: Where the guest's kernel and disks are on a machine.
+#: Folder of the guest's kernel and disks on a machine.
 IMAGES = Path("/var/lib/libvirt/images")
 AGENT = Path("/run/agent")
 HOSTD = "/usr/sbin/vmmnet-hostd"
@@ -40,14 +40,14 @@ _SERVICES = {
 
 
 def system(packages: Mapping[str, Path], *installed: str) -> Path:
-    """A Debian with only ``installed``, and the packages that ours need at hand."""
+    """Make a Debian with only ``installed``; dependencies of our packages are at hand."""
     ours = [packages[name] for name in OURS]
     return chroot.base(installed, [*DEBIANS, *dependencies(ours, "Depends")])
 
 
 @contextlib.contextmanager
 def machine(space: Namespace, base: Path, packages: Mapping[str, Path]) -> Iterator[Machine]:
-    """A machine with that system, and our packages in /root."""
+    """Start a machine with that system, and our packages in /root."""
     with Machine(space, base) as made:
         for name in OURS:
             made.copy(packages[name], f"/root/{packages[name].name}")

@@ -5,9 +5,9 @@
     vm b --- tap  ---+ bridge of the host, with HostVLAN on its side of each
     vm c --- veth ---+
 
-Frames have texts.  There is no other traffic: IPv6 is off.  They arrive in the
-order in which they were sent: all leave by one processor, as each processor has
-its own queue between the interfaces of a host.
+Frames contain texts. There is no other traffic, as IPv6 is off. Frames arrive in the order of
+sending, as one processor sends them all: each processor has its own queue between the interfaces of
+a host.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from . import wait
 from .net import Interface, Namespace, Network
 
 BROADCAST = 0xFFFFFFFFFFFF
-# For experiments (IEEE 802): no other frames have it.
+# EtherType for experiments (IEEE 802): no other frames have it.
 _ETHERTYPE = 0x88B5
-#: Of a namespace without other traffic.
+#: Settings of a namespace without other traffic.
 QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
 _ETH_P_ALL = 3
 _TUNSETIFF = 0x400454CA
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
-#: Of a virtio-net header without offloads.
+#: A virtio-net header without offloads.
 NO_VNET = bytes(10)
 
 
 @contextlib.contextmanager
 def _one_processor() -> Iterator[None]:
-    """Pin this thread to the processor by which all frames leave."""
+    """Pin this thread to the processor that sends all frames."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(allowed)})
     try:
@@ -60,7 +60,7 @@ def frame(source: int, text: str, destination: int = BROADCAST) -> bytes:
 
 
 class Wire(Protocol):
-    """Where frames go in and out."""
+    """An end that sends and receives frames."""
 
     def send(self, octets: bytes) -> None:
         """Send a frame."""
@@ -73,7 +73,7 @@ class Wire(Protocol):
 
 
 def until(wire: Wire, last: str) -> list[str]:
-    """The texts of what arrives, up to this one."""
+    """Return the texts of the frames that arrive, up to this one."""
     texts: list[str] = []
     while not texts or texts[-1] != last:
         octets = wire.receive()
@@ -88,12 +88,12 @@ class PacketWire:
     def __init__(self, interface: Interface) -> None:
         with interface.namespace.entered():
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            # All protocols: frames that a bridge takes are not shown to sockets of a certain one.
+            # All protocols, as sockets of one protocol do not see frames that a bridge takes.
             self._socket.bind((interface.name, _ETH_P_ALL))
         self._socket.settimeout(wait.PATIENCE)
 
     def send(self, octets: bytes) -> None:
-        """Send a frame; raises OSError if the kernel says that it was dropped."""
+        """Send a frame; raises OSError if the kernel reports that it was dropped."""
         with _one_processor():
             self._socket.send(octets)
 
@@ -105,7 +105,7 @@ class PacketWire:
                 return octets
 
     def heard(self) -> list[bytes]:
-        """All frames of others that have come by now."""
+        """Return all frames of others that have come so far."""
         frames = []
         while select.select([self._socket], [], [], 0)[0]:
             octets, address = self._socket.recvfrom(1 << 16)
@@ -128,7 +128,7 @@ def open_macvtap(interface: Interface, folder: Path) -> int:
 
 
 class TapWire:
-    """What a VMM has of a tap or a macvtap: a character device."""
+    """The character device of a tap or a macvtap, which a VMM uses."""
 
     def __init__(self, device: int, *, vnet: bool) -> None:
         self._device = device
@@ -153,7 +153,7 @@ class TapWire:
         return self._device
 
     def send(self, octets: bytes, vnet: bytes = NO_VNET) -> None:
-        """Send a frame, with a virtio-net header where there are some."""
+        """Send a frame, with a virtio-net header if the device has them."""
         with _one_processor():
             os.write(self._device, vnet[: self._header] + octets)
 
@@ -179,7 +179,7 @@ class Port:
         self.wire.send(frame(self.mac if source is None else source, text, to))
 
     def hears(self, last: str) -> list[str]:
-        """The texts that it receives, up to this one."""
+        """Return the texts that it receives, up to this one."""
         return until(self.wire, last)
 
 
@@ -188,13 +188,13 @@ def _padded(packet: object) -> bytes:
 
 
 def _bare(octets: bytes) -> bytes:
-    """A frame without a tag and without padding, which differ between sockets."""
+    """Remove tag and padding of a frame, which differ between kinds of sockets."""
     untagged = octets[:12] + octets[16:] if octets[12:14] == b"\x81\0" else octets
     return untagged.rstrip(b"\0")
 
 
 def said(a: Port, b: Port, packets: Mapping[str, object]) -> list[str]:
-    """Send packets of scapy, and say which arrive, by their names."""
+    """Send packets of scapy; return the names of those that arrive."""
     names = {_bare(_padded(packet)): name for name, packet in packets.items()}
     for packet in packets.values():
         a.wire.send(_padded(packet))
@@ -218,7 +218,7 @@ class Bed:
         Table.create(table)
 
     def veth(self, name: str, *, mtu: int = 1500, bridged: bool = True) -> Port:
-        """A VM, or a container, on a veth pair; on the bridge, or for another switch."""
+        """Make a VM, or a container, on a veth pair; on the bridge, or for another switch."""
         vm = self.network.namespace(name)
         vm.sysctl(QUIET)
         link = self.network.connect(vm, self.bridge if bridged else self.space)
@@ -227,7 +227,7 @@ class Bed:
         return Port(link.b, self.listen(link.a), macs.parse(link.a.mac))
 
     def tap(self, name: str, mac: int, *, vnet: bool = False, mtu: int = 1500) -> Port:
-        """A VM on a tap."""
+        """Make a VM on a tap."""
         wire = TapWire.of_tap(self.space, name, vnet=vnet)
         self._wires.callback(wire.close)
         end = Interface(self.space, name)
@@ -237,13 +237,13 @@ class Bed:
         return Port(end, wire, mac)
 
     def listen(self, interface: Interface) -> PacketWire:
-        """Read an interface's packets, and write some."""
+        """Open a packet socket on an interface."""
         wire = PacketWire(interface)
         self._wires.callback(wire.close)
         return wire
 
     def own(self, wire: Wire) -> None:
-        """Close it at the end."""
+        """Close ``wire`` at the end."""
         self._wires.callback(wire.close)
 
     def put(self, mac: int, *lnids: int) -> twin.Synced:
@@ -266,13 +266,13 @@ class Bed:
             twin.detach(port.end.name)
 
     def status(self, port: Port) -> twin.Attachment:
-        """What is said of a port."""
+        """Return the status of a port."""
         with self.space.entered():
             (found,) = twin.status(port.end.name, self.table)
         return found
 
     def refuses(self, port: Port, reason: str, frames: int) -> None:
-        """Wait until a port has dropped so many received frames since it was attached."""
+        """Wait until a port has dropped ``frames`` received frames since it was attached."""
         wait.until(
             lambda: self.status(port).receive[reason] == frames,
             f"{frames} frames of {port.end.name} are {reason}",
@@ -292,7 +292,7 @@ class Bed:
 
 @contextlib.contextmanager
 def bed(network: Network, table: Path) -> Iterator[Bed]:
-    """A bed that proves to leave nothing in the kernel."""
+    """Yield a bed; check at the end that it leaves nothing in the kernel."""
     with Bed(network, table) as made:
         yield made
     assert not twin.status(table=table), "HostVLAN stays on interfaces"

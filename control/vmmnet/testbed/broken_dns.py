@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A DNS server whose fault is chosen by the name asked for; run with ``-m``.
 
-The first label of a name is ``FAULT-TYPE``: questions for that type are spoilt,
-all others get ``A`` or ``AAAA``.  ``slow-TYPE`` is answered when somebody asks
-for the name ``release``.  It listens on TCP as well, where ``truncated-TYPE``
-is closed without an answer.
+The first label of a name is ``FAULT-TYPE``: questions for that type get the fault, all others get
+``A`` or ``AAAA``. ``slow-TYPE`` is answered when a client asks for the name ``release``. The server
+also listens on TCP, where ``truncated-TYPE`` closes the connection without an answer.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ A = IPv4Address("192.0.2.1")
 AAAA = IPv6Address("2001:db8::1")
 #: A forger's addresses, which no client may accept.
 FORGED = IPv4Address("192.0.2.66")
-#: How many addresses ``huge`` has; none of them fits into a datagram.
+#: Number of addresses of ``huge``; they do not fit into a datagram.
 MANY = 2000
 
 _HEADER = 12
@@ -142,11 +141,11 @@ class Server:
             self.answer(query, partial(self._send_udp, sock, peer), False)
 
     def serve_tcp(self, listener: socket.socket) -> None:
-        """For good; a question a connection."""
+        """Serve TCP for ever; one question for each connection."""
         while True:
             connection, _ = listener.accept()
             with connection:
-                # A test that checks whether we listen sends nothing.
+                # A test that only checks whether we listen sends nothing.
                 if len(head := connection.recv(2, socket.MSG_WAITALL)) == 2:
                     query = connection.recv(int.from_bytes(head), socket.MSG_WAITALL)
                     self.answer(query, partial(self._send_tcp, connection), True)

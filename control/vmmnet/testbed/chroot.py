@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clean Debian systems for packages to be installed in, without a kernel of their own.
 
-A base is made once by mmdebstrap and never written to again; what a test does
-goes into an overlay over it.  Programs run in a mount, process and network
-namespace each, so nothing that they start or mount stays, and nothing is
-fetched.
+mmdebstrap makes a base once; after this it is read-only, and changes of a test go into an overlay
+over it. Each program runs in a mount, process and network namespace of its own, so that its
+processes and mounts end with it, and it cannot download anything.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ mount -t proc proc "$copy/root/proc"
 mount --rbind /dev "$copy/root/dev"
 exec chroot "$copy/root" "$@"
 """
-#: What programs in a clean system are told.
+#: Environment of programs in a clean system.
 ENVIRONMENT = {
     "DEBIAN_FRONTEND": "noninteractive",
     "HOME": "/root",
@@ -35,7 +34,7 @@ ENVIRONMENT = {
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
     "TERM": "dumb",
 }
-#: What the package system keeps for itself.
+#: Files of the package system itself.
 _OWN = (
     *("/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log"),
     *("/var/cache/ldconfig", "/etc/ld.so.cache"),
@@ -43,7 +42,7 @@ _OWN = (
     *("/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/.pwd.lock"),
     "/run/adduser",
 )
-# Changed configuration stays: without a terminal dpkg can ask nobody.
+# Keep changed configuration, as without a terminal dpkg cannot ask.
 _APT = (
     *("apt-get", "--yes", "--no-install-recommends"),
     *("-o", "Dpkg::Options::=--force-confold"),
@@ -51,9 +50,9 @@ _APT = (
 
 
 def base(installed: Sequence[str], at_hand: Sequence[str]) -> Path:
-    """A system with packages of Debian installed, and others to be installed offline.
+    """Make a system with installed packages of Debian, and others available offline.
 
-    It is named by these and stays in the folder of builds.
+    Its name depends on both lists, and it stays in the folder of builds.
     """
     recipe = [debian.SUITE, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
     product = paths.BUILD / "image" / f"chroot-{paths.digest(recipe)}"
@@ -73,7 +72,7 @@ def base(installed: Sequence[str], at_hand: Sequence[str]) -> Path:
                     *(entry for entry in debian.sources() if "-backports" not in entry),
                 ]
             )
-            # Services are not for a system without an init.
+            # A system without an init starts no services.
             policy = fresh / "usr" / "sbin" / "policy-rc.d"
             policy.write_text("#!/bin/sh\nexit 101\n")
             policy.chmod(0o755)
@@ -98,7 +97,7 @@ class Chroot:
         self._folder.cleanup()
 
     def run(self, *words: str, text: str = "") -> str:
-        """Run a program that reads ``text``; returns what it writes, errors included.
+        """Run a program that reads ``text``; returns its output, with errors.
 
         Raises ``tools.CommandFailed`` if it fails.
         """
@@ -124,7 +123,7 @@ class Chroot:
         self.run("sh", "-c", 'mkdir -p "${1%/*}" && cat >"$1"', "sh", path, text=content)
 
     def install(self, *packages: str | Path) -> str:
-        """Install or upgrade packages: files of ours, names of Debian's that are at hand."""
+        """Install or upgrade packages: files of ours, or names of Debian's available packages."""
         words = []
         for package in packages:
             if isinstance(package, Path):
@@ -140,14 +139,14 @@ class Chroot:
             self.run("rm", "-rf", "/debs")
 
     def purge(self, *names: str) -> str:
-        """Remove packages with their configuration; what they depend on stays."""
+        """Remove packages with their configuration; their dependencies stay."""
         return self.run(*_APT, "purge", *names)
 
     def files(self) -> set[str]:
-        """All that is in the file system, a line each, but what the package system keeps.
+        """Return a line for each file, except files of the package system itself.
 
-        Of everything kind, mode, owner and where a link leads; of files also
-        their size, and in /etc what they hold.
+        A line has kind, mode, owner and the target of a link; of regular files also the size, and
+        in /etc the content.
         """
         skip = [word for path in _OWN for word in ("-path", path, "-prune", "-o")]
         line = r"%p %y %m %U:%G %l"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run the command ``vmmnet`` in this process, for tests of what it says."""
+"""Run the command ``vmmnet`` in this process, for tests of its output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vmmnet.hostvlan.command.completion import Finder
 
 @dataclass(frozen=True)
 class Answer:
-    """How a command ended, and what it said."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -37,7 +37,7 @@ def run(*words: str) -> Answer:
 
 
 def offered(*words: str) -> list[str]:
-    """What a shell offers for the last word, which may be empty, after the others."""
+    """Return a shell's completions of the last word, which may be empty."""
     finder = Finder(parser())
     before = "".join(f"{shlex.quote(word)} " for word in words[:-1])
     found: list[str] = []

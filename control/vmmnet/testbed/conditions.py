@@ -13,7 +13,7 @@ from . import paths, tools
 
 
 def commit() -> str:
-    """The commit of the tree, and whether it has other changes."""
+    """The commit of the tree, and whether there are uncommitted changes."""
     try:
         name = tools.run(["git", "-C", paths.ROOT, "describe", "--always", "--abbrev=12"]).strip()
         changed = tools.run(["git", "-C", paths.ROOT, "status", "--porcelain", "-uno"]).strip()
@@ -23,7 +23,7 @@ def commit() -> str:
 
 
 def processors() -> str:
-    """The model of the processors and how many there are."""
+    """Model and number of the processors."""
     found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return f"{os.cpu_count()} processors ({found[1] if found else platform.machine()})"
 

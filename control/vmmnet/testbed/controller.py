@@ -19,9 +19,9 @@ PORT = 6653
 
 
 class Controller:
-    """``vmmnet cvsw run``; its state is in a folder, kept over restarts.
+    """``vmmnet cvsw run``; a folder keeps its state over restarts.
 
-    ``words`` are more options of it.
+    ``words`` are more options of the command.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Controller:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it; returns when it takes commands."""
+        """Start the controller; returns when it accepts commands."""
         words: list[str | Path] = [sys.executable, "-m", "vmmnet", "cvsw", "run"]
         words += ["--listen", self.place, "--socket", self._socket]
         words += ["--state", self._folder / "cvsw.json", *self._words]
@@ -76,11 +76,11 @@ class Controller:
         return answer.out
 
     def nics(self) -> dict[str, dict[str, Any]]:
-        """Its report about each NIC of its file, by name."""
+        """Its report about each NIC of the file, by name."""
         return {nic["name"]: nic for nic in Client(self._socket).ask("GET", "/nics")["nics"]}
 
     def has_switches(self, number: int) -> None:
-        """Wait until so many are connected."""
+        """Wait until ``number`` switches are connected."""
         client = Client(self._socket)
         wait.until(lambda: len(client.ask("GET", "/switches")) == number, f"{number} switches")
 
@@ -92,11 +92,11 @@ class Controller:
             raise TimeoutError(f"{error}\n{self.command('show')}\n{self.log()}") from error
 
     def outbound(self, nic: str) -> set[str]:
-        """Numbers of the associations that a NIC seals with."""
+        """Numbers of the associations with which a NIC encrypts."""
         return set(re.findall(r"encrypt\(sa=(\d+)\)", self.command("flows", nic)))
 
     def awaits_new_keys(self, nic: str, before: set[str]) -> None:
-        """Wait until a NIC seals with other associations than before."""
+        """Wait until a NIC encrypts with other associations than before."""
 
         def are_new() -> bool:
             now = self.outbound(nic)

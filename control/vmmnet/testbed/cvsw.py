@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A controller on the wire of one NIC, without a virtual switch between them.
 
-Its OpenFlow messages are written by hand: tests of the NIC need few of them.
+Its OpenFlow messages are written by hand, as tests of the NIC need few of them.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Controller:
         self.session.hello(time.monotonic())
 
     def pump(self, patience: float = 0.0) -> None:
-        """Handle received frames, and repeat what is due."""
+        """Handle received frames, and repeat messages that are due."""
         if select.select([self._socket], [], [], patience)[0]:
             frame, address = self._socket.recvfrom(2000)
             if address[2] != socket.PACKET_OUTGOING:
@@ -200,7 +200,7 @@ def options(tap: Interface, mac: str, *words: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Machine:
-    """A QEMU with a NIC and without a guest: its processor does not run."""
+    """A QEMU with a NIC and without a guest: its CPU does not run."""
 
     monitor: Qmp
     process: qemu.QemuProcess
@@ -239,7 +239,7 @@ class Machine:
             yield cls(monitor, process)
 
     def info(self, **arguments: object) -> dict[str, Any]:
-        """What query-cvsw says."""
+        """The reply of query-cvsw."""
         (nic,) = self.monitor.execute("query-cvsw", arguments)
         return dict(nic)
 
@@ -249,5 +249,5 @@ class Machine:
         return sum(each["count"] for each in listed if each["reason"] == reason)
 
     def announce(self) -> None:
-        """Have QEMU say once where the guest is, as it does after a migration."""
+        """Let QEMU announce the guest's location once, as after a migration."""
         self.monitor.command("announce-self", initial=1, max=1, rounds=1, step=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An etcd in Python, with leases, for controllers that share the work; its clock is the test's."""
+"""An etcd in Python, with leases, for controllers that share the work; tests set its clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Value:
 
 @dataclass
 class World:
-    """An etcd, and a clock that all have."""
+    """An etcd, and one clock for all."""
 
     now: float = 1000.0
     revision: int = 1
@@ -36,7 +36,7 @@ class World:
     #: When leases end.
     leases: dict[int, float] = field(default_factory=dict)
     members: list[Member] = field(default_factory=list)
-    #: Called before a request arrives and before its answer does; may raise, and take time.
+    #: Called before a request and before its answer arrives; may raise, or let time pass.
     on_the_way: Callable[[bool], None] = lambda _: None
     count: int = 0
 
@@ -47,11 +47,11 @@ class World:
         return member
 
     def leaders(self) -> list[Member]:
-        """The controllers that believe that they lead."""
+        """The controllers that take themselves for the leader."""
         return [each for each in self.members if self.now < each.until]
 
     def check(self) -> None:
-        """Check that there are never two."""
+        """Check that there is at most one leader."""
         assert len(self.leaders()) <= 1, [each.name for each in self.leaders()]
 
     def wait(self, seconds: float) -> None:
@@ -64,20 +64,20 @@ class World:
         self.check()
 
     def end(self, lease: int) -> None:
-        """A lease has ended."""
+        """End a lease."""
         self.leases.pop(lease, None)
         for key in [key for key, value in self.keys.items() if value.lease == lease]:
             del self.keys[key]
 
 
 class Etcd:
-    """A client of it."""
+    """A client of the etcd."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def close(self) -> None:
-        """There is no connection."""
+        """Do nothing, as there is no connection."""
 
     def _do(self, work: Callable[[], Any], *, is_write: bool = False) -> Any:
         self._world.on_the_way(True)

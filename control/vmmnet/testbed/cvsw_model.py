@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A model of a NIC that executes flows on frames, without a network.
 
-It has its own parser of flows, so that a fault of the code that writes them cannot hide.
+It has its own parser of flows, independent of the code that writes them, to find faults of that
+code.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def numbers(plan: Plan, nic: Nic) -> Associations:
 
 @dataclass(frozen=True)
 class Flow:
-    """A FLOW_MOD, read."""
+    """A parsed FLOW_MOD."""
 
     priority: int
     match: dict[int, tuple[int, int]]
@@ -100,7 +101,7 @@ class Flow:
             octets = octets[length:]
 
     def takes(self, fields: dict[Field, int]) -> bool:
-        """Whether a frame with these fields, and no others, meets the match."""
+        """Whether a frame with these fields, and no others, matches."""
         return all(
             name in fields and fields[Field(name)] & mask == value
             for name, (value, mask) in self.match.items()
@@ -108,7 +109,7 @@ class Flow:
 
 
 def read_group(octets: bytes) -> tuple[int, list[list[bytes]]]:
-    """A GROUP_MOD, read: section 7.3.4.3."""
+    """Parse a GROUP_MOD: section 7.3.4.3."""
     version, kind, length, _, command, what, number = struct.unpack_from(">BBHIHBxI", octets)
     assert (version, kind, length, command, what) == (4, GROUP_MOD, len(octets), 0, 0)
     buckets, rest = [], octets[16:]
@@ -134,7 +135,7 @@ class Switch:
         self.groups = dict(read_group(octets) for octets in told if octets[1] == GROUP_MOD)
 
     def send(self, frame: Frame) -> list[Tunnelled]:
-        """The frames that a guest's frame causes on the wire."""
+        """Return the frames on the wire for a guest's frame."""
         return self._send(
             frame, self._find({Field.IN_PORT: openflow.GUEST, **_ethernet(frame)}).actions
         )
@@ -160,7 +161,7 @@ class Switch:
         return out
 
     def take(self, packet: Tunnelled | Frame) -> list[Frame]:
-        """The frames that reach the guest from a frame of the wire."""
+        """Return the frames for the guest from a frame of the wire."""
         is_ip4 = isinstance(packet, Tunnelled) and packet.source.version == 4
         fields = {Field.IN_PORT: openflow.WIRE, Field.TUNNEL_ID: 0}
         if isinstance(packet, Frame):

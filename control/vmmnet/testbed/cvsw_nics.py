@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """NICs with a switch, in Python: sessions, flows, groups and associations, as hw/net/cvsw has them.
 
-A world of them has a clock of its own, and a network that loses and repeats frames.
+A World has a clock of its own, and a network that loses and repeats frames.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SimNic:
     room: int = 4096
     #: 0: an older NIC without groups.
     groups_max: int = 64
-    #: Entries that are refused: OFPBAC_BAD_OUT_PORT.
+    #: Entries that the NIC refuses, with OFPBAC_BAD_OUT_PORT.
     refuses: Callable[[Entry], bool] = lambda _: False
     table: dict[bytes, Entry] = field(default_factory=dict)
     sas: dict[int, Held] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class SimNic:
     denied: Offload = _NO_OFFLOAD
     commands: Counter[Type] = field(default_factory=Counter)
     forged: int = 0
-    #: All keys that it ever got.
+    #: All keys that the NIC has received.
     keys_seen: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class SimNic:
 
     @property
     def groups(self) -> list[Group]:
-        """Of its table, in the order in which they can be added."""
+        """Groups of its table, in an order in which they can be added."""
         found = [each for each in self.table.values() if isinstance(each, Group)]
         return sorted(found, key=entry.setting_order)
 
@@ -109,7 +109,7 @@ class SimNic:
         self._next: float | None = now
 
     def tick(self, now: float) -> None:
-        """Register when that is due."""
+        """Register when it is due."""
         if self.is_on and self._next is not None and now >= self._next:
             self._register(now)
 
@@ -125,7 +125,7 @@ class SimNic:
         self.send(wire.build(message, self.mac, CONTROLLER_MAC, key))
 
     def input(self, frame: bytes, now: float) -> None:
-        """A frame has come from the wire."""
+        """Handle a frame of the wire."""
         if not self.is_on or frame[:6] not in (self.mac, NICS_MAC):
             return
         message, covered = wire.parse(frame)
@@ -156,7 +156,7 @@ class SimNic:
             self._say(Message(Type.ACK, self.mac), keys.from_nic)
 
     def tell(self, message: bytes, *, number: int | None = None) -> None:
-        """Send an EVENT; its number shows whether others were lost."""
+        """Send an EVENT; its number shows the receiver whether others were lost."""
         assert self._keys
         self._events = self._events + 1 if number is None else number
         self._say(Message(Type.EVENT, self.mac, self._events, message), self._keys.from_nic)
@@ -196,7 +196,7 @@ class SimNic:
         return _error(Status.UNKNOWN, 0)
 
     def _set_offload(self, on: Offload, mask: Offload) -> tuple[Type, bytes]:
-        """As hw/net/cvsw/control/offload.c has it."""
+        """Set offloads as hw/net/cvsw/control/offload.c does."""
         wanted = on & mask
         denied = (self.denied | mask) & ~wanted
         left = self.asked & ~denied
@@ -306,7 +306,7 @@ class SimSwitch:
     ports: dict[int, SimNic] = field(default_factory=dict)
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
-        """As the controller wants it."""
+        """Send a frame of the controller."""
         for number in self.ports if port is None else (port,):
             self.world.carry(partial(self._deliver, number, frame))
 
@@ -315,7 +315,7 @@ class SimSwitch:
             self.ports[port].input(frame, self.world.now)
 
     def attach(self, port: int, nic: SimNic) -> None:
-        """A NIC's frames come in by this port from now on."""
+        """Connect a NIC to a port."""
         self.ports[port] = nic
         nic.send = lambda frame: self.world.carry(lambda: self._hand_over(port, frame))
 
@@ -337,7 +337,7 @@ class World:
         self.lost = self.repeated = 0.0
         self._wire: deque[Callable[[], None]] = deque()
         self._chance = random.Random(seed)
-        #: Called behind each frame.
+        #: Called after each frame.
         self.check: Callable[[], None] = lambda: None
 
     def carry(self, arrive: Callable[[], None]) -> None:
@@ -348,25 +348,25 @@ class World:
             self._wire.append(arrive)
 
     def nic(self, name: str, mac: bytes, key: bytes, port: int) -> SimNic:
-        """A NIC that has just been plugged in."""
+        """Add a NIC."""
         nic = self.nics[name] = SimNic(mac, key, lambda _: None)
         nic.boot(self.now)
         self.switch.attach(port, nic)
         return nic
 
     def plan(self, plan: Plan) -> None:
-        """A file for the controller."""
+        """Give the controller a file."""
         self.fabric.set_plan(plan, self.now)
 
     def populate(self, plan: Plan) -> None:
-        """All NICs of a plan are there, and the switch is connected."""
+        """Add all NICs of a plan, and connect the switch."""
         for port, about in enumerate(plan.nics(), 1):
             self.nic(about.name, about.mac, about.key, port)
         self.plan(plan)
         self.fabric.switch_up(self.switch, self.now)
 
     def restart_controller(self, plan: Plan, *, remembers: bool = True) -> None:
-        """Another process goes on, with the state file or without."""
+        """Replace the controller by a new process, with or without the state file."""
         before = list(self.fabric.keys.numbers())
         self._wire.clear()
         self.fabric = Fabric(self.timing)
@@ -410,7 +410,7 @@ class World:
         self.until(lambda: all(self._has_all(self.nics[name].mac) for name in names))
 
     def is_settled(self) -> bool:
-        """Whether they are."""
+        """Whether these NICs are programmed."""
         return not self._wire and all(map(self._has_all, self.fabric.nics))
 
     def _has_all(self, mac: bytes) -> bool:
@@ -439,7 +439,7 @@ class World:
                         yield nic, by_mac[target], each.numbers[0]
 
     def check_keys(self, *, also_flows: bool = True) -> None:
-        """Check that no NIC seals with an association that its peer cannot open."""
+        """Check that no NIC encrypts with an association that its peer does not have."""
         for sender, receiver, number in self.uses():
             mine, theirs = sender.sas.get(number), receiver.sas.get(number)
             if mine is None:

@@ -60,5 +60,5 @@ def key(folder: Path, name: str, octets: bytes, mode: int = 0o600) -> None:
 
 
 def plan(folder: Path, what: Tree) -> Plan:
-    """What is read of a tree."""
+    """Return the plan read from a tree."""
     return read(write(folder, what))

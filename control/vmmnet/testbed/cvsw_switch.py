@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A virtual switch of simulated NICs that speaks OpenFlow 1.0 or 1.3 to a controller.
 
-Its messages are written by hand, to check the controller's, which are os-ken's, against the
-specifications.
+Its messages are written by hand from the specifications, to check the controller's, which come from
+os-ken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Switch:
     def __init__(self, address: tuple[str, int], version: int, datapath_id: int = 1) -> None:
         self.version, self.datapath_id = version, datapath_id
         self.ports: dict[int, SimNic] = {}
-        #: The flows that it got: EtherType (None: any), priority, port.
+        #: The flows of the switch: EtherType (None: any), priority, port.
         self.flows: list[tuple[int | None, int, int]] = []
         self.flows_before = 0
         self.echoes = 0
@@ -51,12 +51,12 @@ class Switch:
         self._socket.close()
 
     def attach(self, port: int, nic: SimNic) -> None:
-        """Put a NIC that starts at a port."""
+        """Start a NIC at a port."""
         self.plug(port, nic)
         nic.boot(time.monotonic())
 
     def plug(self, port: int, nic: SimNic) -> None:
-        """Put a NIC that is running at a port."""
+        """Connect a running NIC to a port."""
         self.ports[port] = nic
         nic.send = lambda frame: self.packet_in(port, frame)
 
@@ -97,7 +97,7 @@ class Switch:
         wait.until(is_so, what)
 
     def echo(self) -> None:
-        """Ask whether the controller is there."""
+        """Send an echo request to the controller."""
         self._send(_ECHO_REQUEST, b"there?")
 
     def error(self, kind: int, code: int, xid: int) -> None:
@@ -105,7 +105,7 @@ class Switch:
         self._send(_ERROR, struct.pack(">HH", kind, code), xid)
 
     def packet_in(self, port: int, frame: bytes) -> None:
-        """Hand over a frame."""
+        """Send a frame to the controller."""
         if self.version == 1:
             head = struct.pack(">IHHBx", _NO_BUFFER, len(frame), port, 1)
         else:
@@ -118,7 +118,7 @@ class Switch:
         self.send_octets(head + body)
 
     def send_octets(self, octets: bytes) -> None:
-        """Send octets that need not be a message."""
+        """Send octets, which may be no valid message."""
         try:
             self._socket.settimeout(wait.PATIENCE)
             self._socket.sendall(octets)
@@ -189,5 +189,5 @@ class Switch:
 
 
 def expected_flows(version: int) -> list[tuple[int | None, int, int]]:
-    """The flows that a controller sets in a switch without any."""
+    """The flows that a controller sets in an empty switch."""
     return [(ETHERTYPE, 0xFFFF, _CONTROLLER[version]), (None, 0, _NORMAL[version])]

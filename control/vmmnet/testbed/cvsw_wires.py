@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Simulated NICs on real wires: their control frames come and go by interfaces."""
+"""Simulated NICs on real wires: their control frames pass through interfaces."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Wires:
 
     @contextlib.contextmanager
     def still(self) -> Iterator[None]:
-        """Nothing happens to them for the time of a block."""
+        """Stop the NICs for the time of a block."""
         with self._lock:
             yield
 
@@ -58,7 +58,7 @@ class Wires:
     @staticmethod
     def _sender(wire: socket.socket) -> Callable[[bytes], None]:
         def send(frame: bytes) -> None:
-            # A wire that is full, or down, loses it.
+            # A wire that is full, or down, loses the frame.
             with contextlib.suppress(OSError):
                 wire.send(frame)
 

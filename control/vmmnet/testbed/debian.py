@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages for guests, fetched without touching the host.
 
-apt runs with a state directory of its own below ``build/``.  The mirror is
-the one the system itself uses, asked of apt at run time, so that nothing of
-the machine ends up in a file of ours; signatures are checked with the
-system's keys.  One process at a time uses it.  The suite of the guests is
-fixed: bookworm and its backports.
+apt runs with a state directory of its own below ``build/``.  The mirror is that of the system,
+which apt reports at run time, so that no setting of the machine gets into a file of ours;
+signatures are checked with the system's keys.  One process at a time uses it.  The suite of the
+guests is fixed: bookworm and its backports.
 """
 
 from __future__ import annotations

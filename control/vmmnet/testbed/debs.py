@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Our Debian packages, as ``make deb`` makes them of the sources."""
+"""Our Debian packages, built as by ``make deb``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _STAMP = _FOLDER / "sources"
 
 
 def build() -> dict[str, Path]:
-    """All packages, by name; those that are there, if they are of these sources.
+    """Return all packages, by name; existing ones, if they belong to these sources.
 
-    Files of tests run side by side, and one makes them for all.
+    Test modules run in parallel, and one of them builds the packages for all.
     """
     with locked("deb"):
         sources = _sources()
@@ -58,14 +58,14 @@ def field(package: Path, name: str) -> str:
 
 
 def dependencies(packages: Iterable[Path], *fields: str) -> set[str]:
-    """Debian's packages that fields name, the first of alternatives."""
+    """Return Debian's packages in these fields; of alternatives the first."""
     values = (field(package, name) for package in packages for name in fields)
     items = (item for value in values for item in re.split(r",\s*", value) if item)
     return {re.split(r"[ :|(]", item, maxsplit=1)[0] for item in items} - {*NAMES}
 
 
 def newer(package: Path, folder: Path, changes: Mapping[str, str] | None = None) -> Path:
-    """The same package with the next version, also in dependencies on ours.
+    """Return the same package with the next version, also in dependencies on our packages.
 
     ``changes`` are lines to add to files, where the package has these.
     """

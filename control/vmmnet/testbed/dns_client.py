@@ -14,7 +14,7 @@ from pathlib import Path
 from . import dns_room, paths, wait
 from .net import Namespace
 
-#: Where servers of a test listen, in a namespace of its own.
+#: Address of a test's servers, in a namespace of their own.
 SERVER = "127.0.0.1"
 
 _HEAD = re.compile(
@@ -26,7 +26,7 @@ _REASON = re.compile(r"  because: (?P<reason>.*) \((?P<ede>-?\d+)\)")
 
 @dataclass
 class Told:
-    """One call back, as the example program prints it."""
+    """One callback, as the example program prints it."""
 
     name: str
     error: str
@@ -40,7 +40,7 @@ class Told:
 
 
 def parse(lines: Sequence[str]) -> list[Told]:
-    """The callbacks of the example program, in order."""
+    """Return the callbacks of the example program, in order."""
     told: list[Told] = []
     for line in lines:
         if head := _HEAD.fullmatch(line):
@@ -59,12 +59,12 @@ def parse(lines: Sequence[str]) -> list[Told]:
 
 
 def lookup_command(*words: str | Path) -> list[str | Path]:
-    """The example program, asking SERVER."""
+    """Return the command of the example program, which asks SERVER."""
     return [dns_room.built() / "dns-lookup", "-s", SERVER, *words]
 
 
 def lookup(host: Namespace, *words: str | Path) -> list[Told]:
-    """Look up with the example program, to its end."""
+    """Run the example program to its end."""
     done = host.run(lookup_command(*words), check=False)
     if done.stderr:
         raise RuntimeError(done.stderr)
@@ -73,7 +73,7 @@ def lookup(host: Namespace, *words: str | Path) -> list[Told]:
 
 @contextmanager
 def broken_server(host: Namespace, log: Path) -> Iterator[None]:
-    """``broken_dns`` on a host, at SERVER."""
+    """Run ``broken_dns`` on a host, at SERVER."""
     command = [sys.executable, "-m", "vmmnet.testbed.broken_dns"]
     command += ["--address", SERVER, "--port", "53"]
     env = {"PYTHONPATH": str(paths.ROOT / "control")}

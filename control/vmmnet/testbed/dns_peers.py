@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Authoritative servers, ours and others, each set up to serve the same zones alike.
+"""Authoritative servers, ours and others, with configurations for equal replies.
 
 No limits of rates, minimal responses, replies over UDP up to 4096 octets.
 """
@@ -95,7 +95,7 @@ server:
 remote-control:
     control-enable: no
 {zones}"""
-#: What each has for a zone.
+#: Each server's configuration of a zone.
 _ZONES = {
     OURS: """\
   - name: {origin}
@@ -126,7 +126,7 @@ auth-zone:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a server is to serve, and where it may write; the folder is its own."""
+    """The zones of a server, and a folder of its own for writing."""
 
     folder: Path
     origin: str
@@ -135,14 +135,14 @@ class Setup:
     port: int
     threads: int = 1
     raw: bool = False
-    #: Of the zone, for ours; without one it is compiled.
+    #: Image of the zone, for our server; None: compile it.
     image: Path | None = None
     #: Master files of more zones, by origin.
     more: Mapping[str, Path] = field(default_factory=dict)
 
 
 def _zones(setup: Setup, name: str) -> str:
-    """The part of a configuration that names the zones."""
+    """Return the part of a configuration with the zones."""
     form = "raw" if setup.raw else "text"
     files = [(setup.origin, setup.zone, setup.image, form)]
     files += [(each, file, _image(setup, each), "text") for each, file in setup.more.items()]
@@ -198,7 +198,7 @@ def _ours(setup: Setup) -> Sequence[str | Path]:
         setup = dataclasses.replace(setup, image=image)
     for origin, source in setup.more.items():
         _compile(origin, source, _image(setup, origin))
-    # The server is nobody when it makes its control socket.
+    # The server runs as user nobody when it makes its control socket.
     run = setup.folder / "ours"
     run.mkdir(exist_ok=True)
     run.chmod(0o777)

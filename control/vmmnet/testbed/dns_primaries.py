@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""BIND, Knot and NSD as primaries of a zone, with a key; each makes IXFR of what changes."""
+"""BIND, Knot and NSD as primaries of a zone, with a key; each offers IXFR of changes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Primary:
     folder: Path
     address: str
     origin: str
-    #: Who is notified.
+    #: The address that gets NOTIFY.
     secondary: str
     #: Whether BIND answers IXFR with changes.
     ixfr: bool = True
@@ -152,12 +152,12 @@ class Primary:
             self.child = None
 
     def replace(self, text: str) -> None:
-        """Have it serve another version of the zone, and say so to the secondary."""
+        """Let it serve another version of the zone and notify the secondary."""
         new = self.zone.with_suffix(".new")
         new.write_text(text)
         new.rename(self.zone)
         if self.child is not None:
             self.child.send_signal(signal.SIGHUP)
         else:
-            # BIND's journal does not lead to a file that was replaced behind its back.
+            # BIND's journal does not fit a file that was replaced from outside.
             Path(f"{self.zone}.jnl").unlink(missing_ok=True)

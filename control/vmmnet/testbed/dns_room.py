@@ -12,19 +12,19 @@ from .lock import locked
 
 @cache
 def built() -> Path:
-    """Build the DNS programs and libraries, if they are not built; the folder they are in."""
+    """Build the DNS programs and libraries, if needed; return their folder."""
     with locked("vmmnet-dns"):
         tools.run(["make", "-C", paths.ROOT, "dns"])
     return paths.BUILD / "dns"
 
 
 def program(name: str) -> Path:
-    """One of the programs."""
+    """Return the path of a program."""
     return built() / name
 
 
 def compile_zone(origin: str, text: str, image: Path) -> Path:
-    """Compile a master file into a zone image at the place where it is served."""
+    """Compile a master file into a zone image at the served path."""
     source = image.with_suffix(".zone")
     source.write_text(text)
     tools.run([program("vmmnet-zone"), "compile", origin, source, "-o", image])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Dynamic updates (RFC 2136) made at random, for a server and a peer to do in step.
+"""Random dynamic updates (RFC 2136), for our server and a peer in parallel.
 
-Names and values are few, so that updates meet what is there: RRsets that become one record more
-or none, aliases beside other data, delegations, wildcards, the apex with its SOA and NS; and
-prerequisites that hold or not.  One in ten is malformed.
+Names and values are few, so that updates often meet existing data: RRsets that gain a record or
+become empty, aliases beside other data, delegations, wildcards, the apex with its SOA and NS; and
+prerequisites that hold or not. One in ten is malformed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import dns.rrset
 import dns.update
 
 ORIGIN = "example."
-#: What both begin with.  No server is within the zone: BIND refuses to lose its address.
+#: The zone at the start. Its name servers are outside of it, as BIND refuses to delete their
+#: addresses.
 ZONE = """\
 $TTL 300
 @       SOA ns.elsewhere.test. root.elsewhere.test. 1 3600 600 86400 300
@@ -31,7 +32,7 @@ _NAMES = (
     *(r"\000", r"x\.y", "_tcp.a", "z" * 63),
 )
 _OUTSIDE = ("elsewhere.test.", "example.test.", ".", "aexample.")
-#: In one case: BIND takes another one for another record.
+#: All in lower case, as for BIND records in another case are different.
 _TARGETS = ("www", "a", "b.c", "ns.elsewhere.test.", "*")
 _TTLS = (0, 60, 60, 300, 2**31 - 1)
 #: Types of records that an update may bring.
@@ -72,14 +73,14 @@ class Maker:
             case 3:
                 made.absent(name, kind)
             case _:
-                # Each once: BIND does not see that two are one.
+                # Each record once: BIND does not detect duplicates.
                 for rdata in sorted({self._rdata(kind) for _ in range(self._rng.choice((1, 2)))}):
                     made.present(name, kind, rdata)
 
     def _change(self, made: dns.update.UpdateMessage) -> None:
         name, kind = self._name(), self._kind()
         roll = self._rng.random()
-        # BIND counts it as a change if a name that stays or comes is in another case.
+        # For BIND a name in another case is a change.
         if roll < 0.55:
             made.add(name, self._rng.choice(_TTLS), kind, self._rdata(kind))
         elif roll < 0.75:
@@ -90,11 +91,11 @@ class Maker:
             made.delete(self._in_any_case())
 
     def _spoil(self, made: dns.update.UpdateMessage) -> None:
-        """Something that is to be refused, RFC 2136 sections 3.2.2 and 3.4.1.3."""
+        """Add something that a server must refuse, RFC 2136 sections 3.2.2 and 3.4.1.3."""
         spoilers: tuple[Callable[[], dns.rrset.RRset], ...] = (
             # A name that is not in the zone.
             lambda: _rrset(self._rng.choice(_OUTSIDE), 60, "IN", "A", "192.0.2.9"),
-            # A class of neither the zone's nor one with a meaning here.
+            # A class that is neither the zone's nor has a meaning in updates.
             lambda: _rrset(f"a.{ORIGIN}", 60, "CH", "TXT", "chaos"),
             # A type for queries only.
             lambda: _empty(f"a.{ORIGIN}", "ANY", "AXFR"),
@@ -102,7 +103,7 @@ class Maker:
             # Deletions with a TTL.
             lambda: _empty(f"a.{ORIGIN}", "ANY", "A", 60),
         )
-        # Section 3 looks at other prerequisites first, BIND does not always.
+        # Section 3 checks other prerequisites first; BIND does not always.
         made.prerequisite.clear()
         section = made.update if self._rng.random() < 0.6 else made.prerequisite
         section.insert(self._rng.randrange(len(section) + 1), self._rng.choice(spoilers)())

@@ -15,9 +15,9 @@ from typing import Any
 from . import dns_room, process, tools, wait
 from .net import Namespace
 
-#: Its address in tests.
+#: Its port in tests.
 PORT = 53
-#: The user that it becomes.
+#: The user that it runs as.
 USER = "nobody"
 
 
@@ -61,7 +61,7 @@ class Dnsd:
 
     @property
     def pid(self) -> int:
-        """Of the server that runs."""
+        """Process id of the running server."""
         assert self.child is not None
         return self.child.pid
 
@@ -71,7 +71,7 @@ class Dnsd:
         self.file.write_text(json.dumps({**config, "server": server}, indent=1))
 
     def start(self, words: Sequence[str | Path] = ()) -> None:
-        """Start it, behind other words if there are, and wait until it serves."""
+        """Start it, after a prefix of ``words``, and wait until it serves."""
         begin = self.log.stat().st_size if self.log.exists() else 0
         command: list[str | Path] = [*words, dns_room.program("vmmnet-dnsd"), self.file]
         with self.log.open("ab") as out:
@@ -105,14 +105,14 @@ class Dnsd:
         return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)[key]
 
     def ask(self, method: str, path: str) -> tuple[int, str]:
-        """The answer of the control socket: status and text."""
+        """Ask the control socket; return status and text."""
         with contextlib.closing(_Local(self.control)) as connection:
             connection.request(method, path)
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
 
     def reload(self) -> str:
-        """Have it read its file again; raise if it has not, or not all."""
+        """Reload its configuration; raise if that fails, or partly fails."""
         status, text = self.ask("POST", "/reload")
         if status != 200:
             raise RuntimeError(text)
@@ -140,7 +140,7 @@ def check(file: Path) -> subprocess.CompletedProcess[str]:
 
 @contextlib.contextmanager
 def activation(host: Namespace, kinds: Sequence[tuple[int, str]]) -> Iterator[list[socket.socket]]:
-    """Sockets as systemd gives them: of a kind (SOCK_STREAM, ...) at an address each."""
+    """Make sockets as systemd passes them: kind (SOCK_STREAM, ...) and address of each."""
     with contextlib.ExitStack() as stack:
         given = []
         for kind, address in kinds:
@@ -155,7 +155,7 @@ def activation(host: Namespace, kinds: Sequence[tuple[int, str]]) -> Iterator[li
 
 
 def pass_sockets(given: Sequence[socket.socket], command: Sequence[str | Path]) -> list[str]:
-    """The words that start a command with these sockets, as sd_listen_fds(3) expects them."""
+    """Return a command that starts another one with these sockets, by sd_listen_fds(3)."""
     fds = [one.fileno() for one in given]
     moves = " ".join(f"{number}<&{fd}" for number, fd in enumerate(fds, 3))
     script = f'exec {moves}; LISTEN_PID=$$ LISTEN_FDS={len(fds)} exec "$@"'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host for vmmnet-dnsd, and one for its clients with their messages."""
+"""A host for vmmnet-dnsd, and a host for clients that send messages of tests."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class World:
         return compile_zone(name, ZONE.format(serial=serial), self.folder / f"{name}.vzi")
 
     def dnsd(self, zone: Mapping[str, Any] | None = None, **sections: Mapping[str, Any]) -> Dnsd:
-        """A server of the zone "example"."""
+        """Return a server of the zone "example"."""
         image = self.folder / "example.vzi"
         zones = [{"name": "example", "image": str(image), **(zone or {})}]
         return Dnsd(self.server, self.folder, {"zones": zones, **sections})
 
     def udp(self, message: dns.message.Message, server: str = SERVER) -> dns.message.Message:
-        """The reply over UDP."""
+        """Send a query over UDP; return the reply."""
         with self.client.entered():
             return dns.query.udp(message, server, timeout=wait.PATIENCE)
 
     def connect(self, server: str = SERVER, source: str | None = None) -> socket.socket:
-        """A TCP connection."""
+        """Open a TCP connection."""
         family = socket.AF_INET6 if ":" in server else socket.AF_INET
         with self.client.entered():
             made = socket.socket(family, socket.SOCK_STREAM)
@@ -70,7 +70,7 @@ class World:
 
 @contextlib.contextmanager
 def made(network: Network) -> Iterator[World]:
-    """The hosts, and the first image."""
+    """Make the hosts and the first image."""
     server, client = network.namespace("server"), network.namespace("client")
     bridge = server.bridge()
     bridge.add_address(f"{SERVER}/24")
@@ -92,13 +92,13 @@ def query(name: str = "www.example", kind: str = "A", **more: Any) -> dns.messag
 
 
 def framed(message: dns.message.Message) -> bytes:
-    """The message as it goes over TCP."""
+    """Return the message with TCP's length prefix."""
     wire = message.to_wire()
     return struct.pack("!H", len(wire)) + wire
 
 
 def read(connection: socket.socket) -> dns.message.Message:
-    """The next reply on a connection."""
+    """Read the next reply of a connection."""
     stream = b""
     while len(stream) < 2 or len(stream) < 2 + int.from_bytes(stream[:2], "big"):
         wanted = 2 - len(stream) if len(stream) < 2 else 2 + int.from_bytes(stream[:2], "big")
@@ -110,7 +110,7 @@ def read(connection: socket.socket) -> dns.message.Message:
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """Whether the server closes it, within our patience."""
+    """Return whether the server closes the connection, within our patience."""
     try:
         return connection.recv(1) == b""
     except ConnectionError:

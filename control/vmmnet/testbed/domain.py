@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The test bed's guest in a domain of libvirt.
 
-Elements are those of xml.etree or of lxml, whichever made the domain.
+Elements belong to xml.etree or to lxml, as the domain does.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _BOOT = "console=ttyS0 no_timer_check panic=-1 net.ifnames=0"
 
 @dataclass(frozen=True)
 class Places:
-    """Where a guest has its files, as its libvirt sees them."""
+    """Paths of a guest's files, as its libvirt sees them."""
 
-    #: It is written here, where this process sees it too.
+    #: Written by this process, at the same path.
     initrd: Path
     #: QEMU makes the socket of the guest's agent.
     agent: Path
     console: Path
-    #: What was built: paths.BUILD, or where that is seen.
+    #: paths.BUILD, or its path on the host.
     build: Path = paths.BUILD
 
     def built(self, file: Path) -> str:
@@ -51,7 +51,7 @@ def _sole(parent: Any, tag: str) -> Any:
 
 
 def make_bootable(domain: Any, places: Places, *, ipv6: bool = False) -> None:
-    """Put kernel, system and agent of the test bed into a domain; all else stays as it is.
+    """Put kernel, system and agent of the test bed into a domain; the rest stays.
 
     The guest has vmrpc.ko at MODULE and does not load it.  With ``ipv6`` it has IPv6.
     """
@@ -85,7 +85,7 @@ def make_bootable(domain: Any, places: Places, *, ipv6: bool = False) -> None:
 
 
 def connect(path: Path) -> Channel:
-    """Wait until the agent of a guest that boots is there."""
+    """Wait for the agent of a booting guest."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(str(path))
     channel = Channel(connection)

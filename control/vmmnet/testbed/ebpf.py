@@ -13,11 +13,11 @@ from .lock import locked
 
 @locked("bpf")
 def compiled() -> Path:
-    """Compile the programs, if they are not, to where ``twin`` looks for them."""
+    """Compile the programs, if needed, to the path where ``twin`` looks for them."""
     tools.run(["make", "-s", "-C", paths.ROOT, "bpf"])
     return twin.OBJECT
 
 
 def agree() -> Path:
-    """Build the program that feeds both data paths the same frames."""
+    """Build the program that sends the same frames to both data paths."""
     return programs.built("hostvlan-agree")

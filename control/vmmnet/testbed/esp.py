@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Our ESP in a program that seals and opens packets on request."""
+"""A program with our ESP that encrypts and decrypts packets on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SPI = 0x20101
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm, in our name and in scapy's, with its keys' lengths."""
+    """An algorithm with our name and scapy's, and the lengths of its keys."""
 
     name: str
     crypt: str
@@ -40,7 +40,7 @@ ALGORITHMS = (
 
 
 class Ours:
-    """A process of that program."""
+    """A process of this program."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -48,7 +48,7 @@ class Ours:
         )
 
     def ask(self, verb: str, a: Algorithm, esn: bool, number: int, *words: str) -> list[str]:
-        """Give it a packet; return the words of its answer."""
+        """Send it a packet; return the words of its answer."""
         assert self.process.stdin and self.process.stdout
         key = b"".join(a.keys()).hex()
         words = (verb, a.name, key, str(SPI), str(int(esn)), str(number), *words)
@@ -61,7 +61,7 @@ class Ours:
         return bytes.fromhex(packet)
 
     def open(self, a: Algorithm, esn: bool, number: int, packet: bytes) -> tuple[int, bytes] | str:
-        """Return protocol and payload, or why there are none."""
+        """Return protocol and payload, or the reason of the failure."""
         answer = self.ask("open", a, esn, number, packet.hex())
         if len(answer) == 1:
             return answer[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real etcd, and agents of hosts that keep their HostVLAN tables by it."""
+"""A real etcd, and agents of hosts that derive their HostVLAN tables from it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Etcd:
         self.running: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, also again with the data that it had."""
+        """Start it; a restart keeps its data."""
         client = f"{self.scheme}://127.0.0.1:{PORT}"
         words = ["etcd", "--name", "one", "--data-dir", self.folder / "data"]
         words += ["--listen-client-urls", client, "--advertise-client-urls", client]
@@ -54,7 +54,7 @@ class Etcd:
         self.running.wait()
 
     def restore(self, snapshot: Path) -> None:
-        """Start it as ``etcdctl snapshot restore`` leaves it, with the identity that it had."""
+        """Start it from a snapshot (``etcdctl snapshot restore``), with its earlier identity."""
         self.kill()
         shutil.rmtree(self.folder / "data")
         peers = f"http://localhost:{PEERS}"

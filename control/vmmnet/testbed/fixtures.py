@@ -14,12 +14,12 @@ from . import guest, kernel, net, process, wait
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of what is not part of make check."""
+    """Declare the marker of tests that are not in make check."""
     config.addinivalue_line("markers", "long: takes minutes; tests/run --layers suites runs it")
 
 
-#: Guest kernels as parameters of a fixture: the newest is in make check, the others
-#: are in the suites.
+#: Guest kernels as parameters of a fixture: the newest is in make check, the others are in the
+#: suites.
 KERNELS = [
     pytest.param(one, marks=[pytest.mark.long] * (one != kernel.SERIES[-1]))
     for one in kernel.SERIES
@@ -43,12 +43,12 @@ def nothing_installed() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def clean_machine() -> Iterator[None]:
     """Remove what killed runs left behind, and prove that this one leaves nothing."""
-    # SystemExit would fail the test that runs, and pytest go on with the next.
+    # With SystemExit, pytest would fail the current test and go on with the next.
     process.unwind_on_signals(KeyboardInterrupt)
     net.reap_stale()
     with nothing_installed():
         yield
-    # Those that were killed with their session end a moment later.
+    # Processes that were killed with their session end a moment later.
     wait.until(lambda: not process.owned(), "an end of all processes of the tests")
 
 
@@ -70,7 +70,7 @@ def kernel_series(request: pytest.FixtureRequest) -> str:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, None]:
-    """Tell where the logs of a failed test are."""
+    """Show the folder with the logs of a failed test."""
     outcome = yield
     report = outcome.get_result()
     if report.failed:

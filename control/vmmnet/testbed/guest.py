@@ -32,7 +32,7 @@ from .cpio import File
 __all__ = ["CommandError", "Guest", "GuestConfig", "Job", "Result"]
 
 MODULE_PATH = "/usr/lib/vmmnet/vmrpc.ko"
-# A sanitizer may report a fault and let QEMU end as if nothing was.
+# A sanitizer may report a fault and let QEMU end normally.
 _SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
 _serial = itertools.count(1)
 
@@ -97,7 +97,7 @@ def _module_file(config: GuestConfig) -> Path | None:
 
 
 def _boot_files(config: GuestConfig) -> dict[str, File]:
-    """What this boot adds to the image."""
+    """Return the files that this boot adds to the image."""
     files = {
         "/etc/resolv.conf": File(f"nameserver {config.resolver}\n".encode()),
         "/etc/hostname": File(f"{config.name}\n".encode()),
@@ -214,7 +214,7 @@ class Guest:
 
     @contextlib.contextmanager
     def arriving(self) -> Iterator[Guest]:
-        """Live as the destination of a migration, instead of booting."""
+        """Be the destination of a migration, instead of booting."""
         try:
             self.launch(incoming=True)
         except BaseException:
@@ -239,8 +239,8 @@ class Guest:
             "console=ttyS0",
             "loglevel=5",
             "panic=-1",
-            # Under TCG on a busy machine the timer looks broken, and whatever
-            # waits for a vCPU stalled.
+            # Under TCG on a busy machine the timer seems broken, and code that waits for a vCPU
+            # seems stalled.
             "no_timer_check",
             "rcupdate.rcu_cpu_stall_timeout=180",
             "watchdog_thresh=60",
@@ -292,14 +292,14 @@ class Guest:
         return self._qemu.wait(wait.PATIENCE)
 
     def kill(self) -> None:
-        """Kill QEMU and wait until it is gone; that is no fault of the guest then."""
+        """Kill QEMU and wait for its end, which does not count as a fault of the guest."""
         assert self._qemu is not None
         self._expected_status = -signal.SIGKILL
         os.kill(self._qemu.pid, signal.SIGKILL)
         self._qemu.wait(wait.PATIENCE)
 
     def close(self) -> None:
-        """Remove everything the guest occupies on the host, but its logs."""
+        """Remove everything the guest occupies on the host, except its logs."""
         if self._channel is not None:
             self._channel.close()
         if self._qmp is not None:
@@ -377,7 +377,7 @@ class Guest:
         return self.monitor.command(command, timeout, **arguments)
 
     def vmrpc_counters(self) -> dict[str, int]:
-        """What the device vmrpc0 has counted, by the names in its source."""
+        """Counters of the device vmrpc0, by their names in the source."""
         (device,) = self.qmp("query-vmrpc", id="vmrpc0", sockets_limit=0)
         return {name.replace("-", "_"): value for name, value in device["counters"].items()}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guide, docs/libvirt.md: its elements, and its session, to be typed again.
+"""The guide, docs/libvirt.md: its XML elements and its session, for tests that type it.
 
 The session is in the indented blocks that begin with a prompt:
 
@@ -31,21 +31,21 @@ PAGE = paths.ROOT / "docs/libvirt.md"
 _PROMPT = re.compile(r"^([a-z]+)[#$] (.+)$")
 _INDENT = "    "
 _ANY = "…"
-# What no command writes.
+# Text that no command writes.
 _END = "\4"
 _PATIENCE = 4 * wait.PATIENCE
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command, where it is typed, and the lines that the page shows below it."""
+    """A command, its machine, and its output in the page."""
 
     where: str
     command: str
     shown: tuple[str, ...]
 
     def agrees(self, seen: Sequence[str]) -> bool:
-        """Whether this is what the page shows; blank lines do not count."""
+        """Whether the output agrees with the page; blank lines do not count."""
         lines = [line.rstrip() for line in seen if line.strip()]
         pattern = "".join(
             r"(?:.*\n)*" if line.strip() == _ANY else f"{_line(line.rstrip())}\n"
@@ -85,14 +85,14 @@ def steps() -> list[Step]:
 
 
 class Shell:
-    """A shell in which somebody types, and sees what comes of it."""
+    """An interactive shell."""
 
     def __init__(self, space: Namespace, *words: str | Path) -> None:
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._child = space.popen([*words], **streams, stderr=subprocess.STDOUT)
 
     def type(self, command: str) -> list[str]:
-        """Run a command; returns the lines that are seen until it has ended."""
+        """Run a command; returns the lines that it prints until its end."""
         assert self._child.stdin is not None
         line = f"{{ {command}\n}} </dev/null\nprintf '{_END}'\n"
         self._child.stdin.write(line.encode())

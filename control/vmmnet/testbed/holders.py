@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hosts that have an IPv6 address, state by state, by 'ip monitor'.
 
-One socket hears all hosts, so the order is that in which the kernel has done it, however
-late this machine gets to reading.
+One socket receives the events of all hosts, so that they keep the kernel's order, even if this
+process reads them late.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Holders:
     log: Path
 
     def history(self) -> list[frozenset[str]]:
-        """The hosts that have it: at first, and after each change."""
+        """The hosts with the address: at first, and after each change."""
         states: list[frozenset[str]] = []
         line = rf"\[nsid (\d+)\](Deleted )?\d+: .*inet6 {re.escape(self.address)}/"
         for number, gone in re.findall(line, self.log.read_text()):
@@ -41,11 +41,11 @@ class Holders:
         return states
 
     def several(self) -> int:
-        """How often more than one host had it."""
+        """How often more than one host had the address."""
         return sum(len(each) > 1 for each in self.history())
 
     def await_only(self, name: str) -> None:
-        """Wait until only this host has it."""
+        """Wait until only this host has the address."""
         wait.until(
             lambda: (self.history() or [frozenset()])[-1] == {name},
             f"{self.address} at {name}",

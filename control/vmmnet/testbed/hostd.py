@@ -16,20 +16,20 @@ from .net import Interface, Namespace
 
 #: A user without privileges, as QEMU is under libvirt.
 NOBODY = 65534
-#: Where it listens if it is not told otherwise.
+#: Its default socket.
 SOCKET = Path("/run/vmmnet/hostd.sock")
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 
 
 def binary() -> Path:
-    """Build vmmnet-hostd, if it is not built, and return it."""
+    """Build vmmnet-hostd, if needed, and return its path."""
     with locked("vmmnet-hostd"):
         tools.run(["make", "-C", paths.ROOT, "hostd"])
     return paths.BUILD / "hostd" / "vmmnet-hostd"
 
 
 def ask(path: Path, lines: str) -> str:
-    """The answer to lines, of root."""
+    """Send lines as root; return the answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(wait.PATIENCE)
         client.connect(str(path))
@@ -39,7 +39,7 @@ def ask(path: Path, lines: str) -> str:
 
 
 def registration(vm: str, pid_file: Path, *addresses: tuple[str, Interface]) -> str:
-    """The lines that register a VM."""
+    """Return the lines that register a VM."""
     lines = [f"register {vm} {pid_file}"]
     lines += [f"address6 {address} {interface.name}" for address, interface in addresses]
     return "\n".join((*lines, "end\n"))
@@ -79,7 +79,7 @@ class Hostd:
         wait.until(ready, "vmmnet-hostd")
 
     def stop(self) -> None:
-        """End it as systemd does; it may have ended."""
+        """End it as systemd does; it may have ended before."""
         if self.child is not None:
             process.stop(self.child)
         self.child = None
@@ -91,7 +91,7 @@ class Hostd:
         self.stop()
 
     def ask(self, lines: str) -> str:
-        """The answer to lines, of root."""
+        """Send lines as root; return the answer."""
         return ask(self.path, lines)
 
 
@@ -127,7 +127,7 @@ class Stand:
         return self.child.pid
 
     def ask(self, line: str) -> str:
-        """The answer to a line."""
+        """Send a line; return the answer."""
         assert self.child.stdin is not None and self.child.stdout is not None
         self.child.stdin.write(f"{line}\n".encode())
         self.child.stdin.flush()
@@ -136,7 +136,7 @@ class Stand:
 
 @contextlib.contextmanager
 def stand(hostd: Hostd) -> Iterator[Stand]:
-    """Run such a process as client of this helper."""
+    """Run such a process as a client of this helper."""
     command = [*AS_NOBODY, "/usr/bin/python3", "-c", _CLIENT, str(hostd.path)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with hostd.host.started(command, **streams) as child:

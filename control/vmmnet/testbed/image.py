@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest boots: Debian in a read-only image, and an initramfs.
+"""The files that a guest boots: Debian in a read-only image, and an initramfs.
 
 The image is a bookworm made by mmdebstrap, packed as an uncompressed
 squashfs: under TCG a guest would pay dearly for decompression.  A second
@@ -47,7 +47,7 @@ PACKAGES = (
 )
 _EXCLUDED = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
 
-# What must be there before the root file system is; the order is free.
+# Modules that are needed before the root file system; the order is free.
 _BOOT_MODULES = (
     "virtio_pci",
     "virtio_blk",
@@ -58,7 +58,7 @@ _BOOT_MODULES = (
 )
 _AGENT_SOURCE = paths.ROOT / "guest-linux" / "agent" / "agent.c"
 _INIT_SOURCE = Path(__file__).with_name("init.c")
-#: Where images are kept.
+#: Folder of images.
 FOLDER = paths.BUILD / "image"
 
 
@@ -180,7 +180,7 @@ def initramfs(kernel: Kernel) -> Path:
 
 
 def _merged(name: str) -> str:
-    """Debian keeps these folders below /usr and links to them from /."""
+    """Return the path below /usr, where Debian keeps these folders; / has links to them."""
     return f"/usr{name}" if name.startswith(("/bin/", "/lib/", "/sbin/")) else name
 
 
@@ -190,12 +190,13 @@ def boot_archive(kernel: Kernel, files: Mapping[str, File], product: Path) -> No
         with initramfs(kernel).open("rb") as common:
             shutil.copyfileobj(common, out)
         added = {f"/overlay{_merged(name)}": file for name, file in files.items()}
-        # A file of 1970 is none to programs that look for changes, as dnsmasq does.
+        # Programs that watch files for changes, such as dnsmasq, take a file of 1970 for a missing
+        # one.
         out.write(cpio.archive(added, int(time.time())))
 
 
 def prepare() -> None:
-    """Make what all guests boot from, so that the first ones need not wait."""
+    """Build the common boot files, so that the first guests need not wait."""
     print("guests: fetching Debian and its kernels", flush=True)
     root()
     for series in SERIES:

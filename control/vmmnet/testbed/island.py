@@ -33,7 +33,7 @@ _STAMP = len("Mmm dd hh:mm:ss ")
 
 
 class Log:
-    """Receives what programs give to syslog(3)."""
+    """Receives messages of syslog(3)."""
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -43,7 +43,7 @@ class Log:
         self._thread.start()
 
     def _read(self) -> None:
-        # shutdown() ends it: an empty datagram is nobody's.
+        # shutdown() causes an empty datagram, which no program sends.
         while message := self._socket.recv(1 << 16):
             text = message.decode(errors="replace").rstrip("\0\n")
             self.lines.append(text.partition(">")[2][_STAMP:])
@@ -58,7 +58,7 @@ class Log:
 class Island:
     """One machine, with the network of a test host.  A context manager."""
 
-    #: What its first process runs, with the folder and the name.
+    #: Script of its first process; arguments are the folder and the name.
     init = _INIT
 
     def __init__(self, space: Namespace) -> None:
@@ -117,11 +117,11 @@ class Island:
         return int(pid)
 
     def path(self, inside: str | Path) -> Path:
-        """Where a file of its /etc, /run or /var is for those outside."""
+        """Return the outer path of a file in its /etc, /run or /var."""
         return self.folder / str(inside).lstrip("/")
 
     def words(self, *command: str | Path) -> list[str | Path]:
-        """A command of the space that has another run inside."""
+        """Return a command for the namespace that runs another one inside."""
         return ["nsenter", f"--target={self._pid}", "-m", "-u", "-i", "-p", *command]
 
     def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -136,8 +136,8 @@ class Island:
     def service(
         self, command: Sequence[str | Path], output: IO[bytes]
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """Run a program inside for the time of a block; it is told to end by SIGTERM."""
-        # The child that is seen here only waits for the program.
+        """Run a program inside for the time of a block; SIGTERM ends it."""
+        # The child of this process only waits for the program.
         script = 'echo $$ >"$0" && exec "$@"'
         pid_file = f"/run/{Path(command[0]).name}.service"
         words = self.words("sh", "-c", script, pid_file, *command)
@@ -147,7 +147,7 @@ class Island:
             finally:
                 if child.poll() is None:
                     number = self.path(pid_file).read_text().strip()
-                    # It may have ended this moment.
+                    # It may have just ended.
                     self.run("sh", "-c", f"kill {number}", check=False)
                     child.wait(wait.PATIENCE)
 

@@ -61,7 +61,7 @@ def _packages(series: str) -> Iterator[debian.Package]:
 
 
 def _relocate(root: Path) -> None:
-    """Make the unpacked headers find each other where they now are."""
+    """Adapt paths in the unpacked headers to their folder."""
     for makefile in (root / "usr" / "src").glob("linux-headers-*/Makefile"):
         text = makefile.read_text()
         if text.startswith("include /usr/src/"):

@@ -23,7 +23,7 @@ from .net import Link, Namespace, Network
 
 VM_ADDRESS = "2001:db8:1::c0de"
 SECOND_VM_ADDRESS = "2001:db8:1::c0df"
-#: For a guest of a single test, beside those of its file.
+#: Address for a guest of a single test, in addition to the module's guests.
 OWN_VM_ADDRESS = "2001:db8:1::c0e0"
 VM_ADDRESSES = (VM_ADDRESS, SECOND_VM_ADDRESS, OWN_VM_ADDRESS)
 HOST_ADDRESS = "2001:db8:1::1"
@@ -33,11 +33,11 @@ WEB2_ADDRESS = "2001:db8:80::81"
 DNS_ADDRESS = "2001:db8:80::53"
 #: TCG carries out "rep movsb" octet by octet; without these, guests copy by words.
 _CPU = "max,-erms,-fsrm"
-#: Behind the peer, for tests that build a network there.
+#: An address behind the peer, for tests that build a network there.
 FAR_ADDRESS = "2001:db8:9::9"
-#: The peer has no route to it.
+#: An address without a route on the peer.
 NOWHERE_ADDRESS = "2001:db8:80:0:dead::1"
-#: Sends everything that comes from the VM back to it, when ``peers.reflector`` is on.
+#: An address that returns all packets of the VM, when ``peers.reflector`` is on.
 REFLECTOR_ADDRESS = "2001:db8:1::5e1f"
 ECHO_PORT = 7
 
@@ -72,7 +72,7 @@ class Lab:
     dns_log: Path
 
     def device(self, address6: str | None = VM_ADDRESS, **options: Any) -> str:
-        """The device option for a VM on this host."""
+        """Return the device option for a VM on this host."""
         words = ["virtio-vmrpc-pci", "id=vmrpc0", f"dns={DNS_ADDRESS}"]
         if address6:
             words.append(f"address6={address6}")
@@ -90,7 +90,7 @@ class Lab:
         )
 
     def counters(self, guest: Guest) -> dict[str, int]:
-        """What the device has counted."""
+        """Return the device's counters."""
         return guest.vmrpc_counters()
 
 

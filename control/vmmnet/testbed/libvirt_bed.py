@@ -86,7 +86,7 @@ _PROGRAMS = {
     "for each in os.scandir(sys.argv[1]):\n"
     f"    os.setxattr(each.path, '{_LABEL}', b'system_u:object_r:virt_content_t:s0')\" \"$2\"",
 }
-# A command of a remedy, or a line for a file, which is named behind it.
+# A command of a remedy, or a line for a file, whose name follows.
 _QUOTED = r"(?:'([^']+)'|\"([^\"]+)\")(?: in (qemu\.conf|/\S+))?"
 _TOO_OLD = """
 import sys
@@ -116,11 +116,11 @@ class Bed:
     kernel: list[str] = field(default_factory=list)
     #: Whether the daemon reports an older version.
     is_old: bool = False
-    #: No fault was left by a test that has failed.
+    #: False: a failed test may have left a fault.
     is_whole: bool = True
 
     def sh(self, script: str) -> str:
-        """The output of a script."""
+        """Run a script; return its output."""
         return self.host.run("sh", "-ec", script).stdout
 
     def edit(self, old: str, new: str) -> None:
@@ -135,7 +135,7 @@ class Bed:
         os.setxattr(self.host.path(file), _LABEL, f"system_u:object_r:{kind}:s0\0".encode())
 
     def words(self, domain: str, *more: str) -> list[str]:
-        """The command line of a check."""
+        """Return the command line of a check."""
         given = ["libvirt", "check", domain, *more]
         if not self.is_old:
             return ["vmmnet", *given]
@@ -149,7 +149,7 @@ class Bed:
         return done.returncode, [Found(**each) for each in json.loads(done.stdout)["findings"]]
 
     def lines(self) -> list[str]:
-        """What ``vmmnet libvirt check`` prints of the guest, which has faults."""
+        """Return the output of ``vmmnet libvirt check`` for the guest, which has faults."""
         done = self.host.run(*self._in_kernel(*self.words("guest")), check=False)
         assert done.returncode == 3, done
         return done.stdout.splitlines()
@@ -160,7 +160,7 @@ class Bed:
         return ["unshare", "-m", "sh", "-ec", script, "sh", *words]
 
     def is_in_order(self, domain: str = "guest") -> None:
-        """Fail if there is anything to be found."""
+        """Fail if the check finds anything."""
         assert self.check(domain) == (0, [])
 
     # Remedies.
@@ -188,7 +188,7 @@ class Bed:
                 right(self)
 
     def _write(self, line: str, file: str) -> None:
-        """A line of a file of settings, in place of the one that is there."""
+        """Replace a line of a file of settings."""
         place = {"qemu.conf": SETTINGS}.get(file, file)
         line = line.replace("INTERFACE", "br0")
         self.sh(f"sed -i '/^{line.split()[0]}/d' {place}; echo '{line}' >>{place}")
@@ -241,14 +241,14 @@ def _prepare(host: Host) -> None:
 
 
 def _rules() -> str:
-    """Those of libvirt, as far as they matter here, with the package's and the host's own."""
+    """Return the relevant AppArmor rules of libvirt, with the package's and the host's own."""
     ours = (paths.ROOT / "debian/apparmor/libvirt-qemu").read_text()
     return f"{ours}\n  include if exists <local/abstractions/libvirt-qemu>\n"
 
 
 @contextlib.contextmanager
 def bed() -> Iterator[Bed]:
-    """The host; domains ``guest``, which hands nothing off, and ``handed``."""
+    """Make the host, with the domains ``guest`` (without a handoff) and ``handed``."""
     with contextlib.ExitStack() as stack:
         network = stack.enter_context(Network())
         host = stack.enter_context(Host(network.namespace("one"), 1, user=GUESTS))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""VMs without a system on hosts with libvirt and vmmnet-hostd: they begin at once, and end.
+"""VMs without a system on hosts with libvirt and vmmnet-hostd, which start and end at once.
 
 with Network() as net, Host(net.namespace("one"), 1) as one, Helper(one) as helper:
     vm = Vm(1)
@@ -31,7 +31,7 @@ from . import hostd, qemu, tools, wait
 from .libvirtd import HELPER_PID_FILE, Host
 from .net import Namespace
 
-#: HostVLAN's table on hosts here.
+#: Path of HostVLAN's table on these hosts.
 TABLE = "/var/lib/vmmnet/lnid.table"
 BRIDGE = "br0"
 _PREFIX = "2001:db8:1::"
@@ -81,15 +81,15 @@ class Helper:
         self.stop()
 
     def start(self) -> None:
-        """Start it, which does not run, and wait until it serves."""
+        """Start it, and wait until it serves."""
         self._child = self._stack.enter_context(self._host.run_hostd())
 
     def stop(self) -> None:
-        """End it, as systemd does; it may have ended."""
+        """End it, as systemd does; it may have ended before."""
         self._stack.close()
 
     def restart(self) -> None:
-        """Start another one: this one was killed, as the kernel may not have told yet."""
+        """Start it again after kill(), whose end the kernel may not have reported yet."""
         if self._child is not None:
             self._child.wait(wait.PATIENCE)
         self.stop()
@@ -108,7 +108,7 @@ class Helper:
         self._host.run("kill", f"-{name}", pid)
 
     def shown(self) -> list[str]:
-        """What it has registered, a line each."""
+        """Return its registrations, one in a line."""
         *lines, end = hostd.ask(self._host.path(hostd.SOCKET), "show\n").splitlines()
         assert end == "ok"
         return lines
@@ -127,7 +127,7 @@ class Vm:
 
     @property
     def uuid(self) -> str:
-        """That of the domain."""
+        """UUID of the domain."""
         return f"00000000-0000-4000-9000-{self.number:012}"
 
     @property
@@ -141,7 +141,7 @@ class Vm:
         return f"{_PREFIX}c0de:{self.number:x}"
 
     def domain(self, **changes: str) -> Any:
-        """The domain, not expanded; changes are of address, table and others of the text."""
+        """Return the domain, not expanded; ``changes`` replace address, table and other parts."""
         given = {
             "name": self.name,
             "uuid": self.uuid,
@@ -182,18 +182,18 @@ class Site(Host):
             change.set(Entry.of(macs.parse("52:54:00:00:00:ff"), [7]))
 
     def write(self, made: Any) -> Path:
-        """A file with an element of XML."""
+        """Write an XML element into a file."""
         file = self.folder / f"{made.findtext('name') or made.tag}.xml"
         file.write_bytes(etree.tostring(made))
         return file
 
     def define(self, vm: Vm, domain: Any = None) -> None:
-        """Define what a VM expands to, or a domain as it is."""
+        """Define a VM, expanded, or a given domain."""
         made = expand.expand(vm.domain()) if domain is None else domain
         self.virsh("define", self.write(made))
 
     def refuses(self, *words: str | Path) -> str:
-        """The error of a virsh command that fails."""
+        """Return the error of a virsh command, which must fail."""
         try:
             self.virsh(*words)
         except tools.CommandFailed as error:
@@ -205,26 +205,26 @@ class Site(Host):
         return self.virsh("domstate", vm.name).strip()
 
     def pid(self, vm: Vm) -> str:
-        """The number of a VM's QEMU, in this host."""
+        """Process id of a VM's QEMU, inside this host."""
         return self.path(f"/run/libvirt/qemu/{vm.name}.pid").read_text().strip()
 
     def said(self, vm: Vm, event: str) -> list[str]:
-        """The hook's actions at a VM's events of a kind, from the log."""
+        """Return the hook's actions for a VM's events of a kind, from the log."""
         begin = f"]: {event} {vm.name}: "
         return [line.partition(begin)[2] for line in self.log() if begin in line]
 
     def restart_daemon(self, vm: Vm, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Restart libvirt's daemon, and wait until the hook has heard of a VM that runs."""
+        """Restart libvirt's daemon, and wait for its hook call for a running VM."""
         before = len(self.said(vm, "reconnect"))
         self.stop()
         meanwhile()
         self.start()
         wait.until(lambda: len(self.said(vm, "reconnect")) > before, "the hook is asked")
-        # The daemon answers when it is through with the VM.
+        # The daemon answers when it has handled the VM.
         self.state(vm)
 
     def addresses(self) -> set[str]:
-        """Its IPv6 addresses without its own one and those of links."""
+        """IPv6 addresses of the host, without its own one and link-local ones."""
         shown = json.loads(self.space.ip("-6", "-j", "address", "show", "scope", "global"))
         found = [each for nic in shown for each in nic.get("addr_info", ()) if each]
         return {str(IPv6Address(each["local"])) for each in found} - {self._address}
@@ -235,15 +235,15 @@ class Site(Host):
         return sorted(map(macs.text, found.macs)) if found else []
 
     def notes(self) -> list[str]:
-        """UUIDs of VMs for which the hook has noted something."""
+        """UUIDs of VMs with notes of the hook."""
         folder = self.path("/run/vmmnet/libvirt")
         return sorted(each.name for each in folder.iterdir()) if folder.exists() else []
 
     def has(self, *vms: Vm, address: str | None = None) -> None:
-        """Wait until it has exactly the claims of these running VMs.
+        """Wait until the host has exactly the claims of these running VMs.
 
-        Of a VM that arrived, its QEMU asks for the address when it runs.  ``address`` is
-        that of the only VM.
+        After a migration, the VM's QEMU requests the address when it runs. ``address`` is that of
+        the only VM.
         """
         wanted = {address} if address else {vm.address for vm in vms}
         wait.until(lambda: self.addresses() == wanted, f"{self.name} has {wanted}")
@@ -259,7 +259,7 @@ class Site(Host):
         assert left == (set(), [], [], []), left
 
     def clear(self) -> None:
-        """End the VMs, and define none."""
+        """End and undefine all VMs."""
         for name in self.virsh("list", "--name").split():
             self.virsh("destroy", name)
         for name in self.virsh("list", "--all", "--name").split():

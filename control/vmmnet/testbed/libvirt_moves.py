@@ -3,8 +3,8 @@
 
  node ---- switch ---- one, two: br0, 2001:db8:1::1, ::2
 
-Where no system runs in the VM, its firmware looks for a disk, and its memory takes the
-slow stream longer than any wait.
+A VM without a system runs its firmware, which looks for a disk; its memory takes longer on the slow
+stream than any wait.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ DOMAIN = f"""
 
 @dataclass
 class Move:
-    """'virsh migrate', which runs."""
+    """A running 'virsh migrate'."""
 
     child: subprocess.Popen[bytes]
     _stream: SlowStream | None
 
     @property
     def stream(self) -> SlowStream:
-        """What the migration goes through, if that is not libvirt's own affair."""
+        """The stream of the migration, if libvirt does not carry it itself."""
         assert self._stream is not None
         return self._stream
 
@@ -71,12 +71,12 @@ class Move:
         return self.child.poll() is None
 
     def await_transfer(self) -> None:
-        """Wait until a part of the memory has gone."""
+        """Wait until a part of the memory is transferred."""
         wait.until(lambda: self.stream.passed > RATE or self.child.poll() is not None, "a transfer")
         assert self.is_under_way(), self.end()
 
     def end(self) -> str:
-        """Wait for the end; returns what virsh says, empty if all went well."""
+        """Wait for the end; returns virsh's errors, empty after success."""
         out, err = self.child.communicate(timeout=wait.PATIENCE)
         return (out + err).decode() if self.child.returncode else ""
 
@@ -95,9 +95,9 @@ class World:
 
     @contextlib.contextmanager
     def guest(self, *, system: bool = False) -> Iterator[None]:
-        """The VM, on host one, with its address; in the end it is nowhere.
+        """Run the VM on host one, with its address; at the end remove it.
 
-        With a ``system`` it serves a page, at port 8080, instead of having a full memory.
+        With a ``system`` it serves a page at port 8080; without, its memory is filled.
         """
         wanted = etree.fromstring(DOMAIN)
         with contextlib.ExitStack() as stack:
@@ -121,7 +121,7 @@ class World:
         self.one.virsh("create", file)
 
     def _filled(self, made: etree._Element) -> etree._Element:
-        """Give an expanded domain a memory with something in it."""
+        """Fill the memory of an expanded domain."""
         ours = self.one.folder / "memory"
         if not ours.exists():
             ours.write_bytes(b"\xa5" * _MEMORY)
@@ -138,12 +138,12 @@ class World:
             domain.run(channel, "until curl -sf http://127.0.0.1:8080/; do :; done")
 
     def fetch(self) -> None:
-        """Have the node fetch the page, as soon as it can."""
+        """Let the node fetch the page, as soon as it can."""
         words = ["curl", "-sS", "--fail", "--max-time", "5", f"http://[{ADDRESS}]:8080/"]
         wait.until(lambda: self.node.run(words, check=False).stdout == "here\n", "the page")
 
     def _end(self, host: Host) -> None:
-        # It is not there, as it has moved.
+        # The VM has moved to the other host.
         with contextlib.suppress(tools.CommandFailed):
             host.virsh("destroy", NAME)
 
@@ -167,13 +167,13 @@ class World:
 
     @contextlib.contextmanager
     def announced(self) -> Iterator[Iterator[str]]:
-        """The MAC addresses that the node hears the address from."""
+        """Yield the MAC addresses from which the node hears the address."""
         with owners.advertisements(self.node, self.node_interface, ADDRESS) as heard:
             yield heard
 
     @contextlib.contextmanager
     def move(self, *words: str, streams: bool = True) -> Iterator[Move]:
-        """Have the VM migrate from one to two, slowly if its stream is seen here."""
+        """Migrate the VM from one to two, slowly if the stream goes through this process."""
         with contextlib.ExitStack() as stack:
             stream = None
             if streams:
@@ -232,7 +232,7 @@ def world() -> Iterator[World]:
 
 
 def _certify(host: Host, made: Path) -> None:
-    """Put certificates of an authority where libvirt looks for those of migrations."""
+    """Put an authority's certificates into libvirt's folder for migrations."""
     place = host.path("/etc/pki/qemu")
     place.mkdir(parents=True)
     shutil.copy(made / "ca.pem", place / "ca-cert.pem")

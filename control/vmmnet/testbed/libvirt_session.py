@@ -35,7 +35,7 @@ __all__ = [
     "tap",
 ]
 
-#: libvirt's namespace for what goes to QEMU as it is.
+#: libvirt's XML namespace for arguments of QEMU.
 QEMU = "http://libvirt.org/schemas/domain/qemu/1.0"
 USER = pwd.getpwnam("nobody")
 
@@ -49,7 +49,7 @@ class Session:
     build: Path
 
     def command(self, *words: str | Path) -> list[str | Path]:
-        """The words as that user runs them."""
+        """Return a command that runs ``words`` as that user."""
         user = [f"--reuid={USER.pw_uid}", f"--regid={USER.pw_gid}", "--clear-groups"]
         places = ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
         home = [f"{name}={self.folder}" for name in places]
@@ -68,14 +68,14 @@ class Session:
 
 @contextlib.contextmanager
 def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Session]:
-    """A daemon; it sees what was built at ``build``, whoever may read the tree itself."""
+    """Run a daemon; it sees our build at ``build``, even if its user may not read the tree."""
     tools.require("libvirtd", "virsh")
     with scratch.folder() as place:
         folder = Path(place)
         settings = folder / "libvirt"
         for each in folder / "build", settings:
             each.mkdir()
-        # It keeps no daemon for logs, and is not taken for the same host as another.
+        # Without a daemon for logs, and with a UUID of its own, so that each is another host.
         (settings / "qemu.conf").write_text('stdio_handler = "file"\n')
         host = f"00000000-0000-4000-8000-{number:012}"
         (settings / "libvirtd.conf").write_text(f'host_uuid = "{host}"\n')
@@ -83,7 +83,7 @@ def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Sess
             os.chown(each, USER.pw_uid, USER.pw_gid)
         folder.chmod(0o755)
         made = Session(world, folder, build or folder / "build")
-        # As udev makes it: every user may open his own tap.
+        # As udev does: each user may open their own tap.
         tun = folder / "tun"
         os.mknod(tun, stat.S_IFCHR, Path("/dev/net/tun").stat().st_rdev)
         tun.chmod(0o666)
@@ -104,7 +104,7 @@ def session(world: Lab, number: int, build: Path | None = None) -> Iterator[Sess
 
 
 def bootable(made: ElementTree.Element, session: Session, agent: str = "agent") -> str:
-    """Put the test bed's guest into the domain; all else stays as it is."""
+    """Put the test bed's guest into the domain; the rest stays."""
     folder = session.folder
     console = folder / f"{agent}.log"
     places = domain.Places(folder / "initrd", folder / agent, console, session.build)
@@ -125,7 +125,7 @@ def tap(host: Namespace, name: str, bridge: Interface) -> None:
 
 
 def on_tap(nic: ElementTree.Element, interface: str, mac: str) -> None:
-    """Put a NIC onto a tap that is there: the session's daemon makes none."""
+    """Put a NIC onto an existing tap, as the session's daemon makes none."""
     nic.set("type", "ethernet")
     for source in nic.findall("source"):
         nic.remove(source)

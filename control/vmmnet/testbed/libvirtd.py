@@ -26,18 +26,18 @@ from . import hostd, paths, tools, wait
 from .island import Island
 from .net import Namespace
 
-#: QEMU's user on Debian, whose number this is.
+#: QEMU's user on Debian, and its number.
 GUESTS, _GUESTS_ID = "libvirt-qemu", 64055
 #: The path of paths.BUILD on hosts.
 BUILD = Path("/run/build")
 #: A folder in which QEMU's user may make files.
 GUESTS_FOLDER = Path("/run/guests")
 
-# nice becomes vmmnet-hostd, and Island.service names the file by what it runs.
+# nice executes vmmnet-hostd, but Island.service names the file by the command.
 _NICE = "nice"
 HELPER_PID_FILE = f"/run/{_NICE}.service"
 
-# As Debian's package libvirt-daemon-system makes them.
+# The same as from Debian's package libvirt-daemon-system.
 _USERS = {
     "/etc/passwd": f"{GUESTS}:x:{_GUESTS_ID}:{_GUESTS_ID}::/var/lib/libvirt:/usr/sbin/nologin\n",
     "/etc/group": f"{GUESTS}:x:{_GUESTS_ID}:\n",
@@ -68,7 +68,7 @@ def built(file: Path) -> str:
 
 
 class Host(Island):
-    """A machine with libvirt's daemon, which runs from the beginning.  A context manager."""
+    """A machine with libvirt's running daemon.  A context manager."""
 
     def __init__(
         self, space: Namespace, number: int, *, daemon: str = "libvirtd", user: str = "root"
@@ -91,7 +91,7 @@ class Host(Island):
             self.helper_log.unlink(missing_ok=True)
             settings = self.path("/etc/libvirt")
             settings.mkdir(exist_ok=True)
-            # Settings and hooks of this machine are not the host's.
+            # Do not copy settings and hooks of this machine.
             for folder in (self.path("/etc/vmmnet"), settings / "hooks"):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
@@ -122,7 +122,7 @@ class Host(Island):
         self.run("chown", f"{self._user}:", GUESTS_FOLDER)
 
     def start(self) -> None:
-        """Start the daemon, which is not there, and wait until it serves."""
+        """Start the daemon, and wait until it serves."""
         log = self.daemon_log
         with contextlib.ExitStack() as stack:
             out = stack.enter_context(log.open("ab"))
@@ -140,12 +140,12 @@ class Host(Island):
 
     @contextlib.contextmanager
     def run_hostd(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run vmmnet-hostd inside, where the hook and QEMU look for it, for a block.
+        """Run vmmnet-hostd inside at its default socket, for the time of a block.
 
-        Its number there is in HELPER_PID_FILE.
+        HELPER_PID_FILE has its process id inside.
         """
         log = self.helper_log
-        # As its unit has it.
+        # As in its systemd unit.
         command = [_NICE, "-n", "-20", built(hostd.binary())]
         with log.open("ab") as out, self.service(command, out) as child:
             wait.accepting(self.path(hostd.SOCKET), lambda: child.poll() is not None)
@@ -154,7 +154,7 @@ class Host(Island):
             yield child
 
     def virsh(self, *words: str | Path) -> str:
-        """The output of virsh."""
+        """Run virsh; return its output."""
         uri = f"qemu+unix:///system?socket={self._socket}"
         return self.run("virsh", "-q", "-c", uri, *words).stdout
 

@@ -3,10 +3,9 @@
 
 The kernel has the data path: it reads the Home Address option and writes the type 2
 routing header, encapsulates and decapsulates (ip6_tunnel), forwards, and is the proxy of
-home addresses.  A program answers Binding Updates and tells the kernel of bindings, as
-the daemons for Linux did that are not maintained any more.  It is this file, which runs
-in the guest by itself: one mobile node after RFC 6275 section 10, no IPsec, no duplicate
-address detection.
+home addresses.  A program answers Binding Updates and configures the kernel's bindings, as the
+daemons for Linux did, which are unmaintained.  It is this file, which runs in the guest by itself:
+one mobile node after RFC 6275 section 10, no IPsec, no duplicate address detection.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def _run(command: str) -> None:
 
 
 class Agent:
-    """Answers what comes to ``address``."""
+    """Answers Binding Updates to ``address``."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -60,28 +59,28 @@ class Agent:
         self._socket.bind((address, 0))
 
     def _prepare(self) -> None:
-        """Have the kernel take any Home Address option, and be a router and a proxy."""
+        """Let the kernel accept any Home Address option, and be a router and a proxy."""
         _run("modprobe -a ip6_tunnel xfrm_user")
         for name in ("all", LINK):
             _run(f"sysctl -qw net.ipv6.conf.{name}.forwarding=1 net.ipv6.conf.{name}.proxy_ndp=1")
-        # It answers for its mobile nodes at once.
+        # Answer neighbour solicitations for mobile nodes without delay.
         _run(f"sysctl -qw net.ipv6.neigh.{LINK}.proxy_delay=0")
         option = "proto hao mode ro"
         _run(f"ip xfrm state add src :: dst {self._address} {option} coa :: flag wildrecv")
         _run(f"ip xfrm policy add dir in dst {self._address} proto 135 tmpl {option} level use")
 
     def serve(self) -> None:
-        """Answer for ever."""
+        """Answer updates for ever."""
         while True:
             data, ancillary, _, (home, *_) = self._socket.recvmsg(1500, 1500)
             if len(data) >= 12 and data[2] == _UPDATE:
                 options = next((bytes(item[2]) for item in ancillary), b"")
-                # The kernel has put the care-of address where the home address was.
+                # The kernel has exchanged home address and care-of address.
                 source = _options(options[2:]).get(_HOME_ADDRESS)
                 self._take(data, home, str(IPv6Address(source)) if source else home)
 
     def _take(self, update: bytes, home: str, source: str) -> None:
-        """A Binding Update for a home address, from a care-of address or from home."""
+        """Handle a Binding Update for a home address, from a care-of address or from home."""
         sequence, flags, lifetime = struct.unpack(">HHH", update[6:12])
         alternate = _options(update[12:]).get(_ALTERNATE)
         care_of = str(IPv6Address(alternate)) if alternate else source
@@ -98,7 +97,7 @@ class Agent:
             self._acknowledge(home, source, status, sequence, lifetime)
 
     def _judge(self, home: str, sequence: int, flags: int, lifetime: int) -> int:
-        """The status of RFC 6275 section 6.1.8."""
+        """Return a status of RFC 6275 section 6.1.8."""
         if not flags & _HOME:
             return _NOT_SUPPORTED
         if IPv6Address(home) not in self._subnet:
@@ -127,7 +126,7 @@ class Agent:
         _run(f"ip -6 tunnel del {_TUNNEL}")
 
     def _announce(self, home: str) -> None:
-        """A neighbour advertisement that overrides what the link knows (section 10.4.1)."""
+        """Send a neighbour advertisement with the Override flag (section 10.4.1)."""
         mac = bytes.fromhex(Path(f"/sys/class/net/{LINK}/address").read_text().replace(":", ""))
         message = struct.pack(">BBHI", 136, 0, 0, 0x20000000) + IPv6Address(home).packed
         message += bytes((2, 1)) + mac
@@ -138,7 +137,7 @@ class Agent:
     def _acknowledge(
         self, home: str, source: str, status: int, sequence: int, lifetime: int
     ) -> None:
-        """To the home address, by way of the care-of address if the node is not at home."""
+        """Acknowledge to the home address, via the care-of address if the node is away."""
         body = struct.pack(">BBHH", status, 0, sequence, lifetime) + bytes((1, 2, 0, 0))
         message = struct.pack(">BBBBH", _NO_NEXT, 1, _ACKNOWLEDGEMENT, 0, 0) + body
         way = []
@@ -150,7 +149,7 @@ class Agent:
 
 
 def main() -> None:
-    """Be the home agent of the address that is given."""
+    """Run the home agent of the given address."""
     agent = Agent(sys.argv[1])
     print("ready", flush=True)
     agent.serve()

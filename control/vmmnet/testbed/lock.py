@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One at a time: tests run side by side and share what is built once."""
+"""Locks between processes, as tests run in parallel and share builds."""
 
 from __future__ import annotations
 

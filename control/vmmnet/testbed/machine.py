@@ -4,8 +4,8 @@
     with Machine(network.namespace("one"), chroot.base(...)) as one:
         one.run("apt-get", "install", "--yes", "/root/ours.deb")
 
-An Island whose file system is a copy of a base of chroot.py; what is done inside is gone
-with it.  No init system runs: services are started as Island.service does.
+An Island whose file system is a copy of a base of chroot.py; changes inside are lost at the end. No
+init system runs; Island.service starts services.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INIT = Path(__file__).with_name("machine.sh")
 class Machine(Island):
     """One machine, with the network of a test host.  A context manager.
 
-    ``path`` is for what is below /run only.
+    ``path`` is only for files below /run.
     """
 
     init = _INIT
@@ -38,7 +38,7 @@ class Machine(Island):
     def __enter__(self) -> Self:
         tools.require("unshare", "nsenter")
         with contextlib.ExitStack() as stack:
-            # An overlay wants its folders on a file system that is none itself.
+            # An overlay needs its folders on a file system that is no overlay.
             place = tempfile.TemporaryDirectory(dir=self._system.parent, prefix="copy-")
             self.folder = Path(stack.enter_context(place))
             for name in ("upper", "work", "root", "run", "run/lock"):
@@ -51,7 +51,7 @@ class Machine(Island):
         return self
 
     def words(self, *command: str | Path) -> list[str | Path]:
-        """A command of the space that has another run inside."""
+        """Return a command for the namespace that runs another one inside."""
         clean = ["env", "-i", *(f"{name}={value}" for name, value in ENVIRONMENT.items())]
         enter = ["nsenter", f"--target={self._pid}", "-m", "-u", "-i", "-p", "--root", "--wd"]
         return [*enter, *clean, *command]
@@ -61,12 +61,12 @@ class Machine(Island):
         self.run("sh", "-c", 'mkdir -p "${1%/*}" && cat >"$1"', "sh", path, input=content)
 
     def copy(self, file: Path, path: str) -> None:
-        """Put a copy of a file of this machine there."""
+        """Copy a file of this machine to a path inside."""
         with file.open("rb") as data:
             words = self.words("sh", "-c", 'mkdir -p "${1%/*}" && cat >"$1"', "sh", path)
             with self.space.started(words, stdin=data) as child:
                 assert child.wait(wait.PATIENCE) == 0
 
     def shell(self, line: str, **options: Any) -> str:
-        """Run a line as somebody types it; returns what is seen."""
+        """Run a line of shell; returns its output as on a terminal."""
         return self.run("bash", "-c", f"{line} 2>&1", **options).stdout

@@ -22,7 +22,7 @@ class MigrationFailed(RuntimeError):
 
 
 def _await_status(guest: Guest, wanted: str, timeout: float = wait.PATIENCE) -> None:
-    """Wait until this side of the migration has got so far."""
+    """Wait until this side of the migration has the status ``wanted``."""
 
     def there() -> bool:
         info = guest.qmp("query-migrate")
@@ -77,10 +77,10 @@ class Move:
         self._life.__exit__(kind, error, trace)
 
     def begin(self, *, slowly: bool = False, standing: bool = False) -> None:
-        """Send the guest; ``slowly``, it does not arrive before ``hurry`` is called.
+        """Start the migration; with ``slowly``, it does not end before ``hurry`` is called.
 
-        With ``standing`` it stands still when all but the last has come, until it is
-        told to go on; management software does the same when disks move as well.
+        With ``standing`` the guest pauses before the last part of the transfer until go_on();
+        management software does the same when disks move as well.
         """
         if standing:
             capability = {"capability": "pause-before-switchover", "state": True}
@@ -91,7 +91,7 @@ class Move:
         self.source.qmp("migrate", uri=self._uri)
 
     def await_memory(self) -> None:
-        """Wait until some of the guest's memory is on its way."""
+        """Wait until some of the guest's memory is being transferred."""
 
         def some() -> bool:
             ram = self.source.qmp("query-migrate").get("ram", {})
@@ -100,15 +100,15 @@ class Move:
         wait.until(some, "memory on its way")
 
     def hurry(self) -> None:
-        """Send at QEMU's usual speed from now on."""
+        """Switch to QEMU's usual speed."""
         self.source.qmp("migrate-set-parameters", max_bandwidth=_USUAL)
 
     def await_stand(self) -> None:
-        """Wait until the guest stands still."""
+        """Wait until the guest is paused."""
         _await_status(self.source, "pre-switchover")
 
     def go_on(self) -> None:
-        """Let a guest that stands still go on, at the target."""
+        """Let a paused guest go on, at the target."""
         self.source.qmp("migrate-continue", state="pre-switchover")
 
     def complete(self, timeout: float = wait.PATIENCE) -> Guest:
@@ -131,10 +131,9 @@ def migrated(
     under_way: Callable[[], object] | None = None,
     **changes: Any,
 ) -> Iterator[Guest]:
-    """Migrate ``source`` in one go and yield the guest at its new place: see Move.
+    """Migrate ``source`` and yield the guest at its target: see Move.
 
-    It begins when the target is ``ready``, if that is given; then ``under_way``
-    is called.
+    It begins when the target is ``ready``, if given; then it calls ``under_way``.
     """
     with Move(source, uri=uri, **changes) as move:
         if ready:

@@ -7,8 +7,8 @@
           |
     home link 2001:db8:2000::/64: agent, neighbour
 
-The mobile node is a packet socket: the kernel beside it has none of its addresses and
-says nothing.  So what it sends and when is up to the test.
+The mobile node is a packet socket; the kernel has none of its addresses and sends nothing. So the
+test decides about each packet.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def ip6(source: str, destination: str, protocol: int, payload: bytes, hops: int 
 def icmp6(
     source: str, destination: str, kind: int, body: bytes, hops: int = 64, code: int = 0
 ) -> bytes:
-    """An ICMPv6 packet; ``body`` is behind the checksum."""
+    """An ICMPv6 packet; ``body`` follows the checksum."""
     message = struct.pack(">BBH", kind, code, 0) + body
     sealed = checksum(source, destination, ICMP6, message)
     message = struct.pack(">BBH", kind, code, sealed) + body
@@ -88,7 +88,7 @@ def echo(
 def mobility_header(
     source: str, destination: str, kind: int, body: bytes, proto: int = 59
 ) -> bytes:
-    """A mobility header; ``body`` is behind the checksum."""
+    """A mobility header; ``body`` follows the checksum."""
     body += b"\0" * (-(len(body) + 6) % 8)
     head = struct.pack(">BBBB", proto, (len(body) + 6) // 8 - 1, kind, 0)
     sealed = checksum(source, destination, MOBILITY, head + b"\0\0" + body)
@@ -98,7 +98,7 @@ def mobility_header(
 def mobility_message(
     care_of: str, home: str, kind: int, body: bytes, agent: str = AGENT_ADDRESS, proto: int = 59
 ) -> bytes:
-    """A mobility header of a node that is away; ``body`` is behind the checksum."""
+    """A mobility header of a node that is away; ``body`` follows the checksum."""
     message = mobility_header(home, agent, kind, body, proto)
     # A PadN before the Home Address option, which stands at 8n + 6.
     options = struct.pack(">BBBBBBBB", MOBILITY, 2, 1, 2, 0, 0, 0xC9, 16) + _packed(home)
@@ -141,13 +141,13 @@ class Packet:
 
     @property
     def inner(self) -> Packet:
-        """What an IPv6 tunnel brought."""
+        """The inner packet of an IPv6 tunnel."""
         assert self.protocol == IP6
         return parse(self.payload)
 
     @property
     def ack(self) -> Ack | None:
-        """As a Binding Acknowledgement by way of a type 2 routing header."""
+        """The Binding Acknowledgement in it, if it has one with a type 2 routing header."""
         if self.protocol != ROUTING or self.payload[2] != 2:
             return None
         home, message = str(IPv6Address(self.payload[8:24])), self.payload[24:]
@@ -183,7 +183,7 @@ class Node:
         self._socket.send(self._head + packet)
 
     def receive(self, wanted: Callable[[Packet], bool]) -> Packet:
-        """Wait for a packet from others; what is not wanted is passed over."""
+        """Wait for a packet from others; unwanted packets are skipped."""
         while True:
             data, origin = self._socket.recvfrom(65536)
             if origin[2] != socket.PACKET_OUTGOING:
@@ -237,9 +237,9 @@ class Field:
 
     @contextlib.contextmanager
     def agent(self, *lines: str, under: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
-        """Run vmmnet-ha with these lines of configuration; it has to end well, or be killed.
+        """Run vmmnet-ha with these lines of configuration; it must end well or be killed.
 
-        ``under`` are words of a command that becomes the agent.
+        ``under`` are words of a command that executes the agent.
         """
         config, log = self.configure(*lines), self.folder / "ha.log"
         log.write_bytes(b"")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keys of a mobile node and its home agent, in the form that each of them reads."""
+"""Keys of a mobile node and its home agent, in the format of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CIPHER = "aes-gcm-128"
-#: As the node has them, and as the agent does.
+#: Names at the node, and at the agent.
 _SIDES = {
     "signal-out": "signal-in",
     "signal-in": "signal-out",
@@ -19,19 +19,19 @@ _SIDES = {
 
 @dataclass(frozen=True)
 class Keys:
-    """Four associations, with ``seed`` in their keys; of a further address if ``more``."""
+    """Four associations, with ``seed`` in their keys; for a further address if ``more``."""
 
     seed: int = 0
     spi: int = 0x1001
     more: bool = False
 
     def of(self, name: str) -> tuple[int, bytes]:
-        """SPI and keying material, by the node's name of it."""
+        """Return SPI and keying material, by the node's name of the association."""
         number = list(_SIDES).index(name)
         return self.spi + number, bytes((self.seed + 32 * number + i) & 0xFF for i in range(20))
 
     def options(self) -> list[str]:
-        """Of ``-netdev mip6``."""
+        """Options of ``-netdev mip6``."""
         words = [] if self.more else ["ipsec=esp", f"esp-cipher={CIPHER}"]
         for name in map(self._option, _SIDES):
             spi = self.of(name.removeprefix("more-"))[0]
@@ -50,7 +50,7 @@ class Keys:
         return words
 
     def lines(self, home: str, folder: Path) -> list[str]:
-        """Of the agent's configuration; the keys become files in ``folder``."""
+        """Lines of the agent's configuration; the keys become files in ``folder``."""
         lines = []
         for name, agents in _SIDES.items():
             spi, key = self.of(name)
@@ -61,7 +61,7 @@ class Keys:
         return lines
 
     def tshark(self) -> list[str]:
-        """Rows of its table of associations."""
+        """Rows of tshark's table of associations."""
         rows = []
         for name in _SIDES:
             spi, key = self.of(name)

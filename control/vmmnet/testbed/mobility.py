@@ -53,10 +53,10 @@ class Site:
 
     prefix: str
     router: Namespace
-    #: The router's own switch, with all that is on the link.
+    #: The router's switch, with all stations of the link.
     link: Interface
     host: Namespace
-    #: The host's own, to which VMs are migrated.
+    #: The host's address, the destination of migrations.
     address: str
     #: The host's bridge, for its VMs.
     bridge: Interface
@@ -71,7 +71,7 @@ class Site:
 
 @dataclass
 class World:
-    """The networks; a home agent is begun with ``agent``."""
+    """The networks; ``agent`` starts a home agent."""
 
     network: Network
     home: Site
@@ -93,7 +93,7 @@ class World:
     def agent_process(
         self, lifetime: int = 60, *more: str
     ) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
-        """The same; yields its log and its process."""
+        """Run our home agent as agent() does; yields its log and its process."""
         lines = (f"allow {SECOND_ADDRESS}", f"lifetime {lifetime}", *more)
         interface = Interface(self.agent_host, self.agent_interface)
         config = self.folder / "vmmnet-ha.conf"
@@ -149,7 +149,7 @@ def _site(network: Network, folder: Path, name: str, prefix: str, host_address: 
     router = network.namespace(f"{name}-router")
     router.sysctl(_FORWARDING)
     link = router.bridge("lan0")
-    # A VM that stands still for some seconds on a busy machine is not gone.
+    # A VM that pauses for some seconds on a busy machine still exists.
     router.sysctl({"net.ipv6.neigh.lan0.ucast_solicit": 60})
     link.add_address(f"{prefix}::ffff/64")
     host = network.namespace(f"host-{host_address[-1]}")
@@ -162,7 +162,7 @@ def _site(network: Network, folder: Path, name: str, prefix: str, host_address: 
 
 
 class Advertiser:
-    """A radvd on a router's link."""
+    """radvd on a router's link."""
 
     def __init__(self, link: Interface, folder: Path) -> None:
         self.link = link
@@ -175,7 +175,7 @@ class Advertiser:
 
     @contextlib.contextmanager
     def running(self, *lines: str) -> Iterator[Advertiser]:
-        """Advertise, with these lines of configuration; in the end it says that it ends."""
+        """Advertise, with these lines of configuration; at the end with a lifetime of 0."""
         self._write(lines)
         config, log, pid = self._paths
         command: Sequence[str | Path] = [
@@ -183,7 +183,7 @@ class Advertiser:
         ]
         streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with self.link.namespace.started(command, **streams) as self._child:
-            # Before, a signal would end it without a word.
+            # Before this, a signal would end it without a last advertisement.
             wait.until(self._takes_signals, f"radvd on {self.link.name}")
             yield self
 
@@ -196,14 +196,14 @@ class Advertiser:
         return any(int(mask, 16) & 1 << signal.SIGHUP - 1 for mask in masks)
 
     def change(self, *lines: str) -> None:
-        """Advertise something else from now on."""
+        """Change the advertisement."""
         assert self._child is not None
         self._write(lines)
         self._child.send_signal(signal.SIGHUP)
 
 
 def prefix_line(prefix: str, more: str = "") -> str:
-    """A prefix to make addresses from, for an advertiser."""
+    """Return the line of an advertiser for a prefix for address configuration."""
     return f"prefix {prefix}::/64 {{ AdvOnLink on; AdvAutonomous on; {more} }};"
 
 
@@ -238,7 +238,7 @@ def world() -> Iterator[World]:
 def arguments(
     tap: Interface, *options: str, home: str = HOME_ADDRESS, agent: str = AGENT_ADDRESS
 ) -> list[str]:
-    """QEMU's arguments for a VM's mobile node, the NIC left out."""
+    """Return QEMU's arguments for a VM's mobile node, without the NIC."""
     words = [
         f"mip6,id=mip0,netdev=net0,home-address={home},home-prefix-length=64",
         f"home-agent={agent}",
@@ -251,7 +251,7 @@ def arguments(
 
 
 def device(mac: str) -> str:
-    """The NIC behind it."""
+    """Return the device option of the NIC."""
     return f"virtio-net-pci,id=nic0,netdev=mip0,mac={mac},romfile="
 
 

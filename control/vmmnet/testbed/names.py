@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A client, a server with a signed zone, and an impostor, for the demonstration of names.
+"""A client, a server with a signed zone, and an impostor, for the demonstration of DNS names.
 
 client     ssh, Debian's and ours
-server     sshd; vmmnet-dnsd, which has the zone; ways to it that are whole or broken
-impostor   sshd, at addresses to which a forged answer leads
+server     sshd; vmmnet-dnsd with the zone; working and broken relays to it
+impostor   sshd, at the addresses of forged answers
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ZONE = "demo.test"
 NAME = f"server.{ZONE}"
 SERVER6, SERVER4 = "2001:db8:d::2", "192.0.2.2"
 IMPOSTOR6, IMPOSTOR4 = "2001:db8:d::bad", "192.0.2.66"
-#: The ways to the server: whole, without AAAA, with forged addresses.
+#: Addresses of the relays to the server: working, without AAAA, with forged addresses.
 WHOLE, DROPPING, FORGING = "2001:db8:d::53", "2001:db8:d::54", "2001:db8:d::55"
 _DNSD_PORT = 5300
 
@@ -46,7 +46,7 @@ StrictModes no
 PermitRootLogin yes
 ForceCommand echo "this is {name}"
 """
-# What a client reads before it asks, in a mount namespace of its own.
+# Files of a client's resolver, in a mount namespace of its own.
 _ENTER = """\
 mount --make-rprivate /
 mount --bind "$1/resolv.conf" /etc/resolv.conf
@@ -58,7 +58,7 @@ exec "$@"
 
 @dataclass
 class World:
-    """All three, and what ssh needs."""
+    """All three machines, and ssh's files."""
 
     network: Network
     client: Namespace
@@ -69,7 +69,7 @@ class World:
     to_impostor: str
 
     def ssh(self, program: Path, way: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Log in at the server by its name, which one of the ways resolves."""
+        """Log in at the server by its name; a relay resolves it."""
         (self.folder / "resolv.conf").write_text(f"nameserver {way}\n")
         command: list[str | Path] = [
             program,
@@ -92,7 +92,7 @@ class World:
         return self.client.run([*words, *command], check=False)
 
     def options(self) -> list[str]:
-        """Of any ssh here: nobody is asked, nothing of this system is used."""
+        """Options for each ssh: no questions, and no files of this system."""
         known = self.folder / "known_hosts"
         return [
             *("-F", "none", "-i", str(self.folder / "user_key"), "-l", "root"),
@@ -105,7 +105,7 @@ class World:
         ]
 
     def trust(self) -> None:
-        """Know the server's key, as whoever was there before."""
+        """Store the server's key in known_hosts, as after an earlier login."""
         key = (self.folder / "server" / "host_key.pub").read_text()
         (self.folder / "known_hosts").write_text(f"{NAME} {key}")
 
@@ -115,7 +115,7 @@ class World:
 
 
 def _sign(folder: Path) -> Path:
-    """The zone with SSHFP records and signatures; what to trust is beside it."""
+    """Sign the zone with its SSHFP records; the trust anchor is beside it."""
     found = tools.run(["ssh-keygen", "-r", "server", "-f", folder / "server/host_key.pub"])
     source = folder / "demo.zone"
     source.write_text(_ZONE + found)
@@ -126,7 +126,7 @@ def _sign(folder: Path) -> Path:
         for more in (("-f", "KSK"), ())
     ]
     signed = folder / "demo.signed"
-    # dnssec-signzone's other files, such as dsset-, go there too.
+    # dnssec-signzone writes other files, such as dsset-, there, too.
     places: list[str | Path] = ["-d", folder, "-K", folder, "-f", signed]
     tools.run(["dnssec-signzone", "-q", "-S", "-z", *places, "-o", ZONE, source])
     (folder / "anchor").write_text((folder / f"{keys[0]}.key").read_text())

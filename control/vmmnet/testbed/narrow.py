@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A way of small packets between a foreign link and the world, and who finds that out."""
+"""A path with a small MTU between a foreign link and the world, and Path MTU Discovery on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .guest import Guest
 from .mobility import CORE_PREFIX, FOREIGN_PREFIX, World
 from .net import Interface, Namespace
 
-#: What each IPv6 link carries (RFC 8200 section 5).
+#: Least MTU of an IPv6 link (RFC 8200 section 5).
 SMALLEST_MTU = 1280
 _PREFIX = "2001:db8:9001"
 
@@ -64,7 +64,7 @@ while True:
 
 
 def told_mtu(sender: Guest | Namespace, destination: str, octets: int) -> tuple[int, str]:
-    """Send UDP in packets of this length until one is too big: the MTU, and who says so."""
+    """Send UDP in packets of this length until one is too big; return the MTU and the reporter."""
     if isinstance(sender, Guest):
         output = sender.run(["python3", "-c", _PROBE, destination, str(octets)]).stdout
     else:

@@ -75,7 +75,7 @@ class Interface:
         self._set("mtu", str(mtu))
 
     def cut_super_frames(self, on: bool = True) -> None:
-        """Carry frames of the MTU only, as wires do; or again what stands for many."""
+        """Limit frames to the MTU, as real wires do; ``on=False``: allow super-frames again."""
         self._set("gso_max_segs", "1" if on else "65535")
 
     def add_address(self, address: str) -> None:
@@ -132,7 +132,7 @@ class Namespace:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Have this thread inside for the time of a block; sockets made in it stay there."""
+        """Move this thread inside for the time of a block; sockets made in it stay there."""
         inside = os.open(f"/run/netns/{self.netns}", os.O_RDONLY | os.O_CLOEXEC)
         outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -157,7 +157,7 @@ class Namespace:
     def popen_with_sys(
         self, command: Sequence[str | Path], **streams: Any
     ) -> subprocess.Popen[bytes]:
-        """The same with the host's /sys, which ``popen`` hides: for who needs /sys/fs/bpf."""
+        """Do the same with the host's /sys, which ``popen`` hides; for users of /sys/fs/bpf."""
         words = ["nsenter", f"--net=/run/netns/{self.netns}", *command]
         child = process.start(words, **streams)
         self._children.append(child)
@@ -189,7 +189,7 @@ class Namespace:
         snoops = ["mcast_snooping", str(int(snooping))]
         self.ip("link", "add", name, "type", "bridge", "stp_state", "0", *snoops)
         bridge = Interface(self, name)
-        # Else it has the lowest address of its ports, which changes when they do.
+        # Otherwise it has the lowest address of its ports, which changes with them.
         bridge._set("address", bridge.mac)
         bridge.up()
         return bridge
@@ -220,7 +220,7 @@ class Namespace:
             child.wait(wait.PATIENCE)
 
     def close(self) -> None:
-        """End what runs inside and remove the namespace."""
+        """End the processes inside and remove the namespace."""
         for child in reversed(self._children):
             process.stop(child)
         _remove(self.netns)
@@ -238,7 +238,7 @@ class Link:
         self.a.down()
 
     def up(self) -> None:
-        """Mend the wire and wait until both ends have a carrier."""
+        """Repair the wire and wait until both ends have a carrier."""
         self.a.up()
         for end in (self.a, self.b):
             wait.until(end.has_carrier, f"carrier of {end.name}")
@@ -306,7 +306,7 @@ def _space(place: Namespace | Interface) -> Namespace:
 
 
 def _remove(netns: str) -> None:
-    """Kill what still runs in a namespace, then remove it."""
+    """Kill the processes in a namespace, then remove it."""
     listed = subprocess.run(
         [tools.find("ip"), "netns", "pids", netns], capture_output=True, text=True
     )
@@ -326,7 +326,7 @@ def existing(pid: int | None = None) -> list[str]:
 
 @locked("reap")
 def reap_stale() -> list[str]:
-    """Remove what owners that are gone left; return the namespaces' names."""
+    """Remove namespaces whose owners have ended; return their names."""
     process.kill_orphans()
     scratch.reap_stale()
     stale = []

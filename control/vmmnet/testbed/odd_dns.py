@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A DNS server over UDP that answers late, or is lame, IPv6 only; run with ``-m``.
 
-Every name has one AAAA record and nothing else.  It listens on TCP as well, so
-that one can see when it is up, and says nothing there.
+Every name has one AAAA record and nothing else.  It also listens on TCP, but only to show that it
+is ready.
 """
 
 from __future__ import annotations

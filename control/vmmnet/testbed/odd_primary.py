@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A primary that does with a transfer what no server should, or does it slowly."""
+"""A primary with wrong or slow zone transfers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def soa(origin: str, serial: int) -> dns.rrset.RRset:
 
 @dataclass
 class Conversation:
-    """What a behaviour has to hand: the query, and ways to answer it."""
+    """A query, and functions to answer it."""
 
     connection: socket.socket
     query: dns.message.Message
@@ -39,11 +39,11 @@ class Conversation:
 
     @property
     def origin(self) -> str:
-        """The zone that is asked for."""
+        """The zone of the query."""
         return self.query.question[0].name.to_text()
 
     def say(self, *rrsets: dns.rrset.RRset) -> None:
-        """A message with these records."""
+        """Send a message with these records."""
         reply = dns.message.make_response(self.query)
         reply.flags |= dns.flags.AA
         reply.answer.extend(rrsets)
@@ -51,7 +51,7 @@ class Conversation:
         self.connection.sendall(len(wire).to_bytes(2, "big") + wire)
 
     def names(self, first: int, count: int = EACH) -> None:
-        """A message with an address for each of so many names."""
+        """Send a message with an address for each of ``count`` names."""
         self.say(
             *(
                 dns.rrset.from_text(f"h{number}.{self.origin}", 300, "IN", "A", "192.0.2.9")
@@ -60,12 +60,12 @@ class Conversation:
         )
 
     def begin(self) -> None:
-        """The start of AXFR."""
+        """Send the start of AXFR."""
         at = dns.rrset.from_text(self.origin, 300, "IN", "NS", f"ns.{self.origin}")
         self.say(soa(self.origin, self.serial), at)
 
     def end(self) -> None:
-        """The end of AXFR."""
+        """Send the end of AXFR."""
         self.say(soa(self.origin, self.serial))
 
 
@@ -80,14 +80,14 @@ def close(talk: Conversation) -> None:
 
 
 def stall(talk: Conversation) -> None:
-    """Stop in the middle, and stay."""
+    """Stop in the middle, and keep the connection."""
     talk.begin()
     talk.names(0)
     talk.over.wait()
 
 
 def babble(talk: Conversation) -> None:
-    """Octets that are no message."""
+    """Send octets that are no message."""
     talk.connection.sendall(b"\x00\x20" + b"\xff" * 32)
 
 
@@ -101,13 +101,13 @@ def flood(talk: Conversation) -> None:
 
 
 def swerve(talk: Conversation) -> None:
-    """End with another serial than it began with."""
+    """End with another serial than at the start."""
     talk.begin()
     talk.say(soa(talk.origin, talk.serial + 1))
 
 
 def nothing(talk: Conversation) -> None:
-    """No NS: these records are no zone."""
+    """Send no NS: these records are no zone."""
     talk.say(soa(talk.origin, talk.serial), soa(talk.origin, talk.serial))
 
 
@@ -121,14 +121,14 @@ def refuse(talk: Conversation) -> None:
 
 @dataclass
 class OddPrimary:
-    """At an address of a host; a context manager.  Each zone has its behaviour."""
+    """The primary at an address of a host; a context manager.  Each zone has its behaviour."""
 
     host: Namespace
     address: str
     behaviours: dict[dns.name.Name, Behaviour]
-    #: Of all zones, and always greater than the secondary's.
+    #: Serial of all zones, always greater than the secondary's.
     serial: int = 2
-    #: Zones whose transfer was asked for.
+    #: Zones of all transfer requests.
     asked: list[dns.name.Name] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -176,5 +176,5 @@ def _queries(connection: socket.socket) -> Iterator[dns.message.Message]:
     with connection.makefile("rb") as stream:
         while prefix := stream.read(2):
             wire = stream.read(int.from_bytes(prefix, "big"))
-            # Not the signature, for which there is no key here.
+            # Without the signature, as there is no key here.
             yield dns.message.from_wire(wire, question_only=True)

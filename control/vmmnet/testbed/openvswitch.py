@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Open vSwitch with its datapath in user space, which needs no module of the host's kernel.
 
-It takes frames from its ports, and gives them, by packet sockets, without virtio-net's
-header: a checksum that a guest has left to its NIC is never made, and a segment longer
-than the MTU is dropped.  What a CVSW has put into a tunnel is whole.
+It receives and sends frames by packet sockets, without virtio-net's header: a checksum that a guest
+has left to its NIC is never made, and a segment longer than the MTU is dropped. Frames that a CVSW
+has put into a tunnel are complete.
 """
 
 from __future__ import annotations
@@ -53,14 +53,13 @@ class Switch:
         self.ask(*words)
 
     def ask(self, *words: str) -> str:
-        """What ovs-vsctl prints."""
+        """Run ovs-vsctl; return its output."""
         return self._space.run(["ovs-vsctl", f"--db={self._database}", *words]).stdout
 
     def obey(self, controller: str, number: int, versions: str = "OpenFlow13") -> None:
         """Connect to a controller, such as ``tcp:192.0.2.1:6653``, as the switch of a number.
 
-        There can be several, with spaces between them. It looks once a second for a
-        controller that is not there.
+        There can be several, separated by spaces. It retries a missing controller once a second.
         """
         names = [f"protocols={versions}", f"other_config:datapath-id={number:016x}"]
         self.set("set", "bridge", "sw", *names)
@@ -72,11 +71,11 @@ class Switch:
         self.set(*words, "set", "bridge", "sw", f"controller=[{named}]")
 
     def use_tls(self, key: Path, certificate: Path, authority: Path) -> None:
-        """Be known by a certificate to ``ssl:`` controllers, and know them by an authority."""
+        """Use a certificate for ``ssl:`` controllers, and verify them by an authority."""
         self.set("set-ssl", str(key), str(certificate), str(authority))
 
     def is_obeying(self) -> list[bool]:
-        """Of each controller, whether it is connected."""
+        """Return for each controller whether it is connected."""
         listed = self.ask("--format=json", "--columns=is_connected", "list", "controller")
         return [bool(row[0]) for row in json.loads(listed)["data"]]
 
@@ -99,8 +98,8 @@ class Switch:
         return self._folder / "sw.mgmt"
 
     def forget(self) -> None:
-        """Drop what its datapath remembers of frames; the next of each kind is looked up."""
-        # A program for each call would be most of what a case takes.
+        """Flush the datapath's cache, so that the next frame of each kind is looked up."""
+        # Starting a program for each call would dominate the time of a case.
         (path,) = self._folder.glob("ovs-vswitchd.*.ctl")
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(wait.PATIENCE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs whose /run is theirs alone and empty, so that this machine keeps nothing of them."""
+"""Programs with an empty /run of their own, so that they leave nothing on this machine."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _ENTER = 'mount -t tmpfs -o mode=755 run /run && exec "$@"'
 
 
 def words(*command: str | Path) -> list[str | Path]:
-    """A command that runs another one so."""
+    """Return a command that runs another one with its own /run."""
     return ["unshare", "--map-root-user", "--mount", "sh", "-c", _ENTER, "sh", *command]

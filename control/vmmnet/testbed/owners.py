@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The host that has an IPv6 address, at every moment, by the hosts' kernels."""
+"""The host that has an IPv6 address, at every moment, as the hosts' kernels report it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEWADDR, _DELADDR, _GROUP_IPV6_IFADDR = 20, 21, 0x100
 _HEADER, _IFADDRMSG, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBI"), "=HH"
 _IFA_ADDRESS = 1
 _ETH_P_IPV6 = 0x86DD
-# Of an IPv6 frame: what ICMPv6 it is, and the target of a neighbour advertisement.
+# Offsets in an IPv6 frame: the type of ICMPv6, and the target of a neighbour advertisement.
 _TYPE, _TARGET = slice(54, 55), slice(62, 78)
 _NEIGHBOUR_ADVERTISEMENT = bytes([136])
 
@@ -31,23 +31,23 @@ class Owners:
 
     address: bytes
     names: Sequence[str]
-    #: The hosts that had it, state by state.
+    #: The hosts with the address, state by state.
     history: list[tuple[str, ...]] = field(default_factory=lambda: [()])
 
     def heard(self, name: str, has: bool) -> None:
-        """A host has got or lost it."""
+        """A host has got or lost the address."""
         now = set(self.history[-1]) - {name} | ({name} if has else set())
         state = tuple(each for each in self.names if each in now)
         if state != self.history[-1]:
             self.history.append(state)
 
     def await_owner(self, *names: str) -> None:
-        """Wait until exactly these hosts have it."""
+        """Wait until exactly these hosts have the address."""
         wait.until(lambda: self.history[-1] == names, f"an address of {names}: {self.history}")
 
 
 def _changes(data: bytes, address: bytes) -> Iterator[bool]:
-    """Whether the host has the address after each message of rtnetlink that is about it."""
+    """Yield, for each rtnetlink message about the address, whether the host has it."""
     while len(data) >= _HEADER.size:
         length, kind, *_ = _HEADER.unpack_from(data)
         body = data[_HEADER.size + _IFADDRMSG.size : length]
@@ -61,11 +61,10 @@ def _changes(data: bytes, address: bytes) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def watched(address: str, first: Namespace, second: Namespace) -> Iterator[Owners]:
-    """Follow the address from one host, which has it, to another, for the time of a block.
+    """Follow the address from its first host to a second one, for the time of a block.
 
-    A message waits in a socket of its host.  The first host's are heard before those of
-    the second that were there already, so that who gives before the other takes is never
-    seen to take first.
+    Each host's messages wait in a socket. All messages of the first host are read before earlier
+    ones of the second, so that a release before a claim is never recorded in the wrong order.
     """
     owners = Owners(ipaddress.IPv6Address(address).packed, (first.name, second.name))
     with contextlib.ExitStack() as stack:
@@ -108,13 +107,13 @@ def watched(address: str, first: Namespace, second: Namespace) -> Iterator[Owner
 
 
 def has(space: Namespace, address: str) -> bool:
-    """Whether a host has the address now."""
+    """Return whether a host has the address."""
     return bool(space.ip("-6", "-o", "address", "show", "to", f"{address}/128"))
 
 
 @contextlib.contextmanager
 def advertisements(node: Namespace, interface: Interface, address: str) -> Iterator[Iterator[str]]:
-    """The MAC addresses that neighbour advertisements of the address come from, at a node."""
+    """Yield the source MAC addresses of the address's neighbour advertisements, at a node."""
     with node.entered():
         seen = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_IPV6))
     with seen:

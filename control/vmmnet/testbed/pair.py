@@ -24,14 +24,14 @@ _taps = itertools.count()
 
 @dataclass(frozen=True)
 class Mobile:
-    """A VM that keeps its address, wherever it is."""
+    """A VM that keeps its address in all networks."""
 
     name: str
     address: str
     #: Its home agent's address.
     agent: str
     mac: str
-    #: Of its migrations.
+    #: Port of its migrations.
     port: int
 
     def is_home(self, site: Site) -> bool:
@@ -41,13 +41,13 @@ class Mobile:
     def place(self, site: Site, *more: str) -> dict[str, Any]:
         """The GuestConfig fields of its place, on its own tap, with more arguments."""
         tap = site.tap(f"pair{next(_taps)}")
-        # A VM that stands still until another does too may do so for long on a busy machine.
+        # A VM that pauses until another one does, too, may pause for long on a busy machine.
         tap.namespace.ip("link", "set", tap.name, "txqueuelen", "10000")
         words = mobility.arguments(tap, home=self.address, agent=self.agent)
         return {"netns": site.host.netns, "arguments": (*words, *more)}
 
     def guest(self, site: Site, *more: str) -> Guest:
-        """The VM, to be started at a site, with more arguments."""
+        """Return the VM, to be started at a site, with more arguments."""
         return Guest(
             name=self.name,
             kernel="6.12",
@@ -58,7 +58,7 @@ class Mobile:
         )
 
     def move(self, source: Guest, site: Site, *more: str) -> Move:
-        """Its way to a site, over the network between the hosts, with more arguments there."""
+        """Return its move to a site, over the hosts' network, with more arguments there."""
         uri = f"tcp:[{site.address}]:{self.port}"
         return Move(source, uri=uri, **self.place(site, *more))
 
@@ -68,7 +68,7 @@ class Mobile:
         wait.until(lambda: roaming.info(target).get(known), f"{self.name} at {site.host.name}")
 
     def await_settled(self, guest: Guest, site: Site) -> None:
-        """Wait until its home agent knows where it is."""
+        """Wait until its home agent has its binding."""
         if not self.is_home(site):
             roaming.await_bound(guest, f"{site.prefix}:")
         wait.until(
@@ -78,15 +78,15 @@ class Mobile:
 
 
 FIRST = Mobile("first", HOME_ADDRESS, AGENT_ADDRESS, mobility.GUEST_MAC, 4444)
-#: With the home network of the first one.
+#: A second VM with the home network of the first one.
 NEIGHBOUR = Mobile("second", SECOND_ADDRESS, AGENT_ADDRESS, "52:54:00:6d:69:71", 4445)
-#: With another one.
+#: A second VM with another home network.
 STRANGER = Mobile("second", f"{OTHER_PREFIX}::10", f"{OTHER_PREFIX}::1", NEIGHBOUR.mac, 4445)
 
 
 @contextlib.contextmanager
 def agents(world: World) -> Iterator[list[Namespace]]:
-    """Run a home agent for each home network; yields where they are, that of host A first."""
+    """Run a home agent for each home network; yields their namespaces, host A's first."""
     other = mobility.agent_host(world.network, "other-agent", world.other)
     config = world.folder / "other-ha.conf"
     with (
@@ -97,13 +97,13 @@ def agents(world: World) -> Iterator[list[Namespace]]:
 
 
 def is_bound(agent: Namespace, mobile: Mobile) -> bool:
-    """Whether its home agent takes its packets."""
+    """Return whether its home agent forwards its packets."""
     return mobile.address in agent.ip("-6", "route", "show", "dev", "mip6ha")
 
 
 @contextlib.contextmanager
 def running(*guests: Guest) -> Iterator[Sequence[Guest]]:
-    """Boot guests side by side."""
+    """Boot guests in parallel."""
     with contextlib.ExitStack() as stack:
         for guest in guests:
             try:
@@ -118,7 +118,7 @@ def running(*guests: Guest) -> Iterator[Sequence[Guest]]:
 
 
 def move_together(moves: Sequence[Move]) -> None:
-    """Have all on their way, and all stand still, at once; then all go on."""
+    """Start all moves, wait until all guests are paused, then let all go on."""
     for move in moves:
         move.begin(slowly=True, standing=True)
     for move in moves:
@@ -160,7 +160,7 @@ for word in sys.stdin:
 
 
 class Talk:
-    """As roaming.Transfer, with a guest that reads; both may move."""
+    """Like roaming.Transfer, but a guest reads; both may move."""
 
     def __init__(self, reader: Guest, sender: Guest, address: str, pause: float = 0.1) -> None:
         sender.spawn(["python3", "-u", "-c", roaming.SERVE, str(pause)]).wait_output("ready")
@@ -177,13 +177,13 @@ class Talk:
         assert self._reader.running, self._reader.output().stderr
 
     def answers(self) -> None:
-        """Ask over the idle connection."""
+        """Send a question over the idle connection."""
         goal = self._count("answer !") + 1
         self._reader.write(b"?\n")
         wait.until(lambda: self._count("answer !") >= goal, "an answer")
 
     def end(self) -> None:
-        """End it by the idle connection, over which the checksum comes."""
+        """End the transfer over the idle connection, which returns the checksum."""
         self._reader.write(b".\n")
         result = self._reader.wait(check=True)
         assert result.stdout.endswith("whole\n")

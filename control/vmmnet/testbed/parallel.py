@@ -15,13 +15,13 @@ from . import paths, process
 
 #: How many programs run at a time.
 WORKERS = os.cpu_count() or 1
-# A test that is told to end has guests and namespaces to remove.
+# After SIGTERM a test has to remove guests and namespaces.
 _GRACE = 60.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to run; what it writes goes to ``build/logs/<name>.log``."""
+    """A program to run; its output goes to ``build/logs/<name>.log``."""
 
     name: str
     command: Sequence[str | Path]
@@ -37,7 +37,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: its exit status, and after how many seconds."""
+    """Exit status of a program, and its duration in seconds."""
 
     program: Program
     status: int
@@ -45,14 +45,14 @@ class Ended:
 
     @property
     def output(self) -> str:
-        """All that it wrote."""
+        """Its whole output."""
         return self.program.log.read_text(errors="replace")
 
 
 def run(programs: Sequence[Program]) -> Iterator[Ended]:
     """Start the programs in their order; yield each when it has ended.
 
-    Whoever stops asking before the last one ends those that run.
+    If the caller closes the generator early, the running programs end.
     """
     running: set[subprocess.Popen[bytes]] = set()
 

@@ -15,7 +15,7 @@ from .net import Namespace
 class Passt:
     """A passt that may be ended and started again; a guest reaches the host as ``gateway``.
 
-    passt gives up root, so that its folder is one where everybody may make a socket.
+    passt gives up root, so everybody may make a socket in its folder.
     """
 
     def __init__(self, space: Namespace, path: Path, network: str, mac: str) -> None:
@@ -28,13 +28,13 @@ class Passt:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Have it listen."""
+        """Start it; returns when it listens."""
         command: list[str | Path] = ["passt", "--foreground", "--stderr", "--socket", self.path]
         command += ["--ipv4-only", "--address", self.address, "--netmask", "24"]
         command += ["--gateway", self.gateway, "--mac-addr", self.mac]
         with self._log.open("ab") as out:
             self._child = child = self._space.popen(command, stdout=out, stderr=out)
-        # It takes one connection: one to try it would be QEMU's.
+        # passt takes only one connection, QEMU's, so do not connect for a test.
         wait.until(
             lambda: child.poll() is not None or self._listens(),
             f"passt at {self.path.name}",
@@ -42,11 +42,11 @@ class Passt:
         assert child.poll() is None, self._log.read_text()
 
     def stop_reading(self) -> None:
-        """Have it take no more frames."""
+        """Stop it from reading frames."""
         self._signal(signal.SIGSTOP)
 
     def kill(self) -> None:
-        """End it at once, in the midst of whatever it does."""
+        """Kill it."""
         self._signal(signal.SIGKILL)
         assert self._child is not None
         process.stop(self._child)

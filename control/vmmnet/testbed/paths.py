@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the repository keeps its sources and what it builds."""
+"""Folders of the repository's sources and builds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real servers for guests to talk to, each inside a namespace.
+"""Real servers for guests, each inside a namespace.
 
 Every peer is a context manager: inside the block the server answers; after
 it the server is gone.  All of them speak IPv6 only.
@@ -93,7 +93,7 @@ def _scratch() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _failure_shows(log: Path) -> Iterator[None]:
-    """Add a server's own words to a failure of its start."""
+    """Add a server's own messages to a failure of its start."""
     try:
         yield
     except (RuntimeError, TimeoutError) as error:
@@ -181,11 +181,10 @@ def dns(
     """A recursive name server whose whole Internet is ``records``.
 
     A record is a line of a zone file with absolute names, for example
-    ``www.test. 60 IN AAAA 2001:db8::80``.  CNAMEs are followed, other names
-    do not exist, other types of a name are empty answers, with the root's
-    SOA.  With ``dns64``, a prefix, AAAA is made from A (RFC 6147).  With
-    ``anchor``, all of it is signed, and the file there is what delv needs to
-    trust it.  Yields the query log.
+    ``www.test. 60 IN AAAA 2001:db8::80``.  It follows CNAMEs. Other names do not exist, and other
+    types of a name have empty answers, with the root's SOA. With ``dns64``, a prefix, it makes AAAA
+    from A (RFC 6147). With ``anchor``, all records are signed, and this file is the trust anchor
+    for delv.  Yields the query log.
     """
     with _scratch() as folder:
         kind = "AAAA" if ":" in address else "A"
@@ -245,7 +244,8 @@ def nat64(space: Namespace, prefix: str, pool: str, own: str) -> Iterator[None]:
                 yield
 
 
-# What an ICMPv6 error quotes is turned round as well, or nobody knows it again.
+# Also exchange the addresses in a packet that an ICMPv6 error quotes, so that its sender recognizes
+# it.
 _REFLECTOR = """\
 table ip6 reflector {{
     chain output {{
@@ -263,13 +263,13 @@ table ip6 reflector {{
 
 @contextlib.contextmanager
 def reflector(space: Namespace, own: str, far: str) -> Iterator[None]:
-    """A mirror at the address ``far``: whoever has ``own`` sees itself there.
+    """A mirror at the address ``far``: the host ``own`` reaches itself there.
 
-    Packets from ``own`` to ``far`` come back with the two exchanged, ports and
-    checksums as they were.  It is in the namespace of ``own``, on the way out.
+    Packets from ``own`` to ``far`` come back with both addresses exchanged, ports and checksums
+    unchanged. It works in the namespace of ``own``, on output.
     """
     rules = _REFLECTOR.format(own=IPv6Address(own), far=IPv6Address(far))
-    # Each refused datagram is to be heard of.
+    # Report each refused datagram.
     space.sysctl({"net.ipv6.icmp.ratelimit": 0})
     space.run(["nft", "-f", "-"], input=rules)
     yield
@@ -300,9 +300,9 @@ def echo(space: Namespace, port: int, address: str = "::") -> Iterator[None]:
 def odd_dns(
     space: Namespace, address: str, port: int, target: str, *, delay: float = 0, lame: bool = False
 ) -> Iterator[None]:
-    """A DNS server to which every name has the AAAA record ``target``.
+    """A DNS server with the AAAA record ``target`` for all names.
 
-    It answers after ``delay`` seconds; a ``lame`` one has nothing for anybody.
+    It answers after ``delay`` seconds; a ``lame`` server answers without records.
     """
     with _scratch() as folder:
         command = [sys.executable, "-m", "vmmnet.testbed.odd_dns", "--address", address]
@@ -315,7 +315,7 @@ def odd_dns(
 
 @contextlib.contextmanager
 def ftp(space: Namespace, root: Path, address: str, port: int = 21) -> Iterator[Path]:
-    """An FTP server for anonymous users who may write; yields its log of commands."""
+    """An FTP server for anonymous users with write access; yields its log of commands."""
     with _scratch() as folder:
         command: list[str | Path] = [sys.executable, "-m", "pyftpdlib", "-D", "-w"]
         command += ["-i", address, "-p", str(port), "-d", root]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes that the test bed starts, and the certainty that they end.
+"""Processes of the test bed, which all end.
 
 Every child carries the identity of its owner in its environment.  Context
 managers end their children; when the owner was killed before it could, the
@@ -73,18 +73,18 @@ def start(
 def stop(child: subprocess.Popen[bytes], grace: float = wait.PATIENCE) -> int:
     """End a child and its session; return its exit status.
 
-    It is killed if it does not end in ``grace`` seconds, and cannot tidy up then.
+    If it does not end in ``grace`` seconds, it is killed and cannot clean up.
     """
     if child.poll() is None:
         child.terminate()
-        # One that was stopped could not.
+        # A stopped process could not end.
         child.send_signal(signal.SIGCONT)
         try:
             child.wait(grace)
         except subprocess.TimeoutExpired:
             child.kill()
     status = child.wait()
-    # Whatever it left behind in its session is ours too.
+    # Also end the other processes of its session.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     for stream in (child.stdin, child.stdout, child.stderr):

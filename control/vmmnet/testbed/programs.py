@@ -8,13 +8,13 @@ from pathlib import Path
 from . import paths, tools
 from .lock import locked
 
-#: The flag of QEMU's build that costs processor time.
+#: The flag of QEMU's build that affects the run time.
 _AS_IN_QEMU = "-Dc_args=-ftrivial-auto-var-init=zero"
 
 
 @locked("agree")
 def built(name: str, *, as_in_qemu: bool = False) -> Path:
-    """Build one of them, perhaps with all that QEMU's build does to such code."""
+    """Build a program, optionally with QEMU's flags for such code."""
     folder = paths.BUILD / ("agree-qemu" if as_in_qemu else "agree")
     tools.require("meson", "ninja")
     if not (folder / "build.ninja").exists():

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import paths, process, tools, wait
 from .wait import PATIENCE
 
-# Debian keeps the firmware apart from QEMU; so does our build.
+# Debian separates the firmware from QEMU; our build does the same.
 _FIRMWARE = (Path("/usr/share/seabios"), Path("/usr/share/qemu"))
 
 
@@ -21,7 +21,7 @@ class QemuFailed(RuntimeError):
 
 
 def binary() -> Path:
-    """The QEMU to test: ``$VMMNET_QEMU``, else our first build there is."""
+    """The QEMU to test: ``$VMMNET_QEMU``, else our first existing build."""
     chosen = os.environ.get("VMMNET_QEMU")
     if chosen:
         return Path(chosen)
@@ -33,13 +33,13 @@ def binary() -> Path:
 
 
 def sanitized() -> Path:
-    """The QEMU with sanitizers if it is built, to find what an error path does to memory."""
+    """The QEMU with sanitizers if it is built, to find memory faults of error paths."""
     path = paths.BUILD / "qemu-asan" / "qemu-system-x86_64"
     return path if path.exists() else binary()
 
 
 def firmware_options() -> list[str]:
-    """Where QEMU finds its firmware."""
+    """QEMU's options for the path of its firmware."""
     return [word for folder in _FIRMWARE if folder.is_dir() for word in ("-L", str(folder))]
 
 
@@ -71,7 +71,7 @@ class QemuProcess:
         return self._child.poll()
 
     def errors(self) -> str:
-        """The end of what QEMU wrote to its standard error."""
+        """The end of QEMU's standard error."""
         return self.stderr_path.read_text(errors="replace")[-4000:]
 
     def connect(self, path: Path, timeout: float = PATIENCE) -> socket.socket:
@@ -100,5 +100,5 @@ class QemuProcess:
             return process.stop(self._child)
 
     def stop(self) -> None:
-        """End QEMU, whatever it is doing."""
+        """End QEMU in any state."""
         process.stop(self._child)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Count test cases in what test programs report: TAP and JUnit XML."""
+"""Count test cases in reports of test programs: TAP and JUnit XML."""
 
 from __future__ import annotations
 

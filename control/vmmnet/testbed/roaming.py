@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Guests of ``mobility``'s networks, and a transfer that has to survive their moves."""
+"""Guests in ``mobility``'s networks, and a transfer that has to survive their moves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dropped(guest: Guest, reason: str) -> int:
 
 
 def await_bound(guest: Guest, prefix: str = "") -> None:
-    """Wait until the home agent has the guest's binding, to an address that begins so."""
+    """Wait until the home agent has the guest's binding, with a care-of address in ``prefix``."""
 
     def bound() -> bool:
         now = info(guest)
@@ -43,7 +43,7 @@ def await_bound(guest: Guest, prefix: str = "") -> None:
 
 
 def configure(guest: Guest, *addresses: str) -> None:
-    """Give the guest its home addresses; its router, if there is none, is made up."""
+    """Give the guest its home addresses; its mobile node simulates a missing router."""
     guest.run("modprobe virtio_net; until ip link show eth0; do :; done")
     guest.run("sysctl -w net.ipv6.conf.eth0.autoconf=0 net.ipv6.conf.eth0.accept_dad=0")
     guest.run("ip link set eth0 up")
@@ -51,7 +51,7 @@ def configure(guest: Guest, *addresses: str) -> None:
         guest.run(f"ip address add {address}/64 dev eth0")
 
 
-#: Sends without an end.  On the idle connection it answers a question; any other word ends it.
+#: Sends without an end.  It answers questions on the idle connection; any other word ends it.
 SERVE = """
 import hashlib, os, socket, sys, time
 out = socket.create_server(("::", 7001), family=socket.AF_INET6)
@@ -81,17 +81,17 @@ line.sendall(digest.digest())
 
 
 class Starter(Protocol):
-    """Who starts programs in a guest."""
+    """Starts programs in a guest."""
 
     def spawn(self, command: list[str], /) -> Job:
         """Start a command and go on."""
 
 
 class Transfer:
-    """Reads what the guest sends without an end, and holds an idle connection beside it.
+    """Reads an endless transfer from the guest, and keeps an idle connection.
 
-    They are to the guest's ``address``, or the idle one to another.  The guest makes a
-    ``pause`` of so many seconds after each piece.
+    Both connections go to the guest's ``address``; the idle one may have another. The guest waits
+    ``pause`` seconds after each piece.
     """
 
     def __init__(
@@ -129,12 +129,12 @@ class Transfer:
         assert self._failure is None
 
     def answers(self) -> None:
-        """Ask over the idle connection."""
+        """Send a question over the idle connection."""
         self._idle.sendall(b"?")
         assert self._idle.recv(1) == b"!"
 
     def end(self) -> None:
-        """End it by the idle connection, over which the checksum comes."""
+        """End the transfer over the idle connection, which returns the checksum."""
         self._idle.sendall(b".")
         self._thread.join(wait.PATIENCE)
         assert self._failure is None
@@ -144,7 +144,7 @@ class Transfer:
 
 
 def upload(sender: Namespace, guest: Guest) -> None:
-    """Send the guest some MiB, and compare."""
+    """Send the guest some MiB, and compare checksums."""
     sink = guest.spawn("nc -6 -l 7003 | sha256sum")
     guest.wait_for("ss -6ltn | grep -q :7003")
     octets = random.randbytes(4 << 20)

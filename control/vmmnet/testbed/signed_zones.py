@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zones below ``vm.example``, signed by BIND's tools and spoilt, in one named.
+"""Zones below ``vm.example``, signed by BIND's tools and partly made invalid, in one named.
 
 vm.example               secure, the trust anchor is its DS
 expired.vm.example       signatures of last year
 early.vm.example         signatures of next year
 wrongds.vm.example       the parent has the DS of another key
 stripped.vm.example      no signatures over the addresses
-forged.vm.example        another address than the one that was signed
+forged.vm.example        an address that differs from the signed one
 plain.vm.example         not signed, and provably so
-iterated.vm.example      NSEC3 with more iterations than we go along with
+iterated.vm.example      NSEC3 with more iterations than we accept
 nsec3.vm.example         NSEC3 with as many as RFC 9276 asks for: none
 """
 
@@ -28,7 +28,7 @@ from .net import Namespace
 APEX = "vm.example"
 ADDRESS = "192.0.2.1"
 FORGED = "192.0.2.66"
-#: Of the names that begin with "six".
+#: Address of the names that begin with "six".
 ADDRESS6 = "2001:db8:80::80"
 FORGED6 = "2001:db8:80::66"
 
@@ -53,19 +53,19 @@ class Signer:
         return tools.run(list(words), cwd=self._folder).strip()
 
     def plain(self, zone: str, body: str, head: str = _HEAD) -> Path:
-        """The file of a zone that is not signed."""
+        """Write the file of an unsigned zone."""
         file = self._folder / f"{zone}.zone"
         file.write_text(head + body)
         return file
 
     def signed(self, zone: str, body: str, *options: str, head: str = _HEAD) -> tuple[Path, str]:
-        """The file and the DS of a zone that was signed, with options of dnssec-signzone."""
+        """Sign a zone, with options of dnssec-signzone; return its file and DS."""
         file = self.plain(zone, body, head)
         keygen = ("dnssec-keygen", "-q", "-a", "ECDSAP256SHA256")
         ksk, zsk = self._run(*keygen, "-f", "KSK", zone), self._run(*keygen, zone)
         with file.open("a") as out:
             out.writelines((self._folder / f"{key}.key").read_text() for key in (ksk, zsk))
-        # No check of its own: some are to be wrong.
+        # Without the tool's own check, as some zones have to be invalid.
         words = ("dnssec-signzone", "-P", "-o", zone, "-k", ksk, *options, file.name, zsk)
         self._run(*words)
         return Path(f"{file}.signed"), self._run("dnssec-dsfromkey", "-2", f"{ksk}.key")
@@ -80,7 +80,7 @@ def _without_signatures(file: Path, kind: str) -> None:
 
 
 def make(folder: Path, address: str) -> dict[str, Path]:
-    """Zones and their files, and the file "anchor"; the address is their server's."""
+    """Write the files of all zones, and the file "anchor"; the address is their server's."""
     signer = Signer(folder)
     made: dict[str, tuple[Path, str]] = {
         "expired": signer.signed(
@@ -124,7 +124,7 @@ def _tag(rdata: bytes) -> int:
 
 
 def trap_keys() -> str:
-    """DNSKEY records of nobody's, all with one tag: two octets of each are chosen for that."""
+    """Return made-up DNSKEY records, all with one tag: two octets of each are chosen for that."""
     dice = random.Random(1)
     lines: list[str] = []
     while len(lines) < MANY:
@@ -139,7 +139,7 @@ def trap_keys() -> str:
 
 
 def trap_signatures(zone: str) -> str:
-    """Signatures of nobody's with that tag over the addresses of "www"."""
+    """Return made-up signatures with that tag over the addresses of "www"."""
     dice = random.Random(2)
     head = f"www.{zone}. 300 IN RRSIG A {_RSASHA256} 4 300 20700101000000 20200101000000"
     lines = (base64.b64encode(b"\1" + dice.randbytes(255)).decode() for _ in range(MANY))
@@ -148,7 +148,7 @@ def trap_signatures(zone: str) -> str:
 
 @contextmanager
 def served(host: Namespace, folder: Path, address: str) -> Iterator[Path]:
-    """All of them at an address of a host; yields the file with the trust anchor."""
+    """Serve all zones at an address of a host; yields the file with the trust anchor."""
     zones = "".join(
         f'zone "{zone}" {{ type primary; file "{file}"; }};\n'
         for zone, file in make(folder, address).items()

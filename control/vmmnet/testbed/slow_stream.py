@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A wire for a migration that is slow until a test has seen what it wants to see."""
+"""A stream for a migration that is slow until a test opens it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _CHUNK = 1 << 15
 
 
 class SlowStream:
-    """Leads whoever connects to one UNIX socket to another one.  A context manager.
+    """Forwards a connection of one UNIX socket to another one.  A context manager.
 
-    From there to here nothing is held up.
+    The opposite direction is not slow.
     """
 
     def __init__(self, here: Path, there: Path) -> None:
         self._there = there
         self._open = threading.Event()
         self._ends: list[socket.socket] = []
-        #: Octets that have gone there, and the first of them.
+        #: Forwarded octets: their number, and the first of them.
         self.passed = 0
         self.begin = b""
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -47,14 +47,14 @@ class SlowStream:
         self._thread.join()
 
     def open(self) -> None:
-        """Hold up nothing any more."""
+        """Switch to full speed."""
         self._open.set()
 
     def cut(self) -> None:
-        """End the connection, and take no other."""
+        """End the connection, and accept no other."""
         self._open.set()
         for each in (self._listener, *self._ends):
-            # It has ended already.
+            # The connection has ended already.
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 

@@ -3,8 +3,8 @@
 
 .                the trust anchor is its DS
 example          secure
-vm.example       and all that is below it: signed_zones
-open.example     not signed: records that live for a second, long ones, and any name in "many"
+vm.example       with all zones below it: signed_zones
+open.example     unsigned: records with a TTL of a second, long records, any name in "many"
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from . import process, signed_zones, wait
 from .net import Namespace
 
-#: The servers' addresses, of a host that the caller makes.
+#: The servers' addresses, on a host that the caller makes.
 ROOT, TLD, LEAF = ADDRESSES = ("192.0.2.101", "192.0.2.102", "192.0.2.103")
 
 _SOA = "$TTL 300\n@ IN SOA ns.example. h.example. 1 3600 900 86400 60\n"
@@ -48,13 +48,13 @@ def _view(name: str, address: str, zones: dict[str, Path]) -> str:
 
 
 class Internet:
-    """All of it, on one host; it may be stopped and started again."""
+    """All servers, on one host; they may be stopped and started again."""
 
     def __init__(self, host: Namespace, folder: Path) -> None:
         self.host = host
         self.hints = folder / "hints"
         self.anchor = folder / "root-anchor"
-        #: Of vm.example, for who begins there
+        #: Trust anchor of vm.example, for clients that begin there
         self.leaf_anchor = folder / "anchor"
         self._config = folder / "named.conf"
         self._log = folder / "named.log"
@@ -98,18 +98,18 @@ class Internet:
             self._child = None
 
     def signal(self, number: int) -> None:
-        """Such as SIGSTOP: servers that say nothing."""
+        """Send the servers a signal, such as SIGSTOP for silent servers."""
         assert self._child is not None
         self._child.send_signal(number)
 
     def queries(self, name: str) -> int:
-        """How many have come for a name; each is in the log before it is answered."""
+        """Number of queries for a name; the log has each before its answer."""
         return self._log.read_text().count(f"query: {name} ")
 
 
 @contextmanager
 def served(host: Namespace, folder: Path) -> Iterator[Internet]:
-    """The servers, for the time of a block."""
+    """Run the servers for the time of a block."""
     internet = Internet(host, folder)
     internet.start()
     try:

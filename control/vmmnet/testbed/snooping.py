@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Linux bridges that snoop IGMP and MLD, and what they know then."""
+"""Linux bridges that snoop IGMP and MLD, and their tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 from .net import Interface, Namespace
 
-# Hundredths of a second: a group is gone after 6 s without a report, which is asked for
-# each second, as reports are late on a busy machine.  Whoever has sent a query is a
-# querier for as long as a test lasts: nobody waits until it is none any more.
+# Hundredths of a second: a group expires after 6 s without a report; queries go out each second, as
+# reports are late on a busy machine. A querier never expires during a test, as no test needs that.
 _TIMERS = {
     "mcast_query_interval": 100,
     "mcast_startup_query_interval": 100,
@@ -19,12 +18,12 @@ _TIMERS = {
     "mcast_membership_interval": 600,
     "mcast_querier_interval": 60000,
 }
-#: General queries that have come when a group that nobody reports is gone.
+#: Number of general queries until an unreported group has expired.
 PAST_EXPIRY = 8
 
 
 def bridge(space: Namespace, *, querier: bool) -> Interface:
-    """Make one, that asks by itself or leaves that to others."""
+    """Make a bridge, with or without its own querier."""
     made = space.bridge(snooping=True)
     timers = [word for name, value in _TIMERS.items() for word in (name, str(value))]
     space.ip("link", "set", made.name, "type", "bridge", *timers)
@@ -33,12 +32,12 @@ def bridge(space: Namespace, *, querier: bool) -> Interface:
 
 
 def groups(bridge: Interface, port: Interface) -> set[str]:
-    """The groups that it passes on to a port."""
+    """Return the groups that it forwards to a port."""
     return {each["grp"] for each in _database(bridge)["mdb"] if each["port"] == port.name}
 
 
 def routers(bridge: Interface) -> set[str]:
-    """The ports that it has heard queries from."""
+    """Return the ports with queriers."""
     return {each["port"] for each in _database(bridge)["router"].get(bridge.name, ())}
 
 
@@ -49,6 +48,6 @@ def _database(bridge: Interface) -> dict[str, Any]:
 
 
 def mld_queries(snmp6: str) -> int:
-    """How many MLD queries a system has heard, of what /proc/net/snmp6 says."""
+    """Return the number of received MLD queries in /proc/net/snmp6."""
     found = [line.split()[1] for line in snmp6.splitlines() if line.startswith("Icmp6InType130 ")]
     return int(found[0]) if found else 0

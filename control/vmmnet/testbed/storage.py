@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A VM's disk that it has wherever it is: served over NBD, or copied when it moves."""
+"""A VM's disk that follows its moves: served over NBD, or copied by the migration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .net import Namespace
 
 _PORT = 10809
 _SIZE = 64 << 20
-#: Of a node with the name "disk".
+#: Device for a node with the name "disk".
 DEVICE = ("-device", "virtio-blk-pci,drive=disk")
 
 
@@ -58,8 +58,8 @@ def served(host: Namespace, address: str, path: Path) -> Iterator[tuple[str, ...
 class Mirror:
     """Copies the disk of a VM that moves to its target, whose host has an ``address``.
 
-    It is what virsh migrate --copy-storage-all has QEMU do.  Begin it before the
-    migration, and end it when the VM stands still.
+    virsh migrate --copy-storage-all lets QEMU do the same. Begin it before the migration, and end
+    it when the VM is paused.
     """
 
     def __init__(self, move: Move, address: str) -> None:
@@ -78,7 +78,7 @@ class Mirror:
         move.source.monitor.wait_event("BLOCK_JOB_READY", device="copy")
 
     def end(self) -> None:
-        """Have both disks the same, and leave the target's to its VM."""
+        """Wait until both disks are equal, then release the target's to its VM."""
         self._move.source.qmp("block-job-cancel", device="copy")
         ended = self._move.source.monitor.wait_event("BLOCK_JOB_COMPLETED", device="copy")
         assert "error" not in ended["data"], ended
@@ -86,7 +86,7 @@ class Mirror:
         self._move.target.qmp("nbd-server-stop")
 
 
-#: Writes one file after the other, each more than once, and tells when one is on the disk.
+#: Writes one file after the other, each more than once, and reports each file on the disk.
 _WRITE = """
 import hashlib, os, signal
 ended = []
@@ -101,7 +101,7 @@ while not ended:
     print("written", number, flush=True)
     number += 1
 """
-#: Reads them again.
+#: Reads the files again.
 _READ = """
 import hashlib, sys
 last = int(sys.argv[1])
@@ -132,7 +132,7 @@ class Writer:
         assert self._job.running, self._job.output().stderr
 
     def end(self, guest: Guest) -> str:
-        """End it, and read all again, from the disk; returns the disk's SHA-256."""
+        """End the writer, and read all files again from the disk; returns the disk's SHA-256."""
         self._job.kill()
         last = self._job.wait(check=True).stdout.split()[-1]
         guest.run("umount /mnt && mount -t ext4 -o ro /dev/vdc /mnt")

@@ -16,13 +16,13 @@ from .net import Interface, Network
 
 @dataclass
 class Stranger:
-    """Sends in other nodes' names to the care-of address of a guest."""
+    """Sends packets with forged sources to the care-of address of a guest."""
 
     guest: Guest
     node: mobile.Node
 
     def refused(self, reason: str, packet: bytes) -> None:
-        """Send a packet that must be counted and change nothing."""
+        """Send a packet that must be counted as dropped and have no effect."""
         before = roaming.dropped(self.guest, reason)
         self.node.send(packet)
         wait.until(lambda: roaming.dropped(self.guest, reason) > before, f"a drop: {reason}")
@@ -31,7 +31,7 @@ class Stranger:
 
 @contextlib.contextmanager
 def standing(network: Network, link: Interface, to_mac: str, guest: Guest) -> Iterator[Stranger]:
-    """Stand on a link, by way of whose neighbour all packets go."""
+    """Join a link; all packets go to one neighbour."""
     space = network.namespace("stranger")
     try:
         node = mobile.Node(network.connect(space, link).a, to_mac)
@@ -42,7 +42,7 @@ def standing(network: Network, link: Interface, to_mac: str, guest: Guest) -> It
 
 
 def acknowledgement(source: str, care_of: str, sequence: int, status: int = 0) -> bytes:
-    """A Binding Acknowledgement by way of a type 2 routing header."""
+    """A Binding Acknowledgement with a type 2 routing header."""
     body = status.to_bytes(2, "little") + sequence.to_bytes(2, "big") + b"\0\1"
     message = mobile.mobility_header(source, HOME_ADDRESS, mobile.BINDING_ACK, body)
     routing = bytes((mobile.MOBILITY, 2, 2, 1)) + bytes(4) + IPv6Address(HOME_ADDRESS).packed

@@ -6,9 +6,8 @@
                                   |
                          management network, with the controller
 
-VMs of all tenants have addresses of one network inside their tunnels, so that nothing but
-the tunnels keeps them apart.  Nobody else speaks on the wire: hosts and guests are
-without IPv6.
+VMs of all tenants have addresses of one network inside their tunnels, so that only the tunnels
+isolate them. The wire has no other traffic, as hosts and guests have no IPv6.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from .net import Interface, Namespace, Network
 from .openvswitch import Switch
 
 CONTROLLER_ADDRESS = "203.0.113.1"
-#: Of the virtual switches, octets of an IP packet.
+#: MTU of the virtual switches.
 UNDERLAY_MTU = 1500
 VXLAN_PORT = 4789
-#: All that a NIC sends to its controller or hears from it.
+#: Filter for all frames between a NIC and its controller.
 CONTROL = "ether proto 0x88b5"
 _CONTROL_TYPE, _ESP = b"\x88\xb5", 50
-#: Nothing passes before the controller has said what may.
+#: Nothing passes before the controller has set flows.
 _DEVICE = "virtio-net-cvsw-pci,netdev=net0,control-secret=key0,miss=drop,romfile="
 _QUIET = {"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1}
 
@@ -72,7 +71,7 @@ class Vm:
 
     @property
     def address(self) -> str:
-        """The guest's, inside of them."""
+        """The guest's address, inside of the tunnels."""
         return f"198.51.100.{self.number}"
 
     def configure(self) -> None:
@@ -85,19 +84,19 @@ class Vm:
         return replace(self, tenant=tenant)
 
     def reaches(self, other: Vm, *options: str) -> bool:
-        """Whether another one answers a ping."""
+        """Return whether another VM answers a ping."""
         command = ["ping", "-c1", "-W1", *options, other.address]
         return self.guest.run(command, check=False).rc == 0
 
     def frames(self) -> int:
-        """How many frames its guest has got."""
+        """Number of frames that its guest has received."""
         return int(self.guest.get("/sys/class/net/eth0/statistics/rx_packets"))
 
 
 def plan(
     vms: Sequence[Vm], ciphers: Mapping[str, str], offloads: Mapping[str, str] | None = None
 ) -> str:
-    """The file of tenants: those that VMs have, some with ciphers; some VMs with offloads."""
+    """Return the file of the VMs' tenants, some with ciphers; some VMs with offloads."""
     lines = ["underlay:", f"  mtu: {UNDERLAY_MTU}", "tenants:"]
     for vni, tenant in enumerate(dict.fromkeys(vm.tenant for vm in vms), 5001):
         lines += [f"  {tenant}:", f"    vni: {vni}"]
@@ -119,14 +118,14 @@ def _mac(number: int) -> str:
 
 @dataclass
 class Bed:
-    """The hosts and the controller's place."""
+    """The hosts and the controller's namespace."""
 
     folder: Path
     controller: Controller
     hosts: Sequence[Host]
 
     def connect(self, host: Host) -> None:
-        """Have a host's switch look for the controller; its number is the host's."""
+        """Connect a host's switch to the controller; it has the host's number."""
         number = self.hosts.index(host) + 1
         host.switch.obey(f"tcp:{self.controller.place}", number)
 
@@ -146,9 +145,9 @@ class Bed:
         ciphers: Mapping[str, str],
         offloads: Mapping[str, str] | None = None,
     ) -> None:
-        """Write the file, have it applied, and wait until all NICs have it.
+        """Write the file, apply it, and wait until all NICs are programmed.
 
-        Guests get the MTU that the controller has derived, as their owners would give it.
+        Guests get the MTU that the controller has derived, as if their owners had set it.
         """
         self.file.write_text(plan(vms, ciphers, offloads))
         self.controller.command("apply", self.file)
@@ -159,14 +158,14 @@ class Bed:
 
     @contextlib.contextmanager
     def capture(self, file: Path) -> Iterator[Path]:
-        """Record what the wire between the hosts sees, for the time of a block."""
+        """Capture the wire between the hosts, for the time of a block."""
         wire = self.hosts[0].wire
         with wire.namespace.capture(wire.name, file) as made:
             yield made
 
     @staticmethod
     def tap(host: Host, number: int) -> Interface:
-        """A place for a VM on a host."""
+        """Make a tap for a VM on a host."""
         tap = host.space.tap(f"tap{number}")
         tap.set_mtu(UNDERLAY_MTU)
         host.switch.set("add-port", "sw", tap.name)
@@ -182,7 +181,7 @@ class Bed:
         series: str = "6.12",
         ipv6: bool = False,
     ) -> Vm:
-        """A VM on a host, to be started."""
+        """Return a VM on a host, to be started."""
         tap = self.tap(host, number)
         key = self.folder / f"{name}.key"
         key.write_text(secrets.token_hex(32))
@@ -204,7 +203,7 @@ class Bed:
 
 
 def read(file: Path, expression: str = "") -> list[str]:
-    """The frames of a capture for which an expression of tcpdump is true, a line each."""
+    """Return the frames of a capture that match an expression of tcpdump, as lines."""
     return tools.run(["tcpdump", "-nn", "-t", "-r", file, *expression.split()]).splitlines()
 
 
@@ -221,14 +220,14 @@ def nonces(file: Path) -> list[tuple[int, bytes]]:
 
 
 def nonce(frame: bytes) -> tuple[int, bytes]:
-    """SPI and IV of ESP with AES-GCM: with one key, no two packets may have the same."""
+    """Return SPI and IV of ESP with AES-GCM, which must differ for all packets of a key."""
     assert frame[12:14] == b"\x08\x00" and frame[23] == _ESP, frame.hex()
     (spi,) = struct.unpack_from(">I", frame, 34)
     return spi, frame[42:50]
 
 
 def _join(network: Network, management: Interface, stack: contextlib.ExitStack) -> list[Host]:
-    """The hosts with their switches."""
+    """Make the hosts with their switches."""
     spaces = [network.namespace(f"host{number}") for number in (1, 2)]
     for space in spaces:
         space.sysctl(_QUIET)
@@ -262,7 +261,7 @@ def bed() -> Iterator[Bed]:
 
 @contextlib.contextmanager
 def started(vms: Sequence[Vm]) -> Iterator[None]:
-    """Boot VMs side by side, and give them their addresses."""
+    """Boot VMs in parallel, and give them their addresses."""
     with contextlib.ExitStack() as stack:
         for vm in vms:
             stack.push(vm.guest)

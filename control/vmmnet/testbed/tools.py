@@ -72,7 +72,7 @@ class CommandFailed(RuntimeError):
 
 
 def find(name: str) -> str:
-    """Return the path of a program, or say which package brings it."""
+    """Return the path of a program, or raise with the name of its package."""
     path = shutil.which(name, path=_SYSTEM_PATH) or shutil.which(name)
     if path is None:
         package = PACKAGES.get(name, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pings to and from a guest that moves, and which of them are lost."""
+"""Pings to and from a guest that moves, and the lost ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GuestAsks:
 
 
 class HostAsks:
-    """A host does; what ping writes is in a file."""
+    """Pings from a host; a file has the output."""
 
     def __init__(self, host: Namespace, address: str, log: Path) -> None:
         self._log = log
@@ -62,7 +62,7 @@ class HostAsks:
 
 
 class Pings:
-    """Several ask, each by its name here."""
+    """Several pings, by name."""
 
     def __init__(self, **askers: Asker) -> None:
         self._askers = askers
@@ -72,12 +72,12 @@ class Pings:
         return {name: asker.text() for name, asker in self._askers.items()}
 
     def last(self) -> dict[str, int]:
-        """The last answer that each has."""
+        """The last answer of each."""
         found = {side: _SEQUENCE.findall(text) for side, text in self._texts().items()}
         return {side: int(numbers[-1]) if numbers else 0 for side, numbers in found.items()}
 
     def go_on(self, answers: int = 50) -> None:
-        """Wait for some more answers to each."""
+        """Wait for ``answers`` more answers to each."""
         goal = {side: number + answers for side, number in self.last().items()}
         wait.until(
             lambda: all(number >= goal[side] for side, number in self.last().items()),
@@ -85,7 +85,7 @@ class Pings:
         )
 
     def lost(self) -> dict[str, list[int]]:
-        """The questions of each that have no answer, up to the last one that has."""
+        """The unanswered requests of each, up to its last answered one."""
         lost = {}
         for side, text in self._texts().items():
             answered = {int(number) for number in _SEQUENCE.findall(text)}
@@ -93,7 +93,7 @@ class Pings:
         return lost
 
     def end(self) -> dict[str, list[int]]:
-        """End all; returns what is lost."""
+        """End all; returns the lost requests."""
         self.go_on()
         for asker in self._askers.values():
             asker.end()

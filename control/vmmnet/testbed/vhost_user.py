@@ -23,7 +23,7 @@ _ANSWERS = {_GET_FEATURES: 1 << 32 | 1 << 30, _GET_PROTOCOL_FEATURES: 0, _GET_QU
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
-    """Octets of a message; fewer at the end.  Descriptors that come along are closed."""
+    """Read octets of a message; fewer at the end.  Received descriptors are closed."""
     data = b""
     while len(data) < size:
         part, ancillary, _, _ = connection.recvmsg(size - len(data), 1024)
@@ -50,7 +50,7 @@ def _serve(connection: socket.socket) -> None:
 
 @contextlib.contextmanager
 def backend(path: Path) -> Iterator[None]:
-    """Serve at a UNIX socket, each QEMU that connects."""
+    """Serve each QEMU that connects to a UNIX socket."""
 
     def accept() -> None:
         with contextlib.suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Wait for events, with a limit, instead of sleeping for a guess."""
+"""Wait for events, with a limit, instead of sleeping for a guessed time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
-#: How long to wait for what happens at once on a quiet machine, in seconds.
-#: Only a failure takes so long, and no test fails because others are busy.
+#: Limit in seconds for events that come at once on an idle machine. Only a failure takes so long,
+#: and no test fails because of other load.
 PATIENCE = 180.0
 
-# How often a condition that announces itself nowhere is looked at, seconds.
+# Interval of polling for conditions without an event, in seconds.
 _INTERVAL = 0.02
 
 # States of /proc/net/{tcp,udp}: a listening TCP socket, an unconnected UDP one.
 _LISTENING = {"tcp": "0A", "udp": "07"}
-# A child enters a namespace and becomes the program: before, it is in that of the tests.
+# A child enters its namespace before it executes the program; until then it is in that of the
+# tests.
 _LAUNCHERS = ("ip", "nsenter")
 
 
@@ -69,8 +70,8 @@ def listening(
 def accepting(path: Path, is_gone: Callable[[], object]) -> None:
     """Wait until a server takes connections at its UNIX socket.
 
-    Bound, the socket can be seen, and refuses connections until it listens.  The wait
-    ends without that when ``is_gone``.
+    A bound socket exists, but refuses connections until the server listens. The wait also ends when
+    ``is_gone``.
     """
 
     def taken() -> object:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Python packages that Debian does not have: they are for the tests alone."""
+"""Python packages that Debian does not have, only for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .lock import locked
 def installed(requirements: Path) -> Path:
     """Install the wheels of a list with hashes; the folder to import them from.
 
-    Only what the list names is installed: it names all that is imported.
+    Only the packages of the list are installed, which has all dependencies.
     """
     folder = paths.BUILD / "wheels" / paths.digest([requirements])
     if not folder.exists():
@@ -27,5 +27,5 @@ def installed(requirements: Path) -> Path:
 
 
 def os_ken() -> Path:
-    """The folder to import os-ken from, with what it imports."""
+    """Return the folder to import os-ken from, with its dependencies."""
     return installed(paths.ROOT / "tests" / "interop" / "wheels.txt")

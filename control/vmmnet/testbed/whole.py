@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A domain with all devices, and two hosts with libvirt of the system that it moves between.
+"""A domain with all devices, and two hosts with system libvirt that it moves between.
 
     home link (mobility) --- br0 - host a - br1 ---+
                                                    +-- tenants' link: friend (LNID 7),
@@ -7,7 +7,7 @@
 
 Its NIC ``mobile`` is on br0, with the switch, HostVLAN and Mobile IPv6 before it; ``tenant`` is
 on br1, with the switch and HostVLAN.  Friend and stranger are on the home link as well.
-What its IPv4 programs do, its hosts do at the tenants' link, where friend has a page and a
+Sockets of its IPv4 programs are on its host, at the tenants' link, where friend has a page and a
 DNS server.
 """
 
@@ -38,13 +38,13 @@ UUID = "00000000-0000-4000-9000-000000000001"
 MOBILE, TENANT = "52:54:00:00:00:01", "52:54:00:00:00:02"
 ADDRESS6, DNS_ADDRESS = "2001:db8:1::c0de", "2001:db8:1::53"
 PAGE, NAME = "what an IPv6 server has\n", "www.test"
-#: The guest's at ``tenant``, outside of any tunnel.
+#: The guest's address at ``tenant``, outside of any tunnel.
 TENANT_ADDRESS = "2001:db8:5::1"
 FRIEND_ADDRESS, FRIEND_AT_HOME = "2001:db8:5::2", f"{HOME_PREFIX}::20"
-#: Both ends of the tunnel, and those inside of it.
+#: Both ends of the tunnel, and the addresses inside of it.
 OUTER = ("192.0.2.1", "192.0.2.2")
 INNER = ("198.51.100.1", "198.51.100.2")
-#: Flows: of ``tenant`` into the tunnel and out of it, of ``mobile`` what the guest sends.
+#: Cookies of flows: of ``tenant`` into the tunnel and out of it, of ``mobile`` from the guest.
 INTO, OUT, SENT = 0xA, 0xB, 0xC
 
 _VNI, _IPV4, _ARP, _IPV6, _UDP = 100, 0x0800, 0x0806, 0x86DD, 17
@@ -102,11 +102,11 @@ class Bed:
     stranger: Namespace
     #: Friend's end at the tenants' link.
     friend_nic: Interface
-    #: Those of the NICs, by MAC address: on the home link, and on the tenants'.
+    #: Controllers of the NICs, by MAC address: on the home link, and on the tenants'.
     controllers: Mapping[str, Controller]
 
     def define(self) -> str:
-        """Define the domain on the home host, by our command; returns what that says."""
+        """Define the domain on the home host, by our command; returns its output."""
         wanted = etree.fromstring(_DOMAIN)
         places = domain.Places(self.home.folder / "initrd", _AGENT, _CONSOLE)
         domain.make_bootable(wanted, places, ipv6=True)
@@ -118,12 +118,12 @@ class Bed:
 
     @contextlib.contextmanager
     def talk(self, host: Host) -> Iterator[Channel]:
-        """Speak with the agent of the guest that runs on a host."""
+        """Open the channel to the agent of the guest on a host."""
         with contextlib.closing(domain.connect(host.path(_AGENT))) as channel:
             yield channel
 
     def prepare(self) -> None:
-        """Give the guest what its owner would: addresses, and the module for its sockets."""
+        """Configure the guest as its owner would: addresses, and the module for its sockets."""
         with self.talk(self.home) as channel:
             for script in _PREPARE:
                 done = domain.run(channel, script)
@@ -135,13 +135,13 @@ class Bed:
             source.virsh("migrate", "--live", *way, "guest", target.uri())
 
     def meet(self) -> None:
-        """Have both NICs register with their controllers."""
+        """Let both NICs register with their controllers."""
         for controller in self.controllers.values():
             controller.hello()
             controller.meet()
 
     def set_flows(self) -> None:
-        """All IPv4 of ``tenant`` into a tunnel to friend, and back; ``mobile`` counts."""
+        """Tunnel all IPv4 of ``tenant`` to friend, and back; ``mobile`` only counts."""
         ends = ((TENANT, OUTER[0]), (self.friend_nic.mac, OUTER[1]))
         into = (encap(_VNI, *ends), output(WIRE))
         self.controllers[TENANT].set(
@@ -153,13 +153,13 @@ class Bed:
         self.controllers[MOBILE].set(sent)
 
     def switch(self, host: Host, mac: str) -> dict[str, Any]:
-        """What query-cvsw says of a NIC's switch, with its flows."""
+        """The reply of query-cvsw for a NIC, with its flows."""
         found = host.monitor("guest", "query-cvsw", flows=True)
         (nic,) = (each for each in found if each["mac"] == mac)
         return dict(nic)
 
     def mip6(self, host: Host) -> dict[str, Any]:
-        """What query-mip6 says."""
+        """The reply of query-mip6."""
         (found,) = host.monitor("guest", "query-mip6")
         return dict(found)
 
@@ -193,7 +193,7 @@ def _host(stack: contextlib.ExitStack, space: Namespace, number: int, table: lis
 
 
 def _serve(stack: contextlib.ExitStack, friend: Namespace) -> None:
-    """A page and its name, for the guest's IPv4 programs."""
+    """Serve a page and its name, for the guest's IPv4 programs."""
     root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vmmnet-whole-")))
     root.chmod(0o755)
     (root / "index.html").write_text(PAGE)
@@ -203,7 +203,7 @@ def _serve(stack: contextlib.ExitStack, friend: Namespace) -> None:
 
 
 def _tunnel(friend: Namespace, nic: Interface) -> None:
-    """VXLAN of friend's kernel, to the guest's NIC."""
+    """Set up VXLAN of friend's kernel, to the guest's NIC."""
     friend.ip("neigh", "replace", OUTER[0], "lladdr", TENANT, "dev", nic.name)
     ends = ["remote", OUTER[0], "local", OUTER[1], "dstport", str(cvsw.VXLAN), "dev", nic.name]
     friend.ip("link", "add", "vx0", "type", "vxlan", "id", str(_VNI), *ends)
@@ -214,7 +214,7 @@ def _tunnel(friend: Namespace, nic: Interface) -> None:
 
 @contextlib.contextmanager
 def bed() -> Iterator[Bed]:
-    """Build it, with a home agent."""
+    """Build the network, with a home agent."""
     with contextlib.ExitStack() as stack:
         world = stack.enter_context(mobility.world())
         stack.enter_context(world.agent())

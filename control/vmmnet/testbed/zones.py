@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zone images for tests: the tool that makes them, and hands that damage them."""
+"""Zone images for tests: the tool that makes them, and functions that damage them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NODES, HASH, ORDER, NSEC3, SUMS = range(5)
 
 
 def zone(*words: str | Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """Run vmmnet-zone and return how it ended and what it said."""
+    """Run vmmnet-zone and return its exit status and output."""
     command = [dns_room.program("vmmnet-zone"), *words]
     text = stdin.decode() if stdin is not None else ""
     return subprocess.run(
@@ -75,7 +75,7 @@ def section(data: bytes | bytearray, number: int) -> tuple[int, int]:
 
 
 def sealed(data: bytearray) -> bytes:
-    """The image with checksums that are right again: whoever damaged it knew the format."""
+    """Return the image with corrected checksums, as an attacker would make it."""
     sums = section(data, SUMS)[0]
     for number, at in enumerate(range(PAGE, sums, PAGE)):
         struct.pack_into("<I", data, sums + 4 * number, crc32c(data[at : at + PAGE]))

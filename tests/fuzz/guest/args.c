@@ -10,7 +10,7 @@
 
 #include "random.h"
 
-/* The compiler need not know what is wrong with this pointer. */
+/* Hides from the compiler that this pointer is invalid. */
 #define KERNEL_POINTER  ((uint8_t *)0xffff888000000000)
 
 /* --- addresses and ports -------------------------------------------------- */
@@ -76,7 +76,7 @@ struct in_addr arg_in_addr(uint32_t addr)
     return in;
 }
 
-/* Writes an address that ends where the memory does. */
+/* Writes an address that ends at the end of the memory. */
 void *arg_address(const struct worker *w, uint32_t arg, socklen_t len)
 {
     uint32_t addr = arg & 0xff;
@@ -120,7 +120,7 @@ static void address_facts(struct outcome *o, const void *at, socklen_t len)
     outcome_fact(o, 'x', "zero", memcmp(sin.sin_zero, "\0\0\0\0\0\0\0", 8));
 }
 
-/* Room for an address: @len is set, also where it is to be found. */
+/* Room for an address; sets @len, and the pointer to it. */
 void *arg_room(const struct worker *w, uint32_t room, socklen_t **len)
 {
     uint8_t *small = w->arena.small;
@@ -191,7 +191,7 @@ static void split(struct pieces *p, uint8_t *at, size_t size, uint32_t seed)
     add_piece(p, at, size);
 }
 
-/* Most pieces have one byte, the last has what is left. */
+/* Most pieces have one byte, the last one has the rest. */
 static void split_bytes(struct pieces *p, uint8_t *at, size_t size, int max)
 {
     while (p->num < max - 1) {
@@ -206,7 +206,7 @@ static void split_bytes(struct pieces *p, uint8_t *at, size_t size, int max)
 
 /*
  * Pieces in @at, which has DATA_MAX + DATA_SLACK bytes, for @size bytes of
- * data.  Nothing is mapped behind.
+ * data.  The memory behind it is not mapped.
  */
 void arg_pieces(const struct worker *w, uint8_t *at, int layout,
                 size_t size, struct pieces *p)
@@ -271,7 +271,7 @@ bool arg_pieces_are_good(int layout)
     return layout <= LAYOUT_TOO_MANY;
 }
 
-/* Puts the step's data into the pieces; what lies between gets others. */
+/* Puts the step's data into the pieces, and other bytes between them. */
 void arg_fill(const struct worker *w, const struct pieces *p,
               uint8_t *at, size_t size)
 {
@@ -293,8 +293,8 @@ void arg_fill(const struct worker *w, const struct pieces *p,
 }
 
 /*
- * Collects what was received, and looks whether only that was written.  The
- * memory that the pieces are in was poisoned before.
+ * Collects the received bytes, and checks that no others were written.  The
+ * memory of the pieces was poisoned before.
  */
 void arg_take(struct outcome *o, const struct worker *w,
               const struct pieces *p, size_t got)
@@ -458,6 +458,6 @@ void arg_control_facts(struct outcome *o, struct msghdr *msg)
         } else if (len == 1) {
             outcome_fact(o, 'd', "cmsg.value", *data);
         }
-        /* What is longer are times. */
+        /* Longer data are times. */
     }
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arguments of calls, made from the numbers of a step, and what calls put into
- * them
+ * Arguments of calls, made from the numbers of a step, and their results
  *
- * Arguments lie at the end of what is mapped wherever that is possible.  Memory
- * for results is poisoned first, so that it shows what was written.
+ * Arguments lie at the end of mapped memory if possible.  Memory for results is
+ * poisoned first, so that written bytes are visible.
  */
 #ifndef GUEST_FUZZ_ARGS_H
 #define GUEST_FUZZ_ARGS_H
@@ -26,7 +25,7 @@ struct in_addr arg_in_addr(uint32_t addr);
 /* An address of @len bytes, from the argument of type 'A'. */
 void *arg_address(const struct worker *w, uint32_t arg, socklen_t len);
 
-/* Room for an address, a ROOM_...; sets @len, and where it is to be found. */
+/* Room for an address, a ROOM_...; sets @len, and the pointer to it. */
 void *arg_room(const struct worker *w, uint32_t room, socklen_t **len);
 void arg_room_facts(struct outcome *o, const struct worker *w, uint32_t room,
                     socklen_t len);
@@ -45,7 +44,7 @@ bool arg_pieces_are_good(int layout);
 void arg_fill(const struct worker *w, const struct pieces *p, uint8_t *at,
               size_t size);
 
-/* Collects what was received, and looks whether only that was written. */
+/* Collects the received bytes, and checks that no others were written. */
 void arg_take(struct outcome *o, const struct worker *w,
               const struct pieces *p, size_t got);
 

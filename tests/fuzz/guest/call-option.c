@@ -47,7 +47,7 @@ static void put_value(uint8_t *to, int level, int name, uint32_t value)
     };
 
     memset(to, 0, 512);
-    /* Bound to an interface that is not there, the native side is deaf. */
+    /* Bound to a missing interface, the native side receives nothing. */
     if (level != SOL_SOCKET || name != SO_BINDTOIFINDEX) {
         memcpy(to, &value, sizeof(value));
     }
@@ -89,7 +89,7 @@ void call_set(struct worker *w, struct outcome *o)
     call_result(o, setsockopt(w->world->fd[arg[0]], arg[1], arg[2], at, len));
 }
 
-/* Options whose values nobody can foretell. */
+/* Options with unpredictable values. */
 static bool is_unpredictable(int level, int name)
 {
     static const struct {
@@ -131,7 +131,7 @@ static void value_facts(struct outcome *o, int level, int name,
     }
     outcome_fact(o, 'd', "optlen", len);
     memcpy(&number, value, len < 4 ? len : 4);
-    /* The kernel makes these larger as it likes. */
+    /* The kernel enlarges these itself. */
     if (level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_RCVBUF)) {
         outcome_fact(o, 'i', "value", number);
     } else {
@@ -176,8 +176,8 @@ void call_get(struct worker *w, struct outcome *o)
 }
 
 /*
- * Signals go to a thread of this world.  Those to a process, which is both
- * worlds, are one if the second comes before the first is taken.
+ * Signals go to a thread of this world.  Both worlds share a process, and a
+ * second pending signal to the process would be lost.
  */
 static int own_signals(struct worker *w, int fd)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls that make sockets, name, connect and end them, and odd ones
+ * Calls that make, bind, connect and close sockets, and unusual ones
  */
 #include "call.h"
 
@@ -172,7 +172,7 @@ void call_pass(struct worker *w, struct outcome *o)
     close(pair[1]);
 }
 
-/* Calls for files that sockets must answer for as well. */
+/* Calls for files that sockets must support, too. */
 void call_odd(struct worker *w, struct outcome *o)
 {
     int fd = w->world->fd[w->op.arg[0]];

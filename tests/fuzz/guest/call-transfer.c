@@ -82,14 +82,14 @@ void call_send(struct worker *w, struct outcome *o)
 }
 
 /* Sends until there is no room, without waiting for any. */
-/* While the peer's buffer fills, there is room again and again. */
+/* While the peer's buffer fills, room appears repeatedly. */
 static bool room_comes(int fd)
 {
     struct pollfd pfd = { .fd = fd, .events = POLLOUT };
     int n;
 
     do {
-        /* SIGIO tells of other things, and poll() is never begun again. */
+        /* SIGIO reports other events, and poll() is never restarted. */
         n = poll(&pfd, 1, 300);
     } while (n < 0 && errno == EINTR);
     /* Something in the queue of errors ends poll() at once, each time. */
@@ -177,12 +177,12 @@ static void received(struct outcome *o, const struct worker *w,
     size_t room = 0, got = o->ret;
     int i;
 
-    /* A vector that is not there can still receive the end of a stream. */
+    /* An unmapped vector can still receive the end of a stream. */
     for (i = 0; p->layout != LAYOUT_BAD_VECTOR && i < p->num; i++) {
         room += p->iov[i].iov_len;
     }
     o->stream = type == SOCK_STREAM && !(flags & (MSG_OOB | MSG_ERRQUEUE));
-    /* What a stream is told to throw away is not written anywhere. */
+    /* MSG_TRUNC of a stream writes nothing. */
     if (type == SOCK_STREAM && (flags & MSG_TRUNC)) {
         got = 0;
     }
@@ -286,7 +286,7 @@ void call_recv(struct worker *w, struct outcome *o)
         receive_message(w, o, &p, fd, flags);
         break;
     case FORM_MMSG:
-        /* A third of one byte or two would be a read of nothing. */
+        /* A third of one or two bytes would be a read of 0 bytes. */
         if (!arg_pieces_are_good(p.layout) || (size && size < BATCH)) {
             arg_pieces(w, w->arena.rx, LAYOUT_PLAIN, BATCH * 100, &p);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What makes the same call another matter
+ * Circumstances that change the result of a call
  *
  * A difference that is known is mostly one under some circumstances only: a
  * buffer is full, several tasks read.  By naming them known.txt can say so, and
@@ -14,7 +14,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-/* Bytes that buffers of streams are set to, of which some are overhead. */
+/* Size of streams' buffers in bytes, with overhead. */
 #define BUFFER_MAX      65536
 /* Bytes of a stream that are sent without waiting for the peer: ten packets. */
 #define FIRST_WINDOW    14280
@@ -65,7 +65,7 @@ static bool fills(const struct run *run, unsigned step)
            (o[NATIVE].ret != o[OURS].ret || o[OURS].ret > BUFFER_MAX);
 }
 
-/* Whether something is held back because more is to come. */
+/* Whether data are held back because of MSG_MORE or the like. */
 static bool corks(const struct run *run, unsigned step)
 {
     const struct op *op = &run->ops[step];
@@ -94,7 +94,7 @@ static bool cuts_off(const struct run *run, unsigned step)
     return false;
 }
 
-/* Whether the socket has an address to which everybody sends. */
+/* Whether the socket has a broadcast or multicast address. */
 static bool binds_to_all(const struct run *run, unsigned step)
 {
     const struct op *op = &run->ops[step];
@@ -103,7 +103,7 @@ static bool binds_to_all(const struct run *run, unsigned step)
                                    (op->arg[1] & 0xff) == ADDR_MULTICAST);
 }
 
-/* Whether a socket speaks to one of the guest itself. */
+/* Whether a socket communicates with one of the guest itself. */
 static bool speaks_inside(const struct run *run, unsigned step)
 {
     const struct op *op = &run->ops[step];
@@ -165,7 +165,7 @@ static bool reads_beside_poll(const struct run *run, unsigned step)
     return false;
 }
 
-/* Whether so much is sent that some of it may be on its way still. */
+/* Whether so much is sent that some of it may still be in flight. */
 static bool sends_much(const struct run *run, unsigned step)
 {
     return op_sends(run->ops[step].kind) &&
@@ -200,7 +200,7 @@ static bool has_owner(const struct run *run, unsigned step)
                                      op->arg[1] == F_SETOWN_EX));
 }
 
-/* Whether no bytes are to be read. */
+/* Whether the call reads 0 bytes. */
 static bool reads_nothing(const struct run *run, unsigned step)
 {
     return run->ops[step].kind == OP_RECV && !run->ops[step].arg[1];
@@ -220,7 +220,7 @@ static bool connects_again(const struct run *run, unsigned step)
     return false;
 }
 
-/* Whether a socket is told to listen that may have been shut down. */
+/* Whether listen() is called on a socket that may have been shut down. */
 static bool listens_again(const struct run *run, unsigned step)
 {
     unsigned i;
@@ -233,7 +233,7 @@ static bool listens_again(const struct run *run, unsigned step)
     return false;
 }
 
-/* Whether a socket is told to forget its peer. */
+/* Whether the call dissolves a connection (AF_UNSPEC). */
 static bool dissolves(const struct run *run, unsigned step)
 {
     const struct op *op = &run->ops[step];
@@ -264,37 +264,37 @@ static bool sets(const struct run *run, unsigned step, uint32_t level,
     return op->kind == OP_SET && op->arg[1] == level && op->arg[2] == name;
 }
 
-/* Whether datagrams need not have a sum, which IPv6 always has. */
+/* Whether datagrams go without a checksum, which IPv6 always has. */
 static bool leaves_out_sums(const struct run *run, unsigned step)
 {
     return sets(run, step, SOL_SOCKET, SO_NO_CHECK);
 }
 
-/* Whether what is left in the queue is to be told. */
+/* Whether the call asks for the rest in the queue. */
 static bool asks_what_is_left(const struct run *run, unsigned step)
 {
     return sets(run, step, IPPROTO_TCP, TCP_INQ);
 }
 
-/* Whether the address that a datagram came to is to be told. */
+/* Whether the destination address of datagrams is requested. */
 static bool asks_for_address(const struct run *run, unsigned step)
 {
     return sets(run, step, IPPROTO_IP, IP_PKTINFO);
 }
 
-/* Whether there is room only while little has not been sent. */
+/* Whether the amount of unsent data is limited. */
 static bool limits_unsent(const struct run *run, unsigned step)
 {
     return sets(run, step, IPPROTO_TCP, TCP_NOTSENT_LOWAT);
 }
 
-/* Whether what is in the buffer stays there for a time. */
+/* Whether data stay in the buffer for a time. */
 static bool slows_down(const struct run *run, unsigned step)
 {
     return sets(run, step, SOL_SOCKET, SO_MAX_PACING_RATE);
 }
 
-/* Whether packets are to have the time of their arrival. */
+/* Whether timestamps of packets are requested. */
 static bool asks_for_stamps(const struct run *run, unsigned step)
 {
     return sets(run, step, SOL_SOCKET, SO_TIMESTAMP_OLD) ||
@@ -318,7 +318,7 @@ static bool closes(const struct run *run, unsigned step)
     return run->ops[step].kind == OP_CLOSE;
 }
 
-/* Whether data that still come are answered by a reset. */
+/* Whether later data cause a reset. */
 static bool takes_no_more(const struct run *run, unsigned step)
 {
     return run->ops[step].kind == OP_SHUTDOWN &&
@@ -350,7 +350,7 @@ static bool has_been(const struct run *run, unsigned step,
     return false;
 }
 
-/* What may have been before, and makes the same call another matter. */
+/* Earlier events that change the result of a call. */
 static const struct {
     const char *name;
     bool (*is)(const struct run *run, unsigned step);

@@ -4,13 +4,12 @@
 
 #include "compare.h"
 
-/* What a call itself says of that, such as " to all", or "". */
+/* The circumstance of the call itself, such as " to all", or "". */
 const char *circumstance_of(const struct op *op);
 
 /*
- * The circumstance number @i, such as " full"; NULL: there are not so many.
- * @was tells whether it was so before or at @step, or has been since, if that
- * is a call that has waited.
+ * The circumstance number @i, such as " full"; NULL: no more.  @was: it held
+ * before or at @step, or since then if the call has waited.
  */
 const char *circumstance_past(const struct run *run, unsigned step, unsigned i,
                               bool *was);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a step has come out the same in both worlds
+ * Compares the results of a step in both worlds
  */
 #ifndef GUEST_FUZZ_COMPARE_H
 #define GUEST_FUZZ_COMPARE_H
@@ -9,13 +9,13 @@
 
 #include "lockstep.h"
 
-/* How long the outsourced world may take for what it owes. */
+/* Time that the outsourced world may take for an outstanding result. */
 #define PATIENCE_MS     4000
 #define PORTS_MAX       256
 
 enum { NATIVE, OURS, WORLDS };
 
-/* What has become of a step. */
+/* The state of a step. */
 enum progress { NOT_YET, UNDER_WAY, DONE, SKIPPED };
 
 struct port_pair {
@@ -57,12 +57,11 @@ int compare_load_known(const char *path);
 /* Ties the ports that are the same in both worlds. */
 void compare_begin(struct run *run);
 
-/* Compares what a step has come to, and levels streams. */
+/* Compares the outcome of a step, and levels streams. */
 void compare_step(struct run *run, unsigned step);
 
 /*
- * Tells that a step differs, by its signature, and ends the run unless it may
- * go on.
+ * Reports a difference by its signature, and ends the run unless it is known.
  */
 void __attribute__((format(printf, 3, 4)))
 compare_differ(struct run *run, unsigned step, const char *format, ...);
@@ -72,8 +71,7 @@ void compare_part(struct run *run);
 void compare_break(struct run *run);
 
 /*
- * Has both peers receive what there is; false if it was not the same, which
- * ends the run.
+ * Lets both peers receive all data; false if they differ, which ends the run.
  */
 bool compare_drain_peers(struct run *run, unsigned step);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sequences from a seed, each in a process of its own, and what to do when
- * the worlds differ: see whether they do so again, make the sequence smaller,
- * print it.  What is printed can be given to --replay.
+ * Sequences from a seed, each in a process of its own.  When the worlds differ:
+ * repeat the sequence, make it smaller, print it.  The output is valid input
+ * for --replay.
  */
 #include "differ.h"
 
@@ -25,7 +25,7 @@
 #include "lockstep.h"
 #include "random.h"
 
-#define SEQUENCE_MS     60000   /* no sequence takes so long */
+#define SEQUENCE_MS     60000   /* limit of a sequence */
 #define SHRINK_MS       60000   /* for making one smaller */
 #define CONFIRMATIONS   3
 #define SEEN_MAX        1024
@@ -111,7 +111,7 @@ static bool await_child(pid_t child, int ms, int *status)
     return true;
 }
 
-/* A process that does not end, or ends badly, is a finding as well. */
+/* A process that does not end, or ends with an error, is a finding, too. */
 static void report_end(struct differ *d, const struct sequence *s,
                        const char *how)
 {
@@ -129,7 +129,7 @@ static void report_end(struct differ *d, const struct sequence *s,
     report->text[used] = '\0';
 }
 
-/* Carries out a sequence; the report is in d->report. */
+/* Executes a sequence; the report is in d->report. */
 static void run_sequence(struct differ *d, const struct sequence *s)
 {
     char how[64];
@@ -305,7 +305,7 @@ static void pursue(struct differ *d, struct sequence *s, uint64_t seed)
     if (confirmed && !d->config->keep) {
         k.attempts = confirmed == CONFIRMATIONS ? 1 : CONFIRMATIONS;
         k.end = world_now_ms() + SHRINK_MS;
-        /* What comes after the difference is not needed. */
+        /* Steps after the difference are not needed. */
         s->num = first.step + 1 < s->num ? first.step + 1 : s->num;
         if (!shows(d, s, first.signature, CONFIRMATIONS)) {
             s->num = before;
@@ -428,7 +428,7 @@ static int examine(struct differ *d, struct sequence *s, uint64_t seed)
     return 0;
 }
 
-/* Sequences that were written down, all of them. */
+/* All sequences of a file. */
 static int examine_file(struct differ *d, const char *path)
 {
     static struct sequence sequence;
@@ -457,7 +457,7 @@ static int examine_random(struct differ *d)
 
     for (i = 0; config->count ? i < config->count : world_now_ms() < end;
          i++) {
-        /* A count of 1 repeats what a difference's seed stood for. */
+        /* A count of 1 repeats the sequence of a difference's seed. */
         uint64_t seed = i || config->count != 1 ? random_next(&seeds) >> 1
                                                 : config->seed;
 

@@ -30,11 +30,11 @@
 
 #include "compare.h"
 
-/* How long a question is asked again, until the answers agree. */
+/* Time for which a query is repeated until the answers agree. */
 #define ASK_MS          1000
-/* For how long one may wait where the other does not, before it counts. */
+/* Time for which only one world may wait before it counts. */
 #define GRACE_MS        1500
-/* How long calls may take to go on after a signal. */
+/* Time that calls may take to continue after a signal. */
 #define RESTART_MS      40
 
 /* --- calls ---------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static struct worker *worker_of(const struct run *run, int which, unsigned step)
     return &run->world[which]->worker[run->ops[step].thread];
 }
 
-/* Questions that can be asked again and change nothing. */
+/* Queries that can be repeated and change nothing. */
 static bool is_question(const struct op *op)
 {
     switch (op->kind) {
@@ -76,7 +76,7 @@ static void take_outcomes(struct run *run, unsigned step)
     run->step[step].progress = DONE;
 }
 
-/* Whether a question's answers differ in a way that is not known. */
+/* Whether a query's answers differ in an unknown way. */
 static bool looks_different(struct run *run, unsigned step)
 {
     run->report->signature[0] = '\0';
@@ -87,7 +87,7 @@ static bool looks_different(struct run *run, unsigned step)
            !compare_is_known(run->report->signature);
 }
 
-/* Asks again for a while, since an answer may depend on what is on its way. */
+/* Repeats a query for a while, since an answer may depend on data in flight. */
 static void ask_again(struct run *run, unsigned step)
 {
     int64_t end = world_now_ms() + ASK_MS;
@@ -100,7 +100,7 @@ static void ask_again(struct run *run, unsigned step)
         }
         for (w = 0; w < WORLDS; w++) {
             while (!world_is_done(worker_of(run, w, step))) {
-                /* a question does not wait */
+                /* a query does not wait */
             }
         }
         take_outcomes(run, step);
@@ -214,7 +214,7 @@ static void await_call(struct run *run, unsigned step)
             return;
         }
         now = world_now_ms();
-        /* To fill a socket takes a while, but waits for nobody. */
+        /* Filling a socket takes a while, but does not wait. */
         if (now - begin < 4 || run->ops[step].kind == OP_FILL) {
             continue;
         }
@@ -470,7 +470,7 @@ static bool signals_agree(struct run *run)
     return io && urg;
 }
 
-/* Has a call that was under way come back in one of the worlds only? */
+/* Has a pending call returned in one of the worlds only? */
 static bool has_parted(struct run *run, unsigned pending)
 {
     int native = atomic_load(&worker_of(run, NATIVE, pending)->state);
@@ -479,7 +479,7 @@ static bool has_parted(struct run *run, unsigned pending)
     return (native == WORKER_DONE) != (ours == WORKER_DONE);
 }
 
-/* One of the worlds had a signal that the other had not. */
+/* Only one of the worlds had a signal. */
 static void report_signal(struct run *run, unsigned step)
 {
     struct world *a = run->world[NATIVE], *b = run->world[OURS];
@@ -494,7 +494,7 @@ static void report_signal(struct run *run, unsigned step)
     compare_differ(run, step, "then %s: %d -> %d", name, native, ours);
 }
 
-/* A call that was under way has come back in one of the worlds only. */
+/* A pending call has returned in one of the worlds only. */
 static void report_return(struct run *run, unsigned step, unsigned pending)
 {
     int w = atomic_load(&worker_of(run, NATIVE, pending)->state) == WORKER_DONE
@@ -511,7 +511,7 @@ static void report_return(struct run *run, unsigned step, unsigned pending)
                    text[OURS]);
 }
 
-/* The worlds have not become the same: tell what is not. */
+/* The worlds have not become equal: report the differences. */
 static void report_unsettled(struct run *run, unsigned step,
                              uint32_t mask[WORLDS][SLOTS])
 {

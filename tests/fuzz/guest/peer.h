@@ -19,9 +19,9 @@
 #include "op.h"
 
 #define PEER_DATA_MAX   (1u << 18)
-/* Nobody ever listens there. */
+/* A port without a listener. */
 #define PEER_CLOSED_PORT 9
-/* Where the storm finds somebody. */
+/* The ports of the storm's servers. */
 #define PEER_STORM_PORT 7777
 
 /* A request that is no step of a sequence: close everything. */
@@ -29,7 +29,7 @@
 
 struct peer_request {
     uint32_t id;                /* comes back with the answer */
-    uint32_t step;              /* what peer_pattern() is to be told */
+    uint32_t step;              /* argument of peer_pattern() */
     uint32_t op;                /* OP_PEER_...; its arguments are the step's */
     uint32_t peer;
     uint32_t arg[2];            /* ports as numbers */
@@ -38,7 +38,7 @@ struct peer_request {
 struct peer_reply {
     uint32_t id;
     int32_t ret;                /* negative: errno */
-    uint32_t port;              /* of the socket, or of who called or sent */
+    uint32_t port;              /* of the socket, or of the caller or sender */
     uint32_t from_vm;           /* whether the VM's address called or sent */
     uint32_t ttl, tos;
     uint32_t data_len;          /* bytes that follow */
@@ -56,14 +56,14 @@ int peer_config_parse(struct peer_config *config, char *const text[3]);
 /* Answers requests until the channel ends. */
 void peer_serve(const struct peer_config *config, int channel);
 
-/* Serves, calls and breaks off at random; never returns. */
+/* Serves, connects and resets at random; never returns. */
 void peer_storm(const struct peer_config *config, uint64_t seed);
 
 /* Reads or writes everything; returns 0 or -1. */
 int peer_read(int fd, void *data, size_t len);
 int peer_write(int fd, const void *data, size_t len);
 
-/* What a step's data are: each octet tells its place and the step. */
+/* A step's data: each octet depends on its position and the step. */
 void peer_pattern(uint8_t *data, size_t len, uint32_t step, size_t offset);
 
 #endif /* GUEST_FUZZ_PEER_H */

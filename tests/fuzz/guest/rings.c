@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Senseless operations by io_uring
+ * Random operations by io_uring
  *
  * A ring lives for one call of the storm's: operations are submitted, perhaps
  * in several rounds, what is done by then is taken, and the ring is closed with
@@ -20,7 +20,7 @@
 #define ENTRIES_MAX     16u
 #define ROUNDS_MAX      3u
 #define GROUPS          4u      /* of provided buffers */
-/* How long a ring's own thread looks for work that does not come. */
+/* Time that a ring's own thread polls without work. */
 #define IDLE_MS         1
 
 struct ring {
@@ -90,7 +90,7 @@ static bool ring_open(struct ring *ring, struct random *r)
 
 /* --- operations ----------------------------------------------------------- */
 
-/* What an address field means depends on the operation. */
+/* The meaning of the address field depends on the operation. */
 static void fill_address(struct io_uring_sqe *sqe, struct random *r,
                          const struct ring_source *from)
 {
@@ -238,7 +238,7 @@ long rings_storm(struct random *r, const struct ring_source *from)
         }
         ring_unmap(&ring);
     }
-    /* Others may poll it, or close it, when this call has long returned. */
+    /* Others may poll it, or close it, after this call has returned. */
     if (random_percent(r, 20)) {
         from->keep(r, ring.fd);
     } else {

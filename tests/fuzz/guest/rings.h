@@ -6,7 +6,7 @@
 
 #include "random.h"
 
-/* Where arguments come from, and where descriptors go that are made. */
+/* The source of arguments, and a function for new descriptors. */
 struct ring_source {
     int (*fd)(struct random *r);
     void *(*pointer)(struct random *r);

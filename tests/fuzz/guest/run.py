@@ -4,8 +4,8 @@
 
   differ   random sequences of calls, on outsourced sockets and on native ones
            of the same guest in lock step: what a program sees must be the same
-  storm    senseless calls from many threads; afterwards the guest's kernel has
-           not complained, nothing has leaked, and the device still works
+  storm    random calls from many threads; afterwards the guest's kernel has not complained, nothing
+           has leaked, and the device still works
 
 The peers of the outsourced sockets are beyond the host and speak IPv6; those
 of the native ones are in another network namespace of the guest.  The guest's
@@ -55,17 +55,16 @@ _DNS6 = "2001:db8:1::53"
 _VM4 = "192.0.0.2"
 _NAMES = ("peer.test", "peer2.test")
 
-# A guest's kernel that stops at the first fault it finds.  Debian's has no
-# KASAN and no lockdep; 6.12 has KFENCE.  With other work on the machine a
-# virtual CPU may stand still for a while, hence the patience; what the kernel
-# tests of itself may then fail, so warnings count from the end of its boot.
+# A guest's kernel that stops at the first fault it finds. Debian's has no KASAN and no lockdep;
+# 6.12 has KFENCE. On a busy machine a virtual CPU may pause for a while, hence the patience;
+# self-tests of the kernel may then fail, so warnings count from the end of its boot.
 _DEBUG = (
     "slub_debug=FZPU init_on_free=1 kfence.sample_interval=20"
     " sysctl.kernel.panic_on_warn=1 oops=panic softlockup_panic=1 watchdog_thresh=40"
     " sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=90"
 )
 
-# Seconds for what takes one on a quiet machine.
+# Seconds for events that take one second on an idle machine.
 _PATIENCE = 300.0
 
 # Small buffers, so that to fill them does not take long; no limit on ICMP
@@ -79,9 +78,8 @@ _SYSCTL6 = {**_SMALL, "net.ipv6.icmp.ratelimit": "0", "net.ipv6.icmp.ratemask": 
 
 # The native world, with the addresses of the other one.  MTU: the host's veth
 # has 1500, of which IPv6 takes 20 bytes more.
-# The interface has the name of ours, for who asks for it by that.
-# The metric keeps the multicast route apart: with a next hop in common, Linux
-# takes a peer for a group.
+# The interface has our device's name, as calls use it. The metric keeps the multicast route apart:
+# with a next hop in common, Linux takes a peer for a group.
 _NATIVE = """
 set -e
 ip netns add near
@@ -117,7 +115,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class World:
-    """A network for VMs, and the program under whose hands they suffer."""
+    """A network for VMs, and the compiled fuzzer."""
 
     host: Namespace
     peer: Namespace
@@ -162,7 +160,7 @@ def _world() -> Iterator[World]:
 
 
 def _guest(world: World, series: str, files: dict[str, bytes | Path]) -> Guest:
-    """A guest whose kernel is on the watch, with a channel to the outer peer."""
+    """Start a guest whose kernel detects faults, with a channel to the outer peer."""
     return Guest(
         name=f"fuzz-{series}",
         netns=world.host,
@@ -224,12 +222,12 @@ def _differ_words(guest: Guest, options: argparse.Namespace) -> list[str]:
 _DIFFERENCE = re.compile(r"^=== difference: (.*?)\n(.*?)^=== end\n", re.MULTILINE | re.DOTALL)
 
 
-# Where the threads were of a sequence that hangs: told before the sequence.
+# The position of a hanging sequence's threads, printed before the sequence.
 _STACKS = re.compile(r"^a sequence does not end.*?(?=^=== )", re.MULTILINE | re.DOTALL)
 
 
 def _differences(output: str, series: str) -> list[Finding]:
-    """What the program has found; each is kept as a file as well."""
+    """Return the program's findings; each is also kept as a file."""
     found = [
         Finding(f"{series}: stacks", stacks) for stacks in dict.fromkeys(_STACKS.findall(output))
     ]
@@ -242,7 +240,7 @@ def _differences(output: str, series: str) -> list[Finding]:
 
 
 def _watched(guest: Guest, words: Sequence[str], timeout: float) -> tuple[int, str]:
-    """Run the program; what it has said so far is not lost with the guest."""
+    """Run the program; its output so far is kept if the guest fails."""
     job = guest.spawn(words)
     job.close_input()
     try:
@@ -271,7 +269,7 @@ def differ(world: World, series: str, options: argparse.Namespace) -> list[Findi
 
 
 def _unload(guest: Guest) -> str | None:
-    """Unload the module; a socket that is still held would not let it go."""
+    """Unload the module, which fails if a socket is still in use."""
     deadline = time.monotonic() + 20
     while True:
         done = guest.run(["rmmod", "vmrpc"], check=False, timeout=60)
@@ -283,7 +281,7 @@ def _unload(guest: Guest) -> str | None:
 
 
 def _aftermath(guest: Guest) -> Iterator[str]:
-    """What is wrong after the storm."""
+    """Yield faults after the storm."""
     fault = _unload(guest)
     if fault:
         yield fault
@@ -304,7 +302,7 @@ def _aftermath(guest: Guest) -> Iterator[str]:
 
 
 def storm(world: World, series: str, options: argparse.Namespace) -> list[Finding]:
-    """Call without any sense, then look what is left."""
+    """Make random calls, then check the remains."""
     with contextlib.ExitStack() as stack:
         command: list[str | Path] = [world.program, "peer-storm", *_PEER6, _VM6]
         stack.enter_context(

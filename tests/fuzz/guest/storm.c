@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls without any sense, to break the kernel
+ * Random calls, to break the kernel
  *
  * Theory of operation
  * ===================
@@ -62,7 +62,7 @@
 #define MEMORY          (4u << 20)
 #define PAGE            4096u
 #define NOBODY          65534
-/* How long processes may take to die. */
+/* Time that processes may take to die. */
 #define DEATH_MS        30000
 
 struct caller {
@@ -105,7 +105,7 @@ static size_t any_length(struct random *r)
     return random_percent(r, 60) ? random_below(r, 5000) : random_of(r, some);
 }
 
-/* Somewhere in the arena, most often, or where nobody should go. */
+/* A pointer into the arena, most often, or an invalid one. */
 static void *any_pointer(struct random *r)
 {
     static const uintptr_t bad[] = {
@@ -334,7 +334,7 @@ static long make_shutdown(struct random *r)
     return shutdown(any_fd(r), (int)random_below(r, 5) - 1);
 }
 
-/* Options whose mention loads modules would only cost time. */
+/* Options that load modules only cost time. */
 static bool is_netfilter(uint32_t level, uint32_t name)
 {
     return level == SOL_IP && name >= 64;
@@ -352,7 +352,7 @@ static long make_option(struct random *r)
         level = random_percent(r, 80) ? random_below(r, 20) : any_number(r);
         name = any_number(r);
     }
-    /* A wait of unknown length helps nobody. */
+    /* Avoid waits of unknown length. */
     if (is_netfilter(level, name) ||
         (level == SOL_SOCKET && (name == SO_LINGER || name == SO_RCVTIMEO ||
                                  name == SO_SNDTIMEO))) {
@@ -487,7 +487,7 @@ static long make_end(struct random *r)
     }
 }
 
-/* A copy of everything, memory that is written to included, for a moment. */
+/* A short-lived copy of the process, with memory that is being written. */
 static long make_child(struct random *r)
 {
     pid_t child;

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Makes senseless calls from many threads until the time is over; @peer is
- * where peer_storm() is.  Returns an exit status.
+ * Makes random calls from many threads until the time is over; @peer: address
+ * of peer_storm().  Returns an exit status.
  */
 int storm_main(const char *peer, uint64_t seed, unsigned seconds);
 

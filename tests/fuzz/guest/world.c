@@ -19,11 +19,11 @@
 
 #define PAGE            ((size_t)4096)
 
-/* For how long a call must have slept to count as one that waits. */
+/* Sleep time after which a call counts as waiting. */
 #define BLOCKED_MS      25
 /* The same, where a timeout could end it. */
 #define BLOCKED_LONG_MS 250
-/* One that looks again and again never sleeps so long; it waits as well. */
+/* A polling call never sleeps so long, but it waits, too. */
 #define BUSY_MS         1500
 
 struct addresses addresses;
@@ -123,7 +123,7 @@ static void futex_set(_Atomic uint32_t *word, uint32_t value)
     syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* A child makes the call with what it has inherited. */
+/* A child makes the call with inherited descriptors. */
 static void make_in_child(struct worker *worker)
 {
     pid_t parent = getpid(), child;
@@ -131,7 +131,7 @@ static void make_in_child(struct worker *worker)
 
     child = fork();
     if (child == 0) {
-        /* A sequence may be over before its calls are: none outlives it. */
+        /* A sequence may end before its calls: none may outlive it. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent) {
             call_make(worker);
@@ -313,7 +313,7 @@ int world_ask(struct world *world, struct peer_request *request)
 
 int world_answer(struct world *world, struct peer_reply *reply, uint8_t *data)
 {
-    /* Answers to a sequence that was broken off may come first. */
+    /* Answers to an aborted sequence may come first. */
     do {
         if (peer_read(world->channel, reply, sizeof(*reply)) ||
             reply->data_len > PEER_DATA_MAX ||

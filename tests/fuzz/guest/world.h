@@ -27,7 +27,7 @@
 #define LOGS            64
 #define FIXED_PORTS     4
 
-/* Something that a call told, beside its result. */
+/* A value that a call returned, beside its result. */
 struct fact {
     const char *what;
     /*

@@ -15,21 +15,21 @@ from vmmnet.testbed import commandline, fixtures
 
 @pytest.fixture(scope="session", autouse=True)
 def untouched_machine() -> Iterator[None]:
-    """Prove that this machine keeps nothing of the tests."""
+    """Check that the tests leave nothing on this machine."""
     with fixtures.nothing_installed():
         yield
 
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """A folder in memory: tables are synced with each change, thousands of times here."""
+    """A folder in memory, as tables are synced with each change, thousands of times here."""
     with tempfile.TemporaryDirectory(prefix="vmmnet-", dir="/dev/shm") as folder:
         yield Path(folder)
 
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A path for a table, which is that of commands without --table."""
+    """A path for a table, the default of commands without --table."""
     path = tmp_path / "lnid.table"
     monkeypatch.setenv("VMMNET_TABLE", str(path))
     monkeypatch.setenv("VMMNET_QMP", str(tmp_path / "*.qmp"))

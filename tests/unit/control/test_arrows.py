@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""No two floors and no two files of a room use one another."""
+"""No circles between the floors, or between the files, of a room."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed import arrows, paths
 
-#: Rooms whose arrows point one way, of floors and of files.
+#: Rooms without circles of floors and of files.
 ROOMS = (
     *("hw/vmrpc", "guest-linux/vmrpc"),
     *("hw/net/cvsw", "net/dns", "net/esp", "net/handoff", "net/hostvlan", "net/mip6"),

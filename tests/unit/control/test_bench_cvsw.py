@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What bench/cvsw reckons of processor time, and the rules that it sets."""
+"""Calculations of bench/cvsw from processor time, and its rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_fairness() -> None:
 
 
 def test_what_a_run_costs() -> None:
-    """All who work on a frame pay for it; what is shared is that of the host that takes longer."""
+    """The cost includes all processes; the shared part is that of the slower host."""
     assert RUN.gbit == pytest.approx(0.024)
     assert RUN.rate == pytest.approx(3)
     assert RUN.frame_ns == pytest.approx(0.1 * 1e9 / 3000)
@@ -51,7 +51,7 @@ def test_what_a_run_costs() -> None:
 
 
 def test_a_core_for_each() -> None:
-    """The slowest sets the pace: here it is a switch, then it is the VMs."""
+    """The slowest part limits the rate: first a switch, then the VMs."""
     assert RUN.vm_ns == pytest.approx(0.002 * 1e9 / 1500)
     # 0.05 s of one processor for 24 Mbit.
     assert RUN.many_cores == pytest.approx(0.024 / 0.05)
@@ -61,7 +61,7 @@ def test_a_core_for_each() -> None:
 
 
 def test_nothing_came() -> None:
-    """A run without frames has no cost a frame, and no pace."""
+    """A run without frames has no cost a frame, and no rate."""
     none = replace(RUN, frames=(0, 0), octets=0)
     assert (none.frame_ns, none.core, none.many_cores, none.fairness) == (0, 0, 0, 0)
 
@@ -75,7 +75,7 @@ PAIR, OTHER = Pair(_end(2), _end(3)), Pair(_end(4), _end(5))
 
 
 def test_open_vswitch_is_told() -> None:
-    """It works on frames of those whom it serves, and passes on all."""
+    """It processes frames of its pairs, and passes on all frames."""
     text = rules.switch_flows(VXLAN, [PAIR], [OTHER], 1)
     assert "priority=2,in_port=t3,actions=set_tunnel:5002,output:vx" in text.splitlines()
     assert "priority=2,in_port=vx,tun_id=5002,actions=output:t3" in text.splitlines()
@@ -89,7 +89,7 @@ def test_open_vswitch_is_told() -> None:
 
 
 def test_the_attackers_rules() -> None:
-    """Three allow, by other fields each, and the last one drops."""
+    """Three rules allow, each by another field, and the last one drops."""
     told = [struct.unpack_from(">I", each, 8)[0] ^ 0x3FFFFF for each in victim.nic_rules()]
     in_port, dl_type, proto, source, tp_src, tp_dst = 1, 1 << 4, 1 << 5, 0x3F << 8, 1 << 6, 1 << 7
     udp = in_port | dl_type | proto
@@ -119,7 +119,7 @@ def test_goal_of_pairs(by: float, verdict: str) -> None:
 
 
 def test_goal_of_victims() -> None:
-    """A victim that loses a tenth is not spared."""
+    """A victim that loses a tenth misses the goal."""
     slower = replace(RUN, octets=2_700_000)
     kept = {kind: Kept([RUN] * 6, [after] * 6, [0.1] * 6) for kind, after in
             ((CVSW, RUN), (OVS, slower))}  # fmt: skip
@@ -132,7 +132,7 @@ def test_goal_of_victims() -> None:
 
 
 def test_published(tmp_path: Path) -> None:
-    """A run that is not whole says so, and everything else is in the files."""
+    """An incomplete run reports it, and the files have all other results."""
     whole = _found(2.0, 1.0)
     whole.runs[(AES, 1400, PAIRS), OVS][0] = None
     whole.failures.append("one of them")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The benchmark of DNS: its questions, what it reads, and what it says of goals."""
+"""The benchmark of DNS: its questions, its parsers, and its goals."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_root_zone_is_a_zone() -> None:
 
 
 def test_dnsperf_is_read() -> None:
-    """Numbers, and answers that are none of a root server's are no measurement."""
+    """Parses numbers; answers that a root server would not give make a run invalid."""
     codes = "NOERROR 64000 (59.61%), NXDOMAIN 43361 (40.39%)"
     assert server.read(_REPORT.format(codes=codes)) == server.Run(107361, 9, 107360.463198)
     with pytest.raises(RuntimeError, match="SERVFAIL"):
@@ -95,7 +95,7 @@ def test_dnsperf_is_read() -> None:
 
 
 def test_scaling_is_reckoned() -> None:
-    """The rate of two against that of one; beyond, each thread adds what the second has."""
+    """The ratio of two threads to one; beyond, each thread adds what the second has added."""
     assert server.scaling([100.0, 100.0, None], [190.0, 100.0, 1.0]) == [1.9, 1, None]
     # 6 us with one thread, 7 with two, so 9 with four.
     assert server.beyond(12 / 7, 4) == pytest.approx(4 * 6 / 9)
@@ -103,7 +103,7 @@ def test_scaling_is_reckoned() -> None:
 
 
 def test_drain_is_read() -> None:
-    """The median of the rates, and times of an answer; wrong answers are no measurement."""
+    """The median of the rates, and times of an answer; wrong answers make a run invalid."""
     text = "1 160000\n0 9\n1 150000\n1 10\n1 replies 200000 wrong {} user 0.40 system 1.00\n"
     assert drain.read(text.format(0), 1) == drain.Drained(200000, 7.0, 2.0, 150000)
     with pytest.raises(RuntimeError, match="no answers"):
@@ -113,7 +113,7 @@ def test_drain_is_read() -> None:
 
 
 def test_updates_are_read() -> None:
-    """How many a second, and how many between two moments; refused ones are no result."""
+    """Updates a second, and between two moments; refused updates make a run invalid."""
     text = "at 1000000000 0\nat 2000000000 500\nat 3000000000 900\n"
     done = changing.read_updates(f"{text}acknowledged 1000 refused 0 again 2 seconds 2.500")
     assert (done.rate, done.between(2, 3.5), done.between(0, 2.9)) == (400, 400, 500)
@@ -123,7 +123,7 @@ def test_updates_are_read() -> None:
 
 
 def test_server_that_does_not_start_is_told(tmp_path: Path) -> None:
-    """With the end of its log."""
+    """The error has the end of its log."""
     log = tmp_path / "NSD.log"
     log.write_text("nsd: cannot bind\n")
     with pytest.raises(RuntimeError, match=r"no port\nNSD.log: nsd: cannot bind"), bed.logged(log):
@@ -131,13 +131,13 @@ def test_server_that_does_not_start_is_told(tmp_path: Path) -> None:
 
 
 def test_family_of_processes() -> None:
-    """Children and theirs, and nobody else's."""
+    """All descendants, and no other processes."""
     parents = [(1, 0), (7, 1), (8, 7), (9, 8), (10, 1)]
     assert bed.family(7, parents) == [7, 8, 9]
 
 
 def test_lookups_are_read() -> None:
-    """A time, and whether there was an address at the end of it."""
+    """A time, and whether there was an address."""
     assert client.read("53.1\n") == (53.1, True)
     assert client.read("12.5 none\n") == (12.5, False)
     assert client.name_of("drop") == "drop-aaaa.example.net."
@@ -148,7 +148,7 @@ def test_lookups_are_read() -> None:
 
 
 def test_quick_is_small() -> None:
-    """--quick wins; parts are chosen by their names."""
+    """--quick has priority; parts are selected by name."""
     plan = parse(["--quick", "--only", "client,start"])
     assert (plan.rounds, plan.records, plan.parts) == (1, 100_000, ("start", "client"))
     assert parse([]).records == 8_500_000
@@ -169,7 +169,7 @@ def _found(ready: float, nsd: float) -> publish.Found:
 
 @pytest.mark.parametrize(("ready", "nsd", "verdict"), [(0.01, 6, "met"), (0.1, 4, "not met")])
 def test_goals(ready: float, nsd: float, verdict: str) -> None:
-    """A goal is met or not; a small zone is no 8.5 million records, and is told to be."""
+    """A goal is met or not; a smaller zone than 8.5 million records is reported."""
     made = dict(publish.tables(_found(ready, nsd)))
     rows = {row[0]: row[-1] for row in made["Goals"][1:]}
     assert rows == {
@@ -179,7 +179,7 @@ def test_goals(ready: float, nsd: float, verdict: str) -> None:
 
 
 def test_comparisons_have_peers() -> None:
-    """For programs: ours over the peer's."""
+    """The JSON has the ratio of ours to the peer's."""
     entries = [each.entry() for each in publish.comparisons(_found(0.01, 10.0))]
     assert [(entry["name"], entry["ours"], entry["ratio"]) for entry in entries if entry] == [
         ("server-cpu-udp-1-vs-NSD", 5, 0.5),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How bench/ reads a migration from its capture and its answers, and draws it."""
+"""bench/ derives a migration's events from a capture and answers, and draws them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_differences_are_of_the_same_round() -> None:
 
 
 def test_timeline_is_in_order_of_time(tmp_path: Path) -> None:
-    """What happens before the stop has a bar to the left of it, and no negative width."""
+    """An event before the stop has a bar to the left, without a negative width."""
     marks = {STOP: 99.9, UPDATE: 99.89, RESUME: 99.95}
     switches = {AWAY: [_switch(110, **marks)], SAME: [_switch(60, **marks)], BACK: []}
     away, _ = mip6_report.tracks(switches)
@@ -208,7 +208,7 @@ def test_goals_are_judged_by_what_was_measured() -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_files_are_written(tmp_path: Path, whole: bool) -> None:
-    """Also when a part was left out."""
+    """Also when a part was omitted."""
     results = _results() if whole else _empty(Samples(1), [])
     mip6_report.publish(results, tmp_path)
     assert "metrics" in json.loads((tmp_path / "mip6.json").read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What bench/ says of small differences: how sure they are, and whether a goal is met."""
+"""Small differences in bench/: confidence intervals, and goals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.report import Spread
     ("rounds", "first"), [(6, 1), (8, 1), (9, 2), (11, 2), (12, 3), (15, 4), (20, 6), (60, 22)]
 )
 def test_interval_of_the_median(rounds: int, first: int) -> None:
-    """As tables of the sign test have it, such as the third of twelve."""
+    """The same as in tables of the sign test, such as the third of twelve."""
     found = interval([*range(rounds, 0, -1)])
     assert found == Spread((rounds + 1) / 2, first, rounds + 1 - first)
 

@@ -45,7 +45,7 @@ def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def pasted(module: ModuleType, parts: str) -> str:
-    """What stands between the marks of a page afterwards."""
+    """Return the text between the marks of a page afterwards."""
     mark = f"<!-- build/bench/it.md{parts} -->"
     page = module._DOCS / "page.md"
     page.write_text(f"Before.\n\n{mark}\n\nold\n\n<!-- end -->\n\nBehind.\n")
@@ -66,7 +66,7 @@ def test_parts(publish: ModuleType) -> None:
 
 
 def test_rows(publish: ModuleType) -> None:
-    """Only tables with such rows, and no text between them."""
+    """Only tables with the wanted rows, and no text between them."""
     chosen = pasted(publish, ": tables [receive, 1]").strip()
     assert chosen == "| | ours | theirs |\n| --- | --- | --- |\n| receive, 1 MiB | 3 | 4 |"
 

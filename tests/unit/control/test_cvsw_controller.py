@@ -64,7 +64,7 @@ class Daemon:
         return commandline.run("cvsw", *words, f"--socket={self.folder}/cvsw.sock")
 
     def json(self, *words: str) -> Any:
-        """What a command says to programs."""
+        """Run a command with --json; return its output."""
         answer = self.ask(*words, "--json")
         assert answer.status == 0, answer
         return json.loads(answer.out)
@@ -74,7 +74,7 @@ class Daemon:
         return {nic["name"]: nic["state"] for nic in self.json("show")["nics"]}
 
     def are_ready(self, *names: str) -> bool:
-        """Whether these NICs, or all, have what they should have."""
+        """Whether these NICs, or all, are programmed."""
         states = self.states()
         return all(states[name] == "ready" for name in names or states)
 
@@ -88,7 +88,7 @@ def running(folder: Path, *words: str) -> Iterator[Daemon]:
     finally:
         if daemon.process.poll() is None:
             daemon.end()
-        # What nobody has expected.
+        # Unexpected failures.
         assert not re.search("Traceback|exception", daemon.log.read_text()), daemon.log.read_text()
 
 
@@ -113,7 +113,7 @@ def populate(switch: Switch, plan: Plan) -> dict[str, SimNic]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_programs(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
-    """Both versions of OpenFlow; the switch's other frames go where they went."""
+    """Both versions of OpenFlow; the switch's other frames are unaffected."""
     with running(tmp_path, str(file)) as daemon:
         switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
         with contextlib.closing(switch):
@@ -133,7 +133,7 @@ def test_programs(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
-    """A switch that has flows of somebody else keeps them, and gets none but ours."""
+    """A switch with foreign flows keeps them, and gets only our flows."""
     with running(tmp_path, str(file)) as daemon:
         switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
         switch.flows_before = 1
@@ -141,14 +141,14 @@ def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str)
             populate(switch, plan)
             switch.until(daemon.are_ready, "all NICs are programmed")
             assert switch.flows == expected_flows(VERSIONS[version])[:1]
-            # A port that has gone is no reason to end.
+            # A removed port must not end the daemon.
             switch.error(2, 4, 99)
             switch.echo()
             switch.until(lambda: switch.echoes, "an answer")
 
 
 def test_language(tmp_path: Path, file: Path) -> None:
-    """A switch that speaks neither version, or refuses control frames, is told so and let go."""
+    """A switch without these versions, or that refuses control frames, is disconnected."""
     with running(tmp_path, str(file)) as daemon:
         for version, said in ((3, "OpenFlow of wire version 3"), (None, "refuses a message")):
             switch = Switch(("127.0.0.1", daemon.wait()), version or 1)
@@ -162,7 +162,7 @@ def test_language(tmp_path: Path, file: Path) -> None:
 
 
 def test_garbage(tmp_path: Path, file: Path, plan: Plan) -> None:
-    """What is no OpenFlow ends a connection, and no other one."""
+    """Octets that are no OpenFlow end a connection, but no other one."""
     with running(tmp_path, str(file)) as daemon:
         address = ("127.0.0.1", daemon.wait())
         switch = Switch(address, 4)
@@ -177,7 +177,7 @@ def test_garbage(tmp_path: Path, file: Path, plan: Plan) -> None:
 
 
 def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
-    """diff, apply, flows, show and top say what is so."""
+    """diff, apply, flows, show and top report the state."""
     with running(tmp_path, str(file)) as daemon:
         switch = Switch(("127.0.0.1", daemon.wait()), 4)
         with contextlib.closing(switch):
@@ -215,7 +215,7 @@ def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
 
 @contextlib.contextmanager
 def following(daemon: Daemon) -> Iterator[Path]:
-    """A command that follows events; gives the file of what it says."""
+    """Run a command that follows events; yields the file with its output."""
     log = daemon.folder / "followed"
     with log.open("w") as out:
         command = [sys.executable, "-m", "vmmnet", "cvsw", "events", "--follow"]
@@ -233,7 +233,7 @@ def following(daemon: Daemon) -> Iterator[Path]:
 
 
 def test_events(tmp_path: Path, file: Path, plan: Plan) -> None:
-    """What NICs tell is shown, counted, and followed."""
+    """Events of NICs are shown, counted, and followed."""
     frame = bytes.fromhex("ffffffffffff52540000000b0806")
     packet_in = bytes.fromhex("010a002000000000ffffffff000e00010100") + frame
     with running(tmp_path, str(file)) as daemon:
@@ -260,7 +260,7 @@ def test_events(tmp_path: Path, file: Path, plan: Plan) -> None:
             head, *rows = daemon.ask("show").out.splitlines()[1:]
             assert head.endswith("  events")
             assert [row.split()[-1] for row in rows if "blue1" in row] == ["1"]
-            # And those that come.
+            # Also new events.
             with following(daemon) as log:
                 switch.until(lambda: log.read_text().count(line) == 1, "what has come is told")
                 for _ in range(2):
@@ -286,7 +286,7 @@ def test_bad_file(tmp_path: Path, file: Path, plan: Plan) -> None:
 
 
 def test_restarts(tmp_path: Path, file: Path, plan: Plan) -> None:
-    """Killed, it goes on with the file of before; NICs keep their flows, and get new keys."""
+    """After a kill it continues with the earlier file; NICs keep their flows, and get new keys."""
     with running(tmp_path, str(file)) as daemon:
         switch = Switch(("127.0.0.1", daemon.wait()), 4)
         with contextlib.closing(switch):
@@ -314,7 +314,7 @@ def test_restarts(tmp_path: Path, file: Path, plan: Plan) -> None:
 
 
 def test_secrets(tmp_path: Path, file: Path, plan: Plan) -> None:
-    """No key is in what is said, logged or written; nobody else may ask."""
+    """No key is in output, logs or files; other users may not ask."""
     with running(tmp_path, str(file)) as daemon:
         switch = Switch(("127.0.0.1", daemon.wait()), 4)
         with contextlib.closing(switch):
@@ -332,7 +332,7 @@ def test_secrets(tmp_path: Path, file: Path, plan: Plan) -> None:
 
 
 def test_two_daemons(tmp_path: Path, file: Path) -> None:
-    """The second one says what is in its way."""
+    """The second one reports the conflict."""
     with running(tmp_path, str(file)):
         other = Daemon(tmp_path, str(file))
         assert other.process.wait(wait.PATIENCE) == 1
@@ -340,7 +340,7 @@ def test_two_daemons(tmp_path: Path, file: Path) -> None:
 
 
 def test_tls_files(tmp_path: Path) -> None:
-    """What is wrong with which."""
+    """Errors name the file and its fault."""
     junk, none = tmp_path / "junk", tmp_path / "none"
     junk.write_text("no certificate")
     certificates.make(tmp_path, "one", "two")
@@ -361,7 +361,7 @@ def test_tls_files(tmp_path: Path) -> None:
 
 
 def test_etcd_is_away(tmp_path: Path, file: Path) -> None:
-    """One of several controllers programs nobody, and says why."""
+    """A controller without etcd programs no NICs, and reports why."""
     words = ["--state=etcd://127.0.0.1:1", "--name=one", str(file)]
     with running(tmp_path, *words) as daemon:
         switch = Switch(("127.0.0.1", daemon.wait()), 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What NICs tell of their own accord: it is read, kept within bounds, counted and shown."""
+"""Events of NICs: parsed, kept within bounds, counted and shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ETHERNET = "525400000002 525400000001"
 IP4 = "0800 4500 0028 0001 0000 40 {} 0000 c0000201 c0000202"
 IP6 = "86dd 60000000 0020 {} ff 20010db8000000000000000000000001 ff0200000000000000000001ff000002"
 
-#: Frames, without what is not looked at at their end, and their lines.
+#: Frames, without ignored octets at their end, and their lines.
 FRAMES = {
     "ffffffffffff 525400000001 0806 0001 0800 06 04 0001 525400000001 c0000201 000000000000"
     " c0000202": "525400000001 > ffffffffffff, ARP who has 192.0.2.2? tell 192.0.2.1",
@@ -53,7 +53,7 @@ FRAMES = {
 
 
 def coloned(text: str) -> str:
-    """MAC addresses as they are spelled."""
+    """Format a MAC address."""
     for mac in ("525400000001", "525400000002", "ffffffffffff", "3333ff000002"):
         text = text.replace(mac, hexa(mac).hex(":"))
     return text
@@ -61,7 +61,7 @@ def coloned(text: str) -> str:
 
 @pytest.mark.parametrize("octets", FRAMES)
 def test_frame(octets: str) -> None:
-    """A frame in a line; cut anywhere, it begins so, and all of it is text of a line."""
+    """A frame as one line; a cut frame gives a prefix, and the line is printable."""
     whole = hexa(octets)
     line = coloned(FRAMES[octets])
     assert frames.describe(whole) == line
@@ -72,7 +72,7 @@ def test_frame(octets: str) -> None:
 
 
 def test_any_frame() -> None:
-    """Whatever a guest sends, there is a line of it that a terminal can have."""
+    """Any frame of a guest gives a line that is safe for a terminal."""
     rng = random.Random(29)
     seeds = [hexa(octets) for octets in FRAMES]
     for _ in range(5000):
@@ -86,7 +86,7 @@ def test_any_frame() -> None:
 
 
 FRAME = hexa("ffffffffffff 525400000001 88cc 0000")
-#: Messages as a NIC writes them (tests/unit/test-cvsw-packet-in.c), and what is read in them.
+#: Messages as a NIC writes them (tests/unit/test-cvsw-packet-in.c), and their parsed form.
 MESSAGES: dict[str, dict[str, Any]] = {
     # version, type, length, xid; buffer, size, in_port, reason, pad
     f"010a 0022 00000000 ffffffff 0010 0001 01 00 {FRAME.hex()}": {
@@ -125,7 +125,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("octets", MESSAGES)
 def test_message(octets: str) -> None:
-    """Both versions; one that is cut is said to be, and does nothing else."""
+    """Both versions; a cut message is reported as cut, and has no other effect."""
     whole = hexa(octets)
     assert read(Event(1, 1, 0.0, whole)) == MESSAGES[octets]
     for size in range(len(whole)):
@@ -139,7 +139,7 @@ PACKET_IN, FLOW_REMOVED = (hexa(list(MESSAGES)[at]) for at in (1, 2))
 
 
 def test_bounded() -> None:
-    """The last ones are kept, as much as there is room for; all are counted."""
+    """The last events are kept, within a limit; all are counted."""
     events = Events()
     for number in range(3 * KEPT):
         events.take(PACKET_IN + bytes(2000), number, 0.0)
@@ -159,13 +159,13 @@ def world(tmp_path: Path) -> World:
 
 
 def told(world: World, since: int | None = None, mac: bytes | None = None) -> list[tuple[str, str]]:
-    """Whose events there are, and what they are."""
+    """Return the events with their NICs."""
     answer = report.events(world.fabric, mac, since, 1000.0)
     return [(event["name"], event["what"]) for event in answer["events"]]
 
 
 def test_kept_by_nic(world: World) -> None:
-    """One NIC that tells a lot pushes out nothing of another's; each can be asked for."""
+    """Many events of one NIC do not displace another's; each can be selected."""
     red, blue = world.nics["red1"], world.nics["blue1"]
     red.tell(FLOW_REMOVED)
     world.run(1.0)
@@ -179,7 +179,7 @@ def test_kept_by_nic(world: World) -> None:
 
 
 def test_since(world: World) -> None:
-    """Who follows gets each event once, in order; the time is that of the day."""
+    """A follower gets each event once, in order; times are wall clock."""
     red, blue = world.nics["red1"], world.nics["blue1"]
     last = report.events(world.fabric, None, None, 0.0)["last"]
     assert last == 0
@@ -199,13 +199,13 @@ def test_since(world: World) -> None:
 
 
 def test_lost(world: World) -> None:
-    """Events that have not come are counted, by their numbers."""
+    """Lost events are counted, by their numbers."""
     red = world.nics["red1"]
     red.tell(PACKET_IN)
     red.tell(PACKET_IN, number=7)
     world.run(1.0)
     assert report.nic(world.fabric, red.mac)["counters"]["events_lost"] == 5
-    # A new session counts anew.
+    # A new session begins with new numbers.
     red.boot(world.now)
     world.run(1.0)
     world.settle()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The controller of CVSW and NICs of tenants so large that broadcast goes by groups."""
+"""The controller of CVSW and NICs of large tenants, whose broadcast uses groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vmmnet.testbed.cvsw_nics import World
 
 
 def wide(members: int) -> cvsw_plans.Tree:
-    """One tenant with a cipher; from 12 members on its broadcast goes by groups."""
+    """One tenant with a cipher; from 12 members on its broadcast uses groups."""
     vms = {f"n{each}": cvsw_plans.vm(each, f"192.0.2.{each}") for each in range(1, members + 1)}
     tenant = {"vni": 1, "cipher": "aes-gcm-128", "vms": vms}
     return {"underlay": {"mtu": 1500}, "tenants": {"red": tenant}}
@@ -22,7 +22,7 @@ def wide(members: int) -> cvsw_plans.Tree:
 
 @pytest.fixture
 def wide_world(tmp_path: Path) -> World:
-    """All of a tenant with groups are there, and have all."""
+    """All NICs of a tenant with groups, programmed."""
     world = World()
     world.populate(cvsw_plans.plan(tmp_path, wide(12)))
     world.settle()
@@ -30,12 +30,12 @@ def wide_world(tmp_path: Path) -> World:
 
 
 def refused(world: World) -> list[int]:
-    """What each NIC has ever refused."""
+    """Return the number of commands that each NIC has refused."""
     return [nic.counters["refused"] for nic in world.fabric.nics.values()]
 
 
 def test_groups(wide_world: World) -> None:
-    """Groups come before what names them: no NIC has to refuse anything."""
+    """Groups come before the flows that name them, so that no NIC refuses anything."""
     wide_world.as_planned()
     assert not any(refused(wide_world))
     for nic in wide_world.nics.values():
@@ -48,7 +48,7 @@ def test_groups(wide_world: World) -> None:
 
 
 def test_groups_rekey(wide_world: World) -> None:
-    """New keys change buckets; the flow that names the group stays what it is."""
+    """New keys change buckets; the flow that names the group stays the same."""
     named = {name: nic.groups[0].numbers for name, nic in wide_world.nics.items()}
     wide_world.run(10.0)
     wide_world.fabric.rekey(wide_world.now)
@@ -63,7 +63,7 @@ def test_groups_rekey(wide_world: World) -> None:
 
 
 def test_groups_go(wide_world: World, tmp_path: Path) -> None:
-    """A tenant that becomes small again has no groups, and they go behind what named them."""
+    """A tenant that becomes small loses its groups, after the flows that named them."""
     wide_world.plan(cvsw_plans.plan(tmp_path, wide(11)))
     gone = [wide_world.nics.pop(name) for name in ("n12",)]
     wide_world.run(20.0)
@@ -71,7 +71,7 @@ def test_groups_go(wide_world: World, tmp_path: Path) -> None:
     wide_world.as_planned()
     assert not any(refused(wide_world))
     assert not any(nic.groups for nic in wide_world.nics.values())
-    # So it is with those that are in no file any more.
+    # The same for NICs that are no longer in the file.
     assert all(not nic.groups and len(nic.table) == 2 for nic in gone)
 
 
@@ -90,7 +90,7 @@ def test_groups_are_read(wide_world: World, tmp_path: Path) -> None:
 
 
 def test_nic_without_groups(tmp_path: Path) -> None:
-    """A NIC of before there were groups has all but broadcast, and it is said why."""
+    """A NIC without support of groups gets all but broadcast, and the reason is reported."""
     world = World()
     plan = cvsw_plans.plan(tmp_path, wide(12))
     world.populate(plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a keeper has its controller do, and what it keeps: in a simulated etcd, and in a file."""
+"""A keeper's orders to its controller, and its stored state: in a simulated etcd, and in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ A, B = bytes.fromhex("525400000001"), bytes.fromhex("525400000002")
 
 @dataclass
 class Led:
-    """A controller that notes what it is to do."""
+    """A controller that records its orders."""
 
     plan_path: Path | None = None
     told: list[Lead | int] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Led:
         """Make none."""
 
     def numbers(self) -> Iterator[Number]:
-        """What NICs may have."""
+        """Numbers that NICs may have."""
         yield from self.has
 
 
@@ -67,7 +67,7 @@ async def leading(led: Led) -> Share:
 
 
 def test_saves_with_the_next_look(world: World) -> None:
-    """Whoever is killed behind it leaves a successor that knows what NICs may have."""
+    """After a later kill, the successor knows the numbers that NICs may have."""
 
     async def run() -> None:
         led = Led()
@@ -89,8 +89,8 @@ def test_saves_with_the_next_look(world: World) -> None:
 def test_leads_anew(world: World, is_slow: bool) -> None:
     """Its lease ends and it is elected again, so soon that it has not noticed.
 
-    Somebody else may have been between: nothing goes on that was. That etcd is lost in the
-    middle of it only takes longer.
+    Another one may have led in between: nothing of the earlier term continues. A loss of etcd in
+    the middle only takes longer.
     """
 
     async def run() -> None:
@@ -110,7 +110,7 @@ def test_leads_anew(world: World, is_slow: bool) -> None:
             def on_the_way(is_request: bool) -> None:
                 nonlocal requests
                 requests += is_request
-                if requests == 7:  # behind the lease, the member, two looks and the election
+                if requests == 7:  # after the lease, the member, two reads and the election
                     raise Unreachable("lost")
 
             world.on_the_way = on_the_way
@@ -135,7 +135,7 @@ def test_leads_anew(world: World, is_slow: bool) -> None:
 
 
 def test_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file is written soon, once for much that changes at once, and when the daemon ends."""
+    """A file is written soon, once for simultaneous changes, and when the daemon ends."""
     monkeypatch.setattr(alone, "_WRITE_AFTER", 0.01)
     written: list[state.State] = []
     write = state.write

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The controller of CVSW and NICs: programming, differences, faults, sessions that end.
 
-Time is the tests' own; the network loses and repeats what they want.
+Tests control the time, and the loss and repetition of frames.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_programs(world: World, plan: Plan) -> None:
 
 
 def test_few_frames(world: World, plan: Plan) -> None:
-    """A NIC of many flows gets them in as few commands as hold them."""
+    """A NIC with many flows gets them in as few commands as possible."""
     world.settle()
     blue = world.nics["blue1"]
     octets = sum(len(each.message) for each in blue.table.values())
@@ -56,7 +56,7 @@ def test_few_frames(world: World, plan: Plan) -> None:
 
 
 def test_drops_come_first(world: World) -> None:
-    """Before anything passes a NIC, what is not allowed is dropped."""
+    """Drop rules are set before any rule that passes frames."""
     first: dict[str, set[bool]] = {}
 
     def look() -> None:
@@ -71,7 +71,7 @@ def test_drops_come_first(world: World) -> None:
 
 
 def test_difference_only(world: World, plan: Plan, tmp_path: Path) -> None:
-    """With a changed file NICs get what has changed, and others nothing."""
+    """With a changed file NICs get only the changes, and other NICs nothing."""
     world.settle()
     before = {name: nic.commands.copy() for name, nic in world.nics.items()}
     tree = cvsw_plans.tree()
@@ -100,7 +100,7 @@ def test_bad_network(world: World, lost: float, repeated: float) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_lost_frames_come_soon(plan: Plan, seed: int) -> None:
-    """What is lost is repeated after moments, whosever order it was."""
+    """A lost frame is repeated soon, for any order."""
     world = World(seed=seed)
     world.lost = 0.3
     world.populate(plan)
@@ -108,7 +108,7 @@ def test_lost_frames_come_soon(plan: Plan, seed: int) -> None:
 
 
 def test_nic_restarts(world: World) -> None:
-    """A NIC that has forgotten all gets it again, with keys that nobody has used."""
+    """A NIC without state is programmed again, with new keys."""
     world.settle()
     red = world.nics["red1"]
     red.boot(world.now)
@@ -116,7 +116,7 @@ def test_nic_restarts(world: World) -> None:
     world.settle()
     world.as_planned()
     world.check_keys()
-    # Its peers have new ones, too, and soon no old ones.
+    # Its peers get new keys, too, and soon lose the old ones.
     world.run(20.0)
     for name in ("red1", "red2", "red3"):
         nic = world.nics[name]
@@ -139,7 +139,7 @@ def test_nic_moves(world: World) -> None:
 
 
 def test_registered_by_another_switch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A NIC that registered before its own switch was connected is found there when it is."""
+    """A NIC that registered before its own switch was connected is found there later."""
     world.settle()
     red, own = world.nics["red1"], SimSwitch(world, 2)
     own.attach(7, red)
@@ -151,7 +151,7 @@ def test_registered_by_another_switch(world: World, monkeypatch: pytest.MonkeyPa
     stray = build(Message(Type.SET_MTU, red.mac), SOURCE, red.mac, None)
     world.fabric.packet(own, 8, stray, world.now)
     world.run(1.0)
-    # It answers as far as anybody knows, and anybody can send such a frame.
+    # It seems to answer, but anybody can send such a frame.
     assert report.nic(world.fabric, red.mac)["switch"] == f"{1:016x}"
     world.fabric.rekey(world.now)
     world.until(lambda: report.nic(world.fabric, red.mac)["switch"] == f"{2:016x}", 5.0)
@@ -180,7 +180,7 @@ def test_controller_restarts(world: World, plan: Plan, remembers: bool) -> None:
 
 
 def test_large_table(world: World, tmp_path: Path) -> None:
-    """A table that is told in several answers is read whole: nothing of it is set again."""
+    """A table in several answers is read completely, so that no flow is set again."""
     tree = cvsw_plans.tree()
     vms = tree["tenants"]["blue"]["vms"]
     vms |= {f"more{n}": cvsw_plans.vm(n, f"192.0.2.{n}") for n in range(13, 20)}
@@ -216,7 +216,7 @@ def test_switch_is_lost(world: World, plan: Plan) -> None:
 
 
 def test_refused_flow(world: World, plan: Plan) -> None:
-    """A flow that a NIC refuses is shown with OpenFlow's name; all others are there."""
+    """A flow that a NIC refuses is shown with OpenFlow's error; all others are set."""
     blue = world.nics["blue1"]
 
     def is_broadcast(each: Entry) -> bool:
@@ -231,7 +231,7 @@ def test_refused_flow(world: World, plan: Plan) -> None:
     assert "actions=" in shown["troubles"][0]["flow"]
     wanted = world.fabric.flows_of(blue.mac)
     assert blue.table == {k: v for k, v in wanted.items() if not is_broadcast(v)}
-    # It is not tried again and again.
+    # It is not retried all the time.
     before = blue.commands.copy()
     world.run(20.0)
     assert blue.commands == before
@@ -239,7 +239,7 @@ def test_refused_flow(world: World, plan: Plan) -> None:
 
 @pytest.mark.parametrize("is_early", [True, False], ids=["before", "meanwhile"])
 def test_in_place_of_refused(world: World, is_early: bool) -> None:
-    """What somebody else has set where a NIC refuses ours does not stay."""
+    """A foreign flow in place of a refused one is deleted."""
     blue = world.nics["blue1"]
     ours = next(each for each in world.fabric.flows_of(blue.mac).values() if not each.drops)
     blue.refuses = ours.__eq__
@@ -254,7 +254,7 @@ def test_in_place_of_refused(world: World, is_early: bool) -> None:
     assert blue.table == {key: each for key, each in wanted.items() if each != ours}
     (trouble,) = report.nic(world.fabric, blue.mac)["troubles"]
     assert trouble["error"] == "OFPBAC_BAD_OUT_PORT"
-    # Nor is that done again and again.
+    # This is not repeated all the time, either.
     before = blue.commands.copy()
     world.run(audit.EVERY_MAX)
     sent = blue.commands - before
@@ -262,7 +262,7 @@ def test_in_place_of_refused(world: World, is_early: bool) -> None:
 
 
 def test_table_is_full(world: World) -> None:
-    """A NIC with too little room says so."""
+    """A NIC with a full table is reported."""
     blue = world.nics["blue1"]
     blue.room = 3
     world.until(lambda: bool(world.fabric.nics[blue.mac].troubles))
@@ -273,7 +273,7 @@ def test_table_is_full(world: World) -> None:
 
 
 def test_wrong_key(world: World, plan: Plan) -> None:
-    """A NIC with another key is not believed, and it is said why nothing comes of it."""
+    """A NIC with another key is ignored, and the reason is reported."""
     nic = world.nics["red1"]
     nic.key = bytes(32)
     world.run(5.0)
@@ -380,7 +380,7 @@ def test_looks_are_spread() -> None:
 
 
 def test_lost_nic(world: World) -> None:
-    """A NIC that says nothing any more is shown as lost, and is found again."""
+    """A silent NIC is shown as lost, and is found again."""
     world.settle()
     nic = world.nics["blue1"]
     nic.is_on = False
@@ -391,7 +391,7 @@ def test_lost_nic(world: World) -> None:
 
 
 def test_replayed_registration(world: World) -> None:
-    """A registration of old, from elsewhere, takes no NIC away from where it is."""
+    """A replayed registration at another port does not move a NIC."""
     frames: list[bytes] = []
     red = world.nics["red1"]
     put = red.send
@@ -407,7 +407,7 @@ def test_replayed_registration(world: World) -> None:
 
 
 def test_keys_are_made_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of NICs that wait until others have begun, too."""
+    """Keys are made once, also for NICs that wait for others."""
     monkeypatch.setattr(fabric, "_ADMITTED_MAX", 1)
     world = World()
     world.populate(plan)
@@ -417,7 +417,7 @@ def test_keys_are_made_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_rekey(world: World) -> None:
-    """Keys change, and at no moment a NIC seals with what its peer cannot open."""
+    """During a change of keys each NIC always uses keys that its peer has."""
     world.settle()
     world.run(10.0)
     old = dict(world.nics["red1"].sas)
@@ -440,7 +440,7 @@ def test_rekey(world: World) -> None:
 
 
 def test_rekey_in_spells(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys of many pairs are made a few at a time: nobody else has to wait for all of them."""
+    """Keys of many pairs are made a few at a time, so that other work need not wait."""
     world.settle()
     world.run(10.0)
     old = dict(world.nics["red1"].sas)
@@ -457,7 +457,7 @@ def test_rekey_in_spells(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_frames_under_way(world: World) -> None:
-    """What was sealed before a change of keys is opened for a time of grace."""
+    """Packets encrypted before a change of keys are accepted for a time of grace."""
     world.settle()
     world.run(10.0)
     red1, red2 = world.nics["red1"], world.nics["red2"]
@@ -476,7 +476,7 @@ def test_frames_under_way(world: World) -> None:
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_rekeys_on_time(plan: Plan, lost: float) -> None:
-    """--rekey-every: again and again, also over a bad network."""
+    """--rekey-every: periodically, also over a bad network."""
     world = World(Timing(grace=1.0, rekey_every=20.0))
     world.populate(plan)
     world.settle()
@@ -503,7 +503,7 @@ def test_age_below_grace(plan: Plan) -> None:
 
 
 def test_taken_by_another(world: World) -> None:
-    """A NIC that has a session with somebody else is taken back."""
+    """A NIC with a session of another controller is taken back."""
     world.settle()
     red = world.nics["red1"]
     red._keys = None

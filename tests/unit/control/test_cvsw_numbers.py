@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Numbers of associations are told to a controller's successor as long as a NIC may have them."""
+"""A controller's successor learns the numbers of all associations that a NIC may have."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def without(tmp_path: Path) -> Plan:
 
 
 def told(world: World) -> set[int]:
-    """What a successor would know."""
+    """Numbers that a successor would know."""
     return {number for _, number, _ in world.fabric.keys.numbers()}
 
 
 def held(world: World) -> set[int]:
-    """What NICs of the plan have."""
+    """Numbers that NICs of the plan have."""
     nics = [nic for nic in world.nics.values() if nic.mac in world.fabric.nics]
     return {number for nic in nics for number in nic.sas}
 
 
 def check(world: World) -> None:
-    """None is in a NIC that is not told."""
+    """Check that all numbers in NICs are stored."""
     assert held(world) <= told(world)
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_told_until_deleted(plan: Plan, without: Plan, lost: float) -> None:
-    """From before a NIC has it until after it is deleted, also of pairs that are no more."""
+    """A number is stored before a NIC has it, until it is deleted, also for removed pairs."""
     world = World()
     world.check = lambda: check(world)
     world.populate(plan)
@@ -77,7 +77,7 @@ def test_told_until_deleted(plan: Plan, without: Plan, lost: float) -> None:
 
 @pytest.mark.parametrize("after", range(0, 120, 5))
 def test_successors(plan: Plan, after: int) -> None:
-    """Whenever controllers end while keys change, NICs have no association for ever."""
+    """If controllers end at any moment of a change of keys, no association stays for ever."""
     world = World()
     world.populate(plan)
     world.settle()
@@ -95,7 +95,7 @@ def test_successors(plan: Plan, after: int) -> None:
 
 
 def test_successor_of_a_changed_plan(plan: Plan, without: Plan) -> None:
-    """A pair is no more, and who was to delete its associations ends: the next one but one does."""
+    """The controller ends before it has deleted a removed pair's associations: a later one does."""
     world = World()
     world.populate(plan)
     world.settle()
@@ -112,7 +112,7 @@ def test_successor_of_a_changed_plan(plan: Plan, without: Plan) -> None:
 
 
 def test_comes_back_at_once(plan: Plan, without: Plan) -> None:
-    """A NIC that was out of the plan for a moment is as before, with new keys."""
+    """A NIC that left the plan for a moment is as before, with new keys."""
     world = World()
     world.populate(plan)
     world.settle()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Offloads: NICs are brought to what the file says of them, as far as their guests go."""
+"""Offloads: NICs get the offloads of the file, as far as their guests support them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Planned = Callable[[Any], Plan]
 
 @pytest.fixture
 def planned(tmp_path: Path) -> Planned:
-    """A plan whose VM ``blue1`` has these offloads; None: it says nothing of them."""
+    """A plan whose VM ``blue1`` has these offloads; None: without the key."""
 
     def make(offloads: Any) -> Plan:
         tree = cvsw_plans.tree()
@@ -32,7 +32,7 @@ def planned(tmp_path: Path) -> Planned:
 
 
 def begun(plan: Plan) -> tuple[World, SimNic]:
-    """A world that is settled, and the NIC in question."""
+    """A settled world, and the NIC under test."""
     world = World()
     world.populate(plan)
     world.settle()
@@ -40,13 +40,13 @@ def begun(plan: Plan) -> tuple[World, SimNic]:
 
 
 def shown(world: World, nic: SimNic) -> tuple[str, list[str] | None, list[str]]:
-    """What is said of it."""
+    """The report of the NIC."""
     about = report.nic(world.fabric, nic.mac)
     return about["state"], about["offloads"], about["offloads_lacking"]
 
 
 def apply(world: World, plan: Plan) -> None:
-    """Have another file, and wait until all is so."""
+    """Apply another file, and wait until it is in force."""
     world.plan(plan)
     world.run(1.0)
     world.settle()
@@ -58,13 +58,13 @@ def test_golden() -> None:
 
 
 def test_brought(planned: Planned) -> None:
-    """Those that the file has may be on, and no others; other NICs are told nothing."""
+    """Only the file's offloads may be on; other NICs get no command."""
     world, blue = begun(planned(CSUM_TSO4))
     assert blue.asked & ~blue.denied == Offload.CSUM | Offload.TSO4
     assert shown(world, blue) == ("ready", CSUM_TSO4, [])
     for name, nic in world.nics.items():
         assert (name == "blue1") == bool(nic.commands[Type.SET_OFFLOAD])
-    # What is the same is not told again.
+    # Unchanged offloads are not sent again.
     before = blue.commands.copy()
     world.run(20.0)
     apply(world, planned(CSUM_TSO4))
@@ -72,7 +72,7 @@ def test_brought(planned: Planned) -> None:
 
 
 def test_changed(planned: Planned) -> None:
-    """A file that says something else, and then nothing: the guest has again what it takes."""
+    """A changed file, then a file without offloads: the guest has all its offloads again."""
     world, blue = begun(planned(None))
     assert not blue.commands[Type.SET_OFFLOAD]
     for value, denied in (
@@ -86,7 +86,7 @@ def test_changed(planned: Planned) -> None:
 
 
 def test_nic_restarts(planned: Planned) -> None:
-    """A NIC that has forgotten all gets it again."""
+    """A NIC without state gets them again."""
     world, blue = begun(planned("none"))
     blue.boot(world.now)
     world.run(1.0)
@@ -95,7 +95,7 @@ def test_nic_restarts(planned: Planned) -> None:
 
 
 def test_guest_takes_less(planned: Planned) -> None:
-    """What the guest has not asked for is said, does no harm, and comes when it asks."""
+    """Offloads that the guest has not requested are reported, and set when it requests them."""
     world, blue = begun(planned("none"))
     blue.asked = Offload.CSUM | Offload.TSO4
     apply(world, planned(["csum", "tso4", "tso6", "ecn"]))
@@ -107,7 +107,7 @@ def test_guest_takes_less(planned: Planned) -> None:
 
 
 def test_booting(planned: Planned) -> None:
-    """Without a driver nothing can be on; what is to be off is off before it comes."""
+    """Without a driver nothing is on; disabled offloads are off before the driver starts."""
     world = World()
     world.populate(planned(CSUM_TSO4))
     blue = world.nics["blue1"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ``vmmnet cvsw`` says of a file of tenants, without a network."""
+"""``vmmnet cvsw check`` and its like for a file of tenants, without a network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run() -> Run:
 
 
 def test_check(run: Run, tmp_path: Path) -> None:
-    """A file without a fault is told as a table."""
+    """A valid file is shown as a table."""
     tree = cvsw_plans.tree()
     tree["tenants"]["blue"]["offloads"] = ["csum", "tso4"]
     tree["tenants"]["blue"]["vms"]["blue2"]["offloads"] = "none"
@@ -55,7 +55,7 @@ green   5003  -     aes-gcm-128  green2  52:54:00:00:00:16  2001:db8::2  1396  -
 
 
 def test_faults(run: Run, tmp_path: Path) -> None:
-    """All faults are told, and nothing else; programs get their places."""
+    """All faults are reported, and nothing else; JSON has their positions."""
     tree = cvsw_plans.tree()
     tree["underlay"]["mtu"] = 9
     tree["tenants"]["red"]["vni"] = 0
@@ -82,7 +82,7 @@ def test_faults(run: Run, tmp_path: Path) -> None:
 
 
 def test_notes(run: Run, tmp_path: Path) -> None:
-    """What is odd is told, and is no fault."""
+    """Unusual contents are noted, but are no fault."""
     red = {"vni": 1, "cipher": "aes-gcm-128", "vms": {"one": cvsw_plans.vm(1, "192.0.2.1")}}
     path = cvsw_plans.write(tmp_path, {"underlay": {"mtu": 1280}, "tenants": {"red": red}})
     status, out = run("check", path)
@@ -96,7 +96,7 @@ def test_notes(run: Run, tmp_path: Path) -> None:
 
 
 def test_json(run: Run, tmp_path: Path) -> None:
-    """A plan for programs; no key is in it."""
+    """A plan in JSON has no keys."""
     status, out = run("check", "--json", cvsw_plans.write(tmp_path, cvsw_plans.tree()))
     red, blue, _ = json.loads(out)["tenants"]
     assert status == 0
@@ -115,7 +115,7 @@ def test_json(run: Run, tmp_path: Path) -> None:
 
 
 def test_lnids(run: Run, hostvlan: Callable[..., object], tmp_path: Path) -> None:
-    """HostVLAN takes them: what is on the wire are tunnels' ends, and their routers."""
+    """HostVLAN accepts the entries: the ends of tunnels on the wire, and their routers."""
     tree = cvsw_plans.tree()
     tree["tenants"]["red"]["vms"]["red3"]["next-hop"] = "02:00:00:00:00:fe"
     tree["tenants"]["blue"]["lnid"] = 8

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The flows of a plan, carried out: who hears whom, and nobody else.
+"""The flows of a plan, executed: the receivers of each frame.
 
-tests/interop/test_cvsw_plan.py has them read by the NIC's code and by os-ken.
+tests/interop/test_cvsw_plan.py parses them with the NIC's code and with os-ken.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def switches(plan: Plan) -> dict[str, Switch]:
 
 
 def heard(everybody: dict[str, Switch], packets: list[Tunnelled]) -> list[str]:
-    """Whose guests get what is on the wire; each NIC sees all of it."""
+    """Return the guests that get these packets; each NIC sees all packets."""
     return sorted(
         name for packet in packets for name, each in everybody.items() for _ in each.take(packet)
     )
 
 
 def test_unicast(plan: Plan) -> None:
-    """A frame gets from each to each of its tenant, once, and to nobody else."""
+    """A frame reaches each member of its tenant once, and no other VM."""
     everybody = switches(plan)
     for one, other in permutations(plan.nics(), 2):
         packets = everybody[one.name].send(Frame(one.mac, other.mac))
@@ -56,7 +56,7 @@ def test_unicast(plan: Plan) -> None:
 
 @pytest.mark.parametrize("to", ["ffffffffffff", "01005e000001", "3333ff000001"])
 def test_broadcast(plan: Plan, to: str) -> None:
-    """Broadcast and multicast get to all of the tenant, each sealed for itself."""
+    """Broadcast and multicast reach all members of the tenant, encrypted separately."""
     everybody = switches(plan)
     for one in plan.nics():
         packets = everybody[one.name].send(Frame(one.mac, bytes.fromhex(to)))
@@ -68,7 +68,7 @@ def test_broadcast(plan: Plan, to: str) -> None:
 
 
 def test_spoofed(plan: Plan) -> None:
-    """A guest speaks as nobody else, and to nobody who is none of its tenant's."""
+    """A guest can neither use another source, nor reach another tenant."""
     everybody = switches(plan)
     for one, other in permutations(plan.nics(), 2):
         assert not everybody[one.name].send(Frame(other.mac, BROADCAST))
@@ -85,7 +85,7 @@ def _packet(everybody: dict[str, Switch], sender: str, receiver: str) -> Tunnell
 
 
 def test_received(plan: Plan) -> None:
-    """A packet is taken from its peer, to its own address, of its VNI, sealed as it has to be."""
+    """A packet is accepted only from its peer, to its own address, with its VNI and encryption."""
     everybody = switches(plan)
     clear, sealed = _packet(everybody, "blue1", "blue2"), _packet(everybody, "red1", "red2")
     elsewhere = ip_address("192.0.2.77")
@@ -108,7 +108,7 @@ def test_received(plan: Plan) -> None:
 
 
 def test_tunnel_in_tunnel(plan: Plan) -> None:
-    """What a guest has made look like a tunnel's packet is a frame like others inside."""
+    """A guest's frame with the form of a tunnel's packet is an ordinary inner frame."""
     nic = plan.nic(bytes.fromhex("52540000000c"))
     assert nic
     outer = [flow for flow in Switch(plan, nic).flows if Field.ETH_TYPE in flow.match]
@@ -117,7 +117,7 @@ def test_tunnel_in_tunnel(plan: Plan) -> None:
 
 
 def test_keys_come_one_by_one(plan: Plan) -> None:
-    """A peer without associations is left out, and the others speak; 0 takes all that is ours."""
+    """A peer without associations is omitted, the others communicate."""
     everybody = switches(plan)
     red1, red2, red3 = (everybody[name].nic for name in ("red1", "red2", "red3"))
     sas = numbers(plan, red1)
@@ -135,7 +135,7 @@ def test_keys_come_one_by_one(plan: Plan) -> None:
 
 
 def test_group(tmp_path: Path) -> None:
-    """Broadcast goes to the group once, and every member hears it."""
+    """Broadcast goes to the group once, and every member receives it."""
     for group, base, mac in (
         ("239.129.2.3", "192.0.2.", "01005e010203"),
         ("ff05::1:3", "2001:db8::", "333300010003"),
@@ -156,7 +156,7 @@ def test_group(tmp_path: Path) -> None:
 
 
 def test_station(plan: Plan) -> None:
-    """A station gets what is for those behind it, and is heard."""
+    """A station gets frames for MAC addresses behind it, and its frames are accepted."""
     everybody = switches(plan)
     blue1 = everybody["blue1"]
     (router,) = (each for each in plan.peers(blue1.nic) if isinstance(each, Station))
@@ -177,7 +177,7 @@ def test_station(plan: Plan) -> None:
 
 
 def _question(kind: int, target: Address) -> Frame:
-    """Who is at an address (1), or that somebody is (2), from whoever it is."""
+    """A request for an address (1), or a reply (2)."""
     if target.version == 4:
         return Frame(FOREIGN, BROADCAST, arp=(kind, target))
     return Frame(FOREIGN, bytes.fromhex("3333ff000001"), nd=(134 + kind, target))
@@ -198,13 +198,13 @@ def _add_router(tree: cvsw_plans.Tree, tenant: str, _: str) -> None:
 def test_asked(
     tmp_path: Path, add: Callable[[cvsw_plans.Tree, str, str], None], tenant: str, subtype: int
 ) -> None:
-    """Stations and routers learn where the end of tunnels is, from all of their addresses."""
+    """Stations and routers get the MAC address of a tunnel's end, from all of their addresses."""
     tree = cvsw_plans.tree()
     tree["tenants"]["blue"].pop("stations")
     tree["tenants"]["green"].pop("cipher")
     one = switches(cvsw_plans.plan(tmp_path, tree))[f"{tenant}1"]
     ours = one.nic.tunnel.address
-    # Nobody asks where there are but NICs.
+    # With NICs only there are no requests.
     assert not one.take(_question(1, ours))
     assert not one.replies
     add(tree, tenant, str(ours + 7))
@@ -251,7 +251,7 @@ def test_next_hop(tmp_path: Path) -> None:
     ],
 )
 def test_mtu(tmp_path: Path, tunnel: str, cipher: str | None, expected: dict[int, int]) -> None:
-    """The guest's longest packet fills the underlay's, as far as ESP's words go."""
+    """The guest's longest packet fills the underlay's MTU, except for ESP's alignment."""
     for underlay, inner in expected.items():
         tenant = {"vni": 1, "vms": {"one": cvsw_plans.vm(1, tunnel)}}
         tenant |= {"cipher": cipher} if cipher else {}
@@ -291,7 +291,7 @@ def test_fits(tmp_path: Path, cipher: str | None, most: int, base: str) -> None:
         assert max(map(len, told)) <= wire.PAYLOAD_MAX - 8
         assert max(len(Flow.read(one).actions) for one in told) <= 32
         assert list(told) == sorted(set(told))
-        # Nothing leaks while they come one by one.
+        # Nothing leaks while they are set one by one.
         assert [Flow.read(one).priority for one in told[:3]] == [0, 0, 1]
 
 
@@ -314,7 +314,7 @@ def large(tmp_path: Path, members: int, cipher: str | None, base: str) -> Plan:
     ],
 )
 def test_many_members(tmp_path: Path, members: int, cipher: str | None, base: str) -> None:
-    """Broadcast of a large tenant gets to each peer once, by groups that fit into frames."""
+    """Broadcast of a large tenant reaches each peer once, by groups that fit into frames."""
     plan = large(tmp_path, members, cipher, base)
     nic = next(plan.nics())
     sas = numbers(plan, nic) if cipher else {}
@@ -330,12 +330,12 @@ def test_many_members(tmp_path: Path, members: int, cipher: str | None, base: st
     for copy, peer in zip(copies, plan.peers(nic), strict=True):
         assert copy.destination_mac == peer.tunnel.mac
         assert copy.association == (sas[peer.tunnel.mac][0] if cipher else None)
-    # Nothing passes frames before what drops them.
+    # Drop rules come before rules that pass frames.
     assert [Flow.read(one).priority for one in told[:3]] == [0, 0, 1]
 
 
 def test_keys_of_one_of_many(tmp_path: Path) -> None:
-    """With new keys a peer's flows change, and the one group that it is in."""
+    """New keys change a peer's flows, and its group."""
     plan = large(tmp_path, 300, "aes-gcm-128", "10.0.0.0")
     nic = next(plan.nics())
     before = numbers(plan, nic)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files of tenants: what is read of them, and what is said of those that are wrong."""
+"""Files of tenants: parsed values, and errors of invalid files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vmmnet.cvsw.plan.read import BadPlan, examine, read
 from vmmnet.cvsw.wire.message import Offload
 from vmmnet.testbed import cvsw_plans
 
-#: Line 8 begins what tests add.
+#: Tests add lines from line 8 on.
 BASE = """\
 underlay: {mtu: 1500}
 tenants:
@@ -26,7 +26,7 @@ tenants:
 
 
 def faults(folder: Path, text: str) -> list[str]:
-    """What is said, without the file's name."""
+    """The errors, without the file's name."""
     path = cvsw_plans.write(folder, text)
     said = [str(fault) for fault in examine(path)[1]]
     assert all(one.startswith(f"{path}:") for one in said)
@@ -34,7 +34,7 @@ def faults(folder: Path, text: str) -> list[str]:
 
 
 def test_whole(tmp_path: Path) -> None:
-    """Each value of a file is where the controller looks for it; MACs need no quotes."""
+    """Each value of a file is in its place of the plan; MACs need no quotes."""
     text = """\
 # A comment.
 underlay: {mtu: 9000, next-hop: 02:00:00:00:00:fe}
@@ -72,11 +72,11 @@ tenants:
 
 
 def test_base(tmp_path: Path) -> None:
-    """What the following tests make wrong is right."""
+    """The base of the following tests is valid."""
     assert not faults(tmp_path, BASE)
 
 
-#: What a line is replaced by, and what is said of it.
+#: Replaced lines, and their errors.
 LINES = {
     "underlay: {mtu: 1279}": "1: mtu 1279 is out of range: it is 1280 to 65535",
     "underlay: {mtu: '1500'}": "1: mtu is a text, '1500', not a number",
@@ -113,7 +113,7 @@ LINES = {
 
 @pytest.mark.parametrize("line", LINES)
 def test_line(tmp_path: Path, line: str) -> None:
-    """One line is wrong, and is named, with its value and what would be right."""
+    """The error names the wrong line, its value and valid values."""
     said = LINES[line]
     at = {"u": 0, "r": 2, "v": 3, "l": 3}[line.lstrip()[0]]
     lines = BASE.splitlines()
@@ -121,7 +121,7 @@ def test_line(tmp_path: Path, line: str) -> None:
     assert one == said
 
 
-#: Members of the second VM that are other than they should be.
+#: Wrong members of the second VM.
 MEMBERS = {
     "mac: 52:54:00:00:00:01": "mac 52:54:00:00:00:01 is that of VM 'red1' in line 6: each has its"
     " own",
@@ -176,7 +176,7 @@ def test_member(tmp_path: Path, member: str) -> None:
     assert one == f"7: {MEMBERS[member]}"
 
 
-#: What is added behind BASE, the line that is wrong, and what is said of it.
+#: Text added after BASE, the wrong line, and its error.
 ADDED = {
     "  blue: {vni: 5001, vms: {b: {mac: 52:54:00:00:00:03, key: 3.key, tunnel: 192.0.2.3}}}": (
         "8: vni 5001 is that of tenant 'red' in line 4: each has its own"
@@ -228,12 +228,12 @@ ADDED = {
 
 @pytest.mark.parametrize("text", ADDED)
 def test_added(tmp_path: Path, text: str) -> None:
-    """What is added does not go with what is there."""
+    """The added text conflicts with BASE."""
     (one,) = faults(tmp_path, BASE + text)
     assert one == ADDED[text] or (ADDED[text].endswith("YAML: ") and one.startswith(ADDED[text]))
 
 
-#: Values of `offloads` of the second VM, and what is said of them.
+#: Values of `offloads` of the second VM, and their errors.
 OFFLOADS = {
     "[cksum]": "offloads: there is no 'cksum': is it 'csum'?",
     "[csum, x]": "offloads: there is no 'x': there are csum, tso4, tso6, ecn, ufo, uso4, uso6",
@@ -251,14 +251,14 @@ OFFLOADS = {
 
 @pytest.mark.parametrize("value", OFFLOADS)
 def test_offloads(tmp_path: Path, value: str) -> None:
-    """What a guest may take is wrong."""
+    """Wrong offloads of a guest."""
     text = BASE.rstrip().removesuffix("}") + f", offloads: {value}}}\n"
     (one,) = faults(tmp_path, text)
     assert one == f"7: {OFFLOADS[value]}"
 
 
 def test_nearest_offloads(tmp_path: Path) -> None:
-    """A VM's own are of it, else those of its tenant, else the underlay's."""
+    """The VM's offloads have priority, then its tenant's, then the underlay's."""
     text = BASE.replace("1500}", "1500, offloads: [csum]}")
     text = text.replace("192.0.2.2}", "192.0.2.2, offloads: [csum, tso4, ecn]}")
 
@@ -272,7 +272,7 @@ def test_nearest_offloads(tmp_path: Path) -> None:
 
 
 def test_all_at_once(tmp_path: Path) -> None:
-    """All faults are told, in the order of the file; read() raises the first."""
+    """All faults are reported, in the order of the file; read() raises the first."""
     text = BASE.replace("1500", "1").replace("5001", "0").replace("2.key", "none")
     assert [one.split(":")[0] for one in faults(tmp_path, text)] == ["1", "4", "7"]
     with pytest.raises(BadPlan, match="mtu 1 is out of range") as error:
@@ -293,7 +293,7 @@ def test_all_at_once(tmp_path: Path) -> None:
     }.items(),
 )
 def test_no_plan(tmp_path: Path, text: str, said: str) -> None:
-    """What is no document, or one of something else."""
+    """No YAML document, or one of another kind."""
     (one,) = faults(tmp_path, text)
     assert one.startswith(said)
 
@@ -310,7 +310,7 @@ def test_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cipher", [None, "aes-gcm-128"])
 def test_members(tmp_path: Path, cipher: str | None) -> None:
-    """Broadcast has room for so many; a group of the underlay has for all."""
+    """The number of members for broadcast is limited; a group of the underlay has no limit."""
     most = 512
     vms = {
         f"n{each}": cvsw_plans.vm(each, f"10.0.{each >> 8}.{each & 255}")

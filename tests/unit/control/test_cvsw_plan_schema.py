@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The published schema and the reader say the same of a file's form."""
+"""The published schema and the reader agree about a file's form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vmmnet.testbed import cvsw_plans
 SCHEMA = json.loads((Path(package.__file__).parent / "schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)
 
-#: What no schema can say: what is in other files, and which values go together.
+#: Faults that no schema can find: other files, and combinations of values.
 BEYOND = re.compile(
     r" is that of | is IPv[46]| cannot be read| is no file| is not an IP address"
     r"| is not a multicast group| is a multicast address; | is this host itself"
@@ -42,7 +42,7 @@ ADDED = ["zzz", "next-hop", "cipher", "group", "lnid", "stations", "tunnel-mac",
 
 
 def full() -> cvsw_plans.Tree:
-    """A small tree with all keys that there are."""
+    """A small tree with all keys."""
     return {
         "underlay": {"mtu": 1500, "next-hop": "02:00:00:00:00:fe", "offloads": "none"},
         "tenants": {
@@ -64,7 +64,7 @@ def full() -> cvsw_plans.Tree:
 
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where values are, all the way down."""
+    """Yield the paths of all values."""
     yield path
     items: Iterable[tuple[Any, Any]] = ()
     if isinstance(node, dict):
@@ -102,7 +102,7 @@ def variants() -> Iterator[tuple[str, Any]]:
 
 
 def test_agree(tmp_path: Path) -> None:
-    """What the schema refuses is refused, and what the reader says of the form, it says, too."""
+    """Schema and reader refuse the same files for their form."""
     path = cvsw_plans.write(tmp_path, full())
     assert not read.examine(path)[1]
     count = 0
@@ -130,7 +130,7 @@ def test_agree(tmp_path: Path) -> None:
     ],
 )
 def test_keys(keys: Keys, place: dict[str, Any]) -> None:
-    """Both have the same keys, and ask for the same ones."""
+    """Both have the same keys, and the same required ones."""
     assert (set(place["properties"]), set(place["required"])) == (keys.all, keys.required)
     assert place["additionalProperties"] is False
 
@@ -144,7 +144,7 @@ def test_values() -> None:
 
 
 def test_example(tmp_path: Path) -> None:
-    """The example in the documentation is right, and comes to what is said there."""
+    """The example in the documentation is valid, and has the documented result."""
     page = Path(__file__).parents[3] / "docs" / "cvsw-controller.md"
     (text,) = re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.M | re.S)
     for number, name in enumerate(re.findall(r"key: (\S+?)[,}\n]", text)):

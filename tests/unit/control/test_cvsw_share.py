@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Controllers that share the work: who leads, by a simulated etcd and a simulated clock."""
+"""Controllers that share the work: election of a leader, with a simulated etcd and clock."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def lead(world: World, *members: Member) -> Member:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_never_two(seed: int) -> None:
-    """Requests and answers are slow and get lost, leaders stop, and never do two lead.
+    """Requests and answers are slow and get lost, leaders stop, but there are never two leaders.
 
-    Terms grow, no number is in two blocks, and at the end somebody leads.
+    Terms grow, no number is in two blocks, and at the end there is a leader.
     """
     dice, world = random.Random(seed), World()
     members = [world.join(name, lambda: dice.choice([0.0, world.now])) for name in "abc"]
@@ -76,7 +76,7 @@ def test_never_two(seed: int) -> None:
 
 
 def test_takeover() -> None:
-    """Another one leads when the lease of the one that is gone has ended, and not before."""
+    """Another one leads when the lease of the lost leader has ended, and not before."""
     world = World()
     a, b = world.join("a"), world.join("b")
     assert lead(world, a, b) is a
@@ -93,7 +93,7 @@ def test_takeover() -> None:
         (A, B, 301, False),
         (B, A, 302, True),
     ]
-    # What the first one has under way has no effect any more.
+    # Outstanding requests of the first one have no effect.
     with pytest.raises(NotLeading):
         a.save({})
     with pytest.raises(NotLeading):
@@ -133,7 +133,7 @@ def test_slow_answer() -> None:
 
 
 def test_resign() -> None:
-    """Who ends in order need not be waited for."""
+    """After an orderly end the next leader need not wait."""
     world = World()
     a, b = world.join("a"), world.join("b")
     assert lead(world, a, b) is a
@@ -159,7 +159,7 @@ def test_plan_is_told_once() -> None:
 
 
 def test_plan_is_told_also_after_an_error() -> None:
-    """What was read before etcd was lost in the middle is read again."""
+    """A read that etcd's loss has interrupted is repeated."""
     world = World()
     a, b = world.join("a"), world.join("b")
     assert lead(world, a) is a
@@ -186,7 +186,7 @@ def test_plan_is_told_also_after_an_error() -> None:
 
 
 def test_who_may_not_lead_says_why() -> None:
-    """And others see it."""
+    """The reason is visible to others."""
     world = World()
     a, b = world.join("a"), world.join("b")
     for _ in range(5):
@@ -200,7 +200,7 @@ def test_who_may_not_lead_says_why() -> None:
 
 
 def test_orders() -> None:
-    """An order is carried out once, by who leads; what is left of it goes."""
+    """The leader executes an order once; its remains are deleted."""
     world = World()
     a, b = world.join("a"), world.join("b")
     assert lead(world, a) is a
@@ -221,7 +221,7 @@ def test_orders() -> None:
     assert a.step(None, may_lead=True).orders == {}
     b.forget(name)
     assert not any(key.startswith((b"/t/orders", b"/t/answers")) for key in world.keys)
-    # Nobody waits for this one.
+    # The client of this one has gone.
     b.order(None)
     ((name, order),) = a.step(None, may_lead=True).orders.items()
     b.resign()
@@ -250,7 +250,7 @@ def test_associations_are_saved_by_their_difference() -> None:
 
 
 def test_associations_of_a_large_tenant() -> None:
-    """etcd takes them, and tells them, also while all keys change."""
+    """They fit into etcd's requests and answers, also while all keys change."""
     world = World()
     a = world.join("a")
     assert lead(world, a) is a
@@ -263,7 +263,7 @@ def test_associations_of_a_large_tenant() -> None:
 
 
 def test_numbers() -> None:
-    """More are taken before they run out, also where they begin anew."""
+    """New blocks are reserved before numbers run out, also at the wrap-around."""
     world = World()
     a = world.join("a")
     assert lead(world, a) is a
@@ -275,7 +275,7 @@ def test_numbers() -> None:
 
 
 def test_damage_is_told() -> None:
-    """Values of nobody's end no controller."""
+    """Foreign values in etcd do not end a controller."""
     world = World()
     a = world.join("a")
     for key in (b"/t/plan", b"/t/term", b"/t/orders/x", b"/t/live/members/x"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Control frames of CVSW, and a controller's side of the talk with a NIC.
+"""Control frames of CVSW, and a controller's side of a session with a NIC.
 
 The golden frames are those of tests/unit/test-cvsw-session.c.
 """
@@ -41,7 +41,7 @@ ACCEPT_FRAME = bytes.fromhex(
 
 
 def test_golden() -> None:
-    """What the NIC's own code writes and takes."""
+    """The frames that the NIC's own code writes and accepts."""
     key = Keys.registration(KEY, NIC)
     assert build(Message(Type.REGISTER, NIC, 0, REGISTRATION), NIC, CONTROLLER_MAC, key) == (
         REGISTER_FRAME
@@ -63,7 +63,7 @@ def test_parse() -> None:
 
 
 class Nic:
-    """A NIC that carries everything out, but what a test wants otherwise."""
+    """A NIC that executes everything, except where a test changes it."""
 
     def __init__(self) -> None:
         self.events: list[bytes] = []
@@ -78,11 +78,11 @@ class Nic:
         self.registrations.append(about)
 
     def take(self, frame: bytes) -> None:
-        """What the controller sends."""
+        """Handle a frame of the controller."""
         self.frames.append(frame)
 
     def register(self, nonce: bytes = b"\x11" * 16, key: bytes = KEY) -> None:
-        """Come up, and take the ACCEPT."""
+        """Register, and handle the ACCEPT."""
         payload = nonce + REGISTRATION[16:]
         self.say(Message(Type.REGISTER, NIC, 0, payload), Keys.registration(key, NIC))
         if self.frames and parse(self.frames[-1])[0].type == Type.ACCEPT:
@@ -98,7 +98,7 @@ class Nic:
         self.session.input(build(message, NIC, CONTROLLER_MAC, key), now)
 
     def order(self, payload: bytes, now: float = 0) -> None:
-        """The controller wants something."""
+        """Send an order of the controller."""
         self.session.command(Command(Type.SET_ENTRY, payload, self.answers.append), now)
 
     def sent(self) -> list[tuple[int, bytes]]:
@@ -109,7 +109,7 @@ class Nic:
 
 
 def test_commands() -> None:
-    """They go out in order, a window at a time, when the NIC has come."""
+    """Commands are sent in order, a window at a time, after registration."""
     nic = Nic()
     for number in range(WINDOW + 2):
         nic.order(b"%d" % number)
@@ -127,7 +127,7 @@ def test_commands() -> None:
 
 
 def test_repeated() -> None:
-    """What has no answer is sent again; an answer counts once."""
+    """Commands without an answer are repeated; an answer counts once."""
     nic = Nic()
     nic.register()
     for number in range(3):
@@ -148,7 +148,7 @@ def test_repeated() -> None:
 
 
 def test_hello() -> None:
-    """It is said until the NIC registers, whatever becomes of that."""
+    """HELLO is repeated until the NIC registers, even if that fails."""
     nic = Nic()
     nic.session.hello(0)
     assert nic.session.tick(0) == HELLO_EVERY
@@ -160,7 +160,7 @@ def test_hello() -> None:
 
 
 def test_acceptance_is_lost() -> None:
-    """A NIC that has been accepted says so once; it is asked until that has arrived."""
+    """A NIC acknowledges the ACCEPT, which is repeated until then."""
     nic = Nic()
     nic.say(Message(Type.REGISTER, NIC, 0, REGISTRATION), Keys.registration(KEY, NIC))
     due = nic.session.tick(0)
@@ -177,7 +177,7 @@ def test_acceptance_is_lost() -> None:
 
 
 def test_forged() -> None:
-    """Another key registers nobody, and answers nothing."""
+    """Frames with another key neither register nor answer."""
     nic = Nic()
     nic.register(key=bytes(32))
     assert not nic.session.is_open
@@ -191,7 +191,7 @@ def test_forged() -> None:
 
 
 def test_events() -> None:
-    """Each is told once, in order, if it is the NIC's; a new session counts anew."""
+    """Each event is reported once, in order, if it is authentic; a new session has new numbers."""
     nic = Nic()
     nic.register()
     nic.say(Message(Type.EVENT, NIC, 1, b"one"))
@@ -209,7 +209,7 @@ def test_events() -> None:
 
 
 def test_registers_again() -> None:
-    """What had no answer goes out again, in the new session, before the rest."""
+    """Commands without an answer are repeated in the new session, before the others."""
     nic = Nic()
     nic.register()
     for number in range(WINDOW + 1):

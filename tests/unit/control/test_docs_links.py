@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links of the pages lead to files and headings that are there, names of files to files."""
+"""Links of the pages lead to existing files and headings, and named files exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vmmnet.testbed import paths, tools
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _NAMED = re.compile(r"`([\w.*-]+/[\w./*-]+)`")
-# Folders of the sources, by which a name is one of theirs.
+# Folders of the sources; a name that begins with one is a file's.
 _FOLDERS = (
     *("bench", "control", "debian", "docs", "examples", "guest-linux"),
     *("hostd", "hw", "include", "net", "qemu", "tests"),
@@ -20,7 +20,7 @@ _FOLDERS = (
 
 
 def pages() -> list[Path]:
-    """All pages, those that are not committed yet as well."""
+    """Return all pages, also uncommitted ones."""
     words = ["git", "ls-files", "-co", "--exclude-standard", "*.md"]
     found = (paths.ROOT / name for name in tools.run(words, cwd=paths.ROOT).splitlines())
     return [page for page in found if page.exists()]
@@ -47,7 +47,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def wrong(page: Path, link: str) -> str | None:
-    """Why a link leads nowhere; None: it leads to something, or away from here."""
+    """Return the fault of a link; None: its target exists, or is external."""
     if re.match(r"[a-z]+:", link):
         return None
     name, _, anchor = link.partition("#")

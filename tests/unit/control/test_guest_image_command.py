@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet guest-image``: what users type and are told, and the layout of the image."""
+"""``vmmnet guest-image``: its command line, messages, and the layout of the image."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_file_that_says_nothing(tmp_path: Path, option: str, text: str | None,
 
 
 def test_a_place_that_is_taken(tmp_path: Path) -> None:
-    """Nobody's disk is written over."""
+    """No existing file is overwritten."""
     image = tmp_path / "guest.qcow2"
     image.write_text("mine")
     answer = ask("--output", image)
@@ -94,7 +94,7 @@ def failing(folder: Path, script: str) -> dict[str, str]:
 
 
 def make_by(script: str, folder: Path) -> list[str]:
-    """What is said when mmdebstrap is a script that fails; nothing else is left."""
+    """Return the messages when mmdebstrap is a failing script; nothing else is left."""
     place = failing(folder, script)
     command = [sys.executable, "-m", "vmmnet", "guest-image", "--format", "raw", "--output", "g"]
     ended = subprocess.run(command, env=place, cwd=folder, text=True, capture_output=True)
@@ -104,7 +104,7 @@ def make_by(script: str, folder: Path) -> list[str]:
 
 
 def test_a_step_that_fails(tmp_path: Path) -> None:
-    """It is named, with what was said last and what to do."""
+    """The message names the step, with its last output and a remedy."""
     script = "echo 'I: running apt-get update...'; echo 'E: no route' >&2; exit 25"
     assert make_by(script, tmp_path) == [
         "Read the lists of packages …",
@@ -116,13 +116,13 @@ def test_a_step_that_fails(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_up(tmp_path: Path) -> None:
-    """It is found among much else that is said after it."""
+    """The reason is found among later output."""
     script = "echo 'dpkg: write: No space left on device'; seq 99; exit 25"
     assert make_by(script, tmp_path)[-1].startswith("make room, or give another place: it takes ")
 
 
 def test_ended_from_outside(tmp_path: Path) -> None:
-    """The programs that run end as well, and nothing is left."""
+    """The running programs end, too, and nothing is left."""
     # As mmdebstrap does, it does not end before what it has started.
     script = "trap : TERM; cat fifo & echo 'I: extracting archives...'\nwait; wait\n"
     place = failing(tmp_path, script)
@@ -133,13 +133,13 @@ def test_ended_from_outside(tmp_path: Path) -> None:
     ) as child:
         assert child.stderr is not None
         assert child.stderr.readline() == "Unpack it …\n"
-        # Twice: whoever is impatient leaves nothing either.
+        # A second signal leaves nothing, either.
         child.send_signal(signal.SIGINT)
         child.terminate()
         try:
             assert child.wait(wait.PATIENCE) == 130
         finally:
-            # Whoever still reads reads no more.
+            # A reader gets the end of file.
             os.close(os.open(tmp_path / "fifo", os.O_RDWR))
     assert {each.name for each in tmp_path.iterdir()} == {"bin", "fifo"}
 
@@ -152,7 +152,7 @@ def test_a_program_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_a_place_without_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is told before anything is fetched."""
+    """It is reported before any download."""
     monkeypatch.setattr(make, "ROOM", 1 << 60)
     for program in ("mmdebstrap", "qemu-img"):
         (tmp_path / program).touch(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The agent with a store in memory, each of whose operations can fail, in each of all ways."""
+"""The agent with a store in memory, whose operations can fail in each way."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Memory:
     def _called(self, name: str) -> None:
         self.calls.append(name)
         if self.failures.get(name):
-            # A new one, without what led to the last.
+            # A new error, without the cause of the last one.
             raise copy.copy(self.failures[name].pop(0))
 
     # The tests' part
@@ -89,7 +89,7 @@ class Memory:
 
     @property
     def report(self) -> Report | None:
-        """What the host has said of itself."""
+        """The report of the host."""
         found = self.keys.get(KEYS.agent(HOST))
         return reports.decode(found.value) if found is not None else None
 
@@ -131,7 +131,7 @@ class Memory:
         return self.revision
 
     def age(self) -> Age:
-        """Answer the same: nobody restores it."""
+        """Return a constant, as there is no restore."""
         self._called("age")
         return Age(1, 100)
 
@@ -147,7 +147,7 @@ class Memory:
         return lease == self.leases
 
     def watch(self, requests: Sequence[Watched]) -> Watching:
-        """Tell what has happened since, and what happens."""
+        """Send earlier and new events."""
         self._called("watch")
         watch = Watching(requests, self.revision)
         for event in self.log:
@@ -169,7 +169,7 @@ class Watching:
             self._told.put(Told(number, revision, (), created=True))
 
     def tell(self, event: Event) -> None:
-        """Tell an event to whom it concerns."""
+        """Send an event to its watches."""
         if self.mute and event.key == KEYS.agent(HOST):
             return
         for number, each in enumerate(self._requests):
@@ -202,7 +202,7 @@ def memory() -> Iterator[Memory]:
 
 @pytest.fixture
 def agent(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
-    """An agent that is told to be ready for A, and has done nothing yet."""
+    """An agent that shall be ready for A, before its first step."""
     for name, seconds in (("_FIRST_RETRY", 0.001), ("_LAST_RETRY", 0.01), ("_REWRITE", 0.01)):
         monkeypatch.setattr(etcdagent, name, seconds)
     monkeypatch.setattr(twin, "sync", lambda *_, **__: None)
@@ -215,7 +215,7 @@ def agent(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ag
 
 
 def until(agent: Agent, done: Callable[[], object]) -> None:
-    """Let the agent do what it does in its loop."""
+    """Run steps of the agent's loop."""
 
     def step() -> bool:
         agent._refresh()
@@ -233,7 +233,7 @@ def macs_in(agent: Agent) -> set[int]:
 
 
 def is_told(agent: Agent, memory: Memory) -> bool:
-    """Whether it follows, and the store has all that it is to say."""
+    """Return whether it follows, and the store has its report."""
     found = memory.keys.get(READY)
     assigned = memory.keys.get(KEYS.assigned(HOST, A))
     said = found.value if found is not None else None
@@ -279,7 +279,7 @@ def test_what_failed_is_done_later(
     memory.change(KEYS.assigned(HOST, A), b"")
     until(agent, lambda: is_told(agent, memory))
     assert macs_in(agent) == {A, B}
-    # Somebody deletes what it has said of itself.
+    # Its report is deleted.
     memory.failures[call] = [error, error]
     for key in (READY, KEYS.alive(HOST)):
         memory.change(key, None)
@@ -290,7 +290,7 @@ def test_what_failed_is_done_later(
 def test_an_agent_that_may_not_speak_follows_all_the_same(
     agent: Agent, memory: Memory, error: StoreError
 ) -> None:
-    """It is not cut off, says what it has not said, and tries at a bounded rate."""
+    """It continues, reports the failure, and retries at a bounded rate."""
     failures = memory.failures["put"] = [error] * 1_000_000
     until(agent, lambda: agent.counters.tell_errors)
     memory.set(C, [7])
@@ -310,7 +310,7 @@ def test_an_agent_that_may_not_speak_follows_all_the_same(
 def test_a_store_that_hangs_up_at_once_is_not_asked_ever_faster(
     agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time between two tries begins anew only after a success that has lasted."""
+    """The interval of retries is reset only after a lasting success."""
     monkeypatch.setattr(etcdagent, "_LAST_RETRY", 1000.0)
     until(agent, lambda: is_told(agent, memory))
     for number in range(5):
@@ -321,7 +321,7 @@ def test_a_store_that_hangs_up_at_once_is_not_asked_ever_faster(
 
 
 def test_a_resync_that_fails_at_its_end_is_made_again(agent: Agent, memory: Memory) -> None:
-    """A store from a backup has not what this host has said since."""
+    """A store from a backup lacks later reports of this host."""
     until(agent, lambda: is_told(agent, memory))
     agent._mirror.revision += 1000
     del memory.keys[READY]
@@ -377,7 +377,7 @@ def test_an_agent_tells_that_it_is_cut_off(agent: Agent, memory: Memory) -> None
     assert '"refused": false,\n "lost_at": null' in agent._status
 
 
-# How far the host is, as it says
+# The revision of a host's report
 
 
 def has_said_all(agent: Agent, memory: Memory) -> bool:
@@ -386,7 +386,7 @@ def has_said_all(agent: Agent, memory: Memory) -> bool:
 
 
 def test_the_report_says_that_all_is_there(agent: Agent, memory: Memory) -> None:
-    """Also of changes that do not concern it; and where nothing changes, nothing is said."""
+    """Also for changes of other hosts; without changes there is no report."""
     until(agent, lambda: has_said_all(agent, memory))
     assert memory.report is not None
     assert (memory.report.entries, memory.report.ports, memory.report.errors) == (2, 0, ())
@@ -427,7 +427,7 @@ def test_a_table_that_lacks_a_change_is_behind_and_the_report_says_why(
 def test_a_watch_that_tells_nothing_begins_anew(
     agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """etcd answers all else: only the report shows it."""
+    """etcd answers other requests: only the report shows it."""
     monkeypatch.setattr(etcdagent, "_SILENT_SECONDS", 0.0)
     until(agent, lambda: has_said_all(agent, memory))
     lost = agent.counters.disconnections

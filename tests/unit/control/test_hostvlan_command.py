@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet hostvlan``: what users type, and what they are told."""
+"""``vmmnet hostvlan``: command lines and messages."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_addresses_come_and_go(hostvlan: Command) -> None:
     assert "does not have the address 192.0.2.1; it has 192.0.2.9" in answer.err
 
 
-#: What is typed, the exit status, and what is said.
+#: Command line, exit status, and message.
 MISTAKES = [
     (f"add {A[:-3]} 7", 2, f"'{A[:-3]}' has 5 octets, not 6; a MAC address is six octets"),
     (f"add {A}:aa 7", 2, "has 7 octets, not 6"),
@@ -191,7 +191,7 @@ def spoil(table: Path, spelled: str) -> int:
 
 
 def test_a_wrong_bit(hostvlan: Command, table: Path, tmp_path: Path) -> None:
-    """LNID 2 becomes 0, the global one: nobody goes by that, and nobody certifies it."""
+    """LNID 2 becomes 0, the global one: neither readers nor writers accept it."""
     backup, other = tmp_path / "backup.csv", tmp_path / "other.csv"
     hostvlan("add", A, "2", "--address", "192.0.2.1")
     hostvlan("set", A, "2", "--no-addresses")
@@ -223,7 +223,7 @@ def test_a_wrong_bit(hostvlan: Command, table: Path, tmp_path: Path) -> None:
         assert answer.status == 1 and "damaged" in answer.err
 
 
-#: Each way out, and what the table says then.
+#: Each remedy, and the table afterwards.
 WAYS_OUT = [
     ("remove A", {B: [3]}),
     ("set A 5 --no-addresses", {A: [5], B: [3]}),
@@ -508,7 +508,7 @@ def test_nothing_is_imported_of_a_bad_file(
 
 
 class Qemu:
-    """As much of a QEMU as is heard on its QMP socket."""
+    """A simulated QEMU on its QMP socket."""
 
     def __init__(self, path: Path, name: str | None, ports: list[dict[str, Any]]) -> None:
         self.ports = ports

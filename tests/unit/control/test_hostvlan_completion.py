@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What bash offers after ``vmmnet``, asked of a bash."""
+"""Completions of ``vmmnet`` in a real bash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def offer(table: Path, line: str) -> list[str]:
-    """What completes this line."""
+    """Return the completions of this line."""
     tools = table.parent / "bin"
     program = tools / "vmmnet"
     if not program.exists():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The LNID table: its octets, its changes, and what is left when a writer is killed."""
+"""The LNID table: its octets, its changes, and its state after a writer is killed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 
 
 def state(path: Path) -> dict[int, Entry]:
-    """All that a table says, after a look at every octet of it."""
+    """Return all entries of a table, with a check of every octet."""
     with Table.open(path) as table:
         entries = {entry.mac: entry for entry in table}
         assert len(table) == len(entries)
@@ -170,7 +170,7 @@ GOLDEN3 = (
 def test_the_octets_are_those_that_others_read(
     table: Path, version: str, entries: tuple[Entry, ...]
 ) -> None:
-    """Whatever order of octets this host has."""
+    """For any byte order of this host."""
     put(table, *entries)
     assert table.read_bytes() == golden(version)
 
@@ -272,7 +272,7 @@ def test_one_mac_is_changed_in_place(table: Path) -> None:
 
 
 def test_a_record_stays_as_it_is(table: Path) -> None:
-    """Who has found a record and reads it later finds what it was."""
+    """A reader with a reference to a record finds it unchanged later."""
     put(table, Entry.of(A, [1, 2, 3]), Entry.of(B, [4, 5]))
     with Table.open(table) as reader:
         found = reader.find(A)
@@ -307,7 +307,7 @@ def test_several_macs_take_a_new_file(table: Path) -> None:
             assert change.get(A) == Entry.of(A, [3]) and change.get(B) is None
             assert not reader.superseded
         assert (change.changed, change.added, change.removed) == (3, 1, 1)
-        # Who looks on sees the old, and that there is something newer.
+        # Readers of the old file see the old entries, and its mark.
         assert reader.superseded and reader.get(A) == Entry.of(A, [1])
         assert reader.get(C) is None
         generation = reader.generation
@@ -348,7 +348,7 @@ def test_a_raise_changes_nothing(table: Path) -> None:
 
 
 def test_keys_of_the_removed_make_room(table: Path) -> None:
-    """Tenants come and go: the file does not grow with all that ever were."""
+    """Tenants come and go: the file does not grow with removed ones."""
     Table.create(table)
     size = table.stat().st_size
     for number in range(1, 200):
@@ -371,7 +371,7 @@ def test_records_make_room(table: Path) -> None:
 
 
 def test_macs_that_want_one_bucket(table: Path) -> None:
-    """Somebody has found many MACs that are looked for in one place."""
+    """An attacker has found many MACs with one bucket."""
     Table.create(table)
     with Table.open(table) as empty:
         buckets = empty.geometry.buckets
@@ -387,7 +387,7 @@ def test_macs_that_want_one_bucket(table: Path) -> None:
 
 
 def test_a_million(table: Path) -> None:
-    """What the paper's data centre has, in 32 MiB at most."""
+    """The paper's data centre fits into 32 MiB."""
     count = 1_048_576
     contents = {0x020000000000 + 7919 * n: 1 + n // 64 for n in range(count)}
     with table.open("wb") as file:
@@ -401,7 +401,7 @@ def test_a_million(table: Path) -> None:
         assert full.get(0x020000000000 + 7918) is None
 
 
-# Files that are not as they should be.
+# Damaged files.
 
 
 def spoil(path: Path, at: int, octets: bytes) -> None:
@@ -543,7 +543,7 @@ def test_each_bit_of_an_entry_is_found(table: Path) -> None:
             with Table.open(table, verify=False) as reader:
                 (damage,) = verify.census(reader).damages
                 assert (damage.slot, damage.mac) == (slot, mac)
-                # A look-up is told so, and nobody gets it.
+                # A look-up raises, and readers ignore the entry.
                 with pytest.raises(TableDamaged):
                     reader.get(mac)
                 with pytest.raises(TableDamaged):
@@ -558,7 +558,7 @@ def test_each_bit_of_an_entry_is_found(table: Path) -> None:
 
 
 def test_each_bit_of_the_header_is_found(table: Path) -> None:
-    """What never changes is refused; what is counted, and the mark, the next change makes anew."""
+    """Damaged constants are refused; the next change corrects counts and the mark."""
     put(table, Entry.of(A, [2]), Entry.of(B, [2, 3]))
     for _ in bits(table, 0, 64):
         with pytest.raises(TableDamaged), Table.open(table):
@@ -605,7 +605,7 @@ def test_what_is_damaged_is_said_anew(table: Path) -> None:
 
 
 def test_a_damaged_table_is_replaced(table: Path) -> None:
-    """Whatever it is that is damaged."""
+    """For any damage."""
     for at, octets in ((slot_at, b"\xff\xff\xff"), (lambda *_: 24, b"\1"), (lambda *_: 8, b"\1")):
         put(table, Entry.of(A, [2]), Entry.of(B, [2, 3]), atomic=True)
         table.chmod(0o640)
@@ -625,7 +625,7 @@ def test_a_damaged_table_is_replaced(table: Path) -> None:
 
 
 def test_the_files_of_others_stay(table: Path) -> None:
-    """What a writer clears away has the names that writers give, and is what they have made."""
+    """A writer removes only files with writers' names and writers' contents."""
     put(table, Entry.of(A, [1]), Entry.of(B, [2]))
     others = ["new-dc", "new-", "new-12x", "new-12", "new", "old", "old-12", "old-dc", "lock.old"]
     for name in others:
@@ -755,7 +755,7 @@ def test_a_link_leads_to_the_table(table: Path) -> None:
 
 
 def test_writers_lose_nothing(table: Path) -> None:
-    """Many put their LNID to the same MACs, some in place, some in new files."""
+    """Many writers add their LNID to the same MACs, some in place, some in new files."""
     writers, rounds, macs = 6, 20, [A, B, C]
 
     def write(own: int) -> Callable[[], None]:
@@ -897,7 +897,7 @@ def test_killed_between_any_two_lines(table: Path, steps: list[Any]) -> None:
         found = state_of_entries(table)
         assert found in (before, after), line
         outcomes.append(found == after)
-        # What it left does not hinder the next, who also tells those with the old file.
+        # Its remains do not hinder the next writer, which also marks the old file.
         put(table, Entry.of(0x5254000000FF, [1]))
         assert state(table) == {**found, 0x5254000000FF: Entry.of(0x5254000000FF, [1])}
         same = table.stat().st_ino == reader.identity[1]
@@ -919,7 +919,7 @@ def state_of_entries(path: Path) -> dict[int, Entry]:
 
 
 def test_killed_at_random(table: Path) -> None:
-    """A writer that changes without end is killed from outside, again and again."""
+    """A writer that changes without end is killed repeatedly."""
     dice = random.Random(4)
     macs = [dice.getrandbits(40) + 1 for _ in range(50)]
     model: dict[int, Entry] = {}

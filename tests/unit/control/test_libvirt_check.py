@@ -63,7 +63,7 @@ def _options(device: str, options: list[str]) -> str:
 
 @dataclass
 class World:
-    """A host that is in order; what is planted is set in it."""
+    """A host without faults, in which tests plant faults."""
 
     conf: dict[str, str] | None = field(default_factory=lambda: {"max_files": "32768"})
     as_user: User | None = USER
@@ -167,13 +167,13 @@ def domain(inside: str = SOCKETS + NIC, net: str = "", more: str = "") -> Any:
 
 
 def check(world: World, defined: Any = None, **given: Any) -> list[Finding]:
-    """What is found of a domain, by default one that is expanded."""
+    """Return the findings for a domain, by default an expanded one."""
     defined = expand(domain()) if defined is None else defined
     return list(core.findings(Domain("guest", defined, **given), world))
 
 
 def only(found: list[Finding], severity: str = "fault") -> Finding:
-    """The one finding that there is."""
+    """Return the only finding."""
     assert len(found) == 1, found
     assert found[0].severity == severity and found[0].remedy, found
     return found[0]
@@ -478,7 +478,7 @@ def test_a_domain_that_is_not_confined() -> None:
 
 
 def test_selinux() -> None:
-    """Labels matter where it is enforcing; /etc is everybody's to read."""
+    """Labels matter in enforcing mode; everybody may read /etc."""
     world = World(enforcing=True, labels={TABLE: "var_lib_t", KEY: "", POLICY: "etc_t"})
     keys, tables = sorted(check(world), key=lambda each: each.about)
     assert keys.about == "/etc/vmmnet/keys" and "red1 is unlabeled_t" in keys.wrong
@@ -528,7 +528,7 @@ def _sysctl(name: str, value: str) -> World:
     [("1 0", "107 107"), ("0 106", "0 107"), ("70000 80000", "107 80000"), ("107 107", "")],
 )
 def test_ping(value: str, right: str) -> None:
-    """Who may is let in beside those who may already."""
+    """The remedy keeps the groups that already have the permission."""
     found = check(_sysctl("ping_group_range", value))
     assert bool(right) == bool(found)
     if right:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet libvirt``: what users type, and what they are told.
+"""``vmmnet libvirt``: command lines and messages.
 
 libvirt's test driver, which is a daemon in this process, knows no ``qemu:commandline``:
 what a daemon keeps is in tests/interop/test_libvirt_define.py.
@@ -64,7 +64,7 @@ def libvirt(*words: str | Path) -> commandline.Answer:
 
 
 def test_print(file: Path) -> None:
-    """It takes no daemon, and what is printed can be printed again."""
+    """It needs no daemon, and its output is valid input."""
     answer = libvirt("define", "--print", file)
     assert (answer.status, answer.err) == (0, "")
     assert drift(document.parse(answer.out)) == []
@@ -152,7 +152,7 @@ def test_domains_are_offered(file: Path) -> None:
 
 
 def test_check_of_a_file(file: Path) -> None:
-    """It takes no daemon, and what is found is told with its remedy."""
+    """It needs no daemon, and reports findings with remedies."""
     answer = libvirt("check", file)
     assert answer.status == 3 and answer.err == "", answer
     lines = answer.out.splitlines()
@@ -167,7 +167,7 @@ def test_check_of_a_file(file: Path) -> None:
 
 
 def test_check_of_a_domain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the element nothing is looked at; nor where the daemon is another host's."""
+    """Nothing is checked without the element, or with another host's daemon."""
     answer = libvirt("check", "test", *DAEMON)
     assert answer.status == 0 and answer.out.endswith("test: no fault found\n"), answer
     monkeypatch.setattr(connect.Daemon, "uri", lambda _: "qemu+ssh://other/system")

@@ -72,7 +72,7 @@ def asked(made: etree._Element) -> dict[str, dict[str, str]]:
 
 
 def kept(made: Converted) -> str:
-    """All that is said of what stays."""
+    """All messages about kept parts."""
     return "\n".join(f"{each.name}: {each.reason}" for each in made.kept)
 
 
@@ -81,7 +81,7 @@ def kept(made: Converted) -> str:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_the_domains_of_the_page(number: int) -> None:
-    """Those that users have written before there was the element."""
+    """Domains that users have written by hand."""
     text = (paths.ROOT / "docs" / "libvirt-convert.md").read_text()
     found = re.findall(r"^```xml\n(<domain .*?</domain>)\n```$", text, re.M | re.S)
     before = document.parse(found[number])
@@ -414,7 +414,7 @@ def some(chance: random.Random, given: dict[str, str]) -> dict[str, str]:
 
 
 def by_hand(chance: random.Random) -> tuple[element.Net | None, etree._Element]:
-    """What is meant, and a domain in which it is written by hand in one of many ways."""
+    """Return an element, and a domain with the same meaning, written by hand in a random way."""
     root = etree.Element(names.net("net"))
     words: list[list[str]] = []
     devices, overrides = "", ""
@@ -503,7 +503,7 @@ def _written(
     return [[option, ",".join([kind, *texts])], *later]
 
 
-# What QEMU makes of a domain, by a reader of its own
+# The meaning of a domain for QEMU, by an independent reader
 
 
 def meaning(made: etree._Element) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class World:
         return self.run / "ports/guest"
 
     def nothing_is_left(self) -> None:
-        """Fail if something is claimed; what was done may stay to be read."""
+        """Fail if something is claimed; the history may stay."""
         files = [path for path in self.run.rglob("*") if path.is_file()]
         left = [path for path in files if path.parent.name != history.FOLDER]
         assert not left
@@ -87,7 +87,7 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What goes to the system log."""
+    """Messages to the system log."""
     lines: list[str] = []
     monkeypatch.setattr(syslog, "syslog", lambda *words: lines.append(words[1]))
     return lines
@@ -102,7 +102,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def sockets(address: str = VM) -> str:
-    """What the element has for VMRPC."""
+    """Return the element's part for VMRPC."""
     return f"<vmmnet:sockets address6='{address}'/>"
 
 
@@ -464,7 +464,7 @@ def test_what_the_helper_has_not_registered_is_forgotten(
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Have an hour pass."""
+    """Advance the clock by an hour."""
     now = time.monotonic()
     return lambda: monkeypatch.setattr(time, "monotonic", lambda: now + 3600)
 
@@ -608,7 +608,7 @@ def test_a_domain_that_fits_comes_as_it_is(world: World, text: str | None) -> No
 
 
 def test_drift_does_not_arrive(world: World) -> None:
-    """Rewriting would hide it."""
+    """Rewriting the domain would hide the drift."""
     world.conf.write_text("hostvlan-table /srv/here.table\n")
     event = world.event(world.domain(expanded=False))
     assert hook.handle(event, "migrate") is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What stands around libvirt's hook: the script, /etc/vmmnet/host.conf, the host's addresses."""
+"""The environment of libvirt's hook: its script, /etc/vmmnet/host.conf, the host's addresses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_was_made_of_an_element_is_looked_at_without_it(tmp_path: Path) -> 
 
 
 def test_keys_are_taken_away_once_qemu_has_started(tmp_path: Path) -> None:
-    """Nothing that goes wrong there ends the VM."""
+    """Errors there do not end the VM."""
     called = tmp_path / "called"
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\ntouch {called}\n")

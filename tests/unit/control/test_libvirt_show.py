@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet libvirt show``: how domains stand, with a daemon that has what a test gives it."""
+"""``vmmnet libvirt show``: the state of domains, with a simulated daemon."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def domain(inside: str = SOCKETS + NIC, net: str = "handoff='on'") -> str:
 
 @dataclass
 class Daemon:
-    """What the command asks of a libvirt."""
+    """A simulated daemon, with the functions that the command uses."""
 
     domains: dict[str, str] = field(default_factory=lambda: {"guest": domain()})
     now: dict[str, str] = field(default_factory=dict)
@@ -281,7 +281,7 @@ def test_devices_in_short(kind: str, answer: dict[str, Any], line: str) -> None:
 
 
 def test_all_domains(daemon: Daemon) -> None:
-    """Those with the element; a mistake in one does not hide the others."""
+    """All domains with the element; a mistake in one does not hide the others."""
     bare = etree.fromstring(domain())
     bare.remove(bare.find("metadata"))
     daemon.domains["bare"] = etree.tostring(bare, encoding="unicode")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What debian/ says of itself agrees with what the rest of the sources say."""
+"""debian/ agrees with the rest of the sources."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Images of guests: what a failure says."""
+"""Images of guests: messages of failures."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from .states import State
 from .zones import APEX
 
 SERVER, ATTACKER = dns_client.SERVER, "127.0.0.2"
-#: Whose denials the attacker makes.
+#: The zone whose denials the attacker forges.
 WHITE = f"bind-nsec.{APEX}"
 
 _RESOLVER = """\
@@ -63,7 +63,7 @@ class Bed:
         return self.folder / "anchor"
 
     def command(self, *words: str | Path, server: str = SERVER) -> list[str | Path]:
-        """dns-lookup, which validates."""
+        """Return a command of dns-lookup with validation."""
         program = dns_room.program("dns-lookup")
         return [program, "-s", server, "-v", "-a", self.anchor, *words]
 
@@ -75,7 +75,7 @@ class Bed:
         return dns_client.parse(done.stdout.splitlines())[-1]
 
     def getaddrinfo(self, names: Sequence[str], server: str) -> dict[str, tuple[int, list[str]]]:
-        """What vmmnet_getaddrinfo() returns for each, on a host that validates."""
+        """Return the results of vmmnet_getaddrinfo() for each name, on a host that validates."""
         etc = self.folder / f"etc-{server}"
         (etc / "vmmnet").mkdir(parents=True)
         (etc / "resolv.conf").write_text(f"nameserver {server}\n")

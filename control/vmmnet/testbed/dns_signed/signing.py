@@ -37,12 +37,12 @@ class Record:
 
     @property
     def covered(self) -> str:
-        """The type that a signature is over; of others, none."""
+        """The type that a signature covers; empty for other records."""
         return self.rdata.split()[0] if self.kind == "RRSIG" else ""
 
     @property
     def tag(self) -> int:
-        """The key that has made a signature."""
+        """The tag of the key that has made a signature."""
         return int(self.rdata.split()[6])
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Key:
-    """A key in files of a folder; the same one for every zone that asks for it."""
+    """A key in files of a folder; all zones that ask for it share it."""
 
     maker: Maker
     algorithm: str
@@ -62,7 +62,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Style:
-    """How a zone is signed."""
+    """Parameters of a zone's signatures."""
 
     nsec3: bool = False
     salt: str = "-"
@@ -74,7 +74,7 @@ class Style:
 
 
 def run(folder: Path, *words: str | Path) -> str:
-    """A tool; its output, or why it failed."""
+    """Run a tool; return its output, or raise with its errors."""
     done = subprocess.run(
         words, cwd=folder, capture_output=True, text=True, timeout=wait.PATIENCE, check=False
     )
@@ -136,7 +136,7 @@ class Workshop:
             out.writelines((self._folder / f"{name}.key").read_text() for name in names)
         denial = ["-3", style.salt, "-H", str(style.iterations)] if style.nsec3 else []
         denial += ["-A"] if style.optout else []
-        # No check of its own: some are to be wrong.
+        # Without the tool's own check, as some zones have to be invalid.
         words = [
             "dnssec-signzone",
             "-q",
@@ -168,7 +168,7 @@ class Workshop:
         return signed.read_text()
 
     def _files(self, key: Key) -> tuple[str, str]:
-        """Make it, once: the name of its files and its RDATA."""
+        """Make a key once; return the name of its files and its RDATA."""
         if key not in self._made:
             zone, flag = "keys.example", ["-f", "KSK"] if key.maker == "bind" else ["-k"]
             size = ["-b", "2048"] if key.algorithm == "RSASHA256" else []
@@ -180,7 +180,7 @@ class Workshop:
         return self._made[key]
 
     def _for(self, zone: str, key: Key) -> str:
-        """The key in files for a zone; returns their name."""
+        """Put the key into files for a zone; returns their name."""
         made, rdata = self._files(key)
         name = f"K{zone}.+{_ALGORITHMS[key.algorithm]:03}+{self.tag(key):05}"
         (self._folder / f"{name}.key").write_text(f"{zone}. 300 IN DNSKEY {rdata}\n")
@@ -199,7 +199,7 @@ def _moment(days: int) -> str:
 
 
 def _records(text: str) -> list[Record]:
-    """Of a master file with one record a line."""
+    """Return the records of a master file with one record a line."""
     found = []
     for line in text.splitlines():
         if line and not line.startswith((";", "$")):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An attacker between the server and its clients, who has none of the keys, or the zone's own.
+"""An attacker between the server and its clients, without keys, or with the zone's own key.
 
-The first label of the name asked chooses the attack: a key of SPOILERS, or ``white``.  All
-other questions, such as those for keys, pass unchanged.
+The first label of the name asked chooses the attack: a key of SPOILERS, or ``white``.  All other
+questions, such as those for keys, pass unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DAY = 86400
 
 @dataclass
 class Attack:
-    """A question, the server's reply to it, and a way to ask the server more."""
+    """A question, the server's reply, and a function for further questions to the server."""
 
     name: dns.name.Name
     reply: Message
@@ -40,11 +40,11 @@ class Attack:
 
     @property
     def zone(self) -> dns.name.Name:
-        """The zone that the proof of the reply is of."""
+        """The zone of the reply's proof."""
         return next(each.name for each in self.reply.authority if each.rdtype == dns.rdatatype.SOA)
 
     def beside(self, upper: dns.name.Name, label: bytes) -> Message:
-        """The server's reply for another name below a name."""
+        """Return the server's reply for another name below a name."""
         return self.ask(dns.name.Name((label,)) + upper)
 
     def drop(self, owner: dns.name.Name) -> None:
@@ -52,7 +52,7 @@ class Attack:
         self.reply.authority = [each for each in self.reply.authority if each.name != owner]
 
     def matching(self, name: dns.name.Name) -> dns.name.Name:
-        """The NSEC3 record's name that a name hashes to."""
+        """Return the owner of the NSEC3 record that matches a name."""
         nsec3 = next(each for each in self.reply.authority if each.rdtype == NSEC3)[0]
         salt = nsec3.salt.hex()
         found = dns.dnssec.nsec3_hash(name, salt, nsec3.iterations, nsec3.algorithm)
@@ -65,35 +65,35 @@ def _is_denial(rrset: dns.rrset.RRset) -> bool:
 
 
 def _no_proof(attack: Attack) -> None:
-    """Without the records that prove that a name, or a type, is not there."""
+    """Remove the records that prove that a name, or a type, does not exist."""
     attack.reply.authority = [each for each in attack.reply.authority if not _is_denial(each)]
 
 
 def _no_signatures(attack: Attack) -> None:
-    """Without any signature, as from a server without DNSSEC."""
+    """Remove all signatures, as from a server without DNSSEC."""
     for section in (attack.reply.answer, attack.reply.authority):
         section[:] = [each for each in section if each.rdtype != RRSIG]
 
 
 def _wrong_encloser(attack: Attack) -> None:
-    """NXDOMAIN below a name that exists, with the proof that its zone is the closest encloser."""
+    """Reply NXDOMAIN below an existing name, with a proof for its zone as closest encloser."""
     attack.reply.authority = list(attack.beside(attack.zone, b"nothing").authority)
 
 
 def _no_encloser(attack: Attack) -> None:
-    """Without the NSEC3 record that matches the closest encloser."""
+    """Remove the NSEC3 record that matches the closest encloser."""
     attack.drop(attack.matching(attack.name.parent()))
 
 
 def _other_name(attack: Attack) -> None:
-    """NXDOMAIN for a name that exists, with the proof for another one."""
+    """Reply NXDOMAIN for an existing name, with the proof for another name."""
     other = attack.beside(attack.name.parent(), b"nothing")
     attack.reply.set_rcode(other.rcode())
     attack.reply.answer, attack.reply.authority = [], list(other.authority)
 
 
 def _made_of_wildcard(attack: Attack) -> None:
-    """A name that exists gets what the wildcard beside it has for others."""
+    """Give an existing name the records of the wildcard beside it."""
     other = attack.beside(attack.name.parent(), b"other")
     attack.reply.authority = list(other.authority)
     attack.reply.answer = []
@@ -105,11 +105,11 @@ def _made_of_wildcard(attack: Attack) -> None:
 
 
 def _no_ds(attack: Attack) -> None:
-    """The DS records of a zone that has them are gone, with their signatures."""
+    """Remove the DS records of a zone, with their signatures."""
     attack.reply.answer = []
 
 
-#: By the first label of the name asked.
+#: Attacks by the first label of the name asked.
 SPOILERS: dict[str, Callable[[Attack], None]] = {
     "noproof": _no_proof,
     "nosignatures": _no_signatures,
@@ -121,7 +121,7 @@ SPOILERS: dict[str, Callable[[Attack], None]] = {
 
 
 class WhiteLies:
-    """Denials that tell of no other name, RFC 4470: the zone's key makes them when asked."""
+    """Denials without other names (RFC 4470), which the zone's key signs on request."""
 
     def __init__(self, zone: str, key: object, dnskey: str) -> None:
         self._zone = dns.name.from_text(zone)
@@ -138,7 +138,7 @@ class WhiteLies:
         attack.reply.authority = kept
 
     def _around(self, name: dns.name.Name) -> list[dns.rrset.RRset]:
-        """From right before a name to right behind all that could be below it."""
+        """Return an NSEC record from just before a name to just after all names below it."""
         label = name.labels[0]
         before = label[:-1] + bytes((label[-1] - 1,)) + b"~"
         owner = dns.name.Name((before,)) + name.parent()
@@ -153,7 +153,7 @@ class WhiteLies:
 
 @contextlib.contextmanager
 def between(host: Namespace, server: str, address: str, white: WhiteLies) -> Iterator[None]:
-    """The attacker at an address of the host, in front of the server at another one."""
+    """Run the attacker at one address of the host, before the server at another one."""
     spoilers: dict[str, Callable[[Attack], None]] = {**SPOILERS, "white": white}
     with host.entered():
         listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A zone in one state: which keys it publishes, which have signed it, which the parent names.
+"""A zone in one state: its published keys, its signing keys, and the keys with DS in the parent.
 
-Tools sign with all keys that they publish. Other states, such as those of a roll of keys, are
-put together: the DNSKEY records of one signing, the other records of another one.
+Tools sign with all keys that they publish. Other states, such as those of a key rollover, combine
+the DNSKEY records of one signed zone with the other records of another one.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from .signing import Key, Record, Style, Workshop
 
-#: Does something to the records of a zone that is signed.
+#: Changes the records of a signed zone.
 Spoil = Callable[[list[Record]], list[Record]]
-#: Does something to the RDATA of DS records.
+#: Changes the RDATA of DS records.
 SpoilDs = Callable[[str], str]
 
 
@@ -24,11 +24,11 @@ class State:
 
     label: str
     published: Sequence[Key] = ()
-    #: Those that have signed the DNSKEY records; all of the published, if None.
+    #: Keys that have signed the DNSKEY records; None: all published keys.
     dnskey_by: Sequence[Key] | None = None
-    #: Those that have signed the other records; all of the published, if None.
+    #: Keys that have signed the other records; None: all published keys.
     by: Sequence[Key] | None = None
-    #: Those that the parent has DS records of; the published keys that sign keys, if None.
+    #: Keys with DS records in the parent; None: the published key-signing keys.
     ds: Sequence[Key] | None = None
     style: Style = field(default_factory=Style)
     body: str = ""
@@ -39,7 +39,7 @@ class State:
 
 
 def records(shop: Workshop, zone: str, state: State) -> list[Record]:
-    """All of the zone."""
+    """Return all records of the zone."""
     published = list(state.published)
     signers = published if state.by is None else list(state.by)
     keys = published if state.dnskey_by is None else list(state.dnskey_by)
@@ -60,7 +60,7 @@ def records(shop: Workshop, zone: str, state: State) -> list[Record]:
 
 
 def ds_records(shop: Workshop, zone: str, state: State) -> str:
-    """What the parent has of it, but NS."""
+    """Return the parent's records of the zone, without NS."""
     named = state.ds
     if named is None:
         named = [each for each in state.published if each.is_ksk]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All zones: right, wrong, in the middle of a roll of keys, hostile.
+"""All zones: valid, invalid, in a key rollover, hostile.
 
-Most are made twice, by BIND's tools and by ldns: the first word of such a label is the maker.
+Most exist twice, from BIND's tools and from ldns: the first word of the label is the maker.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _without_keys(records: list[Record]) -> list[Record]:
 
 
 def _corrupt(records: list[Record]) -> list[Record]:
-    """The signatures over addresses are those over other records."""
+    """Replace the signatures over addresses by those over other records."""
     other = {each.owner: each.rdata for each in records if each.covered in ("NSEC", "NSEC3")}
     any_other = next(iter(other.values())).split()[-1]
     return [
@@ -83,7 +83,7 @@ def _corrupt(records: list[Record]) -> list[Record]:
 
 
 def _ds(place: int, value: str) -> SpoilDs:
-    """Another number at a place of a DS record: 1 is the algorithm, 2 the digest's type."""
+    """Set a field of DS records: 1 is the algorithm, 2 the type of the digest."""
 
     def spoil(rdata: str) -> str:
         words = rdata.split()
@@ -97,7 +97,7 @@ def _ds(place: int, value: str) -> SpoilDs:
 
 
 def _ordinary(maker: Maker) -> Iterator[State]:
-    """Right, or with one thing wrong."""
+    """Yield valid zones, and zones with one fault."""
     keys = _Keys(maker)
     right = State("", keys.pair(), body=_BODY)
     yield replace(right, label="nsec")
@@ -120,7 +120,7 @@ def _ordinary(maker: Maker) -> Iterator[State]:
     yield replace(right, label="digest", spoil_ds=lambda ds: f"{ds[:-4]}0000")
     yield State("nods", keys.pair(), ds=[], body=_BODY)
     yield replace(right, label="dsgone")
-    # Nobody knows algorithm 200 or digest 200: RFC 4035 section 5.2.
+    # Algorithm 200 and digest 200 are unknown: RFC 4035 section 5.2.
     yield replace(right, label="unknown", spoil_ds=_ds(1, "200"))
     yield replace(right, label="unknowndigest", spoil_ds=_ds(2, "200"))
     yield State("wrongchain", keys.pair(), body=f"www CNAME www.{maker}-forged.{APEX}.\n")
@@ -128,27 +128,27 @@ def _ordinary(maker: Maker) -> Iterator[State]:
 
 
 def _key_roll(maker: Maker) -> Iterator[State]:
-    """RFC 6781 section 4.1.1: of the zone's keys, and of the one that signs them."""
+    """RFC 6781 section 4.1.1: rollover of the zone-signing and of the key-signing key."""
     keys = _Keys(maker)
     ksk, old, new = keys.ksk(), keys.zsk(), keys.zsk(number=1)
     yield State("zsk1", [ksk, old, new], by=[old], dnskey_by=[ksk], body=_BODY)
     yield State("zsk2", [ksk, old, new], by=[new], dnskey_by=[ksk], body=_BODY)
     yield State("zsk3", [ksk, old, new], by=[old, new], dnskey_by=[ksk], body=_BODY)
-    # Signed by a key before it is published.
+    # A signature by a key that is not published yet.
     yield State("zskwrong", [ksk, old], by=[new], dnskey_by=[ksk], body=_BODY)
     second = keys.ksk(number=1)
     both = [ksk, second, old]
     yield State("ksk1", both, ds=[ksk], dnskey_by=[ksk, second], by=[old], body=_BODY)
     yield State("ksk2", both, ds=[ksk, second], dnskey_by=[ksk, second], by=[old], body=_BODY)
     yield State("ksk3", both, ds=[second], dnskey_by=[ksk, second], by=[old], body=_BODY)
-    # The parent has changed before the zone has.
+    # The parent has changed before the zone.
     yield State("kskwrong", [ksk, old], ds=[second], body=_BODY)
 
 
 def _algorithm_roll(maker: Maker) -> Iterator[State]:
-    """RFC 6781 section 4.1.4, figure 11, and what the figure keeps from happening."""
+    """RFC 6781 section 4.1.4, figure 11, and the errors that the figure avoids."""
     keys = _Keys(maker)
-    # Keys of RSA take their time.
+    # RSA keys take a long time.
     rolls = (("ed", _EC, _ED), ("rsa", _RSA, _EC))[: 2 if maker == "bind" else 1]
     for label, old, new in rolls:
         # , _EC, _ED), ("rsa", _RSA, _EC)):
@@ -168,7 +168,7 @@ def _algorithm_roll(maker: Maker) -> Iterator[State]:
 
 
 def _trap(maker: Maker) -> State:
-    """CVE-2023-50387: many keys with one tag, and signatures with it, of nobody's."""
+    """CVE-2023-50387: many keys with one tag, and signatures with this tag, all made up."""
 
     def spoil(records: list[Record]) -> list[Record]:
         owner = f"www.{maker}-keytrap.{APEX}."
@@ -181,7 +181,7 @@ def _trap(maker: Maker) -> State:
 
 
 def states() -> Iterator[State]:
-    """All of them, those above before those below."""
+    """Yield all states, parents before children."""
     for maker in MAKERS:
         for found in (_ordinary(maker), _key_roll(maker), _algorithm_roll(maker)):
             yield from (replace(each, label=f"{maker}-{each.label}") for each in found)
@@ -189,5 +189,5 @@ def states() -> Iterator[State]:
 
 
 def name_of(state: State) -> str:
-    """Of a zone, without the final dot."""
+    """Return the name of a zone, without the final dot."""
     return ".".join(filter(None, (state.label, state.parent, APEX)))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""os-ken's parsers and its cases for switches, and the switches that they are held against."""
+"""os-ken's parsers and its test cases for switches, and the switches under test."""

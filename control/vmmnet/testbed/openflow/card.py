@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scorecard: how os-ken's cases ended on a NIC, from both sides, and on Open vSwitch."""
+"""The scorecard: results of os-ken's cases on a NIC, from both sides, and on Open vSwitch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ORDER = ("match", "action", "SET_FIELD", "group", "meter")
 
 @dataclass(frozen=True)
 class Score:
-    """How a case ended."""
+    """Result of a case."""
 
     case: Case
     guest: Verdict
@@ -28,18 +28,18 @@ class Score:
 
     @property
     def row(self) -> tuple[str, str]:
-        """The version and the group that it is counted in."""
+        """The version and the group of the case."""
         group = self.case.group
         return _SPECIFICATION[self.case.version], _GROUPS.get(group, group)
 
     @property
     def cell(self) -> str:
-        """The case, shortly."""
+        """Short form of the result."""
         return f"{_SPECIFICATION[self.case.version]} {self.case.place}"
 
 
 def written(scores: Sequence[Score], peer: str) -> str:
-    """The card as a page; ``peer`` is what the other switch calls itself."""
+    """Return the card as a page; ``peer`` is the name and version of the other switch."""
     lines = [conditions.machine(), "", *_counts(scores, peer), "", *_lacking(scores, peer), ""]
     return "\n".join([*lines, *_differences(scores, peer)]) + "\n"
 
@@ -76,7 +76,7 @@ def _of(scores: Sequence[Score], verdict: Callable[[Score], Verdict]) -> str:
 
 
 def _lacking(scores: Sequence[Score], peer: str) -> Iterator[str]:
-    """The cases that a NIC cannot have, by what they need first."""
+    """Yield the cases that a NIC cannot support, by the first missing part."""
     rows = []
     for lack in lacks.ALL:
         some = [score for score in scores if score.guest == Verdict(CANNOT, lack.name)]
@@ -88,7 +88,7 @@ def _lacking(scores: Sequence[Score], peer: str) -> Iterator[str]:
 
 
 def _differences(scores: Sequence[Score], peer: str) -> Iterator[str]:
-    """The cases that a NIC can have and one of the two does not pass."""
+    """Yield the cases that a NIC can support and that one of the two does not pass."""
     count: collections.Counter[tuple[str, str, str]] = collections.Counter()
     for score in scores:
         hows = {score.guest.how, score.wire.how, score.peer.how}

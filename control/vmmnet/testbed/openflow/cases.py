@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """os-ken's cases for switches: flows to set, input frames, expected output.
 
-Its tester stands around a switch: a frame comes in by port 1, and leaves by port 2 (of
-groups, also by port 3), goes to the controller, or has no flow in a table that looks it up.
+Its tester surrounds a switch: a frame enters at port 1, and leaves at port 2 (with groups, also at
+port 3), goes to the controller, or matches no flow in a table.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 from . import packets
 from .osken import OsKen
 
-#: The tester's numbers of ports.
+#: Port numbers of the tester.
 IN, OUT, OTHER = 1, 2, 3
 AS_THEY_ARE = {IN: IN, OUT: OUT, OTHER: OTHER}
-#: How far a rate may be from what is wanted, as in os-ken's tester.
+#: Tolerance of a rate, as in os-ken's tester.
 MARGIN = 0.10
 _KILOBIT = 1024 / 8
 
@@ -30,9 +30,9 @@ class Seen:
     """A switch's treatment of a frame; ports are the tester's."""
 
     out: list[tuple[int, bytes]] = field(default_factory=list)
-    #: PACKET_INs of an action, not those of a frame without a flow.
+    #: PACKET_INs by an action, not those of a frame without a flow.
     told: list[bytes] = field(default_factory=list)
-    #: By table: frames that it looked up, and those of them that had a flow.
+    #: By table: frames looked up, and frames with a matching flow.
     tables: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -43,7 +43,7 @@ class Step:
     ingress: bytes
     egress: bytes | None = None
     packet_in: bytes | None = None
-    #: Tables; one of them must have no flow for it.
+    #: Tables; in one of them no flow may match.
     missed: tuple[int, ...] = ()
 
     def fault(self, seen: Seen) -> str:
@@ -76,7 +76,7 @@ class Flood:
     wanted: Mapping[int, tuple[float | None, float | None]]
 
     def frames(self) -> Iterator[bytes]:
-        """All there are, without end."""
+        """Yield frames without end."""
         chance = random.Random(packets.SEED)
         once = packets.octets(self.layers)
         varies = any("randint" in layer for layer in self.layers)
@@ -84,7 +84,7 @@ class Flood:
             yield packets.octets(self.layers, chance) if varies else once
 
     def fault(self, counted: Mapping[int, tuple[int, int]], seconds: float) -> str:
-        """The fault in the counts of each port; empty: none."""
+        """Return the fault in the counts of a port; empty: none."""
         for port, wanted in self.wanted.items():
             pairs = zip(wanted, counted.get(port, (0, 0)), strict=True)
             for rate, number in pairs:
@@ -98,7 +98,7 @@ class Case:
     """One of os-ken's cases."""
 
     osken: OsKen
-    #: The folder and the file that it is in: "match/00_IN_PORT".
+    #: Folder and file: "match/00_IN_PORT".
     place: str
     described: Mapping[str, Any]
 
@@ -119,18 +119,18 @@ class Case:
 
     @property
     def prerequisite(self) -> list[dict[str, Any]]:
-        """The messages that come before its frames, as its file describes them."""
+        """The messages before its frames, as in its file."""
         return list(self.described["prerequisite"])
 
     def messages(
         self, kind: str | None = None, ports: Mapping[int, int] = AS_THEY_ARE
     ) -> list[bytes]:
-        """The same on the wire, all or those of a kind; ``ports``: tester's -> switch's."""
+        """Return these messages as octets, all or of a kind; ``ports``: tester's -> switch's."""
         wanted = (each for each in self.prerequisite if kind is None or kind in each)
         return [self.osken.message(_with_ports(each, ports)) for each in wanted]
 
     def steps(self) -> Iterator[Step]:
-        """Its frames; of a flood, none."""
+        """Yield its frames; none for a flood."""
         for test in self.described["tests"]:
             if isinstance(test["ingress"], list):
                 egress, told = test.get("egress"), test.get("PACKET_IN")
@@ -142,7 +142,7 @@ class Case:
                 )
 
     def flood(self) -> Flood | None:
-        """Its flood, if it counts rates."""
+        """Its flood, if the case measures rates."""
         (test,) = self.described["tests"]
         if isinstance(test["ingress"], list):
             return None
@@ -163,7 +163,7 @@ def _show(frames: list[tuple[int, bytes]]) -> str:
 
 
 def _with_ports(node: Any, ports: Mapping[int, int]) -> Any:
-    """A description with the switch's numbers of ports for the tester's."""
+    """Replace the tester's port numbers in a description by the switch's."""
     if isinstance(node, list):
         return [_with_ports(each, ports) for each in node]
     if not isinstance(node, dict):
@@ -187,10 +187,10 @@ def read(osken: OsKen) -> list[Case]:
 
 
 def _described(path: Path) -> list[dict[str, Any]]:
-    # The first is the file's own name.
+    # The first element is the title of the file.
     return [each for each in json.loads(path.read_text()) if isinstance(each, dict)]
 
 
 def sample(cases: list[Case], number: int) -> list[Case]:
-    """Some of them, from the first to the last."""
+    """Return ``number`` evenly spaced cases."""
     return [cases[at * len(cases) // number] for at in range(min(number, len(cases)))]

@@ -18,7 +18,7 @@ _FLOW_REMOVED, _PORT_STATUS = 11, 12
 _HEAD = struct.Struct("!BBHI")
 _WHOLE = 0xFFFF
 _TABLE = {1: struct.Struct("!B3x32sIIIQQ"), 4: struct.Struct("!B3xIQQ")}
-#: What is in front of the tables in the answer.
+#: Octets before the tables in the answer.
 _BEFORE_TABLES = {1: 12, 4: 16}
 
 
@@ -37,7 +37,7 @@ class Channel:
         self._socket.sendall(_HEAD.pack(osken.version, _HELLO, _HEAD.size, 0))
         if self._next()[1] != _HELLO:
             raise RuntimeError(f"{path}: no HELLO")
-        # Without it Open vSwitch sends no PACKET_IN on this kind of connection.
+        # Without this message Open vSwitch sends no PACKET_IN on this kind of connection.
         self.ask(self._octets(self._of.OFPSetConfig(osken.datapath, 0, _WHOLE)))
 
     @property
@@ -68,7 +68,7 @@ class Channel:
                 answers.append(answer)
 
     def tables(self) -> dict[int, tuple[int, int]]:
-        """By table: how many frames it looked up, and how many of them had a flow."""
+        """Return, by table, the frames looked up, and the frames with a matching flow."""
         request = self._of.OFPTableStatsRequest(self._osken.datapath, 0)
         counts = {}
         for answer in self.ask(self._octets(request)):
@@ -78,7 +78,7 @@ class Channel:
         return counts
 
     def packet_out(self, frame: bytes, port: int) -> None:
-        """Have the switch send a frame; returns when it has."""
+        """Let the switch send a frame; returns when it is sent."""
         message = self._of.OFPPacketOut(
             datapath=self._osken.datapath,
             buffer_id=self._ofproto.OFP_NO_BUFFER,

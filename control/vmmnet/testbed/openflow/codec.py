@@ -10,7 +10,7 @@ from .. import programs
 
 
 def ask(messages: Iterable[bytes], *words: str | int) -> list[str]:
-    """Our program's answers to messages."""
+    """Return our program's answers to messages."""
     done = subprocess.run(
         [programs.built("cvsw-openflow-peer"), *map(str, words)],
         input="".join(f"{message.hex()}\n" for message in messages),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One end of a wire: frames as they are, from the host or as a program in a guest.
+"""One end of a wire: raw frames, on the host or as a program in a guest.
 
     python3 end.py INTERFACE
 
-Each line of the input is a frame to send, each line of the output one that has come, in hex.
-It says "ready" first.
+Each line of the input is a frame to send, each line of the output a received frame, in hex. The
+first line is "ready".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CONTROL = b"\x88\xb5"
 
 
 def _whole(frame: bytes, control: list[tuple[int, int, bytes]]) -> bytes:
-    """The frame as it was on the wire: Linux keeps the outermost tag beside it."""
+    """Restore the frame of the wire: Linux stores the outermost tag apart from it."""
     for level, kind, data in control:
         if (level, kind) == (_SOL_PACKET, _PACKET_AUXDATA):
             status, *_, tag, protocol = _AUXDATA.unpack(data[: _AUXDATA.size])
@@ -42,7 +42,7 @@ def _whole(frame: bytes, control: list[tuple[int, int, bytes]]) -> bytes:
 
 
 def _keep_order(sock: socket.socket, interface: str) -> None:
-    """Switch off receive offload: Linux holds TCP back, and shows what came later first."""
+    """Switch off receive offload, with which Linux delays TCP and changes the order of frames."""
     off = array.array("I", [_ETHTOOL_SGRO, 0])
     request = struct.pack("16sP16x", interface.encode(), off.buffer_info()[0])
     fcntl.ioctl(sock, _SIOCETHTOOL, request)
@@ -61,7 +61,7 @@ class End:
         self._socket.setsockopt(_SOL_PACKET, _ADD_MEMBERSHIP, everything)
 
     def fileno(self) -> int:
-        """What becomes readable when a frame has come."""
+        """The descriptor that becomes readable when a frame has come."""
         return self._socket.fileno()
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class End:
         self._socket.send(frame)
 
     def hear(self, patience: float | None = 0.0) -> bytes | None:
-        """A frame that has come, or comes in so many seconds; None if there is none."""
+        """Return a frame, waiting at most ``patience`` seconds; None if there is none."""
         if not select.select([self._socket], [], [], patience)[0]:
             return None
         frame, control, _, address = self._socket.recvmsg(1 << 16, 256)
@@ -83,7 +83,7 @@ class End:
 
 
 def main() -> None:
-    """Say and hear until the input ends."""
+    """Send and receive until the input ends."""
     end, rest = End(sys.argv[1]), b""
     orders = sys.stdin.fileno()
     print("ready", flush=True)

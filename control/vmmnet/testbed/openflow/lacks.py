@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The parts of OpenFlow 1.3 that a NIC with two ports and one table lacks.
 
-Whether a case needs one of them follows from the case's own messages, not from the NIC.  The
-NIC must refuse it with the right error.
+The messages of a case, not the NIC, show whether the case needs one of them. The NIC must refuse
+such a case with the right error.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ TYPES = Lack(
     frozenset({_BAD_SET}),
 )
 
-#: A case is counted under the first that it needs.
+#: A case counts for the first missing part.
 ALL = (METERS, PORTS, CHOICES, MPLS, PBB, COPY_TTL, METADATA, TYPES, TABLES)
 
 _BY_NAME = {
@@ -95,7 +95,7 @@ _BY_FIELD = {
 }
 # OFPGT_SELECT, OFPGT_FF.
 _CHOOSING = (1, 3)
-# OFPP_MAX of 1.0 and of 1.3: from there on ports are no ports.
+# OFPP_MAX of 1.0 and of 1.3: greater numbers are reserved.
 _RESERVED = {1: 0xFF00, 4: 0xFFFFFF00}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The switch of a NIC, its cores without QEMU, between the tester's ports."""
+"""The switch of a NIC, without QEMU, between the tester's ports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .cases import IN, OUT, Flood, Seen
 from .osken import OsKen
 from .trial import error_name
 
-#: A NIC's numbers of its ports.
+#: Port numbers of a NIC.
 GUEST, WIRE = 1, 2
-#: The tester's side: it sends as the guest, or as the wire.
+#: Side of the tester: it sends as the guest, or as the wire.
 SIDES: dict[str, Mapping[int, int]] = {
     "guest": {IN: GUEST, OUT: WIRE},
     "wire": {IN: WIRE, OUT: GUEST},
@@ -45,18 +45,18 @@ class Nic:
             process.stop(child)
 
     def clear(self, osken: OsKen) -> None:
-        """Make it an empty table."""
+        """Make an empty table."""
         self._osken = osken
         self._ask("R")
 
     def set(self, message: bytes) -> str:
-        """Send a message; nothing, or the name of its error."""
+        """Send a message; return the name of the error, or nothing."""
         assert self._osken is not None
         answers = self._ask("M", message)
         return error_name(self._osken, answers[0][1]) if answers else ""
 
     def send(self, frame: bytes) -> Seen:
-        """Have a frame come in."""
+        """Send a frame to the NIC."""
         before = self._counted
         answers = self._ask("F", bytes([self.ports[IN]]) + frame)
         out = [(self._testers[each[0]], each[1:]) for letter, each in answers if letter == "O"]
@@ -65,11 +65,11 @@ class Nic:
         return Seen(out, told, {0: (looked_up, matched)})
 
     def flood(self, flood: Flood) -> str:
-        """It has no meters, and no groups that choose."""
+        """Not possible: a NIC has no meters and no groups that select a bucket."""
         return f"nobody counts {flood.pktps} packets a second"
 
     def advance(self, milliseconds: int) -> list[bytes]:
-        """Set its clock; the FLOW_REMOVEDs of what ends by then."""
+        """Set its clock; return the FLOW_REMOVED messages of expired flows."""
         return [each for _, each in self._ask("T", struct.pack("!Q", milliseconds))]
 
     def _ask(self, letter: str, rest: bytes = b"") -> list[tuple[str, bytes]]:

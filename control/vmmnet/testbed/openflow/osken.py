@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""os-ken, as independent implementation of OpenFlow's messages."""
+"""os-ken, an independent implementation of OpenFlow's messages."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class OsKen:
         self.cases = package / "tests" / "switch" / VERSIONS[version]
 
     def message(self, described: dict[str, Any]) -> bytes:
-        """A message that is described as in the files of its cases."""
+        """Build a message from a description as in the files of its cases."""
         return self.octets(self._parser.ofp_msg_from_jsondict(self.datapath, described))
 
     def octets(self, message: Any) -> bytes:
-        """A message of its own on the wire."""
+        """Return the wire format of a message of os-ken."""
         message.serialize()
         return bytes(message.buf)
 
     def parse(self, octets: bytes) -> Any:
-        """A message from the wire."""
+        """Parse a message."""
         return self._parser.msg(self.datapath, octets[0], octets[1], len(octets), 7, octets)
 
     def parse_group(self, octets: bytes) -> bytes:
-        """A GROUP_MOD from the wire that adds a group, as os-ken would write it.
+        """Parse a GROUP_MOD that adds a group, and write it with os-ken.
 
-        It reads none; it reads answers about groups (1.3.5 section 7.3.5.8).
+        os-ken has no parser for it, but one for group descriptions (1.3.5 section 7.3.5.8).
         """
         kind, number = struct.unpack_from("!BxI", octets, 10)
         about = struct.pack("!HBxI", len(octets) - 8, kind, number) + octets[16:]
@@ -61,7 +61,7 @@ class OsKen:
         )
 
     def add(self, match: dict[str, Any], actions: Sequence[Any], **more: Any) -> bytes:
-        """A FLOW_MOD that adds a flow."""
+        """Return a FLOW_MOD that adds a flow."""
         of = self.of
         if self.version == 1:
             more = {"cookie": 0, "command": 0, "actions": actions, **more}
@@ -71,7 +71,7 @@ class OsKen:
         return self.octets(of.OFPFlowMod(self.datapath, **more))
 
     def own(self, octets: bytes) -> Any:
-        """An action of ours: what is behind the experimenter."""
+        """Return an action of ours: the octets after the experimenter field."""
         if self.version == 1:
             return self.of.OFPActionVendor.parser(
                 struct.pack("!HHI", 0xFFFF, 8 + len(octets), EXPERIMENTER) + octets, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The frames of os-ken's cases, which its files write as expressions of its packet library."""
+"""The frames of os-ken's cases, which are expressions of its packet library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 _LIBRARY = "os_ken.lib.packet"
-# As its own tester calls what has one name in two modules.
+# The names of os-ken's own tester, where two modules have the same name.
 _ALIASES = {("ipv6", "option"): "ipv6option", ("icmpv6", "echo"): "icmpv6echo"}
 #: Random frames are the same in each run.
 SEED = 29
@@ -33,16 +33,16 @@ def _names() -> dict[str, Any]:
 
 
 def _mend_sctp(kind: Any) -> None:
-    """Have os-ken's SCTP sum up octets: it does so with Python's text for them (b'...')."""
+    """Correct os-ken's checksum of SCTP, which covers Python's text of the octets (b'...')."""
     of_text = kind._checksum
     kind._checksum = lambda self, data: of_text(self, data.decode("latin-1"))
 
 
 def octets(layers: Sequence[str], chance: random.Random | None = None) -> bytes:
-    """A frame, from the expressions of its layers.
+    """Build a frame from the expressions of its layers.
 
-    They are code of a package that is installed by its hash.  ``chance`` is for those that
-    are random.
+    The expressions are code of a package that is installed by its hash. ``chance`` is for random
+    frames.
     """
     randint = (chance or random.Random(SEED)).randint
     packet = eval("/".join(layers), _names() | {"randint": randint})

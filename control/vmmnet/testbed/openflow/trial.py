@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A case is tried on a switch."""
+"""Runs a case on a switch."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ PASSED, FAILED, CANNOT = "passed", "failed", "cannot"
 
 
 class Switch(Protocol):
-    """What stands between the tester's ports."""
+    """A switch between the tester's ports."""
 
-    #: The tester's numbers of ports -> its own.
+    #: The tester's port numbers -> its own.
     ports: Mapping[int, int]
 
     def clear(self, osken: OsKen) -> None:
-        """Delete all flows, and go on with a version of OpenFlow."""
+        """Delete all flows, and use this version of OpenFlow."""
 
     def set(self, message: bytes) -> str:
-        """Carry out a message; nothing, or the name of its error."""
+        """Execute a message; return the name of the error, or nothing."""
 
     def send(self, frame: bytes) -> Seen:
-        """Have a frame come in by the tester's port 1."""
+        """Send a frame from the tester's port 1."""
 
     def flood(self, flood: Flood) -> str:
-        """Count a flood; nothing, or what is wrong."""
+        """Measure a flood; return the fault, or nothing."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a case ended, and why."""
+    """Result of a case, and its reason."""
 
     how: str
     why: str = ""
 
 
 def on_switch(case: Case, switch: Switch) -> Verdict:
-    """Set a case's flows, send its frames, and look at what comes out."""
+    """Set a case's flows, send its frames, and check the output."""
     switch.clear(case.osken)
     for message in case.messages(ports=switch.ports):
         error = switch.set(message)
@@ -56,7 +56,7 @@ def on_switch(case: Case, switch: Switch) -> Verdict:
 
 
 def on_nic(case: Case, nic: Switch) -> Verdict:
-    """The same on a NIC, which has to refuse what it cannot do."""
+    """Run a case on a NIC, which has to refuse unsupported cases."""
     needs = lacks.of(case)
     verdict = on_switch(case, nic)
     if not needs:

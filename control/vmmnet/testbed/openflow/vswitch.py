@@ -21,9 +21,9 @@ from .osken import OsKen
 from .trial import error_name
 
 _STRANGER = 0x02FFFFFFFFFD
-#: Frames that Open vSwitch surely has room for while it is busy.
+#: Frames that Open vSwitch can always queue while it is busy.
 _WINDOW = 16
-#: A meter lets through what it has saved up, first: a second's worth.
+#: A meter first passes its burst: one second of traffic.
 _WARM, _MEASURED, _ATTEMPTS = 1.5, 4.0, 3
 _BEAT = 0.005
 
@@ -31,7 +31,7 @@ Counted = dict[int, tuple[int, int]]
 
 
 class OpenVSwitch:
-    """Its datapath is in user space; frames and OpenFlow are handled by one thread."""
+    """Open vSwitch with its datapath in user space; one thread handles frames and OpenFlow."""
 
     ports = AS_THEY_ARE
 
@@ -71,12 +71,12 @@ class OpenVSwitch:
 
     @property
     def channel(self) -> Channel:
-        """The connection, of the version that clear() has begun."""
+        """The connection, with the version of the last clear()."""
         assert self._channel is not None
         return self._channel
 
     def clear(self, osken: OsKen) -> None:
-        """Delete all flows, groups and meters; the tester speaks this version from now on."""
+        """Delete all flows, groups and meters; use this version."""
         if self._channel is None or self._channel.version != osken.version:
             self.hang_up()
             self._osken = osken
@@ -86,13 +86,13 @@ class OpenVSwitch:
                 raise RuntimeError(error_name(osken, answers[0]))
 
     def set(self, message: bytes) -> str:
-        """Send a message; nothing, or the name of its error."""
+        """Send a message; return the name of the error, or nothing."""
         assert self._osken is not None
         answers = self.channel.ask(message)
         return error_name(self._osken, answers[0]) if answers else ""
 
     def send(self, frame: bytes) -> Seen:
-        """Have a frame come in, and wait until it was looked up and is gone."""
+        """Send a frame, and wait until it has been looked up and sent."""
         self._switch.forget()
         before = self.channel.tables()
         self.channel.packet_ins.clear()
@@ -120,18 +120,18 @@ class OpenVSwitch:
             yield octets
 
     def _is_told(self, packet_in: Any) -> bool:
-        """Whether a flow has sent it: os-ken's tester takes no other."""
+        """Whether a flow has sent it; os-ken's tester ignores others."""
         assert self._osken is not None
         return bool(packet_in.reason == self._osken.ofproto.OFPR_ACTION)
 
     # --- rates -----------------------------------------------------------------
 
     def flood(self, flood: Flood) -> str:
-        """Count a flood; nothing, or what is wrong.
+        """Measure a flood; return the fault, or nothing.
 
-        A meter takes a time: less than os-ken's, and without its first burst; again, if others
-        were busy.  Groups are sent what os-ken sends in its time, as fast as Open vSwitch
-        takes it.
+        A meter is measured for a time, shorter than os-ken's and without the first burst, and again
+        if the machine was busy. Groups get the frames that os-ken sends in its time, as fast as
+        Open vSwitch takes them.
         """
         self._switch.forget()
         if len(flood.wanted) > 1:
@@ -150,7 +150,7 @@ class OpenVSwitch:
         for sent, frame in enumerate(itertools.islice(flood.frames(), number), 1):
             self._taps[IN].send(frame)
             if sent % _WINDOW == 0 and not self._count(counted, sent - _WINDOW, patience):
-                # They are lost: that is a result, and no reason to wait for each.
+                # The frames are lost, which is a result; do not wait for each.
                 patience = 0.0
         self._count(counted, number * len(self._taps), 1.0)
         return counted
@@ -167,7 +167,7 @@ class OpenVSwitch:
         return counted, now
 
     def _count(self, counted: Counted, wanted: int, patience: float) -> bool:
-        """Count what leaves until so many packets did, or none does for so many seconds."""
+        """Count packets until ``wanted`` have left, or none has for ``patience`` seconds."""
         taps = {tap.fileno(): (port, tap) for port, tap in self._taps.items()}
         while sum(packets for _, packets in counted.values()) < wanted:
             ready, _, _ = select.select(list(taps), [], [], patience)

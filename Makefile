@@ -3,7 +3,7 @@
 #   make            build what is configured (the full shape if nothing is)
 #   make lean       the small QEMU that make run and make check use
 #   make full       QEMU with everything it finds; what make install installs
-#   make asan       lean, with sanitizers, and our qtests
+#   make asan       a QEMU with sanitizers for our qtests, and these
 #   make bpf        HostVLAN's programs for interfaces of the host
 #   make ha         vmmnet-ha, the home agent: build/ha/vmmnet-ha
 #   make dns        the DNS server, its tools and the client library: build/dns
@@ -34,6 +34,8 @@ BENCH   ?= vmrpc
 DESTDIR ?=
 SECTIONS ?=
 export PYTHON
+# ccache without a run of the preprocessor before each compilation that it has not.
+export CCACHE_DEPEND := 1
 export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
 
 FULL := build/qemu
@@ -115,10 +117,8 @@ run-dns:
 	@$(PYTHON) -m vmmnet.run_dns $(RUN)
 
 check:
-	@qemu/deps build run test
-	@$(MAKE) --no-print-directory -j2 lean guests bpf
-	@$(MAKE) --no-print-directory asan
-	@tests/run
+	@qemu/deps build
+	@tests/run --build
 
 check-quick: lean ; @tests/run --quick
 

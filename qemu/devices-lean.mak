@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Devices of the small QEMU (./configure --lean, --sanitize): QEMU's default
-# without those that neither a test nor a guest of "make run" uses.  They would
+# Devices of the small QEMU (./configure --lean): QEMU's default without
+# those that neither a test nor a guest of "make run" uses.  They would
 # take a fifth of its build.
 include default.mak
 

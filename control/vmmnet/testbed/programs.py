@@ -8,8 +8,8 @@ from pathlib import Path
 from . import paths, tools
 from .lock import locked
 
-#: The flag of QEMU's build that affects the run time.
-_AS_IN_QEMU = "-Dc_args=-ftrivial-auto-var-init=zero"
+#: The flags of QEMU's build that affect the run time.
+_AS_IN_QEMU = ("-Doptimization=2", "-Dc_args=-ftrivial-auto-var-init=zero")
 
 
 @locked("agree")
@@ -18,7 +18,7 @@ def built(name: str, *, as_in_qemu: bool = False) -> Path:
     folder = paths.BUILD / ("agree-qemu" if as_in_qemu else "agree")
     tools.require("meson", "ninja")
     if not (folder / "build.ninja").exists():
-        options = [_AS_IN_QEMU] if as_in_qemu else []
+        options = _AS_IN_QEMU if as_in_qemu else ()
         tools.run(["meson", "setup", *options, folder, paths.ROOT / "tests"])
     tools.run(["ninja", "-C", folder, f"interop/{name}"])
     return folder / "interop" / name

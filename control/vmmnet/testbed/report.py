@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Count test cases in reports of test programs: TAP and JUnit XML."""
+"""Count test cases in reports of test programs, TAP and JUnit XML; show what a run took."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -29,6 +30,29 @@ class Counts:
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+@dataclass(frozen=True)
+class Took:
+    """A part of a run: its seconds, and its test cases; a build has none."""
+
+    name: str
+    seconds: float
+    counts: Counts | None = None
+
+
+def table(parts: Sequence[Took]) -> str:
+    """A line for each part of a run, below a line of titles."""
+    titles = ("", "passed", "failed", "skipped", "seconds")
+    rows = [titles]
+    for part in parts:
+        found = part.counts
+        cells = [str(n) for n in (found.passed, found.failed, found.skipped)] if found else [""] * 3
+        rows.append((part.name if found else f"build {part.name}", *cells, f"{part.seconds:.0f}"))
+    width = max(len(row[0]) for row in rows)
+    return "\n".join(
+        f"{row[0]:<{width}}" + "".join(f"{cell:>9}" for cell in row[1:]) for row in rows
+    )
 
 
 def from_tap(text: str, status: int) -> Counts:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
 from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError, typed
-from vmmnet.hostvlan.etcd import hostname
+from vmmnet.values import hostname
 
 from . import client
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from vmmnet.hostvlan.command import options, output
 from vmmnet.hostvlan.command.options import Parser, Refused, Status
-from vmmnet.hostvlan.table import exchange, mac
+from vmmnet.hostvlan.table import exchange
 from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.values import mac
 
 from . import flows, values
 from .model import Address, Nic, Plan, Station, Tenant

@@ -8,9 +8,9 @@ import socket
 from pathlib import Path
 from typing import NoReturn
 
-from ..etcd import hostname
+from vmmnet.values import hostname, mac
+
 from ..host import hostports
-from ..table import mac
 from . import options
 from .options import Parser, Refused, UsageError
 

@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from vmmnet.values import mac
+from vmmnet.values.address import Address
+
 from ..bpf import nic
 from ..host.ports import Port
-from ..table import address, layout, lnid, mac
+from ..table import layout, lnid
 from ..table.entry import Entry
 from ..table.filestore import sync_command, table_option
 from ..table.table import Table, TableDamaged, TableError
@@ -76,7 +79,7 @@ def file(path: Path) -> Iterator[Finding]:
 def entries(found: Iterable[Entry]) -> Iterator[Finding]:
     """Notes about the entries of a table."""
     members: dict[int, list[int]] = defaultdict(list)
-    owners: dict[address.Address, list[Entry]] = defaultdict(list)
+    owners: dict[Address, list[Entry]] = defaultdict(list)
     mixed = []
     lnids: dict[int, tuple[int, ...]] = {}
     senders = []
@@ -131,7 +134,7 @@ def unheard(number: int, other: int) -> str:
     )
 
 
-def _shared_addresses(owners: dict[address.Address, list[Entry]]) -> Iterator[Finding]:
+def _shared_addresses(owners: dict[Address, list[Entry]]) -> Iterator[Finding]:
     """Faults: an IP address of two members of one network.  Other tenants may use it."""
     for each, macs in owners.items():
         for at, one in enumerate(macs):

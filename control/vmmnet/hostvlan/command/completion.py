@@ -16,7 +16,9 @@ from typing import Any
 
 import argcomplete
 
-from ..table import layout, lnid, mac
+from vmmnet.values import mac
+
+from ..table import layout, lnid
 from ..table.filestore import FileStore, default_path
 from ..table.table import Table, TableError
 

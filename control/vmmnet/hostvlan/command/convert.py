@@ -12,7 +12,9 @@ import argparse
 import struct
 from collections.abc import Iterator
 
-from ..table import layout, mac, verify
+from vmmnet.values import mac
+
+from ..table import layout, verify
 from ..table.entry import Entry
 from ..table.filestore import FileStore
 from ..table.table import Table, TableDamaged, TableOutdated

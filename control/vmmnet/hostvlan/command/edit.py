@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Self
 
 from vmmnet.etcd.errors import StoreError
+from vmmnet.values import mac
+from vmmnet.values.address import Address
 
-from ..table import address, exchange, lnid, mac, offer
+from ..table import claim, exchange, further, lnid, offer
 from ..table.entry import Entry
 from ..table.filestore import FileStore, sync_command
 from ..table.store import Changed, Loaded, Store, StoreMissing
@@ -127,7 +129,7 @@ class _Said:
     """The content for a MAC from a command line, without duplicates."""
 
     lnids: frozenset[int]
-    addresses: frozenset[address.Address]
+    addresses: frozenset[Address]
     #: The offers that are given, and those that are taken away.
     offers: int = 0
     no_offers: int = 0
@@ -138,8 +140,8 @@ class _Said:
         """Read the options; raises UsageError."""
         try:
             lnids = lnid.check(given.lnids) if given.lnids else ()
-            address.check(*address.split(given.address))
-            also = mac.check_also(given.mac, given.also)
+            claim.check(*claim.split(given.address))
+            also = further.check(given.mac, given.also)
         except ValueError as error:
             raise UsageError(str(error)) from None
         said = {word: getattr(given, word.replace("-", "_")) for word in offer.WORDS}
@@ -164,7 +166,7 @@ class _Said:
     def entry(self, number: int) -> Entry:
         """Make an entry for a table; raises Refused."""
         try:
-            families = address.split(self.addresses)
+            families = claim.split(self.addresses)
             return Entry.of(number, self.lnids, *families, self.offers, [*self.also])
         except ValueError as error:
             raise Refused(f"{mac.text(number)}: {error}") from None

@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from vmmnet.values import mac
+
 from ..host import ports
-from ..table import mac
 from ..table.store import Store
 from . import check, options, output, watch
 from .options import Parser, Refused, Status, UsageError

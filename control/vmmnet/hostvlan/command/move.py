@@ -11,10 +11,10 @@ import time
 from typing import TYPE_CHECKING
 
 from vmmnet.etcd.errors import StoreError
+from vmmnet.values import hostname
+from vmmnet.values import mac as macs
 
-from ..etcd import hostname
 from ..table import exchange
-from ..table import mac as macs
 from . import options, output
 from .options import Parser, Refused, Status, UsageError
 

@@ -15,9 +15,10 @@ from typing import Any, NoReturn, TypeVar
 from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
 from vmmnet.etcd.place import Config
+from vmmnet.values import address, mac
 
 from ..host import ports
-from ..table import address, filestore, lnid, mac, offer
+from ..table import filestore, lnid, offer
 from ..table.filestore import FileStore
 from ..table.store import Store
 from . import output

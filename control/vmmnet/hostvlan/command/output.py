@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from ..table import exchange, lnid, mac, offer
+from vmmnet.values import mac
+
+from ..table import exchange, lnid, offer
 from ..table.entry import Entry
 
 # Seconds between two updates of a progress line.

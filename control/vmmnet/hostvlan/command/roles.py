@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmmnet.etcd.place import read_password
+from vmmnet.values import hostname
 
-from ..etcd import hostname
 from . import options, output
 from .options import Parser, Refused, Status, UsageError
 

@@ -10,7 +10,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..table import exchange, lnid, mac, offer
+from vmmnet.values import mac
+
+from ..table import exchange, lnid, offer
 from ..table.entry import Entry
 from ..table.store import Store
 from . import edit, options, output

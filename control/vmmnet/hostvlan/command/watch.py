@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vmmnet.values import mac
+
 from ..host import ports
 from ..host.ports import Port, PortsError
-from ..table import mac
 from . import output
 
 # Cursor to the top, and clear the screen: the list may have become shorter.

@@ -8,9 +8,10 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmmnet.command.parser import Parser, typed
+from vmmnet.command.status import Refused, Status, UsageError
 from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
-from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError, typed
 from vmmnet.values import hostname
 
 from . import client

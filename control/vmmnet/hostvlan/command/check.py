@@ -23,7 +23,6 @@ from ..table import layout, lnid
 from ..table.entry import Entry
 from ..table.filestore import sync_command, table_option
 from ..table.table import Table, TableDamaged, TableError
-from . import output
 
 if TYPE_CHECKING:
     from ..bpf import twin
@@ -98,7 +97,7 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
     yield from _few(
         note(
             f"{mac.text(entry.mac)} has the global LNID, so that its other LNIDs"
-            f" ({output.lnids(entry.lnids[1:])}) make no difference"
+            f" ({lnid.listed(entry.lnids[1:])}) make no difference"
         )
         for entry in mixed
     )
@@ -143,7 +142,7 @@ def _shared_addresses(owners: dict[Address, list[Entry]]) -> Iterator[Finding]:
                 if common:
                     yield fault(
                         f"{each} is an address of {mac.text(one.mac)} and of {mac.text(other.mac)},"
-                        f" and both are in {output.named_lnids(sorted(common))}"
+                        f" and both are in {lnid.named(sorted(common))}"
                     )
 
 

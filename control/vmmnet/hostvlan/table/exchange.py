@@ -67,6 +67,11 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     return result
 
 
+def entry_or_null(entry: Entry | None) -> dict[str, Any] | None:
+    """An entry as JSON; null for None."""
+    return entry_json(entry) if entry else None
+
+
 def write_json_list(values: Iterable[object], stream: TextIO) -> None:
     """Write a JSON list, one element a line, without having all of it in memory."""
     before = "[\n"

@@ -110,7 +110,7 @@ def run(given: argparse.Namespace) -> int:
     state, context = _state_of(given), _tls(given)
     try:
         from .control import controller, life
-        from .control.keys import Timing
+        from .control.nics.keys import Timing
         from .plan.read import BadPlan
     except ModuleNotFoundError as error:
         raise Refused(f"'run' {lacks(error.name or '')}") from None

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import wait
 from vmmnet.testbed.net import Interface, Namespace
+from vmmnet.values import mac as macs
 
 from . import tenants
 from .ports import PARTS, Port

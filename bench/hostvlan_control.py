@@ -29,13 +29,13 @@ from pathlib import Path
 from vmmnet.etcd.errors import StoreError
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.etcd.store import EtcdStore
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError
 from vmmnet.inotify import FolderWatch
 from vmmnet.testbed import conditions, net, paths, process, scratch, tools, wait
 from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.values import mac as macs
 
 from . import commandline, report
 from .datacentre import ENTRIES, REAL, VMS_OF_TENANT, Datacentre

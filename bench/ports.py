@@ -23,11 +23,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.qmp import Qmp
 from vmmnet.testbed import wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.values import mac as macs
 
 from . import forwarder, tenants
 from .forwarder import Pair

@@ -6,14 +6,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vmmnet import VERSION
+from vmmnet.command import output
+from vmmnet.command.parser import Parser
+from vmmnet.command.status import Status
 from vmmnet.cvsw import command as cvsw
 from vmmnet.guestimage import command as guestimage
 from vmmnet.hostvlan.command import main as hostvlan
-from vmmnet.hostvlan.command import output
-from vmmnet.hostvlan.command.options import Parser, Status
 from vmmnet.libvirt import command as libvirt
+
+if TYPE_CHECKING:
+    from vmmnet.command.completion import Completer
 
 
 def parser() -> Parser:
@@ -26,6 +31,14 @@ def parser() -> Parser:
     for room in (cvsw, guestimage, hostvlan, libvirt):
         room.add_command(rooms)
     return result
+
+
+def completer() -> Completer:
+    """What completes the values of arguments."""
+    from vmmnet.command.completion import named
+    from vmmnet.hostvlan.command.completion import VALUES
+
+    return named(VALUES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,9 +57,9 @@ def _run(words: Sequence[str]) -> int:
     line = parser()
     if "_ARGCOMPLETE" in os.environ:
         # Only a shell that asks waits for argcomplete.
-        from vmmnet.hostvlan.command import completion
+        from vmmnet.command.completion import Finder
 
-        completion.Finder()(line)
+        Finder()(line, default_completer=completer())
     given = line.parse_args(words)
     status: int = given.execute(given)
     return status

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.migration import migrated
 from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.values import mac as macs
 
 VM_MAC = "52:54:00:00:00:01"
 VM, FRIEND, STRANGER = "192.0.2.1", "192.0.2.2", "192.0.2.3"

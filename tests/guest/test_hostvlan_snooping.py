@@ -6,13 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import snooping, wait
 from vmmnet.testbed.guest import Guest
 from vmmnet.testbed.net import Network
 from vmmnet.testbed.snooping import PAST_EXPIRY, groups, mld_queries, routers
+from vmmnet.values import mac as macs
 
 MAC = "52:54:00:00:00:01"
 VM, FRIEND = "2001:db8::1", "2001:db8::2"

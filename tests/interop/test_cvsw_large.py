@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control.flow import Flow, fields_of
+from vmmnet.cvsw.control.table.flow import Flow, fields_of
 from vmmnet.cvsw.plan.openflow import Field
 from vmmnet.cvsw.plan.read import read
 from vmmnet.testbed import cvsw_plans

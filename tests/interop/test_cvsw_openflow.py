@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.cvsw.control import events
-from vmmnet.cvsw.control.events import Event
+from vmmnet.cvsw.control.nics import events
+from vmmnet.cvsw.control.nics.events import Event
 from vmmnet.testbed import tools
 from vmmnet.testbed.openflow import cases
 from vmmnet.testbed.openflow.codec import ask

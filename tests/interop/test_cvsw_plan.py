@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control import flow, text
+from vmmnet.cvsw.control.table import flow, text
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Nic, Plan
 from vmmnet.testbed import cvsw_plans

@@ -15,12 +15,12 @@ from vmmnet.hostvlan.bpf import bpf, mirror, nic, twin
 from vmmnet.hostvlan.bpf.twin import Synced
 from vmmnet.hostvlan.command import check
 from vmmnet.hostvlan.table import layout
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.testbed import bridged, ebpf, paths, tools, wait
 from vmmnet.testbed.bridged import Bed, Port, until
 from vmmnet.testbed.net import Namespace, Network
+from vmmnet.values import mac as macs
 
 NOBODY = 0x525400ABCDEF
 NOTHING = dict.fromkeys(twin.REASONS, 0)

@@ -31,13 +31,13 @@ from vmmnet.hostvlan.command import options as command_options
 from vmmnet.hostvlan.etcd.keys import Keys
 from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import metrics
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import certificates, ebpf, process, tools, wait
 from vmmnet.testbed import etcd as testbed
 from vmmnet.testbed.etcd import PORT, Etcd
 from vmmnet.testbed.net import Namespace, Network
+from vmmnet.values import mac as macs
 
 A, B, C, D = (f"52:54:00:00:00:0{digit}" for digit in "1234")
 #: Of an agent that is to miss its etcd soon.

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import conditions, ebpf, paths, tools
 from vmmnet.testbed.net import Network
+from vmmnet.values import mac as macs
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -25,12 +25,12 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from vmmnet.hostvlan.bpf import bpf, twin
 from vmmnet.hostvlan.table import layout, offer
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import bridged, ebpf
 from vmmnet.testbed.bridged import Bed, Port, said
 from vmmnet.testbed.net import Network
+from vmmnet.values import mac as macs
 
 ALL = "ff:ff:ff:ff:ff:ff"
 LOCAL = "fe80::1"

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import bridged, ebpf
 from vmmnet.testbed.bridged import Bed, Port
 from vmmnet.testbed.net import Network
 from vmmnet.testbed.openvswitch import Switch
+from vmmnet.values import mac as macs
 
 STRANGER = 0x525400ABCDEF
 # As many as the switch takes at a time.

@@ -18,12 +18,12 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import bridged, ebpf
 from vmmnet.testbed.bridged import Bed, Port, said
 from vmmnet.testbed.net import Network
+from vmmnet.values import mac as macs
 
 OWN4, OTHER4 = "192.0.2.1", "192.0.2.2"
 OWN6, OTHER6 = "2001:db8::1", "2001:db8::2"

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import ebpf, snooping, wait
@@ -24,6 +23,7 @@ from vmmnet.testbed.bridged import PacketWire
 from vmmnet.testbed.net import Interface, Namespace, Network
 from vmmnet.testbed.openvswitch import Switch
 from vmmnet.testbed.snooping import PAST_EXPIRY, groups, mld_queries, routers
+from vmmnet.values import mac as macs
 
 # Open vSwitch takes no less than 15 s.
 OVS_EXPIRY, OVS_PAST_EXPIRY = 15, 18

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import bridged, ebpf
 from vmmnet.testbed.bridged import Bed, PacketWire, Port, TapWire, until
 from vmmnet.testbed.net import Interface, Network
+from vmmnet.values import mac as macs
 
 A, B, C, OUTSIDE, STRANGER = (0x525400000001 + number for number in range(5))
 NEEDS_CSUM, GSO_TCPV4 = 1, 1

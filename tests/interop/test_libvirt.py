@@ -17,7 +17,6 @@ from xml.etree import ElementTree
 
 import pytest
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import libvirt_session, paths, tools, wait
@@ -35,6 +34,7 @@ from vmmnet.testbed.libvirt_session import (
     tap,
 )
 from vmmnet.testbed.net import Interface, Namespace
+from vmmnet.values import mac as macs
 
 _PAGE = paths.ROOT / "docs" / "libvirt-convert.md"
 _GUIDE = paths.ROOT / "docs" / "libvirt.md"

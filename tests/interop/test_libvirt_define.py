@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 from lxml import etree
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import document, names
@@ -22,6 +21,7 @@ from vmmnet.testbed import commandline, libvirt_session, paths
 from vmmnet.testbed.commandline import Answer
 from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
 from vmmnet.testbed.libvirt_session import MODULE, Session, bootable, connect, run
+from vmmnet.values import mac as macs
 
 _PAGE = paths.ROOT / "docs" / "libvirt-element.md"
 _MAC = "52:54:00:12:34:56"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.qmp import Qmp, QmpError
@@ -21,6 +20,7 @@ from vmmnet.testbed import qemu, scratch, vhost_user, wait
 from vmmnet.testbed.guest import Guest, Job
 from vmmnet.testbed.net import Namespace, Network
 from vmmnet.testbed.passt import Passt
+from vmmnet.values import mac as macs
 
 SECRET = "secret,id=key0,data=0123456789abcdef0123456789abcdef"
 SIZE = 300_000

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan.command import options, output
-from vmmnet.hostvlan.command.options import Parser, Refused, Status
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, Run, subcommand, typed
+from vmmnet.command.status import Refused, Status
 
 from . import client, daemon
 from .client import Client
@@ -35,11 +36,11 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     action.completer = complete_nics  # type: ignore[attr-defined]
     parser = _command(subparsers, "top", run_top, "all NICs, repeatedly", _TOP)
     parser.add_argument(
-        "--interval", metavar="SECONDS", type=options.typed(_interval), default=1.0,
+        "--interval", metavar="SECONDS", type=typed(_interval), default=1.0,
         help="seconds between two reports (default: 1)",
     )  # fmt: skip
     parser.add_argument(
-        "--count", metavar="N", type=options.typed(_count), default=0,
+        "--count", metavar="N", type=typed(_count), default=0,
         help="number of reports (default: until interrupted)",
     )  # fmt: skip
     _command(subparsers, "rekey", run_rekey, "replace all ESP keys now", _REKEY)
@@ -72,11 +73,11 @@ _REKEY = "Replace all ESP keys, as happens automatically after --rekey-every sec
 def _command(
     subparsers: argparse._SubParsersAction[Parser],
     name: str,
-    run: options.Run,
+    run: Run,
     brief: str,
     text: str,
 ) -> Parser:
-    parser = options.command(subparsers, name, run, brief, text)
+    parser = subcommand(subparsers, name, run, brief, text)
     daemon.add_socket(parser, "where 'run' listens")
     return parser
 

@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan.command.options import Refused
+from vmmnet.command.status import Refused
 
 DEFAULT = Path("/run/vmmnet/cvsw.sock")
 VARIABLE = "VMMNET_CVSW"

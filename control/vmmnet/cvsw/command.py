@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from vmmnet.hostvlan.command import options
-from vmmnet.hostvlan.command.options import Parser, Refused, Status
+from vmmnet.command.parser import Parser, Run, subcommand
+from vmmnet.command.status import Refused, Status, carry_out, refuse
 
 from . import ask, daemon, events
 from .client import DEFAULT, VARIABLE
@@ -52,13 +52,13 @@ def _add_commands_of_files(subparsers: argparse._SubParsersAction[Parser]) -> No
     except ModuleNotFoundError as error:
         reason = daemon.lacks(error.name or "")
         for name in ("check", "lnids"):
-            parser = options.command(subparsers, name, _refused(f"'{name}' {reason}"), reason, "")
+            parser = subcommand(subparsers, name, _refused(f"'{name}' {reason}"), reason, "")
             parser.add_argument("file", metavar="FILE", nargs="?")
         return
     files.add_commands(subparsers)
 
 
-def _refused(reason: str) -> options.Run:
+def _refused(reason: str) -> Run:
     def run(given: argparse.Namespace) -> int:
         raise Refused(reason)
 
@@ -68,6 +68,6 @@ def _refused(reason: str) -> options.Run:
 def execute(given: argparse.Namespace) -> int:
     """Run the sub-command of a parsed command line; returns its exit status."""
     try:
-        return options.carry_out(given)
+        return carry_out(given)
     except Refused as error:
-        return options.refuse(given, "cvsw", str(error))
+        return refuse(given, "cvsw", str(error))

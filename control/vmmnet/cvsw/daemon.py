@@ -8,10 +8,11 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmmnet.command.parser import Parser, typed
+from vmmnet.command.status import Refused, Status, UsageError
 from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
-from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError, typed
-from vmmnet.hostvlan.etcd import hostname
+from vmmnet.values import hostname
 
 from . import client
 
@@ -109,7 +110,7 @@ def run(given: argparse.Namespace) -> int:
     state, context = _state_of(given), _tls(given)
     try:
         from .control import controller, life
-        from .control.keys import Timing
+        from .control.nics.keys import Timing
         from .plan.read import BadPlan
     except ModuleNotFoundError as error:
         raise Refused(f"'run' {lacks(error.name or '')}") from None

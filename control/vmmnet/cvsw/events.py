@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from vmmnet.hostvlan.command import options, output
-from vmmnet.hostvlan.command.options import Parser, Status
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Status
 
 from . import daemon
 from .ask import complete_nics
@@ -32,7 +33,7 @@ _INTERVAL = 0.5
 
 def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add it to the command line."""
-    parser = options.command(subparsers, "events", run, _BRIEF, _TEXT)
+    parser = subcommand(subparsers, "events", run, _BRIEF, _TEXT)
     daemon.add_socket(parser, "where 'run' listens")
     parser.add_argument("-f", "--follow", action="store_true", help="also print new ones")
     action = parser.add_argument(

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from vmmnet.hostvlan.command import options
-from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError, typed
+from vmmnet.command.parser import Parser, subcommand, typed
+from vmmnet.command.status import Refused, Status, UsageError, carry_out, refuse
 from vmmnet.libvirt import values
 
 from . import domain, make, recipe
@@ -44,7 +44,7 @@ exit status: {Status.DONE:d}  done
 
 def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     """Add ``guest-image`` to the command ``vmmnet``."""
-    parser = options.command(rooms, _NAME, _run, _BRIEF, _TEXT)
+    parser = subcommand(rooms, _NAME, _run, _BRIEF, _TEXT)
     parser.set_defaults(execute=execute)
     add = parser.add_argument
     add("--output", metavar="FILE", type=Path, help="the image (default: guest.FORMAT)")
@@ -89,9 +89,9 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Run a parsed command line; returns its exit status."""
     try:
-        return options.carry_out(given)
+        return carry_out(given)
     except Refused as error:
-        return options.refuse(given, _NAME, str(error))
+        return refuse(given, _NAME, str(error))
 
 
 def _address6(text: str) -> str:

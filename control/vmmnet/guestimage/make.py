@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from vmmnet.hostvlan.command import output
-from vmmnet.hostvlan.command.options import Refused
+from vmmnet.command import output
+from vmmnet.command.status import Refused
 
 from . import disk, mirror, module, overlay, programs, recipe
 from .recipe import Recipe

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from vmmnet.hostvlan.command.options import Refused
+from vmmnet.command.status import Refused
 
 #: Program -> Debian's package.
 PACKAGES = {

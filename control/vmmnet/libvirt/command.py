@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan.command import options
-from vmmnet.hostvlan.command.options import Parser, Refused, Status, UsageError
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Refused, Status, UsageError, carry_out, refuse
 
 _BRIEF = "networks of libvirt's domains, from one element in their XML"
 _TEXT = f"""\
@@ -89,7 +89,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     parser = rooms.add_parser("libvirt", help=_BRIEF, description=_TEXT)
     parser.set_defaults(execute=execute)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    parser = options.command(
+    parser = subcommand(
         subparsers, "define", _define, "make a domain of a file with the element", _DEFINE
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="the domain's XML; '-': stdin")
@@ -97,7 +97,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--print", action="store_true", help="print the expansion; no daemon is asked"
     )
-    parser = options.command(
+    parser = subcommand(
         subparsers, "check", _check, "find what of a domain will fail on this host", _CHECK
     )
     action = parser.add_argument(
@@ -105,7 +105,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     )
     action.completer = _domains_and_files  # type: ignore[attr-defined]
     _add_connect(parser)
-    parser = options.command(
+    parser = subcommand(
         subparsers, "convert", _convert, "hand-written arguments to the element, and back", _CONVERT
     )
     action = parser.add_argument(
@@ -119,7 +119,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
         help="replace the element by arguments of QEMU",
     )
     parser.add_argument("--print", action="store_true", help="print the result, and define nothing")
-    parser = options.command(subparsers, "show", _show, "state of a domain", _SHOW)
+    parser = subcommand(subparsers, "show", _show, "state of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
     action.completer = _domains  # type: ignore[attr-defined]
     parser.add_argument("--all", action="store_true", help="all domains that have the element")
@@ -129,9 +129,9 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Run the sub-command of a parsed command line; returns its exit status."""
     try:
-        return options.carry_out(given)
+        return carry_out(given)
     except Refused as error:
-        return options.refuse(given, "libvirt", str(error))
+        return refuse(given, "libvirt", str(error))
 
 
 def _add_connect(parser: argparse.ArgumentParser) -> None:
@@ -186,6 +186,6 @@ def _domains(parsed_args: Any, **_: Any) -> Iterable[str]:
 
 def _domains_and_files(prefix: str, parsed_args: Any, **_: Any) -> Iterable[str]:
     """Domains, or files if the word looks like one."""
-    from vmmnet.hostvlan.command import completion
+    from vmmnet.command import completion
 
     return completion.files(prefix) if "/" in prefix else _domains(parsed_args)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from vmmnet.hostvlan.command.options import Refused
+from vmmnet.command.status import Refused
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from vmmnet.hostvlan.command import output
-from vmmnet.hostvlan.command.options import Refused, Status
+from vmmnet.command import output
+from vmmnet.command.status import Refused, Status
 
 from . import connect, document, element, handoff, names
 from .element import BadElement, Net

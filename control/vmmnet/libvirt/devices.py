@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from vmmnet.hostvlan.command import output
+from vmmnet.hostvlan.table import lnid
 
 from . import names
 from .model import Net
@@ -53,7 +53,7 @@ def _vmrpc(device: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hostvlan(port: Mapping[str, Any]) -> Iterator[str]:
-    yield output.named_lnids(port.get("lnids", [])) if port.get("lnids") else "no LNID"
+    yield lnid.named(port.get("lnids", [])) if port.get("lnids") else "no LNID"
     if "generation" in port:
         yield f"table {port['table']} of generation {port['generation']}"
     if "error" in port:

@@ -8,8 +8,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from vmmnet.hostvlan.command import output
-from vmmnet.hostvlan.command.options import Refused, Status, UsageError
+from vmmnet.command import output
+from vmmnet.command.status import Refused, Status, UsageError
 
 from . import connect, devices, state
 from .element import Cvsw, Interface, Mip6, Net, Sockets

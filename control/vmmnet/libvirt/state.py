@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vmmnet.hostvlan.command.options import Refused
+from vmmnet.command.status import Refused
 
 from . import connect, devices, document, element
 from .element import BadElement, Net

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address
 from pathlib import Path
 from uuid import UUID
 
-from vmmnet.hostvlan.table import mac as macs
+from vmmnet.values import mac as macs
 
 _PREFIXES = (32, 40, 48, 56, 64, 96)
 _ADDRESS6 = "is no address that a VM can have: write a global or unique local unicast one"

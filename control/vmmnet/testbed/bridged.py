@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
+from vmmnet.values import mac as macs
 
 from . import wait
 from .net import Interface, Namespace, Network

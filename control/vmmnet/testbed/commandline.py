@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vmmnet.__main__ import main, parser
-from vmmnet.hostvlan.command.completion import Finder
+from vmmnet.__main__ import completer, main, parser
+from vmmnet.command.completion import Finder
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def run(*words: str) -> Answer:
 
 def offered(*words: str) -> list[str]:
     """Return a shell's completions of the last word, which may be empty."""
-    finder = Finder(parser())
+    finder = Finder(parser(), default_completer=completer())
     before = "".join(f"{shlex.quote(word)} " for word in words[:-1])
     found: list[str] = []
     while (each := finder.rl_complete(before + words[-1], len(found))) is not None:

@@ -16,13 +16,13 @@ from functools import partial
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from vmmnet.cvsw.control import entry, flow
-from vmmnet.cvsw.control.entry import Entry
-from vmmnet.cvsw.control.fabric import Fabric
-from vmmnet.cvsw.control.flow import Flow
-from vmmnet.cvsw.control.group import Group
-from vmmnet.cvsw.control.keys import Timing
-from vmmnet.cvsw.control.nic import Phase
+from vmmnet.cvsw.control.nics.fabric import Fabric
+from vmmnet.cvsw.control.nics.keys import Timing
+from vmmnet.cvsw.control.nics.nic import Phase
+from vmmnet.cvsw.control.table import entry, flow
+from vmmnet.cvsw.control.table.entry import Entry
+from vmmnet.cvsw.control.table.flow import Flow
+from vmmnet.cvsw.control.table.group import Group
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire import message as wire
 from vmmnet.cvsw.wire.message import (

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.table import Table, TableDamaged
+from vmmnet.values import mac as macs
 
 from . import paths, process, wait
 from .net import Namespace

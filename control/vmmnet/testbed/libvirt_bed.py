@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
+from vmmnet.values import mac as macs
 
 from . import paths, qemu
 from .libvirtd import GUESTS, Host, built

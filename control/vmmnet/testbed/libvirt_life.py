@@ -22,10 +22,10 @@ from typing import Any, Self
 from lxml import etree  # type: ignore[import-untyped]
 
 from vmmnet.hostvlan.host import hostports
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import expand, names
+from vmmnet.values import mac as macs
 
 from . import hostd, qemu, tools, wait
 from .libvirtd import HELPER_PID_FILE, Host

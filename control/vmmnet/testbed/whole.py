@@ -23,9 +23,9 @@ from typing import Any
 from lxml import etree  # type: ignore[import-untyped]
 
 from vmmnet.hostvlan.table import lnid
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
+from vmmnet.values import mac as macs
 
 from . import cvsw, domain, mobility, paths, peers
 from .agent import Channel

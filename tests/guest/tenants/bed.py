@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vmmnet.__main__ import main as vmmnet
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import bridged, wait
 from vmmnet.testbed.guest import Guest, Job
 from vmmnet.testbed.net import Interface, Namespace, Network
 from vmmnet.testbed.openvswitch import Switch
+from vmmnet.values import mac as macs
 
 from .judge import Heard, Place, Row, judge
 

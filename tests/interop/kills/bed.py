@@ -23,12 +23,12 @@ from typing import Any
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.etcd.store import EtcdStore
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import bridged, process, wait
 from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.values import mac as macs
 
 from . import policy
 from .policy import ALONE, FOLLOWING, HOSTS, MOVING, VMS, Policy

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Self
 
 from vmmnet.hostvlan.table import lnid
-from vmmnet.hostvlan.table import mac as macs
 from vmmnet.testbed import process, wait
+from vmmnet.values import mac as macs
 
 from . import policy
 from .bed import STORE, Bed

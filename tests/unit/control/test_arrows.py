@@ -13,9 +13,29 @@ ROOMS = (
     *("hw/vmrpc", "guest-linux/vmrpc"),
     *("hw/net/cvsw", "net/dns", "net/esp", "net/handoff", "net/hostvlan", "net/mip6"),
     *("net/packet", "net/stage", "net/watch", "hostd"),
-    *("control/vmmnet/cvsw", "control/vmmnet/etcd", "control/vmmnet/guestimage"),
-    *("control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
+    *("control/vmmnet/command", "control/vmmnet/cvsw", "control/vmmnet/etcd"),
+    *("control/vmmnet/guestimage", "control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
+    "control/vmmnet/values",
 )
+
+#: Rooms of the control plane: none imports another one, nor the test bed.
+CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt", "testbed")
+#: What rooms stand on: it imports no room.
+BELOW = ("command", "etcd", "values", "inotify", "qmp", "service")
+#: Modules that use another room's function, and not only a part that both need.
+USERS = {
+    # A tenant's LNID is HostVLAN's; 'cvsw lnids' writes the file for 'hostvlan import'.
+    "cvsw/plan/command": {"hostvlan/table/entry", "hostvlan/table/exchange"},
+    "cvsw/plan/read": {"hostvlan/table/lnid"},
+    # '--print-domain' writes the element of libvirt's room, and checks its address.
+    "guestimage/command": {"libvirt/values"},
+    "guestimage/domain": {"libvirt/names"},
+    # 'libvirt check' looks at HostVLAN's default table and at its eBPF programs.
+    "libvirt/check/definition": {"hostvlan/table/filestore"},
+    "libvirt/check/host": {"hostvlan/bpf/twin"},
+    # 'libvirt show' spells the LNIDs of a device.
+    "libvirt/devices": {"hostvlan/table/lnid"},
+}
 
 
 @pytest.mark.parametrize("name", ROOMS)
@@ -24,6 +44,40 @@ def test_arrows_point_one_way(name: str) -> None:
     assert len(room.uses) > 1
     assert arrows.circles(room.floors) == []
     assert arrows.circles(room.uses) == []
+
+
+def _strangers(uses: arrows.Graph) -> dict[str, set[str]]:
+    """What modules of the control plane import of a room that is not theirs."""
+    found: dict[str, set[str]] = {}
+    for module, used in uses.items():
+        room = module.partition("/")[0]
+        if room == "testbed" or room not in CONTROL + BELOW:
+            continue
+        of_others = {each for each in used if each.partition("/")[0] in {*CONTROL} - {room}}
+        if of_others:
+            found[module] = of_others
+    return found
+
+
+def test_rooms_of_the_control_plane_do_not_know_each_other() -> None:
+    uses = arrows.read(paths.ROOT / "control/vmmnet").uses
+    assert {module.partition("/")[0] for module in uses}.issuperset(CONTROL + BELOW)
+    assert _strangers(uses) == USERS
+
+
+def test_a_room_that_knows_another_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "vmmnet"
+    for room in ("cvsw", "hostvlan", "command"):
+        (package / room).mkdir(parents=True)
+        (package / room / "one.py").write_text("from vmmnet.command import two\n")
+        (package / room / "two.py").write_text("")
+    assert _strangers(arrows.read(package).uses) == {}
+    (package / "cvsw" / "two.py").write_text("def f():\n    from ..hostvlan.one import x\n")
+    (package / "command" / "two.py").write_text("import vmmnet.hostvlan.two\n")
+    assert _strangers(arrows.read(package).uses) == {
+        "cvsw/two": {"hostvlan/one"},
+        "command/two": {"hostvlan/two"},
+    }
 
 
 def test_a_circle_of_c_is_found(tmp_path: Path) -> None:

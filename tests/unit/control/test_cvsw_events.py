@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.cvsw.control import frames, report
-from vmmnet.cvsw.control.events import KEPT, OCTETS_MAX, Event, Events, read
+from vmmnet.cvsw.control import report
+from vmmnet.cvsw.control.nics import frames
+from vmmnet.cvsw.control.nics.events import KEPT, OCTETS_MAX, Event, Events, read
 from vmmnet.testbed import cvsw_plans
 from vmmnet.testbed.cvsw_nics import World
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control import entry, report
+from vmmnet.cvsw.control import report
+from vmmnet.cvsw.control.table import entry
 from vmmnet.cvsw.plan import openflow
 from vmmnet.cvsw.wire.message import Type
 from vmmnet.testbed import cvsw_plans

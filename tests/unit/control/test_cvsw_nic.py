@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from vmmnet.cvsw.control import audit, entry, fabric, keys, report
-from vmmnet.cvsw.control.entry import Entry
-from vmmnet.cvsw.control.keys import Timing
-from vmmnet.cvsw.control.nic import PROBE_EVERY, SOURCE
+from vmmnet.cvsw.control import report
+from vmmnet.cvsw.control.nics import audit, fabric, keys
+from vmmnet.cvsw.control.nics.keys import Timing
+from vmmnet.cvsw.control.nics.nic import PROBE_EVERY, SOURCE
+from vmmnet.cvsw.control.table import entry
+from vmmnet.cvsw.control.table.entry import Entry
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire.message import PAYLOAD_MAX, Message, Type, build

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.cvsw.control import audit, report
+from vmmnet.cvsw.control import report
+from vmmnet.cvsw.control.nics import audit
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire.message import OFFLOADS, Offload, Type, set_offload
 from vmmnet.testbed import cvsw_plans

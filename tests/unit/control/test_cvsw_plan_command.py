@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from vmmnet.command.parser import Parser
+from vmmnet.command.status import Refused
 from vmmnet.cvsw.plan import command
-from vmmnet.hostvlan.command.options import Parser, Refused
 from vmmnet.testbed import cvsw_plans
 
 Run = Callable[..., tuple[int, str]]

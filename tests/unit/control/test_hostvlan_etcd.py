@@ -25,7 +25,6 @@ from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.command import agent as agent_command
-from vmmnet.hostvlan.etcd import hostname
 from vmmnet.hostvlan.etcd import hosts as etcdhosts
 from vmmnet.hostvlan.etcd import report as reports
 from vmmnet.hostvlan.etcd.keys import (
@@ -49,6 +48,7 @@ from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import hostports, metrics, portmetrics, ports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.testbed import wait
+from vmmnet.values import hostname
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 KEYS = Keys("/t")

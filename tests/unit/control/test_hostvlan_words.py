@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 import vmmnet
+from vmmnet.command.status import Status
 from vmmnet.etcd.client import Watch
 from vmmnet.hostvlan.bpf import nic, twin
-from vmmnet.hostvlan.command import options, roles
+from vmmnet.hostvlan.command import roles
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed import paths
@@ -84,7 +85,7 @@ def test_a_full_disk_behind_the_standard_output(
     said = "vmmnet: the answer cannot be written: standard output: No space left on device\n"
     assert ended.stderr.endswith(said), ended.stderr
     assert "Traceback" not in ended.stderr and "Exception" not in ended.stderr
-    assert ended.returncode == options.Status.UNWRITTEN
+    assert ended.returncode == Status.UNWRITTEN
     with Table.open(table) as now:
         first, second = now.get(0x525400000001), now.get(0x525400000002)
     assert first == Entry.of(0x525400000001, {"add": [1, 7], "set": [7]}.get(words[9:12], [1]))
@@ -145,9 +146,10 @@ def test_no_room_and_a_change_in_place(table: Path) -> None:
 def test_no_room_for_a_password(tmp_path: Path) -> None:
     """No empty file is left, which would be a password."""
     code = (
-        "from pathlib import Path; from vmmnet.hostvlan.command import options, roles\n"
+        "from pathlib import Path; from vmmnet.command.status import Refused\n"
+        "from vmmnet.hostvlan.command import roles\n"
         "try: roles.password_in(Path('new'))\n"
-        "except options.Refused as error: print(error)"
+        "except Refused as error: print(error)"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
-from vmmnet.hostvlan.command.options import Refused
+from vmmnet.command.status import Refused
 from vmmnet.libvirt import connect, devices, names, state
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host import history, hostd

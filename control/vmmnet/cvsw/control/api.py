@@ -31,7 +31,7 @@ from .keeper import File
 
 if TYPE_CHECKING:
     from .controller import Controller
-    from .fabric import Fabric
+    from .nics.fabric import Fabric
 
 _HEAD_MAX, _BODY_MAX = 8192, 65536
 _PATIENCE = 10.0

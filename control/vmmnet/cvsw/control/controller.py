@@ -18,9 +18,9 @@ from ..wire import tls
 from ..wire.channel import Channel, ChannelError, Handlers, PacketIn
 from . import state
 from .alone import Alone
-from .fabric import Fabric
 from .keeper import File, Keeper, Lead, NotDone
-from .keys import Timing
+from .nics.fabric import Fabric
+from .nics.keys import Timing
 from .say import say
 from .share import Share
 

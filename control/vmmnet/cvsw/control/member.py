@@ -35,8 +35,8 @@ from vmmnet.etcd.client import KeyValue, Range, delete, put, unchanged
 from vmmnet.etcd.errors import EtcdError
 
 from . import records
+from .nics.sealed import NUMBER_MIN
 from .records import Answer, BadRecord, Leader, Names, Order, Stored, Term
-from .sealed import NUMBER_MIN
 from .state import Number
 
 #: Seconds: duration of a lease, interval of its renewal, and how long before its end a

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ..plan import model
 from ..plan.flows import mtu
 from ..plan.values import offload_json, offload_names
-from . import events as told
-from . import text
-from .entry import count_flows, setting_order
-from .fabric import Fabric, is_same
-from .nic import Nic, Phase, Trouble
+from .nics import events as told
+from .nics.fabric import Fabric, is_same
+from .nics.nic import Nic, Phase, Trouble
+from .table import text
+from .table.entry import count_flows, setting_order
 
 if TYPE_CHECKING:
     from .controller import Controller

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vmmnet.hostvlan.command import options, output
-from vmmnet.hostvlan.command.options import Parser, Refused, Status
-from vmmnet.hostvlan.table import exchange, mac
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Refused, Status
+from vmmnet.hostvlan.table import exchange
 from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.values import mac
 
 from . import flows, values
 from .model import Address, Nic, Plan, Station, Tenant
@@ -42,7 +44,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         ("check", run_check, _CHECK_BRIEF, _CHECK_TEXT),
         ("lnids", run_lnids, _LNIDS_BRIEF, _LNIDS_TEXT),
     ):
-        parser = options.command(subparsers, name, run, brief, text)
+        parser = subcommand(subparsers, name, run, brief, text)
         parser.add_argument("file", metavar="FILE", type=Path, help="the file of tenants")
 
 

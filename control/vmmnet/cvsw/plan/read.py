@@ -15,7 +15,8 @@ from pathlib import Path
 import yaml  # type: ignore[import-untyped]
 
 from vmmnet.cvsw.wire.message import Offload
-from vmmnet.hostvlan.table import lnid, mac
+from vmmnet.hostvlan.table import lnid
+from vmmnet.values import mac
 
 from . import flows, values
 from .document import BadPlan, Document, Keys, line_of, shown

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vmmnet.cvsw.wire.message import KEY_LEN_MIN, Offload
-from vmmnet.hostvlan.table import address, mac
+from vmmnet.values import address, mac
 
 from .model import CIPHERS, Address, Network
 

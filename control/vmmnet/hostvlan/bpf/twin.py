@@ -45,8 +45,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from vmmnet.values import mac as macs
+
 from ..table import layout
-from ..table import mac as macs
 from ..table.table import Table, TableError
 from . import bpf, mirror, nic
 

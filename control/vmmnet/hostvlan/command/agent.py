@@ -8,11 +8,12 @@ import socket
 from pathlib import Path
 from typing import NoReturn
 
-from ..etcd import hostname
+from vmmnet.command.parser import Parser, typed
+from vmmnet.command.status import Refused, UsageError
+from vmmnet.values import hostname, mac
+
 from ..host import hostports
-from ..table import mac
 from . import options
-from .options import Parser, Refused, UsageError
 
 STATUS = Path("/run/vmmnet/hostvlan-agent.json")
 
@@ -31,7 +32,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--host",
         metavar="NAME",
-        type=options.typed(hostname.check),
+        type=typed(hostname.check),
         default=socket.gethostname(),
         help="what the store calls this host (default: %(default)s)",
     )
@@ -45,7 +46,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--port",
         metavar="MAC",
-        type=options.typed(mac.parse),
+        type=typed(mac.parse),
         action="append",
         default=[],
         help="a port that is always here; can be given several times",
@@ -60,7 +61,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--metrics",
         metavar="ADDRESS:PORT",
-        type=options.typed(address_and_port),
+        type=typed(address_and_port),
         help="serve Prometheus at http://ADDRESS:PORT/metrics",
     )
     options.add_qmp(parser, "with --metrics, ")

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from vmmnet.values import mac
+from vmmnet.values.address import Address
+
 from ..bpf import nic
 from ..host.ports import Port
-from ..table import address, layout, lnid, mac
+from ..table import layout, lnid
 from ..table.entry import Entry
 from ..table.filestore import sync_command, table_option
 from ..table.table import Table, TableDamaged, TableError
-from . import output
 
 if TYPE_CHECKING:
     from ..bpf import twin
@@ -76,7 +78,7 @@ def file(path: Path) -> Iterator[Finding]:
 def entries(found: Iterable[Entry]) -> Iterator[Finding]:
     """Notes about the entries of a table."""
     members: dict[int, list[int]] = defaultdict(list)
-    owners: dict[address.Address, list[Entry]] = defaultdict(list)
+    owners: dict[Address, list[Entry]] = defaultdict(list)
     mixed = []
     lnids: dict[int, tuple[int, ...]] = {}
     senders = []
@@ -95,7 +97,7 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
     yield from _few(
         note(
             f"{mac.text(entry.mac)} has the global LNID, so that its other LNIDs"
-            f" ({output.lnids(entry.lnids[1:])}) make no difference"
+            f" ({lnid.listed(entry.lnids[1:])}) make no difference"
         )
         for entry in mixed
     )
@@ -131,7 +133,7 @@ def unheard(number: int, other: int) -> str:
     )
 
 
-def _shared_addresses(owners: dict[address.Address, list[Entry]]) -> Iterator[Finding]:
+def _shared_addresses(owners: dict[Address, list[Entry]]) -> Iterator[Finding]:
     """Faults: an IP address of two members of one network.  Other tenants may use it."""
     for each, macs in owners.items():
         for at, one in enumerate(macs):
@@ -140,7 +142,7 @@ def _shared_addresses(owners: dict[address.Address, list[Entry]]) -> Iterator[Fi
                 if common:
                     yield fault(
                         f"{each} is an address of {mac.text(one.mac)} and of {mac.text(other.mac)},"
-                        f" and both are in {output.named_lnids(sorted(common))}"
+                        f" and both are in {lnid.named(sorted(common))}"
                     )
 
 

@@ -12,12 +12,15 @@ import argparse
 import struct
 from collections.abc import Iterator
 
-from ..table import layout, mac, verify
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Refused
+from vmmnet.values import mac
+
+from ..table import layout, verify
 from ..table.entry import Entry
 from ..table.filestore import FileStore
 from ..table.table import Table, TableDamaged, TableOutdated
-from . import edit, options, output
-from .options import Parser, Refused
+from . import edit, options, wording
 
 _BRIEF = "convert a table of an older version"
 _TEXT = f"""\
@@ -31,7 +34,7 @@ _OLD = 1
 
 def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add it to the command line."""
-    parser = options.command(subparsers, "convert", run, _BRIEF, _TEXT)
+    parser = subcommand(subparsers, "convert", run, _BRIEF, _TEXT)
     options.add_table(parser)
 
 
@@ -50,7 +53,7 @@ def run(given: argparse.Namespace) -> int:
     result = {"table": str(path), "from": _OLD, "to": layout.VERSION, "macs": change.changed}
     text = (
         f"{path}: version {layout.VERSION} of the format now, with all its"
-        f" {output.macs(change.changed)}"
+        f" {wording.macs(change.changed)}"
     )
     return edit.finish(FileStore(path), result, text, given.json)
 

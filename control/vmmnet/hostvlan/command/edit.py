@@ -11,15 +11,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Self
 
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Refused, Status, UsageError
 from vmmnet.etcd.errors import StoreError
+from vmmnet.values import mac
+from vmmnet.values.address import Address
 
-from ..table import address, exchange, lnid, mac, offer
+from ..table import claim, exchange, further, lnid, offer
 from ..table.entry import Entry
 from ..table.filestore import FileStore, sync_command
 from ..table.store import Changed, Loaded, Store, StoreMissing
 from ..table.table import TableError, TableMissing
-from . import check, options, output
-from .options import Parser, Refused, Status, UsageError
+from . import check, options, wording
 
 # How many MACs similar to an unknown one are listed.
 _NEAR = 3
@@ -29,7 +33,7 @@ _SLIPS = 2
 
 def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add them to the command line."""
-    add = options.command(
+    add = subcommand(
         subparsers,
         "add",
         run_add,
@@ -48,7 +52,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_also(add, "a MAC address with which its port may send as well, such as VRRP's")
     options.add_stores(add)
 
-    replace = options.command(
+    replace = subcommand(
         subparsers,
         "set",
         run_set,
@@ -69,7 +73,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_also(others, "its port may send with this MAC address as well, and no others")
     options.add_stores(replace)
 
-    remove = options.command(
+    remove = subcommand(
         subparsers,
         "remove",
         run_remove,
@@ -86,7 +90,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_also(remove, "a MAC address with which its port may no longer send")
     options.add_stores(remove)
 
-    load = options.command(
+    load = subcommand(
         subparsers,
         "import",
         run_import,
@@ -127,7 +131,7 @@ class _Said:
     """The content for a MAC from a command line, without duplicates."""
 
     lnids: frozenset[int]
-    addresses: frozenset[address.Address]
+    addresses: frozenset[Address]
     #: The offers that are given, and those that are taken away.
     offers: int = 0
     no_offers: int = 0
@@ -138,8 +142,8 @@ class _Said:
         """Read the options; raises UsageError."""
         try:
             lnids = lnid.check(given.lnids) if given.lnids else ()
-            address.check(*address.split(given.address))
-            also = mac.check_also(given.mac, given.also)
+            claim.check(*claim.split(given.address))
+            also = further.check(given.mac, given.also)
         except ValueError as error:
             raise UsageError(str(error)) from None
         said = {word: getattr(given, word.replace("-", "_")) for word in offer.WORDS}
@@ -164,7 +168,7 @@ class _Said:
     def entry(self, number: int) -> Entry:
         """Make an entry for a table; raises Refused."""
         try:
-            families = address.split(self.addresses)
+            families = claim.split(self.addresses)
             return Entry.of(number, self.lnids, *families, self.offers, [*self.also])
         except ValueError as error:
             raise Refused(f"{mac.text(number)}: {error}") from None
@@ -221,8 +225,8 @@ def run_remove(given: argparse.Namespace) -> int:
         strangers = said.lnids.difference(before.lnids)
         if strangers:
             raise Refused(
-                f"{mac.text(number)} is not in {output.named_lnids(sorted(strangers))};"
-                f" it is in {output.named_lnids(before.lnids)}"
+                f"{mac.text(number)} is not in {lnid.named(sorted(strangers))};"
+                f" it is in {lnid.named(before.lnids)}"
             )
         foreign = said.addresses.difference(before.addresses)
         if foreign:
@@ -274,8 +278,8 @@ def _edit(
             "table": place.name,
             "mac": mac.text(changed.mac),
             "changed": changed.before != changed.after or changed.damaged,
-            "before": output.entry_or_null(changed.before),
-            "after": output.entry_or_null(changed.after),
+            "before": exchange.entry_or_null(changed.before),
+            "after": exchange.entry_or_null(changed.after),
         }
         if note := _unchecked(changed) or _unheard(changed, place):
             result["note"] = note
@@ -324,8 +328,8 @@ def _unheard(changed: Changed, place: Store) -> str:
 
 def _content(entry: Entry) -> str:
     addresses = ", ".join(map(str, entry.addresses))
-    text = output.named_lnids(entry.lnids) + (f" with {addresses}" if addresses else "")
-    more = output.more(entry)
+    text = lnid.named(entry.lnids) + (f" with {addresses}" if addresses else "")
+    more = wording.more(entry)
     return f"{text}, {more}" if more else text
 
 
@@ -425,7 +429,7 @@ def _counts(place: Store, loaded: Loaded) -> dict[str, object]:
 def _summary(loaded: Loaded, done: str) -> str:
     total = loaded.added + loaded.changed + loaded.unchanged
     return (
-        f"{output.macs(total)} {done}: {loaded.added:,} new, {loaded.changed:,} changed,"
+        f"{wording.macs(total)} {done}: {loaded.added:,} new, {loaded.changed:,} changed,"
         f" {loaded.unchanged:,} as before; {loaded.removed:,} removed"
     )
 
@@ -450,8 +454,8 @@ def _tell(place: Store, entries: Iterable[Entry], given: argparse.Namespace) -> 
         listed = [
             {
                 "mac": mac.text(each.mac),
-                "before": output.entry_or_null(each.before),
-                "after": output.entry_or_null(each.after),
+                "before": exchange.entry_or_null(each.before),
+                "after": exchange.entry_or_null(each.after),
             }
             for each in changes
         ]

@@ -6,11 +6,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand, typed
+from vmmnet.command.status import Refused, Status, UsageError
+from vmmnet.values import mac
+
 from ..host import ports
-from ..table import mac
 from ..table.store import Store
-from . import check, options, output, watch
-from .options import Parser, Refused, Status, UsageError
+from . import check, options, watch
 
 if TYPE_CHECKING:
     from ..bpf import twin
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add them to the command line."""
-    live = options.command(
+    live = subcommand(
         subparsers,
         "watch",
         run_watch,
@@ -29,19 +32,19 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     live.add_argument(
         "--interval",
         metavar="SECONDS",
-        type=options.typed(_positive),
+        type=typed(_positive),
         default=1.0,
         help="time between two looks (default: %(default)g)",
     )
     live.add_argument(
         "--count",
         metavar="N",
-        type=options.typed(_count),
+        type=typed(_count),
         default=0,
         help="end after so many looks (default: at Ctrl-C)",
     )
 
-    agree = options.command(
+    agree = subcommand(
         subparsers,
         "check",
         run_check,
@@ -55,14 +58,14 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     agree.add_argument(
         "--stuck-after",
         metavar="SECONDS",
-        type=options.typed(_seconds),
+        type=typed(_seconds),
         default=30.0,
         help="with --store, how long a host may have an older table than the store, and how long"
         " this waits for those that have (default: %(default)g)",
     )
     options.add_stores(agree)
 
-    attach = options.command(
+    attach = subcommand(
         subparsers,
         "attach",
         run_attach,
@@ -79,7 +82,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "mac",
         metavar="MAC",
         nargs="?",
-        type=options.typed(mac.parse),
+        type=typed(mac.parse),
         help="MAC address of the VM or container behind it; a macvtap and a bridge have their own",
     )
     attach.add_argument(
@@ -115,7 +118,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         )
     options.add_table(attach)
 
-    detach = options.command(
+    detach = subcommand(
         subparsers,
         "detach",
         run_detach,
@@ -124,7 +127,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     )
     _add_interface(detach)
 
-    status = options.command(
+    status = subcommand(
         subparsers,
         "status",
         run_status,
@@ -133,7 +136,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     )
     _add_interface(status, nargs="?")
 
-    sync = options.command(
+    sync = subcommand(
         subparsers,
         "sync",
         run_sync,

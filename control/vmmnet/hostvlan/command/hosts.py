@@ -7,8 +7,11 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import options, output
-from .options import Parser, Refused, Status, UsageError
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Refused, Status, UsageError
+
+from . import options
 
 if TYPE_CHECKING:
     from ..etcd.hosts import Host
@@ -19,7 +22,7 @@ _HEADS = ("host", "state", "since", "heard", "revision", "MACs", "ports")
 
 def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add ``hosts`` to the sub-commands."""
-    parser = options.command(
+    parser = subcommand(
         subparsers,
         "hosts",
         run,

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 
+from vmmnet.command.parser import Parser
+from vmmnet.command.status import Refused, Status, carry_out, refuse
 from vmmnet.etcd.errors import StoreError
 
 from ..host.ports import PortsError
@@ -12,7 +14,6 @@ from ..table.filestore import DEFAULT, VARIABLE
 from ..table.lnid import WORD
 from ..table.table import TableError, TableMissing, TableUnsettled
 from . import agent, convert, edit, host, hosts, move, roles, show
-from .options import Parser, Refused, Status, carry_out, refuse
 
 _BRIEF = "keep tenants apart: which VMs hear each other"
 _TEXT = f"""\

@@ -10,13 +10,15 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand, typed
+from vmmnet.command.status import Refused, Status, UsageError
 from vmmnet.etcd.errors import StoreError
+from vmmnet.values import hostname
+from vmmnet.values import mac as macs
 
-from ..etcd import hostname
 from ..table import exchange
-from ..table import mac as macs
-from . import options, output
-from .options import Parser, Refused, Status, UsageError
+from . import options
 
 if TYPE_CHECKING:
     from ..etcd.move import Move
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add ``move`` to the sub-commands."""
-    parser = options.command(
+    parser = subcommand(
         subparsers,
         "move",
         run,
@@ -35,7 +37,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "      --run 'virsh migrate --live web1 qemu+ssh://b/system'",
     )
     options.add_mac(parser)
-    name = options.typed(hostname.check)
+    name = typed(hostname.check)
     for option, target, text in (
         ("--from", "source", "the host where it is"),
         ("--to", "destination", "the host where it will be"),
@@ -52,7 +54,7 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=options.typed(_seconds),
+        type=typed(_seconds),
         default=30.0,
         help="how long the destination has to be ready (default: %(default)g)",
     )

@@ -1,140 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts that sub-commands share: the parser, options, the store, exit statuses."""
+"""Options that sub-commands share, and the store that they name."""
 
 from __future__ import annotations
 
 import argparse
-import difflib
-import enum
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
 
+from vmmnet.command import output
+from vmmnet.command.parser import typed
+from vmmnet.command.status import UsageError
 from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
 from vmmnet.etcd.place import Config
+from vmmnet.values import address, mac
 
 from ..host import ports
-from ..table import address, filestore, lnid, mac, offer
+from ..table import filestore, lnid, offer
 from ..table.filestore import FileStore
 from ..table.store import Store
-from . import output
-
-T = TypeVar("T")
 
 _OFFERED = {"router": "router advertisements", "dhcp-server": "messages of a DHCP server"}
-Run = Callable[[argparse.Namespace], int]
-
-
-class Status(enum.IntEnum):
-    """The exit status of a command."""
-
-    DONE = 0
-    #: It cannot be done: something does not exist, or the system refuses.
-    REFUSED = 1
-    #: The command line is wrong; nothing was done.
-    USAGE = 2
-    #: ``check`` has found a fault.
-    FAULTS = 3
-    #: The table is changed, but some port or host still uses the old one.
-    BEHIND = 4
-    #: The answer could not be written; a change is made.
-    UNWRITTEN = 5
-    INTERRUPTED = 130
-
-
-class Refused(Exception):
-    """A command cannot be carried out; the message says why and what to do."""
-
-
-class UsageError(Exception):
-    """Arguments of the command line do not go together."""
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose error messages are one sentence, without the list of all options."""
-
-    #: Returns a hint about a word that the command does not take, or nothing.
-    hint: Callable[[str], str] = staticmethod(lambda _: "")
-    #: Whether it was given a word that is not one of several choices.
-    is_lost = False
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        kwargs.setdefault("allow_abbrev", False)
-        super().__init__(*args, **kwargs)
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """For a word that is not one of the choices, name the nearest one, or all."""
-        if action.choices is None or value in action.choices:
-            return
-        self.is_lost = True
-        words = [str(each) for each in action.choices]
-        near = difflib.get_close_matches(str(value), words, n=1)
-        hint = f"is it '{near[0]}'?" if near else f"there are {', '.join(words)}"
-        raise argparse.ArgumentError(action, f"there is no '{value}': {hint}")
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; an error about a word too many names the sub-command."""
-        given, left = self.parse_known_args(args, namespace)
-        if left:
-            of: Parser = getattr(given, "parser", self)
-            hint = of.hint(left[0])
-            of.error(f"'{left[0]}' is a word too many{f': {hint}' if hint else ''}")
-        return given
-
-    def error(self, message: str) -> NoReturn:
-        """End with the message and where help is."""
-        self.exit(Status.USAGE, f"{self.prog}: {message}\nSee '{self.prog} --help'.\n")
-
-
-def carry_out(given: argparse.Namespace) -> int:
-    """Run the sub-command of a parsed command line; returns its exit status.
-
-    The caller handles Refused and the errors of its room.
-    """
-    try:
-        status: int = given.run(given)
-        sys.stdout.flush()
-        return status
-    except UsageError as error:
-        given.parser.error(str(error))
-        return Status.USAGE
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
-
-
-def refuse(given: argparse.Namespace, room: str, text: str, status: Status = Status.REFUSED) -> int:
-    """Print, as text or JSON, why nothing is done; returns the exit status."""
-    if getattr(given, "json", False):
-        output.print_json({"error": text})
-    else:
-        output.say(f"vmmnet {room}: {text}")
-    return status
-
-
-def typed(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """Make a type for argparse from a function that raises ValueError."""
-
-    def convert(text: str) -> T:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return convert
-
-
-def command(
-    subparsers: argparse._SubParsersAction[Parser], name: str, run: Run, brief: str, text: str
-) -> Parser:
-    """Add a sub-command: ``brief`` is for the list of commands, ``text`` for its help."""
-    parser = subparsers.add_parser(name, help=brief, description=text)
-    parser.set_defaults(run=run, parser=parser)
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    return parser
 
 
 def add_mac(parser: argparse.ArgumentParser) -> None:

@@ -9,11 +9,13 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Refused, Status, UsageError
 from vmmnet.etcd.place import read_password
+from vmmnet.values import hostname
 
-from ..etcd import hostname
-from . import options, output
-from .options import Parser, Refused, Status, UsageError
+from . import options
 
 if TYPE_CHECKING:
     from ..etcd.roles import Roles
@@ -43,7 +45,7 @@ def password_in(path: Path) -> str:
 
 def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add ``roles`` to the sub-commands."""
-    parser = options.command(
+    parser = subcommand(
         subparsers,
         "roles",
         run,

@@ -10,16 +10,20 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..table import exchange, lnid, mac, offer
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand, typed
+from vmmnet.command.status import Refused, Status
+from vmmnet.values import mac
+
+from ..table import exchange, lnid, offer
 from ..table.entry import Entry
 from ..table.store import Store
-from . import edit, options, output
-from .options import Parser, Refused, Status
+from . import edit, options, wording
 
 
 def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     """Add them to the command line."""
-    every = options.command(
+    every = subcommand(
         subparsers,
         "list",
         run_list,
@@ -29,13 +33,13 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     every.add_argument(
         "--lnid",
         metavar="LNID",
-        type=options.typed(lnid.parse),
+        type=typed(lnid.parse),
         help=f"only those in this logical network (or '{lnid.WORD}')",
     )
     every.hint = _list_hint
     options.add_stores(every)
 
-    one = options.command(
+    one = subcommand(
         subparsers,
         "show",
         run_show,
@@ -49,7 +53,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     )
     options.add_stores(one)
 
-    export = options.command(
+    export = subcommand(
         subparsers,
         "export",
         run_export,
@@ -87,7 +91,7 @@ def run_list(given: argparse.Namespace) -> int:
             print(line)
             empty = False
         if empty:
-            where = "" if given.lnid is None else f" in {output.named_lnids([given.lnid])}"
+            where = "" if given.lnid is None else f" in {lnid.named([given.lnid])}"
             output.say(f"no MAC address is{where} in the table {place.name}")
     return Status.DONE
 
@@ -100,7 +104,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[str]:
     rows: list[tuple[str, ...]] = []
     for entry in entries:
         addresses = ", ".join(map(str, entry.addresses))
-        row = (mac.text(entry.mac), output.lnids(entry.lnids), addresses, output.more(entry))
+        row = (mac.text(entry.mac), lnid.listed(entry.lnids), addresses, wording.more(entry))
         rows.append(row)
         if len(rows) == _PAGE:
             yield from _page(rows)
@@ -131,7 +135,7 @@ def run_show(given: argparse.Namespace) -> int:
         addresses = ", ".join(map(str, entry.addresses)) or "none: they are not checked"
         rows = [
             ("MAC", mac.text(entry.mac)),
-            ("LNIDs", output.lnids(entry.lnids)),
+            ("LNIDs", lnid.listed(entry.lnids)),
             ("addresses", addresses),
             *([("offers", ", ".join(offer.words(entry.offers)))] if entry.offers else []),
             *([("also as", ", ".join(map(mac.text, entry.also)))] if entry.also else []),
@@ -154,7 +158,7 @@ def _others(entry: Entry, place: Store) -> dict[int, int]:
 
 def _reach(others: dict[int, int]) -> str:
     if list(others) == [lnid.GLOBAL]:
-        return f"all: {output.macs(others[lnid.GLOBAL])}"
+        return f"all: {wording.macs(others[lnid.GLOBAL])}"
     return ", ".join(
         f"{count:,} {'with the global LNID' if number == lnid.GLOBAL else f'in LNID {number}'}"
         for number, count in others.items()
@@ -174,7 +178,7 @@ def run_export(given: argparse.Namespace) -> int:
         if given.json:
             output.print_json({"table": place.name, "file": given.file, "macs": count})
         else:
-            print(f"{output.macs(count)} exported to {given.file}")
+            print(f"{wording.macs(count)} exported to {given.file}")
     return Status.DONE
 
 

@@ -8,10 +8,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vmmnet.command import output
+from vmmnet.values import mac
+
 from ..host import ports
 from ..host.ports import Port, PortsError
-from ..table import mac
-from . import output
+from ..table import lnid
 
 # Cursor to the top, and clear the screen: the list may have become shorter.
 _HOME = "\033[H\033[J"
@@ -71,7 +73,7 @@ def describe(found: Sequence[Port], before: Counters, seconds: float) -> Iterato
             (
                 port.name,
                 "-" if port.mac is None else mac.text(port.mac),
-                output.lnids(port.lnids) or "-",
+                lnid.listed(port.lnids) or "-",
                 *(_frames(port, last, each, ports.PASSED, seconds) for each in ports.DIRECTIONS),
                 _dropped(port, last, seconds),
             )

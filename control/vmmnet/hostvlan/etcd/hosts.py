@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from vmmnet.etcd.client import KeyValue
+from vmmnet.values import mac as macs
 
-from ..table import mac as macs
 from . import report as reports
 from .keys import BadValue, Keys, decode_ready, mac_of
 from .report import Report

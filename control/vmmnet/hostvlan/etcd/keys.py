@@ -30,8 +30,8 @@ from enum import StrEnum
 from typing import Any
 
 from vmmnet.etcd.client import Json, Range, delete, put
+from vmmnet.values import mac as macs
 
-from ..table import mac as macs
 from ..table import offer
 from ..table.entry import Entry
 

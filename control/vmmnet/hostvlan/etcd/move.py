@@ -14,8 +14,8 @@ import time
 
 from vmmnet.etcd.client import Range, Watched, delete, unchanged
 from vmmnet.etcd.errors import StoreError, Unreachable
+from vmmnet.values import mac as macs
 
-from ..table import mac as macs
 from ..table.entry import Entry
 from .keys import decode_ready
 from .store import EtcdStore

@@ -21,10 +21,10 @@ from typing import Self
 from vmmnet.etcd.client import OPERATIONS_MAX, Client, Json, Range, put, unchanged
 from vmmnet.etcd.errors import StoreError, Uncertain
 from vmmnet.etcd.place import Config
+from vmmnet.values.mac import text as mac_text
 
 from ..table.entry import Entry
 from ..table.lnid import text as lnid_text
-from ..table.mac import text as mac_text
 from ..table.store import Changed, Edit, Loaded, Progress, StoreMissing
 from . import hosts as etcdhosts
 from .keys import FORMAT, BadValue, Keys, decode, lnid_of, mac_of, write

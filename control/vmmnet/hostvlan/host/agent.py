@@ -62,11 +62,11 @@ from vmmnet import service
 from vmmnet.etcd.client import Age, Client, Range, Told, Watch, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import Config
+from vmmnet.values import mac as macs
 
 from ..etcd import report as reports
 from ..etcd.keys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from ..etcd.mirror import Mirror
-from ..table import mac as macs
 from ..table.entry import Entry
 from ..table.table import Table, TableDamaged, TableError, TableMissing
 from . import hostports, metrics

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vmmnet.inotify import FolderWatch
-
-from ..table import mac as macs
+from vmmnet.values import mac as macs
 
 FOLDER = Path("/run/vmmnet/ports")
 

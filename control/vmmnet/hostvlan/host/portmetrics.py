@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ..table import mac
+from vmmnet.values import mac
+
 from . import ports
 from .metrics import Metric
 from .ports import Monitor, Port, PortsError

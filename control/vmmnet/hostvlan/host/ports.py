@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from vmmnet.qmp import Qmp, QmpError
+from vmmnet.values import mac
 
 from ..bpf import nic
-from ..table import mac
 
 #: The pattern of QMP sockets without --qmp.
 DEFAULT = "/run/vmmnet/*.qmp"

@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from . import address, lnid, mac, offer
+from vmmnet.values import mac
+from vmmnet.values.address import Address
+
+from . import claim, further, lnid, offer
 
 
 class Entry(NamedTuple):
     """One MAC address with its LNIDs and, if its ARP and ND are checked, its IP addresses.
 
-    All fields are integers or tuples of integers: ``mac`` as in the module ``mac``;
+    All fields are integers or tuples of integers: ``mac`` as in ``vmmnet.values.mac``;
     LNIDs, where 0 is the global LNID; IP addresses as the ``ipaddress`` module has
     them; ``offers`` as in the module ``offer``; ``also``, further source MACs that the
     port may use.  ``of()`` sorts the tuples and removes no duplicates: it refuses
@@ -40,12 +43,12 @@ class Entry(NamedTuple):
 
         Raises BadMac, BadLnid, BadAddress or BadOffer, all of them ValueError.
         """
-        families = address.check(ip4, ip6)
+        families = claim.check(ip4, ip6)
         mac.check(number)
-        more = (offer.check(offers), mac.check_also(number, also))
+        more = (offer.check(offers), further.check(number, also))
         return cls(number, lnid.check(lnids), *families, *more)
 
     @property
-    def addresses(self) -> tuple[address.Address, ...]:
+    def addresses(self) -> tuple[Address, ...]:
         """The IP addresses, IPv4 first."""
-        return address.join(self.ip4, self.ip6)
+        return claim.join(self.ip4, self.ip6)

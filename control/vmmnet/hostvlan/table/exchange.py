@@ -25,7 +25,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, TextIO
 
-from . import address, lnid, mac, offer
+from vmmnet.values import address, mac
+
+from . import claim, lnid, offer
 from .entry import Entry
 
 Format = Literal["csv", "json"]
@@ -63,6 +65,11 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     if entry.also:
         result["also"] = [mac.text(each) for each in entry.also]
     return result
+
+
+def entry_or_null(entry: Entry | None) -> dict[str, Any] | None:
+    """An entry as JSON; null for None."""
+    return entry_json(entry) if entry else None
 
 
 def write_json_list(values: Iterable[object], stream: TextIO) -> None:
@@ -136,7 +143,7 @@ def _make(
     numbers = [lnid.parse(each) for each in lnids]
     if not (addresses or offers or also):
         return Entry.of(number, numbers)
-    families = address.split(map(address.parse, addresses))
+    families = claim.split(map(address.parse, addresses))
     return Entry.of(number, numbers, *families, offer.parse(offers), [*map(mac.parse, also)])
 
 

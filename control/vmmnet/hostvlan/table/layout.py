@@ -15,7 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from . import address, lnid, mac
+from vmmnet.values import mac
+
+from . import claim, further, lnid
 from .entry import Entry
 
 MAGIC = b"VMMNLNID"
@@ -383,7 +385,7 @@ def decode(number: int, content: Content) -> Entry:
         if any(one >= other for one, other in pairwise(numbers)):
             raise Damaged(f"the {what} of a record are not in ascending order")
     try:
-        mac.check_also(number, also)
+        further.check(number, also)
     except mac.BadMac as error:
         raise Damaged(f"the other MAC addresses of a record: {error}") from None
     return Entry(number, lnids, words[ip4_at:ip6_at], ip6, counts.offers, also)
@@ -476,9 +478,9 @@ def _counts(first: int) -> Counts:
         raise Damaged(f"a record begins with {first:#010x}, which is damaged")
     if not 1 <= counts.lnids <= lnid.PER_MAC:
         raise Damaged(f"a record begins with {first:#010x}: 1 to {lnid.PER_MAC} LNIDs are allowed")
-    if max(counts.ip4, counts.ip6) > address.PER_FAMILY:
+    if max(counts.ip4, counts.ip6) > claim.PER_FAMILY:
         raise Damaged(
-            f"a record begins with {first:#010x}: {address.PER_FAMILY} addresses"
+            f"a record begins with {first:#010x}: {claim.PER_FAMILY} addresses"
             " of a family are allowed"
         )
     return counts

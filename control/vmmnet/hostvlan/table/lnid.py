@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 #: The LNID of ports that may speak to all others; people write it ``global``.
@@ -70,3 +70,15 @@ def check(numbers: Iterable[int]) -> tuple[int, ...]:
 def text(number: int) -> str:
     """Spell an LNID."""
     return str(number) if number else WORD
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """LNIDs as text: ``global, 3``."""
+    return ", ".join(map(text, numbers))
+
+
+def named(numbers: Sequence[int]) -> str:
+    """LNIDs as text: ``LNIDs 1, 3``."""
+    if list(numbers) == [GLOBAL]:
+        return "the global LNID"
+    return f"{'LNID' if len(numbers) == 1 else 'LNIDs'} {listed(numbers)}"

@@ -17,8 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from vmmnet.values import mac as macs
+
 from . import layout
-from . import mac as macs
 from .entry import Entry
 
 # How often a snapshot is tried again because a writer has changed the table.

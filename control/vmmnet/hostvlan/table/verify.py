@@ -8,7 +8,9 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import layout, mac
+from vmmnet.values import mac
+
+from . import layout
 from .mapped import Mapped
 
 # The group bit of a MAC address: it is not the address of one station.

@@ -31,9 +31,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from vmmnet.values.mac import text as mac_text
+
 from . import layout, verify
 from .entry import Entry
-from .mac import text as mac_text
 from .mapped import (
     Mapped,
     TableDamaged,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vmmnet.hostvlan.command import output
-from vmmnet.hostvlan.command.options import Refused, Status
+from vmmnet.command import output
+from vmmnet.command.status import Refused, Status
 
 from .. import connect, document, handoff
 from ..expand.qemu import ours

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import mac
+from vmmnet.values import mac
 
 from ..host import account, address6, conf, hostd, secrets
 from . import apparmor

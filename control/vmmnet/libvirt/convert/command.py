@@ -10,8 +10,8 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from vmmnet.hostvlan.command import output
-from vmmnet.hostvlan.command.options import Refused, Status, UsageError
+from vmmnet.command import output
+from vmmnet.command.status import Refused, Status, UsageError
 
 from .. import connect, define, document, element
 from ..schema import BadElement

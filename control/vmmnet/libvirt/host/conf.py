@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.hostvlan.table import mac as macs
+from vmmnet.values import mac as macs
 
 PATH = Path("/etc/vmmnet/host.conf")
 #: Matches any uplink, or NIC, without a line of its own.

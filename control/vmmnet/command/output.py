@@ -10,41 +10,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, TypeVar, cast
 
-from ..table import exchange, lnid, mac, offer
-from ..table.entry import Entry
-
+T = TypeVar("T")
 # Seconds between two updates of a progress line.
 _INTERVAL = 0.1
-
-
-def lnids(numbers: Iterable[int]) -> str:
-    """LNIDs as text: ``global, 3``."""
-    return ", ".join(map(lnid.text, numbers))
-
-
-def named_lnids(numbers: Sequence[int]) -> str:
-    """LNIDs as text: ``LNIDs 1, 3``."""
-    if list(numbers) == [lnid.GLOBAL]:
-        return "the global LNID"
-    return f"{'LNID' if len(numbers) == 1 else 'LNIDs'} {lnids(numbers)}"
-
-
-def macs(count: int) -> str:
-    """A number of MAC addresses as text."""
-    return f"{count:,} MAC address{'' if count == 1 else 'es'}"
-
-
-def more(entry: Entry) -> str:
-    """Offers and further MACs as text: ``router, also as 00:00:5e:00:01:0a``."""
-    also = [f"also as {mac.text(each)}" for each in entry.also]
-    return ", ".join([*offer.words(entry.offers), *also])
-
-
-def entry_or_null(entry: Entry | None) -> dict[str, Any] | None:
-    """An entry as JSON; null for None."""
-    return exchange.entry_json(entry) if entry else None
 
 
 def print_json(value: object) -> None:
@@ -124,10 +94,7 @@ def checked() -> Iterator[None]:
 
 
 class Progress:
-    """A progress line on the terminal; without a terminal, nothing.
-
-    It is called like ``store.Progress``.
-    """
+    """A progress line on the terminal; without a terminal, nothing."""
 
     def __init__(self, what: str, total: int = 0) -> None:
         """``total`` is used if the caller does not know the total."""
@@ -154,10 +121,10 @@ class Progress:
             sys.stderr.flush()
             self._shown = False
 
-    def over(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Yield entries and count them."""
-        for done, entry in enumerate(entries, 1):
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield items and count them."""
+        for done, item in enumerate(items, 1):
             if not done & 0xFFF:
                 self(done, 0)
-            yield entry
+            yield item
         self.end()

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""IP addresses that a port may use in ARP and ND: optional; the paper does not have them."""
+"""IP addresses of a port: IPv4 and IPv6, those that can be the source of a packet."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
-from itertools import pairwise
-
-#: How many of each family one MAC can have.
-PER_FAMILY = 16
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Addresses = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class BadAddress(ValueError):
@@ -58,37 +52,3 @@ def _refuse_foreign(address: Address) -> None:
     for kind, it_is in kinds.items():
         if it_is:
             raise BadAddress(f"'{address}' is {kind}; a port has one like 192.0.2.1 or 2001:db8::1")
-
-
-def split(addresses: Iterable[Address]) -> Addresses:
-    """Return the IPv4 and the IPv6 addresses, as integers."""
-    given = tuple(addresses)
-    return (
-        tuple(int(each) for each in given if each.version == 4),
-        tuple(int(each) for each in given if each.version == 6),
-    )
-
-
-def join(ip4: Iterable[int], ip6: Iterable[int]) -> tuple[Address, ...]:
-    """The inverse of split(): the addresses, IPv4 first."""
-    return (*map(ipaddress.IPv4Address, ip4), *map(ipaddress.IPv6Address, ip6))
-
-
-def check(ip4: Iterable[int], ip6: Iterable[int]) -> Addresses:
-    """Return both families sorted; raise BadAddress for duplicates and more than 16 of one."""
-    if not ip4 and not ip6:
-        return (), ()
-    families: Addresses = (tuple(sorted(ip4)), tuple(sorted(ip6)))
-    for family, bits, numbers in zip(("IPv4", "IPv6"), (32, 128), families, strict=True):
-        if numbers and (numbers[0] < 0 or numbers[-1] >> bits):
-            raise BadAddress(f"{numbers[-1]:#x} is not the number of an {family} address")
-        if len(numbers) > PER_FAMILY:
-            raise BadAddress(
-                f"{len(numbers)} {family} addresses are too many: a MAC address has"
-                f" {PER_FAMILY} at most"
-            )
-        for one, other in pairwise(numbers):
-            if one == other:
-                spelled = join((one,), ()) if bits == 32 else join((), (one,))
-                raise BadAddress(f"the address {spelled[0]} is given twice")
-    return families

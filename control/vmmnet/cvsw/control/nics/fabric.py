@@ -15,10 +15,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..plan.flows import flows, mtu, pairs
-from ..plan.model import Plan
-from ..wire.message import NICS_MAC, Malformed, Message, Type, build, parse
-from . import entry
+from ...plan.flows import flows, mtu, pairs
+from ...plan.model import Plan
+from ...wire.message import NICS_MAC, Malformed, Message, Type, build, parse
+from ..table import entry
 from .keys import Keys, Timing
 from .nic import SOURCE, Nic, Phase, Watcher
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 
-from ..wire.message import Refusal, Status
+from ...wire.message import Refusal, Status
 
 _REQUEST = """BAD_VERSION BAD_TYPE BAD_MULTIPART BAD_EXPERIMENTER BAD_EXP_TYPE EPERM BAD_LEN
  BUFFER_EMPTY BUFFER_UNKNOWN BAD_TABLE_ID IS_SLAVE BAD_PORT BAD_PACKET MULTIPART_BUFFER_OVERFLOW"""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """MAC addresses of ports: 48-bit integers, unicast, not zero.
 
-The first octet is the most significant one, as in the table:
+The first octet is the most significant one, as on the wire:
 00:11:22:33:44:55 is 0x001122334455.
 """
 
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable
-from itertools import pairwise
 
 #: Bits that a port's address cannot have: those above 48, and the group bit.
 FORBIDDEN = 0xFFFF << 48 | 1 << 40
@@ -24,10 +22,6 @@ _SPELLING = re.compile(
     r"|(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}|[0-9a-fA-F]{12}"
 )
 _SEPARATORS = str.maketrans("", "", ":-.")
-
-
-#: How many source MACs a port can have beside its own.
-ALSO_MAX = 31
 
 
 class BadMac(ValueError):
@@ -54,21 +48,6 @@ def check(number: int) -> int:
     if number & FORBIDDEN:
         raise BadMac(_not_a_port(text(number), number))
     return number
-
-
-def check_also(number: int, also: Iterable[int]) -> tuple[int, ...]:
-    """Return a port's further MACs sorted; raise BadMac for duplicates and more than 31."""
-    if not also:
-        return ()
-    result = tuple(sorted(map(check, also)))
-    if len(result) > ALSO_MAX:
-        raise BadMac(f"{len(result)} MAC addresses beside its own are too many: {ALSO_MAX} at most")
-    if number in result:
-        raise BadMac(f"{text(number)} is the port's own MAC address already")
-    for one, other in pairwise(result):
-        if one == other:
-            raise BadMac(f"{text(one)} is given twice")
-    return result
 
 
 def text(number: int) -> str:

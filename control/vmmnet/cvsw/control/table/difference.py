@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..wire.message import PAYLOAD_MAX, Type
+from ...wire.message import PAYLOAD_MAX, Type
 from .entry import STAY, Entry, deleting_order, setting_order
 from .flow import Flow
 from .group import Group

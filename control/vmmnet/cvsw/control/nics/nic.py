@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..wire.message import (
+from ...wire.message import (
     Ack,
     Message,
     Offload,
@@ -30,12 +30,12 @@ from ..wire.message import (
     set_mtu,
     type_of,
 )
-from ..wire.session import Answer, Command, Session
+from ...wire.session import Answer, Command, Session
+from ..table.difference import Batch, batches, difference
+from ..table.entry import Entry, count_flows
+from ..table.flow import Flow
 from . import audit, errors
-from .difference import Batch, batches, difference
-from .entry import Entry, count_flows
 from .events import Events
-from .flow import Flow
 from .listing import Listing
 from .offloads import Offloads
 from .sealed import Association

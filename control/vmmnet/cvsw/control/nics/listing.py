@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..wire.message import Ack, Type, list_entries
-from ..wire.session import Answer
+from ...wire.message import Ack, Type, list_entries
+from ...wire.session import Answer
+from ..table.entry import Entry, read_all
+from ..table.flow import BadFlow
 from . import errors
-from .entry import Entry, read_all
-from .flow import BadFlow
 
 #: Sends a command to the NIC, and passes its answer to a function.
 Order = Callable[[Type, bytes, Callable[[Answer], None]], None]

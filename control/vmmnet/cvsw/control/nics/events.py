@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from . import frames, text
-from .flow import BadFlow, split_oxms
+from ..table import text
+from ..table.flow import BadFlow, split_oxms
+from . import frames
 
 #: Events that are kept of a NIC, and octets of each.
 KEPT, OCTETS_MAX = 50, 384

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..wire.message import OFFLOADS, Ack, Offload, Status, set_offload
-from ..wire.session import Answer
+from ...wire.message import OFFLOADS, Ack, Offload, Status, set_offload
+from ...wire.session import Answer
 
 #: Sends a SET_OFFLOAD to the NIC, and passes its answer to a function.
 Order = Callable[[bytes, Callable[[Answer], None]], None]

@@ -88,7 +88,7 @@ dns:
 	@test -f build/dns/build.ninja || meson setup build/dns net/dns/programs >/dev/null
 	@ninja -C build/dns
 
-guests: ; @$(PYTHON) -m vmmnet.testbed.image
+guests: ; @$(PYTHON) -m vmmnet.testbed.guest.image
 
 $(FULL)/build.ninja: $(source) ; @./configure --reuse
 $(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse

@@ -28,11 +28,13 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed import conditions, domain, libvirt_moves, net, paths, qemu, tools, wait
-from vmmnet.testbed.libvirt_moves import NAME, World
-from vmmnet.testbed.libvirtd import Host
+from vmmnet.testbed.base import conditions, net, paths, tools, wait
+from vmmnet.testbed.guest import domain, qemu
+from vmmnet.testbed.libvirt import moves as libvirt_moves
+from vmmnet.testbed.libvirt.libvirtd import Host
+from vmmnet.testbed.libvirt.moves import NAME, World
 
-from . import commandline, report
+from .base import commandline, report
 
 _PLAIN, _HANDOFF = _KINDS = ("plain", "handoff")
 _ADDED = "added"

@@ -33,13 +33,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.testbed import conditions, net, process, qemu, scratch, tools
-from vmmnet.testbed import paths as tree
+from vmmnet.testbed.base import conditions, net, process, scratch, tools
+from vmmnet.testbed.base import paths as tree
+from vmmnet.testbed.guest import qemu
 
-from . import loads, paths
-from .loads import LOADS, Values
-from .paths import Path
-from .report import number
+from .base import loads, paths
+from .base.loads import LOADS, Values
+from .base.paths import Path
+from .base.report import number
 
 OURS, NATIVE = "vmrpc", "native"
 _SAMPLES_A_SECOND = 2500

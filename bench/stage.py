@@ -20,14 +20,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.testbed import conditions, net, scratch, tools
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import conditions, net, scratch, tools
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.guest.guest import Guest
 
-from . import commandline, loads, paths, report
-from .loads import LOADS, Load
-from .paths import Path
-from .report import Comparison, Samples
+from .base import commandline, loads, paths, report
+from .base.loads import LOADS, Load
+from .base.paths import Path
+from .base.report import Comparison, Samples
 
 _PLAIN, _STAGE, _CONTROL = _PATHS = ("plain", "stage", "control")
 _LOADS = ("send-1MiB", "receive-1MiB", "udp", loads.LATENCY)

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.testbed import conditions, net, scratch, tools
+from vmmnet.testbed.base import conditions, net, scratch, tools
 
-from . import chart, commandline, goals, loads, paths, report
-from .loads import LOADS, METRICS, Load
-from .paths import PATHS, Path
-from .report import Comparison, Samples
+from .base import chart, commandline, goals, loads, paths, report
+from .base.loads import LOADS, METRICS, Load
+from .base.paths import PATHS, Path
+from .base.report import Comparison, Samples
 
 OURS, UNTRANSLATED = "vmrpc", "vmrpc-untranslated"
 _WARM_UP = 1

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import paths as tree
-from vmmnet.testbed import tools
+from vmmnet.testbed.base import paths as tree
+from vmmnet.testbed.base import tools
 
-from ..loads import Metric
-from ..report import Comparison, Rounds, number, spread
+from ..base.loads import Metric
+from ..base.report import Comparison, Rounds, number, spread
 
 #: The lists of actions of actions.c, with a description.
 TITLES = {

@@ -26,11 +26,11 @@ from subprocess import DEVNULL
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from vmmnet.testbed import tools, wait
-from vmmnet.testbed.net import Interface, Namespace, Network
-from vmmnet.testbed.openvswitch import Switch
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw.openvswitch import Switch
 
-from .. import measure
+from ..base import measure
 from . import rules
 from .rules import TUNNELS, UPLINK, Pair, switch_flows
 from .station import End

@@ -25,11 +25,12 @@ from vmmnet.cvsw.client import Client
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed import conditions, paths, scratch, wait, wheels
-from vmmnet.testbed.cvsw_nics import SimNic
-from vmmnet.testbed.cvsw_switch import Switch
+from vmmnet.testbed.base import conditions, paths, scratch, wait
+from vmmnet.testbed.cvsw.nics import SimNic
+from vmmnet.testbed.cvsw.switch import Switch
+from vmmnet.testbed.packages import wheels
 
-from .. import report
+from ..base import report
 
 #: NICs of a tenant. Each NIC has 122 flows, as broadcast uses a group.
 MEMBERS = 40

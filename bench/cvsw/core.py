@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from vmmnet.testbed import paths as tree
-from vmmnet.testbed import tools
+from vmmnet.testbed.base import paths as tree
+from vmmnet.testbed.base import tools
 
-from ..loads import Metric
-from ..report import Comparison
+from ..base.loads import Metric
+from ..base.report import Comparison
 
 #: The cases of core.c, with a description; the table has 1,024 entries.
 TITLES = {

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.cvsw import Controller
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.cvsw.bed import Controller
 
-from .. import overhead, report
-from ..loads import Metric
-from ..overhead import Goal
-from ..report import Comparison, turned
+from ..base import overhead, report
+from ..base.loads import Metric
+from ..base.overhead import Goal
+from ..base.report import Comparison, turned
 from . import rules, spent
 from .rules import AES, NULL
 from .station import End, Station

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vmmnet.cvsw.wire.message import Ack, Type
-from vmmnet.testbed import paths as tree
-from vmmnet.testbed import tools
-from vmmnet.testbed.agent import Job
-from vmmnet.testbed.cvsw import Controller
-from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.base import paths as tree
+from vmmnet.testbed.base import tools
+from vmmnet.testbed.cvsw.bed import Controller
+from vmmnet.testbed.guest.agent import Job
+from vmmnet.testbed.guest.guest import Guest
 
 from . import bed, rules, station
 from .bed import Bed

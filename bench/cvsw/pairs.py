@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .. import overhead, report
-from ..loads import Metric
-from ..overhead import Goal
-from ..report import Comparison, Rounds, Spread, number, turned
+from ..base import overhead, report
+from ..base.loads import Metric
+from ..base.overhead import Goal
+from ..base.report import Comparison, Rounds, Spread, number, turned
 from .places import CVSW, KINDS, OVS, PAIRS, Places
 from .rules import AES, NULL, TITLES
 from .spent import Run

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from .. import overhead, report
-from ..loads import Metric
-from ..report import Comparison, Rounds, number, turned
+from ..base import overhead, report
+from ..base.loads import Metric
+from ..base.report import Comparison, Rounds, number, turned
 from . import traffic
 from .machines import CVSW, GUEST, OVS, PAIRS, Machines
 from .rules import AES, IP, NULL, TITLES, VLAN, VXLAN

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.cvsw import Controller
+from vmmnet.testbed.cvsw.bed import Controller
 
 from . import bed, rules
 from .bed import Bed

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from vmmnet.testbed import conditions
+from vmmnet.testbed.base import conditions
 
-from .. import chart, overhead, report
-from ..overhead import Goal
-from ..report import Comparison
+from ..base import chart, overhead, report
+from ..base.overhead import Goal
+from ..base.report import Comparison
 from . import actions, core, device, pairs, paper, victim
 from .places import CVSW, KINDS
 from .rules import AES, TITLES

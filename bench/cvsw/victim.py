@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.cvsw import GUEST, WIRE, flow, output
+from vmmnet.testbed.cvsw.bed import GUEST, WIRE, flow, output
 
-from .. import overhead, report
-from ..loads import Metric
-from ..overhead import Goal
-from ..report import Comparison, Spread, number, turned
+from ..base import overhead, report
+from ..base.loads import Metric
+from ..base.overhead import Goal
+from ..base.report import Comparison, Spread, number, turned
 from .places import CVSW, KINDS, OVS, Places
 from .rules import NULL, UPLINK, switch_flows
 from .spent import Run, seconds

@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed import net, scratch, tools
+from vmmnet.testbed.base import net, scratch, tools
 
-from .. import commandline, measure
+from ..base import commandline, measure
 from . import changing, client, guest, publish, server, start
 
 _PARTS = ("start", "server", "updates", "client", "guest")

@@ -9,11 +9,12 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vmmnet.testbed import dns_room, tools
-from vmmnet.testbed import paths as tree
+from vmmnet.testbed.base import paths as tree
+from vmmnet.testbed.base import tools
+from vmmnet.testbed.dns import room as dns_room
 
-from ..loads import Metric
-from ..report import Comparison, Rounds
+from ..base.loads import Metric
+from ..base.report import Comparison, Rounds
 
 #: Measured values, by kind and metric: a value a round, None where it failed.
 Values = dict[tuple[str, str], list[float | None]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Time until a program has an address, with broken servers.
 
-Each name is one fault (vmmnet.testbed.broken_dns): the AAAA question meets the fault, the A
+Each name is one fault (vmmnet.testbed.dns.broken): the AAAA question meets the fault, the A
 question is answered at once. Time-outs have their defaults. Look-ups of c-ares and of glibc wait in
 parallel, ours run one after the other. A client without an address at the end of the patience
 counts with that time.
@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import dns_client, process
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import process
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.dns import client as dns_client
 
-from ..loads import Metric
+from ..base.loads import Metric
 from . import bed
 
 OURS, ARES, GLIBC, UNBOUND = KINDS = ("ours", "c-ares", "glibc", "unbound")

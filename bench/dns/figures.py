@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from vmmnet.testbed import dns_peers
+from vmmnet.testbed.dns import products as dns_peers
 
-from .. import chart, report
+from ..base import chart, report
 from . import server, start
 
 # Pixels.

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import conditions, dns_peers
+from vmmnet.testbed.base import conditions
+from vmmnet.testbed.dns import products as dns_peers
 
-from .. import report
-from ..loads import Metric
-from ..report import Comparison, Spread
+from ..base import report
+from ..base.loads import Metric
+from ..base.report import Comparison, Spread
 from . import bed, changing, client, figures, guest, server, start
 
 _READY_S, _RESIDENT, _SCALING, _DELAY_MS, _QUEUE_US = 0.05, 100, 1.9, 50, 1.5

@@ -21,13 +21,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import dns_peers, dns_room, tools, wait
-from vmmnet.testbed.dns_peers import BIND, KNOT, NSD, OURS, UNBOUND, Setup
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.dns import products as dns_peers
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.products import BIND, KNOT, NSD, OURS, UNBOUND, Setup
 
-from .. import report
+from ..base import report
+from ..base.loads import Metric
 from ..cvsw import spent
-from ..loads import Metric
 from . import bed, root
 from .drain import Drained, Server, drain
 

@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed import dns_peers, dns_room, process, tools
-from vmmnet.testbed.dns_peers import BIND, KNOT, NSD, OURS, Setup
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import process, tools
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.dns import products as dns_peers
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.products import BIND, KNOT, NSD, OURS, Setup
 
-from .. import report
-from ..loads import Metric
+from ..base import report
+from ..base.loads import Metric
 from . import bed
 
 RAW = "BIND raw"

@@ -12,8 +12,10 @@ import tempfile
 from pathlib import Path
 
 from vmmnet.guestimage import module
-from vmmnet.testbed import kernel, process, qemu, tools
-from vmmnet.testbed.net import Namespace
+from vmmnet.testbed.base import process, tools
+from vmmnet.testbed.base.net import Namespace
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.packages import kernel
 
 LABEL = "VMMNET"
 

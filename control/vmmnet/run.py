@@ -20,9 +20,12 @@ from pathlib import Path
 
 from vmmnet import own_disk, terminal
 from vmmnet.story import Story
-from vmmnet.testbed import image, kernel, net, peers, process, qemu
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import net, process
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.guest import image, qemu
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.peers import servers as peers
 
 WEB_NAME = "www.example.test"
 WEB_ADDRESS = "2001:db8:80::80"

@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vmmnet.story import Story
-from vmmnet.testbed import kernel, net, process, switched, wait
-from vmmnet.testbed.switched import CONTROL, Bed, Vm
+from vmmnet.testbed.base import net, process, wait
+from vmmnet.testbed.cvsw import switched
+from vmmnet.testbed.cvsw.switched import CONTROL, Bed, Vm
+from vmmnet.testbed.packages import kernel
 
 _CIPHERS = ("aes-gcm-128", "aes-gcm-256")
 _SECONDS = 5

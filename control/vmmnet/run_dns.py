@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vmmnet.story import Story
-from vmmnet.testbed import names, net, paths, process, tools
-from vmmnet.testbed.names import DROPPING, FORGING, IMPOSTOR4, IMPOSTOR6, NAME, WHOLE, World
+from vmmnet.testbed.base import net, paths, process, tools
+from vmmnet.testbed.dns import names
+from vmmnet.testbed.dns.names import DROPPING, FORGING, IMPOSTOR4, IMPOSTOR6, NAME, WHOLE, World
 
 _STOCK = Path("/usr/bin/ssh")
 _OURS = paths.BUILD / "ssh" / "ssh"

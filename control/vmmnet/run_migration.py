@@ -17,10 +17,12 @@ import sys
 from collections.abc import Sequence
 
 from vmmnet.story import Story
-from vmmnet.testbed import kernel, mobility, net, process, roaming, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import migrated
-from vmmnet.testbed.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
+from vmmnet.testbed.base import net, process, wait
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.mip6 import mobility, roaming
+from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
+from vmmnet.testbed.packages import kernel
 
 _URI = f"tcp:[{mobility.HOST_B_ADDRESS}]:4444"
 _LINE_PORT = 7

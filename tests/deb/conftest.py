@@ -8,8 +8,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "control"))
 
-from vmmnet.testbed import debs
-from vmmnet.testbed.fixtures import clean_machine, pytest_configure, pytest_runtest_makereport
+from vmmnet.testbed.guest.fixtures import clean_machine, pytest_configure, pytest_runtest_makereport
+from vmmnet.testbed.packages import debs
 
 __all__ = ["clean_machine", "pytest_configure", "pytest_runtest_makereport"]
 

@@ -17,10 +17,12 @@ from xml.etree import ElementTree
 
 import pytest
 from vmmnet.libvirt import names
-from vmmnet.testbed import bare, conditions, domain, paths, wait
-from vmmnet.testbed.debs import EMULATOR
-from vmmnet.testbed.machine import Machine
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import conditions, paths, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.guest import domain
+from vmmnet.testbed.hosts.machine import Machine
+from vmmnet.testbed.libvirt import bare
+from vmmnet.testbed.packages.debs import EMULATOR
 
 pytestmark = pytest.mark.long
 

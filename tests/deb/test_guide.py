@@ -18,10 +18,12 @@ from pathlib import Path
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import names
-from vmmnet.testbed import bare, conditions, domain, guide, paths, wait
-from vmmnet.testbed.guide import Shell, Step
-from vmmnet.testbed.machine import Machine
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import conditions, paths, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.guest import domain
+from vmmnet.testbed.hosts.machine import Machine
+from vmmnet.testbed.libvirt import bare, guide
+from vmmnet.testbed.libvirt.guide import Shell, Step
 
 pytestmark = pytest.mark.long
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from vmmnet.libvirt.check import apparmor
-from vmmnet.testbed import chroot, paths, tools
-from vmmnet.testbed.chroot import Chroot
-from vmmnet.testbed.debs import EMULATOR, LIBVIRT, NAMES, dependencies, field, newer
+from vmmnet.testbed.base import paths, tools
+from vmmnet.testbed.packages import chroot
+from vmmnet.testbed.packages.chroot import Chroot
+from vmmnet.testbed.packages.debs import EMULATOR, LIBVIRT, NAMES, dependencies, field, newer
 
 pytestmark = pytest.mark.long
 

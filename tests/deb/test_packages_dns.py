@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import chroot
-from vmmnet.testbed.chroot import Chroot
-from vmmnet.testbed.debs import dependencies, newer
+from vmmnet.testbed.packages import chroot
+from vmmnet.testbed.packages.chroot import Chroot
+from vmmnet.testbed.packages.debs import dependencies, newer
 
 pytestmark = pytest.mark.long
 

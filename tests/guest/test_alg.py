@@ -13,10 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import scratch, wait
-from vmmnet.testbed.guest import CommandError, Guest, Job
-from vmmnet.testbed.lab import OWN_VM_ADDRESS, PEER_ADDRESS, VM_ADDRESS, WEB2_ADDRESS, Lab, lab
-from vmmnet.testbed.peers import ftp
+from vmmnet.testbed.base import scratch, wait
+from vmmnet.testbed.guest.guest import CommandError, Guest, Job
+from vmmnet.testbed.peers.lab import (
+    OWN_VM_ADDRESS,
+    PEER_ADDRESS,
+    VM_ADDRESS,
+    WEB2_ADDRESS,
+    Lab,
+    lab,
+)
+from vmmnet.testbed.peers.servers import ftp
 
 _FILE = "a file that was fetched by FTP\n" * 1000
 

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import kernel, net, paths, peers, process, wait
-from vmmnet.testbed.agent import ChannelClosed, CommandError
-from vmmnet.testbed.console import KernelComplaint, complaints
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import migrated
-from vmmnet.testbed.qemu import QemuFailed
+from vmmnet.testbed.base import net, paths, process, wait
+from vmmnet.testbed.guest.agent import ChannelClosed, CommandError
+from vmmnet.testbed.guest.console import KernelComplaint, complaints
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.guest.qemu import QemuFailed
+from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.peers import servers as peers
 
 
 @pytest.fixture(scope="module", params=kernel.SERIES)

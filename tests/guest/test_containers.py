@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import paths, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.kernel import SERIES
-from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.base import paths, wait
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages.kernel import SERIES
+from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 

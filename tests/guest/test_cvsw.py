@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import pytest
 from vmmnet.cvsw.wire.message import Refusal, Type
-from vmmnet.testbed import cvsw, wait
-from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from vmmnet.testbed.guest.guest import Guest
 
 MAC = "52:54:00:00:00:01"
 HOST, VM = "192.0.2.1", "192.0.2.2"

@@ -16,18 +16,20 @@ from pathlib import Path
 
 import pytest
 from vmmnet.cvsw.wire.message import Refusal, Type
-from vmmnet.testbed import bridged, cvsw, wait
-from vmmnet.testbed.agent import Job
-from vmmnet.testbed.cvsw import NORMAL, Controller, flow, output
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Network
-from vmmnet.testbed.openflow import cases, lacks
-from vmmnet.testbed.openflow import end as ends
-from vmmnet.testbed.openflow.cases import IN, OUT, Case
-from vmmnet.testbed.openflow.end import End
-from vmmnet.testbed.openflow.nic import GUEST, SIDES, WIRE
-from vmmnet.testbed.openflow.osken import VERSIONS, OsKen
-from vmmnet.testbed.openflow.trial import error_name
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import NORMAL, Controller, flow, output
+from vmmnet.testbed.cvsw.openflow import cases, lacks
+from vmmnet.testbed.cvsw.openflow import end as ends
+from vmmnet.testbed.cvsw.openflow.cases import IN, OUT, Case
+from vmmnet.testbed.cvsw.openflow.end import End
+from vmmnet.testbed.cvsw.openflow.nic import GUEST, SIDES, WIRE
+from vmmnet.testbed.cvsw.openflow.osken import VERSIONS, OsKen
+from vmmnet.testbed.cvsw.openflow.trial import error_name
+from vmmnet.testbed.guest.agent import Job
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.hosts import bridged
 
 MAC = "52:54:00:00:00:01"
 PROGRAM = "/usr/lib/vmmnet/tests/end.py"

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import pair, switched, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import Move
-from vmmnet.testbed.switched import Bed, Host, Vm
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.cvsw import switched
+from vmmnet.testbed.cvsw.switched import Bed, Host, Vm
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import Move
+from vmmnet.testbed.mip6 import pair
 
 CIPHER = "aes-gcm-256"
 

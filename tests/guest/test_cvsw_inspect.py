@@ -13,10 +13,19 @@ import pytest
 from vmmnet.cvsw.plan import openflow
 from vmmnet.cvsw.wire.message import Ack, Type, list_entries
 from vmmnet.qmp import QmpError
-from vmmnet.testbed import cvsw, wait
-from vmmnet.testbed.bridged import PacketWire
-from vmmnet.testbed.cvsw import CONTROLLER, SEND_FLOW_REM, WIRE, Controller, Machine, flow, output
-from vmmnet.testbed.net import Interface, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import (
+    CONTROLLER,
+    SEND_FLOW_REM,
+    WIRE,
+    Controller,
+    Machine,
+    flow,
+    output,
+)
+from vmmnet.testbed.hosts.bridged import PacketWire
 
 MAC = "52:54:00:00:00:01"
 KEY = bytes(range(20))

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 from vmmnet.cvsw.wire.message import Ack, Type
-from vmmnet.testbed import cvsw, peers, wait
-from vmmnet.testbed.bridged import PacketWire
-from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest import Guest, Job
-from vmmnet.testbed.net import Interface, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from vmmnet.testbed.guest.guest import Guest, Job
+from vmmnet.testbed.hosts.bridged import PacketWire
+from vmmnet.testbed.peers import servers as peers
 
 MAC = "52:54:00:00:00:01"
 HOST, VM = "192.0.2.1", "192.0.2.2"

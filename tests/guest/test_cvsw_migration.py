@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 from vmmnet.cvsw.wire.message import ETHERTYPE, Ack, Type
-from vmmnet.testbed import cvsw, pair, qemu, switched, tools, wait
-from vmmnet.testbed.bridged import QUIET, PacketWire
-from vmmnet.testbed.cvsw import (
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.base.net import Interface, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw import switched
+from vmmnet.testbed.cvsw.bed import (
     DECAP,
     GUEST,
     WIRE,
@@ -26,10 +28,12 @@ from vmmnet.testbed.cvsw import (
     output,
     packets,
 )
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import Move
-from vmmnet.testbed.net import Interface, Network
-from vmmnet.testbed.switched import nonce
+from vmmnet.testbed.cvsw.switched import nonce
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import Move
+from vmmnet.testbed.hosts.bridged import QUIET, PacketWire
+from vmmnet.testbed.mip6 import pair
 
 MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02")
 OUTER = ("192.0.2.1", "192.0.2.2")

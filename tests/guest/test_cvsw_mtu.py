@@ -22,10 +22,11 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw.wire.message import Ack, Refusal, Registration, Status, Type
 from vmmnet.cvsw.wire.session import Session
-from vmmnet.testbed import cvsw, wait
-from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from vmmnet.testbed.guest.guest import Guest
 
 MAC = "52:54:00:00:00:01"
 HOST, VM = "192.0.2.1", "192.0.2.2"

@@ -13,10 +13,11 @@ import pytest
 from vmmnet.cvsw.plan.flows import flows, mtu
 from vmmnet.cvsw.plan.model import Nic, Plan
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed import cvsw, wait
-from vmmnet.testbed.cvsw import Controller
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import Controller
+from vmmnet.testbed.guest.guest import Guest
 
 MAC, BEHIND = "52:54:00:00:00:01", "02:00:00:00:00:77"
 HOST, VM = "192.0.2.1", "192.0.2.2"

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import pytest
 from vmmnet.cvsw.wire.message import Type
 from vmmnet.cvsw.wire.session import Answer, Command
-from vmmnet.testbed import cvsw, wait
-from vmmnet.testbed.bridged import QUIET, PacketWire
-from vmmnet.testbed.cvsw import GUEST, WIRE, Controller, Machine, flow, output
-from vmmnet.testbed.net import Interface, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import GUEST, WIRE, Controller, Machine, flow, output
+from vmmnet.testbed.hosts.bridged import QUIET, PacketWire
 
 MAC = "52:54:00:00:00:01"
 #: Of QEMU's announcements, and of nobody.

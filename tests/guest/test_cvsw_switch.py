@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import switched, wait
-from vmmnet.testbed.switched import Bed, Vm
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.cvsw import switched
+from vmmnet.testbed.cvsw.switched import Bed, Vm
 
 CIPHER = "aes-gcm-256"
 MIB = 1 << 20

@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import cvsw, qemu, wait
-from vmmnet.testbed.cvsw import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.guest.guest import Guest
 
 MAC = "52:54:00:00:00:01"
 OUTSIDE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}

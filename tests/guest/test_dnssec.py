@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import scratch, signed_zones
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import PAGE, SECOND_VM_ADDRESS, VM_ADDRESS, Lab, lab
-from vmmnet.testbed.signed_zones import ADDRESS6, FORGED6
+from vmmnet.testbed.base import scratch
+from vmmnet.testbed.dns import signed_zones
+from vmmnet.testbed.dns.signed_zones import ADDRESS6, FORGED6
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.peers.lab import PAGE, SECOND_VM_ADDRESS, VM_ADDRESS, Lab, lab
 
 SERVER = "127.0.0.1"
 _HEAD = re.compile(r"status: (\w+), id: .*\n;; flags: ([a-z ]*);")

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import kernel, wait
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import ECHO_PORT, HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
-from vmmnet.testbed.net import Link, Namespace, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Link, Namespace, Network
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.peers.lab import ECHO_PORT, HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "faults"
 sys.path.insert(0, str(_SCRIPTS.parent))

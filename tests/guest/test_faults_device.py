@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import tools, wait
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "faults"
 sys.path.insert(0, str(_SCRIPTS.parent))

@@ -21,19 +21,11 @@ from typing import Any, Self
 
 import pytest
 from vmmnet import run
-from vmmnet.testbed import (
-    commandline,
-    conditions,
-    guest,
-    libvirt_session,
-    paths,
-    process,
-    qemu,
-    tools,
-    wait,
-)
-from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
-from vmmnet.testbed.libvirt_session import Session
+from vmmnet.testbed.base import commandline, conditions, paths, process, tools, wait
+from vmmnet.testbed.guest import guest, qemu
+from vmmnet.testbed.libvirt import session as libvirt_session
+from vmmnet.testbed.libvirt.session import Session
+from vmmnet.testbed.peers.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
 
 pytestmark = pytest.mark.long
 

@@ -19,9 +19,11 @@ from typing import Any
 
 import pytest
 from vmmnet.qmp import Qmp
-from vmmnet.testbed import hostd, qemu, scratch, wait
-from vmmnet.testbed.hostd import Hostd, has_address, registration
-from vmmnet.testbed.net import Interface, Network
+from vmmnet.testbed.base import scratch, wait
+from vmmnet.testbed.base.net import Interface, Network
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.hosts import hostd
+from vmmnet.testbed.hosts.hostd import Hostd, has_address, registration
 
 VM = "0a7c1f3e-0000-4000-8000-00000000000a"
 ADDRESS = "2001:db8:1::c0de"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import migrated
-from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
 from vmmnet.values import mac as macs
 
 VM_MAC = "52:54:00:00:00:01"

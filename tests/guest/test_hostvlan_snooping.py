@@ -8,10 +8,11 @@ from typing import Any
 
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import snooping, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Network
-from vmmnet.testbed.snooping import PAST_EXPIRY, groups, mld_queries, routers
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.hosts import snooping
+from vmmnet.testbed.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
 from vmmnet.values import mac as macs
 
 MAC = "52:54:00:00:00:01"

@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import wait
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.guest import Guest, Job
-from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.guest import Guest, Job
+from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 _STATE = "/proc/net/vmrpc_inet6"
 _DISABLE = "net.ipv6.conf.all.disable_ipv6"

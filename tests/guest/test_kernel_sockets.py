@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import wait
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import PEER_ADDRESS, VM_ADDRESS, Lab, lab
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.peers.lab import PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -7,15 +7,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import mobility, roaming, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import migrated
-from vmmnet.testbed.mobility import (
-    CORRESPONDENT_ADDRESS,
-    HOME_ADDRESS,
-    SECOND_ADDRESS,
-    World,
-)
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.mip6 import mobility, roaming
+from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, SECOND_ADDRESS, World
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 from vmmnet.qmp import Qmp
-from vmmnet.testbed import mobility, qemu, scratch, wait
-from vmmnet.testbed.mobility import (
+from vmmnet.testbed.base import scratch, wait
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.mip6 import mobility
+from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     FOREIGN_PREFIX,
     HOME_ADDRESS,

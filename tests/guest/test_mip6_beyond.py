@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import mobile, mobility, roaming, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.mobile_esp import Keys
-from vmmnet.testbed.mobility import (
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.mip6 import mobile, mobility, roaming
+from vmmnet.testbed.mip6.mobile_esp import Keys
+from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     CORE_PREFIX,
     CORRESPONDENT_ADDRESS,
@@ -25,9 +27,8 @@ from vmmnet.testbed.mobility import (
     World,
     prefix_line,
 )
-from vmmnet.testbed.narrow import SMALLEST_MTU, narrowed, told_mtu
-from vmmnet.testbed.net import Interface, Namespace
-from vmmnet.testbed.stranger import (
+from vmmnet.testbed.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
+from vmmnet.testbed.mip6.stranger import (
     Stranger,
     acknowledgement,
     advertisement,

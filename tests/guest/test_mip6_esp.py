@@ -17,11 +17,13 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP
 from scapy.utils import rdpcap
 from vmmnet.qmp import Qmp
-from vmmnet.testbed import mobility, qemu, scratch, tools, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import migrated
-from vmmnet.testbed.mobile_esp import Keys
-from vmmnet.testbed.mobility import (
+from vmmnet.testbed.base import scratch, tools, wait
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.mip6 import mobility
+from vmmnet.testbed.mip6.mobile_esp import Keys
+from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,

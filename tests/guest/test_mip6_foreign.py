@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from ipaddress import IPv6Address
 
 import pytest
-from vmmnet.testbed import mobile, mobility, roaming, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.mobility import (
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.mip6 import mobile, mobility, roaming
+from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     CORE_PREFIX,
     CORRESPONDENT_ADDRESS,
@@ -22,8 +24,7 @@ from vmmnet.testbed.mobility import (
     World,
     prefix_line,
 )
-from vmmnet.testbed.net import Interface
-from vmmnet.testbed.stranger import (
+from vmmnet.testbed.mip6.stranger import (
     Stranger,
     acknowledgement,
     advertisement,

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import linux_agent, mobility, roaming, wait
-from vmmnet.testbed.agent import Job
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.mobility import (
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.guest.agent import Job
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.mip6 import linux_agent, mobility, roaming
+from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,
@@ -22,8 +24,7 @@ from vmmnet.testbed.mobility import (
     HOME_PREFIX,
     World,
 )
-from vmmnet.testbed.narrow import SMALLEST_MTU, narrowed, told_mtu
-from vmmnet.testbed.net import Interface
+from vmmnet.testbed.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
 
 _PROGRAM = "/usr/lib/vmmnet/linux_agent.py"
 _MAC = "52:54:00:6d:69:72"

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from vmmnet.testbed import mobility, roaming, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.migration import migrated
-from vmmnet.testbed.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, Site, World
-from vmmnet.testbed.traffic import GuestAsks, HostAsks, Pings
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.guest.traffic import GuestAsks, HostAsks, Pings
+from vmmnet.testbed.mip6 import mobility, roaming
+from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, Site, World
 
 #: Of the longest test.
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "100"))

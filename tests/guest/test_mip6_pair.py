@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from scapy.utils import RawPcapReader
-from vmmnet.testbed import mobile, mobility, pair, roaming
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.mobility import CORRESPONDENT_ADDRESS, Site, World
-from vmmnet.testbed.net import Namespace
-from vmmnet.testbed.pair import FIRST, NEIGHBOUR, STRANGER, Mobile
-from vmmnet.testbed.traffic import GuestAsks, HostAsks, Pings
+from vmmnet.testbed.base.net import Namespace
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.traffic import GuestAsks, HostAsks, Pings
+from vmmnet.testbed.mip6 import mobile, mobility, pair, roaming
+from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, Site, World
+from vmmnet.testbed.mip6.pair import FIRST, NEIGHBOUR, STRANGER, Mobile
 
 
 @pytest.fixture(scope="module")

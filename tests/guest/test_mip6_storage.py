@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import mobility, roaming, storage
-from vmmnet.testbed.mobility import CORRESPONDENT_ADDRESS, HOST_A_ADDRESS, World
-from vmmnet.testbed.pair import FIRST
-from vmmnet.testbed.traffic import GuestAsks, HostAsks, Pings
+from vmmnet.testbed.guest import storage
+from vmmnet.testbed.guest.traffic import GuestAsks, HostAsks, Pings
+from vmmnet.testbed.mip6 import mobility, roaming
+from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOST_A_ADDRESS, World
+from vmmnet.testbed.mip6.pair import FIRST
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import wait
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.guest import MODULE_PATH, Guest, Job
-from vmmnet.testbed.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.guest import MODULE_PATH, Guest, Job
+from vmmnet.testbed.peers.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
 
 
 @pytest.fixture(scope="module")

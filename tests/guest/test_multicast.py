@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from vmmnet.testbed import wait
-from vmmnet.testbed.guest import Guest, Job
-from vmmnet.testbed.lab import (
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.guest import Guest, Job
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.peers.lab import (
     OWN_VM_ADDRESS,
     PEER_ADDRESS,
     SECOND_VM_ADDRESS,
@@ -21,7 +22,6 @@ from vmmnet.testbed.lab import (
     Lab,
     lab,
 )
-from vmmnet.testbed.migration import migrated
 
 GROUP, GROUP6 = "239.1.2.3", "ff1e::239.1.2.3"
 SITE, SITE6 = "239.255.1.2", "ff15::239.255.1.2"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from vmmnet import own_disk
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.lab import PAGE, lab
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.peers.lab import PAGE, lab
 
 
 @pytest.mark.parametrize("kernel_series", KERNELS, indirect=True)

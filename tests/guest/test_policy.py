@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import paths, peers, wait
-from vmmnet.testbed.guest import Guest, Job
-from vmmnet.testbed.lab import (
+from vmmnet.testbed.base import paths, wait
+from vmmnet.testbed.guest.guest import Guest, Job
+from vmmnet.testbed.peers import servers as peers
+from vmmnet.testbed.peers.lab import (
     DNS_ADDRESS,
     ECHO_PORT,
     PAGE,

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import kernel, wait
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.guest import MODULE_PATH, Guest
-from vmmnet.testbed.lab import OWN_VM_ADDRESS, Lab, lab
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.guest import MODULE_PATH, Guest
+from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.peers.lab import OWN_VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "semantics"
 sys.path.insert(0, str(_SCRIPTS.parent))

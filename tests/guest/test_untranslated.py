@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import peers, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.peers import servers as peers
 
 _SCRIPTS = Path(__file__).parent / "semantics"
 sys.path.insert(0, str(_SCRIPTS.parent))

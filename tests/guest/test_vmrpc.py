@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import kernel, peers, qemu, tools, wait
-from vmmnet.testbed.fixtures import KERNELS
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import (
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.peers import servers as peers
+from vmmnet.testbed.peers.lab import (
     DNS_ADDRESS,
     ECHO_PORT,
     HOST_ADDRESS,
@@ -25,7 +29,6 @@ from vmmnet.testbed.lab import (
     Lab,
     lab,
 )
-from vmmnet.testbed.migration import migrated
 
 LAME_PORT, SLOW_PORT = 5301, 5302
 SHARED_VM_ADDRESS, LIMITED_VM_ADDRESS = "2001:db8:1::c0e1", "2001:db8:1::c0e2"

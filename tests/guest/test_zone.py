@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import dns_room, wait
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.lab import PAGE, PEER_ADDRESS, WEB_ADDRESS, Lab, lab
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.peers.lab import PAGE, PEER_ADDRESS, WEB_ADDRESS, Lab, lab
 
 ZONE = f"""
 $TTL 60

@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "control"))
 
-from vmmnet.testbed.fixtures import (
+from vmmnet.testbed.guest.fixtures import (
     clean_machine,
     kernel_series,
     network,

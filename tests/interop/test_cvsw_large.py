@@ -11,11 +11,11 @@ import pytest
 from vmmnet.cvsw.control.table.flow import Flow, fields_of
 from vmmnet.cvsw.plan.openflow import Field
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.controller import PORT, Controller
-from vmmnet.testbed.cvsw_nics import SimNic
-from vmmnet.testbed.cvsw_switch import Switch
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.controller import PORT, Controller
+from vmmnet.testbed.cvsw.nics import SimNic
+from vmmnet.testbed.cvsw.switch import Switch
 
 NICS = 100
 #: Commands between two looks at what NICs have: it takes more than four for each pair.

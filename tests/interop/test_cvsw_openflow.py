@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from vmmnet.cvsw.control.nics import events
 from vmmnet.cvsw.control.nics.events import Event
-from vmmnet.testbed import tools
-from vmmnet.testbed.openflow import cases
-from vmmnet.testbed.openflow.codec import ask
-from vmmnet.testbed.openflow.osken import EXPERIMENTER, VERSIONS, OsKen
+from vmmnet.testbed.base import tools
+from vmmnet.testbed.cvsw.openflow import cases
+from vmmnet.testbed.cvsw.openflow.codec import ask
+from vmmnet.testbed.cvsw.openflow.osken import EXPERIMENTER, VERSIONS, OsKen
 
 #: os-ken's own cases: how many of their FLOW_MODs are taken, and why others are not.  Of 1.3 they
 #: use a second table, meters, MPLS and PBB. Groups are the flow table's matter.

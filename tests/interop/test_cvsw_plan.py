@@ -11,10 +11,10 @@ import pytest
 from vmmnet.cvsw.control.table import flow, text
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Nic, Plan
-from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_model import GROUP_MOD
-from vmmnet.testbed.openflow.codec import ask
-from vmmnet.testbed.openflow.osken import OsKen
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.model import GROUP_MOD
+from vmmnet.testbed.cvsw.openflow.codec import ask
+from vmmnet.testbed.cvsw.openflow.osken import OsKen
 
 
 @pytest.fixture

@@ -21,14 +21,16 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw.plan.read import read
 from vmmnet.cvsw.wire.message import Type
-from vmmnet.testbed import certificates, cvsw_plans, wait
-from vmmnet.testbed.controller import PORT, Controller
-from vmmnet.testbed.cvsw_nics import SimNic
-from vmmnet.testbed.cvsw_wires import Wires
-from vmmnet.testbed.etcd import PORT as ETCD
-from vmmnet.testbed.etcd import Etcd
-from vmmnet.testbed.net import Namespace, Network
-from vmmnet.testbed.openvswitch import Switch
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.controller import PORT, Controller
+from vmmnet.testbed.cvsw.nics import SimNic
+from vmmnet.testbed.cvsw.openvswitch import Switch
+from vmmnet.testbed.cvsw.wires import Wires
+from vmmnet.testbed.hosts.etcd import PORT as ETCD
+from vmmnet.testbed.hosts.etcd import Etcd
+from vmmnet.testbed.packages import certificates
 
 NAMES = ("alpha", "beta")
 NUMBER = 0xC0DE

@@ -38,9 +38,10 @@ from vmmnet.cvsw.wire.message import (
     parse,
 )
 from vmmnet.cvsw.wire.session import Answer, Command, Session
-from vmmnet.testbed import wait, wheels
-from vmmnet.testbed.net import Interface, Link, Namespace, Network
-from vmmnet.testbed.openvswitch import Switch
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Link, Namespace, Network
+from vmmnet.testbed.cvsw.openvswitch import Switch
+from vmmnet.testbed.packages import wheels
 
 if TYPE_CHECKING:
     from vmmnet.cvsw.wire.channel import Channel, PacketIn

@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from vmmnet.testbed import programs
-from vmmnet.testbed.bridged import QUIET
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.hosts.bridged import QUIET
+from vmmnet.testbed.packages import programs
 
 Peer = Callable[[str], str]
 

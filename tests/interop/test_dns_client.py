@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import broken_dns, dns_client, dns_room, scratch, tools
-from vmmnet.testbed.dns_client import Told
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import scratch, tools
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.dns import broken as broken_dns
+from vmmnet.testbed.dns import client as dns_client
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.client import Told
 
 A, AAAA = str(broken_dns.A), str(broken_dns.AAAA)
 OK = "no error"

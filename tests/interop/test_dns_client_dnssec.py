@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import dns_client, scratch, signed_zones
-from vmmnet.testbed.net import Namespace, Network
-from vmmnet.testbed.signed_zones import ADDRESS, FORGED
+from vmmnet.testbed.base import scratch
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.dns import client as dns_client
+from vmmnet.testbed.dns import signed_zones
+from vmmnet.testbed.dns.signed_zones import ADDRESS, FORGED
 
 _BOGUS = "the answer is forged or wrongly signed"
 _OK = "no error"

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from vmmnet.testbed import programs
-from vmmnet.testbed.dns_signed import bed, zones
-from vmmnet.testbed.dns_signed.bed import ATTACKER, SERVER, Bed
-from vmmnet.testbed.dns_signed.signing import MAKERS
-from vmmnet.testbed.dns_signed.zones import ADDRESS, APEX, WILD
+from vmmnet.testbed.dns.signed import bed, zones
+from vmmnet.testbed.dns.signed.bed import ATTACKER, SERVER, Bed
+from vmmnet.testbed.dns.signed.signing import MAKERS
+from vmmnet.testbed.dns.signed.zones import ADDRESS, APEX, WILD
+from vmmnet.testbed.packages import programs
 
 _OK, _NAME, _DATA = "no error", "there is no such name", "the name has no such records"
 _FORGED, _FAILED = "the answer is forged or wrongly signed", "the servers failed"

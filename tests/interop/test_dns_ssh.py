@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import dns_room, names, paths, tools
-from vmmnet.testbed.names import DROPPING, FORGING, WHOLE, World
+from vmmnet.testbed.base import paths, tools
+from vmmnet.testbed.dns import names
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.names import DROPPING, FORGING, WHOLE, World
 
 SSH = paths.BUILD / "ssh" / "ssh"
 

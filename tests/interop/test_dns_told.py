@@ -16,9 +16,10 @@ import dns.message
 import dns.query
 import dns.rcode
 import pytest
-from vmmnet.testbed import conditions, dnsd, paths, scratch, wait, zones
-from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import conditions, paths, scratch, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.dns import dnsd, zones
+from vmmnet.testbed.dns.dnsd import Dnsd
 
 REPORT = paths.BUILD / "dns-told.md"
 HEAD = """\

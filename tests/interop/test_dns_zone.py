@@ -12,7 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import dns_room, tools, wait, zones
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns import zones
 
 
 def names(folder: Path) -> list[str]:

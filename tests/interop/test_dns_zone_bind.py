@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import tools, wait, zones
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.dns import zones
 
 ORIGIN = "example."
 ZONES = 120

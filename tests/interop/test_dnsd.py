@@ -18,8 +18,10 @@ import dns.opcode
 import dns.query
 import dns.rcode
 import pytest
-from vmmnet.testbed import dnsd, wait
-from vmmnet.testbed.dnsd_world import (
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.dns import dnsd
+from vmmnet.testbed.dns.dnsd_world import (
     CLIENT,
     OTHER,
     SERVER,
@@ -31,7 +33,6 @@ from vmmnet.testbed.dnsd_world import (
     query,
     read,
 )
-from vmmnet.testbed.net import Network
 
 
 @pytest.fixture

@@ -21,18 +21,12 @@ import dns.query
 import dns.rcode
 import pytest
 from vmmnet import VERSION
-from vmmnet.testbed import dns_room, dnsd, process, wait
-from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import (
-    SERVER,
-    ZONE,
-    World,
-    framed,
-    made,
-    query,
-    read,
-)
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import process, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.dns import dnsd
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.dnsd import Dnsd
+from vmmnet.testbed.dns.dnsd_world import SERVER, ZONE, World, framed, made, query, read
 
 
 @pytest.fixture

@@ -22,10 +22,12 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed import dns_room, dnsd, tools, wait
-from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import SERVER, ZONE, World, framed, made, query, read
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.dns import dnsd
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.dnsd import Dnsd
+from vmmnet.testbed.dns.dnsd_world import SERVER, ZONE, World, framed, made, query, read
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"

@@ -16,10 +16,11 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed import dnsd, tools, wait
-from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import SERVER, World, framed, is_closed, made, query, read
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.dns import dnsd
+from vmmnet.testbed.dns.dnsd import Dnsd
+from vmmnet.testbed.dns.dnsd_world import SERVER, World, framed, is_closed, made, query, read
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"

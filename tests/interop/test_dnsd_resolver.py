@@ -24,9 +24,12 @@ import dns.query
 import dns.rcode
 import dns.rdatatype
 import pytest
-from vmmnet.testbed import dns_room, dnsd, scratch, small_internet, wait
-from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import (
+from vmmnet.testbed.base import scratch, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.dns import dnsd, small_internet
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.dnsd import Dnsd
+from vmmnet.testbed.dns.dnsd_world import (
     CLIENT,
     OTHER,
     SERVER,
@@ -37,9 +40,8 @@ from vmmnet.testbed.dnsd_world import (
     query,
     read,
 )
-from vmmnet.testbed.net import Network
-from vmmnet.testbed.signed_zones import ADDRESS, FORGED
-from vmmnet.testbed.small_internet import LEAF, Internet
+from vmmnet.testbed.dns.signed_zones import ADDRESS, FORGED
+from vmmnet.testbed.dns.small_internet import LEAF, Internet
 
 #: The address that our own zone has for "www".
 _OWN = "192.0.2.80"

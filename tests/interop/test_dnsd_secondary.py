@@ -28,10 +28,12 @@ import dns.tsigkeyring
 import dns.xfr
 import dns.zone
 import pytest
-from vmmnet.testbed import dns_room, dnsd, odd_primary, tools, wait
-from vmmnet.testbed.dns_primaries import BIND, KEY, NAMES, NSD, SECRET, Primary
-from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import (
+from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.dns import dnsd, odd_primary
+from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.dnsd import Dnsd
+from vmmnet.testbed.dns.dnsd_world import (
     CLIENT,
     CLIENT6,
     OTHER,
@@ -41,8 +43,8 @@ from vmmnet.testbed.dnsd_world import (
     made,
     query,
 )
-from vmmnet.testbed.net import Network
-from vmmnet.testbed.odd_primary import OddPrimary
+from vmmnet.testbed.dns.odd_primary import OddPrimary
+from vmmnet.testbed.dns.primaries import BIND, KEY, NAMES, NSD, SECRET, Primary
 
 RING = dns.tsigkeyring.from_text({KEY: SECRET})
 EXPIRED = 3

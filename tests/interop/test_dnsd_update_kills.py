@@ -22,10 +22,11 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed import conditions, dnsd, tools, wait
-from vmmnet.testbed.dnsd import Dnsd
-from vmmnet.testbed.dnsd_world import World, framed, made, query
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import conditions, tools, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.dns import dnsd
+from vmmnet.testbed.dns.dnsd import Dnsd
+from vmmnet.testbed.dns.dnsd_world import World, framed, made, query
 
 pytestmark = pytest.mark.long
 

@@ -7,10 +7,11 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import mobile, mobility, roaming, wait
-from vmmnet.testbed.esp import ALGORITHMS, SPI, Algorithm, Ours
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.mobility import AGENT_ADDRESS, HOME_PREFIX, World
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.cvsw.esp import ALGORITHMS, SPI, Algorithm, Ours
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.mip6 import mobile, mobility, roaming
+from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, HOME_PREFIX, World
 
 PEER_ADDRESS = f"{HOME_PREFIX}::99"
 LINUX_MAC = "52:54:00:6d:69:71"

@@ -10,7 +10,7 @@ from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Packet, Raw
-from vmmnet.testbed.esp import ALGORITHMS, SPI, Algorithm, Ours
+from vmmnet.testbed.cvsw.esp import ALGORITHMS, SPI, Algorithm, Ours
 
 HOST, AGENT = "2001:db8:2::5678", "2001:db8:1::1"
 GUEST, PEER = "2001:db8:1::1234", "2001:db8:3::1"

@@ -17,9 +17,10 @@ from vmmnet.hostvlan.command import check
 from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
-from vmmnet.testbed import bridged, ebpf, paths, tools, wait
-from vmmnet.testbed.bridged import Bed, Port, until
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import paths, tools, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.hosts import bridged, ebpf
+from vmmnet.testbed.hosts.bridged import Bed, Port, until
 from vmmnet.values import mac as macs
 
 NOBODY = 0x525400ABCDEF

@@ -33,10 +33,12 @@ from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import metrics
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import certificates, ebpf, process, tools, wait
-from vmmnet.testbed import etcd as testbed
-from vmmnet.testbed.etcd import PORT, Etcd
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import process, tools, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.hosts import ebpf
+from vmmnet.testbed.hosts import etcd as testbed
+from vmmnet.testbed.hosts.etcd import PORT, Etcd
+from vmmnet.testbed.packages import certificates
 from vmmnet.values import mac as macs
 
 A, B, C, D = (f"52:54:00:00:00:0{digit}" for digit in "1234")

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed import conditions, ebpf, paths, tools
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import conditions, paths, tools
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.hosts import ebpf
 from vmmnet.values import mac as macs
 
 sys.path.insert(0, str(Path(__file__).parent))

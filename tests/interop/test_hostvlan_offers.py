@@ -27,9 +27,9 @@ from vmmnet.hostvlan.bpf import bpf, twin
 from vmmnet.hostvlan.table import layout, offer
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import bridged, ebpf
-from vmmnet.testbed.bridged import Bed, Port, said
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.hosts import bridged, ebpf
+from vmmnet.testbed.hosts.bridged import Bed, Port, said
 from vmmnet.values import mac as macs
 
 ALL = "ff:ff:ff:ff:ff:ff"

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import bridged, ebpf
-from vmmnet.testbed.bridged import Bed, Port
-from vmmnet.testbed.net import Network
-from vmmnet.testbed.openvswitch import Switch
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.cvsw.openvswitch import Switch
+from vmmnet.testbed.hosts import bridged, ebpf
+from vmmnet.testbed.hosts.bridged import Bed, Port
 from vmmnet.values import mac as macs
 
 STRANGER = 0x525400ABCDEF

@@ -20,9 +20,9 @@ from scapy.packet import Packet
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import bridged, ebpf
-from vmmnet.testbed.bridged import Bed, Port, said
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.hosts import bridged, ebpf
+from vmmnet.testbed.hosts.bridged import Bed, Port, said
 from vmmnet.values import mac as macs
 
 OWN4, OTHER4 = "192.0.2.1", "192.0.2.2"

@@ -18,11 +18,12 @@ import pytest
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import ebpf, snooping, wait
-from vmmnet.testbed.bridged import PacketWire
-from vmmnet.testbed.net import Interface, Namespace, Network
-from vmmnet.testbed.openvswitch import Switch
-from vmmnet.testbed.snooping import PAST_EXPIRY, groups, mld_queries, routers
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw.openvswitch import Switch
+from vmmnet.testbed.hosts import ebpf, snooping
+from vmmnet.testbed.hosts.bridged import PacketWire
+from vmmnet.testbed.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
 from vmmnet.values import mac as macs
 
 # Open vSwitch takes no less than 15 s.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.testbed import bridged, ebpf
-from vmmnet.testbed.bridged import Bed, PacketWire, Port, TapWire, until
-from vmmnet.testbed.net import Interface, Network
+from vmmnet.testbed.base.net import Interface, Network
+from vmmnet.testbed.hosts import bridged, ebpf
+from vmmnet.testbed.hosts.bridged import Bed, PacketWire, Port, TapWire, until
 from vmmnet.values import mac as macs
 
 A, B, C, OUTSIDE, STRANGER = (0x525400000001 + number for number in range(5))

@@ -19,10 +19,11 @@ import pytest
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import libvirt_session, paths, tools, wait
-from vmmnet.testbed.agent import Channel
-from vmmnet.testbed.lab import PAGE, VM_ADDRESS, Lab, lab
-from vmmnet.testbed.libvirt_session import (
+from vmmnet.testbed.base import paths, tools, wait
+from vmmnet.testbed.base.net import Interface, Namespace
+from vmmnet.testbed.guest.agent import Channel
+from vmmnet.testbed.libvirt import session as libvirt_session
+from vmmnet.testbed.libvirt.session import (
     MODULE,
     QEMU,
     USER,
@@ -33,7 +34,7 @@ from vmmnet.testbed.libvirt_session import (
     run,
     tap,
 )
-from vmmnet.testbed.net import Interface, Namespace
+from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 from vmmnet.values import mac as macs
 
 _PAGE = paths.ROOT / "docs" / "libvirt-convert.md"

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import cvsw, domain, mobility, wait, whole
-from vmmnet.testbed.cvsw import GUEST, flow
-from vmmnet.testbed.libvirtd import Host
-from vmmnet.testbed.net import Namespace
-from vmmnet.testbed.whole import MOBILE, TENANT, Bed
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Namespace
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.cvsw.bed import GUEST, flow
+from vmmnet.testbed.guest import domain
+from vmmnet.testbed.libvirt import whole
+from vmmnet.testbed.libvirt.libvirtd import Host
+from vmmnet.testbed.libvirt.whole import MOBILE, TENANT, Bed
+from vmmnet.testbed.mip6 import mobility
 
 _IPV6 = 0x86DD
 

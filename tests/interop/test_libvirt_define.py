@@ -17,10 +17,11 @@ from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import document, names
 from vmmnet.libvirt.expand import drift, expand
-from vmmnet.testbed import commandline, libvirt_session, paths
-from vmmnet.testbed.commandline import Answer
-from vmmnet.testbed.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
-from vmmnet.testbed.libvirt_session import MODULE, Session, bootable, connect, run
+from vmmnet.testbed.base import commandline, paths
+from vmmnet.testbed.base.commandline import Answer
+from vmmnet.testbed.libvirt import session as libvirt_session
+from vmmnet.testbed.libvirt.session import MODULE, Session, bootable, connect, run
+from vmmnet.testbed.peers.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
 from vmmnet.values import mac as macs
 
 _PAGE = paths.ROOT / "docs" / "libvirt-element.md"

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from vmmnet.testbed import libvirt_bed, wait
-from vmmnet.testbed.libvirt_bed import (
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.libvirt import bed as libvirt_bed
+from vmmnet.testbed.libvirt.bed import (
     CONF,
     EMULATOR,
     FAR,
@@ -36,7 +37,7 @@ from vmmnet.testbed.libvirt_bed import (
     VM,
     Bed,
 )
-from vmmnet.testbed.libvirtd import GUESTS
+from vmmnet.testbed.libvirt.libvirtd import GUESTS
 
 _OTHER = "/run/other-qemu"
 _OLDER = 'virtio-vmrpc-pci,help) exec "$q" "$@" | grep -v max-sockets; exit ;;'

@@ -15,12 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import cvsw, domain, holders, mobility, roaming, wait, whole
-from vmmnet.testbed.agent import Channel, Job
-from vmmnet.testbed.libvirtd import Host
-from vmmnet.testbed.net import Namespace
-from vmmnet.testbed.traffic import HostAsks, Pings
-from vmmnet.testbed.whole import TENANT, Bed
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Namespace
+from vmmnet.testbed.cvsw import bed as cvsw
+from vmmnet.testbed.guest import domain
+from vmmnet.testbed.guest.agent import Channel, Job
+from vmmnet.testbed.guest.traffic import HostAsks, Pings
+from vmmnet.testbed.hosts import holders
+from vmmnet.testbed.libvirt import whole
+from vmmnet.testbed.libvirt.libvirtd import Host
+from vmmnet.testbed.libvirt.whole import TENANT, Bed
+from vmmnet.testbed.mip6 import mobility, roaming
 
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "50"))
 _WEB, _ECHO = 8080, 7003

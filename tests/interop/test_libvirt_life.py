@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 from vmmnet.libvirt import expand
-from vmmnet.testbed import domain, paths, wait
-from vmmnet.testbed.libvirt_life import TABLE, Site, Vm
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import paths, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.guest import domain
+from vmmnet.testbed.libvirt.life import TABLE, Site, Vm
 
 ONE, TWO = Vm(1), Vm(2)
 OTHER_TABLE = "/var/lib/vmmnet/other.table"

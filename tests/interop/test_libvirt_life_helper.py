@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 from vmmnet.libvirt import expand
-from vmmnet.testbed import wait
-from vmmnet.testbed.libvirt_life import Site, Vm
-from vmmnet.testbed.libvirtd import HELPER_PID_FILE
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.libvirt.libvirtd import HELPER_PID_FILE
+from vmmnet.testbed.libvirt.life import Site, Vm
 
 ONE, TWO = Vm(1), Vm(2)
 _KILL = f"kill -KILL $(cat {HELPER_PID_FILE})"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed import paths, tools, wait
-from vmmnet.testbed.libvirt_life import BRIDGE, Site, Vm
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base import paths, tools, wait
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.libvirt.life import BRIDGE, Site, Vm
 
 VM = Vm(1)
 PLUGGED = "52:54:00:00:00:aa"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.libvirt_life import Site, Vm
-from vmmnet.testbed.net import Network
+from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.libvirt.life import Site, Vm
 
 VM = Vm(1)
 _DAEMON = "virtqemud"

@@ -7,9 +7,10 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed import libvirt_moves, wait
-from vmmnet.testbed.libvirt_moves import NAME, Move, World
-from vmmnet.testbed.owners import Owners
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.hosts.owners import Owners
+from vmmnet.testbed.libvirt import moves as libvirt_moves
+from vmmnet.testbed.libvirt.moves import NAME, Move, World
 
 
 @pytest.fixture(scope="module")

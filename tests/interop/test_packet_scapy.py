@@ -14,7 +14,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1AD, Dot1Q, Dot3, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet
-from vmmnet.testbed import programs
+from vmmnet.testbed.packages import programs
 
 MACS = {"dst": "02:00:00:00:00:01", "src": "02:00:00:00:00:02"}
 ETH = Ether(**MACS)

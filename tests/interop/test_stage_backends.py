@@ -16,10 +16,12 @@ import pytest
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.qmp import Qmp, QmpError
-from vmmnet.testbed import qemu, scratch, vhost_user, wait
-from vmmnet.testbed.guest import Guest, Job
-from vmmnet.testbed.net import Namespace, Network
-from vmmnet.testbed.passt import Passt
+from vmmnet.testbed.base import scratch, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.guest import qemu
+from vmmnet.testbed.guest.guest import Guest, Job
+from vmmnet.testbed.peers import vhost_user
+from vmmnet.testbed.peers.passt import Passt
 from vmmnet.values import mac as macs
 
 SECRET = "secret,id=key0,data=0123456789abcdef0123456789abcdef"

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from ipaddress import IPv6Address
 
 import pytest
-from vmmnet.testbed import mobile, wait
-from vmmnet.testbed.mobile import CARE_OF, Field, Packet
-from vmmnet.testbed.mobility import (
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.mip6 import mobile
+from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
+from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     HOME_ADDRESS,

@@ -35,10 +35,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "control"))
 
-from vmmnet.testbed import kernel, net, paths, peers, process, tools, wait
-from vmmnet.testbed.agent import ChannelClosed
-from vmmnet.testbed.guest import MODULE_PATH, Guest
-from vmmnet.testbed.net import Namespace, Network
+from vmmnet.testbed.base import net, paths, process, tools, wait
+from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.guest.agent import ChannelClosed
+from vmmnet.testbed.guest.guest import MODULE_PATH, Guest
+from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.peers import servers as peers
 
 _FOLDER = Path(__file__).parent
 _LOGS = paths.LOGS / "guest-fuzz"

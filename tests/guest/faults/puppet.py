@@ -23,8 +23,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vmmnet.testbed.guest import Guest
-from vmmnet.testbed.net import Namespace
+from vmmnet.testbed.base.net import Namespace
+from vmmnet.testbed.guest.guest import Guest
 
 PROGRAM = Path(__file__).with_name("marionette.py")
 #: Where a guest finds it.

@@ -17,8 +17,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from vmmnet.testbed import debian, image, paths, tools
-from vmmnet.testbed.lock import locked
+from vmmnet.testbed.base import paths, tools
+from vmmnet.testbed.base.lock import locked
+from vmmnet.testbed.guest import image
+from vmmnet.testbed.packages import debian
 
 _PYTHON = "3.11"
 _PYTHON_PACKAGES = (f"libpython{_PYTHON}-stdlib", f"libpython{_PYTHON}-testsuite")

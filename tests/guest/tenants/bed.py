@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vmmnet.__main__ import main as vmmnet
-from vmmnet.testbed import bridged, wait
-from vmmnet.testbed.guest import Guest, Job
-from vmmnet.testbed.net import Interface, Namespace, Network
-from vmmnet.testbed.openvswitch import Switch
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw.openvswitch import Switch
+from vmmnet.testbed.guest.guest import Guest, Job
+from vmmnet.testbed.hosts import bridged
 from vmmnet.values import mac as macs
 
 from .judge import Heard, Place, Row, judge

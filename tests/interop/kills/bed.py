@@ -25,9 +25,10 @@ from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import bridged, process, wait
-from vmmnet.testbed.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
-from vmmnet.testbed.net import Interface, Namespace, Network
+from vmmnet.testbed.base import process, wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.hosts import bridged
+from vmmnet.testbed.hosts.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.values import mac as macs
 
 from . import policy

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from vmmnet.hostvlan.table import lnid
-from vmmnet.testbed import process, wait
+from vmmnet.testbed.base import process, wait
 from vmmnet.values import mac as macs
 
 from . import policy

@@ -10,7 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "control"))
 
-from vmmnet.testbed import commandline, fixtures
+from vmmnet.testbed.base import commandline
+from vmmnet.testbed.guest import fixtures
 
 
 @pytest.fixture(scope="session", autouse=True)

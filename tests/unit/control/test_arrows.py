@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import arrows, paths
+from vmmnet.testbed.base import arrows, paths
 
 #: Rooms without circles of floors and of files.
 ROOMS = (

@@ -16,8 +16,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from vmmnet.testbed import dns_peers
+from vmmnet.testbed.dns import products as dns_peers
 
+from bench.base.report import Spread
 from bench.dns import (
     bed,
     changing,
@@ -31,7 +32,6 @@ from bench.dns import (
     server,
     start,
 )
-from bench.report import Spread
 
 _REPORT = """\
 Statistics:

@@ -13,12 +13,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from vmmnet.testbed import mobile
-from vmmnet.testbed.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
+from vmmnet.testbed.mip6 import mobile
+from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
 
-from bench import mip6_places, mip6_report, mip6_switch, overhead, timeline
-from bench.loads import LATENCY, LOADS, Load
-from bench.mip6_switch import (
+from bench.base import overhead, timeline
+from bench.base.loads import LATENCY, LOADS, Load
+from bench.base.report import Samples
+from bench.mip6 import places as mip6_places
+from bench.mip6 import report as mip6_report
+from bench.mip6 import switch as mip6_switch
+from bench.mip6.switch import (
     ACK,
     AWAY,
     BACK,
@@ -31,7 +35,6 @@ from bench.mip6_switch import (
     UPDATE,
     Switch,
 )
-from bench.report import Samples
 
 CARE_OF = mobile.CARE_OF[0]
 _REMEMBERED = (mip6_places.LOCAL, mip6_places.STAGE, mip6_places.MIP6)

@@ -10,8 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.overhead import ROUNDS_MIN, Goal, interval, nanoseconds, percent, signed
-from bench.report import Spread
+from bench.base.overhead import ROUNDS_MIN, Goal, interval, nanoseconds, percent, signed
+from bench.base.report import Spread
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.nics import frames
 from vmmnet.cvsw.control.nics.events import KEPT, OCTETS_MAX, Event, Events, read
-from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_nics import World
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.nics import World
 
 hexa = bytes.fromhex
 ETHERNET = "525400000002 525400000001"

@@ -10,8 +10,8 @@ from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.table import entry
 from vmmnet.cvsw.plan import openflow
 from vmmnet.cvsw.wire.message import Type
-from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_nics import World
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.nics import World
 
 
 def wide(members: int) -> cvsw_plans.Tree:

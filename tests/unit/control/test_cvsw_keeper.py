@@ -17,7 +17,7 @@ from vmmnet.cvsw.control.state import Number
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.etcd.errors import Unreachable
 from vmmnet.etcd.place import parse_url
-from vmmnet.testbed.cvsw_etcd import PREFIX, Etcd, World
+from vmmnet.testbed.cvsw.etcd import PREFIX, Etcd, World
 
 A, B = bytes.fromhex("525400000001"), bytes.fromhex("525400000002")
 

@@ -19,8 +19,8 @@ from vmmnet.cvsw.control.table.entry import Entry
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire.message import PAYLOAD_MAX, Message, Type, build
-from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_nics import SimNic, SimSwitch, World
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.nics import SimNic, SimSwitch, World
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_nics import World
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.nics import World
 
 
 @pytest.fixture

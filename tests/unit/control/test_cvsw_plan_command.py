@@ -13,7 +13,7 @@ import pytest
 from vmmnet.command.parser import Parser
 from vmmnet.command.status import Refused
 from vmmnet.cvsw.plan import command
-from vmmnet.testbed import cvsw_plans
+from vmmnet.testbed.cvsw import plans as cvsw_plans
 
 Run = Callable[..., tuple[int, str]]
 

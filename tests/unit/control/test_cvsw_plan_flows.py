@@ -18,8 +18,8 @@ from vmmnet.cvsw.plan.flows import MEMBERS_MAX, flows, mtu, pairs
 from vmmnet.cvsw.plan.model import Address, Nic, Plan, Station
 from vmmnet.cvsw.plan.openflow import Field
 from vmmnet.cvsw.wire import message as wire
-from vmmnet.testbed import cvsw_plans
-from vmmnet.testbed.cvsw_model import GROUP_MOD, Flow, Frame, Switch, Tunnelled, numbers
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.model import GROUP_MOD, Flow, Frame, Switch, Tunnelled, numbers
 
 BROADCAST = b"\xff" * 6
 FOREIGN = bytes.fromhex("0200000000aa")

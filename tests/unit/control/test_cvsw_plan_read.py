@@ -11,7 +11,7 @@ import pytest
 from vmmnet.cvsw.plan.model import Endpoint, Nic, Plan, Station, Tenant
 from vmmnet.cvsw.plan.read import BadPlan, examine, read
 from vmmnet.cvsw.wire.message import Offload
-from vmmnet.testbed import cvsw_plans
+from vmmnet.testbed.cvsw import plans as cvsw_plans
 
 #: Tests add lines from line 8 on.
 BASE = """\

@@ -18,7 +18,7 @@ from vmmnet.cvsw.plan.document import Keys
 from vmmnet.cvsw.plan.model import CIPHERS
 from vmmnet.cvsw.plan.values import offload_names
 from vmmnet.cvsw.wire.message import OFFLOADS
-from vmmnet.testbed import cvsw_plans
+from vmmnet.testbed.cvsw import plans as cvsw_plans
 
 SCHEMA = json.loads((Path(package.__file__).parent / "schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)

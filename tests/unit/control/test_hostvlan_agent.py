@@ -24,7 +24,7 @@ from vmmnet.hostvlan.host import agent as etcdagent
 from vmmnet.hostvlan.host.agent import Agent, Settings
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError
-from vmmnet.testbed import wait
+from vmmnet.testbed.base import wait
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 KEYS = Keys("/t")

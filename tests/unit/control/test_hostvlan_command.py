@@ -20,8 +20,8 @@ import pytest
 from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import paths
-from vmmnet.testbed.commandline import Command
+from vmmnet.testbed.base import paths
+from vmmnet.testbed.base.commandline import Command
 
 CONTROL = paths.ROOT / "control"
 

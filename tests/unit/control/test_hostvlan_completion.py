@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import paths
+from vmmnet.testbed.base import paths
 
 CONTROL = paths.ROOT / "control"
 

@@ -47,7 +47,7 @@ from vmmnet.hostvlan.etcd.report import Report
 from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import hostports, metrics, portmetrics, ports
 from vmmnet.hostvlan.table.entry import Entry
-from vmmnet.testbed import wait
+from vmmnet.testbed.base import wait
 from vmmnet.values import hostname
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003

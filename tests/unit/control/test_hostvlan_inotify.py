@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from vmmnet import inotify
 from vmmnet.hostvlan.host.hostports import Ports, PortsFolder
-from vmmnet.testbed import wait
+from vmmnet.testbed.base import wait
 
 MAC_A, MAC_B = 0x525400000001, 0x525400000002
 

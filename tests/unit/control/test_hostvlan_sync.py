@@ -15,7 +15,7 @@ from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.bpf.twin import Synced, TwinError
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError, TableUnsettled
-from vmmnet.testbed.commandline import Command
+from vmmnet.testbed.base.commandline import Command
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 

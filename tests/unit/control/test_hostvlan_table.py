@@ -23,7 +23,7 @@ from vmmnet.hostvlan.table import layout, verify, writer
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.filestore import FileStore
 from vmmnet.hostvlan.table.table import Table, TableDamaged, TableError, TableMissing
-from vmmnet.testbed import paths
+from vmmnet.testbed.base import paths
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 

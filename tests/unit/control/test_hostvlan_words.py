@@ -19,9 +19,9 @@ from vmmnet.hostvlan.bpf import nic, twin
 from vmmnet.hostvlan.command import roles
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed import paths
-from vmmnet.testbed.commandline import Command
-from vmmnet.testbed.commandline import run as run_here
+from vmmnet.testbed.base import paths
+from vmmnet.testbed.base.commandline import Command
+from vmmnet.testbed.base.commandline import run as run_here
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import own_run, paths, tools
+from vmmnet.testbed.base import own_run, paths, tools
 
 A = "52:54:00:00:00:01"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from vmmnet.libvirt import connect, document
 from vmmnet.libvirt.expand import drift
-from vmmnet.testbed import commandline, paths
+from vmmnet.testbed.base import commandline, paths
 
 A = "52:54:00:00:00:01"
 DAEMON = ("--connect", "test:///default")

@@ -18,7 +18,7 @@ from vmmnet.libvirt.convert.parts import CannotSay
 from vmmnet.libvirt.convert.whole import Converted, convert
 from vmmnet.libvirt.element import BadElement
 from vmmnet.libvirt.expand import drift, expand
-from vmmnet.testbed import commandline, paths
+from vmmnet.testbed.base import commandline, paths
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 UUID = "5d3c1d52-94f5-4f5c-9d9c-6c2d24f0a001"

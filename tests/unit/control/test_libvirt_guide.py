@@ -12,8 +12,9 @@ from functools import cache
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed import guide, paths
-from vmmnet.testbed.guide import Step
+from vmmnet.testbed.base import paths
+from vmmnet.testbed.libvirt import guide
+from vmmnet.testbed.libvirt.guide import Step
 
 MOST_LINES = 4
 #: Who says what, on the page, and where that is in the sources.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from vmmnet.libvirt import names
 from vmmnet.libvirt.host import account, address6, conf, keyfiles, secrets
-from vmmnet.testbed import own_run, paths
+from vmmnet.testbed.base import own_run, paths
 
 UUID = "00000000-0000-4000-9000-000000000001"
 VM = "2001:db8:1::c0de"

@@ -19,7 +19,7 @@ from vmmnet.libvirt import connect, devices, names, state
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host import history, hostd
 from vmmnet.libvirt.host.claims import Claims
-from vmmnet.testbed import commandline
+from vmmnet.testbed.base import commandline
 
 A = "52:54:00:00:00:01"
 VM = "2001:db8:1::c0de"

@@ -7,7 +7,7 @@ import re
 import tomllib
 
 import vmmnet
-from vmmnet.testbed import paths
+from vmmnet.testbed.base import paths
 
 
 def text(name: str) -> str:

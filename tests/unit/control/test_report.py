@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from vmmnet.testbed.report import Counts, Took, from_tap, table
+from vmmnet.testbed.base.report import Counts, Took, from_tap, table
 
 
 def test_table_has_builds_and_layers() -> None:

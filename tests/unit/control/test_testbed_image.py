@@ -6,7 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed import debian, image, tools
+from vmmnet.testbed.base import tools
+from vmmnet.testbed.guest import image
+from vmmnet.testbed.packages import debian
 
 
 def test_a_mirror_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

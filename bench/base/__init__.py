@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the benchmarks share: paths, loads, measurements, reports and charts."""

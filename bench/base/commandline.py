@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Common parts of the benchmarks' command lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from vmmnet.testbed.base import paths
+
+
+def parser(
+    name: str,
+    about: str | None,
+    *,
+    quick: str,
+    rounds: int | None = None,
+    kinds: str = "json and .md",
+) -> argparse.ArgumentParser:
+    """Return a parser with --quick and --output, and with --rounds if there is a default.
+
+    ``quick`` and ``kinds`` are help texts: the meaning of --quick, and the files that a run writes.
+    """
+    result = argparse.ArgumentParser(
+        prog=f"bench/run {name}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if rounds is not None:
+        text = f"rounds (default {rounds})"
+        result.add_argument("--rounds", type=_positive, default=rounds, help=text)
+    result.add_argument("--quick", action="store_true", help=quick)
+    result.add_argument(
+        "--output",
+        type=Path,
+        default=paths.BUILD / "bench",
+        metavar="DIR",
+        help=f"where {name}.{kinds} go (default build/bench)",
+    )
+    return result
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return int(text)
+
+
+def names(
+    known: Collection[str], what: str, *, prefixes: bool = False
+) -> Callable[[str], tuple[str, ...]]:
+    """Return a parser of comma separated names or prefixes; it keeps the order of ``known``."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        chosen: set[str] = set()
+        for word in text.split(","):
+            found = {name for name in known if name == word or (prefixes and name.startswith(word))}
+            if not word or not found:
+                raise argparse.ArgumentTypeError(f"{word}: the {what} are {', '.join(known)}")
+            chosen |= found
+        return tuple(name for name in known if name in chosen)
+
+    return parse

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vmmnet-dnsd on a host of a test network."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..base import process, tools, wait
+from ..base.net import Namespace
+from . import room as dns_room
+
+#: Its port in tests.
+PORT = 53
+#: The user that it runs as.
+USER = "nobody"
+
+
+class _Local(http.client.HTTPConnection):
+    """HTTP over a UNIX socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=wait.PATIENCE)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(wait.PATIENCE)
+        self.sock.connect(str(self._path))
+
+
+class Dnsd:
+    """The server of one host; a context manager.  It may be killed and started again.
+
+    ``config`` is its configuration without ``server.user`` and ``server.control``.
+    """
+
+    def __init__(self, host: Namespace, folder: Path, config: Mapping[str, Any]) -> None:
+        self.host = host
+        self.folder = folder
+        self.file = folder / "dnsd.yaml"
+        self.control = folder / "run" / "control.sock"
+        self.log = folder / "dnsd.log"
+        self.child: subprocess.Popen[bytes] | None = None
+        run = folder / "run"
+        run.mkdir(exist_ok=True)
+        tools.run(["chown", USER, run])
+        self.configure(config)
+
+    def __enter__(self) -> Dnsd:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the running server."""
+        assert self.child is not None
+        return self.child.pid
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Write the configuration; JSON is YAML."""
+        server = {"user": USER, "control": str(self.control), **config.get("server", {})}
+        self.file.write_text(json.dumps({**config, "server": server}, indent=1))
+
+    def start(self, words: Sequence[str | Path] = ()) -> None:
+        """Start it, after a prefix of ``words``, and wait until it serves."""
+        begin = self.log.stat().st_size if self.log.exists() else 0
+        command: list[str | Path] = [*words, dns_room.program("vmmnet-dnsd"), self.file]
+        with self.log.open("ab") as out:
+            child = self.child = process.start(
+                command, netns=self.host.netns, stdout=out, stderr=out
+            )
+
+        def ready() -> bool:
+            if child.poll() is not None:
+                raise RuntimeError(f"ended: {self.log.read_text()}")
+            return b"serving" in self.log.read_bytes()[begin:]
+
+        wait.until(ready, "vmmnet-dnsd")
+
+    def stop(self) -> None:
+        """End it, if it runs."""
+        if self.child is not None:
+            process.stop(self.child)
+            self.child = None
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        assert self.child is not None
+        self.child.kill()
+        self.child.wait(wait.PATIENCE)
+        self.child = None
+
+    def status(self, key: str) -> str:
+        """A line of /proc/PID/status."""
+        text = Path(f"/proc/{self.pid}/status").read_text()
+        return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)[key]
+
+    def ask(self, method: str, path: str) -> tuple[int, str]:
+        """Ask the control socket; return status and text."""
+        with contextlib.closing(_Local(self.control)) as connection:
+            connection.request(method, path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+    def reload(self) -> str:
+        """Reload its configuration; raise if that fails, or partly fails."""
+        status, text = self.ask("POST", "/reload")
+        if status != 200:
+            raise RuntimeError(text)
+        return text
+
+    def metric(self, name: str) -> int:
+        """One of its counters, with its labels."""
+        _, text = self.ask("GET", "/metrics")
+        for line in text.splitlines():
+            if line.startswith(f"vmmnet_dnsd_{name} "):
+                return int(line.split()[-1])
+        raise KeyError(name)
+
+
+def check_command(file: Path) -> list[str]:
+    """The command that checks a configuration."""
+    return [str(dns_room.program("vmmnet-dnsd")), "--check", str(file)]
+
+
+def check(file: Path) -> subprocess.CompletedProcess[str]:
+    """The result of ``vmmnet-dnsd --check``."""
+    command = check_command(file)
+    return subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
+
+
+@contextlib.contextmanager
+def activation(host: Namespace, kinds: Sequence[tuple[int, str]]) -> Iterator[list[socket.socket]]:
+    """Make sockets as systemd passes them: kind (SOCK_STREAM, ...) and address of each."""
+    with contextlib.ExitStack() as stack:
+        given = []
+        for kind, address in kinds:
+            with host.entered():
+                family = socket.AF_INET6 if ":" in address else socket.AF_INET
+                one = stack.enter_context(socket.socket(family, kind))
+            one.bind((address, PORT))
+            if kind == socket.SOCK_STREAM:
+                one.listen()
+            given.append(one)
+        yield given
+
+
+def pass_sockets(given: Sequence[socket.socket], command: Sequence[str | Path]) -> list[str]:
+    """Return a command that starts another one with these sockets, by sd_listen_fds(3)."""
+    fds = [one.fileno() for one in given]
+    moves = " ".join(f"{number}<&{fd}" for number, fd in enumerate(fds, 3))
+    script = f'exec {moves}; LISTEN_PID=$$ LISTEN_FDS={len(fds)} exec "$@"'
+    return ["bash", "-c", script, "activated", *map(str, command)]

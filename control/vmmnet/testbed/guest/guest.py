@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest: stock Debian kernel, our QEMU, commands run through the agent.
+
+    with Guest(netns=host, devices=["virtio-vmrpc-pci,id=vmrpc0"]) as guest:
+        assert guest.run("uname -s").stdout == "Linux\\n"
+
+The guest has no NIC unless a device brings one.  Its console log and QEMU's
+standard error stay in the folder of the running test below ``build/logs``.
+Leaving the context fails when the guest's kernel or QEMU reported a fault.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from vmmnet.qmp import Qmp, QmpError
+
+from ..base import paths, process, scratch, wait
+from ..packages import kernel
+from . import console, image, qemu
+from .agent import Channel, CommandError, Job, Result
+from .cpio import File
+
+__all__ = ["CommandError", "Guest", "GuestConfig", "Job", "Result"]
+
+MODULE_PATH = "/usr/lib/vmmnet/vmrpc.ko"
+# A sanitizer may report a fault and let QEMU end normally.
+_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
+_serial = itertools.count(1)
+
+
+class HasNetns(Protocol):
+    """Anything that stands for a network namespace, as net.Namespace does."""
+
+    @property
+    def netns(self) -> str:
+        """The name that ``ip netns`` knows."""
+
+
+@dataclass(frozen=True)
+class GuestConfig:
+    """Everything that distinguishes one guest from another.
+
+    ``module``: True builds vmrpc.ko from the tree and loads it; a path loads
+    that file.  ``arguments`` go to QEMU as they are, ``devices`` each after a
+    ``-device``.  ``files`` are put into the guest before its first process.
+    ``packages`` are in its system beyond those that every guest has.
+    ``disks``, images that are only read, follow the guest's own: /dev/vdc, ...
+    QEMU inherits ``pass_fds``, such as an open macvtap, under the same numbers.
+    ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
+    """
+
+    name: str = "guest"
+    qemu: Path | None = None
+    netns: str | None = None
+    kernel: str = "6.1"
+    devices: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    module: bool | Path = False
+    module_arguments: str = ""
+    append: str = ""
+    ipv6: bool = True
+    memory: str = "512M"
+    smp: int = 2
+    cpu: str = "max"
+    machine: str = "q35"
+    accel: str = "tcg,thread=multi"
+    shell: bool = False
+    resolver: str = "192.0.0.1"
+    files: Mapping[str, bytes | Path] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+    disks: tuple[Path, ...] = ()
+    pass_fds: tuple[int, ...] = ()
+    boot_timeout: float = wait.PATIENCE
+
+
+def log_folder(test: str | None = None) -> Path:
+    """Where logs of a test go; by default of the one that pytest is running."""
+    if test is None:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", test.rpartition("/")[2]).strip("-")
+    return paths.LOGS / (name or f"process-{os.getpid()}")
+
+
+def _module_file(config: GuestConfig) -> Path | None:
+    if config.module is True:
+        return kernel.build_module(config.kernel)
+    return config.module or None
+
+
+def _boot_files(config: GuestConfig) -> dict[str, File]:
+    """Return the files that this boot adds to the image."""
+    files = {
+        "/etc/resolv.conf": File(f"nameserver {config.resolver}\n".encode()),
+        "/etc/hostname": File(f"{config.name}\n".encode()),
+    }
+    module = _module_file(config)
+    if module is not None:
+        files[MODULE_PATH] = File(module.read_bytes())
+    for name, source in config.files.items():
+        if isinstance(source, Path):
+            files[name] = File(source.read_bytes(), source.stat().st_mode & 0o777)
+        else:
+            files[name] = File(source)
+    return files
+
+
+class Guest:
+    """One virtual machine.  A context manager; see the module's example."""
+
+    def __init__(
+        self,
+        *,
+        netns: str | HasNetns | None = None,
+        devices: Sequence[str] = (),
+        arguments: Sequence[str] = (),
+        **settings: Any,
+    ) -> None:
+        """Describe a guest; the settings are the fields of GuestConfig."""
+        self.config = GuestConfig(
+            netns=netns if isinstance(netns, str) or netns is None else netns.netns,
+            devices=tuple(devices),
+            arguments=tuple(arguments),
+            **settings,
+        )
+        self._serial = next(_serial)
+        folder = log_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        prefix = folder / f"{self.config.name}-{self._serial}"
+        self.console_path = Path(f"{prefix}-console.log")
+        self.stderr_path = Path(f"{prefix}-qemu.log")
+        self._scratch = scratch.folder()
+        self.folder = Path(self._scratch.name)
+        self._qemu: qemu.QemuProcess | None = None
+        self._channel: Channel | None = None
+        self._qmp: Qmp | None = None
+        self._expected_status = 0
+
+    # Life.
+
+    def __enter__(self) -> Guest:
+        process.unwind_on_signals()
+        try:
+            self.launch()
+            self.boot()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            status = self._quit()
+        finally:
+            self.close()
+        # A fault must not hide the failure that the test already found.
+        if error is None:
+            console.check(self.console_path)
+            text = self.stderr_path.read_text(errors="replace")
+            if status != self._expected_status or _SANITIZER.search(text):
+                raise qemu.QemuFailed(f"QEMU ended with {status}:\n{text[-4000:]}")
+
+    def launch(self, incoming: bool = False) -> None:
+        """Start QEMU: from the kernel, or waiting for a migration."""
+        self._qemu = qemu.QemuProcess(
+            self._command(incoming),
+            netns=self.config.netns,
+            stderr=self.stderr_path,
+            pass_fds=self.config.pass_fds,
+        )
+        connection = self._qemu.connect(self.folder / "qmp")
+        try:
+            self._qmp = Qmp(connection)
+        except (OSError, QmpError) as error:
+            status = self._qemu.wait(wait.PATIENCE)
+            raise qemu.QemuFailed(f"QEMU ended with {status}:\n{self._qemu.errors()}") from error
+
+    def boot(self) -> None:
+        """Wait for the agent, then load the module if there is one."""
+        assert self._qemu is not None
+        self._channel = Channel(self._qemu.connect(self.folder / "agent"))
+        try:
+            self._channel.hello(self.config.boot_timeout)
+        except (OSError, RuntimeError) as error:
+            log = self.console_path
+            tail = log.read_text(errors="replace")[-3000:] if log.exists() else ""
+            raise qemu.QemuFailed(
+                f"the guest did not boot: {error}\n"
+                f"console, {log}:\n{tail}\nQEMU:\n{self._qemu.errors()}"
+            ) from error
+        if self.config.module:
+            self.run(f"insmod {MODULE_PATH} {self.config.module_arguments}")
+
+    def reboot(self) -> None:
+        """Reset the machine and wait for the agent again; what ran in the guest is lost."""
+        self.agent.close()
+        self._channel = None
+        self.qmp("set-action", reboot="reset")
+        self.qmp("system_reset")
+        self.boot()
+
+    @contextlib.contextmanager
+    def arriving(self) -> Iterator[Guest]:
+        """Be the destination of a migration, instead of booting."""
+        try:
+            self.launch(incoming=True)
+        except BaseException:
+            self.close()
+            raise
+        with contextlib.ExitStack() as stack:
+            stack.push(self)
+            yield self
+
+    def adopt(self, source: Guest, switch: Callable[[socket.socket], None]) -> None:
+        """Take over the agent's channel of the guest that came here."""
+        assert self._qemu is not None
+        switch(self._qemu.connect(self.folder / "agent"))
+        self._channel, source._channel = source._channel, None
+
+    def _command(self, incoming: bool) -> list[str | Path]:
+        config = self.config
+        guest_kernel = kernel.get(config.kernel)
+        initrd = self.folder / "initrd"
+        image.boot_archive(guest_kernel, _boot_files(config), initrd)
+        append = [
+            "console=ttyS0",
+            "loglevel=5",
+            "panic=-1",
+            # Under TCG on a busy machine the timer seems broken, and code that waits for a vCPU
+            # seems stalled.
+            "no_timer_check",
+            "rcupdate.rcu_cpu_stall_timeout=180",
+            "watchdog_thresh=60",
+            "net.ifnames=0",
+            # Neither is under test, and each takes half a second of a boot under TCG:
+            # the self-tests of ciphers, and the keys of signed modules.
+            "cryptomgr.notests",
+            "initcall_blacklist=load_system_certificate_list",
+            "" if config.ipv6 else "ipv6.disable=1",
+            config.append,
+        ]
+        command: list[str | Path] = [
+            config.qemu or qemu.binary(),
+            *qemu.firmware_options(),
+            *("-name", config.name),
+            *("-machine", config.machine, "-accel", config.accel, "-cpu", config.cpu),
+            *("-smp", str(config.smp), "-m", config.memory),
+            *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+            *("-kernel", kernel.plain_image(guest_kernel), "-initrd", initrd),
+            *("-append", " ".join(filter(None, append))),
+            *("-chardev", f"file,id=console,path={self.console_path}"),
+            *("-serial", "chardev:console"),
+            *("-qmp", f"unix:{self.folder / 'qmp'},server=on,wait=off"),
+            *("-chardev", f"socket,id=agent,path={self.folder / 'agent'},server=on,wait=off"),
+            *("-device", "virtio-serial-pci,id=agentbus"),
+            *("-device", "virtserialport,bus=agentbus.0,chardev=agent,name=vmmnet.agent"),
+            *("-device", "virtio-rng-pci"),
+        ]
+        disks = (image.root(config.packages), image.modules(guest_kernel), *config.disks)
+        for number, disk in enumerate(disks):
+            drive = f"if=none,id=disk{number},format=raw,readonly=on,file={disk}"
+            command += ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}"]
+        if config.shell:
+            socket_options = f"path={self.shell_path},server=on,wait=off"
+            command += ["-chardev", f"socket,id=shell,{socket_options}"]
+            command += ["-device", "virtconsole,bus=agentbus.0,chardev=shell"]
+        for device in config.devices:
+            command += ["-device", device]
+        command += config.arguments
+        return command + (["-incoming", "defer"] if incoming else [])
+
+    def _quit(self) -> int:
+        """Ask QEMU to end; return its exit status."""
+        if self._qemu is None:
+            return 0
+        if self._qemu.status is None and self._qmp is not None:
+            with contextlib.suppress(OSError, QmpError):
+                self._qmp.command("quit")
+        return self._qemu.wait(wait.PATIENCE)
+
+    def kill(self) -> None:
+        """Kill QEMU and wait for its end, which does not count as a fault of the guest."""
+        assert self._qemu is not None
+        self._expected_status = -signal.SIGKILL
+        os.kill(self._qemu.pid, signal.SIGKILL)
+        self._qemu.wait(wait.PATIENCE)
+
+    def close(self) -> None:
+        """Remove everything the guest occupies on the host, except its logs."""
+        if self._channel is not None:
+            self._channel.close()
+        if self._qmp is not None:
+            self._qmp.close()
+        if self._qemu is not None:
+            self._qemu.stop()
+        self._scratch.cleanup()
+
+    # Work.
+
+    @property
+    def pid(self) -> int:
+        """The process id of the guest's QEMU."""
+        assert self._qemu is not None
+        return self._qemu.pid
+
+    @property
+    def shell_path(self) -> Path:
+        """The UNIX socket of the guest's /dev/hvc0, when it has one."""
+        return self.folder / "shell"
+
+    @property
+    def agent(self) -> Channel:
+        """The channel to the guest's agent."""
+        if self._channel is None:
+            raise RuntimeError("the guest is not running")
+        return self._channel
+
+    def spawn(self, command: str | Sequence[str]) -> Job:
+        """Start a command, a shell line or a list of words, and go on."""
+        words = ["sh", "-c", command] if isinstance(command, str) else list(command)
+        return self.agent.start(words)
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        timeout: float = wait.PATIENCE,
+        input: bytes | str | None = None,
+        check: bool = True,
+    ) -> Result:
+        """Run a command to its end; with ``check`` an error status raises."""
+        job = self.spawn(command)
+        if input:
+            job.write(input.encode() if isinstance(input, str) else input)
+        job.close_input()
+        try:
+            return job.wait(timeout, check=check)
+        except TimeoutError:
+            job.kill(9)
+            raise
+
+    def put(self, source: Path | bytes, path: str, mode: int = 0o644) -> None:
+        """Write a file in the guest."""
+        data = source.read_bytes() if isinstance(source, Path) else source
+        script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chmod "$2" "$1"'
+        self.run(["sh", "-c", script, "put", path, f"{mode:o}"], input=data)
+
+    def get(self, path: str) -> bytes:
+        """Read a file of the guest."""
+        return self.run(["cat", path]).stdout_bytes
+
+    def wait_for(self, command: str, timeout: float = wait.PATIENCE) -> Result:
+        """Run a command again and again until it succeeds."""
+
+        def succeeded() -> Result | None:
+            result = self.run(command, check=False, timeout=timeout)
+            return None if result.rc else result
+
+        found = wait.until(succeeded, f"guest: {command}", timeout)
+        assert found is not None
+        return found
+
+    def qmp(self, command: str, timeout: float = wait.PATIENCE, **arguments: object) -> Any:
+        """Execute a QMP command; underscores in argument names mean dashes."""
+        return self.monitor.command(command, timeout, **arguments)
+
+    def vmrpc_counters(self) -> dict[str, int]:
+        """Counters of the device vmrpc0, by their names in the source."""
+        (device,) = self.qmp("query-vmrpc", id="vmrpc0", sockets_limit=0)
+        return {name.replace("-", "_"): value for name, value in device["counters"].items()}
+
+    @property
+    def monitor(self) -> Qmp:
+        """The QMP connection, for events and for names with underscores."""
+        if self._qmp is None:
+            raise RuntimeError("the guest is not running")
+        return self._qmp
+
+    def check_kernel(self) -> None:
+        """Fail now when the guest's kernel has complained so far."""
+        console.check(self.console_path)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The files that a guest boots: Debian in a read-only image, and an initramfs.
+
+The image is a bookworm made by mmdebstrap, packed as an uncompressed
+squashfs: under TCG a guest would pay dearly for decompression.  A second
+squashfs brings the modules of the guest's kernel.  The initramfs puts a
+tmpfs over the image and starts the agent as process 1, without systemd, so
+that a guest is at work after a few seconds (init.c).  Each product is named by the
+hash of what it is made from and is built once.
+"""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ..base import paths, tools
+from ..base.lock import locked
+from ..packages import debian
+from ..packages.kernel import SERIES, Kernel, build_module, get, plain_image
+from . import cpio
+from .cpio import File
+
+PACKAGES = (
+    "bash",
+    "bind9-dnsutils",
+    "busybox",
+    "ca-certificates",
+    "curl",
+    "ethtool",
+    "iperf3",
+    "iproute2",
+    "iputils-ping",
+    "kmod",
+    "mount",
+    "netcat-openbsd",
+    "nginx-light",
+    "openssl",
+    "procps",
+    "python3",
+    "redis-tools",
+    "socat",
+    "strace",
+    "wget",
+)
+_EXCLUDED = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
+
+# Modules that are needed before the root file system; the order is free.
+_BOOT_MODULES = (
+    "virtio_pci",
+    "virtio_blk",
+    "virtio_console",
+    "virtio_rng",
+    "squashfs",
+    "overlay",
+)
+_AGENT_SOURCE = paths.ROOT / "guest-linux" / "agent" / "agent.c"
+_INIT_SOURCE = Path(__file__).with_name("init.c")
+#: Folder of images.
+FOLDER = paths.BUILD / "image"
+
+
+def squash(folder: Path, product: Path) -> None:
+    """Pack a folder without compression; the product appears complete."""
+    fresh = product.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    plain = ["-noI", "-noD", "-noF", "-noX"]
+    tools.run(["mksquashfs", folder, fresh, "-quiet", "-no-progress", *plain])
+    fresh.rename(product)
+
+
+def _bootstrap(packages: Iterable[str], folder: Path) -> None:
+    options = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
+    tools.run(
+        [
+            "mmdebstrap",
+            "--mode=root",
+            "--variant=essential",
+            f"--include={','.join(packages)}",
+            '--aptopt=APT::Install-Recommends "false"',
+            *options,
+            debian.SUITE,
+            folder,
+            *(entry for entry in debian.sources() if "-backports" not in entry),
+        ]
+    )
+    # Names come from the kernel command line and the boot's own files.
+    (folder / "etc" / "resolv.conf").unlink(missing_ok=True)
+    (folder / "etc" / "hosts").write_text("127.0.0.1 localhost guest\n::1 localhost\n")
+
+
+def root(more: tuple[str, ...] = ()) -> Path:
+    """Return the root file system image, building it when its recipe is new.
+
+    ``more`` are packages beyond those that every guest has.
+    """
+    packages = (*PACKAGES, *more)
+    recipe = [debian.SUITE, *packages, *_EXCLUDED, "layout 1"]
+    product = FOLDER / f"root-{paths.digest(recipe)}.squashfs"
+    with locked("image"):
+        if product.exists():
+            return product
+        tools.require("mmdebstrap", "mksquashfs")
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
+            folder = Path(scratch) / "root"
+            _bootstrap(packages, folder)
+            squash(folder, product)
+    return product
+
+
+def modules(kernel: Kernel) -> Path:
+    """Return the image of a kernel's modules, mounted on ``/lib/modules``."""
+    product = FOLDER / f"modules-{kernel.release}.squashfs"
+    with locked("modules"):
+        if not product.exists():
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            squash(kernel.modules.parent, product)
+    return product
+
+
+def _load_order(kernel: Kernel) -> list[Path]:
+    """The files of the boot modules, each after those it depends on."""
+    depends: dict[str, tuple[str, list[str]]] = {}
+    for line in (kernel.modules / "modules.dep").read_text().splitlines():
+        file, _, needed = line.partition(":")
+        depends[_module_name(file)] = (file, needed.split())
+    order: dict[str, None] = {}
+    for name in _BOOT_MODULES:
+        # A module that is not listed is built into this kernel.
+        if name in depends:
+            target, first = depends[name]
+            order.update(dict.fromkeys([*reversed(first), target]))
+    return [kernel.modules / file for file in order]
+
+
+def _module_name(file: str) -> str:
+    return Path(file).name.split(".")[0].replace("-", "_")
+
+
+def _module_data(file: Path) -> bytes:
+    data = file.read_bytes()
+    return lzma.decompress(data) if file.suffix == ".xz" else data
+
+
+def _compiled(source: Path) -> bytes:
+    """Compile a program, statically: the initramfs has no libraries."""
+    tools.require("gcc")
+    with tempfile.TemporaryDirectory() as scratch:
+        product = Path(scratch) / source.stem
+        warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
+        tools.run(["gcc", "-O2", "-s", "-static", *warnings, "-o", product, source])
+        return product.read_bytes()
+
+
+def initramfs(kernel: Kernel) -> Path:
+    """Return the initramfs that every guest with this kernel boots from."""
+    recipe = paths.digest([kernel.release, _AGENT_SOURCE, _INIT_SOURCE, Path(__file__)])
+    product = FOLDER / f"initramfs-{kernel.release}-{recipe}.cpio"
+    with locked("initramfs"):
+        if product.exists():
+            return product
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        files = {
+            "/init": File(_compiled(_INIT_SOURCE), 0o755),
+            "/overlay/usr/sbin/vmmnet-agent": File(_compiled(_AGENT_SOURCE), 0o755),
+        }
+        order = []
+        for module in _load_order(kernel):
+            name = f"/{_module_name(module.name)}.ko"
+            files[name] = File(_module_data(module))
+            order.append(name)
+        files["/modules"] = File("".join(f"{name}\n" for name in order).encode())
+        fresh = product.with_suffix(".new")
+        fresh.write_bytes(cpio.archive(files))
+        fresh.rename(product)
+    return product
+
+
+def _merged(name: str) -> str:
+    """Return the path below /usr, where Debian keeps these folders; / has links to them."""
+    return f"/usr{name}" if name.startswith(("/bin/", "/lib/", "/sbin/")) else name
+
+
+def boot_archive(kernel: Kernel, files: Mapping[str, File], product: Path) -> None:
+    """Write the initramfs of one boot: the common one and ``files`` for the guest."""
+    with product.open("wb") as out:
+        with initramfs(kernel).open("rb") as common:
+            shutil.copyfileobj(common, out)
+        added = {f"/overlay{_merged(name)}": file for name, file in files.items()}
+        # Programs that watch files for changes, such as dnsmasq, take a file of 1970 for a missing
+        # one.
+        out.write(cpio.archive(added, int(time.time())))
+
+
+def prepare() -> None:
+    """Build the common boot files, so that the first guests need not wait."""
+    print("guests: fetching Debian and its kernels", flush=True)
+    root()
+    for series in SERIES:
+        build_module(series)
+        plain_image(get(series))
+        modules(get(series))
+        initramfs(get(series))
+    print("guests: ready", flush=True)
+
+
+if __name__ == "__main__":
+    prepare()

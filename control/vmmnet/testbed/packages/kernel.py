@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's stock kernels for guests, and modules built against them.
+
+The packages are unpacked below ``build/kernel/<series>``; nothing is
+installed on the host.  A kernel stays until its folder is removed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import shutil
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base import paths, tools
+from ..base.lock import locked
+from . import debian
+
+SERIES = ("6.1", "6.12")
+MODULE_SOURCES = paths.ROOT / "guest-linux" / "vmrpc"
+# The first octets of compressed data.
+_ZSTD, _LZ4 = b"\x28\xb5\x2f\xfd", b"\x02\x21\x4c\x18"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An unpacked kernel: its image, its modules and the headers to build more."""
+
+    series: str
+    release: str
+    root: Path
+
+    @property
+    def image(self) -> Path:
+        """The compressed image that QEMU's ``-kernel`` takes."""
+        return self.root / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def modules(self) -> Path:
+        """The folder that a guest sees as ``/lib/modules/<release>``."""
+        return self.root / "lib" / "modules" / self.release
+
+    @property
+    def headers(self) -> Path:
+        """The folder to pass to ``make -C`` for a module out of the tree."""
+        return self.root / "usr" / "src" / f"linux-headers-{self.release}"
+
+
+def _packages(series: str) -> Iterator[debian.Package]:
+    """The packages of a series: image, headers, their common part, kbuild."""
+    for meta in ("linux-image-cloud-amd64", "linux-headers-cloud-amd64"):
+        (name,) = debian.newest(meta, series).depends
+        package = debian.newest(name, series)
+        yield package
+        for needed in package.depends if "headers" in name else ():
+            if needed.startswith(("linux-headers-", "linux-kbuild-")):
+                yield debian.newest(needed, series)
+
+
+def _relocate(root: Path) -> None:
+    """Adapt paths in the unpacked headers to their folder."""
+    for makefile in (root / "usr" / "src").glob("linux-headers-*/Makefile"):
+        text = makefile.read_text()
+        if text.startswith("include /usr/src/"):
+            makefile.write_text(text.replace("/usr/src/", f"{root}/usr/src/"))
+    for link in (root / "usr" / "src").glob("linux-headers-*/*"):
+        if link.is_symlink() and link.readlink().is_absolute():
+            target = root / str(link.readlink()).lstrip("/")
+            link.unlink()
+            link.symlink_to(os.path.relpath(target, link.parent))
+
+
+def _release(root: Path) -> str:
+    (image,) = (root / "boot").glob("vmlinuz-*")
+    return image.name.removeprefix("vmlinuz-")
+
+
+def _unpack_series(series: str, folder: Path) -> None:
+    tools.require("apt-get", "dpkg-deb", "depmod")
+    fresh = folder.with_name(folder.name + ".new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    for package in _packages(series):
+        file = debian.fetch(package, paths.BUILD / "guest" / "debs")
+        debian.unpack(file, fresh)
+        file.unlink()
+    tools.run(["depmod", "-b", fresh, _release(fresh)])
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)
+    _relocate(folder)
+    (folder / ".complete").touch()
+
+
+def get(series: str) -> Kernel:
+    """Return the kernel of a series, fetching it when it is not there yet."""
+    if series not in SERIES:
+        raise ValueError(f"kernel={series}: the test bed has {', '.join(SERIES)}")
+    folder = paths.BUILD / "kernel" / series
+    with locked(f"kernel-{series}"):
+        if not (folder / ".complete").exists():
+            _unpack_series(series, folder)
+    return Kernel(series, _release(folder), folder)
+
+
+def plain_image(kernel: Kernel) -> Path:
+    """Return the kernel as an ELF file, which boots by PVH.
+
+    Its compressed image would decompress itself in the guest; that takes two
+    seconds under TCG.
+    """
+    product = kernel.root / "boot" / f"vmlinux-{kernel.release}"
+    with locked(f"kernel-{kernel.series}"):
+        if not product.exists():
+            fresh = product.with_suffix(".new")
+            fresh.write_bytes(_decompressed(kernel.image.read_bytes()))
+            fresh.rename(product)
+    return product
+
+
+def _decompressed(image: bytes) -> bytes:
+    """The ELF file in a compressed image.
+
+    See Documentation/arch/x86/boot.rst of Linux: setup_sects, payload_offset
+    and payload_length.  The last four octets of the payload are its size when
+    decompressed.
+    """
+    begin, length = struct.unpack_from("<II", image, 0x248)
+    begin += (image[0x1F1] + 1) * 512
+    end = begin + length - 4
+    payload, (size,) = image[begin:end], struct.unpack_from("<I", image, end)
+    out = ctypes.create_string_buffer(size)
+    decompress = _unzstd if payload.startswith(_ZSTD) else _unlz4
+    if decompress(out, payload) != size or not out.raw.startswith(b"\x7fELF"):
+        raise ValueError("the kernel's image is compressed in an unknown way")
+    return out.raw
+
+
+def _library(name: str) -> ctypes.CDLL:
+    """A library that every Debian has, as dpkg and apt use it."""
+    found = ctypes.util.find_library(name)
+    if not found:
+        raise tools.MissingTool(f"lib{name} is missing")
+    return ctypes.CDLL(found)
+
+
+def _unzstd(out: ctypes.Array[ctypes.c_char], data: bytes) -> int:
+    """Decompress a frame of Zstandard; return the size."""
+    decompress = _library("zstd").ZSTD_decompress
+    decompress.restype = ctypes.c_size_t
+    arguments = out, ctypes.c_size_t(len(out)), data, ctypes.c_size_t(len(data))
+    return int(decompress(*arguments))
+
+
+def _unlz4(out: ctypes.Array[ctypes.c_char], data: bytes) -> int:
+    """Decompress the legacy frame format of LZ4; return the size.
+
+    Each block has 8 MiB when decompressed and refers to no earlier one.
+    """
+    decompress = _library("lz4").LZ4_decompress_safe
+    if not data.startswith(_LZ4):
+        return 0
+    at, done = len(_LZ4), 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<i", data, at)
+        at += 4
+        rest = ctypes.byref(out, done)
+        size = decompress(data[at : at + length], rest, length, len(out) - done)
+        if size < 0:
+            return 0
+        at += length
+        done += size
+    return done
+
+
+def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:
+    """Build a module for a kernel; again only when its sources changed.
+
+    ``sources`` is the folder of its Kbuild; it has the module's name.
+    """
+    tools.require("make", "gcc")
+    if not (sources / "Kbuild").exists():
+        raise FileNotFoundError(f"{sources}/Kbuild: no module to build")
+    kernel = get(series)
+    headers = paths.sources_below(paths.ROOT / "include")
+    stamp = paths.digest([kernel.release, *paths.sources_below(sources), *headers])
+    name = sources.name
+    folder = paths.BUILD / "module" / series / name
+    module, stamp_file = folder / f"{name}.ko", folder / ".stamp"
+    with locked(f"module-{series}-{name}"):
+        if module.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
+            return module
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(sources, folder)
+        settings = [
+            f"M={folder}",
+            f"KCPPFLAGS=-I{paths.ROOT / 'include'}",
+            # Type information needs pahole and vmlinux; nothing here reads it.
+            "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        ]
+        tools.run(["make", "-C", kernel.headers, *settings, "modules"])
+        stamp_file.write_text(stamp)
+    return module

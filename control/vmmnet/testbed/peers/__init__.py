@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Peers of virtio-vmrpc and of netdevs: servers, passt, a vhost-user backend."""

@@ -68,6 +68,15 @@ static __always_inline bool hostvlan_read(const struct hostvlan_frame *f,
 #include "net/hostvlan/offers.h"
 #pragma pop_macro("inline")
 
+static __always_inline uint32_t xdp_size(const struct xdp_md *xdp)
+{
+    long data = xdp->data, end = xdp->data_end;
+
+    /* The verifier refuses to spill pointers as the 32 bits of the members. */
+    asm volatile("" : "+r"(data), "+r"(end));
+    return end - data;
+}
+
 /* In a callback of bpf_loop(), the frame has no compile-time constants. */
 static __always_inline struct hostvlan_frame
 frame_of_xdp(const struct hostvlan_frame *f)
@@ -176,40 +185,59 @@ static __always_inline uint64_t checked(uint64_t key, uint64_t value)
     return hostvlan_value_kind(value) == HOSTVLAN_VALUE_NONE ? 0 : value;
 }
 
+/* A search for a key. */
+struct finding {
+    struct table table;
+    uint64_t key, value;        /* value: the result if no slot has the key */
+    uint32_t at;                /* the next bucket */
+};
+
+/* Callback: searches a bucket. Returns: 1 if the result is known. */
+static long find_in_bucket(uint32_t n, struct finding *s)
+{
+    uint32_t element = HOSTVLAN_FIRST_ELEMENT + s->at;
+    const struct hostvlan_bucket *b =
+        bpf_map_lookup_elem(s->table.map, &element);
+
+    if (!b) {
+        return 1;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
+        uint64_t found = LOAD(b->slot[i].key);
+
+        if (found == s->key) {
+            s->value = checked(s->key, LOAD(b->slot[i].value));
+            return 1;
+        }
+        if (!found) {
+            return 1;
+        }
+        if (hostvlan_differ_in_one(found ^ s->key)) {
+            s->value = DAMAGED;
+        }
+    }
+    s->at = s->at + 1 == s->table.buckets ? 0 : s->at + 1;
+    return 0;
+}
+
 /*
  * The table's value for @mac, of 48 bits; 0: none; DAMAGED: the entry is
  * damaged. A key that differs in a single bit from the key of @mac is damaged.
+ *
+ * A helper function loops: the verifier would check every path through all
+ * buckets, a second of processor time for each interface that is attached.
  */
 static __always_inline uint64_t find(const struct table *t, uint64_t mac)
 {
-    uint32_t at = hostvlan_first_bucket(mac, t->buckets);
-    uint64_t key = hostvlan_key(mac), otherwise = 0;
+    struct finding s = {
+        .table = *t,
+        .key = hostvlan_key(mac),
+        .at = hostvlan_first_bucket(mac, t->buckets),
+    };
 
-    for (unsigned probe = 0; probe < HOSTVLAN_PROBE_MAX; probe++) {
-        uint32_t element = HOSTVLAN_FIRST_ELEMENT + at;
-        const struct hostvlan_bucket *b =
-            bpf_map_lookup_elem(t->map, &element);
-
-        if (!b) {
-            return otherwise;
-        }
-#pragma unroll
-        for (unsigned i = 0; i < HOSTVLAN_SLOTS; i++) {
-            uint64_t found = LOAD(b->slot[i].key);
-
-            if (found == key) {
-                return checked(key, LOAD(b->slot[i].value));
-            }
-            if (!found) {
-                return otherwise;
-            }
-            if (hostvlan_differ_in_one(found ^ key)) {
-                otherwise = DAMAGED;
-            }
-        }
-        at = at + 1 == t->buckets ? 0 : at + 1;
-    }
-    return otherwise;
+    bpf_loop(HOSTVLAN_PROBE_MAX, find_in_bucket, &s, 0);
+    return s.value;
 }
 
 /* A word of the record area; -1: out of bounds. */
@@ -476,7 +504,7 @@ static __noinline enum hostvlan_reason
 check_xdp(struct xdp_md *xdp, const struct table *t, uint64_t mac)
 {
     const struct hostvlan_frame f = {
-        .xdp = xdp, .is_xdp = 1, .size = xdp->data_end - xdp->data,
+        .xdp = xdp, .is_xdp = 1, .size = xdp_size(xdp),
     };
 
     return check_own(&f, t, mac);
@@ -536,19 +564,40 @@ static __noinline bool sends_as(const struct table *t, uint64_t mac,
     return search.found;
 }
 
-static __noinline enum hostvlan_reason offered_xdp(struct xdp_md *xdp,
-                                                   uint32_t guards)
+/*
+ * Global functions: the verifier checks each once, not once for each state of
+ * its caller.
+ */
+__noinline enum hostvlan_reason query_sent_xdp(struct xdp_md *xdp)
+{
+    const struct hostvlan_frame f = {
+        .xdp = xdp, .is_xdp = 1, .size = xdp_size(xdp),
+    };
+    uint32_t looked_at;
+
+    return hostvlan_query_sent(&f, &looked_at);
+}
+
+__noinline enum hostvlan_reason query_sent_skb(struct __sk_buff *skb)
+{
+    const struct hostvlan_frame f = { .skb = skb, .size = skb->len };
+    uint32_t looked_at;
+
+    return hostvlan_query_sent(&f, &looked_at);
+}
+
+__noinline enum hostvlan_reason offered_xdp(struct xdp_md *xdp, uint32_t guards)
 {
     struct hostvlan_frame f = {
-        .xdp = xdp, .is_xdp = 1, .size = xdp->data_end - xdp->data,
+        .xdp = xdp, .is_xdp = 1, .size = xdp_size(xdp),
     };
     uint32_t looked_at;
 
     return hostvlan_offered(&f, guards, &looked_at);
 }
 
-static __noinline enum hostvlan_reason offered_skb(struct __sk_buff *skb,
-                                                   uint32_t guards)
+__noinline enum hostvlan_reason offered_skb(struct __sk_buff *skb,
+                                            uint32_t guards)
 {
     struct hostvlan_frame f = { .skb = skb, .size = skb->len };
     uint32_t looked_at;
@@ -595,14 +644,13 @@ send_group(const struct table *table, const struct hostvlan_port *p,
            const struct hostvlan_frame *f, uint64_t dest)
 {
     enum hostvlan_reason reason;
-    uint32_t looked_at;
     struct set own;
 
     if (!(p->flags & HOSTVLAN_PORT_L2_CONTROL) &&
         hostvlan_is_l2_control(dest)) {
         return HOSTVLAN_L2_CONTROL;
     }
-    reason = hostvlan_query_sent(f, &looked_at);
+    reason = f->is_xdp ? query_sent_xdp(f->xdp) : query_sent_skb(f->skb);
     if (reason != HOSTVLAN_PASSED &&
         open_set(table, find(table, p->mac), &own) &&
         own.one == HOSTVLAN_LNID_GLOBAL) {

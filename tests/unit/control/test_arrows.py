@@ -15,7 +15,7 @@ ROOMS = (
     *("net/packet", "net/stage", "net/watch", "hostd"),
     *("control/vmmnet/command", "control/vmmnet/cvsw", "control/vmmnet/etcd"),
     *("control/vmmnet/guestimage", "control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
-    "control/vmmnet/values",
+    *("control/vmmnet/testbed", "control/vmmnet/values", "bench"),
 )
 
 #: Rooms of the control plane: none imports another one, nor the test bed.

@@ -116,12 +116,10 @@ def _python(folder: Path, files: Iterable[Path]) -> dict[str, set[str]]:
 
 
 def read(folder: Path) -> Room:
-    """The room in a folder: C if there is any, else Python."""
+    """The room in a folder: its C files and its Python modules."""
     folder = folder.resolve()
     c = sorted([*folder.rglob("*.c"), *folder.rglob("*.h")])
-    if c:
-        return Room(folder, _c(folder, c))
-    return Room(folder, _python(folder, sorted(folder.rglob("*.py"))))
+    return Room(folder, _c(folder, c) | _python(folder, sorted(folder.rglob("*.py"))))
 
 
 def circles(uses: Graph) -> list[list[str]]:

@@ -19,7 +19,7 @@ from .cpio import File
 
 SERIES = kernel.SERIES[-1]
 MODULE = "/usr/lib/vmmnet/vmrpc.ko"
-_BOOT = "console=ttyS0 no_timer_check panic=-1 net.ifnames=0"
+_BOOT = " ".join(("console=ttyS0 no_timer_check panic=-1 net.ifnames=0", *image.QUICK_BOOT))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def make_bootable(domain: Any, places: Places, *, ipv6: bool = False) -> None:
     os_, devices = _sole(domain, "os"), _sole(domain, "devices")
     for boot in os_.findall("boot"):
         os_.remove(boot)
-    child(os_, "kernel", places.built(guest_kernel.image))
+    child(os_, "kernel", places.built(kernel.plain_image(guest_kernel)))
     child(os_, "initrd", str(places.initrd))
     child(os_, "cmdline", _BOOT if ipv6 else f"{_BOOT} ipv6.disable=1")
     _sole(devices, "emulator").text = places.built(qemu.binary())

@@ -69,7 +69,8 @@ def put_disks(made: Machine, initrd: Path) -> None:
     """Put the files of such a guest onto a machine."""
     made.copy(initrd, str(IMAGES / "initrd"))
     guest_kernel = kernel.get(domain.SERIES)
-    for file in (guest_kernel.image, image.root(), image.modules(guest_kernel)):
+    plain = kernel.plain_image(guest_kernel)
+    for file in (plain, image.root(), image.modules(guest_kernel)):
         made.copy(file, str(IMAGES / file.resolve().relative_to(paths.BUILD.resolve())))
 
 

@@ -189,8 +189,8 @@ def test_migration_keeps_guest_and_jobs(network: net.Network) -> None:
 
 _OWNER = """
 import sys, time
-from vmmnet.testbed import net
-from vmmnet.testbed.guest import Guest
+from vmmnet.testbed.base import net
+from vmmnet.testbed.guest.guest import Guest
 with net.Network() as network:
     host = network.namespace("host")
     host.popen(["sleep", "1000"])

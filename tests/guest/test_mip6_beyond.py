@@ -88,7 +88,7 @@ def away(world: World, request: pytest.FixtureRequest) -> Iterator[Away]:
         ) as guest,
     ):
         roaming.configure(guest)
-        guest.run("ip -6 route add default via fe80::1 dev eth0")
+        guest.run("ip -6 route replace default via fe80::1 dev eth0")
         roaming.await_bound(guest, FOREIGN_PREFIX)
         roaming.pings(guest)
         yield Away(guest, keys, world.folder / "vmmnet-ha.conf")

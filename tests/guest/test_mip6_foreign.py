@@ -57,7 +57,7 @@ def started(world: World) -> Iterator[Guest]:
         arguments=mobility.arguments(world.foreign.tap("tap0")),
     ) as guest:
         roaming.configure(guest)
-        guest.run("ip -6 route add default via fe80::1 dev eth0")
+        guest.run("ip -6 route replace default via fe80::1 dev eth0")
         with world.agent():
             roaming.await_bound(guest)
         yield guest

@@ -187,3 +187,8 @@ class Roles:
     def name(self) -> str:
         """What the client calls the server."""
         return self.client.other
+
+
+if __name__ == "__main__":
+    # make check builds the image while QEMU is compiled.
+    image.root(PACKAGES)

@@ -675,8 +675,9 @@ def test_full_backlog(twins: Twins, peer: Outside, note: Note) -> None:
 def test_window_of_zero(twins: Twins, peer: Outside, note: Note) -> None:
     """A peer that takes nothing for a time: timeouts as natively, then all of it."""
     peer.do("l.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)")
+    # stuff() ends with EAGAIN.  A late acknowledgement makes room again: the second one finds none.
     twins.do(f"s = connect(PEER, {PORT}); sent = stuff(s)")
-    assert twins.same("s.send(BLOCK)") == "EAGAIN"
+    twins.do("while part := stuff(s): sent += part")
     assert twins.same("events(s, select.POLLOUT, 0)") == []
     twins.do("s.shutdown(socket.SHUT_WR)")
     taken = peer.do("sorted(drain(l.accept()[0])[0] for _ in range(2))")

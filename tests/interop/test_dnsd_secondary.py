@@ -439,7 +439,7 @@ def test_wrong_primary(world: World) -> None:
             assert _serial(world, zone=f"{name}.test") == 1
             assert _answer(world, f"h1.{name}.test", "TXT") == ['"1"']
             assert not _answer(world, f"h1.{name}.test", "A")
-        # What stalls is under way: test_stalled_primary.
+        # The stalled transfer goes on meanwhile: test_stalled_primary.
         assert {path.name for path in world.folder.glob("*.xfr")} <= {"stall.vzi.xfr"}
         assert server.metric('zone_serial{zone="example"}') == 2
 

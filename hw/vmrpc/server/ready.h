@@ -18,7 +18,7 @@ extern const VmrpcBackingOps vmrpc_host_backing;
  */
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
 
-/* What @s is ready for (VMRPC_IN ...), as of the last refresh. */
+/* Returns: events that @s is ready for (VMRPC_IN ...), by the last refresh */
 uint32_t vmrpc_sock_ready(const VmrpcSock *s);
 
 /* Queues an event if the guest does not know all about @s. */

@@ -80,12 +80,12 @@ uint32_t vmrpc_resolver_inq(const VmrpcSock *s);
 bool vmrpc_dns_is_over(const VmrpcSock *s);
 
 /*
- * What a socket of any kind is ready for because answers wait at it, or because
+ * Events that a socket of any kind is ready for because answers wait at it or
  * it was shut down for reading: VMRPC_IN, VMRPC_RDHUP.
  */
 uint32_t vmrpc_dns_answers_ready(const VmrpcSock *s);
 
-/* What a stream to the proxy is ready for beside that: VMRPC_OUT ... */
+/* Events that only a stream to the proxy is ready for: VMRPC_OUT ... */
 uint32_t vmrpc_dns_stream_ready(const VmrpcSock *s);
 
 /* Forgets all queries and answers. */

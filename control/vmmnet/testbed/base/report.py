@@ -5,28 +5,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
 _TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
 _TAP_PLAN = re.compile(r"^1\.\.(\d+)")
+# Of one failure, and of all of them, in a summary.
+_REASON_LENGTH = 300
+_REASONS = 20
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test case that failed, and the first line of why."""
+
+    case: str
+    reason: str
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many test cases passed, failed and were skipped."""
+    """How many test cases passed and were skipped, and which failed."""
 
     passed: int = 0
-    failed: int = 0
     skipped: int = 0
+    failures: tuple[Failure, ...] = field(default=())
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return len(self.failures)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
             self.passed + other.passed,
-            self.failed + other.failed,
             self.skipped + other.skipped,
+            self.failures + other.failures,
         )
+
+    @classmethod
+    def of_failure(cls, case: str, reason: str) -> Counts:
+        """One case that failed, and why: of more than a line, the first."""
+        return cls(failures=(Failure(case, reason.strip().partition("\n")[0]),))
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -39,6 +60,19 @@ class Took:
     name: str
     seconds: float
     counts: Counts | None = None
+
+
+def summary(failures: Sequence[Failure]) -> str:
+    """A line for each reason, with the first of the cases that failed by it."""
+    cases: dict[str, list[str]] = {}
+    for each in failures:
+        cases.setdefault(each.reason[:_REASON_LENGTH], []).append(each.case)
+    lines = [
+        f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {reason}"
+        for reason, names in cases.items()
+    ]
+    rest = len(lines) - _REASONS
+    return "\n".join(lines[:_REASONS] + ([f"and for {rest} other reasons"] if rest > 0 else []))
 
 
 def table(parts: Sequence[Took]) -> str:
@@ -55,13 +89,14 @@ def table(parts: Sequence[Took]) -> str:
     )
 
 
-def from_tap(text: str, status: int) -> Counts:
-    """Count the top-level lines of a TAP stream and of its program's end.
+def from_tap(name: str, text: str, status: int) -> Counts:
+    """Count the top-level lines of a program's TAP stream and of its end.
 
     Cases that were planned but never reported, and an error status without
     a failed case, count as failures: a crash must not look like success.
     """
-    passed = failed = skipped = planned = 0
+    passed = skipped = planned = 0
+    failures: list[Failure] = []
     for line in text.splitlines():
         if plan := _TAP_PLAN.match(line):
             planned = int(plan[1])
@@ -69,21 +104,27 @@ def from_tap(text: str, status: int) -> Counts:
             if re.search(r"# (SKIP|TODO)", case[2], re.IGNORECASE):
                 skipped += 1
             elif case[1]:
-                failed += 1
+                failures.append(Failure(name, f"not ok{case[2]}"))
             else:
                 passed += 1
-    failed += max(0, planned - passed - failed - skipped)
-    if status and not failed:
-        failed = 1
-    return Counts(passed, failed, skipped)
+    lost = planned - passed - len(failures) - skipped
+    failures += [Failure(name, f"it ended with status {status} before this case")] * lost
+    if status and not failures:
+        failures.append(Failure(name, f"it ended with status {status}"))
+    return Counts(passed, skipped, tuple(failures))
 
 
 def from_junit(file: Path) -> Counts:
     """Count the cases of a JUnit file, as pytest and meson write it."""
     total = Counts()
     for case in ElementTree.parse(file).iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
-            total += Counts(failed=1)
+        fault = case.find("failure")
+        if fault is None:
+            fault = case.find("error")
+        if fault is not None:
+            name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
+            reason = fault.get("message") or fault.text or "see its output"
+            total += Counts.of_failure(name, reason)
         elif case.find("skipped") is not None:
             total += Counts(skipped=1)
         else:

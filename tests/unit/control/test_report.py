@@ -49,7 +49,7 @@ def test_junit_tells_cases_and_reasons(tmp_path: Path) -> None:
         '<testcase classname="test_a" name="three"><error message="none&#10;at all"/></testcase>'
         '<testcase name="four"><failure>status 3</failure></testcase></testsuite>'
     )
-    failures = (Failure("test_a::three", "none"), Failure("four", "status 3"))
+    failures = (Failure("test_a::three", "none at all"), Failure("four", "status 3"))
     assert from_junit(report) == Counts(1, 1, failures)
 
 

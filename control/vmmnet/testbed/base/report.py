@@ -11,14 +11,14 @@ from xml.etree import ElementTree
 
 _TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
 _TAP_PLAN = re.compile(r"^1\.\.(\d+)")
-# Of one failure, and of all of them, in a summary.
+# A reason has so many characters, and a summary so many reasons.
 _REASON_LENGTH = 300
 _REASONS = 20
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A test case that failed, and the first line of why."""
+    """A test case that failed, and why."""
 
     case: str
     reason: str
@@ -46,8 +46,8 @@ class Counts:
 
     @classmethod
     def of_failure(cls, case: str, reason: str) -> Counts:
-        """One case that failed, and why: of more than a line, the first."""
-        return cls(failures=(Failure(case, reason.strip().partition("\n")[0]),))
+        """One case that failed, and the beginning of why, in one line."""
+        return cls(failures=(Failure(case, " ".join(reason.split())[:_REASON_LENGTH]),))
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -66,7 +66,7 @@ def summary(failures: Sequence[Failure]) -> str:
     """A line for each reason, with the first of the cases that failed by it."""
     cases: dict[str, list[str]] = {}
     for each in failures:
-        cases.setdefault(each.reason[:_REASON_LENGTH], []).append(each.case)
+        cases.setdefault(each.reason, []).append(each.case)
     lines = [
         f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {reason}"
         for reason, names in cases.items()

@@ -84,13 +84,22 @@ def stop(child: subprocess.Popen[bytes], grace: float = wait.PATIENCE) -> int:
         except subprocess.TimeoutExpired:
             child.kill()
     status = child.wait()
-    # Also end the other processes of its session.
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
+    _end_session(child.pid)
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream is not None:
             stream.close()
     return status
+
+
+def _end_session(pid: int) -> None:
+    """Kill what is left of the session that an ended and reaped process led.
+
+    While any of it lives, the kernel gives the number to no other process.  A
+    process that has it is a later one, perhaps with a session of its own.
+    """
+    if not Path(f"/proc/{pid}").exists():
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _marks() -> Iterator[tuple[int, str]]:

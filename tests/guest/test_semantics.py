@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,7 +29,8 @@ from vmmnet.testbed.peers.lab import OWN_VM_ADDRESS, Lab, lab
 _SCRIPTS = Path(__file__).parent / "semantics"
 sys.path.insert(0, str(_SCRIPTS.parent))
 
-from semantics.run import CASES  # noqa: E402
+from semantics.harness import World  # noqa: E402
+from semantics.run import CASES, run  # noqa: E402
 
 _FOLDER = "/usr/lib/vmmnet/tests"
 _ADDRESS = "192.0.0.2"
@@ -181,6 +183,23 @@ def test_case(outcomes: Outcomes, request: pytest.FixtureRequest, name: str, sid
 
 def test_differences_are_of_cases() -> None:
     assert set(_DIFFERENCES) <= set(CASES)
+
+
+def test_case_reports_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A child of a case fails, and the case finds it: the report is the case's alone."""
+
+    def forks(world: World) -> None:
+        pid = os.fork()
+        assert pid, "the child"
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        raise AssertionError("the case")
+
+    monkeypatch.setitem(CASES, "forks", forks)
+    run(["forks"], World("127.0.0.1", "127.0.0.1"), jobs=1)
+    (line,) = capfd.readouterr().out.splitlines()
+    assert json.loads(line)["error"] == "AssertionError: the case"
 
 
 @pytest.mark.parametrize("rings", _RINGS)

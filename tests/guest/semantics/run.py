@@ -90,9 +90,13 @@ def _watch() -> None:
 
 def _child(case: Case, world: World, report: int) -> None:
     """Run a case in this process, and end it."""
+    me = os.getpid()
     with os.fdopen(report, "w") as stream:
         _watch()
-        json.dump(_perform(case, world), stream)
+        outcome = _perform(case, world)
+        # A child of the case comes here, too, if it fails.
+        if os.getpid() == me:
+            json.dump(outcome, stream)
     # The sockets close in order, but neither threads nor handlers matter.
     os._exit(0)
 
@@ -144,7 +148,8 @@ class _Running:
         print(json.dumps({"case": self._name, "seconds": seconds, **outcome}), flush=True)
 
 
-def _run(names: Iterable[str], world: World, jobs: int) -> None:
+def run(names: Iterable[str], world: World, jobs: int) -> None:
+    """Run cases, some at the same time; print the outcome of each."""
     waiting = list(names)
     running: dict[int, _Running] = {}
     while waiting or running:
@@ -171,7 +176,7 @@ def main() -> None:
     world = World(socket.gethostbyname(arguments.peer), arguments.me)
     # A collection in each child would copy the pages that it shares with this process.
     gc.freeze()
-    _run(arguments.cases or CASES, world, arguments.jobs)
+    run(arguments.cases or CASES, world, arguments.jobs)
 
 
 if __name__ == "__main__":

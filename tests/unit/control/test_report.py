@@ -53,6 +53,14 @@ def test_junit_tells_cases_and_reasons(tmp_path: Path) -> None:
     assert from_junit(report) == Counts(1, 1, failures)
 
 
+def test_long_reason_keeps_its_ends() -> None:
+    counts = Counts.of_failure("case", f"python3 ended with 1\n{'x ' * 5000}\nKeyError")
+    (failure,) = counts.failures
+    assert failure.reason.startswith("python3 ended with 1 x x")
+    assert failure.reason.endswith("x x KeyError")
+    assert len(failure.reason) < 500
+
+
 def test_summary_has_a_line_for_each_reason() -> None:
     of_one = [Failure(f"case {n}", "the guest is gone") for n in range(956)]
     assert summary([*of_one, Failure("other", "5 instead of 4")]).splitlines() == [

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 _TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
 _TAP_PLAN = re.compile(r"^1\.\.(\d+)")
-# A reason has so many characters, and a summary so many reasons.
-_REASON_LENGTH = 300
+# Of a longer reason so many characters from its beginning and its end; a summary has so many.
+_REASON_PART = 200
 _REASONS = 20
 
 
@@ -46,8 +46,11 @@ class Counts:
 
     @classmethod
     def of_failure(cls, case: str, reason: str) -> Counts:
-        """One case that failed, and the beginning of why, in one line."""
-        return cls(failures=(Failure(case, " ".join(reason.split())[:_REASON_LENGTH]),))
+        """One case that failed, and why, in one line: a command names its error last."""
+        line = " ".join(reason.split())
+        if len(line) > 2 * _REASON_PART:
+            line = f"{line[:_REASON_PART]} ... {line[-_REASON_PART:]}"
+        return cls(failures=(Failure(case, line),))
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"

@@ -49,13 +49,7 @@ class Plan:
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
     parser = commandline.parser("stage", __doc__, rounds=15, quick="1 round of 1 s a measurement")
-    parser.add_argument(
-        "--only",
-        type=commandline.names(_LOADS, "loads"),
-        default=_LOADS,
-        metavar="LOAD,…",
-        help=f"only these of {', '.join(_LOADS)}",
-    )
+    commandline.add_only(parser, _LOADS, "load")
     options = parser.parse_args(arguments)
     return Plan(
         rounds=1 if options.quick else options.rounds,

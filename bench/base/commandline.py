@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from vmmnet.testbed.base import paths
@@ -39,6 +39,17 @@ def parser(
         help=f"where {name}.{kinds} go (default build/bench)",
     )
     return result
+
+
+def add_only(parser: argparse.ArgumentParser, known: Sequence[str], what: str) -> None:
+    """Add --only, some of ``known``; by default all.  ``what`` is one of them, such as part."""
+    parser.add_argument(
+        "--only",
+        type=names(known, f"{what}s"),
+        default=tuple(known),
+        metavar=f"{what.upper()},…",
+        help=f"only these of {', '.join(known)}",
+    )
 
 
 def _positive(text: str) -> int:

@@ -52,13 +52,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     parser.add_argument(
         "--guest-rounds", type=int, default=3, metavar="N", help="rounds with guests (default 3)"
     )
-    parser.add_argument(
-        "--only",
-        type=commandline.names(_PARTS, "parts"),
-        default=_PARTS,
-        metavar="PART,…",
-        help=f"only these of {', '.join(_PARTS)}",
-    )
+    commandline.add_only(parser, _PARTS, "part")
     chosen = parser.parse_args(arguments)
     return Plan(
         rounds=1 if chosen.quick else chosen.rounds,

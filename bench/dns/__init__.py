@@ -54,13 +54,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     parser.add_argument(
         "--records", type=int, default=_RECORDS, metavar="N", help=f"(default {_RECORDS})"
     )
-    parser.add_argument(
-        "--only",
-        type=commandline.names(_PARTS, "parts"),
-        default=_PARTS,
-        metavar="PART,…",
-        help=f"only these of {', '.join(_PARTS)}",
-    )
+    commandline.add_only(parser, _PARTS, "part")
     chosen = parser.parse_args(arguments)
     quick = chosen.quick
     return Plan(

@@ -90,13 +90,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     parser = commandline.parser(
         "hostvlan", __doc__, rounds=12, quick="1 round", kinds="json, .md and .svg"
     )
-    parser.add_argument(
-        "--only",
-        type=commandline.names(_LOADS, "loads"),
-        default=_LOADS,
-        metavar="LOAD,…",
-        help=f"only these of {', '.join(_LOADS)}",
-    )
+    commandline.add_only(parser, _LOADS, "load")
     options = parser.parse_args(arguments)
     rounds = 1 if options.quick else options.rounds
     # Many short measurements show a small difference better than few long ones.

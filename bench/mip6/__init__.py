@@ -72,13 +72,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         kinds="json, .md and -blackout.svg",
     )
     parser.add_argument("--runs", type=int, default=20, help="migrations of each kind (20)")
-    parser.add_argument(
-        "--only",
-        type=commandline.names(_PARTS, "parts"),
-        default=_PARTS,
-        metavar="PART,…",
-        help=f"only these of {', '.join(_PARTS)}",
-    )
+    commandline.add_only(parser, _PARTS, "part")
     options = parser.parse_args(arguments)
     return Plan(
         rounds=1 if options.quick else options.rounds,

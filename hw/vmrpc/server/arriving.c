@@ -419,16 +419,10 @@ static VMRPC_LOCKED void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
-static uint32_t ready_arriving(const VmrpcSock *s)
-{
-    return s->ready;
-}
-
 const VmrpcBackingOps vmrpc_arriving_backing = {
     .kind = VMRPC_BACKING_ARRIVING,
     .admit = admit_arriving,
     .refresh = refresh_arriving,
-    .ready = ready_arriving,
     .detach = stop_waiting,
 };
 

@@ -74,7 +74,9 @@ void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
 
 uint32_t vmrpc_sock_ready(const VmrpcSock *s)
 {
-    return s->ops->ready(s) | vmrpc_dns_answers_ready(s);
+    uint32_t ready = s->ops->ready ? s->ops->ready(s) : s->ready;
+
+    return ready | vmrpc_dns_answers_ready(s);
 }
 
 /* --- events --------------------------------------------------------------- */
@@ -190,11 +192,6 @@ static void refresh_host(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
-static uint32_t ready_host(const VmrpcSock *s)
-{
-    return s->ready;
-}
-
 /*
  * The guest knows that this stream has hung up.  Nothing more will come but
  * errors: those in the queue, and the latest one.
@@ -244,7 +241,6 @@ static VMRPC_LOCKED void process_host(VmrpcServer *srv, VmrpcSock *s,
 const VmrpcBackingOps vmrpc_host_backing = {
     .kind = VMRPC_BACKING_HOST,
     .refresh = refresh_host,
-    .ready = ready_host,
     .process = process_host,
 };
 

@@ -59,7 +59,10 @@ typedef struct VmrpcBackingOps {
      * NULL: the host has nothing to say.
      */
     void (*refresh)(VmrpcServer *srv, VmrpcSock *s);
-    /* Events of @s (VMRPC_IN ...), without answers of the DNS proxy. */
+    /*
+     * Events of @s (VMRPC_IN ...), without answers of the DNS proxy.
+     * NULL: s->ready.
+     */
     uint32_t (*ready)(const VmrpcSock *s);
     /* epoll reported @events of s->fd; NULL: they mean nothing. */
     void (*process)(VmrpcServer *srv, VmrpcSock *s, uint32_t events);

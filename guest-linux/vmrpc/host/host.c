@@ -2,9 +2,9 @@
 /*
  * The host socket: open, bind, connect, close
  *
- * None of these functions decides that the guest alone serves a socket.  If the
- * host cannot serve it they return VMRPC_USE_NATIVE, and the caller calls
- * vmrpc_host_turn_native() or vmrpc_host_turn_native_elsewhere().
+ * A function that lets the guest alone serve a socket has turn_native in its
+ * name.  The others return VMRPC_USE_NATIVE if the host cannot serve it, and
+ * the caller calls vmrpc_host_turn_native().
  */
 #include "host/host.h"
 #include "host/optlist.h"
@@ -42,15 +42,16 @@ void vmrpc_host_turn_native(struct vmrpc_sock *vs)
 }
 
 /**
- * vmrpc_host_turn_native_elsewhere - let only the guest serve a socket that is
- * bound to another interface
+ * vmrpc_host_refresh_or_turn_native - send changed options to the host, or let
+ * only the guest serve a socket that is bound to another interface
  * @vs: caller must not hold vs->lock
  *
- * For the caller of vmrpc_sol_refresh() that got VMRPC_USE_NATIVE.  Nothing
- * happens if another task has bound the socket otherwise meanwhile.
+ * The socket stays as it is if another task has bound it otherwise meanwhile.
  */
-void vmrpc_host_turn_native_elsewhere(struct vmrpc_sock *vs)
+void vmrpc_host_refresh_or_turn_native(struct vmrpc_sock *vs)
 {
+	if (vmrpc_sol_refresh(vs) != VMRPC_USE_NATIVE)
+		return;
 	mutex_lock(&vs->lock);
 	if (vmrpc_sol_is_elsewhere(vs))
 		vmrpc_host_turn_native(vs);

@@ -16,6 +16,6 @@ int vmrpc_host_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 int vmrpc_host_connect_self(struct vmrpc_sock *vs);
 void vmrpc_host_close(struct vmrpc_sock *vs);
 void vmrpc_host_turn_native(struct vmrpc_sock *vs);
-void vmrpc_host_turn_native_elsewhere(struct vmrpc_sock *vs);
+void vmrpc_host_refresh_or_turn_native(struct vmrpc_sock *vs);
 
 #endif /* VMRPC_HOST_H */

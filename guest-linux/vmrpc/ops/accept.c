@@ -244,8 +244,7 @@ int vmrpc_accept(struct socket *sock, struct socket *newsock,
 	for (;;) {
 		if (READ_ONCE(sk->sk_state) != TCP_LISTEN)
 			return -EINVAL;
-		if (vmrpc_sol_refresh(vs) == VMRPC_USE_NATIVE)
-			vmrpc_host_turn_native_elsewhere(vs);
+		vmrpc_host_refresh_or_turn_native(vs);
 		if (vmrpc_sock_mode(vs) != VMRPC_BOTH)
 			return accept_native(sock, newsock, arg);
 		err = accept_either(sock, vs, newsock, arg);

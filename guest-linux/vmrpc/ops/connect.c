@@ -12,7 +12,6 @@
 #include "sock/addr.h"
 #include "sock/ask.h"
 #include "sock/ready.h"
-#include "sock/sol.h"
 #include "transport/transport.h"
 
 /**
@@ -242,7 +241,6 @@ int vmrpc_connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
 		ret = vmrpc_wait(vs, VMRPC_WRITABLE, NULL, &timeo);
 		if (ret)
 			return ret == -EAGAIN ? err : ret;
-		vmrpc_sol_refresh(vs);
 	}
 	mutex_lock(&vs->lock);
 	ret = connect_finish(sock, vs);

@@ -41,16 +41,6 @@
 /* Readiness that a reader waits for. */
 #define READABLE		(VMRPC_IN | VMRPC_HUP)
 
-/*
- * Sends changed options to the host.  The guest alone serves a socket that is
- * bound to another interface.
- */
-static void refresh_or_turn_native(struct vmrpc_sock *vs)
-{
-	if (vmrpc_sol_refresh(vs) == VMRPC_USE_NATIVE)
-		vmrpc_host_turn_native_elsewhere(vs);
-}
-
 /* --- send ----------------------------------------------------------------- */
 
 /*
@@ -124,7 +114,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 			n = vmrpc_wait(vs, VMRPC_WRITABLE, NULL, &timeo);
 		if (n)
 			return n;
-		refresh_or_turn_native(vs);
+		vmrpc_host_refresh_or_turn_native(vs);
 	}
 }
 
@@ -207,7 +197,7 @@ static int send_either(struct socket *sock, struct vmrpc_sock *vs,
 	err = vmrpc_zerocopy_begin(vs->sk, msg, size, &uarg);
 	if (err)
 		return err;
-	refresh_or_turn_native(vs);
+	vmrpc_host_refresh_or_turn_native(vs);
 	err = send_remote(vs, msg, size, to);
 	vmrpc_zerocopy_end(uarg, err >= 0);
 	return err;
@@ -381,7 +371,7 @@ static int recv_loop(struct socket *sock, struct vmrpc_sock *vs,
 				       &timeo);
 		if (n)
 			return n;
-		refresh_or_turn_native(vs);
+		vmrpc_host_refresh_or_turn_native(vs);
 	}
 }
 
@@ -395,7 +385,7 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 		return inet_recvmsg(sock, msg, size, flags);
 	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
 		return -EOPNOTSUPP;
-	refresh_or_turn_native(vs);
+	vmrpc_host_refresh_or_turn_native(vs);
 	vmrpc_wait_before_read(vs);
 	return recv_loop(sock, vs, msg, size, flags);
 }
@@ -416,7 +406,7 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 		return native;
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE) {
 		/* Datagrams from here on need the program's options. */
-		refresh_or_turn_native(vs);
+		vmrpc_host_refresh_or_turn_native(vs);
 		vmrpc_wait_watch(vs, wait);
 	}
 	switch (vmrpc_sock_mode(vs)) {

@@ -291,9 +291,10 @@ int vmrpc_sol_sync(struct vmrpc_sock *vs)
  * If the host refuses an option that the native side has accepted, the program
  * is not told: it is too late for an error.
  *
- * Returns 0, or VMRPC_USE_NATIVE if vmrpc_sol_is_elsewhere(): then the caller
- * calls vmrpc_host_turn_native_elsewhere().  In mode VMRPC_REMOTE the result is
- * always 0.
+ * Returns 0, or VMRPC_USE_NATIVE if vmrpc_sol_is_elsewhere().  A stream that is
+ * connected ignores it: in mode VMRPC_REMOTE the result is 0, and if another
+ * task has dissolved the connection, the next connect() or accept() turns the
+ * socket native.
  */
 int vmrpc_sol_refresh(struct vmrpc_sock *vs)
 {

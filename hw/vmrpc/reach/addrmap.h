@@ -163,7 +163,7 @@ int vmrpc_addrmap_ref(VmrpcAddrMap *map, struct in_addr addr4);
 int vmrpc_addrmap_unref(VmrpcAddrMap *map, struct in_addr addr4,
                         int64_t now_ms);
 
-/** vmrpc_addrmap_stats: the counters, for management and the tests */
+/** vmrpc_addrmap_stats: the counters, for management and migration */
 void vmrpc_addrmap_stats(const VmrpcAddrMap *map, VmrpcAddrMapStats *stats);
 
 /* An entry in a migration stream */

@@ -52,7 +52,7 @@ VMRPC_LOCKED int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
  * The peer of @s is the resolver, to which a host socket cannot connect; so the
  * host socket would receive from every peer.  A filter drops all that arrives;
  * datagrams that are queued stay.  Where the filter cannot be set, RECVMSG
- * drops new ones.
+ * drops both.
  */
 void vmrpc_host_filter_all(VmrpcSock *s);
 

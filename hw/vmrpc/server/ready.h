@@ -18,7 +18,10 @@ extern const VmrpcBackingOps vmrpc_host_backing;
  */
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
 
-/* Returns: events that @s is ready for (VMRPC_IN ...), by the last refresh */
+/*
+ * Returns: events that @s is ready for (VMRPC_IN ...); those of a host socket
+ * as refresh() or epoll last found them
+ */
 uint32_t vmrpc_sock_ready(const VmrpcSock *s);
 
 /* Queues an event if the guest does not know all about @s. */

@@ -49,9 +49,11 @@ typedef struct VmrpcRace VmrpcRace;
 typedef struct VmrpcBackingOps {
     VmrpcBacking kind;
     /*
-     * Returns 0 if the call @op can be carried out, or else the negative errno
-     * that it gives.  NULL: every call can.  For BIND, LISTEN, CONNECT, ACCEPT,
-     * SENDMSG, RECVMSG and SHUTDOWN, after they have checked their arguments.
+     * Returns 0 if this backing lets the call @op go on, or else the negative
+     * errno that it gives.  NULL: it lets every call.  BIND, LISTEN, CONNECT,
+     * ACCEPT, SENDMSG, RECVMSG and SHUTDOWN ask before they change anything.
+     * Three do not ask: LISTEN while the socket arrives, CONNECT to AF_UNSPEC,
+     * RECVMSG of a lost socket.
      */
     int (*admit)(VmrpcServer *srv, VmrpcSock *s, unsigned op);
     /*
@@ -141,7 +143,7 @@ struct VmrpcSock {
     VmrpcSock **watch_prev;     /* what points to us in the queue */
 
     /* ready.c */
-    uint32_t ready;             /* as refresh() has found it */
+    uint32_t ready;             /* by the host: refresh() or epoll */
     uint32_t reported;          /* what the guest knows: its cache */
     uint32_t ready_seq;
     int so_error;               /* taken from the host, not yet reported */

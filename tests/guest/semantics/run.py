@@ -94,9 +94,9 @@ def _child(case: Case, world: World, report: int) -> None:
     with os.fdopen(report, "w") as stream:
         _watch()
         outcome = _perform(case, world)
-        # A child of the case comes here, too, if it fails.
-        if os.getpid() == me:
-            json.dump(outcome, stream)
+        if os.getpid() != me:
+            os._exit(1)  # a child of the case, which has failed
+        json.dump(outcome, stream)
     # The sockets close in order, but neither threads nor handlers matter.
     os._exit(0)
 

@@ -8,16 +8,6 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed.base import arrows, paths
 
-#: Rooms without circles of floors and of files.
-ROOMS = (
-    *("hw/vmrpc", "guest-linux/vmrpc"),
-    *("hw/net/cvsw", "net/dns", "net/esp", "net/handoff", "net/hostvlan", "net/mip6"),
-    *("net/packet", "net/stage", "net/watch", "hostd"),
-    *("control/vmmnet/command", "control/vmmnet/cvsw", "control/vmmnet/etcd"),
-    *("control/vmmnet/guestimage", "control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
-    *("control/vmmnet/testbed", "control/vmmnet/values", "bench"),
-)
-
 #: Rooms of the control plane: none imports another one, nor the test bed.
 CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt", "testbed")
 #: What rooms stand on: it imports no room.
@@ -38,7 +28,7 @@ USERS = {
 }
 
 
-@pytest.mark.parametrize("name", ROOMS)
+@pytest.mark.parametrize("name", arrows.ROOMS)
 def test_arrows_point_one_way(name: str) -> None:
     room = arrows.read(paths.ROOT / name)
     assert len(room.uses) > 1

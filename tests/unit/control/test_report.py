@@ -27,7 +27,7 @@ def test_table_has_builds_and_layers() -> None:
 
 def test_case_that_was_planned_and_never_ran_has_failed() -> None:
     counts = from_tap("wire", "1..3\nok 1 a\nok 2 b # SKIP no tap\n", 139)
-    lost = Failure("wire", "it ended with status 139 before this case")
+    lost = Failure("wire", "it ended with status 139, before this case ended")
     assert counts == Counts(1, 1, (lost,))
 
 
@@ -38,7 +38,14 @@ def test_program_that_fails_after_its_cases_has_failed() -> None:
 
 def test_case_that_is_not_ok_has_failed() -> None:
     counts = from_tap("wire", "1..1\nnot ok 1 /wire/a\n", 1)
-    assert counts.failures == (Failure("wire", "not ok 1 /wire/a"),)
+    assert counts.failures == (Failure("wire 1 /wire/a", "not ok"),)
+
+
+def test_assertion_is_the_reason() -> None:
+    """GLib's g_assert() ends the program, and says why in the stream."""
+    counts = from_tap("wire", "1..2\nok 1 /a\nBail out! ERROR:wire.c:12:test_b: 1 == 2\n", -6)
+    (failure,) = counts.failures
+    assert failure.reason.startswith("ERROR:wire.c:12:test_b: 1 == 2")
 
 
 def test_junit_tells_cases_and_reasons(tmp_path: Path) -> None:

@@ -19,6 +19,15 @@ from pathlib import Path, PurePosixPath
 
 Graph = Mapping[str, set[str]]
 
+#: The rooms of the repository: none has a circle of floors or of files.
+ROOMS = (
+    *("hw/vmrpc", "hw/net/cvsw", "net/dns", "net/esp", "net/handoff", "net/hostvlan", "net/mip6"),
+    *("net/packet", "net/stage", "net/watch", "hostd", "guest-linux/vmrpc"),
+    *("control/vmmnet/command", "control/vmmnet/cvsw", "control/vmmnet/etcd"),
+    *("control/vmmnet/guestimage", "control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
+    *("control/vmmnet/testbed", "control/vmmnet/values", "bench"),
+)
+
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

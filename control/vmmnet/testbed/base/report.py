@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 _TAP_LINE = re.compile(r"^(not )?ok\b(.*)$")
 _TAP_PLAN = re.compile(r"^1\.\.(\d+)")
-# Of a longer reason so many characters from its beginning and its end; a summary has so many.
+_TAP_BAIL = re.compile(r"^Bail out!\s*(.+)$")
+# Characters of a long reason, from its beginning and from its end.
 _REASON_PART = 200
+# Reasons in a summary.
 _REASONS = 20
 
 
@@ -30,7 +32,7 @@ class Counts:
 
     passed: int = 0
     skipped: int = 0
-    failures: tuple[Failure, ...] = field(default=())
+    failures: tuple[Failure, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -98,23 +100,27 @@ def from_tap(name: str, text: str, status: int) -> Counts:
     Cases that were planned but never reported, and an error status without
     a failed case, count as failures: a crash must not look like success.
     """
-    passed = skipped = planned = 0
-    failures: list[Failure] = []
+    total = Counts()
+    planned = 0
+    end = f"it ended with status {status}"
     for line in text.splitlines():
         if plan := _TAP_PLAN.match(line):
             planned = int(plan[1])
+        elif bail := _TAP_BAIL.match(line):
+            end = bail[1]
         elif case := _TAP_LINE.match(line):
             if re.search(r"# (SKIP|TODO)", case[2], re.IGNORECASE):
-                skipped += 1
+                total += Counts(skipped=1)
             elif case[1]:
-                failures.append(Failure(name, f"not ok{case[2]}"))
+                total += Counts.of_failure(f"{name}{case[2]}", "not ok")
             else:
-                passed += 1
-    lost = planned - passed - len(failures) - skipped
-    failures += [Failure(name, f"it ended with status {status} before this case")] * lost
-    if status and not failures:
-        failures.append(Failure(name, f"it ended with status {status}"))
-    return Counts(passed, skipped, tuple(failures))
+                total += Counts(passed=1)
+    lost = planned - total.passed - total.failed - total.skipped
+    for _ in range(lost):
+        total += Counts.of_failure(name, f"{end}, before this case ended")
+    if status and not total.failed:
+        total += Counts.of_failure(name, end)
+    return total
 
 
 def from_junit(file: Path) -> Counts:

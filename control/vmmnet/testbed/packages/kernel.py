@@ -36,7 +36,7 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        """The compressed image that QEMU's ``-kernel`` takes."""
+        """The compressed image, as Debian has it; guests boot plain_image()."""
         return self.root / "boot" / f"vmlinuz-{self.release}"
 
     @property
@@ -114,7 +114,7 @@ def plain_image(kernel: Kernel) -> Path:
     product = kernel.root / "boot" / f"vmlinux-{kernel.release}"
     with locked(f"kernel-{kernel.series}"):
         if not product.exists():
-            fresh = product.with_suffix(".new")
+            fresh = product.with_name(f"{product.name}.new")
             fresh.write_bytes(_decompressed(kernel.image.read_bytes()))
             fresh.rename(product)
     return product

@@ -305,7 +305,7 @@ def odd_dns(
     It answers after ``delay`` seconds; a ``lame`` server answers without records.
     """
     with _scratch() as folder:
-        command = [sys.executable, "-m", "vmmnet.testbed.dns.odd", "--address", address]
+        command = [sys.executable, "-m", "vmmnet.testbed.peers.odd_dns", "--address", address]
         command += ["--port", str(port), "--target", target, "--delay", str(delay)]
         command += ["--lame"] if lame else []
         env = {"PYTHONPATH": str(paths.ROOT / "control")}

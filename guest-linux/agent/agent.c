@@ -23,8 +23,9 @@
  *
  * The host sends one INPUT frame at a time for a job, so the agent holds at
  * most one and never blocks on a slow reader.  Writes to the port may block:
- * the host always drains it, and while no host is connected to QEMU (during a
- * migration) the agent must wait.
+ * the host always drains it, and at boot the agent waits until a host is
+ * connected to QEMU.  A host connects to the QEMU that a migration goes to
+ * before it begins: QEMU discards what is written to a port without one.
  *
  * A job ends when its process ends.  The agent first sends the data that are
  * left in its pipes, and then closes them, even if a daemon still has them.

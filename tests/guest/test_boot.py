@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -185,6 +186,20 @@ def test_migration_keeps_guest_and_jobs(network: net.Network) -> None:
             counter.kill()
             numbers = [int(line) for line in counter.wait().stdout.splitlines()]
             assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_migrations_keep_output_under_way() -> None:
+    """What a guest writes without a pause arrives whole, wherever a migration stops it."""
+    with Guest(memory="128M") as source, contextlib.ExitStack() as stack:
+        counter = source.spawn("i=0; while i=$((i + 1)); do echo $i; done")
+        counter.wait_output("^10$")
+        here = source
+        for _ in range(8):
+            here = stack.enter_context(migrated(here))
+            seen = int(counter.output().stdout.splitlines()[-2])
+            counter.wait_output(f"^{seen + 1000}$")
+        numbers = counter.output().stdout.splitlines()[:-1]
+        assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
 
 
 _OWNER = """

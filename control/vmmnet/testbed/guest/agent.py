@@ -25,6 +25,9 @@ from ..base.wait import PATIENCE
 
 _HEADER = struct.Struct("<III")
 _CHUNK = 32 * 1024
+# Of agent.c.
+_PAYLOAD_MAX = 64 * 1024
+_KINDS = "HOEAX"
 
 
 class ChannelClosed(RuntimeError):
@@ -259,6 +262,8 @@ class Channel:
     def _take_frames(self, buffer: bytearray) -> None:
         while len(buffer) >= _HEADER.size:
             length, number, kind = _HEADER.unpack_from(buffer)
+            if length > _PAYLOAD_MAX or not any(kind == ord(each) for each in _KINDS):
+                raise ChannelClosed(f"not a frame of the agent: {bytes(buffer[:32])!r}")
             if len(buffer) < _HEADER.size + length:
                 return
             payload = bytes(buffer[_HEADER.size : _HEADER.size + length])

@@ -143,6 +143,7 @@ class Guest:
         self.folder = Path(self._scratch.name)
         self._qemu: qemu.QemuProcess | None = None
         self._channel: Channel | None = None
+        self._arrival: socket.socket | None = None
         self._qmp: Qmp | None = None
         self._expected_status = 0
 
@@ -219,6 +220,7 @@ class Guest:
         """Be the destination of a migration, instead of booting."""
         try:
             self.launch(incoming=True)
+            self._connect_early()
         except BaseException:
             self.close()
             raise
@@ -226,10 +228,28 @@ class Guest:
             stack.push(self)
             yield self
 
+    def _connect_early(self) -> None:
+        """Connect to the agent's port before the guest is here.
+
+        While a port is not connected, QEMU discards what the guest writes to it: the guest would
+        go on in the middle of a frame, and the rest of the frame would be lost.
+        """
+        assert self._qemu is not None
+        self._arrival = self._qemu.connect(self.folder / "agent")
+
+        def is_connected() -> bool:
+            (name,) = (
+                each["filename"] for each in self.qmp("query-chardev") if each["label"] == "agent"
+            )
+            return not str(name).startswith("disconnected:")
+
+        wait.until(is_connected, "the agent's port")
+
     def adopt(self, source: Guest, switch: Callable[[socket.socket], None]) -> None:
         """Take over the agent's channel of the guest that came here."""
-        assert self._qemu is not None
-        switch(self._qemu.connect(self.folder / "agent"))
+        assert self._arrival is not None
+        switch(self._arrival)
+        self._arrival = None
         self._channel, source._channel = source._channel, None
 
     def _command(self, incoming: bool) -> list[str | Path]:
@@ -301,6 +321,8 @@ class Guest:
         """Remove everything the guest occupies on the host, except its logs."""
         if self._channel is not None:
             self._channel.close()
+        if self._arrival is not None:
+            self._arrival.close()
         if self._qmp is not None:
             self._qmp.close()
         if self._qemu is not None:

@@ -23,6 +23,9 @@ class Asker(Protocol):
     def text(self) -> str:
         """The output of ping so far."""
 
+    def running(self) -> bool:
+        """Whether it goes on, and its output arrives."""
+
     def end(self) -> None:
         """End it."""
 
@@ -36,6 +39,10 @@ class GuestAsks:
     def text(self) -> str:
         """The output of ping so far."""
         return self._ping.output().stdout
+
+    def running(self) -> bool:
+        """Whether it goes on, and its output arrives."""
+        return self._ping.running
 
     def end(self) -> None:
         """End it."""
@@ -54,6 +61,10 @@ class HostAsks:
     def text(self) -> str:
         """The output of ping so far."""
         return self._log.read_text()
+
+    def running(self) -> bool:
+        """Whether it goes on."""
+        return self._ping.poll() is None
 
     def end(self) -> None:
         """End it."""
@@ -79,10 +90,22 @@ class Pings:
     def go_on(self, answers: int = 50) -> None:
         """Wait for ``answers`` more answers to each."""
         goal = {side: number + answers for side, number in self.last().items()}
-        wait.until(
-            lambda: all(number >= goal[side] for side, number in self.last().items()),
-            "pings that go on",
-        )
+
+        def is_reached() -> bool:
+            for side, asker in self._askers.items():
+                if not asker.running():
+                    raise RuntimeError(f"ping has ended:\n{self._end_of(side)}")
+            return all(number >= goal[side] for side, number in self.last().items())
+
+        try:
+            wait.until(is_reached, "pings that go on")
+        except wait.Timeout as error:
+            ends = "\n".join(map(self._end_of, self._askers))
+            raise wait.Timeout(f"{error}; answers wanted: {goal}\n{ends}") from error
+
+    def _end_of(self, side: str) -> str:
+        lines = self._askers[side].text().splitlines()[-3:]
+        return "\n".join([f"{side}:", *lines])
 
     def lost(self) -> dict[str, list[int]]:
         """The unanswered requests of each, up to its last answered one."""

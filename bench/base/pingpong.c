@@ -113,7 +113,7 @@ static void set_nodelay(int fd)
     }
 }
 
-/* --- server ---------------------------------------------------------------- */
+/* --- server --------------------------------------------------------------- */
 
 static void watch(int ep, int fd)
 {
@@ -180,7 +180,7 @@ static void serve(const Endpoint *at)
     }
 }
 
-/* --- client ---------------------------------------------------------------- */
+/* --- client --------------------------------------------------------------- */
 
 /* Exchanges one byte.  Returns: false with errno if the peer did not answer. */
 static bool exchange(int fd)

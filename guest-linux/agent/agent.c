@@ -292,8 +292,10 @@ static void end_job(struct job *job, int status)
     uint32_t word = htole32(status);
 
     while (forward(job, &job->out, OUTPUT)) {
+        continue;
     }
     while (forward(job, &job->err, ERRORS)) {
+        continue;
     }
     send_frame(job->id, EXIT, &word, sizeof(word));
     close_fd(&job->in);

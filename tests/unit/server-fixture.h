@@ -80,8 +80,10 @@ typedef struct FxReply {
  */
 void fx_init(void);
 
-/* The addresses of the VM and of its peers, as text; alike without fx_init's
- * namespace. */
+/*
+ * The addresses of the VM and of its peers, as text; the same without
+ * fx_init's namespace.
+ */
 extern const char *fx_vm6, *fx_peer6;
 bool fx_has_namespace(void);
 

@@ -40,8 +40,8 @@ static void test_whole(void)
     shows(msg, 3250,
           ">  cookie=0xab, duration=3.250s, table=0, n_packets=3, "
           "n_bytes=4000000000000, idle_timeout=5, hard_timeout=10, "
-          "send_flow_rem priority=100,tcp,tun_id=0x7,in_port=1,dl_vlan=100,tp_dst=80 "
-          "actions=pop_vlan,output:2");
+          "send_flow_rem priority=100,tcp,tun_id=0x7,in_port=1,dl_vlan=100,"
+          "tp_dst=80 actions=pop_vlan,output:2");
 }
 
 static void test_duration(void)

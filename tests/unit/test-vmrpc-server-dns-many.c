@@ -69,8 +69,8 @@ static void answer_held(Many *m)
 }
 
 /*
- * The same, once there is something to answer.  What was asked while it answered
- * may have been held with nothing left that would wake up.
+ * The same, once there is something to answer.  What was asked while it
+ * answered may have been held with nothing left that would wake up.
  */
 static void answer_next(Many *m)
 {

@@ -337,7 +337,7 @@ static void test_edge_end(void)
     fx_free(fx);
 }
 
-/* A hang-up that an answer has told is told once, whoever began to follow it. */
+/* A hang-up that an answer has reported is reported once, watched or not. */
 static void check_edge_over(bool watched)
 {
     Fx *fx = fx_new_default();

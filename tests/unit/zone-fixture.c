@@ -46,7 +46,8 @@ static void add_soa(GByteArray *to, const char *serial)
 /* "48" is one of a key's type, with a signature of 16 octets. */
 static void add_rrsig(GByteArray *to, const char *covered)
 {
-    uint8_t head[18] = { 0, g_ascii_strtoull(covered, NULL, 10) }, tail[16] = { 0xaa };
+    uint8_t head[18] = { 0, g_ascii_strtoull(covered, NULL, 10) };
+    uint8_t tail[16] = { 0xaa };
 
     g_byte_array_append(to, head, sizeof(head));
     add_name(to, "example");

@@ -144,7 +144,8 @@ int main(int argc, char **argv)
     }
     if (line.control) {
         fprintf(stderr, NAME ": --control is for 'reload', 'metrics' and "
-                "'refresh'; a server's is server.control in its configuration\n");
+                "'refresh'; a server's is server.control in its "
+                "configuration\n");
         return USAGE;
     }
     return line.check ? !dnsd_check(config) : !dnsd_run(config);

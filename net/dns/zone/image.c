@@ -126,8 +126,8 @@ static bool read_sections(ZoneImage *image, ZoneFault *fault)
         next += pages_of(span->len) << ZONE_PAGE_SHIFT;
     }
     if (next != image->len) {
-        return fault_at(fault, "the file has octets outside of the sections", HEADER,
-                        ZONE_H_SECTIONS);
+        return fault_at(fault, "the file has octets outside of the sections",
+                        HEADER, ZONE_H_SECTIONS);
     }
     return true;
 }
@@ -138,7 +138,8 @@ static bool check_sizes(const ZoneImage *image, ZoneFault *fault)
     uint64_t pages = (s[ZONE_SUMS].offset >> ZONE_PAGE_SHIFT) - 1;
 
     if (s[ZONE_SUMS].len != pages * SUM_LEN) {
-        return fault_at(fault, "the number of checksums is not that of the pages",
+        return fault_at(fault,
+                        "the number of checksums is not that of the pages",
                         zone_section_name(ZONE_SUMS), s[ZONE_SUMS].offset);
     }
     if (s[ZONE_NODES].len > NODES_MAX_LEN || image->nodes > UINT32_MAX) {

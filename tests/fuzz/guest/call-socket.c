@@ -202,7 +202,8 @@ void call_odd(struct worker *w, struct outcome *o)
         call_result(o, at == MAP_FAILED ? -1 : 0);
         break;
     case 6:
-        call_result(o, fgetxattr(fd, "system.sockprotoname", text, sizeof(text)));
+        call_result(o, fgetxattr(fd, "system.sockprotoname", text,
+                                 sizeof(text)));
         o->data = w->arena.out;
         o->len = sizeof(text);
         memcpy(o->data, text, sizeof(text));

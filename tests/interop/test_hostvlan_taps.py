@@ -133,7 +133,8 @@ def macvtaps(host: Bed, tmp_path: Path) -> tuple[dict[int, Port], PacketWire]:
     for number, (mac, lnid) in enumerate(((A, 1), (B, 1), (C, 2))):
         name = f"macvtap{number}"
         kind = ["address", macs.text(mac), "type", "macvtap", "mode", "bridge"]
-        host.space.ip("link", "add", "link", link.a.name, "name", name, *kind)
+        words = ["link", link.a.name, "name", name, "index", bridged.macvtap_index()]
+        host.space.ip("link", "add", *words, *kind)
         interface = Interface(host.space, name)
         interface.up()
         wire = TapWire.of_macvtap(interface, tmp_path)

@@ -383,7 +383,8 @@ def _macvtap_host(
 ) -> Callable[[str, int], str]:
     def plug(name: str, mac: int) -> str:
         kind = ["address", macs.text(mac), "mtu", str(MTU), "type", "macvtap", "mode", "bridge"]
-        space.ip("link", "add", "link", uplink.name, "name", name, *kind)
+        words = ["link", uplink.name, "name", name, "index", bridged.macvtap_index()]
+        space.ip("link", "add", *words, *kind)
         Interface(space, name).up()
         device = bridged.open_macvtap(Interface(space, name), folder)
         stack.callback(os.close, device)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import select
 import socket
@@ -40,6 +41,7 @@ _TUNSETIFF = 0x400454CA
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
 #: A virtio-net header without offloads.
 NO_VNET = bytes(10)
+_macvtaps = itertools.count()
 
 
 @contextlib.contextmanager
@@ -116,6 +118,15 @@ class PacketWire:
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
+
+
+def macvtap_index() -> str:
+    """Return an index for a new macvtap, which no interface of another namespace has.
+
+    /dev/tapN of a macvtap with the index N is in the /dev of all namespaces. libvirt opens it for
+    a tap that has the index N in its own namespace, as it takes that for a macvtap.
+    """
+    return str((os.getpid() << 8) + next(_macvtaps))
 
 
 def open_macvtap(interface: Interface, folder: Path) -> int:

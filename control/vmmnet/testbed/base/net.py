@@ -184,13 +184,25 @@ class Namespace:
         family = "-6" if ":" in via else "-4"
         self.ip(family, "route", "add", destination, "via", via)
 
-    def bridge(self, name: str = "br0", *, snooping: bool = False) -> Interface:
-        """Make a learning bridge without spanning tree, switched on."""
-        snoops = ["mcast_snooping", str(int(snooping))]
+    def bridge(
+        self,
+        name: str = "br0",
+        *,
+        snooping: bool = False,
+        querier: bool = False,
+        own_mac: bool = True,
+    ) -> Interface:
+        """Make a learning bridge without spanning tree, switched on.
+
+        With ``snooping`` and ``querier`` groups reach only the ports behind which a node reported
+        them.  Without ``own_mac`` the bridge has, as the system has it, the lowest MAC address of
+        its ports.
+        """
+        snoops = ["mcast_snooping", str(int(snooping)), "mcast_querier", str(int(querier))]
         self.ip("link", "add", name, "type", "bridge", "stp_state", "0", *snoops)
         bridge = Interface(self, name)
-        # Otherwise it has the lowest address of its ports, which changes with them.
-        bridge._set("address", bridge.mac)
+        if own_mac:
+            bridge._set("address", bridge.mac)
         bridge.up()
         return bridge
 

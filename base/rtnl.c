@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Watches the host's interfaces, IPv6 addresses and IPv6 routes */
+#include <errno.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/rtnl.h"
+
+/* --- messages ------------------------------------------------------------- */
+
+/* Copies an attribute if it has at least @len octets. */
+static bool read_attribute(const struct rtattr *rta, void *to, size_t len)
+{
+    if (RTA_PAYLOAD(rta) < len) {
+        return false;
+    }
+    memcpy(to, RTA_DATA(rta), len);
+    return true;
+}
+
+static bool parse_link(const struct nlmsghdr *head, RtnlEvent *event)
+{
+    const struct ifinfomsg *msg = NLMSG_DATA(head);
+    const struct rtattr *rta = IFLA_RTA(msg);
+    int left = IFLA_PAYLOAD(head);
+
+    /*
+     * A bridge tells of its ports in messages of family AF_BRIDGE; a port that
+     * leaves its bridge is no interface that is gone.
+     */
+    if (left < 0 || msg->ifi_family != AF_UNSPEC) {
+        return false;
+    }
+    event->index = msg->ifi_index;
+    event->link_flags = msg->ifi_flags;
+    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
+        if (rta->rta_type == IFLA_IFNAME) {
+            size_t len = strnlen(RTA_DATA(rta), RTA_PAYLOAD(rta));
+
+            len = MIN(len, sizeof(event->name) - 1);
+            memcpy(event->name, RTA_DATA(rta), len);
+            event->name[len] = '\0';
+        } else if (rta->rta_type == IFLA_ADDRESS &&
+                   RTA_PAYLOAD(rta) == RTNL_MAC_LEN) {
+            event->has_mac = read_attribute(rta, event->mac, RTNL_MAC_LEN);
+        }
+    }
+    return event->name[0] != '\0';
+}
+
+static bool parse_address(const struct nlmsghdr *head, RtnlEvent *event)
+{
+    const struct ifaddrmsg *msg = NLMSG_DATA(head);
+    const struct rtattr *rta = IFA_RTA(msg);
+    int left = IFA_PAYLOAD(head);
+    bool has_local = false, has_address = false;
+
+    if (left < 0 || msg->ifa_family != AF_INET6) {
+        return false;
+    }
+    event->index = msg->ifa_index;
+    event->prefix_len = msg->ifa_prefixlen;
+    event->addr_flags = msg->ifa_flags;
+    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
+        switch (rta->rta_type) {
+        case IFA_LOCAL:         /* the own one, where IFA_ADDRESS is a peer's */
+            has_local = read_attribute(rta, &event->addr, sizeof(event->addr));
+            break;
+        case IFA_ADDRESS:
+            has_address = has_local ||
+                read_attribute(rta, &event->addr, sizeof(event->addr));
+            break;
+        case IFA_FLAGS:         /* has more bits than ifa_flags */
+            read_attribute(rta, &event->addr_flags, sizeof(event->addr_flags));
+            break;
+        }
+    }
+    return has_local || has_address;
+}
+
+static bool parse_route(const struct nlmsghdr *head, RtnlEvent *event)
+{
+    const struct rtmsg *msg = NLMSG_DATA(head);
+    const struct rtattr *rta = RTM_RTA(msg);
+    int left = RTM_PAYLOAD(head);
+
+    if (left < 0 || msg->rtm_family != AF_INET6) {
+        return false;
+    }
+    event->prefix_len = msg->rtm_dst_len;
+    event->table = msg->rtm_table;
+    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
+        switch (rta->rta_type) {
+        case RTA_DST:
+            read_attribute(rta, &event->addr, sizeof(event->addr));
+            break;
+        case RTA_OIF:
+            read_attribute(rta, &event->index, sizeof(event->index));
+            break;
+        case RTA_TABLE:         /* has more bits than rtm_table */
+            read_attribute(rta, &event->table, sizeof(event->table));
+            break;
+        }
+    }
+    return true;
+}
+
+bool rtnl_parse(const struct nlmsghdr *head, RtnlEvent *event)
+{
+    static const struct {
+        uint16_t type;
+        RtnlKind kind;
+        size_t len;
+        bool (*parse)(const struct nlmsghdr *head, RtnlEvent *event);
+    } kinds[] = {
+        { RTM_NEWLINK, RTNL_LINK, sizeof(struct ifinfomsg), parse_link },
+        { RTM_DELLINK, RTNL_LINK_GONE, sizeof(struct ifinfomsg), parse_link },
+        { RTM_NEWADDR, RTNL_ADDRESS, sizeof(struct ifaddrmsg), parse_address },
+        { RTM_DELADDR, RTNL_ADDRESS_GONE, sizeof(struct ifaddrmsg),
+          parse_address },
+        { RTM_NEWROUTE, RTNL_ROUTE, sizeof(struct rtmsg), parse_route },
+        { RTM_DELROUTE, RTNL_ROUTE_GONE, sizeof(struct rtmsg), parse_route },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (head->nlmsg_type == kinds[i].type) {
+            *event = (RtnlEvent) { .kind = kinds[i].kind };
+            return head->nlmsg_len >= NLMSG_LENGTH(kinds[i].len) &&
+                   kinds[i].parse(head, event);
+        }
+    }
+    return false;
+}
+
+/* --- the socket ----------------------------------------------------------- */
+
+int rtnl_watch_open(RtnlWatch *w, unsigned what)
+{
+    const struct sockaddr_nl addr = {
+        .nl_family = AF_NETLINK,
+        .nl_groups = (what & RTNL_LINKS ? RTMGRP_LINK : 0) |
+                     (what & RTNL_ADDRESSES ? RTMGRP_IPV6_IFADDR : 0) |
+                     (what & RTNL_ROUTES ? RTMGRP_IPV6_ROUTE : 0),
+    };
+
+    w->len = w->pos = 0;
+    w->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                   NETLINK_ROUTE);
+    if (w->fd >= 0 &&
+        bind(w->fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0) {
+        return 0;
+    } else {
+        int error = -errno;
+
+        rtnl_watch_close(w);
+        return error;
+    }
+}
+
+void rtnl_watch_close(RtnlWatch *w)
+{
+    if (w->fd >= 0) {
+        close(w->fd);
+    }
+    w->fd = -1;
+}
+
+/* Returns: 1: messages were read; 0: there are none; -1: some were lost */
+static int fill(RtnlWatch *w)
+{
+    ssize_t len;
+
+    w->len = w->pos = 0;
+    for (;;) {
+        struct sockaddr_nl from = { 0 };
+        socklen_t from_len = sizeof(from);
+
+        len = recvfrom(w->fd, w->buf, sizeof(w->buf), MSG_TRUNC,
+                       (struct sockaddr *)&from, &from_len);
+        if (len < 0 && errno == EINTR) {
+            continue;
+        } else if (len < 0) {
+            return errno == ENOBUFS ? -1 : 0;
+        } else if (len > (ssize_t)sizeof(w->buf)) {
+            return -1;
+        } else if (from.nl_pid == 0) {      /* no other program's */
+            w->len = len;
+            return 1;
+        }
+    }
+}
+
+bool rtnl_watch_next(RtnlWatch *w, RtnlEvent *event)
+{
+    if (w->fd < 0) {
+        return false;
+    }
+    for (;;) {
+        const struct nlmsghdr *head = (const void *)(w->buf + w->pos);
+        size_t left = w->len - w->pos;
+
+        if (left < sizeof(*head) || !NLMSG_OK(head, left)) {
+            switch (fill(w)) {
+            case 0:
+                return false;
+            case -1:
+                *event = (RtnlEvent) { .kind = RTNL_LOST };
+                return true;
+            }
+            continue;
+        }
+        w->pos = MIN(w->len, w->pos + NLMSG_ALIGN(head->nlmsg_len));
+        if (rtnl_parse(head, event)) {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Watches the host's interfaces, IPv6 addresses and IPv6 routes (rtnetlink(7))
+ *
+ * Theory of operation: the kernel sends a message for each change to a socket
+ * that has joined the message's group. The watch turns a message into one typed
+ * event. It keeps no table: a reader compares an event with what it stands on.
+ * If the reader is too slow, the kernel drops messages and says so once: the
+ * event RTNL_LOST. The reader then looks at all that it stands on again, as it
+ * does at its start.
+ */
+#ifndef BASE_RTNL_H
+#define BASE_RTNL_H
+
+#include <glib.h>
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Octets for the messages of one read; the kernel's own are at most 32 KiB. */
+#define RTNL_BUF        32768
+#define RTNL_MAC_LEN    6
+
+/* What to watch; combine with |. */
+enum {
+    RTNL_LINKS = 1,
+    RTNL_ADDRESSES = 2,         /* IPv6 */
+    RTNL_ROUTES = 4,            /* IPv6 */
+};
+
+typedef enum RtnlKind {
+    RTNL_LINK,                  /* an interface is there, or has changed */
+    RTNL_LINK_GONE,
+    RTNL_ADDRESS,               /* an address is there, or has changed */
+    RTNL_ADDRESS_GONE,
+    RTNL_ROUTE,
+    RTNL_ROUTE_GONE,
+    RTNL_LOST,                  /* events were lost: look at everything */
+} RtnlKind;
+
+typedef struct RtnlEvent {
+    RtnlKind kind;
+    /* Interface of the link, the address or the route; 0: none */
+    unsigned index;
+    /*
+     * Of a link: its name and IFF_* flags, and its MAC address if it has one of
+     * six octets (else zeros). A link that has been renamed is an event with
+     * the same index and another name.
+     */
+    char name[IF_NAMESIZE];
+    unsigned link_flags;
+    bool has_mac;
+    uint8_t mac[RTNL_MAC_LEN];
+    /* Of an address, or a route's destination; ADDR/LEN */
+    struct in6_addr addr;
+    uint8_t prefix_len;
+    uint32_t addr_flags;        /* of an address: IFA_F_* */
+    uint32_t table;             /* of a route */
+} RtnlEvent;
+
+typedef struct RtnlWatch {
+    int fd;                     /* readable when events exist; -1: closed */
+    size_t len, pos;            /* unread messages in @buf */
+    uint8_t buf[RTNL_BUF] __attribute__((aligned(NLMSG_ALIGNTO)));
+} RtnlWatch;
+
+/**
+ * rtnl_watch_open: start to watch
+ * @what: RTNL_LINKS ...
+ *
+ * Look at what the watcher stands on after this call, not before, so that no
+ * change is missed.  Needs no privilege.
+ *
+ * Returns: 0; or -errno, and @w->fd is -1
+ */
+int rtnl_watch_open(RtnlWatch *w, unsigned what);
+
+/** rtnl_watch_close: may be called on a closed one */
+void rtnl_watch_close(RtnlWatch *w);
+
+/**
+ * rtnl_watch_next: the next event; does not block
+ *
+ * Call it until it returns false.  A reader that bounds its work may stop
+ * before: the rest is kept, but @w->fd need not be readable then.
+ *
+ * Returns: false if there is no event
+ */
+bool rtnl_watch_next(RtnlWatch *w, RtnlEvent *event);
+
+/**
+ * rtnl_parse: one message as an event
+ * @head: of a complete message (nlmsg_len octets are there)
+ *
+ * Returns: false if the message is of another kind, or malformed
+ */
+bool rtnl_parse(const struct nlmsghdr *head, RtnlEvent *event);
+
+#endif /* BASE_RTNL_H */

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Messages of the kernel about interfaces, addresses and routes as events */
+#include <arpa/inet.h>
+#include <glib.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/rtnl.h"
+
+typedef struct Message {
+    union {
+        struct nlmsghdr head;
+        uint8_t bytes[512];
+    };
+} Message;
+
+static const uint8_t mac[RTNL_MAC_LEN] = { 2, 0, 0, 0, 0, 7 };
+
+static void begin(Message *m, uint16_t type, const void *body, size_t len)
+{
+    memset(m, 0, sizeof(*m));
+    m->head.nlmsg_type = type;
+    m->head.nlmsg_len = NLMSG_LENGTH(len);
+    memcpy(NLMSG_DATA(&m->head), body, len);
+}
+
+static void put(Message *m, uint16_t type, const void *data, size_t len)
+{
+    struct rtattr *rta = (void *)(m->bytes + NLMSG_ALIGN(m->head.nlmsg_len));
+
+    rta->rta_type = type;
+    rta->rta_len = RTA_LENGTH(len);
+    memcpy(RTA_DATA(rta), data, len);
+    m->head.nlmsg_len = NLMSG_ALIGN(m->head.nlmsg_len) + RTA_LENGTH(len);
+}
+
+static void begin_link(Message *m, uint16_t type, uint8_t family)
+{
+    const struct ifinfomsg msg = {
+        .ifi_family = family, .ifi_index = 7, .ifi_flags = IFF_UP,
+    };
+
+    begin(m, type, &msg, sizeof(msg));
+}
+
+static void test_link(void)
+{
+    RtnlEvent event;
+    Message m;
+
+    begin_link(&m, RTM_NEWLINK, AF_UNSPEC);
+    put(&m, IFLA_IFNAME, "br0", 4);
+    put(&m, IFLA_ADDRESS, mac, sizeof(mac));
+    g_assert_true(rtnl_parse(&m.head, &event));
+    g_assert_cmpint(event.kind, ==, RTNL_LINK);
+    g_assert_cmpuint(event.index, ==, 7);
+    g_assert_cmpuint(event.link_flags, ==, IFF_UP);
+    g_assert_cmpstr(event.name, ==, "br0");
+    g_assert_true(event.has_mac);
+    g_assert_cmpmem(event.mac, sizeof(mac), mac, sizeof(mac));
+
+    begin_link(&m, RTM_DELLINK, AF_UNSPEC);
+    put(&m, IFLA_IFNAME, "tun0", 5);
+    g_assert_true(rtnl_parse(&m.head, &event));
+    g_assert_cmpint(event.kind, ==, RTNL_LINK_GONE);
+    g_assert_false(event.has_mac);
+}
+
+/* A port that leaves its bridge is still there. */
+static void test_port_of_bridge(void)
+{
+    RtnlEvent event;
+    Message m;
+
+    begin_link(&m, RTM_DELLINK, AF_BRIDGE);
+    put(&m, IFLA_IFNAME, "tap0", 5);
+    g_assert_false(rtnl_parse(&m.head, &event));
+}
+
+static void test_address(void)
+{
+    const struct ifaddrmsg msg = {
+        .ifa_family = AF_INET6, .ifa_prefixlen = 64, .ifa_index = 3,
+        .ifa_flags = IFA_F_PERMANENT,
+    };
+    const uint32_t flags = IFA_F_TENTATIVE | IFA_F_NOPREFIXROUTE;
+    struct in6_addr own, peer;
+    RtnlEvent event;
+    Message m;
+
+    inet_pton(AF_INET6, "2001:db8::1", &own);
+    inet_pton(AF_INET6, "2001:db8::2", &peer);
+    begin(&m, RTM_DELADDR, &msg, sizeof(msg));
+    put(&m, IFA_ADDRESS, &own, sizeof(own));
+    g_assert_true(rtnl_parse(&m.head, &event));
+    g_assert_cmpint(event.kind, ==, RTNL_ADDRESS_GONE);
+    g_assert_cmpuint(event.index, ==, 3);
+    g_assert_cmpuint(event.prefix_len, ==, 64);
+    g_assert_cmpuint(event.addr_flags, ==, IFA_F_PERMANENT);
+    g_assert_cmpmem(&event.addr, 16, &own, 16);
+
+    /* IFA_ADDRESS of a point-to-point interface is the peer's. */
+    for (int order = 0; order < 2; order++) {
+        begin(&m, RTM_NEWADDR, &msg, sizeof(msg));
+        put(&m, order ? IFA_ADDRESS : IFA_LOCAL, order ? &peer : &own, 16);
+        put(&m, order ? IFA_LOCAL : IFA_ADDRESS, order ? &own : &peer, 16);
+        put(&m, IFA_FLAGS, &flags, sizeof(flags));
+        g_assert_true(rtnl_parse(&m.head, &event));
+        g_assert_cmpint(event.kind, ==, RTNL_ADDRESS);
+        g_assert_cmpuint(event.addr_flags, ==, flags);
+        g_assert_cmpmem(&event.addr, 16, &own, 16);
+    }
+
+    begin(&m, RTM_NEWADDR, &msg, sizeof(msg));
+    put(&m, IFA_ADDRESS, &own, 4);
+    g_assert_false(rtnl_parse(&m.head, &event));
+}
+
+static void test_route(void)
+{
+    const struct rtmsg msg = {
+        .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_table = 254,
+    };
+    const uint32_t index = 9, table = 1000;
+    struct in6_addr to;
+    RtnlEvent event;
+    Message m;
+
+    inet_pton(AF_INET6, "2001:db8::10", &to);
+    begin(&m, RTM_DELROUTE, &msg, sizeof(msg));
+    put(&m, RTA_DST, &to, sizeof(to));
+    put(&m, RTA_OIF, &index, sizeof(index));
+    g_assert_true(rtnl_parse(&m.head, &event));
+    g_assert_cmpint(event.kind, ==, RTNL_ROUTE_GONE);
+    g_assert_cmpuint(event.index, ==, 9);
+    g_assert_cmpuint(event.table, ==, 254);
+    g_assert_cmpuint(event.prefix_len, ==, 128);
+    g_assert_cmpmem(&event.addr, 16, &to, 16);
+
+    put(&m, RTA_TABLE, &table, sizeof(table));
+    g_assert_true(rtnl_parse(&m.head, &event));
+    g_assert_cmpuint(event.table, ==, 1000);
+}
+
+static void test_others(void)
+{
+    RtnlEvent event;
+    Message m;
+
+    begin_link(&m, RTM_NEWLINK, AF_UNSPEC);
+    g_assert_false(rtnl_parse(&m.head, &event));        /* without a name */
+    m.head.nlmsg_len = NLMSG_LENGTH(4);
+    g_assert_false(rtnl_parse(&m.head, &event));        /* cut */
+    begin(&m, RTM_NEWNEIGH, "", 1);
+    g_assert_false(rtnl_parse(&m.head, &event));
+}
+
+/* As the kernel has it: what a socket with a full buffer reads is ENOBUFS. */
+static void test_socket(void)
+{
+    static const char text[] = "no message of the kernel";
+    RtnlEvent event;
+    RtnlWatch w;
+    int pair[2];
+
+    g_assert_cmpint(rtnl_watch_open(&w, RTNL_LINKS | RTNL_ADDRESSES |
+                                    RTNL_ROUTES), ==, 0);
+    g_assert_false(rtnl_watch_next(&w, &event));
+    rtnl_watch_close(&w);
+    rtnl_watch_close(&w);
+    g_assert_false(rtnl_watch_next(&w, &event));
+
+    /* The rest of a datagram is kept; a malformed one is skipped. */
+    g_assert_cmpint(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair),
+                    ==, 0);
+    w = (RtnlWatch) { .fd = pair[0] };
+    {
+        Message m[2];
+        g_autoptr(GByteArray) both = g_byte_array_new();
+
+        for (int i = 0; i < 2; i++) {
+            begin_link(&m[i], i ? RTM_DELLINK : RTM_NEWLINK, AF_UNSPEC);
+            put(&m[i], IFLA_IFNAME, "br0", 4);
+            g_byte_array_append(both, m[i].bytes,
+                                NLMSG_ALIGN(m[i].head.nlmsg_len));
+        }
+        g_assert_cmpint(send(pair[1], text, sizeof(text), 0), >, 0);
+        g_assert_cmpint(send(pair[1], both->data, both->len, 0), >, 0);
+    }
+    g_assert_true(rtnl_watch_next(&w, &event));
+    g_assert_cmpint(event.kind, ==, RTNL_LINK);
+    g_assert_true(rtnl_watch_next(&w, &event));
+    g_assert_cmpint(event.kind, ==, RTNL_LINK_GONE);
+    g_assert_false(rtnl_watch_next(&w, &event));
+
+    /* More than the buffer: the end of it is lost. */
+    {
+        g_autofree uint8_t *large = g_malloc0(RTNL_BUF + 1);
+
+        g_assert_cmpint(send(pair[1], large, RTNL_BUF + 1, 0), >, 0);
+    }
+    g_assert_true(rtnl_watch_next(&w, &event));
+    g_assert_cmpint(event.kind, ==, RTNL_LOST);
+    rtnl_watch_close(&w);
+    close(pair[1]);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/base/rtnl/link", test_link);
+    g_test_add_func("/base/rtnl/port-of-bridge", test_port_of_bridge);
+    g_test_add_func("/base/rtnl/address", test_address);
+    g_test_add_func("/base/rtnl/route", test_route);
+    g_test_add_func("/base/rtnl/others", test_others);
+    g_test_add_func("/base/rtnl/socket", test_socket);
+    return g_test_run();
+}

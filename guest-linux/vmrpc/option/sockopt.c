@@ -269,8 +269,10 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 /* The struct of a newer host is longer than that of the guest's kernel. */
 static unsigned int value_max(int level, int name)
 {
+	const unsigned int max = VMRPC_OPTVAL_MAX;	/* host_get()'s room */
+
 	return level == IPPROTO_TCP && name == TCP_INFO ?
-	       sizeof(struct tcp_info) : VMRPC_OPTVAL_MAX;
+	       min_t(unsigned int, sizeof(struct tcp_info), max) : max;
 }
 
 static int host_get(struct vmrpc_sock *vs, int level, int name,

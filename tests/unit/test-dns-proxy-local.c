@@ -43,6 +43,10 @@ static const struct {
       "invalid 10800 6 invalid 10800;" },
     { "a.invalid", DNS_TYPE_TXT, DNS_RCODE_NXDOMAIN,
       "invalid 10800 6 invalid 10800;" },
+    { "use-application-dns.net", DNS_TYPE_A, DNS_RCODE_NXDOMAIN,
+      "use-application-dns.net 10800 6 invalid 10800;" },
+    { "use-application-dns.net", DNS_TYPE_AAAA, DNS_RCODE_NXDOMAIN,
+      "use-application-dns.net 10800 6 invalid 10800;" },
     { "a.onion", DNS_TYPE_A, DNS_RCODE_NXDOMAIN,
       "onion 10800 6 invalid 10800;" },
 };

@@ -17,6 +17,9 @@
  *                    AAAA is empty: the proxy is no DNS64 for the guest.
  *   resolver.arpa    exists and is empty (RFC 9462): a resolver that the DNS
  *                    server designates would answer without translation.
+ *   use-application-dns.net   does not exist: the sign by which a network asks
+ *                    browsers not to turn on DNS over HTTPS by themselves.
+ *                    Its answers would lead around the proxy, too.
  *   invalid, onion   do not exist (RFC 6761 section 6.4, RFC 7686 section 2).
  *
  * All other names are for the DNS server of the network.  Operators use test,
@@ -66,6 +69,9 @@ static const Zone zones[] = {
     }, {
         .name = NAME(2, "\10resolver\4arpa"), .below = true,
         .delegated = true,
+    }, {
+        .name = NAME(2, "\23use-application-dns\3net"), .below = true,
+        .missing = true,
     }, {
         .name = NAME(6, "\1" "1\1" "0\1" "0\3" "127\7in-addr\4arpa"),
         .target = &localhost,

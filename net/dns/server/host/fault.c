@@ -16,11 +16,9 @@
 
 #define PAGE_LEN    4096u
 
-typedef _Atomic(DnsdMapping *) Next;
-
 /* for changes of the list */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Next mappings;
+static _Atomic(DnsdMapping *) mappings;
 static int wake_fd;
 
 static DnsdMapping *find(uintptr_t address)
@@ -84,8 +82,15 @@ int dnsd_fault_init(int wake)
 
 void dnsd_fault_add(DnsdMapping *mapping)
 {
+    DnsdMapping *next;
+
     pthread_mutex_lock(&lock);
-    atomic_store(&mapping->next, atomic_load(&mappings));
+    next = atomic_load(&mappings);
+    mapping->previous = NULL;
+    atomic_store(&mapping->next, next);
+    if (next) {
+        next->previous = mapping;
+    }
     atomic_store(&mappings, mapping);
     pthread_mutex_unlock(&lock);
 }
@@ -100,12 +105,14 @@ void dnsd_fault_tell(DnsdMapping *mapping, atomic_bool *failed)
 
 void dnsd_fault_remove(DnsdMapping *mapping)
 {
-    Next *at = &mappings;
+    DnsdMapping *next, *previous;
 
     pthread_mutex_lock(&lock);
-    while (atomic_load(at) != mapping) {
-        at = &atomic_load(at)->next;
+    next = atomic_load(&mapping->next);
+    previous = mapping->previous;
+    if (next) {
+        next->previous = previous;
     }
-    atomic_store(at, atomic_load(&mapping->next));
+    atomic_store(previous ? &previous->next : &mappings, next);
     pthread_mutex_unlock(&lock);
 }

@@ -20,6 +20,7 @@ typedef struct DnsdMapping {
     atomic_bool lost;
     _Atomic(atomic_bool *) failed;      /* set as well; or NULL */
     _Atomic(struct DnsdMapping *) next;
+    struct DnsdMapping *previous;       /* the signal handler does not use it */
 } DnsdMapping;
 
 /**

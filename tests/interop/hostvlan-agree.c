@@ -76,13 +76,13 @@ static Program programs[] = {
         .name = "hostvlan_send",
         .direction = HOSTVLAN_SEND,
         .pass = TC_ACT_UNSPEC,
-        .refuse = TC_ACT_STOLEN,
+        .refuse = TC_ACT_REDIRECT,
         .frame_min = TC_FRAME_MIN,
     }, {
         .name = "hostvlan_receive",
         .direction = HOSTVLAN_RECEIVE,
         .pass = TC_ACT_UNSPEC,
-        .refuse = TC_ACT_STOLEN,
+        .refuse = TC_ACT_REDIRECT,
         .frame_min = TC_FRAME_MIN,
     },
 };

@@ -316,8 +316,8 @@ def test_a_vm_is_not_the_root_of_the_tree(host: Bed, sending: twin.Sending) -> N
 
 def test_what_was_torn_off_is_mended(host: Bed, tenants: Three) -> None:
     a, b, c = tenants
-    with host.space.entered():
-        tools.run(["tc", "qdisc", "del", "dev", c.end.name, "clsact"])
+    with bpf.closing(bpf.pinned(pin_of(host, c))) as link:
+        bpf.link_detach(link)
     status = host.status(c)
     assert [hook.place for hook in status.hooks if not hook.present] == ["tc egress"]
     assert not status.whole
@@ -325,6 +325,116 @@ def test_what_was_torn_off_is_mended(host: Bed, tenants: Three) -> None:
     a.say("not for c")
     assert b.hears("not for c") == ["not for c"]
     host.refuses(c, "other-tenant", 1)
+
+
+def pin_of(host: Bed, station: Port) -> Path:
+    """The name in bpffs of the program for frames to a station."""
+    index = host.status(station).ifindex
+    netns = host.status(station).netns
+    (pin,) = twin.ROOT.glob(f"*/{netns}-{index}/receive")
+    return pin
+
+
+def chained(host: Bed, station: Port, folder: Path, *, first: bool) -> int:
+    """Another program's link that lets everything pass; the caller closes it."""
+    with bpf.Object(passing(folder)) as theirs, host.space.entered():
+        theirs.leave_out("xdp_")
+        theirs.load()
+        index, program = host.status(station).ifindex, theirs.program("tc_")
+        return bpf.link_create_tcx(program, index, bpf.EGRESS, before=first)
+
+
+def filtered(patched: pytest.MonkeyPatch) -> None:
+    """As on a kernel older than Linux 6.6, which has no links at tc."""
+    patched.setattr(bpf, "tcx_programs", lambda *_: None)
+
+
+def test_an_ingress_qdisc_before(host: Bed) -> None:
+    """As libvirt's <bandwidth> and the CNI plugin bandwidth make it; and another may go."""
+    a, b, c = map(host.veth, "abc")
+    for station, lnid in ((a, 1), (b, 1), (c, 2)):
+        host.put(station.mac, lnid)
+    with host.space.entered():
+        tools.run(["tc", "qdisc", "add", "dev", c.end.name, "ingress"])
+        tools.run(["tc", "qdisc", "add", "dev", b.end.name, "clsact"])
+    for station in (a, b, c):
+        assert host.attach(station).whole
+    a.say("not for c")
+    assert b.hears("not for c") == ["not for c"]
+    host.refuses(c, "other-tenant", 1)
+    with host.space.entered():
+        tools.run(["tc", "qdisc", "del", "dev", c.end.name, "ingress"])
+        tools.run(["tc", "qdisc", "del", "dev", b.end.name, "clsact"])
+    assert host.status(c).whole and host.status(b).whole
+    a.say("nor now")
+    assert b.hears("nor now") == ["nor now"]
+    host.refuses(c, "other-tenant", 2)
+
+
+def test_programs_of_others_at_tc(host: Bed, tenants: Three, tmp_path: Path) -> None:
+    """One that comes later has nothing to decide; one that comes first is told, and mended."""
+    a, b, c = tenants
+    with bpf.closing(chained(host, c, tmp_path, first=False)):
+        assert not host.status(c).overtaken
+        a.say("not for c")
+        assert b.hears("not for c") == ["not for c"]
+        host.refuses(c, "other-tenant", 1)
+        (tmp_path / "pass.c").unlink()
+        with bpf.closing(chained(host, c, tmp_path, first=True)):
+            assert host.status(c).overtaken == ["tc egress"]
+            with host.space.entered():
+                found = [each.text for each in check.attachments(host.table)]
+            assert [each for each in found if "comes before HostVLAN's at tc egress" in each]
+            assert not host.attach(c).overtaken
+            a.say("nor now")
+            assert b.hears("nor now") == ["nor now"]
+            host.refuses(c, "other-tenant", 2)
+
+
+def test_filters_of_an_older_attachment(
+    host: Bed, tenants: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links take their place, and their qdisc goes with them."""
+    a, b, c = tenants
+    host.detach(c)
+    with monkeypatch.context() as patched:
+        filtered(patched)
+        assert host.attach(c).whole
+        with host.space.entered():
+            assert nic.has_filters(nic.look(c.end.name).index)
+    assert host.attach(c).whole
+    with host.space.entered():
+        assert "clsact" not in tools.run(["tc", "qdisc", "show", "dev", c.end.name])
+    a.say("not for c")
+    assert b.hears("not for c") == ["not for c"]
+    host.refuses(c, "other-tenant", 1)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (["ingress"], "has the qdisc ingress,"),
+        (["ingress_block", "7", "egress_block", "8", "clsact"], "qdisc clsact with shared blocks"),
+    ],
+)
+def test_a_qdisc_that_leaves_no_place_for_filters(
+    host: Bed, monkeypatch: pytest.MonkeyPatch, made: list[str], said: str
+) -> None:
+    """It is refused by name; an attachment that was made nevertheless is not whole."""
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    with host.space.entered():
+        tools.run(["tc", "qdisc", "add", "dev", a.end.name, *made])
+    with monkeypatch.context() as patched:
+        filtered(patched)
+        with pytest.raises(twin.TwinError, match=said):
+            host.attach(a)
+        assert not twin.status(table=host.table)
+        if made == ["ingress"]:
+            with patched.context() as older:
+                older.setattr(nic, "ingress_qdisc", lambda _: "clsact")
+                host.attach(a)
+            assert not host.status(a).whole
 
 
 def test_detached(host: Bed, tenants: Three) -> None:
@@ -504,7 +614,7 @@ def test_killed_at_any_step(host: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
         steps = iter(range(last))
         with monkeypatch.context() as patched:
             patched.setattr(twin, "_take_off", lambda _: None)
-            for name in ("update", "pin", "clsact_create", "link_create_xdp", "tc_attach"):
+            for name in ("update", "pin", "link_create_xdp", "link_create_tcx"):
                 patched.setattr(bpf, name, counted(getattr(bpf, name), steps))
             try:
                 host.attach(b)

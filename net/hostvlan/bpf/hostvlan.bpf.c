@@ -21,11 +21,16 @@
  * directions are reversed: what the VM writes is egress, what it reads is
  * ingress. The same is true of a bridge, with the host in the VM's place.
  *
- * A refused frame is consumed without an error to its sender (TC_ACT_STOLEN,
- * not TC_ACT_SHOT): a switch in user space that sends one frame to several
+ * A refused frame is consumed without an error to its sender (see consume();
+ * TC_ACT_SHOT has one): a switch in user space that sends one frame to several
  * ports with sendmmsg() stops at the first error, and the remaining ports would
- * lose the frame. A frame that passes is left to the filters after ours
- * (TC_ACT_UNSPEC, not TC_ACT_OK).
+ * lose the frame. A frame that passes is left to the programs and filters after
+ * ours (TC_ACT_UNSPEC, not TC_ACT_OK).
+ *
+ * From Linux 6.6 on the programs of tc are in tcx links, before those of others:
+ * a link needs no qdisc and outlives all changes of qdiscs, and a program that
+ * comes later cannot let a frame pass that ours refuses. Older kernels have
+ * filters of clsact.
  *
  * The table. The only element of the map "tables" is an array with the octets
  * of the table's file, including its header. So vmmnet/hostvlan.h applies to
@@ -792,6 +797,17 @@ int hostvlan_xdp(struct xdp_md *ctx)
     return passes(HOSTVLAN_SEND, reason) ? XDP_PASS : XDP_DROP;
 }
 
+/*
+ * Drops a frame without an error to its sender.  TC_ACT_STOLEN does so in a
+ * filter, but in a tcx link it means "ask the next program".  A redirection to
+ * the interface 0, which never exists, drops the frame in both, and in both
+ * directions.
+ */
+static int consume(void)
+{
+    return bpf_redirect(0, 0);
+}
+
 SEC("tc")
 int hostvlan_send(struct __sk_buff *skb)
 {
@@ -801,7 +817,7 @@ int hostvlan_send(struct __sk_buff *skb)
         read_addresses(skb, addresses) ? send(&f, addresses) :
                                          HOSTVLAN_MALFORMED;
 
-    return passes(HOSTVLAN_SEND, reason) ? TC_ACT_UNSPEC : TC_ACT_STOLEN;
+    return passes(HOSTVLAN_SEND, reason) ? TC_ACT_UNSPEC : consume();
 }
 
 SEC("tc")
@@ -813,7 +829,7 @@ int hostvlan_receive(struct __sk_buff *skb)
         read_addresses(skb, addresses) ? receive(&f, addresses) :
                                          HOSTVLAN_MALFORMED;
 
-    return passes(HOSTVLAN_RECEIVE, reason) ? TC_ACT_UNSPEC : TC_ACT_STOLEN;
+    return passes(HOSTVLAN_RECEIVE, reason) ? TC_ACT_UNSPEC : consume();
 }
 
 char hostvlan_license[] SEC("license") = "GPL";

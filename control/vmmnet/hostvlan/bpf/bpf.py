@@ -27,8 +27,13 @@ _MAP_PERCPU_ARRAY = 6
 F_MMAPABLE = 1 << 10
 F_INNER_MAP = 1 << 12
 _ATTACH_XDP = 37
+_ATTACH_TCX_INGRESS, _ATTACH_TCX_EGRESS = 46, 47
+_F_BEFORE = 1 << 3
 # From linux/if_link.h: XDP in the network stack, without support by the driver.
 XDP_GENERIC = 1 << 1
+
+# From linux/bpf_mprog.h: the kernel's limit of programs at a point.
+_TCX_MAX = 64
 
 # From bpf/libbpf.h.
 INGRESS, EGRESS = 1, 2
@@ -49,6 +54,17 @@ class _CreateOptions(ctypes.Structure):
 
 class _LinkOptions(ctypes.Structure):
     _fields_ = (("sz", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("pad", ctypes.c_uint32))
+
+
+class _QueryOptions(ctypes.Structure):
+    _fields_ = (
+        ("sz", ctypes.c_size_t),
+        ("query_flags", ctypes.c_uint32),
+        ("attach_flags", ctypes.c_uint32),
+        ("prog_ids", ctypes.POINTER(ctypes.c_uint32)),
+        ("prog_cnt", ctypes.c_uint32),
+        ("pad", ctypes.c_uint32),
+    )
 
 
 class _TcHook(ctypes.Structure):
@@ -212,7 +228,7 @@ def program_id(fd: int) -> int:
     return int(number)
 
 
-# XDP.
+# Links.
 
 
 def link_create_xdp(program: int, ifindex: int, flags: int) -> int:
@@ -220,6 +236,40 @@ def link_create_xdp(program: int, ifindex: int, flags: int) -> int:
     options = _sized(_LinkOptions, flags=flags)
     call = _library().bpf_link_create
     return _checked(call(program, ifindex, _ATTACH_XDP, ctypes.byref(options)))
+
+
+def _tcx(point: int) -> int:
+    return _ATTACH_TCX_INGRESS if point == INGRESS else _ATTACH_TCX_EGRESS
+
+
+def link_create_tcx(program: int, ifindex: int, point: int, *, before: bool = True) -> int:
+    """Attach a program to tc, before or behind all others, for as long as the link lives."""
+    options = _sized(_LinkOptions, flags=_F_BEFORE if before else 0)
+    call = _library().bpf_link_create
+    return _checked(call(program, ifindex, _tcx(point), ctypes.byref(options)))
+
+
+def tcx_programs(ifindex: int, point: int) -> list[int] | None:
+    """The IDs of the programs in links at a point of tc, the first first.
+
+    None: the kernel has no such links; it is older than Linux 6.6.
+    """
+    numbers = (ctypes.c_uint32 * _TCX_MAX)()
+    options = _QueryOptions(prog_ids=numbers, prog_cnt=len(numbers))
+    options.sz = ctypes.sizeof(options)
+    status = _library().bpf_prog_query_opts(ifindex, _tcx(point), ctypes.byref(options))
+    if status == -errno.EINVAL:
+        return None
+    if status == -errno.ENOENT:
+        return []
+    _checked(status)
+    return list(numbers[: options.prog_cnt])
+
+
+def is_link(fd: int) -> bool:
+    """Whether a file descriptor of eBPF is a link, not a program or a map."""
+    # "anon_inode:bpf-link" or "bpf_link".
+    return os.readlink(f"/proc/self/fd/{fd}").endswith("link")
 
 
 def link_update(link: int, program: int) -> None:
@@ -232,7 +282,13 @@ def link_detach(link: int) -> None:
     _checked(_library().bpf_link_detach(link))
 
 
-def link_ifindex_xdp(link: int) -> int:
+def link_program(link: int) -> int:
+    """The ID of a link's program."""
+    (number,) = struct.unpack_from("=8xI", _info(link))
+    return int(number)
+
+
+def link_ifindex(link: int) -> int:
     """The interface of a link; 0: it no longer exists, or the link was detached."""
     (ifindex,) = struct.unpack_from("=16xI", _info(link))
     return int(ifindex)

@@ -21,6 +21,7 @@ _ARPHRD_ETHER, _ARPHRD_LOOPBACK = 1, 772
 _SO_NETNS_COOKIE = 71
 
 _RTM_NEWLINK, _RTM_GETLINK = 16, 18
+_RTM_NEWQDISC, _RTM_GETQDISC = 36, 38
 _RTM_GETTFILTER = 46
 _RTM_NEWTFILTER = 44
 _REQUEST_DUMP = 0x301
@@ -31,6 +32,9 @@ _IFINFOMSG = struct.Struct("=BxHiII")
 _ATTRIBUTE = struct.Struct("=HH")
 _IFLA_IFNAME, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_INFO_KIND = 3, 10, 18, 1
 _TYPE_MASK = 0x3FFF
+_TCA_KIND, _TCA_BLOCKS = 1, (13, 14)
+#: The parent of the qdiscs that see what an interface receives.
+_INGRESS = 0xFFFFFFF1
 #: The parents of clsact's filters.
 PARENTS = (0xFFFFFFF2, 0xFFFFFFF3)
 
@@ -99,6 +103,22 @@ def name_of(index: int) -> str | None:
         return socket.if_indextoname(index)
     except OSError:
         return None
+
+
+def ingress_qdisc(index: int) -> str:
+    """The qdisc that has an interface's hooks: "clsact", "ingress"; empty: there is none.
+
+    Those with shared blocks are followed by "with shared blocks".
+    """
+    for kind, body in list(_dump(_RTM_GETQDISC, _TCMSG.pack(0, 0, 0, index, 0, 0, 0))):
+        _, _, _, ifindex, _, parent, _ = _TCMSG.unpack_from(body)
+        if (kind, ifindex, parent) != (_RTM_NEWQDISC, index, _INGRESS):
+            continue
+        found = _attributes(body[_TCMSG.size :])
+        name = found.get(_TCA_KIND, b"").split(b"\0")[0].decode(errors="replace")
+        shared = any(int.from_bytes(found.get(each, b""), sys.byteorder) for each in _TCA_BLOCKS)
+        return f"{name} with shared blocks" if shared else name
+    return ""
 
 
 def has_filters(index: int) -> bool:

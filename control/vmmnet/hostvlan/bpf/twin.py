@@ -41,7 +41,7 @@ import logging
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -113,6 +113,8 @@ class Hook:
     verdict: Verdict
     #: Whether the program is there; None: unknown in this network namespace.
     present: bool | None
+    #: Whether no other program of tc comes before it; None: unknown, or it is not there.
+    first: bool | None
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,11 @@ class Attachment:
     def whole(self) -> bool:
         """Whether no hook is missing, as far as this network namespace shows it."""
         return all(hook.present is not False for hook in self.hooks)
+
+    @property
+    def overtaken(self) -> list[str]:
+        """The places where another program decides before ours."""
+        return [hook.place for hook in self.hooks if hook.first is False]
 
     def as_json(self) -> dict[str, object]:
         """The attachment as JSON; the MAC address is a string."""
@@ -568,7 +575,11 @@ def _put_on(port: _Port, table: Table) -> None:
         else:
             mirror.copy(loaded.map("tables"), table, check=True)
         _keep_path(folder.parent, table.path)
-        config = _with_clsact(port.config)
+        config = port.config
+        links = bpf.tcx_programs(config.ifindex, bpf.EGRESS) is not None
+        if not links:
+            _refuse_qdisc(config)
+            config = _with_clsact(config)
         bpf.update(loaded.map("port"), 0, config.pack())
         if counted is not None:
             bpf.update(loaded.map("counters"), 0, counted)
@@ -580,7 +591,10 @@ def _put_on(port: _Port, table: Table) -> None:
             if point is None:
                 _put_xdp(port, loaded.program("hostvlan_xdp"))
             else:
-                _put_tc(port, verdict, point, loaded.program(f"hostvlan_{verdict}"))
+                put = _put_tcx if links else _put_filter
+                put(port, verdict, point, loaded.program(f"hostvlan_{verdict}"))
+        if links:
+            _drop_filters(config, loaded.map("port"))
 
 
 def _outgrown_counters(port: _Port) -> bytes | None:
@@ -663,17 +677,45 @@ def _refuse_hidden(table: Path) -> None:
         )
 
 
+def _refuse_qdisc(config: _Config) -> None:
+    """Refuse an interface whose hooks belong to another qdisc than a clsact of its own."""
+    kind, name = nic.ingress_qdisc(config.ifindex), config.interface
+    if kind not in ("", "clsact"):
+        raise TwinError(
+            f"{name} has the qdisc {kind}, which leaves no place for clsact: remove it with"
+            f" 'tc qdisc del dev {name} {kind.split()[0]}' (a <bandwidth> of libvirt, or the CNI"
+            " plugin bandwidth, makes it again), or use Linux 6.6, where HostVLAN needs no qdisc"
+        )
+
+
 def _with_clsact(config: _Config) -> _Config:
     """Make clsact if it is missing; the flags then say that detach() removes it."""
     flags = config.flags | (_CLSACT if bpf.clsact_create(config.ifindex) else 0)
-    return _Config(config.mac, config.netns, config.ifindex, flags, config.interface)
+    return replace(config, flags=flags)
+
+
+def _drop_filters(config: _Config, port_map: int) -> None:
+    """Remove the filters of an older attachment; the links do their work already."""
+    for point in config.places.values():
+        if point is not None:
+            with contextlib.suppress(OSError):
+                bpf.tc_detach(config.ifindex, point, _PRIORITY, _HANDLE)
+    if config.flags & _CLSACT:
+        bpf.update(port_map, 0, replace(config, flags=config.flags & ~_CLSACT).pack())
+        _drop_clsact(config)
+
+
+def _drop_clsact(config: _Config) -> None:
+    if config.flags & _CLSACT and not nic.has_filters(config.ifindex):
+        with contextlib.suppress(OSError):
+            bpf.clsact_destroy(config.ifindex)
 
 
 def _put_xdp(port: _Port, program: int) -> None:
     pin = port.folder / "xdp"
     if pin.exists():
         with bpf.closing(bpf.pinned(pin)) as link:
-            if bpf.link_ifindex_xdp(link):
+            if bpf.link_ifindex(link):
                 bpf.link_update(link, program)
                 return
         pin.unlink()
@@ -691,7 +733,27 @@ def _put_xdp(port: _Port, program: int) -> None:
         bpf.pin(link, pin)
 
 
-def _put_tc(port: _Port, verdict: Verdict, point: int, program: int) -> None:
+def _put_tcx(port: _Port, verdict: Verdict, point: int, program: int) -> None:
+    pin = port.folder / verdict
+    if pin.exists():
+        with bpf.closing(bpf.pinned(pin)) as old:
+            if bpf.is_link(old) and bpf.link_ifindex(old) and _is_first(old, point):
+                bpf.link_update(old, program)
+                return
+    # The old link ends with its name, when the new one is in its place already.
+    part = pin.with_name(f"{verdict}-new")
+    part.unlink(missing_ok=True)
+    with bpf.closing(bpf.link_create_tcx(program, port.config.ifindex, point)) as link:
+        bpf.pin(link, part)
+    part.rename(pin)
+
+
+def _is_first(link: int, point: int) -> bool:
+    programs = bpf.tcx_programs(bpf.link_ifindex(link), point)
+    return programs is None or programs[:1] == [bpf.link_program(link)]
+
+
+def _put_filter(port: _Port, verdict: Verdict, point: int, program: int) -> None:
     bpf.tc_attach(port.config.ifindex, point, program, _PRIORITY, _HANDLE)
     pin = port.folder / verdict
     pin.unlink(missing_ok=True)
@@ -707,10 +769,9 @@ def _take_off(port: _Port) -> None:
     with contextlib.suppress(FileNotFoundError):
         # The map has the flags that attach() has added.
         config = _Config.unpack(_element(port.folder / "port", _PORT.size))
-    link = port.folder / "xdp"
-    if link.exists():
-        with bpf.closing(bpf.pinned(link)) as fd, contextlib.suppress(OSError):
-            bpf.link_detach(fd)
+    for link in _links(port):
+        with contextlib.suppress(OSError):
+            bpf.link_detach(link)
     if port.here and nic.name_of(config.ifindex) is not None:
         _take_off_tc(config)
     if port.folder.is_dir():
@@ -722,9 +783,16 @@ def _take_off_tc(config: _Config) -> None:
         if point is not None:
             with contextlib.suppress(OSError):
                 bpf.tc_detach(config.ifindex, point, _PRIORITY, _HANDLE)
-    if config.flags & _CLSACT and not nic.has_filters(config.ifindex):
-        with contextlib.suppress(OSError):
-            bpf.clsact_destroy(config.ifindex)
+    _drop_clsact(config)
+
+
+def _links(port: _Port) -> Iterator[int]:
+    """The links of an interface; each is closed when the next one is asked for."""
+    for pin in sorted(port.folder.glob("*")):
+        if pin.name in ("xdp", "send", "receive", "send-new", "receive-new"):
+            with bpf.closing(bpf.pinned(pin)) as fd:
+                if bpf.is_link(fd):
+                    yield fd
 
 
 def _forget_gone() -> None:
@@ -737,12 +805,9 @@ def _forget_gone() -> None:
 def _is_gone(port: _Port) -> bool:
     if port.here:
         return nic.name_of(port.config.ifindex) is None
-    link = port.folder / "xdp"
-    if not link.exists():
-        # tc's filters in another namespace are not visible.
-        return False
-    with bpf.closing(bpf.pinned(link)) as fd:
-        return not bpf.link_ifindex_xdp(fd)
+    # tc's filters in another namespace are not visible.
+    found = [bpf.link_ifindex(link) for link in _links(port)]
+    return bool(found) and not any(found)
 
 
 # Status.
@@ -774,27 +839,32 @@ def _attachment(port: _Port) -> Attachment:
 def _hooks(port: _Port) -> Iterator[Hook]:
     names = {None: "xdp", bpf.INGRESS: "tc ingress", bpf.EGRESS: "tc egress"}
     for verdict, point in port.config.places.items():
-        present = _has_xdp(port) if point is None else _has_tc(port, verdict, point)
-        yield Hook(names[point], verdict, present)
+        pin = port.folder / ("xdp" if point is None else verdict)
+        try:
+            with bpf.closing(bpf.pinned(pin)) as fd:
+                present, first = _looked_at(port, fd, point)
+        except FileNotFoundError:
+            present, first = False, None
+        yield Hook(names[point], verdict, present, first)
 
 
-def _has_xdp(port: _Port) -> bool:
-    try:
-        with bpf.closing(bpf.pinned(port.folder / "xdp")) as link:
-            return bool(bpf.link_ifindex_xdp(link))
-    except FileNotFoundError:
-        return False
-
-
-def _has_tc(port: _Port, verdict: Verdict, point: int) -> bool | None:
-    if not port.here:
-        return None
-    try:
-        with bpf.closing(bpf.pinned(port.folder / verdict)) as program:
-            number = bpf.program_id(program)
-    except FileNotFoundError:
-        return False
-    return bpf.tc_program(port.config.ifindex, point, _PRIORITY, _HANDLE) == number
+def _looked_at(port: _Port, fd: int, point: int | None) -> tuple[bool | None, bool | None]:
+    """Whether a program is at its hook, and whether it is the first one there."""
+    if bpf.is_link(fd):
+        if not bpf.link_ifindex(fd):
+            return False, None
+        if point is None:
+            return True, True
+        return True, _is_first(fd, point) if port.here else None
+    if not port.here or point is None:
+        return None, None
+    index = port.config.ifindex
+    if nic.ingress_qdisc(index) != "clsact":
+        # Another qdisc takes the filters for its own: what is sent goes to the wrong one.
+        return False, None
+    if bpf.tc_program(index, point, _PRIORITY, _HANDLE) != bpf.program_id(fd):
+        return False, None
+    return True, not bpf.tcx_programs(index, point)
 
 
 def _counters(port: _Port) -> tuple[dict[str, int], dict[str, int]]:

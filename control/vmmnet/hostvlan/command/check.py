@@ -249,6 +249,12 @@ def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -
     if not each.whole:
         missing = ", ".join(hook.place for hook in each.hooks if hook.present is False)
         yield fault(f"{each.interface}: the programs are missing at {missing}: {_mend(each)}")
+    if each.overtaken:
+        yield fault(
+            f"{each.interface}: another program comes before HostVLAN's at"
+            f" {', '.join(each.overtaken)}, and what it lets pass is not checked: {_mend(each)}"
+            " (HostVLAN comes first again)"
+        )
     if os.path.realpath(each.table) != os.path.realpath(path):
         yield fault(f"{each.interface} uses another table, {each.table}, not {path}")
         return

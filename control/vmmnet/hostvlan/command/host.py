@@ -240,7 +240,7 @@ def run_attach(given: argparse.Namespace) -> int:
     except twin.TwinError as error:
         raise Refused(str(error)) from None
     _print_attachments([attached], given.json)
-    return Status.DONE
+    return Status.DONE if attached.whole else Status.FAULTS
 
 
 def run_detach(given: argparse.Namespace) -> int:
@@ -294,7 +294,9 @@ def _print_attachments(found: list[twin.Attachment], as_json: bool) -> None:
         return
     for each in found:
         places = [
-            hook.place + {True: "", False: " (missing)", None: " (unknown)"}[hook.present]
+            hook.place
+            + {True: "", False: " (missing)", None: " (unknown)"}[hook.present]
+            + (" (not first)" if hook.first is False else "")
             for hook in each.hooks
         ]
         rows = [

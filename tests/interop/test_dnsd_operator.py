@@ -228,9 +228,23 @@ def test_port_in_use(world: World, kind: int) -> None:
         assert f"cannot listen at {SERVER} ({protocol}): Address already in use" in told
 
 
-def test_address_of_nobody(world: World) -> None:
-    told = _failed(world, world.dnsd(server={"listen": ["203.0.113.1@5353"]}))
-    assert "server.listen: cannot listen at 203.0.113.1@5353 (UDP): Cannot assign" in told
+def test_an_address_that_comes_late(world: World) -> None:
+    """As after a boot, or with a virtual address that another node has."""
+    late = {f"{SERVER.rpartition('.')[0]}.77": "/24", "2001:db8::77": "/64"}
+    with world.dnsd(server={"listen": [SERVER, *late]}) as server:
+        told = server.log.read_text()
+        for address, length in late.items():
+            for protocol in ("UDP", "TCP"):
+                assert f"server.listen: {address} ({protocol}) is not an address of this" in told
+            world.server.ip("address", "add", f"{address}{length}", "dev", "br0", *_nodad(address))
+            assert world.udp(query(), address).answer
+            with world.connect(address) as connection:
+                connection.sendall(framed(query()))
+                assert read(connection).answer
+
+
+def _nodad(address: str) -> list[str]:
+    return ["nodad"] if ":" in address else []
 
 
 def test_no_permission(world: World) -> None:

@@ -9,11 +9,12 @@ import json
 import signal
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator
 from ipaddress import IPv6Address
 
 import pytest
-from vmmnet.testbed.base import wait
+from vmmnet.testbed.base import process, wait
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
 from vmmnet.testbed.mip6.mobility import (
@@ -91,6 +92,64 @@ def test_registers_moves_and_ends(field: Field) -> None:
         assert HOME_ADDRESS in _routes(field)
         assert field.mobile.register(3, lifetime=0, care_of=CARE_OF[1]).status == 0
         assert HOME_ADDRESS not in _routes(field)
+
+
+def _home_switch(field: Field, *words: str) -> None:
+    field.router.ip("link", "set", "home", "type", "bridge", *words)
+
+
+def test_a_switch_that_snoops(field: Field) -> None:
+    """With a querier, solicitations reach only who has reported the group."""
+    _home_switch(field, "mcast_snooping", "1", "mcast_querier", "1", "mcast_startup_query_count", "1")
+    try:
+        with field.agent():
+            assert field.mobile.register(1).status == 0
+            groups = field.agent_host.ip("-6", "maddress", "show", "dev", field.agent_interface.name)
+            for address in (AGENT_ADDRESS, HOME_ADDRESS):
+                assert _solicited(address) in groups.split()
+            field.router.ip("neigh", "flush", "dev", "home")
+            _both_ways(field, 1)
+            assert field.mobile.register(2, lifetime=0).status == 0
+            groups = field.agent_host.ip("-6", "maddress", "show", "dev", field.agent_interface.name)
+            assert _solicited(HOME_ADDRESS) not in groups.split()
+    finally:
+        _home_switch(field, "mcast_snooping", "0", "mcast_querier", "0")
+
+
+def _solicited(address: str) -> str:
+    return str(IPv6Address(int(IPv6Address("ff02::1:ff00:0")) | int(IPv6Address(address)) & 0xFFFFFF))
+
+
+def test_routes_are_put_back(field: Field, control: str) -> None:
+    """Removed by hand, and with the TUN device set down and up."""
+    with field.agent(control):
+        assert field.mobile.register(1).status == 0
+        before = _routes(field)
+        field.agent_host.ip("-6", "route", "del", HOME_ADDRESS, "dev", "mip6ha")
+        wait.until(lambda: _routes(field) == before, "the route is back")
+        _both_ways(field, 1)
+        field.agent_host.ip("link", "set", "mip6ha", "down")
+        field.agent_host.ip("link", "set", "mip6ha", "up")
+        wait.until(lambda: sorted(_routes(field).split()) == sorted(before.split()), "all are back")
+        _both_ways(field, 2)
+
+
+def test_another_mac_address(field: Field) -> None:
+    """The neighbours hear it."""
+    with field.agent():
+        assert field.mobile.register(1).status == 0
+        _both_ways(field, 1)
+        link, old = field.agent_interface.name, field.agent_interface.mac
+        new = f"02{old[2:]}" if not old.startswith("02") else f"06{old[2:]}"
+        field.agent_host.ip("link", "set", "dev", link, "address", new)
+        try:
+            wait.until(
+                lambda: new in field.router.ip("neigh", "show", HOME_ADDRESS, "dev", "home"),
+                "the router has the new address",
+            )
+            _both_ways(field, 2)
+        finally:
+            field.agent_host.ip("link", "set", "dev", link, "address", old)
 
 
 def _marked(packet: bytes, field: int) -> bytes:
@@ -497,24 +556,88 @@ def test_reads_its_configuration_again(field: Field, control: str) -> None:
         assert field.mobile.register(3).status == 0
 
 
+def _solicit_prefixes(field: Field) -> bytes:
+    """The mobile prefix advertisement that the bound mobile node gets."""
+    message = struct.pack(">BBHHH", 146, 0, 0, 0x1234, 0)
+    sealed = mobile.checksum(HOME_ADDRESS, AGENT_ADDRESS, mobile.ICMP6, message)
+    message = struct.pack(">BBHHH", 146, 0, sealed, 0x1234, 0)
+    options = struct.pack(">BBBBBBBB", mobile.ICMP6, 2, 1, 2, 0, 0, 0xC9, 16)
+    options += IPv6Address(HOME_ADDRESS).packed
+    field.mobile.send(
+        mobile.ip6(CARE_OF[0], AGENT_ADDRESS, mobile.DESTINATION, options + message)
+    )
+    found = field.mobile.receive(
+        lambda p: p.protocol == mobile.ROUTING and p.payload[0] == mobile.ICMP6
+    )
+    assert str(IPv6Address(found.payload[8:24])) == HOME_ADDRESS
+    advert = found.payload[24:]
+    assert (advert[0], advert[4:6]) == (147, b"\x12\x34")
+    return advert
+
+
 def test_tells_prefixes(field: Field) -> None:
     """A mobile prefix solicitation is answered with what the configuration says."""
     prefix = f"{HOME_PREFIX}::"
     with field.agent(f"prefix {prefix}/64,7200,3600"):
         assert field.mobile.register(1).status == 0
-        message = struct.pack(">BBHHH", 146, 0, 0, 0x1234, 0)
-        sealed = mobile.checksum(HOME_ADDRESS, AGENT_ADDRESS, mobile.ICMP6, message)
-        message = struct.pack(">BBHHH", 146, 0, sealed, 0x1234, 0)
-        options = struct.pack(">BBBBBBBB", mobile.ICMP6, 2, 1, 2, 0, 0, 0xC9, 16)
-        options += IPv6Address(HOME_ADDRESS).packed
-        field.mobile.send(
-            mobile.ip6(CARE_OF[0], AGENT_ADDRESS, mobile.DESTINATION, options + message)
-        )
-        found = field.mobile.receive(
-            lambda p: p.protocol == mobile.ROUTING and p.payload[0] == mobile.ICMP6
-        )
-        assert str(IPv6Address(found.payload[8:24])) == HOME_ADDRESS
-        advert = found.payload[24:]
-        assert (advert[0], advert[4:6]) == (147, b"\x12\x34")
+        advert = _solicit_prefixes(field)
         assert struct.unpack(">BBBBII", advert[8:20]) == (3, 4, 64, 0xC0, 7200, 3600)
         assert str(IPv6Address(advert[24:40])) == prefix
+
+
+def _router_advertisement(prefix: str, valid: int) -> bytes:
+    """A home agent's, for the prefix, as an IPv6 packet."""
+    option = struct.pack(">BBBBIII", 3, 4, 64, 0xE0, valid, valid, 0) + IPv6Address(prefix).packed
+    body = struct.pack(">BBHII", 64, 0x20, 1800, 0, 0) + option
+    return mobile.icmp6("fe80::5", "ff02::1", 134, body, hops=255)
+
+
+def test_hears_its_own_host_and_no_vlan(field: Field, control: str) -> None:
+    """Its host's router daemon counts; what other VLANs of a trunk carry does not."""
+    head = bytes.fromhex("333300000001 020000000005")
+    strange, home = f"{HOME_PREFIX[:-4]}5555::", f"{HOME_PREFIX}::"
+    with field.agent(control):
+        assert field.mobile.register(1).status == 0
+        with field.neighbour.entered():
+            trunk = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        with trunk:
+            trunk.bind((field.neighbour_interface.name, 0))
+            tagged = head + bytes.fromhex("8100 0005 86dd")
+            trunk.send(tagged + _router_advertisement(strange, 600))
+            trunk.send(tagged + _router_advertisement(home, 8))
+        with field.agent_host.entered():
+            daemon = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        with daemon:
+            daemon.bind((field.agent_interface.name, 0))
+            daemon.send(head + b"\x86\xdd" + _router_advertisement(home, 7200))
+        _both_ways(field, 1)  # behind the advertisements
+        advert = _solicit_prefixes(field)
+        assert IPv6Address(strange).packed not in advert
+        assert struct.unpack(">I", advert[12:16])[0] > 7000
+        assert str(IPv6Address(advert[24:40])) == home
+
+
+def test_waits_for_its_interface(field: Field) -> None:
+    """It ends when the interface goes, so that systemd starts it again; that one waits."""
+    field.router.ip("link", "add", "gone0", "type", "veth", "peer", "name", "gone1")
+    field.router.ip("link", "set", "gone0", "netns", field.agent_host.netns)
+    config = field.folder / "late.conf"
+    config.write_text(f"interface gone0\naddress {AGENT_ADDRESS}/64\ntun late0\n")
+    log = field.folder / "late.log"
+
+    def started(line: str) -> subprocess.Popen[bytes]:
+        with log.open("wb") as out:
+            child = field.agent_host.popen([agent_binary(), config], stdout=out, stderr=out)
+        wait.until(lambda: line in log.read_text(), line)
+        return child
+
+    child = started("ready")
+    field.router.ip("link", "del", "gone1")
+    assert child.wait(wait.PATIENCE) == 1
+    assert "the home link's interface is gone" in log.read_text()
+    child = started("waiting for the interface 'gone0'")
+    field.router.ip("link", "add", "gone0", "type", "veth", "peer", "name", "gone1")
+    field.router.ip("link", "set", "gone0", "netns", field.agent_host.netns)
+    wait.until(lambda: "ready" in log.read_text(), "it is ready")
+    process.stop(child)
+    field.router.ip("link", "del", "gone1")

@@ -44,6 +44,7 @@ typedef struct Daemon {
     GSource *timer;             /* for the agent's deadline */
     int64_t deadline;           /* that @timer is set to */
     bool restoring;
+    GError *lost;               /* why it cannot go on; or NULL */
 } Daemon;
 
 static void forward(void *opaque, const void *packet, size_t len)
@@ -273,6 +274,19 @@ static gboolean link_ready(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
+{
+    Daemon *d = opaque;
+
+    if (!mip6_ha_host_changed(&d->host, mip6_ha_clock(), &d->lost)) {
+        g_main_loop_quit(d->loop);
+        return G_SOURCE_REMOVE;
+    }
+    memcpy(d->multicast.mac, d->host.mac, sizeof(d->multicast.mac));
+    arm(d);
+    return G_SOURCE_CONTINUE;
+}
+
 static gboolean keep_state(gpointer opaque)
 {
     Daemon *d = opaque;
@@ -329,6 +343,7 @@ static void run(Daemon *d)
     d->loop = g_main_loop_new(NULL, FALSE);
     g_unix_fd_add(d->host.tun_fd, G_IO_IN, tun_ready, d);
     g_unix_fd_add(d->host.link_fd, G_IO_IN, link_ready, d);
+    g_unix_fd_add(d->host.watch.fd, G_IO_IN, host_changed, d);
     if (d->multicast.fd >= 0) {
         g_unix_fd_add(d->multicast.fd, G_IO_IN, groups_ready, d);
     }
@@ -505,5 +520,11 @@ bool mip6_ha_serve(const char *file, GError **errp)
         return false;
     }
     run(&d);
+    if (d.lost) {
+        /* The next agent takes over what this one leaves in its state file. */
+        end(&d, NULL);
+        g_propagate_error(errp, d.lost);
+        return false;
+    }
     return end(&d, errp);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/dns/server/host/log.h"
 #include "net/dns/server/host/sockets.h"
 
 #define BACKLOG         1024
@@ -63,11 +64,29 @@ static bool fail(DnsdMistake *mistake, const char *what, const char *text,
     return false;
 }
 
+bool dnsd_sockets_bind(int fd, const DnsdListen *at, bool *is_early)
+{
+    bool six = at->addr.ss_family == AF_INET6;
+
+    *is_early = false;
+    if (bind(fd, (const void *)&at->addr, at->len) == 0) {
+        return true;
+    }
+    if (errno != EADDRNOTAVAIL) {
+        return false;
+    }
+    *is_early = true;
+    set(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_FREEBIND : IP_FREEBIND,
+        1);
+    return bind(fd, (const void *)&at->addr, at->len) == 0;
+}
+
 static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
                      const DnsdConfig *config, bool is_probe,
                      DnsdMistake *mistake)
 {
     int family = listen_at->addr.ss_family;
+    bool is_early;
     const char *protocol = s->is_stream ? "TCP" : "UDP";
 
     s->is_wildcard = is_wildcard(&listen_at->addr);
@@ -87,10 +106,14 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
     if (family == AF_INET6) {
         set(s->fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     }
-    if (bind(s->fd, (const void *)&listen_at->addr, listen_at->len) < 0 ||
+    if (!dnsd_sockets_bind(s->fd, listen_at, &is_early) ||
         (s->is_stream && listen(s->fd, BACKLOG) < 0)) {
         return fail(mistake, "server.listen: cannot listen at",
                     listen_at->text, protocol);
+    }
+    if (is_early && is_probe) {
+        dnsd_log(DNSD_WARNING, "server.listen: %s (%s) is not an address of "
+                 "this host yet: waiting for it", listen_at->text, protocol);
     }
     return true;
 }

@@ -30,6 +30,17 @@ typedef struct DnsdMistake {
 } DnsdMistake;
 
 /**
+ * dnsd_sockets_bind: bind a socket to an address, also to one that comes later
+ * @is_early: set to whether this host does not have the address yet, or its
+ *            duplicate address detection is not over
+ *
+ * Queries come in as soon as the host has it.
+ *
+ * Returns: false with errno set
+ */
+bool dnsd_sockets_bind(int fd, const DnsdListen *at, bool *is_early);
+
+/**
  * dnsd_sockets_probe: check that no other process uses the addresses
  *
  * With SO_REUSEPORT another server would go unnoticed, and share the requests.

@@ -105,9 +105,16 @@ static void send_advert(Mip6Agent *a, int64_t now, const Mip6AgentBinding *b)
 void mip6_adverts_solicited(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                             uint16_t id)
 {
+    a->solicited++;
+    if (!a->link.prefixes) {
+        /*
+         * None is known yet, after a start: an answer without a prefix would
+         * say that the home prefix is gone.  The node asks again.
+         */
+        return;
+    }
     b->advert_id = id;
     b->prefixes_version = a->link.version;
-    a->solicited++;
     send_advert(a, now, b);
     schedule(a, now, b);
 }

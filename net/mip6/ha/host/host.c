@@ -15,8 +15,19 @@
  * neighbour solicitations for them with the interface's MAC address (RFC 6275
  * section 10.4.1), through a packet socket that receives all multicast.
  * Duplicate address detection is answered, too, so no other node takes the
- * address of a VM that is away.
+ * address of a VM that is away. The host is a member of the addresses' groups,
+ * as switches may deliver a solicitation only to those who have reported that.
+ *
+ * The interface is untagged: frames with a VLAN tag are of other links, though
+ * the kernel gives them to packet sockets, with the tag taken off. The socket
+ * is one for all protocols, because only those see what this host sends: its
+ * own router daemon's advertisements.
+ *
+ * Interfaces and routes are watched. A route that is gone is put back, and
+ * another MAC address is announced. If the TUN device or the interface itself
+ * is gone, the process ends; the next one waits for the interface.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -26,6 +37,7 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -273,10 +285,21 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
     return true;
 }
 
-/* Receives only ICMPv6 right after the IPv6 header, with hop limit 255. */
+/*
+ * Receives only ICMPv6 right after the IPv6 header, with hop limit 255, in
+ * frames without a VLAN tag. A tag with the ID 0 has only a priority.
+ */
 static bool filter_nd(int fd)
 {
     struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 3, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_VLAN_TAG),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xfff),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 5),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 3),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ETH_HLEN + 6),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_PROTO_ICMP6 << 8 | 255,
                  0, 1),
@@ -293,7 +316,7 @@ static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
 {
     struct sockaddr_ll address = {
         .sll_family = AF_PACKET,
-        .sll_protocol = htons(ETH_P_IPV6),
+        .sll_protocol = htons(ETH_P_ALL),
         .sll_ifindex = if_nametoindex(name),
     };
     struct packet_mreq all = {
@@ -324,11 +347,34 @@ static void announce(void *opaque, const struct in6_addr *home)
     send_na(opaque, home, &packet_ip6_all_nodes, NULL, PACKET_NA_OVERRIDE);
 }
 
+/* A signal ends the process meanwhile. */
+static void await_interface(Mip6HaHost *h, const char *name)
+{
+    struct pollfd pollfd = { .fd = h->watch.fd, .events = POLLIN };
+    RtnlEvent event;
+
+    if (if_nametoindex(name)) {
+        return;
+    }
+    g_message("waiting for the interface '%s', which does not exist", name);
+    while (!if_nametoindex(name)) {
+        poll(&pollfd, 1, -1);
+        while (rtnl_watch_next(&h->watch, &event)) {
+            /* Only the name counts. */
+        }
+    }
+    g_message("the interface '%s' exists", name);
+}
+
 bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
                        GError **errp)
 {
+    int error;
+
     memset(h, 0, sizeof(*h));
-    h->tun_fd = h->link_fd = -1;
+    h->tun_fd = h->link_fd = h->netlink_fd = -1;
+    h->tun_up = true;
+    mip6_ha_solicited_init(&h->solicited);
     h->homes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                      g_free, NULL);
     mip6_announce_init(&h->announce, announce, h);
@@ -336,6 +382,12 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
     if (h->netlink_fd < 0) {
         return fail(errp, "cannot open", "netlink");
     }
+    error = rtnl_watch_open(&h->watch, RTNL_LINKS | RTNL_ROUTES);
+    if (error) {
+        errno = -error;
+        return fail(errp, "cannot open", "netlink");
+    }
+    await_interface(h, interface);
     return open_tun(h, tun, errp) && open_link(h, interface, errp);
 }
 
@@ -348,7 +400,9 @@ void mip6_ha_host_close(Mip6HaHost *h)
             close(fds[i]);
         }
     }
+    rtnl_watch_close(&h->watch);
     mip6_announce_destroy(&h->announce);
+    mip6_ha_solicited_destroy(&h->solicited);
     g_hash_table_destroy(h->homes);
 }
 
@@ -378,16 +432,141 @@ bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
     }
     if (!on) {
         mip6_announce_remove(&h->announce, home);
-        g_hash_table_remove(h->homes, home);
+        if (g_hash_table_remove(h->homes, home)) {
+            mip6_ha_solicited_leave(&h->solicited, h->link_index, home);
+        }
         return true;
     }
-    g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)));
+    if (g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home))) &&
+        !mip6_ha_solicited_join(&h->solicited, h->link_index, home)) {
+        g_warning("cannot join the solicited-node group of an address: %s; "
+                  "behind a switch that snoops it may not be reached",
+                  strerror(errno));
+    }
     if (announcements > 1) {
         mip6_announce_at_once(&h->announce, now, home, announcements);
     } else if (announcements) {
         mip6_announce_add(&h->announce, now, home, announcements);
     }
     return true;
+}
+
+static unsigned put_routes(Mip6HaHost *h)
+{
+    GHashTableIter iter;
+    gpointer home;
+    unsigned failed = 0;
+
+    g_hash_table_iter_init(&iter, h->homes);
+    while (g_hash_table_iter_next(&iter, &home, NULL)) {
+        failed += !set_route(h, home, true);
+    }
+    return failed;
+}
+
+static void tun_changed(Mip6HaHost *h, bool up)
+{
+    if (up == h->tun_up) {
+        return;
+    }
+    h->tun_up = up;
+    if (!up) {
+        g_warning("the TUN device is down: nothing passes the tunnels");
+    } else {
+        unsigned failed = put_routes(h);
+
+        g_message("the TUN device is up: its routes are put back");
+        if (failed) {
+            g_warning("%u of them are refused: %s", failed, strerror(errno));
+        }
+    }
+}
+
+static void mac_changed(Mip6HaHost *h, int64_t now, const RtnlEvent *event)
+{
+    GHashTableIter iter;
+    gpointer home;
+
+    if (!event->has_mac || !memcmp(h->mac, event->mac, sizeof(h->mac))) {
+        return;
+    }
+    memcpy(h->mac, event->mac, sizeof(h->mac));
+    g_message("interface '%s' has another MAC address: it is announced",
+              event->name);
+    g_hash_table_iter_init(&iter, h->homes);
+    while (g_hash_table_iter_next(&iter, &home, NULL)) {
+        mip6_announce_add(&h->announce, now, home, MIP6_ANNOUNCE_TIMES);
+    }
+}
+
+/* Was the route one of ours?  What this agent removes is in @homes no more. */
+static bool is_missed(const Mip6HaHost *h, const RtnlEvent *event)
+{
+    return event->table == RT_TABLE_MAIN && event->prefix_len == 128 &&
+           (int)event->index == h->tun_index && h->tun_up &&
+           g_hash_table_contains(h->homes, &event->addr);
+}
+
+/* Events were lost: look at all that they could have told. */
+static void look_again(Mip6HaHost *h, int64_t now, bool *gone)
+{
+    RtnlEvent now_is = { .index = h->link_index };
+    struct ifreq ifr = { 0 };
+
+    *gone = !if_indextoname(h->tun_index, now_is.name) ||
+            !if_indextoname(h->link_index, now_is.name);
+    g_strlcpy(ifr.ifr_name, now_is.name, sizeof(ifr.ifr_name));
+    if (*gone || ioctl(h->link_fd, SIOCGIFHWADDR, &ifr) < 0) {
+        return;
+    }
+    memcpy(now_is.mac, ifr.ifr_hwaddr.sa_data, sizeof(now_is.mac));
+    now_is.has_mac = true;
+    mac_changed(h, now, &now_is);
+    put_routes(h);
+}
+
+bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
+{
+    unsigned missed = 0;
+    bool gone = false;
+    RtnlEvent event;
+
+    while (!gone && rtnl_watch_next(&h->watch, &event)) {
+        bool is_tun = (int)event.index == h->tun_index;
+        bool is_link = (int)event.index == h->link_index;
+
+        switch (event.kind) {
+        case RTNL_LINK:
+            if (is_tun) {
+                tun_changed(h, event.link_flags & IFF_UP);
+            } else if (is_link) {
+                mac_changed(h, now, &event);
+            }
+            break;
+        case RTNL_LINK_GONE:
+            gone = is_tun || is_link;
+            break;
+        case RTNL_ROUTE_GONE:
+            missed += is_missed(h, &event) && set_route(h, &event.addr, true);
+            break;
+        case RTNL_LOST:
+            look_again(h, now, &gone);
+            break;
+        default:
+            break;
+        }
+    }
+    if (missed) {
+        g_warning("%u routes into the TUN device were removed: put back",
+                  missed);
+    }
+    if (gone) {
+        g_set_error(errp, error_quark(), ENODEV, "the %s is gone",
+                    event.kind == RTNL_LINK_GONE &&
+                    (int)event.index == h->tun_index
+                    ? "TUN device" : "home link's interface");
+    }
+    return !gone;
 }
 
 static void answer(Mip6HaHost *h, const PacketNd *nd, const uint8_t *src_mac)

@@ -5,7 +5,9 @@
 
 #include <stdbool.h>
 
+#include "base/rtnl.h"
 #include "net/mip6/ha/host/announce.h"
+#include "net/mip6/ha/host/solicited.h"
 #include "net/packet/nd.h"
 
 typedef struct Mip6HaHost {
@@ -14,7 +16,10 @@ typedef struct Mip6HaHost {
     int netlink_fd;
     int tun_index, link_index;
     uint8_t mac[6];             /* of the home link's interface */
+    bool tun_up;
+    RtnlWatch watch;            /* of interfaces and routes */
     GHashTable *homes;          /* struct in6_addr: proxied addresses */
+    Mip6HaSolicited solicited;  /* the groups of @homes */
     Mip6Announce announce;      /* of @homes; its deadline is separate */
     uint32_t serial;            /* sequence number for netlink */
 } Mip6HaHost;
@@ -22,6 +27,8 @@ typedef struct Mip6HaHost {
 /**
  * mip6_ha_host_open: create the TUN device and listen on the home link
  * @interface, @tun: names
+ *
+ * Waits, without end, until the interface exists; a line of the log says so.
  *
  * Needs CAP_NET_ADMIN and CAP_NET_RAW.
  */
@@ -32,6 +39,18 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
  * mip6_ha_host_close: the routes disappear with the TUN device, if that does
  */
 void mip6_ha_host_close(Mip6HaHost *h);
+
+/**
+ * mip6_ha_host_changed: read what the kernel says of interfaces and routes
+ *
+ * Call it when @h->watch.fd is readable.  Routes into the TUN device are put
+ * back; another MAC address of the home link's interface is announced.  Each
+ * change is logged.
+ *
+ * Returns: false with @errp set if the TUN device or the home link's interface
+ * is gone: another agent has to begin anew
+ */
+bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp);
 
 /**
  * mip6_ha_host_keep: keep the TUN device and its routes for the next agent when

@@ -35,10 +35,16 @@ void mip6_ha_multicast_init(Mip6HaMulticast *m)
     m->fd = m->member_fd = -1;
 }
 
-/* Receives only packets to groups with more than link-local scope. */
+/*
+ * Receives only packets to groups with more than link-local scope, in frames
+ * without a VLAN tag: the kernel has taken it off.
+ */
 static bool filter_groups(int fd)
 {
     struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                 SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 6),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DST_AT),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xff, 0, 4),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DST_AT + 1),

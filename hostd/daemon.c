@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/rtnl.h"
 #include "hostd/daemon.h"
 #include "hostd/host/announce.h"
 #include "hostd/host/netlink.h"
@@ -25,6 +26,8 @@ typedef struct Daemon {
     Hostd hostd;
     HostdNetlink netlink;
     HostdAnnounce announce;
+    RtnlWatch rtnl;
+    guint rtnl_source;
     GHashTable *watches;        /* Watch by uuid */
     HostdServer *server;
 } Daemon;
@@ -65,6 +68,20 @@ static bool keep(void *opaque, GError **errp)
 static bool has_device(void *opaque, const char *dev)
 {
     return if_nametoindex(dev) != 0;
+}
+
+static bool is_up(void *opaque, const char *dev)
+{
+    Daemon *d = opaque;
+
+    return hostd_netlink_is_up(&d->netlink, dev);
+}
+
+static bool has(void *opaque, const HostdAddress *address)
+{
+    Daemon *d = opaque;
+
+    return hostd_netlink_has(&d->netlink, address);
 }
 
 static bool add(void *opaque, const HostdAddress *address, GError **errp)
@@ -148,6 +165,8 @@ static void log_line(void *opaque, const char *text)
 static const HostdOps ops = {
     .keep = keep,
     .has_device = has_device,
+    .is_up = is_up,
+    .has = has,
     .add = add,
     .announce = announce,
     .remove = drop,
@@ -156,6 +175,51 @@ static const HostdOps ops = {
     .is_vm = is_vm,
     .log_line = log_line,
 };
+
+/* --- changes of the host by others --------------------------------------- */
+
+static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
+{
+    Daemon *d = opaque;
+    char name[IF_NAMESIZE];
+    RtnlEvent event;
+
+    while (rtnl_watch_next(&d->rtnl, &event)) {
+        switch (event.kind) {
+        case RTNL_ADDRESS_GONE:
+            hostd_address_gone(&d->hostd, &event.addr);
+            break;
+        case RTNL_LINK:
+            hostd_device_changed(&d->hostd, event.name);
+            break;
+        case RTNL_ADDRESS:
+            /* IPv6 may have been switched on again (disable_ipv6). */
+            if (if_indextoname(event.index, name)) {
+                hostd_device_changed(&d->hostd, name);
+            }
+            break;
+        case RTNL_LOST:
+            hostd_check(&d->hostd);
+            break;
+        default:
+            break;
+        }
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static bool watch_host(Daemon *d, GError **errp)
+{
+    int ret = rtnl_watch_open(&d->rtnl, RTNL_LINKS | RTNL_ADDRESSES);
+
+    if (ret < 0) {
+        g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_HOST, "cannot watch the "
+                    "host's addresses: %s", g_strerror(-ret));
+        return false;
+    }
+    d->rtnl_source = g_unix_fd_add(d->rtnl.fd, G_IO_IN, host_changed, d);
+    return true;
+}
 
 /* --- start and stop ------------------------------------------------------- */
 
@@ -170,7 +234,8 @@ static gboolean stop(gpointer opaque)
 /* The socket is opened last, when the registry is loaded and applied. */
 static bool start(Daemon *d, const char *path, GError **errp)
 {
-    if (!hostd_store_load(d->state, d->hostd.vms, errp)) {
+    if (!hostd_store_load(d->state, d->hostd.vms, errp) ||
+        !watch_host(d, errp)) {
         return false;
     }
     hostd_settle(&d->hostd);
@@ -194,7 +259,7 @@ static void run(Daemon *d)
 
 bool hostd_serve(const char *path, const char *state, GError **errp)
 {
-    Daemon d = { .state = state };
+    Daemon d = { .state = state, .rtnl.fd = -1 };
     bool done = false;
 
     if (!hostd_netlink_open(&d.netlink, errp)) {
@@ -211,6 +276,10 @@ bool hostd_serve(const char *path, const char *state, GError **errp)
         run(&d);
     }
     hostd_server_free(d.server);
+    if (d.rtnl_source) {
+        g_source_remove(d.rtnl_source);
+    }
+    rtnl_watch_close(&d.rtnl);
     g_hash_table_destroy(d.watches);
     hostd_destroy(&d.hostd);
     hostd_announce_close(&d.announce);

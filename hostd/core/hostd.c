@@ -14,6 +14,11 @@
  * an address that was yielded does not come back. If a VM has never asked for
  * its addresses, none of them are removed: an administrator may have added
  * them.
+ *
+ * Others change the host too: a network manager removes addresses that it does
+ * not know, and an interface that goes takes its addresses with it. An address
+ * of a VM that is here, and that the host has not got, is "lost". It is added
+ * again as soon as its interface is up.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -60,25 +65,26 @@ void hostd_destroy(Hostd *h)
 
 /* --- addresses ------------------------------------------------------------ */
 
-typedef bool Change(Hostd *h, const HostdAddress *address, GError **errp);
+typedef bool Change(Hostd *h, HostdAddress *address, GError **errp);
 
-static bool add(Hostd *h, const HostdAddress *address, GError **errp)
+static bool add(Hostd *h, HostdAddress *address, GError **errp)
 {
-    return h->ops->add(h->opaque, address, errp);
+    address->lost = !h->ops->add(h->opaque, address, errp);
+    return !address->lost;
 }
 
-static bool add_and_announce(Hostd *h, const HostdAddress *address,
-                             GError **errp)
+static bool add_and_announce(Hostd *h, HostdAddress *address, GError **errp)
 {
-    if (!h->ops->add(h->opaque, address, errp)) {
+    if (!add(h, address, errp)) {
         return false;
     }
     h->ops->announce(h->opaque, address);
     return true;
 }
 
-static bool drop(Hostd *h, const HostdAddress *address, GError **errp)
+static bool drop(Hostd *h, HostdAddress *address, GError **errp)
 {
+    address->lost = false;
     return h->ops->remove(h->opaque, address, errp);
 }
 
@@ -89,7 +95,7 @@ static bool change_all(Hostd *h, const HostdVm *vm, Change *change,
     g_autoptr(GString) failed = g_string_new(NULL);
 
     for (guint i = 0; i < vm->addresses->len; i++) {
-        const HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
+        HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
         g_autoptr(GError) err = NULL;
 
         if (!change(h, a, &err)) {
@@ -279,5 +285,86 @@ void hostd_settle(Hostd *h)
 
     for (GList *link = list; link; link = link->next) {
         apply_place(h, link->data);
+    }
+}
+
+/* --- addresses that others remove ----------------------------------------- */
+
+/* Adds a lost address if its interface is up; logs what happens. */
+static void restore(Hostd *h, const HostdVm *vm, HostdAddress *a)
+{
+    g_autoptr(GError) err = NULL;
+    char addr[INET6_ADDRSTRLEN];
+
+    if (!h->ops->is_up(h->opaque, a->dev)) {
+        return;
+    }
+    inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+    if (add_and_announce(h, a, &err)) {
+        log_line(h, "%s: %s is on %s again", vm->uuid, addr, a->dev);
+    } else {
+        log_line(h, "%s: %s", vm->uuid, err->message);
+    }
+}
+
+static void check(Hostd *h, const HostdVm *vm, HostdAddress *a)
+{
+    char addr[INET6_ADDRSTRLEN];
+
+    if (!a->lost && !h->ops->has(h->opaque, a)) {
+        a->lost = true;
+        inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+        log_line(h, "%s: %s has left %s: not by vmmnet-hostd", vm->uuid, addr,
+                 a->dev);
+    }
+    if (a->lost) {
+        restore(h, vm, a);
+    }
+}
+
+/* Checks the addresses of VMs that are here: only @addr, unless NULL. */
+static void check_all(Hostd *h, const struct in6_addr *addr)
+{
+    g_autoptr(GList) list = hostd_registry_list(h->vms);
+
+    for (GList *link = list; link; link = link->next) {
+        HostdVm *vm = link->data;
+
+        for (guint i = 0; vm->place == HOSTD_HERE && i < vm->addresses->len;
+             i++) {
+            HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
+
+            if (!addr || IN6_ARE_ADDR_EQUAL(&a->addr, addr)) {
+                check(h, vm, a);
+            }
+        }
+    }
+}
+
+void hostd_address_gone(Hostd *h, const struct in6_addr *addr)
+{
+    check_all(h, addr);
+}
+
+void hostd_check(Hostd *h)
+{
+    check_all(h, NULL);
+}
+
+void hostd_device_changed(Hostd *h, const char *dev)
+{
+    g_autoptr(GList) list = hostd_registry_list(h->vms);
+
+    for (GList *link = list; link; link = link->next) {
+        HostdVm *vm = link->data;
+
+        for (guint i = 0; vm->place == HOSTD_HERE && i < vm->addresses->len;
+             i++) {
+            HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
+
+            if (a->lost && !strcmp(a->dev, dev)) {
+                restore(h, vm, a);
+            }
+        }
     }
 }

@@ -16,6 +16,12 @@ typedef struct HostdOps {
     /** has_device: does the interface exist? */
     bool (*has_device)(void *opaque, const char *dev);
 
+    /** is_up: is the interface up? */
+    bool (*is_up)(void *opaque, const char *dev);
+
+    /** has: does the host have the address, on its interface? */
+    bool (*has)(void *opaque, const HostdAddress *address);
+
     /** add: add an address to the host; success if it has it already */
     bool (*add)(void *opaque, const HostdAddress *address, GError **errp);
 
@@ -99,5 +105,23 @@ void hostd_gone(Hostd *h, HostdVm *vm);
  * A VM whose process has ended meanwhile is not on this host any more.
  */
 void hostd_settle(Hostd *h);
+
+/**
+ * hostd_address_gone: another program, or the kernel, has removed an address
+ *
+ * If it is the address of a VM that is here, it is added again and announced:
+ * at once if its interface is up, else by hostd_device_changed().
+ */
+void hostd_address_gone(Hostd *h, const struct in6_addr *addr);
+
+/**
+ * hostd_device_changed: an interface is there or has changed
+ *
+ * Adds and announces what was lost on it, if it is up.
+ */
+void hostd_device_changed(Hostd *h, const char *dev);
+
+/** hostd_check: look at the addresses of all VMs that are here */
+void hostd_check(Hostd *h);
 
 #endif /* HOSTD_HOSTD_H */

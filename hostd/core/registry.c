@@ -76,6 +76,8 @@ bool hostd_vm_add(HostdVm *vm, const HostdAddress *address, GError **errp)
                       "most %u", HOSTD_ADDRESSES_MAX);
     }
     g_array_append_vals(vm->addresses, address, 1);
+    g_array_index(vm->addresses, HostdAddress,
+                  vm->addresses->len - 1).lost = false;
     return true;
 }
 

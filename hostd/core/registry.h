@@ -26,6 +26,7 @@ GQuark hostd_error_quark(void);
 typedef struct HostdAddress {
     struct in6_addr addr;
     char dev[IF_NAMESIZE];
+    bool lost;                  /* the VM is here, the host has not got it */
 } HostdAddress;
 
 /* The place of a VM, as seen from this host. */

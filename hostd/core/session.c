@@ -79,7 +79,8 @@ static void show(const HostdRegistry *r, GString *out)
                                                    i);
 
             inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
-            g_string_append_printf(out, "address6 %s %s\n", addr, a->dev);
+            g_string_append_printf(out, "address6 %s %s%s\n", addr, a->dev,
+                                   a->lost ? " lost" : "");
         }
     }
 }

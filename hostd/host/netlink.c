@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -111,6 +112,27 @@ bool hostd_netlink_add(HostdNetlink *n, const HostdAddress *address,
     put_attribute(&r, IFA_FLAGS, &flags, sizeof(flags));
     put_attribute(&r, IFA_CACHEINFO, &deprecated, sizeof(deprecated));
     return ask(n, &r, 0, NULL) || fail(errp, "take", address);
+}
+
+bool hostd_netlink_has(HostdNetlink *n, const HostdAddress *address)
+{
+    unsigned index = if_nametoindex(address->dev);
+    struct ifaddrmsg found;
+    Request r;
+
+    if (!index) {
+        return false;
+    }
+    r = request(RTM_GETADDR, 0, address, index);
+    return ask(n, &r, RTM_NEWADDR, &found) && found.ifa_index == index;
+}
+
+bool hostd_netlink_is_up(HostdNetlink *n, const char *dev)
+{
+    struct ifreq r = { .ifr_flags = 0 };
+
+    g_strlcpy(r.ifr_name, dev, sizeof(r.ifr_name));
+    return ioctl(n->fd, SIOCGIFFLAGS, &r) == 0 && (r.ifr_flags & IFF_UP);
 }
 
 bool hostd_netlink_remove(HostdNetlink *n, const HostdAddress *address,

@@ -28,6 +28,12 @@ void hostd_netlink_close(HostdNetlink *n);
 bool hostd_netlink_add(HostdNetlink *n, const HostdAddress *address,
                        GError **errp);
 
+/** hostd_netlink_has: does the interface exist and have the address? */
+bool hostd_netlink_has(HostdNetlink *n, const HostdAddress *address);
+
+/** hostd_netlink_is_up: does the interface exist, and is it up? */
+bool hostd_netlink_is_up(HostdNetlink *n, const char *dev);
+
 /**
  * hostd_netlink_remove: remove an address, whatever its prefix length is
  *

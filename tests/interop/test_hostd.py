@@ -220,6 +220,77 @@ def test_half_a_line(world: World) -> None:
         assert slow.recv(1) == b""
 
 
+def _lost(world: World) -> bool:
+    """Whether show says that the VM's address is not there."""
+    (line,) = (x for x in world.helpers[0].ask("show\n").splitlines() if ADDRESS in x)
+    return line.endswith(" lost")
+
+
+def test_others_remove_it(world: World) -> None:
+    """A network manager's flush takes no address of a VM that is here: it returns, announced."""
+    helper, interface = world.helpers[0], world.interfaces[0]
+    with world.vm(0, VM, ADDRESS, SECOND) as vm, _advertisements(world) as seen:
+        assert vm.ask(f"take {VM}") == "ok"
+        for _ in range(3):
+            _next_na(seen)
+        helper.host.ip("-6", "address", "flush", "dev", interface.name)
+        _next_na(seen)
+        wait.until(lambda: world.has() and world.has(SECOND), "both addresses")
+        for address in (ADDRESS, SECOND):
+            again = f"{VM}: {address} is on {interface.name} again"
+            wait.until(lambda line=again: line in helper.log.read_text(), again)
+            left = f"{VM}: {address} has left {interface.name}: not by vmmnet-hostd"
+            assert left in helper.log.read_text()
+        assert vm.ask(f"yield {VM}") == "ok"
+        assert not world.has() and not world.has(SECOND)
+
+
+def test_interface_goes_down(world: World) -> None:
+    """The address waits for the interface, and show says so."""
+    helper, name = world.helpers[0], world.interfaces[0].name
+    helper.host.sysctl({f"net.ipv6.conf.{name}.keep_addr_on_down": 0})
+    with world.vm() as vm:
+        assert vm.ask(f"take {VM}") == "ok"
+        helper.host.ip("link", "set", name, "down")
+        wait.until(lambda: _lost(world), "an address that is lost")
+        assert not world.has()
+        helper.host.ip("link", "set", name, "up")
+        wait.until(world.has, "the address")
+        wait.until(lambda: not _lost(world), "what show says")
+        helper.host.sysctl({f"net.ipv6.conf.{name}.disable_ipv6": 1})
+        wait.until(lambda: _lost(world), "an address that is lost")
+        helper.host.sysctl({f"net.ipv6.conf.{name}.disable_ipv6": 0})
+        wait.until(world.has, "the address")
+
+
+def test_bridge_made_again(world: World) -> None:
+    """The address is on the new one, also if vmmnet-hostd starts before it is there."""
+    helper = world.helpers[0]
+
+    def make() -> None:
+        helper.host.ip("link", "add", "br9", "type", "bridge")
+        helper.host.ip("link", "set", "br9", "up")
+
+    make()
+    pid_file = world.folder / "bridge.pid"
+    with hostd.stand(helper) as vm:
+        pid_file.write_text(f"{vm.pid}\n")
+        lines = f"register {VM} {pid_file}\naddress6 {ADDRESS} br9\nend\n"
+        assert helper.ask(lines) == "ok\n"
+        assert vm.ask(f"take {VM}") == "ok"
+        helper.host.ip("link", "delete", "br9")
+        wait.until(lambda: _lost(world), "an address that is lost")
+        make()
+        wait.until(world.has, "the address on the new bridge")
+        helper.kill()
+        helper.host.ip("link", "delete", "br9")
+        helper.start()
+        assert _lost(world)
+        make()
+        wait.until(world.has, "the address on the new bridge")
+        wait.until(lambda: not _lost(world), "what show says")
+
+
 _MANY = """
 import socket, sys
 clients = []

@@ -43,6 +43,18 @@ static bool has_device(void *opaque, const char *dev)
     return !strncmp(dev, "eth", 3);
 }
 
+static bool is_up(void *opaque, const char *dev)
+{
+    FakeHost *f = opaque;
+
+    return !f->down;
+}
+
+static bool has(void *opaque, const HostdAddress *a)
+{
+    return fake_host_has(opaque, text_of(a));
+}
+
 static bool add(void *opaque, const HostdAddress *a, GError **errp)
 {
     FakeHost *f = opaque;
@@ -99,6 +111,8 @@ static void log_line(void *opaque, const char *text)
 static const HostdOps ops = {
     .keep = keep,
     .has_device = has_device,
+    .is_up = is_up,
+    .has = has,
     .add = add,
     .announce = announce,
     .remove = drop,

@@ -2,6 +2,7 @@
 /*
  * Addresses are added and removed in the right order, with failures at any step
  */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "hostd-fixture.h"
@@ -199,6 +200,79 @@ static void test_other_file(void)
     }
 }
 
+static void assert_shown(FakeHost *f, const char *first)
+{
+    g_autofree char *text = g_strdup_printf("vm " VM_A " here " PIDS_A "\n"
+        "address6 " ADDR_1 " eth0%s\naddress6 " ADDR_2 " eth0\nok\n", first);
+
+    assert_answer(f, NULL, "show\n", text);
+}
+
+/* Another program removes an address. */
+static void test_removed_by_another(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH);
+    struct in6_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET6, ADDR_1, &addr), ==, 1);
+    hostd_address_gone(&f->hostd, &addr);
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    fake_host_done(f);
+    /* An event from before the host had it */
+    hostd_address_gone(&f->hostd, &addr);
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+    g_hash_table_remove(f->addresses, ADDR_1);
+    hostd_address_gone(&f->hostd, &addr);
+    g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
+    assert_shown(f, "");
+    g_hash_table_remove(f->addresses, ADDR_1);
+    hostd_check(&f->hostd);
+    g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
+}
+
+/* The interface goes with its addresses, and comes back. */
+static void test_device_goes(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH);
+    struct in6_addr addr;
+
+    g_assert_cmpint(inet_pton(AF_INET6, ADDR_1, &addr), ==, 1);
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    fake_host_done(f);
+    f->down = true;
+    g_hash_table_remove(f->addresses, ADDR_1);
+    hostd_address_gone(&f->hostd, &addr);
+    hostd_device_changed(&f->hostd, "eth0");
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+    assert_shown(f, " lost");
+    f->down = false;
+    hostd_device_changed(&f->hostd, "eth1");
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+    hostd_device_changed(&f->hostd, "eth0");
+    g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
+    assert_shown(f, "");
+    hostd_device_changed(&f->hostd, "eth0");
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+}
+
+/* At start the interface is not there. */
+static void test_device_late(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH), next = NULL;
+
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    next = fake_host_restarted(f);
+    next->stuck = ADDR_1;
+    hostd_settle(&next->hostd);
+    assert_shown(next, " lost");
+    next->stuck = NULL;
+    fake_host_done(next);
+    hostd_device_changed(&next->hostd, "eth0");
+    g_assert_cmpstr(fake_host_done(next), ==, "+" ADDR_1 " !" ADDR_1);
+    assert_shown(next, "");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -210,6 +284,10 @@ int main(int argc, char **argv)
     g_test_add_func("/hostd/place/process-ends", test_process_ends);
     g_test_add_func("/hostd/place/restart", test_restart);
     g_test_add_func("/hostd/place/ended-meanwhile", test_ended_meanwhile);
+    g_test_add_func("/hostd/place/removed-by-another",
+                    test_removed_by_another);
+    g_test_add_func("/hostd/place/device-goes", test_device_goes);
+    g_test_add_func("/hostd/place/device-late", test_device_late);
     g_test_add_func("/hostd/state/damage", test_damage);
     g_test_add_func("/hostd/state/other-file", test_other_file);
     return g_test_run();

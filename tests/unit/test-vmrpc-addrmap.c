@@ -284,7 +284,7 @@ static void test_order(void)
     struct in_addr c = lease(map, 3, 0, 50000), d = lease(map, 4, 0, 50001);
 
     /* never used first, though both names are over */
-    g_assert_cmphex(c.s_addr, ==, v4("10.0.0.3").s_addr);
+    g_assert_cmphex(c.s_addr, ==, v4("10.0.0.6").s_addr);
     lease(map, 5, 0, 50002);
     lease(map, 6, 0, 50003);
     /* a stranger takes from a stranger, the one that was met first */
@@ -298,6 +298,24 @@ static void test_order(void)
     assert_stranger_refused(map, 12, 61000);
     g_assert_cmphex(lease(map, 12, 100, 61000).s_addr, ==, b.s_addr);
     g_assert_cmphex(lease(map, 13, 100, 61000).s_addr, ==, a.s_addr);
+}
+
+/* A program has the address of a name of a device that was unplugged since. */
+static void test_stranger_of_new_map(void)
+{
+    g_autoptr(VmrpcAddrMap) before = new_map("10.0.0.0", 24);
+    g_autoptr(VmrpcAddrMap) after = new_map("10.0.0.0", 24);
+
+    for (uint32_t n = 1; n <= 100; n++) {
+        lease(before, 1000 + n, 3600, 0);
+    }
+    for (uint32_t n = 1; n <= 100; n++) {
+        struct in_addr addr4 = lease(after, n, 0, 0);
+        struct in6_addr old;
+
+        g_assert_cmpint(vmrpc_addrmap_lookup4(before, addr4, &old), ==,
+                        -ENOENT);
+    }
 }
 
 /* Whoever sends to the guest does not get what a program looked up long ago. */
@@ -403,8 +421,9 @@ static void test_migration(void)
     }
     g_assert_true(peer_is(to, a, 1));
     g_assert_true(peer_is(to, b, 2));
-    /* what is fresh steps over what was restored */
-    g_assert_cmphex(lease(to, 3, 0, 777).s_addr, ==, v4("10.0.0.3").s_addr);
+    /* what is fresh, at both ends, steps over what was restored */
+    g_assert_cmphex(lease(to, 3, 1, 777).s_addr, ==, v4("10.0.0.2").s_addr);
+    g_assert_cmphex(lease(to, 4, 0, 777).s_addr, ==, v4("10.0.0.253").s_addr);
 }
 
 /* What a name led to is known as such after a migration. */
@@ -544,7 +563,8 @@ static void test_whole_pool(void)
                     ==, -ENOSPC);
     for (n = 1; n <= 131070; n++) {
         addr4.s_addr = htonl(ntohl(v4("198.18.0.0").s_addr) + n);
-        g_assert_true(peer_is(map, addr4, n));
+        g_assert_true(peer_is(map, addr4, n <= names ? n
+                                                     : names + 131071 - n));
     }
     /* all of them change hands, and none keeps two */
     for (n = 1; n <= 131070; n++) {
@@ -973,6 +993,7 @@ int main(int argc, char **argv)
     g_test_add_func("/addrmap/migration-of-order", test_migration_of_order);
     g_test_add_func("/addrmap/restore-refuses", test_restore_refuses);
     g_test_add_func("/addrmap/pools-refused", test_pools_refused);
+    g_test_add_func("/addrmap/stranger-of-new-map", test_stranger_of_new_map);
     g_test_add_func("/addrmap/whole-pool", test_whole_pool);
     g_test_add_func("/addrmap/model", test_model);
     if (g_test_perf()) {

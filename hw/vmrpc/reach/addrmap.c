@@ -88,7 +88,8 @@ struct VmrpcAddrMap {
     uint32_t *chains;           /* [size], first entry of each chain */
     Heap heap[2];               /* by Entry.named: strangers, names */
     uint32_t named;             /* entries with Entry.named */
-    uint32_t fresh;             /* from here on only restored entries */
+    /* From @fresh to before @fresh_end there are only restored entries. */
+    uint32_t fresh, fresh_end;
     VmrpcAddrMapStats stats;
 };
 
@@ -257,10 +258,14 @@ static void vacate(VmrpcAddrMap *map, uint32_t n)
     map->stats.entries--;
 }
 
-static uint32_t find_fresh(VmrpcAddrMap *map)
+/*
+ * Names begin at one end of the pool, strangers at the other: a program in the
+ * guest may have the address of a name from the map of an earlier device.
+ */
+static uint32_t find_fresh(VmrpcAddrMap *map, bool named)
 {
-    while (map->fresh < map->size - 1) {
-        uint32_t n = map->fresh++;
+    while (map->fresh < map->fresh_end) {
+        uint32_t n = named ? map->fresh++ : --map->fresh_end;
 
         if (!has_peer(map, n)) {
             return n;
@@ -293,7 +298,7 @@ static uint32_t find_free(VmrpcAddrMap *map, bool named, int64_t now_ms)
     uint32_t n = 0;
 
     if (!named || has_room_for_name(map)) {
-        n = find_fresh(map);
+        n = find_fresh(map, named);
         if (n) {
             return n;
         }
@@ -429,6 +434,7 @@ VmrpcAddrMap *vmrpc_addrmap_new(struct in_addr base, unsigned prefix_len,
     map->base = ntohl(base.s_addr);
     map->size = 1u << (32 - prefix_len);
     map->fresh = 1;
+    map->fresh_end = map->size - 1;
     map->stats.capacity = map->size - 2;
     map->entries = g_try_new0(Entry, map->size);
     map->chains = g_try_new0(uint32_t, map->size);

@@ -111,6 +111,6 @@ def registered(uuid: str, path: Path = SOCKET) -> Registration | None:
         if words[0] == "vm" and len(words) > 2:
             about = words[1]
             state = words[2] if about == uuid else state
-        elif words[0] == "address6" and about == uuid and len(words) == 3:
+        elif words[0] == "address6" and about == uuid and len(words) > 2:
             addresses.append((words[1], words[2]))
     return None if state is None else Registration(state, tuple(addresses))

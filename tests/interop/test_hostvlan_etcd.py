@@ -26,7 +26,7 @@ import pytest
 from vmmnet.__main__ import main
 from vmmnet.etcd.errors import Denied
 from vmmnet.etcd.place import parse_url
-from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.bpf import bpf, twin
 from vmmnet.hostvlan.command import options as command_options
 from vmmnet.hostvlan.etcd.keys import Keys
 from vmmnet.hostvlan.etcd.store import EtcdStore
@@ -460,11 +460,34 @@ def test_ebpf_that_could_not_have_the_table_has_it_later(world: World, agent: Ag
         world.space.ip("link", "del", "vm1")
 
 
+def test_a_hook_that_was_torn_off_is_told(world: World, agent: Agent) -> None:
+    """By the agent's numbers, and by a check of the store on this host."""
+    ebpf.compiled()
+    world.space.ip("link", "add", "vm1", "type", "veth", "peer", "name", "vm1-in")
+    try:
+        with inside(world.space):
+            twin.attach("vm1", macs.parse(A), agent.table)
+            (found,) = twin.status("vm1", agent.table)
+        assert agent.metrics()["hooks_missing"] == 0
+        pin = twin._folder(agent.table) / f"{found.netns}-{found.ifindex}" / "receive"
+        with bpf.closing(bpf.pinned(pin)) as link:
+            bpf.link_detach(link)
+        numbers = agent.metrics()
+        assert (numbers["hooks_missing"], numbers["hooks_preceded"]) == (1, 0)
+        done = world.run("check", check=False)
+        assert done.returncode == 3
+        assert "fault: vm1: the programs are missing at tc egress" in done.stdout
+    finally:
+        world.space.ip("link", "del", "vm1")
+
+
 def test_prometheus_has_what_ports_drop(world: World, agent: Agent) -> None:
     """By port and reason; of a port that is gone there is nothing more."""
     ebpf.compiled()
     world.space.ip("link", "add", "vm1", "type", "veth", "peer", "name", "vm1-in")
     for name in ("vm1", "vm1-in"):
+        # The system would send frames of its own, from another address.
+        world.space.run(["sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1"])
         world.space.ip("link", "set", name, "up")
     labels = f'direction="send",mac="{A}",port="vm1"'
     with inside(world.space):

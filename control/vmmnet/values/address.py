@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -22,8 +23,7 @@ def parse(spelled: str) -> Address:
 def parse_any(spelled: str) -> Address:
     """Read an IPv4 or IPv6 address; raises BadAddress."""
     if "/" in spelled:
-        alone = spelled.split("/")[0]
-        raise BadAddress(f"'{spelled}' is a prefix: give the address alone, {alone}")
+        raise BadAddress(f"'{spelled}' is a prefix: {_instead_of_prefix(spelled)}")
     if "%" in spelled:
         raise BadAddress(f"'{spelled}' names an interface: give {spelled.split('%')[0]} alone")
     try:
@@ -32,6 +32,14 @@ def parse_any(spelled: str) -> Address:
         raise BadAddress(
             f"'{spelled}' is not an IP address like 192.0.2.1 or 2001:db8::1"
         ) from None
+
+
+def _instead_of_prefix(spelled: str) -> str:
+    """What to give: the address before the slash may be that of the network, not of a host."""
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_network(spelled).num_addresses > 1:
+            return "give single addresses"
+    return f"give the address alone, {spelled.split('/')[0]}"
 
 
 def _refuse_foreign(address: Address) -> None:

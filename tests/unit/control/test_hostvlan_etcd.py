@@ -761,6 +761,7 @@ def test_the_numbers_of_ports_are_so_many_at_most(
 ) -> None:
     """Whatever there is to tell of; and a socket of somebody else's is not asked again at once."""
     here = [port(f"tap{number:03}", number) for number in range(300)]
+    here[299] = replace(here[299], hooks_missing=1, hooks_preceded=2)
     monkeypatch.setattr(ports, "attached", lambda: here)
     (tmp_path / "vm.qmp").touch()
     asked = []
@@ -773,8 +774,13 @@ def test_the_numbers_of_ports_are_so_many_at_most(
     for _ in range(2):
         found = numbers.read()
         single = {each.name: each.value for each in found if not each.labels}
-        assert single == {"ports_left_out": 44, "ports_unread": 1}
-        assert len(found) == 256 * 18 + 2
+        assert single == {
+            "hooks_missing": 1,
+            "hooks_preceded": 2,
+            "ports_left_out": 44,
+            "ports_unread": 1,
+        }
+        assert len(found) == 256 * 18 + 4
     assert asked == [tmp_path / "vm.qmp"]
     drops = [each for each in found if each.labels.get("port") == "tap255" and each.value]
     assert [(each.name, each.value) for each in drops] == [

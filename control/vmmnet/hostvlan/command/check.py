@@ -219,8 +219,11 @@ def _in_table(name: str, number: int, table: Table) -> Iterator[Finding]:
         )
 
 
-def attachments(path: Path) -> Iterator[Finding]:
-    """Faults of interfaces with the eBPF twin with regard to the table at a path."""
+def attachments(path: Path | None) -> Iterator[Finding]:
+    """Faults of interfaces with the eBPF twin with regard to the table at a path.
+
+    None: with regard to the table of each.
+    """
     from ..bpf import twin
 
     try:
@@ -228,6 +231,16 @@ def attachments(path: Path) -> Iterator[Finding]:
     except twin.TwinError as error:
         yield note(f"the interfaces with HostVLAN are not known: {error}")
         return
+    if path is not None:
+        yield from _attachments(found, path)
+        return
+    for table in sorted({each.table for each in found}):
+        yield from _attachments([each for each in found if each.table == table], table)
+
+
+def _attachments(found: Sequence[twin.Attachment], path: Path) -> Iterator[Finding]:
+    from ..bpf import twin
+
     if not found:
         return
     try:

@@ -51,7 +51,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
         "compare the table, the ports and the interfaces",
         "Look for damage in the table, for entries that are odd, and for ports and\n"
         "interfaces of this host that disagree with it; with --store, for hosts whose\n"
-        "agent does not follow it.\n\n"
+        "agent does not follow it, and interfaces of this host in eBPF.\n\n"
         f"The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.",
     )
     options.add_qmp(agree)
@@ -189,8 +189,7 @@ def run_check(given: argparse.Namespace) -> int:
         damaged = bool(found)
         if not damaged:
             found += check.entries(progress.over(place.entries()))
-        if not given.store:
-            found += _host(given)
+        found += check.attachments(None) if given.store else _host(given)
         found += check.followers(place.followers(given.stuck_after))
         return _report(found, place, given.json)
 

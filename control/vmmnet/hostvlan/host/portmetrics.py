@@ -71,6 +71,16 @@ class PortNumbers:
         found.sort(key=lambda port: port.name)
         return [
             *(each for port in found[:PORTS_MAX] for each in _of_port(port)),
+            Metric(
+                "hooks_missing",
+                "Hooks of interfaces with eBPF that have no program.",
+                sum(port.hooks_missing for port in found),
+            ),
+            Metric(
+                "hooks_preceded",
+                "Hooks of interfaces with eBPF where a program of others runs first.",
+                sum(port.hooks_preceded for port in found),
+            ),
             Metric("ports_left_out", "Ports beyond those told of.", max(0, len(found) - PORTS_MAX)),
             Metric(
                 "ports_unread", "QEMUs, and eBPF, that do not answer.", len(self._silent) + unread

@@ -53,6 +53,9 @@ class Port:
     interface: str = ""
     #: Frames by direction and verdict ("passed" or the reason of a drop).
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    #: With eBPF, how many hooks lack our program, or have another program before it.
+    hooks_missing: int = 0
+    hooks_preceded: int = 0
 
     @property
     def name(self) -> str:
@@ -205,6 +208,8 @@ def attached() -> list[Port]:
             lnids=(),
             interface=each.interface,
             counters={"send": each.send, "receive": each.receive},
+            hooks_missing=sum(hook.present is False for hook in each.hooks),
+            hooks_preceded=sum(hook.first is False for hook in each.hooks),
         )
         for each in found
         # The next change removes the state of an interface that is gone.

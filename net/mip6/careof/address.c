@@ -46,10 +46,13 @@ void mip6_address_tick(Mip6CareOf *c, int64_t now, Mip6Address *a)
     if (a->probes) {
         a->probes--;
         a->next = now + c->retrans * MS;
+        /* First, as switches that snoop keep others' probes away until then. */
+        mip6_careof_join(c, now, &a->addr);
         mip6_careof_send_probe(c, &a->addr);
     } else {
         a->state = MIP6_ADDRESS_VALID;
         a->since = now;
+        mip6_careof_join(c, now, &a->addr);     /* the first may be lost */
         mip6_careof_tell(c);
     }
 }

@@ -10,6 +10,7 @@
 #define NET_MIP6_CAREOF_CAREOF_H
 
 #include "net/packet/eth.h"
+#include "net/packet/mld.h"
 #include "net/packet/nd.h"
 
 #define MIP6_CAREOF_ADDRESSES   8u
@@ -96,6 +97,8 @@ typedef struct Mip6CareOf {
     struct in6_addr fixed;
     int64_t solicit;            /* time of the next router solicitation */
     unsigned solicitations;
+    int64_t report;             /* time of the answer to a query */
+    int64_t mld1_until;         /* a querier of RFC 2710 is there */
     int64_t last;               /* "now" of the last tick */
 } Mip6CareOf;
 
@@ -127,6 +130,14 @@ void mip6_careof_stop(Mip6CareOf *c);
  */
 void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
                     const uint8_t src_mac[PACKET_ETH_ADDR_LEN]);
+
+/**
+ * mip6_careof_mld: process a message of multicast listener discovery
+ *
+ * Queries are answered with the solicited-node groups of all own addresses,
+ * also of tentative ones, at most ten times a second.
+ */
+void mip6_careof_mld(Mip6CareOf *c, int64_t now, const PacketMld *mld);
 
 /**
  * mip6_careof_address: choose the care-of address

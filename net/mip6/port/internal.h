@@ -239,6 +239,10 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
 bool mip6_port_suppresses(Mip6Port *p, bool from_guest,
                           const struct iovec *iov, int iovcnt);
 
+/* A query of a router or a switch on the foreign link (RFC 3810). */
+Mip6Verdict mip6_port_take_query(Mip6Port *p, int64_t now,
+                                 const uint8_t *packet, size_t len);
+
 Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
                               const uint8_t *packet, size_t len);
 Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,

@@ -306,6 +306,13 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
     if (!p->is_running || !p->is_away || b->state != MIP6_BOUND) {
         return mip6_port_drop(p, MIP6_DROP_ICMP6);
     }
+    if (!m.prefixes) {
+        /*
+         * Section 6.8 wants one or more: an agent that has not heard its router
+         * yet says nothing about the prefix. The request is repeated.
+         */
+        return mip6_port_drop(p, MIP6_DROP_ICMP6);
+    }
     mip6_prefixes_advert(&p->prefixes, now, &m,
                          mip6_home_renew(&p->home, now, &m));
     return MIP6_DONE;

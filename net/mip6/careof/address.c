@@ -193,6 +193,9 @@ static bool is_better(const Mip6CareOf *c, const Mip6Address *a,
     if (preferred != (b->preferred > now)) {
         return preferred;
     }
+    if (a->doubted != b->doubted) {
+        return a->doubted < b->doubted;
+    }
     return preferred ? a->since < b->since : a->valid > b->valid;
 }
 
@@ -214,6 +217,26 @@ const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now)
         }
     }
     return best ? &best->addr : NULL;
+}
+
+void mip6_careof_doubt(Mip6CareOf *c, int64_t now, const struct in6_addr *addr,
+                       bool again)
+{
+    Mip6Address *a = mip6_address_find(c, addr);
+
+    if (a && (!a->doubted || again)) {
+        a->doubted = now;
+        mip6_careof_tell(c);
+    }
+}
+
+void mip6_careof_trust(Mip6CareOf *c, const struct in6_addr *addr)
+{
+    Mip6Address *a = mip6_address_find(c, addr);
+
+    if (a) {
+        a->doubted = 0;
+    }
 }
 
 int64_t mip6_careof_valid_until(const Mip6CareOf *c,

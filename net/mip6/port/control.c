@@ -213,6 +213,7 @@ static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
             mip6_prefixes_ask(&p->prefixes, now);
         }
         mip6_careof_confirm(&p->careof, now, mip6_port_agent(p));
+        mip6_careof_trust(&p->careof, &b->care_of);
         return MIP6_DONE;
     case MIP6_MH_BE:
         if (!take_error(p, now, mh)) {

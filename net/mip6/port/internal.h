@@ -128,6 +128,12 @@ int64_t mip6_port_may_update(void *opaque);
 void mip6_port_has_updated(Mip6Port *p);
 
 /*
+ * If no update from the care-of address is answered, turns to another address.
+ * Where the agent is discovered, another agent is tried instead.
+ */
+void mip6_port_try_other_address(Mip6Port *p, int64_t now);
+
+/*
  * For all bindings: away, with this care-of address until the end of its
  * validity, or with none; home; refresh.
  */

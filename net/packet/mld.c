@@ -20,6 +20,11 @@
 #define V2_HEAD_LEN     8u
 #define RECORD_LEN      20u
 #define HOPOPTS_LEN     8u
+#define MESSAGE_AT      (PACKET_IP6_LEN + HOPOPTS_LEN)
+
+const struct in6_addr packet_mld_all_routers = {
+    .s6_addr = { 0xff, 2, [15] = 0x16 },
+};
 
 /* Types of records (RFC 3810 section 5.2.12). */
 enum {
@@ -122,13 +127,30 @@ static bool read_records(PacketMld *mld, const uint8_t *icmp, size_t len)
     return len >= V2_HEAD_LEN;
 }
 
+/* RFC 3810 sections 5.1.3, 8.1 */
+static bool read_query(PacketMld *mld, const uint8_t *icmp, size_t len)
+{
+    uint32_t code;
+
+    if (len < V1_LEN) {
+        return false;
+    }
+    code = packet_get16(icmp + 4);
+    mld->is_v1 = len < V2_QUERY_LEN;
+    mld->delay = mld->is_v1 || code < 0x8000
+                 ? code
+                 : ((code & 0xfff) | 0x1000) << ((code >> 12 & 7) + 3);
+    memcpy(&mld->group, icmp + 8, sizeof(mld->group));
+    return true;
+}
+
 static bool read_message(PacketMld *mld, const uint8_t *icmp, size_t len)
 {
     mld->type = icmp[0];
     mld->records = 0;
     switch (mld->type) {
     case PACKET_MLD_QUERY:
-        return len >= V1_LEN;
+        return read_query(mld, icmp, len);
     case PACKET_MLD_REPORT:
     case PACKET_MLD_DONE:
         if (len < V1_LEN) {
@@ -188,32 +210,71 @@ bool packet_mld_is_query(const void *packet, size_t len)
     return at && p[at] == PACKET_MLD_QUERY;
 }
 
-size_t packet_mld_build_query(void *buf, const struct in6_addr *src,
-                              uint16_t delay)
+/*
+ * Writes what is around the message of @len octets, which is complete but for
+ * its checksum. Returns: length of the packet.
+ */
+static size_t build(uint8_t *p, const struct in6_addr *src,
+                    const struct in6_addr *dst, size_t len)
 {
     static const uint8_t alert[HOPOPTS_LEN] = {
         PACKET_PROTO_ICMP6, 0, ALERT_TYPE, ALERT_LEN, 0, 0, /* PadN: */ 1, 0,
     };
     PacketIp6 ip = {
         .src = *src,
-        .dst = packet_ip6_all_nodes,
+        .dst = *dst,
         .next = PACKET_PROTO_HOPOPTS,
         .hops = 1,
-        .payload = HOPOPTS_LEN + V2_QUERY_LEN,
+        .payload = HOPOPTS_LEN + len,
     };
-    uint8_t *p = buf, *icmp = p + PACKET_IP6_LEN + HOPOPTS_LEN;
-    uint32_t sum;
+    uint8_t *icmp = p + MESSAGE_AT;
+    uint32_t sum = packet_sum_pseudo6(src, dst, PACKET_PROTO_ICMP6, len);
 
     packet_ip6_build(p, &ip);
     memcpy(p + PACKET_IP6_LEN, alert, sizeof(alert));
+    packet_put16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp, len)));
+    return MESSAGE_AT + len;
+}
+
+size_t packet_mld_build_query(void *buf, const struct in6_addr *src,
+                              uint16_t delay)
+{
+    uint8_t *icmp = (uint8_t *)buf + MESSAGE_AT;
+
     memset(icmp, 0, V2_QUERY_LEN);
     icmp[0] = PACKET_MLD_QUERY;
     packet_put16(icmp + 4, delay);
     icmp[24] = 2;               /* robustness variable */
     icmp[25] = 125;             /* query interval, s */
-    sum = packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_ICMP6,
-                             V2_QUERY_LEN);
-    packet_put16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp,
-                                                          V2_QUERY_LEN)));
-    return PACKET_MLD_QUERY_LEN;
+    return build(buf, src, &packet_ip6_all_nodes, V2_QUERY_LEN);
+}
+
+size_t packet_mld_build_report(void *buf, const struct in6_addr *src,
+                               const struct in6_addr *groups, unsigned count,
+                               bool joins)
+{
+    uint8_t *icmp = (uint8_t *)buf + MESSAGE_AT;
+    size_t len = V2_HEAD_LEN + count * RECORD_LEN;
+
+    memset(icmp, 0, len);
+    icmp[0] = PACKET_MLD2_REPORT;
+    packet_put16(icmp + 6, count);
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t *record = icmp + V2_HEAD_LEN + i * RECORD_LEN;
+
+        record[0] = joins ? CHANGE_TO_EXCLUDE_MODE : MODE_IS_EXCLUDE;
+        memcpy(record + 4, &groups[i], sizeof(groups[i]));
+    }
+    return build(buf, src, &packet_mld_all_routers, len);
+}
+
+size_t packet_mld_build_report1(void *buf, const struct in6_addr *src,
+                                const struct in6_addr *group)
+{
+    uint8_t *icmp = (uint8_t *)buf + MESSAGE_AT;
+
+    memset(icmp, 0, V1_LEN);
+    icmp[0] = PACKET_MLD_REPORT;
+    memcpy(icmp + 8, group, sizeof(*group));
+    return build(buf, src, group, V1_LEN);
 }

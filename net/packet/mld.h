@@ -31,6 +31,9 @@ typedef struct PacketMldRecord {
 typedef struct PacketMld {
     uint8_t type;               /* PACKET_MLD_... */
     struct in6_addr src, dst;
+    struct in6_addr group;      /* in a query; "::": a general one */
+    bool is_v1;                 /* the query is one of RFC 2710 */
+    uint32_t delay;             /* in a query: maximum response delay, ms */
     unsigned records;           /* in a report; 1 in "done" */
     PacketMldRecord record[PACKET_MLD_RECORDS_MAX];
 } PacketMld;
@@ -71,5 +74,36 @@ bool packet_mld_forwards(const struct in6_addr *group);
 #define PACKET_MLD_QUERY_LEN    76u
 size_t packet_mld_build_query(void *buf, const struct in6_addr *src,
                               uint16_t delay);
+
+/** Maximum number of groups that packet_mld_build_report() takes. */
+#define PACKET_MLD_REPORT_GROUPS    16u
+#define PACKET_MLD_REPORT_MAX       (56u + 20u * PACKET_MLD_REPORT_GROUPS)
+
+/**
+ * packet_mld_build_report: write a report of version 2 (RFC 3810 section 5.2)
+ * @buf: space for PACKET_MLD_REPORT_MAX octets
+ * @src: a link-local address, or "::" (RFC 3590)
+ * @groups: all are listened to, from any source; PACKET_MLD_REPORT_GROUPS or
+ *          less
+ * @joins: the groups are new; otherwise it is the answer to a query
+ *
+ * Returns: length of the packet, which is for packet_mld_all_routers
+ */
+size_t packet_mld_build_report(void *buf, const struct in6_addr *src,
+                               const struct in6_addr *groups, unsigned count,
+                               bool joins);
+
+/**
+ * packet_mld_build_report1: write a report of version 1 (RFC 2710 section 3)
+ * @buf: space for PACKET_MLD_REPORT_MAX octets
+ * @src: a link-local address, or "::" (RFC 3590)
+ *
+ * Returns: length of the packet, which is for @group
+ */
+size_t packet_mld_build_report1(void *buf, const struct in6_addr *src,
+                                const struct in6_addr *group);
+
+/** The destination of reports of version 2: ff02::16. */
+extern const struct in6_addr packet_mld_all_routers;
 
 #endif /* NET_PACKET_MLD_H */

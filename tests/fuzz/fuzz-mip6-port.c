@@ -194,6 +194,17 @@ static void check_tunnelled(const World *w, const struct in6_addr *src,
     g_assert(packet_ip6_equal(src, &b->care_of));
 }
 
+/* The groups of the care-of host's own addresses, for its link. */
+static void check_report(const World *w, const uint8_t *p, size_t len)
+{
+    PacketMld mld;
+
+    g_assert(packet_mld_parse(&mld, p, len));
+    g_assert(mld.type == PACKET_MLD_REPORT || mld.type == PACKET_MLD2_REPORT);
+    g_assert(is_ours(w, &mld.src));
+    g_assert(mld.records && !packet_mld_is_beyond_link(p, len));
+}
+
 /* ICMPv6 of our own, mobility, or the tunnel. */
 static void check_packet(const World *w, const uint8_t *p, size_t len)
 {
@@ -202,6 +213,9 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     g_assert(packet_ip6_parse(&ip, p, len));
     g_assert(PACKET_IP6_LEN + ip.payload == len);
     switch (ip.next) {
+    case PACKET_PROTO_HOPOPTS:
+        check_report(w, p, len);
+        break;
     case PACKET_PROTO_ICMP6:
         check_icmp6(w, &ip, p[PACKET_IP6_LEN]);
         break;

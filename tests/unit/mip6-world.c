@@ -42,7 +42,14 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
 {
     World *w = opaque;
     struct in6_addr agent = address(AGENT), dst;
+    uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
 
+    packet_iov_copy(iov, iovcnt, 0, head, sizeof(head));
+    if (!memcmp(head + 6, own_mac, 6) && head[PACKET_ETH_LEN + 6] ==
+        PACKET_PROTO_HOPOPTS) {
+        w->reports++;               /* MLD of the care-of host */
+        return;
+    }
     w->to_link++;
     keep(&w->link, iov, iovcnt, offload);
     w->log[w->logged % WORLD_LOG] = w->link;

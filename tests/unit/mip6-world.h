@@ -40,7 +40,8 @@ typedef struct World {
     bool alive;                 /* the router answers probes (NUD) */
     bool probed;                /* and has to */
     unsigned changes;
-    unsigned to_link, to_guest; /* frames */
+    unsigned to_link, to_guest; /* frames, without: */
+    unsigned reports;           /* of the care-of host, MLD */
     Frame link, guest;          /* the last of each */
     Frame log[WORLD_LOG];       /* ring of the last frames to the link */
     int64_t log_at[WORLD_LOG];

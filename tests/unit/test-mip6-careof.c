@@ -32,6 +32,8 @@ typedef struct Fixture {
     Mip6CareOf c;
     int64_t now;
     unsigned sent, changes;
+    unsigned reports;           /* MLD; the log does not have them */
+    PacketMld report;
     Sent log[256];
 } Fixture;
 
@@ -43,11 +45,30 @@ static struct in6_addr address(const char *text)
     return addr;
 }
 
+static bool log_report(Fixture *f, const uint8_t *frame, size_t len)
+{
+    PacketEth eth;
+    uint8_t mac[6];
+
+    g_assert_true(packet_eth_parse(&eth, frame, len));
+    if (!packet_mld_parse(&f->report, frame + eth.len, len - eth.len)) {
+        return false;
+    }
+    packet_eth_group6(mac, &f->report.dst);
+    g_assert_cmpmem(eth.dst, 6, mac, 6);
+    f->reports++;
+    return true;
+}
+
 static void log_frame(void *opaque, const void *frame, size_t len)
 {
     Fixture *f = opaque;
-    Sent *s = &f->log[f->sent++];
+    Sent *s = &f->log[f->sent];
 
+    if (log_report(f, frame, len)) {
+        return;
+    }
+    f->sent++;
     g_assert_cmpint(f->sent, <=, G_N_ELEMENTS(f->log));
     s->at = f->now;
     g_assert_true(packet_eth_parse(&s->eth, frame, len));
@@ -917,10 +938,105 @@ static void test_forged(void)
     g_free(f);
 }
 
+/* --- multicast listener discovery ----------------------------------------- */
+
+static void assert_report(const Fixture *f, uint8_t type,
+                          const struct in6_addr *addr)
+{
+    struct in6_addr group = packet_ip6_solicited(addr);
+
+    g_assert_cmpint(f->report.type, ==, type);
+    g_assert_cmpint(f->report.records, ==, 1);
+    g_assert_true(f->report.record[0].listens);
+    g_assert_true(packet_ip6_equal(&f->report.record[0].group, &group));
+    g_assert_true(packet_ip6_equal(&f->report.dst,
+                                   type == PACKET_MLD_REPORT
+                                   ? &group : &packet_mld_all_routers));
+}
+
+static void hear_query(Fixture *f, bool is_v1, const char *group,
+                       uint32_t delay)
+{
+    PacketMld mld = {
+        .type = PACKET_MLD_QUERY,
+        .is_v1 = is_v1,
+        .group = group ? address(group) : in6addr_any,
+        .delay = delay,
+    };
+
+    mip6_careof_mld(&f->c, f->now, &mld);
+}
+
+/* RFC 4862 section 5.4.2: reported before the probe, and when it is valid. */
+static void test_listener(void)
+{
+    Fixture *f = begin_fixed("2001:db8:1::77");
+    struct in6_addr fixed = address("2001:db8:1::77");
+
+    g_assert_cmpint(f->reports, ==, 2);     /* link-local, then fixed */
+    assert_report(f, PACKET_MLD2_REPORT, &fixed);
+    g_assert_true(IN6_IS_ADDR_UNSPECIFIED(&f->report.src));
+    pass(f, 2 * SECOND);
+    g_assert_cmpint(f->reports, ==, 4);
+    assert_report(f, PACKET_MLD2_REPORT, &fixed);
+    g_assert_true(packet_ip6_equal(&f->report.src, &f->c.link_local.addr));
+    g_free(f);
+}
+
+static void test_queries(void)
+{
+    Fixture *f = begin();
+
+    pass(f, 2 * SECOND);
+    f->reports = 0;
+    hear_query(f, false, NULL, 20000);
+    pass(f, 14999 * MS);
+    g_assert_cmpint(f->reports, ==, 0);
+    pass(f, 1 * MS);
+    g_assert_cmpint(f->reports, ==, 1);
+    assert_report(f, PACKET_MLD2_REPORT, &f->c.link_local.addr);
+
+    /* One that asks for a group of others is not ours. */
+    hear_query(f, false, "ff02::1:ff99:9999", 0);
+    pass(f, SECOND);
+    g_assert_cmpint(f->reports, ==, 1);
+
+    /* Many that want an answer at once get ten a second. */
+    for (unsigned i = 0; i < 1000; i++) {
+        hear_query(f, false, NULL, 0);
+        pass(f, MS);
+    }
+    g_assert_cmpint(f->reports, <=, 11);
+
+    mip6_careof_stop(&f->c);
+    hear_query(f, false, NULL, 0);
+    g_assert_cmpint(mip6_careof_deadline(&f->c), ==, INT64_MAX);
+    g_free(f);
+}
+
+/* RFC 3810 section 8.2.1: after an old querier, old reports, for some time. */
+static void test_querier1(void)
+{
+    Fixture *f = begin();
+
+    pass(f, 2 * SECOND);
+    hear_query(f, true, NULL, 0);
+    pass(f, SECOND);
+    assert_report(f, PACKET_MLD_REPORT, &f->c.link_local.addr);
+    pass(f, 260 * SECOND);
+    hear_query(f, false, NULL, 0);
+    pass(f, SECOND);
+    assert_report(f, PACKET_MLD2_REPORT, &f->c.link_local.addr);
+    g_free(f);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/careof/begin", test_begin);
+    g_test_add_func("/mip6/careof/listener", test_listener);
+    g_test_add_func("/mip6/careof/queries", test_queries);
+    g_test_add_func("/mip6/careof/querier-1", test_querier1);
     g_test_add_func("/mip6/careof/no-address", test_no_address);
     g_test_add_func("/mip6/careof/duplicate", test_duplicate);
     g_test_add_func("/mip6/careof/defend", test_defend);

@@ -860,6 +860,53 @@ static void test_prefixes(void)
     world_free(w);
 }
 
+/* An agent that has not heard its router says nothing; it is asked again. */
+static void test_no_prefix(void)
+{
+    World *w = away();
+    Mip6HomeLearned *learned = &w->port.home.learned;
+    PacketNd nd = {
+        .type = PACKET_ND_RA, .src = address("fe80::1"),
+        .ra = {
+            .lifetime = 1800, .prefixes = 1,
+            .prefix[0] = { address(HOME), 64, true, true, false, 7200, 3600 },
+        },
+    };
+
+    learned->has_ra = learned->has_router = true;
+    learned->ra = nd.ra;
+    mip6_prefixes_lifetime(&w->port.prefixes, w->now, 60);
+    pass(w, 31 * SECOND);
+    g_assert_cmpuint(w->agent.solicited, ==, 1);
+    g_assert_cmpuint(w->port.prefixes.advertised, ==, 0);
+    g_assert_cmpuint(learned->ra.prefix[0].valid, ==, 7200);
+    mip6_agent_heard(&w->agent, w->now, &nd);
+    pass(w, 3 * SECOND);
+    g_assert_cmpuint(w->agent.solicited, ==, 2);
+    g_assert_cmpuint(w->port.prefixes.advertised, ==, 1);
+    g_assert_cmpuint(learned->ra.prefix[0].valid, >, 7000);
+    world_free(w);
+}
+
+/* The host was away before the VM came, with the lifetime of its prefix. */
+static void test_prefix_arrives(void)
+{
+    World *w = away();
+    Mip6HomeLearned *learned = &w->port.home.learned;
+
+    learned->has_ra = learned->has_router = true;
+    learned->ra = (PacketNdRa) {
+        .lifetime = 1800, .prefixes = 1,
+        .prefix[0] = { address(HOME), 64, true, true, false, 120, 60 },
+    };
+    mip6_port_run(&w->port, w->now);
+    pass(w, 29 * SECOND);
+    g_assert_cmpuint(w->port.prefixes.solicited, ==, 0);
+    pass(w, 2 * SECOND);
+    g_assert_cmpuint(w->port.prefixes.solicited, ==, 1);
+    world_free(w);
+}
+
 /* Also ignore the agent: the VM may have registered from another host. */
 static void test_pause_agent(void)
 {
@@ -1223,5 +1270,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/probe-at-home", test_probe_at_home);
     g_test_add_func("/mip6/port/pause-agent", test_pause_agent);
     g_test_add_func("/mip6/port/prefixes", test_prefixes);
+    g_test_add_func("/mip6/port/no-prefix", test_no_prefix);
+    g_test_add_func("/mip6/port/prefix-arrives", test_prefix_arrives);
     return g_test_run();
 }

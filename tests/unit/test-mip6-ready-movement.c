@@ -200,6 +200,51 @@ static void test_renumber(void)
     world_free(w);
 }
 
+/*
+ * A router came back with another prefix and did not withdraw the old one,
+ * which is not routed any more: the new one is tried, then the old one again.
+ */
+static void test_not_withdrawn(void)
+{
+    World *w = ready_bound();
+
+    ready_advertise(w, router_mac, 1800, FOREIGN_2, 7200, 3600);
+    pass(w, 2 * SECOND);
+    g_assert_true(ready_care_of_in(w, FOREIGN));    /* it works */
+    mip6_binding_refresh(&w->port.binding[0], w->now);
+    pass(w, 5 * SECOND);
+    g_assert_true(ready_care_of_in(w, FOREIGN_2));
+    ready_accept(w);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    pass(w, 10 * SECOND);
+    g_assert_true(ready_care_of_in(w, FOREIGN_2));
+    world_free(w);
+}
+
+/* While nobody answers, updates get rare, and each address has its turn. */
+static void test_turns(void)
+{
+    World *w = ready_bound();
+    unsigned turns = 0;
+    bool second = false;
+
+    w->alive = true;
+    ready_advertise(w, router_mac, 9000, FOREIGN_2, 7200, 3600);
+    pass(w, 2 * SECOND);
+    ready_forget(w);
+    mip6_binding_refresh(&w->port.binding[0], w->now);
+    for (unsigned i = 0; i < 600; i++) {
+        pass(w, SECOND);
+        if (ready_care_of_in(w, FOREIGN_2) != second) {
+            second = !second;
+            turns++;
+        }
+    }
+    g_assert_cmpint(turns, >=, 3);
+    g_assert_cmpint(turns, <=, 10);
+    world_free(w);
+}
+
 /* Only a deprecated prefix is better than none. */
 static void test_deprecated(void)
 {
@@ -224,6 +269,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/ready/movement/second-router", test_second_router);
     g_test_add_func("/mip6/ready/movement/router-ends", test_router_ends);
     g_test_add_func("/mip6/ready/movement/renumber", test_renumber);
+    g_test_add_func("/mip6/ready/movement/not-withdrawn", test_not_withdrawn);
+    g_test_add_func("/mip6/ready/movement/turns", test_turns);
     g_test_add_func("/mip6/ready/movement/deprecated", test_deprecated);
     return g_test_run();
 }

@@ -46,10 +46,13 @@ void mip6_address_tick(Mip6CareOf *c, int64_t now, Mip6Address *a)
     if (a->probes) {
         a->probes--;
         a->next = now + c->retrans * MS;
+        /* First, as switches that snoop keep others' probes away until then. */
+        mip6_careof_join(c, now, &a->addr);
         mip6_careof_send_probe(c, &a->addr);
     } else {
         a->state = MIP6_ADDRESS_VALID;
         a->since = now;
+        mip6_careof_join(c, now, &a->addr);     /* the first may be lost */
         mip6_careof_tell(c);
     }
 }
@@ -190,6 +193,9 @@ static bool is_better(const Mip6CareOf *c, const Mip6Address *a,
     if (preferred != (b->preferred > now)) {
         return preferred;
     }
+    if (a->doubted != b->doubted) {
+        return a->doubted < b->doubted;
+    }
     return preferred ? a->since < b->since : a->valid > b->valid;
 }
 
@@ -211,6 +217,26 @@ const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now)
         }
     }
     return best ? &best->addr : NULL;
+}
+
+void mip6_careof_doubt(Mip6CareOf *c, int64_t now, const struct in6_addr *addr,
+                       bool again)
+{
+    Mip6Address *a = mip6_address_find(c, addr);
+
+    if (a && (!a->doubted || again)) {
+        a->doubted = now;
+        mip6_careof_tell(c);
+    }
+}
+
+void mip6_careof_trust(Mip6CareOf *c, const struct in6_addr *addr)
+{
+    Mip6Address *a = mip6_address_find(c, addr);
+
+    if (a) {
+        a->doubted = 0;
+    }
 }
 
 int64_t mip6_careof_valid_until(const Mip6CareOf *c,

@@ -29,6 +29,10 @@
  * left, because all failed, were withdrawn or expired, routers are solicited
  * again. A frame whose next hop is being resolved waits in the caller.
  *
+ * It listens to the solicited-node group of each address, and reports it before
+ * the address's first probe, when the address is valid, and to those who ask
+ * (RFC 3810). After a query of RFC 2710 it speaks version 1 for some minutes.
+ *
  * address.c has the addresses; neighbour.c has on-link prefixes, neighbours and
  * routers. This file processes messages, and starts, stops and ticks the host.
  */
@@ -49,6 +53,9 @@
 #define RETRANS_MS_MAX          10000u
 #define REACHABLE_MS_MIN        1000u
 #define REACHABLE_MS_MAX        3600000u
+#define REPORT_GAP              (100 * MS)      /* queries cannot ask for more */
+/* RFC 3810 section 9.12, with its defaults. */
+#define MLD1_QUERIER_PRESENT    (260 * SECOND)
 
 /* --- messages ------------------------------------------------------------- */
 
@@ -177,6 +184,25 @@ void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
     }
 }
 
+void mip6_careof_mld(Mip6CareOf *c, int64_t now, const PacketMld *mld)
+{
+    int64_t delay;
+
+    if (!c->running || mld->type != PACKET_MLD_QUERY ||
+        !(IN6_IS_ADDR_UNSPECIFIED(&mld->group) ||
+          mip6_careof_listens(c, &mld->group))) {
+        return;
+    }
+    if (mld->is_v1) {
+        c->mld1_until = now + MLD1_QUERIER_PRESENT;
+    }
+    delay = c->ops->random(c->opaque) % (mld->delay + 1) * MS;
+    if (delay < REPORT_GAP) {
+        delay = REPORT_GAP;
+    }
+    c->report = mip6_careof_min_time(c->report, now + delay);
+}
+
 /* --- start, stop, time ---------------------------------------------------- */
 
 static void forget(Mip6CareOf *c)
@@ -191,6 +217,8 @@ static void forget(Mip6CareOf *c)
     c->reachable = REACHABLE_MS;
     c->solicit = INT64_MAX;
     c->solicitations = 0;
+    c->report = INT64_MAX;
+    c->mld1_until = INT64_MIN;
 }
 
 void mip6_careof_init(Mip6CareOf *c, const uint8_t mac[PACKET_ETH_ADDR_LEN],
@@ -242,7 +270,7 @@ void mip6_careof_stop(Mip6CareOf *c)
 
 int64_t mip6_careof_deadline(const Mip6CareOf *c)
 {
-    int64_t at = c->solicit;
+    int64_t at = mip6_careof_min_time(c->solicit, c->report);
 
     if (!c->running) {
         return INT64_MAX;
@@ -289,6 +317,10 @@ void mip6_careof_tick(Mip6CareOf *c, int64_t now)
     c->last = now;
     if (c->solicit <= now) {
         solicit_routers(c, now);
+    }
+    if (c->report <= now) {
+        c->report = INT64_MAX;
+        mip6_careof_report(c, now);
     }
     mip6_address_tick(c, now, &c->link_local);
     for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {

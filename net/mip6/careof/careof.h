@@ -10,6 +10,7 @@
 #define NET_MIP6_CAREOF_CAREOF_H
 
 #include "net/packet/eth.h"
+#include "net/packet/mld.h"
 #include "net/packet/nd.h"
 
 #define MIP6_CAREOF_ADDRESSES   8u
@@ -40,6 +41,7 @@ typedef struct Mip6Address {
     bool fixed;                 /* configured, not from a prefix */
     int64_t preferred, valid;   /* end times; INT64_MAX: infinite */
     int64_t since;              /* since when it is VALID */
+    int64_t doubted;            /* nothing answers to it; 0: no doubt */
     int64_t next;               /* next step of DAD */
     unsigned probes;            /* probes left to send */
     struct in6_addr router;     /* advertised it; "::": configured */
@@ -96,6 +98,8 @@ typedef struct Mip6CareOf {
     struct in6_addr fixed;
     int64_t solicit;            /* time of the next router solicitation */
     unsigned solicitations;
+    int64_t report;             /* time of the answer to a query */
+    int64_t mld1_until;         /* a querier of RFC 2710 is there */
     int64_t last;               /* "now" of the last tick */
 } Mip6CareOf;
 
@@ -129,16 +133,37 @@ void mip6_careof_nd(Mip6CareOf *c, int64_t now, const PacketNd *nd,
                     const uint8_t src_mac[PACKET_ETH_ADDR_LEN]);
 
 /**
+ * mip6_careof_mld: process a message of multicast listener discovery
+ *
+ * Queries are answered with the solicited-node groups of all own addresses,
+ * also of tentative ones, at most ten times a second.
+ */
+void mip6_careof_mld(Mip6CareOf *c, int64_t now, const PacketMld *mld);
+
+/**
  * mip6_careof_address: choose the care-of address
  *
  * Addresses whose router answers are better. Among these, the best is the
  * preferred one that has been valid for the longest time, so that several
- * routers with different prefixes do not move the node back and forth; without
+ * routers with different prefixes do not move the node back and forth. Those of
+ * which mip6_careof_doubt() told come last, the latest at the end. Without
  * a preferred one, the deprecated one with the longest lifetime is chosen.
  *
  * Returns: NULL if there is no address or no default router
  */
 const struct in6_addr *mip6_careof_address(const Mip6CareOf *c, int64_t now);
+
+/**
+ * mip6_careof_doubt: the home agent does not answer to @addr
+ * @again: also if it is in doubt already, because the others were tried too
+ *
+ * Another address may be better: its prefix may be routed, and this one's not.
+ */
+void mip6_careof_doubt(Mip6CareOf *c, int64_t now, const struct in6_addr *addr,
+                       bool again);
+
+/** mip6_careof_trust: the home agent has answered to @addr */
+void mip6_careof_trust(Mip6CareOf *c, const struct in6_addr *addr);
 
 /** mip6_careof_valid_until: end of @addr; INT64_MAX: none, or unknown */
 int64_t mip6_careof_valid_until(const Mip6CareOf *c,

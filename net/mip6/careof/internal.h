@@ -48,6 +48,16 @@ void mip6_careof_send_rs(Mip6CareOf *c);
 void mip6_careof_send_probe(Mip6CareOf *c, const struct in6_addr *addr);
 bool mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n);
 
+/*
+ * Report the solicited-node group of @addr, which is new, or those of all own
+ * addresses (RFC 3810).
+ */
+void mip6_careof_join(Mip6CareOf *c, int64_t now, const struct in6_addr *addr);
+void mip6_careof_report(Mip6CareOf *c, int64_t now);
+
+/* Returns: does an own address, tentative or not, listen to the group? */
+bool mip6_careof_listens(const Mip6CareOf *c, const struct in6_addr *group);
+
 /* Returns: time when a tentative address may get valid; INT64_MAX: none. */
 int64_t mip6_careof_source_at(const Mip6CareOf *c);
 

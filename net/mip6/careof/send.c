@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The host on the foreign link: messages that it sends (RFC 4861, 4862) */
+/* The host on the foreign link: messages that it sends (RFC 4861, 4862, 3810) */
 #include "net/mip6/careof/internal.h"
 
 void mip6_careof_transmit(Mip6CareOf *c, uint8_t *frame, size_t packet_len,
@@ -83,4 +83,78 @@ bool mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n)
                              c->mac);
     mip6_careof_transmit(c, frame, len, &dst, unicast ? n->mac : NULL);
     return true;
+}
+
+/* --- listeners ------------------------------------------------------------ */
+
+/* Returns: the number of groups; addresses with one identifier share one */
+static unsigned own_groups(const Mip6CareOf *c, struct in6_addr *group)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i <= MIP6_CAREOF_ADDRESSES; i++) {
+        const Mip6Address *a = i ? &c->address[i - 1] : &c->link_local;
+        struct in6_addr solicited = packet_ip6_solicited(&a->addr);
+        unsigned j = 0;
+
+        while (j < count && !packet_ip6_equal(&group[j], &solicited)) {
+            j++;
+        }
+        if (j == count && (a->state == MIP6_ADDRESS_TENTATIVE ||
+                           a->state == MIP6_ADDRESS_VALID)) {
+            group[count++] = solicited;
+        }
+    }
+    return count;
+}
+
+static void report(Mip6CareOf *c, int64_t now, const struct in6_addr *group,
+                   unsigned count, bool joins)
+{
+    uint8_t frame[PACKET_ETH_LEN + PACKET_MLD_REPORT_MAX];
+    uint8_t *packet = frame + PACKET_ETH_LEN;
+    const struct in6_addr *src = own_source(c);
+
+    if (c->mld1_until <= now) {
+        mip6_careof_transmit(c, frame,
+                             packet_mld_build_report(packet, src, group, count,
+                                                     joins),
+                             &packet_mld_all_routers, NULL);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        mip6_careof_transmit(c, frame,
+                             packet_mld_build_report1(packet, src, &group[i]),
+                             &group[i], NULL);
+    }
+}
+
+void mip6_careof_join(Mip6CareOf *c, int64_t now, const struct in6_addr *addr)
+{
+    struct in6_addr group = packet_ip6_solicited(addr);
+
+    report(c, now, &group, 1, true);
+}
+
+void mip6_careof_report(Mip6CareOf *c, int64_t now)
+{
+    struct in6_addr group[MIP6_CAREOF_ADDRESSES + 1];
+    unsigned count = own_groups(c, group);
+
+    if (count) {
+        report(c, now, group, count, false);
+    }
+}
+
+bool mip6_careof_listens(const Mip6CareOf *c, const struct in6_addr *group)
+{
+    struct in6_addr own[MIP6_CAREOF_ADDRESSES + 1];
+    unsigned count = own_groups(c, own);
+
+    for (unsigned i = 0; i < count; i++) {
+        if (packet_ip6_equal(&own[i], group)) {
+            return true;
+        }
+    }
+    return false;
 }

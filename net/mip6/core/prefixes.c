@@ -42,6 +42,13 @@ void mip6_prefixes_lifetime(Mip6Prefixes *p, int64_t now, uint32_t s)
     }
 }
 
+void mip6_prefixes_arrive(Mip6Prefixes *p, int64_t now, uint32_t s)
+{
+    if (p->next == INT64_MAX) {
+        mip6_prefixes_lifetime(p, now, s);
+    }
+}
+
 void mip6_prefixes_ask(Mip6Prefixes *p, int64_t now)
 {
     if (!p->tries) {

@@ -39,6 +39,13 @@ void mip6_prefixes_bound(Mip6Prefixes *p, bool bound);
  */
 void mip6_prefixes_lifetime(Mip6Prefixes *p, int64_t now, uint32_t s);
 
+/**
+ * mip6_prefixes_arrive: as mip6_prefixes_lifetime(), if nothing is planned
+ *
+ * The lifetime comes with the VM, after the host knew that it is away.
+ */
+void mip6_prefixes_arrive(Mip6Prefixes *p, int64_t now, uint32_t s);
+
 /** mip6_prefixes_ask: the agent indicates that prefixes have changed */
 void mip6_prefixes_ask(Mip6Prefixes *p, int64_t now);
 

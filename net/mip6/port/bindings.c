@@ -11,10 +11,15 @@
  * all home addresses of a node together; the bindings at the start of the table
  * have precedence.
  */
+#include <limits.h>
+
 #include "net/mip6/port/internal.h"
 
 /* Interval of UPDATE_RATE updates (MAX_UPDATE_RATE, RFC 6275 section 12). */
 #define SECOND          1000000000ll
+/* Unanswered updates until another address is tried, at first and later. */
+#define TRIES_FIRST     3u
+#define TRIES_AGAIN     7u      /* the interval is the longest by then */
 #define UPDATE_WINDOW   (SECOND / MIP6_PORT_UPDATE_RATE * MIP6_PORT_UPDATE_RATE)
 
 int64_t mip6_port_may_update(void *opaque)
@@ -168,5 +173,27 @@ void mip6_port_bindings_tick(Mip6Port *p, int64_t now)
 {
     for (unsigned i = 0; i < p->bindings; i++) {
         mip6_binding_tick(&p->binding[i], now);
+    }
+}
+
+void mip6_port_try_other_address(Mip6Port *p, int64_t now)
+{
+    const struct in6_addr *care_of = mip6_careof_address(&p->careof, now);
+    unsigned tries = UINT_MAX;
+
+    if (!p->is_away || !care_of || p->config.discover) {
+        return;
+    }
+    for (unsigned i = 0; i < p->bindings; i++) {
+        const Mip6Binding *b = &p->binding[i];
+
+        if (p->unsent & 1u << i || mip6_binding_is_refused(b) ||
+            !packet_ip6_equal(&b->care_of, care_of)) {
+            return;
+        }
+        tries = b->tries < tries ? b->tries : tries;
+    }
+    if (p->bindings && tries >= TRIES_FIRST) {
+        mip6_careof_doubt(&p->careof, now, care_of, tries >= TRIES_AGAIN);
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/mip6/port/internal.h"
+#include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
@@ -39,6 +40,38 @@ bool mip6_port_suppresses(Mip6Port *p, bool from_guest,
            mip6_port_early_suppresses(p, from_guest, &eth, &nd);
 }
 
+Mip6Verdict mip6_port_take_query(Mip6Port *p, int64_t now,
+                                 const uint8_t *packet, size_t len)
+{
+    PacketMld mld;
+
+    if (!packet_mld_parse(&mld, packet, len) ||
+        !IN6_IS_ADDR_LINKLOCAL(&mld.src)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    mip6_careof_mld(&p->careof, now, &mld);
+    return MIP6_DONE;
+}
+
+/* At home, the guest hears the query too: a wrong one is not dropped. */
+static void overhear_query(Mip6Port *p, int64_t now, const struct iovec *iov,
+                           int iovcnt)
+{
+    uint8_t buf[MIP6_CONTROL_MAX];
+    size_t len = packet_iov_copy(iov, iovcnt, 0, buf, sizeof(buf));
+    PacketMld mld;
+    PacketEth eth;
+
+    if (packet_eth_parse(&eth, buf, len) && !eth.tags &&
+        eth.type == PACKET_ETH_IP6 &&
+        packet_mld_is_query(buf + eth.len, len - eth.len) &&
+        packet_mld_parse(&mld, buf + eth.len, len - eth.len) &&
+        IN6_IS_ADDR_LINKLOCAL(&mld.src)) {
+        mip6_careof_mld(&p->careof, now, &mld);
+        mip6_port_settle(p, now);
+    }
+}
+
 /* At home: everything passes, and neighbour discovery is read. */
 void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
                         const struct iovec *iov, int iovcnt)
@@ -46,6 +79,9 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
     PacketEth eth;
     PacketNd nd;
 
+    if (!from_guest) {
+        overhear_query(p, now, iov, iovcnt);
+    }
     if (!read_nd(iov, iovcnt, &eth, &nd)) {
         return;
     }
@@ -177,6 +213,7 @@ static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
             mip6_prefixes_ask(&p->prefixes, now);
         }
         mip6_careof_confirm(&p->careof, now, mip6_port_agent(p));
+        mip6_careof_trust(&p->careof, &b->care_of);
         return MIP6_DONE;
     case MIP6_MH_BE:
         if (!take_error(p, now, mh)) {
@@ -268,6 +305,13 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
     if (!p->is_running || !p->is_away || b->state != MIP6_BOUND) {
+        return mip6_port_drop(p, MIP6_DROP_ICMP6);
+    }
+    if (!m.prefixes) {
+        /*
+         * Section 6.8 wants one or more: an agent that has not heard its router
+         * yet says nothing about the prefix. The request is repeated.
+         */
         return mip6_port_drop(p, MIP6_DROP_ICMP6);
     }
     mip6_prefixes_advert(&p->prefixes, now, &m,

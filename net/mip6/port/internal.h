@@ -128,6 +128,12 @@ int64_t mip6_port_may_update(void *opaque);
 void mip6_port_has_updated(Mip6Port *p);
 
 /*
+ * If no update from the care-of address is answered, turns to another address.
+ * Where the agent is discovered, another agent is tried instead.
+ */
+void mip6_port_try_other_address(Mip6Port *p, int64_t now);
+
+/*
  * For all bindings: away, with this care-of address until the end of its
  * validity, or with none; home; refresh.
  */
@@ -238,6 +244,10 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
 /* At home: must a frame be dropped, because the agent is a proxy, too? */
 bool mip6_port_suppresses(Mip6Port *p, bool from_guest,
                           const struct iovec *iov, int iovcnt);
+
+/* A query of a router or a switch on the foreign link (RFC 3810). */
+Mip6Verdict mip6_port_take_query(Mip6Port *p, int64_t now,
+                                 const uint8_t *packet, size_t len);
 
 Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
                               const uint8_t *packet, size_t len);

@@ -306,6 +306,9 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
         packet[PACKET_IP6_LEN] <= PACKET_ND_REDIRECT) {
         return mip6_port_take_nd(p, now, from->eth, packet, len);
     }
+    if (packet_mld_is_query(packet, len)) {
+        return mip6_port_take_query(p, now, packet, len);
+    }
     if (!is_addressed_to_us(p, &ip)) {
         return mip6_port_drop(p, MIP6_DROP_NOT_FOR_US);
     }

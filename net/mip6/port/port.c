@@ -394,6 +394,8 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     }
     if (p->is_known && p->is_away) {
         mip6_home_leave(&p->home, now);
+        mip6_prefixes_arrive(&p->prefixes, now,
+                             mip6_home_preferred(&p->home));
         /* Another host may have registered meanwhile. */
         mip6_port_refresh(p, now);
     } else if (p->is_known && !p->early.is_on) {
@@ -484,6 +486,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
     if (p->is_running) {
         mip6_port_try_next_agent(p, now);
         mip6_port_bindings_tick(p, now);
+        mip6_port_try_other_address(p, now);
         mip6_home_tick(&p->home, now);
         mip6_prefixes_tick(&p->prefixes, now);
         mip6_port_settle(p, now);

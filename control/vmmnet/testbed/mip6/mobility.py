@@ -27,6 +27,7 @@ from pathlib import Path
 from ..base import paths, scratch, tools, wait
 from ..base.lock import locked
 from ..base.net import Interface, Link, Namespace, Network
+from ..hosts import snooping
 
 HOME_PREFIX, FOREIGN_PREFIX, OTHER_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 4, 9))
 HOME_ADDRESS, SECOND_ADDRESS = f"{HOME_PREFIX}::10", f"{HOME_PREFIX}::11"
@@ -145,7 +146,15 @@ def _await_text(child: subprocess.Popen[bytes], log: Path, text: str) -> None:
     wait.until(said, f"{text!r} in {log}")
 
 
-def _site(network: Network, folder: Path, name: str, prefix: str, host_address: str) -> Site:
+def _site(
+    network: Network,
+    folder: Path,
+    name: str,
+    prefix: str,
+    host_address: str,
+    *,
+    snoops: bool = False,
+) -> Site:
     router = network.namespace(f"{name}-router")
     router.sysctl(_FORWARDING)
     link = router.bridge("lan0")
@@ -153,7 +162,7 @@ def _site(network: Network, folder: Path, name: str, prefix: str, host_address: 
     router.sysctl({"net.ipv6.neigh.lan0.ucast_solicit": 60})
     link.add_address(f"{prefix}::ffff/64")
     host = network.namespace(f"host-{host_address[-1]}")
-    bridge = host.bridge("br0")
+    bridge = snooping.bridge(host, querier=True) if snoops else host.bridge("br0")
     wire = network.connect(bridge, link)
     bridge.add_address(f"{host_address}/64")
     host.route("::/0", f"{prefix}::ffff")
@@ -208,13 +217,18 @@ def prefix_line(prefix: str, more: str = "") -> str:
 
 
 @contextlib.contextmanager
-def world() -> Iterator[World]:
-    """Build the networks with their routers."""
+def world(*, snoops: bool = False) -> Iterator[World]:
+    """Build the networks with their routers.
+
+    With ``snoops`` the switch of the foreign link's host snoops MLD, and asks for listeners.
+    """
     with contextlib.ExitStack() as stack:
         network = stack.enter_context(Network())
         folder = Path(stack.enter_context(scratch.folder()))
         home = _site(network, folder, "home", HOME_PREFIX, HOST_A_ADDRESS)
-        foreign = _site(network, folder, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS)
+        foreign = _site(
+            network, folder, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS, snoops=snoops
+        )
         other = _site(network, folder, "other", OTHER_PREFIX, HOST_C_ADDRESS)
         core = network.namespace("core")
         core.sysctl(_FORWARDING)

@@ -239,7 +239,7 @@ def run_attach(given: argparse.Namespace) -> int:
     except twin.TwinError as error:
         raise Refused(str(error)) from None
     _print_attachments([attached], given.json)
-    return Status.DONE if attached.whole else Status.FAULTS
+    return Status.DONE if attached.whole else Status.REFUSED
 
 
 def run_detach(given: argparse.Namespace) -> int:

@@ -32,6 +32,8 @@
 #include <linux/tcp.h>
 #include <net/net_namespace.h>
 #include <net/ping.h>
+#include <net/tcp.h>
+#include <net/udp.h>
 
 #include "family.h"
 #include "host/attach.h"
@@ -188,6 +190,20 @@ void __init vmrpc_family_init(void)
 #endif
 }
 
+/*
+ * A server that is older than the module, as one that a socket unit started,
+ * seems to run, and nobody outside reaches it.
+ */
+static void tell_older_sockets(void)
+{
+	int streams = sock_prot_inuse_get(&init_net, &tcp_prot);
+	int datagrams = sock_prot_inuse_get(&init_net, &udp_prot);
+
+	if (streams > 0 || datagrams > 0)
+		pr_info("vmrpc: %d TCP and %d UDP sockets are older than the module: they are reached only from inside the guest\n",
+			streams, datagrams);
+}
+
 /**
  * vmrpc_family_take - make new AF_INET sockets ours
  * @dev: the device they belong to
@@ -210,8 +226,10 @@ int vmrpc_family_take(struct vmrpc_device *dev)
 	}
 	rcu_assign_pointer(family_device, dev);
 	err = family_replace(&vmrpc_family);
-	if (!err)
+	if (!err) {
+		tell_older_sockets();
 		return 0;
+	}
 	RCU_INIT_POINTER(family_device, NULL);
 out_free:
 	kfree(native_family);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -240,6 +241,24 @@ print(*map(ask, ends))
     assert guest.run(["python3", "-c", script]).stdout == "ok ok\n"
     guest.run(["insmod", MODULE_PATH])
     guest.check_kernel()
+
+
+def test_sockets_that_are_older_than_the_module_are_told(guest: Guest) -> None:
+    """As those of socket units: nobody outside reaches them, and the log says how many."""
+    guest.wait_for("rmmod vmrpc")
+    script = """
+import socket
+server = socket.create_server(("", 8099))
+print("ready", flush=True)
+input()
+"""
+    server = guest.spawn(["python3", "-c", script])
+    server.wait_output("ready\n")
+    guest.run(["insmod", MODULE_PATH])
+    log = guest.run("dmesg").stdout
+    server.write(b"\n")
+    server.wait()
+    assert re.search(r"vmrpc: [1-9]\d* TCP and \d+ UDP sockets are older than the module", log)
 
 
 # --- without IPv6 ---------------------------------------------------------------

@@ -13,7 +13,10 @@ _HERE = Path(__file__).resolve()
 #: control/install puts a copy beside the package ``vmmnet``.
 _INSTALLED = _HERE.parents[2] / "guest-module"
 _TREE = _HERE.parents[3]
-_FILES = ("Kbuild", "Makefile", "dkms.conf", "vmrpc-ss", "*.[ch]", "*/*.[ch]")
+_FILES = (
+    *("Kbuild", "Makefile", "dkms.conf", "vmrpc-ss", "modules-load.conf", "10-vmrpc.network"),
+    *("*.[ch]", "*/*.[ch]"),
+)
 
 
 class NoSources(RuntimeError):

@@ -108,8 +108,8 @@ def files(recipe: Recipe, uuid: str, sources: Sequence[str]) -> dict[str, File]:
         "etc/resolv.conf": f"nameserver {RESOLVER}\n",
         "etc/apt/sources.list": "\n".join(sources) + "\n",
         "etc/systemd/system.conf.d/patience.conf": _PATIENCE,
-        # Before any service opens a socket; without the device it changes nothing.
-        "etc/modules-load.d/vmrpc.conf": "vmrpc\n",
+        "etc/modules-load.d/vmrpc.conf": sources_of_module["modules-load.conf"].decode(),
+        "etc/systemd/network/10-vmrpc.network": sources_of_module["10-vmrpc.network"].decode(),
         "etc/sysctl.d/vmrpc.conf": _SYSCTL,
         "boot/grub/grub.cfg": _GRUB.format(arguments=arguments),
         "boot/grub/find.cfg": _FIND.format(uuid=uuid),

@@ -194,7 +194,8 @@ def test_what_is_put_into_the_system() -> None:
     assert all(each.mtime > 0 and each.uid == 0 for each in members.values())
     assert members["root/.ssh"].mode == 0o700 and members["root/password"].mode == 0o600
     assert files["etc/resolv.conf"].data == b"nameserver 192.0.0.1\n"
-    assert files["etc/modules-load.d/vmrpc.conf"].data == b"vmrpc\n"
+    assert files["etc/modules-load.d/vmrpc.conf"].data.endswith(b"\nvmrpc\n")
+    assert b"\nKeepConfiguration=yes\n" in files["etc/systemd/network/10-vmrpc.network"].data
     for path in ("etc/fstab", "boot/grub/grub.cfg", "boot/grub/find.cfg"):
         assert _UUID.encode() in files[path].data
     source = f"usr/src/{module.NAME}-{module.version(module.sources())}"

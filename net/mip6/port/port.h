@@ -36,7 +36,7 @@ typedef struct Mip6PortConfig {
     Mip6Location location;
     uint16_t lifetime;          /* of bindings; MIP6_LIFETIME_UNIT */
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
-    uint32_t mtu;               /* of the link */
+    uint32_t mtu;               /* of the path to the agent, with the link */
     /*
      * For each home address, in order; not owned. Either all are set, or none:
      * then ESP is not used.

@@ -78,6 +78,12 @@ typedef struct Mip6Early {
     uint32_t question;          /* number in the test packet */
 } Mip6Early;
 
+/* Does anything come back through the tunnel? See bindings.c. */
+typedef struct Mip6Silence {
+    int64_t since;              /* first packet without any; INT64_MAX: none */
+    int64_t look;               /* when to see; INT64_MAX: nothing was sent */
+} Mip6Silence;
+
 /* Packets for a VM that has left; see late.c. */
 typedef struct Mip6Late {
     uint8_t *buf;               /* stored frames; NULL: none */
@@ -131,6 +137,7 @@ typedef struct Mip6Port {
     bool home_heard;            /* the home prefix was advertised here */
     int64_t doubt_until;        /* INT64_MAX: no doubt about the link */
     int64_t error_credit;       /* rate limit of error answers */
+    Mip6Silence silence;
     Mip6Early early;
     Mip6Late late;
 } Mip6Port;

@@ -9,7 +9,6 @@
 #include "qemu/guest-random.h"
 #include "qemu/sockets.h"
 
-#define LINK_MTU        1500
 #define LIFETIME_S      600
 
 static bool parse_address(const char *id, const char *option,
@@ -199,11 +198,26 @@ static bool parse_agent(const char *id, const NetdevMip6Options *o,
     return true;
 }
 
+/* RFC 2473 section 6.7: the smallest MTU of the path to the home agent. */
+static bool parse_mtu(const char *id, const NetdevMip6Options *o,
+                      Mip6PortConfig *config, Error **errp)
+{
+    config->mtu = o->has_mtu ? o->mtu : MIP6_CAREOF_MTU_MAX;
+    if (config->mtu < PACKET_IP6_MTU_MIN || config->mtu > MIP6_CAREOF_MTU_MAX) {
+        error_setg(errp, "mip6 '%s': mtu=%u is not %u to %u: it is that of "
+                   "the path to the home agent", id, config->mtu,
+                   PACKET_IP6_MTU_MIN, MIP6_CAREOF_MTU_MAX);
+        return false;
+    }
+    return true;
+}
+
 static bool parse_options(const char *id, const NetdevMip6Options *o,
                           Mip6PortConfig *config, Error **errp)
 {
     if (!parse_home(id, o, &config->home, errp) ||
-        !parse_agent(id, o, config, errp)) {
+        !parse_agent(id, o, config, errp) ||
+        !parse_mtu(id, o, config, errp)) {
         return false;
     }
     if (o->care_of && strcmp(o->care_of, "auto")) {
@@ -218,7 +232,6 @@ static bool parse_options(const char *id, const NetdevMip6Options *o,
     config->location = o->has_location ? (Mip6Location)o->location
                                        : MIP6_LOCATION_AUTO;
     config->lifetime = LIFETIME_S / MIP6_LIFETIME_UNIT;
-    config->mtu = LINK_MTU;
     qemu_guest_getrandom_nofail(config->mac, sizeof(config->mac));
     config->mac[0] = (config->mac[0] & ~1) | 2;
     return true;

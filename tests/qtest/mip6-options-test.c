@@ -72,6 +72,9 @@ static void test_wrong_options(void)
           { "care-of=2001:db8:2000::77 is on the home link", "auto" } },
         { GOOD ",location=home,care-of=2001:db8:3000::77",
           { "care-of=2001:db8:3000::77 has no use with location=home" } },
+        { GOOD ",mtu=1279", { "'mip0'", "mtu=1279 is not 1280 to 1500" } },
+        { GOOD ",mtu=1501", { "mtu=1501 is not 1280 to 1500" } },
+        { GOOD ",mtu=1k", { "mtu" } },
         { GOOD ",location=abroad", { "location", "abroad" } },
         { GOOD ",early-registration=auto",
           { "early-registration", "'on' or 'off'" } },
@@ -107,6 +110,20 @@ static void test_no_agent(void)
     peer_wait_update(&bed);
     peer_wait_update(&bed);
     bed_answer(&bed, MIP6_BA_NOT_HOME_SUBNET, "registering", "refused");
+    bed_end(&bed);
+}
+
+/* mtu= is what the tunnel is made for. */
+static void test_mtu(void)
+{
+    QDict *info;
+    Bed bed;
+
+    bed_start(&bed, &nic_virtio12, false, ",mtu=1400", "");
+    bed_register(&bed, FOREIGN);
+    info = bed_query(&bed);
+    g_assert_cmpint(qdict_get_int(info, "mtu"), ==, 1360);
+    qobject_unref(info);
     bed_end(&bed);
 }
 
@@ -175,6 +192,7 @@ static void add_tests(void)
 {
     qtest_add_func("/mip6/wrong-options", test_wrong_options);
     qtest_add_func("/mip6/no-agent", test_no_agent);
+    qtest_add_func("/mip6/mtu", test_mtu);
     qtest_add_func("/mip6/spoofed-mac", test_spoofed_mac);
     qtest_add_func("/mip6/added", test_added);
 }

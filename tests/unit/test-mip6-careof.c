@@ -931,6 +931,15 @@ static void test_forged(void)
     hear_ra(f, &nd, mac_a);
     g_assert_cmpint(f->c.mtu, ==, 1280);
     g_assert_cmpint(f->c.hop_limit, ==, 33);
+    /* A path below the link's MTU: the smaller counts, whatever came before. */
+    f->c.path_mtu = 1400;
+    nd.ra.mtu = 1300;
+    hear_ra(f, &nd, mac_a);
+    g_assert_cmpint(f->c.mtu, ==, 1300);
+    nd.ra.mtu = 1500;
+    hear_ra(f, &nd, mac_a);
+    g_assert_cmpint(f->c.mtu, ==, 1400);
+    f->c.path_mtu = 1500;
     /* A new link begins with the defaults. */
     mip6_careof_start(&f->c, f->now);
     g_assert_cmpint(f->c.mtu, ==, 1500);

@@ -1078,6 +1078,39 @@ static void test_link_mtu(void)
     world_free(w);
 }
 
+/* The path's MTU is known (RFC 2473 section 6.7); no router tells it. */
+static void test_path_mtu(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, true);
+    Mip6PortConfig config = w->port.config;
+    const Mip6PortOps *ops = w->port.ops;
+    uint8_t frame[2048];
+
+    config.mtu = 1400;
+    mip6_port_destroy(&w->port);
+    mip6_port_init(&w->port, &config, ops, w, true);
+    mip6_port_start(&w->port, w->now);
+    advertise(w, "2001:db8:3000::", router_mac);
+    pass(w, 2 * SECOND);
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1360);
+    advertise_without_mac(w, "2001:db8:3000::", 1500);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1360);
+    w->to_guest = 0;
+    from_guest(w, frame, packet(frame, HOME, FAR, 1360 - PACKET_IP6_LEN));
+    g_assert_cmpint(w->to_guest, ==, 0);
+    g_assert_cmpint(w->link.len, ==, PACKET_ETH_LEN + 1400);
+    from_guest(w, frame, packet(frame, HOME, FAR, 1361 - PACKET_IP6_LEN));
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1360);
+    advertise_without_mac(w, "2001:db8:3000::", 1300);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1280);
+    advertise_without_mac(w, "2001:db8:3000::", 1500);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1360);
+    world_free(w);
+}
+
 /* A second router at home, with another prefix, moves nobody. */
 static void test_two_routers(void)
 {
@@ -1263,6 +1296,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/unsent", test_unsent);
     g_test_add_func("/mip6/port/resolve-early", test_resolve_early);
     g_test_add_func("/mip6/port/link-mtu", test_link_mtu);
+    g_test_add_func("/mip6/port/path-mtu", test_path_mtu);
     g_test_add_func("/mip6/port/two-routers", test_two_routers);
     g_test_add_func("/mip6/port/hold-ends", test_hold_ends);
     g_test_add_func("/mip6/port/return", test_return);

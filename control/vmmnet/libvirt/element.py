@@ -143,6 +143,7 @@ def _mip6(node: etree._Element) -> Mip6:
         router_mac=_value(node, "router-mac", values.mac),
         care_of=_value(node, "care-of", values.auto_or_address6),
         location=node.get("location"),
+        mtu=_value(node, "mtu", int),
         ipsec=node.get("ipsec"),
         esp_cipher=node.get("esp-cipher"),
         replay_window=_value(node, "replay-window", values.window),

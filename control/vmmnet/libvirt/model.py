@@ -51,6 +51,7 @@ class Mip6:
     router_mac: str | None = None
     care_of: IPv6Address | str | None = None
     location: str | None = None
+    mtu: int | None = None
     ipsec: str | None = None
     esp_cipher: str | None = None
     signal_out_spi: int | None = None

@@ -79,8 +79,8 @@ static void take_ra_parameters(Mip6CareOf *c, const PacketNdRa *ra)
         /* Section 6.3.2: randomised, 0.5 to 1.5 times as long. */
         c->reachable = ms / 2 + c->ops->random(c->opaque) % (ms + 1);
     }
-    if (ra->mtu >= PACKET_IP6_MTU_MIN && ra->mtu <= c->link_mtu) {
-        c->mtu = ra->mtu;
+    if (ra->mtu >= PACKET_IP6_MTU_MIN && ra->mtu <= MIP6_CAREOF_MTU_MAX) {
+        c->mtu = ra->mtu < c->path_mtu ? ra->mtu : c->path_mtu;
     }
 }
 
@@ -211,7 +211,7 @@ static void forget(Mip6CareOf *c)
     memset(c->address, 0, sizeof(c->address));
     memset(c->on_link, 0, sizeof(c->on_link));
     memset(c->neighbour, 0, sizeof(c->neighbour));
-    c->mtu = c->link_mtu;
+    c->mtu = c->path_mtu;
     c->hop_limit = 64;
     c->retrans = RETRANS_MS;
     c->reachable = REACHABLE_MS;
@@ -229,7 +229,7 @@ void mip6_careof_init(Mip6CareOf *c, const uint8_t mac[PACKET_ETH_ADDR_LEN],
     c->ops = ops;
     c->opaque = opaque;
     memcpy(c->mac, mac, PACKET_ETH_ADDR_LEN);
-    c->link_mtu = mtu;
+    c->path_mtu = mtu;
     if (fixed) {
         c->has_fixed = true;
         c->fixed = *fixed;

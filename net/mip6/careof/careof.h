@@ -13,6 +13,7 @@
 #include "net/packet/mld.h"
 #include "net/packet/nd.h"
 
+#define MIP6_CAREOF_MTU_MAX     1500u   /* of a link */
 #define MIP6_CAREOF_ADDRESSES   8u
 #define MIP6_CAREOF_PREFIXES    16u
 #define MIP6_CAREOF_NEIGHBOURS  8u      /* including routers */
@@ -87,11 +88,11 @@ typedef struct Mip6CareOf {
     Mip6Address address[MIP6_CAREOF_ADDRESSES];
     Mip6OnLink on_link[MIP6_CAREOF_PREFIXES];
     Mip6Neighbour neighbour[MIP6_CAREOF_NEIGHBOURS];
-    uint32_t mtu;               /* of the link, 1280 or more */
+    uint32_t mtu;               /* of link and path, 1280 or more */
     uint8_t hop_limit;
     unsigned duplicates;        /* addresses that were duplicates */
     /* Private. */
-    uint32_t link_mtu;          /* from mip6_careof_init() */
+    uint32_t path_mtu;          /* from mip6_careof_init() */
     uint32_t retrans;           /* ms */
     uint32_t reachable;         /* ms, randomised */
     bool has_fixed;
@@ -106,7 +107,8 @@ typedef struct Mip6CareOf {
 /**
  * mip6_careof_init: initialize; nothing is sent before mip6_careof_start()
  * @mac: of this host on the foreign link
- * @mtu: of the link, 1280..65535
+ * @mtu: of the path, 1280..MIP6_CAREOF_MTU_MAX; advertisements can only
+ *       lower it
  * @fixed: the care-of address to use; NULL: make addresses from prefixes
  */
 void mip6_careof_init(Mip6CareOf *c, const uint8_t mac[PACKET_ETH_ADDR_LEN],

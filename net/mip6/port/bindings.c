@@ -10,6 +10,12 @@
  * All updates go to one home agent. RFC 6275 section 11.8 limits the rate of
  * all home addresses of a node together; the bindings at the start of the table
  * have precedence.
+ *
+ * A binding may last for minutes after the path to the agent is lost. So if the
+ * guest's packets go into the tunnel and nothing comes from the agent, the
+ * bindings are refreshed: an agent that is there answers, and one-way traffic
+ * is no fault. Without an answer the reason is that of any unanswered update,
+ * and another care-of address has its turn.
  */
 #include <limits.h>
 
@@ -20,6 +26,7 @@
 /* Unanswered updates until another address is tried, at first and later. */
 #define TRIES_FIRST     3u
 #define TRIES_AGAIN     7u      /* the interval is the longest by then */
+#define SILENCE_MAX     (10 * SECOND)
 #define UPDATE_WINDOW   (SECOND / MIP6_PORT_UPDATE_RATE * MIP6_PORT_UPDATE_RATE)
 
 int64_t mip6_port_may_update(void *opaque)
@@ -173,6 +180,35 @@ void mip6_port_bindings_tick(Mip6Port *p, int64_t now)
 {
     for (unsigned i = 0; i < p->bindings; i++) {
         mip6_binding_tick(&p->binding[i], now);
+    }
+}
+
+void mip6_port_has_sent(Mip6Port *p, int64_t now)
+{
+    Mip6Silence *s = &p->silence;
+
+    if (s->since == INT64_MAX) {
+        s->since = now;
+    }
+    if (s->look == INT64_MAX) {
+        s->look = now + SILENCE_MAX;
+    }
+}
+
+void mip6_port_silence_tick(Mip6Port *p, int64_t now)
+{
+    Mip6Silence *s = &p->silence;
+
+    if (s->look > now) {
+        return;
+    }
+    if (s->since == INT64_MAX) {
+        s->look = INT64_MAX;
+    } else if (now - s->since < SILENCE_MAX) {
+        s->look = s->since + SILENCE_MAX;
+    } else {
+        s->since = s->look = INT64_MAX;
+        mip6_port_refresh(p, now);
     }
 }
 

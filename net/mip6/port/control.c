@@ -271,6 +271,7 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
         /* The agent may answer what the VM's other host has sent. */
         return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
     }
+    mip6_port_has_heard(p);
     return take_good_mh(p, now, &mh, mip6_port_binding(p, &to));
 }
 
@@ -314,6 +315,7 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
          */
         return mip6_port_drop(p, MIP6_DROP_ICMP6);
     }
+    mip6_port_has_heard(p);
     mip6_prefixes_advert(&p->prefixes, now, &m,
                          mip6_home_renew(&p->home, now, &m));
     return MIP6_DONE;

@@ -51,6 +51,7 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, why);
     }
     p->sent++;
+    mip6_port_has_sent(p, now);
     return MIP6_DONE;
 }
 

@@ -128,6 +128,22 @@ int64_t mip6_port_may_update(void *opaque);
 void mip6_port_has_updated(Mip6Port *p);
 
 /*
+ * A packet has gone into the tunnel; the home agent has sent something. Packets
+ * do not move the timer.
+ */
+void mip6_port_has_sent(Mip6Port *p, int64_t now);
+static inline void mip6_port_has_heard(Mip6Port *p)
+{
+    p->silence.since = INT64_MAX;
+}
+
+/*
+ * Asks an agent of which nothing comes back for a Binding Acknowledgement, by
+ * an update of all bindings.
+ */
+void mip6_port_silence_tick(Mip6Port *p, int64_t now);
+
+/*
  * If no update from the care-of address is answered, turns to another address.
  * Where the agent is discovered, another agent is tried instead.
  */

@@ -142,6 +142,7 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
     if (why != MIP6_DROP_NONE) {
         return mip6_port_drop(p, why);
     }
+    mip6_port_has_heard(p);
     t.inner = inner;
     t.have = have;
     t.len = PACKET_IP6_LEN + packet_get16(inner + 4);

@@ -353,6 +353,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     p->ops = ops;
     p->opaque = opaque;
     p->hold_until = p->doubt_until = p->early.quiet_until = INT64_MAX;
+    p->silence.since = p->silence.look = INT64_MAX;
     mip6_careof_init(&p->careof, config->mac, config->mtu,
                      config->has_care_of ? &config->care_of : NULL,
                      &careof_ops, p);
@@ -457,6 +458,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
     if (p->is_running) {
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_port_bindings_deadline(p));
+        at = min_time(at, p->silence.look);
         at = min_time(at, mip6_home_deadline(&p->home));
         at = min_time(at, mip6_prefixes_deadline(&p->prefixes));
     }
@@ -485,6 +487,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
     }
     if (p->is_running) {
         mip6_port_try_next_agent(p, now);
+        mip6_port_silence_tick(p, now);
         mip6_port_bindings_tick(p, now);
         mip6_port_try_other_address(p, now);
         mip6_home_tick(&p->home, now);

@@ -36,7 +36,7 @@ typedef struct Mip6PortConfig {
     Mip6Location location;
     uint16_t lifetime;          /* of bindings; MIP6_LIFETIME_UNIT */
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
-    uint32_t mtu;               /* of the link */
+    uint32_t mtu;               /* of the path to the agent, with the link */
     /*
      * For each home address, in order; not owned. Either all are set, or none:
      * then ESP is not used.
@@ -77,6 +77,12 @@ typedef struct Mip6Early {
     int64_t quiet_until;        /* the last of them; INT64_MAX: all over */
     uint32_t question;          /* number in the test packet */
 } Mip6Early;
+
+/* Does anything come back through the tunnel? See bindings.c. */
+typedef struct Mip6Silence {
+    int64_t since;              /* first packet without any; INT64_MAX: none */
+    int64_t look;               /* when to see; INT64_MAX: nothing was sent */
+} Mip6Silence;
 
 /* Packets for a VM that has left; see late.c. */
 typedef struct Mip6Late {
@@ -131,6 +137,7 @@ typedef struct Mip6Port {
     bool home_heard;            /* the home prefix was advertised here */
     int64_t doubt_until;        /* INT64_MAX: no doubt about the link */
     int64_t error_credit;       /* rate limit of error answers */
+    Mip6Silence silence;
     Mip6Early early;
     Mip6Late late;
 } Mip6Port;

@@ -405,6 +405,7 @@ MIP6 = {
     "guest-mac": "52:54:00:00:00:09",
     "care-of": "auto",
     "location": "home",
+    "mtu": "1400",
 }
 CVSW = {"miss": "drop", "flows": "100", "masks": "8", "tunnel-gso": "auto"}
 

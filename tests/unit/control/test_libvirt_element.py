@@ -71,7 +71,7 @@ def test_what_is_before_a_nic() -> None:
     mip6 = (
         "<vmmnet:mip6 home-address='2001:db8::10' more-home-address='2001:db8::11  2001:db8::12'"
         " home-prefix-length='64' home-agent='2001:db8::1' care-of='2001:db8:3::1' location='away'"
-        " guest-mac='52:54:00:00:00:0A' early-registration='on'/>"
+        " guest-mac='52:54:00:00:00:0A' early-registration='on' mtu='1400'/>"
     )
     cvsw = "<vmmnet:cvsw control-secret='/k' masks='256' link-mtu='1500' tunnel-gso='auto'/>"
     net = read(domain(f"<{NIC} mac='{A}'>{cvsw}{mip6}</{NIC}>"))
@@ -87,6 +87,7 @@ def test_what_is_before_a_nic() -> None:
                 guest_mac="52:54:00:00:00:0a",
                 care_of=IPv6Address("2001:db8:3::1"),
                 location="away",
+                mtu=1400,
             ),
             cvsw=Cvsw(control_secret=Path("/k"), masks=256, link_mtu=1500, tunnel_gso="auto"),
         ),

@@ -269,7 +269,7 @@ def tcx_programs(ifindex: int, point: int) -> list[int] | None:
 def is_link(fd: int) -> bool:
     """Whether a file descriptor of eBPF is a link, not a program or a map."""
     # "anon_inode:bpf-link" or "bpf_link".
-    return os.readlink(f"/proc/self/fd/{fd}").endswith("link")
+    return str(Path(f"/proc/self/fd/{fd}").readlink()).endswith("link")
 
 
 def link_update(link: int, program: int) -> None:

@@ -117,4 +117,4 @@ def _remove(group: Path) -> None:
     """Remove the folders of a cgroup without processes."""
     for folder, _, _ in os.walk(group, topdown=False):
         with contextlib.suppress(OSError):
-            os.rmdir(folder)
+            Path(folder).rmdir()

@@ -149,6 +149,24 @@ def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str)
             switch.until(lambda: switch.echoes, "an answer")
 
 
+def test_two_switches_with_one_id(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """The first one stays, the second is refused, and the log has both addresses."""
+    with running(tmp_path, str(file)) as daemon:
+        address = ("127.0.0.1", daemon.wait())
+        first = Switch(address, 4)
+        with contextlib.closing(first):
+            populate(first, plan)
+            first.until(daemon.are_ready, "all NICs are programmed")
+            second = Switch(address, 4)
+            with contextlib.closing(second), contextlib.suppress(OSError):
+                wait.until(lambda: second.pump() or "is refused" in daemon.log.read_text(), "a line")
+            refused = "switch at 127.0.0.1: it has the datapath-id 0000000000000001 of the switch"
+            wait.until(lambda: refused in daemon.log.read_text(), "the refusal")
+            first.until(daemon.are_ready, "the first one goes on")
+            assert len(daemon.json("show")["switches"]) == 1
+        assert "has gone" in daemon.end()
+
+
 def test_language(tmp_path: Path, file: Path) -> None:
     """A switch without these versions, or that refuses control frames, is disconnected."""
     with running(tmp_path, str(file)) as daemon:

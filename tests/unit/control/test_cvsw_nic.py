@@ -392,6 +392,33 @@ def test_lost_nic(world: World) -> None:
     world.as_planned()
 
 
+def test_moved_to_another_port(world: World) -> None:
+    """As by del-port and add-port: the NIC is found, and goes on with its keys."""
+    world.settle()
+    nic = world.nics["blue1"]
+    (port,) = [number for number, each in world.switch.ports.items() if each is nic]
+    del world.switch.ports[port]
+    world.switch.attach(77, nic)
+    world.until(lambda: report.nic(world.fabric, nic.mac)["state"] == "lost")
+    world.settle()
+    world.as_planned()
+
+
+def test_switch_with_another_id(world: World) -> None:
+    """As when a physical NIC joins a bridge of Open vSwitch whose ID was not set."""
+    world.settle()
+    world.fabric.switch_down(world.switch, world.now)
+    world.switch.datapath_id = 2
+    world.fabric.switch_up(world.switch, world.now)
+    world.until(
+        lambda: all(
+            report.nic(world.fabric, nic.mac)["state"] == "ready" for nic in world.nics.values()
+        )
+    )
+    world.settle()
+    world.as_planned()
+
+
 def test_replayed_registration(world: World) -> None:
     """A replayed registration at another port does not move a NIC."""
     frames: list[bytes] = []

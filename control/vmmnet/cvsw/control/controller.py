@@ -127,6 +127,14 @@ class Controller:
         return self._loop.time()
 
     def _switch_known(self, channel: Channel) -> None:
+        for other in self._channels - {channel}:
+            # One that does not answer is gone within seconds, and the switch comes again.
+            if other.datapath_id == channel.datapath_id:
+                raise ChannelError(
+                    f"it has the datapath-id {channel.datapath_id:016x} of the switch at"
+                    f" {other.peer}, and is refused: give one of them another"
+                    " (ovs-vsctl set bridge BRIDGE other-config:datapath-id=…)"
+                )
         if channel not in self._channels:
             self._channels.add(channel)
             say(f"switch {channel.datapath_id:016x} is there (OpenFlow {channel.version})")
@@ -142,8 +150,10 @@ class Controller:
             self.wake()
 
     def _switch_down(self, channel: Channel) -> None:
+        if channel not in self._channels:
+            return  # it was refused
         say(f"switch {channel.datapath_id:016x} has gone")
-        self._channels.discard(channel)
+        self._channels.remove(channel)
         self.fabric.switch_down(channel, self._now())
 
     def _packet(self, channel: Channel, packet: PacketIn) -> None:

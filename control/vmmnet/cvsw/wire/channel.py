@@ -109,6 +109,12 @@ class Channel:
                 handlers.gone(channel)
 
     @property
+    def peer(self) -> str:
+        """The switch's address."""
+        peer = self._writer.get_extra_info("peername")
+        return str(peer[0]) if peer else "an unknown place"
+
+    @property
     def version(self) -> str:
         """OpenFlow's version."""
         return "1.0" if self._is_10 else "1.3"

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from ...plan.flows import flows, mtu, pairs
 from ...plan.model import Plan
-from ...wire.message import NICS_MAC, Malformed, Message, Type, build, parse
+from ...wire.message import NICS_MAC, Malformed, Message, Type, build, parse, type_of
 from ..table import entry
 from .keys import Keys, Timing
 from .nic import SOURCE, Nic, Phase, Watcher
@@ -205,6 +205,11 @@ class Fabric:
         return self._timers[0][0] if self._timers else None
 
     def _send(self, frame: bytes, way: Way | None) -> None:
+        if type_of(frame) == Type.HELLO:
+            # The NIC may be at another port, or another switch, than it was.
+            for each in self.switches.values():
+                each.put_out(frame)
+            return
         switch = self.switches.get(way.datapath_id) if way else None
         if switch and way:
             switch.put_out(frame, way.port)
@@ -335,7 +340,13 @@ class Fabric:
         return self._greetings[0][0] if self._greetings else None
 
     def _greet_at(self, switch: Switch) -> None:
-        away = [nic for nic in self.nics.values() if nic.phase is Phase.AWAY]
+        """Greet those that are nowhere: the switch may have another ID than it had."""
+        away = [
+            nic
+            for nic in self.nics.values()
+            if nic.phase in (Phase.AWAY, Phase.LOST)
+            or (nic.way and nic.way.datapath_id not in self.switches)
+        ]
         if len(away) == len(self.nics):
             switch.put_out(build(Message(Type.HELLO), SOURCE, NICS_MAC, None))
             return

@@ -4,12 +4,21 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
+
+
+def closed_folder(place: Path) -> Path | None:
+    """The outermost folder on the way to ``place`` that other users cannot enter."""
+    for folder in (*reversed(place.parents), place):
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            return folder
+    return None
 
 
 def digest(parts: Iterable[bytes | str | Path]) -> str:

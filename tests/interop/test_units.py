@@ -5,19 +5,27 @@ from __future__ import annotations
 
 import os
 import shutil
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import dns.message
 import dns.query
+import dns.rcode
+import dns.tsig
+import dns.tsigkeyring
+import dns.update
+import dns.zone
 import pytest
-from vmmnet.testbed.base import paths, tools, wait
+from vmmnet.testbed.base import paths, scratch, tools, wait
 from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.dns import room as dns_room
+from vmmnet.testbed.dns.dnsd import Dnsd
 from vmmnet.testbed.hosts import ebpf, hostd
 from vmmnet.testbed.hosts.booted import Booted
 from vmmnet.testbed.hosts.etcd import Etcd
 from vmmnet.testbed.mip6.mobility import agent_binary
+from vmmnet.testbed.packages import certificates, wheels
 
 LATE = "2001:db8:7::53"
 ZONE = """\
@@ -26,9 +34,37 @@ ZONE = """\
 ns 300 AAAA 2001:db8::1
 www 300 A 192.0.2.7
 """
-#: vmmnet-cvsw needs python3-os-ken, which the packages' tests install.
-DAEMONS = ("vmmnet-hostd", "vmmnet-ha", "vmmnet-dnsd", "vmmnet-hostvlan-agent")
+#: They start whatever is missing; vmmnet-cvsw tries until it can listen.
+WAITING = ("vmmnet-hostd", "vmmnet-ha", "vmmnet-dnsd", "vmmnet-hostvlan-agent")
+DAEMONS = (*WAITING, "vmmnet-cvsw")
+VM = "0a7c1f3e-0000-4000-8000-00000000000a"
 MAC = "52:54:00:12:34:56"
+STORE = ("--store", "etcds://127.0.0.1:2379/vmmnet", "--store-ca", "/etc/vmmnet/etcd-ca.pem")
+METRICS = "127.0.0.1:9108"
+KEY, SECRET = "ddns.test", "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
+#: A server that the one under test copies a zone from, and asks as a resolver.
+OTHER = "127.0.0.2"
+DNSD = f"""\
+server: {{listen: [127.0.0.1, '{LATE}']}}
+keys: [{{name: {KEY}, secret-file: /etc/vmmnet/ddns.secret}}]
+resolver: {{allow: [127.0.0.0/8], forward: [{OTHER}], dnssec: off}}
+zones:
+  - {{name: example, image: /srv/zones/example.vzi}}
+  - name: dynamic
+    image: /var/lib/vmmnet-dns/dynamic.vzi
+    allow-update: [{KEY}]
+    allow-transfer: [{KEY}]
+    notify: [{OTHER}]
+  - {{name: copied, image: /var/lib/vmmnet-dns/copied.vzi, primaries: [{OTHER}]}}
+"""
+TENANTS = """\
+underlay: {mtu: 1500}
+tenants:
+  red:
+    vni: 5001
+    vms:
+      red1: {mac: 52:54:00:00:01:01, key: keys/red1, tunnel: 192.0.2.1}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +87,29 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (units / f"{Path(unit).name}.service").write_text(
             text.replace("@SBINDIR@", "/usr/local/sbin")
         )
-    settings, zones = folder / "etc/vmmnet", folder / "srv/zones"
-    settings.mkdir(parents=True, exist_ok=True)
-    zones.mkdir(parents=True)
-    dns_room.compile_zone("example", ZONE, zones / "example.vzi").chmod(0o644)
+    # Beside our package, where any Python finds it.
+    shutil.copytree(wheels.os_ken(), folder / "usr/local/share/vmmnet", dirs_exist_ok=True)
+    settings = folder / "etc/vmmnet"
+    (settings / "keys").mkdir(parents=True)
+    for name, place in {"example": "srv/zones", "dynamic": "var/lib/vmmnet-dns"}.items():
+        (folder / place).mkdir(parents=True)
+        dns_room.compile_zone(name, ZONE, folder / place / f"{name}.vzi").chmod(0o644)
     (settings / "ha.conf").write_text(
         "interface home0\naddress 2001:db8:8::1/64\n"
         "state /var/lib/vmmnet/ha.state\ncontrol /run/vmmnet/ha.sock\n"
     )
-    (settings / "dnsd.yaml").write_text(
-        f"server: {{listen: [127.0.0.1, '{LATE}']}}\n"
-        "zones: [{name: example, image: /srv/zones/example.vzi}]\n"
+    (settings / "dnsd.yaml").write_text(DNSD)
+    (settings / "ddns.secret").write_text(f"{SECRET}\n")
+    (settings / "tenants.yaml").write_text(TENANTS)
+    (settings / "keys/red1").write_bytes(bytes(32))
+    (settings / "keys/red1").chmod(0o600)
+    (settings / "cvsw.conf").write_text(
+        f"OPTIONS=--listen [{LATE}]:6653 /etc/vmmnet/tenants.yaml\n"
     )
-    (settings / "hostvlan-agent.conf").write_text("OPTIONS=--store etcd://127.0.0.1:2379/vmmnet\n")
+    words = ("--metrics", METRICS, *STORE)
+    (settings / "hostvlan-agent.conf").write_text(f"OPTIONS={' '.join(words)}\n")
+    certificates.make(settings, "etcd")
+    (settings / "ca.pem").rename(settings / "etcd-ca.pem")
     return folder
 
 
@@ -76,7 +122,9 @@ def space(network: Network) -> Namespace:
 
 @pytest.fixture
 def host(space: Namespace, files: Path, tmp_path: Path) -> Iterator[Booted]:
-    Etcd(space, tmp_path).start()
+    own = files / "etc/vmmnet/etcd"
+    pair = ("--cert-file", f"{own}.pem", "--key-file", f"{own}.key")
+    Etcd(space, tmp_path, *pair, tls=True).start()
     with Booted(space, files) as booted:
         yield booted
 
@@ -85,34 +133,113 @@ def _is_active(host: Booted, unit: str) -> bool:
     return host.run("systemctl", "is-active", unit, check=False).stdout == "active\n"
 
 
-def _answers(space: Namespace, server: str) -> bool:
+def _ask(space: Namespace, name: str, server: str = "127.0.0.1") -> list[str]:
     with space.entered():
-        reply = dns.query.udp(dns.message.make_query("www.example", "A"), server, timeout=60)
-    return bool(reply.answer)
+        question = dns.message.make_query(name, "A")
+        reply = dns.query.udp(question, server, timeout=wait.PATIENCE)
+    return [item.to_text() for rrset in reply.answer for item in rrset]
+
+
+def _answers(host: Booted, *command: str) -> bool:
+    return host.run(*command, check=False).returncode == 0
 
 
 def test_units_before_what_they_stand_on(host: Booted, space: Namespace) -> None:
     """The interface and the prefix come when all are started; each then serves, and restarts."""
-    for unit in DAEMONS:
+    for unit in WAITING:
         done = host.run("systemctl", "start", unit, check=False)
         assert done.returncode == 0, f"{unit}: {host.log(unit)}"
-    assert _answers(space, "127.0.0.1")
+    host.run("systemctl", "start", "--no-block", "vmmnet-cvsw")
+    assert _ask(space, "www.example")
     host.run("vmmnet-hostd", "show")
     home = space.bridge("home0")
     home.add_address("2001:db8:8::2/64")
     home.add_address(f"{LATE}/64")
-    assert _answers(space, LATE)
-    wait.until(lambda: host.run("vmmnet-ha", "show", check=False).returncode == 0, "the home agent")
-    store = ("--store", "etcd://127.0.0.1:2379/vmmnet")
-    host.run("vmmnet", "hostvlan", "add", MAC, "7", *store)
-    hosts = ("vmmnet", "hostvlan", "hosts", *store)
+    assert _ask(space, "www.example", LATE)
+    wait.until(lambda: _answers(host, "vmmnet-ha", "show"), "the home agent")
+    wait.until(lambda: _answers(host, "vmmnet", "cvsw", "show"), "the controller")
+    host.run("vmmnet", "hostvlan", "add", MAC, "7", *STORE)
+    hosts = ("vmmnet", "hostvlan", "hosts", *STORE)
     wait.until(lambda: "follows" in host.run(*hosts, check=False).stdout, "the agent")
-    for unit in ("vmmnet-dnsd", "vmmnet-ha"):
+    for unit in ("vmmnet-dnsd", "vmmnet-ha", "vmmnet-cvsw"):
         host.run("systemctl", "reload", unit)
     for unit in DAEMONS:
         host.run("systemctl", "restart", unit)
         assert _is_active(host, unit), host.log(unit)
-    assert _answers(space, LATE)
+    assert _ask(space, "www.example", LATE)
     for unit in DAEMONS:
         host.run("systemctl", "stop", unit)
         assert host.run("systemctl", "is-failed", unit, check=False).stdout == "inactive\n"
+
+
+@pytest.fixture
+def other(space: Namespace) -> Iterator[Dnsd]:
+    """A server with a zone to copy, and one to be asked for; it serves while it is entered."""
+    with scratch.folder() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        zones = [
+            {
+                "name": each,
+                "image": str(dns_room.compile_zone(each, ZONE, folder / f"{each}.vzi")),
+                "allow-transfer": ["127.0.0.0/8"],
+            }
+            for each in ("copied", "elsewhere")
+        ]
+        yield Dnsd(space, folder, {"server": {"listen": [OTHER]}, "zones": zones})
+
+
+def test_dnsd_changes_copies_and_resolves(host: Booted, space: Namespace, other: Dnsd) -> None:
+    """What needs files, sockets and threads beyond answering from an image."""
+    with other:
+        host.run("systemctl", "start", "vmmnet-dnsd")
+        wait.until(lambda: _ask(space, "www.copied"), "the zone is copied")
+        assert _ask(space, "www.elsewhere") == ["192.0.2.7"]
+        ring = dns.tsigkeyring.from_text({KEY: SECRET})
+        update = dns.update.UpdateMessage("dynamic", keyring=ring)
+        update.add("new", 60, "A", "192.0.2.99")
+        with space.entered():
+            assert dns.query.tcp(update, "127.0.0.1", wait.PATIENCE).rcode() == dns.rcode.NOERROR
+        host.run("systemctl", "reload", "vmmnet-dnsd")
+        host.run("systemctl", "restart", "vmmnet-dnsd")
+        assert _ask(space, "new.dynamic") == ["192.0.2.99"]
+        with space.entered():
+            sent = dns.query.xfr("127.0.0.1", "dynamic", keyring=ring, lifetime=wait.PATIENCE)
+            assert dns.zone.from_xfr(sent).get_rdataset("new", "A")
+    assert "vmmnet_dnsd_" in host.run("vmmnet-dnsd", "metrics").stdout
+
+
+def test_ebpf_of_the_home_agent_and_of_ports(host: Booted, space: Namespace) -> None:
+    """The kernel forwards for the one, and has the other's table as soon as it changes."""
+    space.bridge("home0").add_address("2001:db8:8::2/64")
+    space.ip("link", "add", "vm1", "type", "veth", "peer", "name", "vm1-in")
+    host.run("systemctl", "start", "vmmnet-ha", "vmmnet-hostvlan-agent")
+    wait.until(lambda: _answers(host, "vmmnet-ha", "show"), "the home agent")
+    assert "fast path on" in host.run("vmmnet-ha", "show").stdout
+    host.run("sh", "-c", f"echo {MAC} >/run/vmmnet/ports/vm1")
+    # The first entry makes the table, which the port needs.
+    host.run("vmmnet", "hostvlan", "add", MAC, "7", *STORE)
+    attach = ("vmmnet", "hostvlan", "attach", "vm1", MAC)
+    wait.until(lambda: _answers(host, *attach), "the port is attached")
+    host.run("vmmnet", "hostvlan", "set", MAC, "8", *STORE)
+    wait.until(lambda: "8" in host.run("vmmnet", "hostvlan", "list").stdout.split(), "the table")
+    wait.until(lambda: _answers(host, "vmmnet", "hostvlan", "check"), "the kernel's copy")
+    with space.entered(), urllib.request.urlopen(f"http://{METRICS}/metrics") as said:
+        numbers = said.read().decode().splitlines()
+    for name in ("hooks_missing", "ports_unread", "table_unwritten"):
+        assert f"vmmnet_hostvlan_{name} 0.0" in numbers
+
+
+def test_hostd_gives_an_address_to_a_vm_of_another_user(host: Booted, space: Namespace) -> None:
+    """By netlink and packet sockets; and takes it away when the process ends."""
+    home = space.bridge("home0")
+    host.run("systemctl", "start", "vmmnet-hostd")
+    words = ("systemd-run", "--unit=vm", "-p", "User=nobody", "sleep", "infinity")
+    host.run(*words)
+    host.run("sh", "-c", "systemctl show -p MainPID --value vm >/run/vm.pid")
+    lines = hostd.registration(VM, Path("/run/vm.pid"), (LATE, home))
+    assert hostd.ask(host.path(hostd.SOCKET), lines) == "ok\n"
+    assert hostd.ask(host.path(hostd.SOCKET), f"take {VM}\n") == "ok\n"
+    assert LATE in space.ip("-6", "address", "show", "dev", home.name)
+    host.run("systemctl", "stop", "vm")
+    wait.until(lambda: LATE not in space.ip("-6", "address", "show"), "it is taken away")

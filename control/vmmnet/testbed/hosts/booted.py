@@ -55,6 +55,7 @@ class Booted:
             group.mkdir()
             stack.callback(_remove, group)
             self._begin(folder, group, stack)
+            stack.callback(self._keep_journal)
             wait.until(self._is_up, "systemd")
             self._stack = stack.pop_all()
         return self
@@ -95,6 +96,12 @@ class Booted:
         state = self.run("systemctl", "is-system-running", check=False).stdout.strip()
         return state in ("running", "degraded")
 
+    def _keep_journal(self) -> None:
+        """Put what its services have written where logs of tests are."""
+        journal = self.run("journalctl", "--no-pager", check=False).stdout
+        with self.console.open("a") as out:
+            out.write(journal)
+
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._pid, _HALT)
@@ -102,6 +109,10 @@ class Booted:
             child.wait(wait.PATIENCE)
         finally:
             child.kill()
+
+    def path(self, inside: str | Path) -> Path:
+        """The outer path of a file inside."""
+        return Path(f"/proc/{self._pid}/root") / str(inside).lstrip("/")
 
     def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a program inside to its end; options are those of Namespace.run."""

@@ -47,6 +47,8 @@ mkdir -p "$target"
 cp "$ready" "$target/vmrpc.ko"
 depmod "$release"
 install -D -m 755 "$here/source/vmrpc-ss" /usr/local/bin/vmrpc-ss
+install -D -m 644 "$here/source/modules-load.conf" /etc/modules-load.d/vmrpc.conf
+install -D -m 644 "$here/source/10-vmrpc.network" /etc/systemd/network/10-vmrpc.network
 modprobe vmrpc
 # Whoever writes resolv.conf is told, so that it stays. With systemd-resolved it is
 # not the link's DNS: the sockets for that are bound to an interface of the guest.

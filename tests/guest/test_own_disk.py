@@ -33,3 +33,6 @@ def test_module_disk_installs_itself(kernel_series: str, tmp_path: Path) -> None
         )
         guest.run(f"mount -o ro LABEL={own_disk.LABEL} /mnt && /mnt/install")
         assert guest.run("curl -sS http://www.test/").stdout == PAGE
+        # At the next boot it comes before socket units, and networkd leaves its address.
+        guest.run("grep -x vmrpc /etc/modules-load.d/vmrpc.conf")
+        guest.run("grep -x Name=vmrpc0 /etc/systemd/network/10-vmrpc.network")

@@ -231,7 +231,10 @@ enum {
     VMMNET_DNS_ADDRCONFIG = 1 << 3,
     /*
      * Call back only once: with the results so far when the resolution delay
-     * after the first usable answer, of either family, has passed.
+     * after the first usable answer, of either family, has passed.  An answer
+     * is usable if this host has a route to one of its addresses; otherwise the
+     * end of the other family's question is awaited.  An answer of the cache
+     * counts from when the servers would usually have given it.
      */
     VMMNET_DNS_ONCE = 1 << 4,
 };

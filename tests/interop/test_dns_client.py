@@ -34,12 +34,21 @@ SPOILT = {
     "nxdomain": "there is no such name",
 }
 
+#: A program that prints the addresses of a name.
+_ADDRESSES = (
+    "import socket, sys\n"
+    "print(*{found[4][0] for found in socket.getaddrinfo(sys.argv[1], 22)})\n"
+)
+
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Namespace]:
     """A host with the broken server; its resolv.conf and nsswitch.conf are bound per test."""
     with Network() as network, scratch.folder() as folder:
         space = network.namespace("host")
+        # A look-up that is told once does not wait for the other family if there is a route.
+        for address in (A, AAAA):
+            space.ip("address", "add", address, "dev", "lo")
         with dns_client.broken_server(space, Path(folder) / "log"):
             yield space
 
@@ -140,6 +149,19 @@ def test_nss(host: Namespace, tmp_path: Path) -> None:
         _unshared(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0] == AAAA
     )
     assert _unshared(host, tmp_path, ["getent", "hosts", "fine"]).stdout.split()[0] == AAAA
+
+
+@pytest.mark.parametrize(("late", "routed"), [("aaaa", AAAA), ("a", A)])
+def test_nss_late(tmp_path: Path, late: str, routed: str) -> None:
+    """A host with one family waits for it, however late it is, and gets it."""
+    with Network() as network:
+        host = network.namespace("host")
+        host.ip("address", "add", routed, "dev", "lo")
+        with dns_client.broken_server(host, tmp_path / "log"):
+            # Without AI_ADDRCONFIG, which getent sets: both families are asked.
+            command = [tools.find("python3"), "-c", _ADDRESSES, f"late-{late}"]
+            done = _unshared(host, tmp_path, command)
+    assert routed in done.stdout.split()
 
 
 def test_nss_forks(host: Namespace, tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from vmmnet.testbed.base import scratch, tools
 from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.dns import broken as broken_dns
 from vmmnet.testbed.dns import client as dns_client
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.client import Told
+from vmmnet.testbed.dns.client import Told, run_unmodified
 
 A, AAAA = str(broken_dns.A), str(broken_dns.AAAA)
 OK = "no error"
@@ -120,20 +119,6 @@ def test_slow(host: Namespace) -> None:
     assert (late.error, late.data, late.more) == (OK, [AAAA], False)
 
 
-def _unshared(
-    host: Namespace, folder: Path, command: list[str]
-) -> subprocess.CompletedProcess[str]:
-    """Run with the module as the only one for names, and the broken server as the resolver."""
-    (folder / "nsswitch.conf").write_text("hosts: vmmnet\nservices: files\n")
-    (folder / "resolv.conf").write_text(f"nameserver {dns_client.SERVER}\nsearch example.net\n")
-    script = "".join(
-        f"mount --bind {folder}/{name} /etc/{name} && " for name in ("nsswitch.conf", "resolv.conf")
-    )
-    words = ["unshare", "--mount", "--propagation=private", "sh", "-c", f'{script}exec "$@"', "sh"]
-    env = f"LD_LIBRARY_PATH={dns_room.built()}"
-    return host.run([*words, "env", env, *command], check=False)
-
-
 def test_nss(host: Namespace, tmp_path: Path) -> None:
     """Unmodified programs get the good family, and whole names of short ones."""
     for name, addresses in (
@@ -142,13 +127,13 @@ def test_nss(host: Namespace, tmp_path: Path) -> None:
         ("servfail-a", {AAAA}),
         ("fine", {A, AAAA}),
     ):
-        done = _unshared(host, tmp_path, ["getent", "ahosts", name])
+        done = run_unmodified(host, tmp_path, ["getent", "ahosts", name])
         assert {line.split()[0] for line in done.stdout.splitlines()} == addresses, name
         assert name.split(".")[0] + ".example.net" in done.stdout
     assert (
-        _unshared(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0] == AAAA
+        run_unmodified(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0] == AAAA
     )
-    assert _unshared(host, tmp_path, ["getent", "hosts", "fine"]).stdout.split()[0] == AAAA
+    assert run_unmodified(host, tmp_path, ["getent", "hosts", "fine"]).stdout.split()[0] == AAAA
 
 
 @pytest.mark.parametrize(("late", "routed"), [("aaaa", AAAA), ("a", A)])
@@ -160,7 +145,7 @@ def test_nss_late(tmp_path: Path, late: str, routed: str) -> None:
         with dns_client.broken_server(host, tmp_path / "log"):
             # Without AI_ADDRCONFIG, which getent sets: both families are asked.
             command = [tools.find("python3"), "-c", _ADDRESSES, f"late-{late}"]
-            done = _unshared(host, tmp_path, command)
+            done = run_unmodified(host, tmp_path, command)
     assert routed in done.stdout.split()
 
 
@@ -189,5 +174,5 @@ def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
         "look(99)\n"
         "print('all')\n"
     )
-    done = _unshared(host, tmp_path, [tools.find("python3"), str(program)])
+    done = run_unmodified(host, tmp_path, [tools.find("python3"), str(program)])
     assert (done.stdout, done.stderr) == ("all\n", "")

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import scratch
+from vmmnet.testbed.base import scratch, tools
 from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.dns import client as dns_client
 from vmmnet.testbed.dns import signed_zones
@@ -128,3 +130,51 @@ def test_no_anchor(host: Namespace, anchor: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "trust_anchor" in done.stderr
+
+
+#: Look up names before, in, and after the child of a fork; without a fork for "daemon". The child,
+#: or the daemon, has closed all descriptors, and has files with the numbers of the module's.
+_CLOSES = """
+import json, os, socket, sys, tempfile
+def found(name):
+    try:
+        return sorted({a[4][0] for a in socket.getaddrinfo(name, 22, socket.AF_INET)})
+    except OSError as error:
+        return str(error)
+told = [found("www.vm.example")]
+if sys.argv[1] == "daemon" or not os.fork():
+    os.closerange(3, 100)
+    files = [tempfile.TemporaryFile() for _ in range(20)]
+    told.append([found("www.nsec3.vm.example"), found("www.plain.vm.example")])
+    for number, file in enumerate(files):
+        file.write(b"%d" % number)
+        file.flush()
+        file.seek(0)
+    told.append([file.read().decode() for file in files])
+else:
+    os.wait()
+    told.append([found("www.nsec3.vm.example"), found("www.plain.vm.example")])
+print(json.dumps(told), flush=True)
+"""
+
+
+def _unmodified(
+    host: Namespace, anchor: Path, etc: Path, *command: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    settings = f"validate\ntrust-anchor {anchor}\n" + more.pop("settings", "")
+    return dns_client.run_unmodified(host, etc, command, settings=settings, **more)
+
+
+@pytest.mark.parametrize("resolver", ["", "options use-vc"], ids=["UDP", "TCP"])
+@pytest.mark.parametrize("process", ["fork", "daemon"])
+def test_nss_descriptors(
+    host: Namespace, anchor: Path, tmp_path: Path, resolver: str, process: str
+) -> None:
+    """Who closes all descriptors keeps its own files whole, and looks names up afterwards."""
+    python = tools.find("python3")
+    done = _unmodified(host, anchor, tmp_path, python, "-c", _CLOSES, process, resolver=resolver)
+    assert done.stderr == ""
+    for line in done.stdout.splitlines():
+        first, later, *files = json.loads(line)
+        assert [first, *later] == [[ADDRESS]] * 3
+        assert files in ([], [[str(number) for number in range(20)]])

@@ -263,13 +263,13 @@ static int start(VmmnetDns *dns, const VmmnetDnsOptions *o,
     return apply_conf(dns, mistake);
 }
 
-VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
-                          const char **mistake)
+static VmmnetDns *new_context(const VmmnetDnsOptions *options, bool blocking,
+                              const char **mistake)
 {
     VmmnetDnsOptions o = { 0 };
     const char *unused;
     VmmnetDns *dns;
-    int error;
+    int error = 0;
 
     mistake = mistake ? mistake : &unused;
     *mistake = "out of memory or descriptors";
@@ -281,7 +281,11 @@ VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
     if (!dns) {
         return NULL;
     }
-    error = dnsc_loop_attach(&dns->loop);
+    if (blocking) {
+        dnsc_loop_use_poll(&dns->loop);
+    } else {
+        error = dnsc_loop_attach(&dns->loop);
+    }
     if (error) {
         free(dns);
         errno = -error;
@@ -294,6 +298,18 @@ VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
         return NULL;
     }
     return dns;
+}
+
+VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
+                          const char **mistake)
+{
+    return new_context(options, false, mistake);
+}
+
+VmmnetDns *dnsc_context_new_blocking(const VmmnetDnsOptions *options,
+                                     const char **mistake)
+{
+    return new_context(options, true, mistake);
 }
 
 void vmmnet_dns_free(VmmnetDns *dns)

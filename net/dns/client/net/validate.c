@@ -391,6 +391,11 @@ DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
     return v;
 }
 
+bool dnsc_validator_is_whole(const DnscValidator *v)
+{
+    return dnsc_ub_base_is_whole(&v->base);
+}
+
 void dnsc_validator_release(DnscValidator *v)
 {
     if (v) {

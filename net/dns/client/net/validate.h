@@ -31,6 +31,12 @@ DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
                                   const DnscValidatorOptions *options,
                                   const char **mistake);
 
+/*
+ * Are libunbound's descriptors its own?  If not, it must not be called again,
+ * not even to free it: it would use or close what is not its own.
+ */
+bool dnsc_validator_is_whole(const DnscValidator *v);
+
 /* Questions under way continue; the last of them frees the validator. */
 void dnsc_validator_release(DnscValidator *v);  /* NULL is allowed */
 

@@ -95,6 +95,12 @@ typedef struct VmmnetDnsOptions {
     /* default 49: a callback within 50, RFC 8305 */
     unsigned resolution_delay_ms;
     unsigned cache_entries;     /* default 256; 65536 at most */
+    /*
+     * Names below which VMMNET_DNS_VALIDATE does not validate: answers are
+     * VMMNET_DNS_INDETERMINATE.  At most 64 entries, then NULL.  "." is wrong:
+     * without VMMNET_DNS_VALIDATE nothing is validated.
+     */
+    const char *const *insecure;
 } VmmnetDnsOptions;
 
 /*

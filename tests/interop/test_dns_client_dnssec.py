@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -91,6 +91,7 @@ def test_bogus(
     for told in dns_client.lookup(host, "-v", "-a", anchor, *family, f"www.{zone}.vm.example"):
         assert (told.error, told.security, told.data) == (_BOGUS, "bogus", [])
         assert reason in told.reason
+        assert ("this host's clock says 20" in told.reason) == (zone in ("expired", "early"))
         assert told.ede == ede
 
 
@@ -159,10 +160,19 @@ print(json.dumps(told), flush=True)
 
 
 def _unmodified(
-    host: Namespace, anchor: Path, etc: Path, *command: str, **more: str
+    host: Namespace,
+    anchor: Path,
+    etc: Path,
+    *command: str,
+    settings: str = "",
+    resolver: str = "",
+    env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    settings = f"validate\ntrust-anchor {anchor}\n" + more.pop("settings", "")
-    return dns_client.run_unmodified(host, etc, command, settings=settings, **more)
+    """Run a program on a host whose dns.conf says to validate, and what else it says."""
+    settings = f"validate\ntrust-anchor {anchor}\n{settings}"
+    return dns_client.run_unmodified(
+        host, etc, command, settings=settings, resolver=resolver, env=env
+    )
 
 
 @pytest.mark.parametrize("resolver", ["", "options use-vc"], ids=["UDP", "TCP"])
@@ -178,3 +188,41 @@ def test_nss_descriptors(
         first, later, *files = json.loads(line)
         assert [first, *later] == [[ADDRESS]] * 3
         assert files in ([], [[str(number) for number in range(20)]])
+
+
+#: Print the addresses of names, or the error.
+_FOUND = """
+import socket, sys
+for name in sys.argv[1:]:
+    try:
+        print(*{a[4][0] for a in socket.getaddrinfo(name, 22, socket.AF_INET)})
+    except socket.gaierror as error:
+        print(error.errno == socket.EAI_AGAIN and "EAI_AGAIN" or error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "validate", "found"),
+    [
+        ("", None, ["EAI_AGAIN", "EAI_AGAIN", ADDRESS]),
+        ("insecure expired.vm.example\n", None, [ADDRESS, "EAI_AGAIN", ADDRESS]),
+        ("insecure .\n", None, [ADDRESS, FORGED, ADDRESS]),
+        ("insecure a..b\n", None, ["EAI_AGAIN", "EAI_AGAIN", ADDRESS]),
+        ("", "0", [ADDRESS, FORGED, ADDRESS]),
+        ("insecure .\n", "1", ["EAI_AGAIN", "EAI_AGAIN", ADDRESS]),
+    ],
+)
+def test_nss_exceptions(
+    host: Namespace,
+    anchor: Path,
+    tmp_path: Path,
+    settings: str,
+    validate: str | None,
+    found: list[str],
+) -> None:
+    """A bogus name is not one that does not exist; what is not to be validated is found."""
+    names = [f"www.{zone}.vm.example" for zone in ("expired", "forged", "plain")]
+    command = [tools.find("python3"), "-c", _FOUND, *names]
+    env = {} if validate is None else {"VMMNET_NSS_VALIDATE": validate}
+    done = _unmodified(host, anchor, tmp_path, *command, settings=settings, env=env)
+    assert (done.stdout.splitlines(), done.stderr) == (found, "")

@@ -419,11 +419,16 @@ static void test_files(void)
 static void test_mistakes(void)
 {
     const char *servers[] = { "192.0.2.1", "nobody", NULL }, *mistake;
+    const char *root[] = { "vm.example", ".", NULL };
     VmmnetDnsOptions o = { .size = sizeof(o), .servers = servers };
 
     g_assert_null(vmmnet_dns_new(&o, &mistake));
     g_assert_nonnull(strstr(mistake, "servers is \"nobody\""));
     o.servers = NULL;
+    o.insecure = root;
+    g_assert_null(vmmnet_dns_new(&o, &mistake));
+    g_assert_nonnull(strstr(mistake, "insecure is \".\""));
+    o.insecure = NULL;
     o.timeout_ms = 60001;
     g_assert_null(vmmnet_dns_new(&o, &mistake));
     g_assert_nonnull(strstr(mistake, "timeout_ms is \"60001\""));

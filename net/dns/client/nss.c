@@ -107,15 +107,11 @@ static enum nss_status fail(VmmnetDnsError error, int *errnop, int *herrnop)
     /*
      * Never UNAVAIL: with "vmmnet [!UNAVAIL=return] dns" the C library would
      * continue with a module that accepts forged answers.  UNAVAIL is for a
-     * host without this module.
+     * host without this module.  Never NOTFOUND: with NO_RECOVERY, too, the C
+     * library reports that there is no such name, which nobody has said.
      */
-    case VMMNET_DNS_BOGUS:
-    case VMMNET_DNS_CHAIN:
-        *errnop = EBADMSG;
-        *herrnop = NO_RECOVERY;
-        return NSS_STATUS_NOTFOUND;
     default:
-        *errnop = EAGAIN;
+        *errnop = error == VMMNET_DNS_BOGUS ? EBADMSG : EAGAIN;
         *herrnop = TRY_AGAIN;
         return NSS_STATUS_TRYAGAIN;
     }

@@ -17,6 +17,8 @@ struct VmmnetDns {
     DnscFile hosts;
     char *trust_anchor;
     unsigned flags;
+    DnsName *insecure;          /* names below which nothing is validated */
+    size_t insecures;
     bool own_servers;           /* from the program, not from resolv.conf */
     size_t servers;             /* number of own servers */
     VmmnetDnsAddress server[DNSC_SERVERS_MAX];

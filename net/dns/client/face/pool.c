@@ -13,7 +13,8 @@
  * child does without contexts with another number.
  *
  * /etc/vmmnet/dns.conf has the host's settings for programs that do not use
- * this library: one word on a line, see read_line().
+ * this library: one word on a line, see read_line().  Unknown and wrong lines
+ * are ignored, as the program has nowhere to report them.
  */
 
 #include <errno.h>
@@ -25,8 +26,11 @@
 
 #include "net/dns/client/face/context.h"
 #include "net/dns/client/face/pool.h"
+#include "net/dns/wire/wire.h"
 
 #define SETTINGS        "/etc/vmmnet/dns.conf"
+#define VARIABLE        "VMMNET_NSS_VALIDATE"
+#define INSECURES_MAX   64
 #define KEPT            4       /* contexts that are not in use */
 
 typedef struct Kept {
@@ -61,9 +65,35 @@ static void install(void)
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-static void read_line(char *line, VmmnetDnsOptions *o, char *anchor,
-                      size_t size)
+typedef struct Settings {
+    VmmnetDnsOptions options;
+    char anchor[256];
+    char insecure[INSECURES_MAX][DNS_NAME_TEXT_MAX];
+    const char *insecures[INSECURES_MAX + 1];
+    size_t count;               /* of the insecure names */
+    bool is_off;                /* nothing is validated */
+} Settings;
+
+static void add_insecure(Settings *s, const char *text)
 {
+    DnsName name;
+
+    if (dns_name_from_text(&name, text)) {
+        return;
+    }
+    if (!name.labels) {
+        s->is_off = true;
+    } else if (s->count < INSECURES_MAX) {
+        dns_name_to_text(&name, s->insecure[s->count]);
+        s->insecures[s->count] = s->insecure[s->count];
+        s->count++;
+        s->options.insecure = s->insecures;
+    }
+}
+
+static void read_line(char *line, Settings *s)
+{
+    VmmnetDnsOptions *o = &s->options;
     char *save, *word = strtok_r(line, " \t\n", &save);
     const char *value = word ? strtok_r(NULL, " \t\n", &save) : NULL;
 
@@ -77,24 +107,51 @@ static void read_line(char *line, VmmnetDnsOptions *o, char *anchor,
     } else if (!strcmp(word, "serve-stale")) {
         o->flags |= VMMNET_DNS_SERVE_STALE;
     } else if (!strcmp(word, "trust-anchor") && value) {
-        snprintf(anchor, size, "%s", value);
-        o->trust_anchor = anchor;
+        snprintf(s->anchor, sizeof(s->anchor), "%s", value);
+        o->trust_anchor = s->anchor;
+    } else if (!strcmp(word, "insecure") && value) {
+        add_insecure(s, value);
+    }
+}
+
+/* Ignored in programs that run with more rights than their caller has. */
+static void read_variable(Settings *s)
+{
+    const char *value = secure_getenv(VARIABLE);
+
+    if (value && !strcmp(value, "0")) {
+        s->is_off = true;
+    } else if (value && !strcmp(value, "1")) {
+        s->options.flags |= VMMNET_DNS_VALIDATE;
+        s->is_off = false;
     }
 }
 
 static VmmnetDns *new_context(void)
 {
-    VmmnetDnsOptions o = { .size = sizeof(o) };
-    FILE *file = fopen(SETTINGS, "re");
-    char line[512], anchor[256];
+    Settings *s = calloc(1, sizeof(*s));
+    VmmnetDns *dns;
+    char line[512];
+    FILE *file;
 
+    if (!s) {
+        return NULL;
+    }
+    s->options.size = sizeof(s->options);
+    file = fopen(SETTINGS, "re");
     while (file && fgets(line, sizeof(line), file)) {
-        read_line(line, &o, anchor, sizeof(anchor));
+        read_line(line, s);
     }
     if (file) {
         fclose(file);
     }
-    return dnsc_context_new_blocking(&o, NULL);
+    read_variable(s);
+    if (s->is_off) {
+        s->options.flags &= ~VMMNET_DNS_VALIDATE;
+    }
+    dns = dnsc_context_new_blocking(&s->options, NULL);
+    free(s);
+    return dns;
 }
 
 static bool keeps_descriptors(const VmmnetDns *dns)

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "net/dns/client/config/anchors.h"
 #include "net/dns/client/config/file.h"
@@ -41,6 +42,8 @@ struct DnscValidator {
     DnscLoop *loop;
     VmmnetDnsCounters *counters;
     DnscFile anchors;
+    DnsName *insecure;          /* a copy of the option */
+    size_t insecures;
     int64_t timeout;
     unsigned refs;              /* one for the context, one per question */
 };
@@ -64,6 +67,7 @@ static void unref(DnscValidator *v)
             v->unbound->destroy(v->ctx);
         }
         dnsc_file_clear(&v->anchors);
+        free(v->insecure);
         dnsc_loop_unreserve(v->loop);
         free(v);
     }
@@ -129,7 +133,13 @@ static DnscResult *read_packet(DnscValidation *q, int rcode,
 static VmmnetDnsSecurity unproven(const DnscValidation *q)
 {
     const DnscFile *anchors = &q->validator->anchors;
+    size_t i;
 
+    for (i = 0; i < q->validator->insecures; i++) {
+        if (dns_name_within(&q->question.name, &q->validator->insecure[i])) {
+            return VMMNET_DNS_INDETERMINATE;
+        }
+    }
     return dnsc_anchors_cover(anchors->text, anchors->len, &q->question.name) ?
            VMMNET_DNS_INSECURE : VMMNET_DNS_INDETERMINATE;
 }
@@ -137,12 +147,15 @@ static VmmnetDnsSecurity unproven(const DnscValidation *q)
 /* The records of a bogus answer are kept for callers that show them. */
 static void set_bogus(DnscResult *r, const char *why)
 {
+    char text[DNSC_REASON_MAX];
+
     r->error = VMMNET_DNS_BOGUS;
     r->security = VMMNET_DNS_BOGUS_DATA;
     r->follow = false;
     r->ttl = 0;
     r->ede = dnsc_why_ede(why);
-    dnsc_result_set_reason(r, why, strlen(why));
+    dnsc_why_text(why, r->ede, time(NULL), text, sizeof(text));
+    dnsc_result_set_reason(r, text, strlen(text));
 }
 
 static void resolved(void *opaque, int rcode, void *packet, int len,
@@ -258,6 +271,28 @@ static int set_sizes(DnscValidator *v, const DnscValidatorOptions *o)
     return ret;
 }
 
+static int set_insecure(DnscValidator *v, const DnscValidatorOptions *o)
+{
+    char name[DNS_NAME_TEXT_MAX];
+    size_t i;
+    int ret = 0;
+
+    if (!o->insecures) {
+        return 0;
+    }
+    v->insecure = calloc(o->insecures, sizeof(*v->insecure));
+    if (!v->insecure) {
+        return UB_NOMEM;
+    }
+    memcpy(v->insecure, o->insecure, o->insecures * sizeof(*v->insecure));
+    v->insecures = o->insecures;
+    for (i = 0; i < o->insecures && !ret; i++) {
+        dns_name_to_text(&o->insecure[i], name);
+        ret = set(v, "domain-insecure:", name);
+    }
+    return ret;
+}
+
 /* If an interface is set, libunbound uses no other, for both families. */
 static int set_source(DnscValidator *v, const DnscValidatorOptions *o)
 {
@@ -317,6 +352,7 @@ static int set_options(DnscValidator *v, const DnscValidatorOptions *o)
         ret = set(v, options[i][0], options[i][1]);
     }
     ret = ret ? ret : set_sizes(v, o);
+    ret = ret ? ret : set_insecure(v, o);
     return ret ? ret : set_source(v, o);
 }
 

@@ -20,6 +20,8 @@ typedef struct DnscValidatorOptions {
     /* The source address towards IPv6 servers; NULL: the kernel chooses */
     const struct in6_addr *from6;
     size_t cache_octets;        /* for all of libunbound's caches; 0: default */
+    const DnsName *insecure;    /* names below which nothing is validated */
+    size_t insecures;
     unsigned bogus_ttl;         /* seconds, RFC 4035 section 4.7; 0: default */
 } DnscValidatorOptions;
 

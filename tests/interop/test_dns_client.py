@@ -149,6 +149,33 @@ def test_nss_late(tmp_path: Path, late: str, routed: str) -> None:
     assert routed in done.stdout.split()
 
 
+@pytest.mark.parametrize("call", ["epoll_create1", "getrandom"])
+@pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
+def test_nss_filtered(host: Namespace, tmp_path: Path, call: str, error: str) -> None:
+    """A service whose filter refuses a system call looks names up all the same."""
+    command = ["strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:error={error}"]
+    done = run_unmodified(host, tmp_path, [*command, "getent", "ahosts", "fine"])
+    assert A in {line.split()[0] for line in done.stdout.splitlines()}
+
+
+def test_nss_unavailable(host: Namespace, tmp_path: Path) -> None:
+    """Without random numbers no query is sent, and the next module is asked; not if it validates.
+
+    A query whose id is known invites forgers.
+    """
+    command = ["sh", "-c", 'mount --bind /dev/null /dev/urandom && exec "$@"', "sh"]
+    command += ["strace", "-f", "-o", "/dev/null", "-e", "inject=getrandom:error=EPERM"]
+    command += ["getent", "ahosts", "fine"]
+    also = "hosts: vmmnet [!UNAVAIL=return] dns"
+    for nsswitch, settings, found in (
+        (also, "", {A, AAAA}),
+        (also, "validate\n", set[str]()),
+        ("hosts: vmmnet", "", set[str]()),
+    ):
+        done = run_unmodified(host, tmp_path, command, nsswitch=nsswitch, settings=settings)
+        assert {line.split()[0] for line in done.stdout.splitlines()} == found
+
+
 def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
     """A process that has looked up, its children and its threads look up at the same time."""
     program = tmp_path / "forks.py"

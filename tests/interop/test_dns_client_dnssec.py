@@ -226,3 +226,23 @@ def test_nss_exceptions(
     env = {} if validate is None else {"VMMNET_NSS_VALIDATE": validate}
     done = _unmodified(host, anchor, tmp_path, *command, settings=settings, env=env)
     assert (done.stdout.splitlines(), done.stderr) == (found, "")
+
+
+#: Two addresses of a host where nobody listens.
+_NOBODY = ("127.0.0.8", "127.0.0.9")
+
+
+@pytest.mark.parametrize("servers", [_NOBODY[:1], _NOBODY])
+def test_refused(host: Namespace, anchor: Path, servers: tuple[str, ...]) -> None:
+    """Servers that refuse are not waited for; libunbound itself would wait until the time is up."""
+    words = [word for server in servers for word in ("-s", server)]
+    told = dns_client.lookup(host, "-v", "-a", anchor, *words, "-4", "www.vm.example", own=True)[-1]
+    assert (told.error, told.data) == ("no server can be reached", [])
+    assert told.reason == "Connection refused"
+
+
+def test_refused_before(host: Namespace, anchor: Path) -> None:
+    """One that refuses does not end what another one answers."""
+    words = ["-s", _NOBODY[0], "-s", dns_client.SERVER]
+    told = dns_client.lookup(host, "-v", "-a", anchor, *words, "-4", "www.vm.example", own=True)[-1]
+    assert (told.error, told.data) == (_OK, [ADDRESS])

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 
@@ -79,11 +80,33 @@ static void fire(Event *e, short bits)
     e->callback(e->source.fd, bits, e->arg);
 }
 
+/* TCP sockets' errors are left for libunbound: to read one takes it away. */
+static void tell_heard(const Event *e, uint32_t events)
+{
+    int type = 0, error = 0;
+    socklen_t len = sizeof(type);
+
+    if (events & EPOLLERR) {
+        if (!getsockopt(e->source.fd, SOL_SOCKET, SO_TYPE, &type, &len) &&
+            type == SOCK_DGRAM) {
+            getsockopt(e->source.fd, SOL_SOCKET, SO_ERROR, &error, &len);
+        }
+        if (error) {
+            e->base->heard(e->base, e->source.fd, error);
+        }
+    } else if (events & EPOLLIN) {
+        e->base->heard(e->base, e->source.fd, 0);
+    }
+}
+
 static void ready(DnscSource *source, uint32_t events)
 {
     Event *e = (Event *)((char *)source - offsetof(Event, source));
     short bits = 0;
 
+    if (e->base->heard) {
+        tell_heard(e, events);
+    }
     if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) {
         bits |= e->bits & UB_EV_READ;
     }
@@ -262,6 +285,7 @@ void dnsc_ub_base_init(DnscUbBase *base, DnscLoop *loop)
     base->super.vmt = &base_vmt;
     base->loop = loop;
     base->watched = NULL;
+    base->heard = NULL;
 }
 
 bool dnsc_ub_base_is_whole(const DnscUbBase *base)

@@ -64,9 +64,12 @@ def lookup_command(*words: str | Path) -> list[str | Path]:
     return [dns_room.built() / "dns-lookup", "-s", SERVER, *words]
 
 
-def lookup(host: Namespace, *words: str | Path) -> list[Told]:
-    """Run the example program to its end."""
-    done = host.run(lookup_command(*words), check=False)
+def lookup(host: Namespace, *words: str | Path, own: bool = False) -> list[Told]:
+    """Run the example program to its end; with ``own`` the words name the servers."""
+    command = lookup_command(*words)
+    if own:
+        command = [command[0], *words]
+    done = host.run(command, check=False)
     if done.stderr:
         raise RuntimeError(done.stderr)
     return parse(done.stdout.splitlines())

@@ -8,7 +8,9 @@
  * keys of all zones up to a trust anchor.  It has its own timers, retries and
  * cache.  With its event API it runs on our descriptor and timers, so there is
  * no thread.  Each question also has our timeout, because libunbound continues
- * for a minute if a server drops one type of question.
+ * for a minute if a server drops one type of question.  It does not heed that a
+ * server refuses, or that there is no route to it.  So we do: if that is so of
+ * all servers, and none has answered since, all questions end.
  *
  * Other settings: names that libunbound answers itself by default (test,
  * home.arpa, reverse zones of private addresses) go to the servers.  NSEC3 with
@@ -26,6 +28,7 @@
 #include <time.h>
 
 #include "net/dns/client/config/anchors.h"
+#include "net/dns/client/config/conf.h"
 #include "net/dns/client/config/file.h"
 #include "net/dns/client/core/rcode.h"
 #include "net/dns/client/core/reply.h"
@@ -45,16 +48,22 @@ struct DnscValidator {
     DnsName *insecure;          /* a copy of the option */
     size_t insecures;
     int64_t timeout;
+    DnscValidation *out;        /* what libunbound works on */
+    size_t servers;
+    VmmnetDnsAddress server[DNSC_SERVERS_MAX];
+    uint32_t refused;           /* a bit for each that cannot be reached */
     unsigned refs;              /* one for the context, one per question */
 };
 
 struct DnscValidation {
+    DnscValidation *next, **at; /* in the validator's list, while it is out */
     DnscValidator *validator;
     DnsQuestion question;
     DnscValidatedFn *done;
     void *opaque;
     int id;                     /* for libunbound */
     bool out;                   /* under way in libunbound */
+    int error;                  /* no server can be reached; 0: unknown */
     bool whole;                 /* the whole message is wanted */
     DnscResult *result;         /* known at once: the timer delivers it */
     DnscTimer timer;
@@ -73,10 +82,29 @@ static void unref(DnscValidator *v)
     }
 }
 
+static void set_out(DnscValidation *q, bool out)
+{
+    if (out == q->out) {
+        return;
+    }
+    q->out = out;
+    if (out) {
+        q->next = q->validator->out;
+        q->at = &q->validator->out;
+        *q->at = q;
+    } else {
+        *q->at = q->next;
+    }
+    if (q->next) {
+        q->next->at = out ? &q->next : q->at;
+    }
+}
+
 static void release(DnscValidation *q)
 {
     DnscValidator *v = q->validator;
 
+    set_out(q, false);
     dnsc_timer_clear(v->loop, &q->timer);
     dnsc_loop_unreserve(v->loop);
     free(q);
@@ -164,7 +192,7 @@ static void resolved(void *opaque, int rcode, void *packet, int len,
     DnscValidation *q = opaque;
     DnscResult *r = read_packet(q, rcode, packet, len);
 
-    q->out = false;
+    set_out(q, false);
     if (r->refs && security == 1) {
         set_bogus(r, why ? why : "");
         q->validator->counters->bogus++;
@@ -187,11 +215,60 @@ static void due(DnscTimer *timer)
 
     if (!r) {
         q->validator->unbound->cancel(q->validator->ctx, q->id);
-        q->validator->counters->timeouts++;
-        r = dnsc_result_error(VMMNET_DNS_TIMEOUT,
-                              "no server answered in time");
+        if (q->error) {
+            r = dnsc_result_error(VMMNET_DNS_UNREACHABLE,
+                                  strerrordesc_np(q->error));
+        } else {
+            q->validator->counters->timeouts++;
+            r = dnsc_result_error(VMMNET_DNS_TIMEOUT,
+                                  "no server answered in time");
+        }
     }
     finish(q, r);
+}
+
+/*** Servers that cannot be reached ***/
+
+static bool same_host(const VmmnetDnsAddress *a, const VmmnetDnsAddress *b)
+{
+    if (a->sa.sa_family != b->sa.sa_family) {
+        return false;
+    }
+    return a->sa.sa_family == AF_INET ?
+           a->in.sin_addr.s_addr == b->in.sin_addr.s_addr &&
+           a->in.sin_port == b->in.sin_port :
+           IN6_ARE_ADDR_EQUAL(&a->in6.sin6_addr, &b->in6.sin6_addr) &&
+           a->in6.sin6_port == b->in6.sin6_port;
+}
+
+/* This is before libunbound, so the timers end the questions. */
+static void heard(DnscUbBase *base, int fd, int error)
+{
+    DnscValidator *v = (DnscValidator *)base;
+    VmmnetDnsAddress peer = { .len = sizeof(peer.storage) };
+    DnscValidation *q;
+    size_t i;
+
+    if (!error) {
+        v->refused = 0;
+        return;
+    }
+    if ((error != ECONNREFUSED && error != EHOSTUNREACH &&
+         error != ENETUNREACH) || getpeername(fd, &peer.sa, &peer.len)) {
+        return;
+    }
+    for (i = 0; i < v->servers; i++) {
+        if (same_host(&v->server[i], &peer)) {
+            v->refused |= UINT32_C(1) << i;
+        }
+    }
+    if (!v->servers || v->refused + 1 != UINT32_C(1) << v->servers) {
+        return;
+    }
+    for (q = v->out; q; q = q->next) {
+        q->error = error;
+        dnsc_timer_set(v->loop, &q->timer, dnsc_now());
+    }
 }
 
 static DnscValidation *begin(DnscValidator *v, const DnsQuestion *question,
@@ -211,7 +288,10 @@ static DnscValidation *begin(DnscValidator *v, const DnsQuestion *question,
     q->done = done;
     q->opaque = opaque;
     q->timer.fire = due;
-    q->out = true;
+    if (!v->out) {
+        v->refused = 0;
+    }
+    set_out(q, true);
     dns_name_to_text(&question->name, name);
     dnsc_timer_set(v->loop, &q->timer, dnsc_now() + v->timeout);
     if (v->unbound->resolve(v->ctx, name, question->type, question->qclass, q,
@@ -362,6 +442,7 @@ static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
     int ret;
 
     dnsc_ub_base_init(&v->base, v->loop);
+    v->base.heard = heard;
     v->ctx = v->unbound->create(&v->base.super);
     if (!v->ctx) {
         *mistake = "libunbound has no memory";
@@ -417,6 +498,12 @@ DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
     v->loop = loop;
     v->counters = counters;
     v->timeout = options->timeout;
+    v->servers = options->count < DNSC_SERVERS_MAX ? options->count :
+                 DNSC_SERVERS_MAX;
+    if (v->servers) {
+        memcpy(v->server, options->servers,
+               v->servers * sizeof(v->server[0]));
+    }
     v->refs = 1;
     error = set_up(v, options, mistake);
     if (error) {

@@ -35,8 +35,7 @@ SPOILT = {
 
 #: A program that prints the addresses of a name.
 _ADDRESSES = (
-    "import socket, sys\n"
-    "print(*{found[4][0] for found in socket.getaddrinfo(sys.argv[1], 22)})\n"
+    "import socket, sys\nprint(*{found[4][0] for found in socket.getaddrinfo(sys.argv[1], 22)})\n"
 )
 
 
@@ -131,7 +130,8 @@ def test_nss(host: Namespace, tmp_path: Path) -> None:
         assert {line.split()[0] for line in done.stdout.splitlines()} == addresses, name
         assert name.split(".")[0] + ".example.net" in done.stdout
     assert (
-        run_unmodified(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0] == AAAA
+        run_unmodified(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0]
+        == AAAA
     )
     assert run_unmodified(host, tmp_path, ["getent", "hosts", "fine"]).stdout.split()[0] == AAAA
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Descriptors and timers of one context, behind one descriptor, or in a list for
- * poll()
+ * Descriptors and timers of one context, behind one descriptor, or in a list
+ * for poll()
  *
  * Ready descriptors are handled one at a time, so a callback may close any of
  * the others.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Descriptors and timers of one context, behind one descriptor, or in a list for
- * poll()
+ * Descriptors and timers of one context, behind one descriptor, or in a list
+ * for poll()
  *
  * A callback may change everything: free itself, or watch others.  The client
  * library uses this loop in programs, and the resolver of the daemon does.
@@ -54,8 +54,8 @@ int64_t dnsc_now(void);
 int dnsc_loop_attach(DnscLoop *loop);
 
 /*
- * Use poll() in dnsc_loop_wait(), and no descriptor of its own: for callers that
- * block, in programs that may close all descriptors.  The loop is all 0.
+ * Use poll() in dnsc_loop_wait(), and no descriptor of its own: for callers
+ * that block, in programs that may close all descriptors.  The loop is all 0.
  */
 void dnsc_loop_use_poll(DnscLoop *loop);
 

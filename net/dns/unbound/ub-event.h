@@ -19,7 +19,10 @@ typedef struct DnscUbBase {
     void (*heard)(struct DnscUbBase *base, int fd, int error);
 } DnscUbBase;
 
-/* The caller sets heard.  @base must outlive the context that is made with it. */
+/*
+ * The caller sets heard afterwards.  @base must outlive the context that is made
+ * with it.
+ */
 void dnsc_ub_base_init(DnscUbBase *base, DnscLoop *loop);
 
 /*

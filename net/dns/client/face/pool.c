@@ -3,10 +3,10 @@
  * Contexts for the blocking interfaces
  *
  * Some programs close all descriptors and open others with the same numbers.
- * So a context that is not in use has no descriptors, and none for its loop.  In
- * a context that validates libunbound may keep some, as its connections and keys
- * are valuable.  If these are not its own when the context is next used, the
- * context is forgotten, not freed: to free it would close the program's.
+ * So a context that is not in use has no descriptors, and none for its loop.
+ * In a context that validates libunbound may keep some, as its connections and
+ * keys are valuable.  If these are not its own when the context is next used,
+ * the context is forgotten, not freed: to free it would close the program's.
  *
  * After fork() parent and child would share libunbound's connections.  So each
  * context is marked with a number that changes in the child at fork(), and the

@@ -53,9 +53,10 @@ def test_a_catch_all_file_leaves_our_interface_alone(guest: Booted) -> None:
     guest.run("systemctl", "start", NETWORKD)
     addresses = ("-4", "address", "show", "dev", "vmrpc0")
     wait.until(lambda: ADDRESS not in guest.space.ip(*addresses), "it is removed without ours")
+    # Its socket unit starts it again at any change of an interface.
+    guest.run("cp", OURS, "/etc/systemd/network/")
     guest.run("systemctl", "stop", NETWORKD)
     _set_up(guest)
-    guest.run("cp", OURS, "/etc/systemd/network/")
     guest.run("systemctl", "start", NETWORKD)
     guest.run("/lib/systemd/systemd-networkd-wait-online", "--interface=vmrpc0")
     assert ADDRESS in guest.space.ip(*addresses)

@@ -4,8 +4,8 @@
     with Booted(network.namespace("one"), files) as one:
         one.run("systemctl", "start", "vmmnet-hostd")
 
-Its system is this machine's, below an overlay, with the folder ``files`` copied over it.  Nothing
-of /etc/systemd/system is in force, but what ``files`` has.
+Its system is this machine's, or another one, below an overlay, with the folder ``files`` copied
+over it.  Nothing of /etc/systemd/system is in force, but what ``files`` has.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ def _cgroups() -> Path:
 class Booted:
     """One machine, with the network of a test host.  A context manager."""
 
-    def __init__(self, space: Namespace, files: Path) -> None:
+    def __init__(self, space: Namespace, files: Path, system: Path = Path("/")) -> None:
         self.space = space
         self._files = files
+        self._system = system
         self._pid = 0
         self._stack = contextlib.ExitStack()
         self.console = paths.LOGS / f"booted-{space.netns}.log"
@@ -51,6 +52,7 @@ class Booted:
             folder = Path(stack.enter_context(scratch.folder()))
             (folder / "top").mkdir()
             (folder / "files").symlink_to(self._files)
+            (folder / "system").symlink_to(self._system)
             group = _cgroups() / f"vmmnet-{self.space.netns}"
             group.mkdir()
             stack.callback(_remove, group)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes this machine's system, with more files, the root of a systemd (booted.py), which becomes
-# process 1 of namespaces of its own. Changes vanish.
-#   $1 folder with "files", which are copied over it; $2 host name
+# Makes a system, with more files, the root of a systemd (booted.py), which becomes process 1 of
+# namespaces of its own. Changes vanish.
+#   $1 folder with "system", and "files", which are copied over it; $2 host name
 set -e
 mount -t tmpfs top "$1/top"
 mkdir "$1/top/upper" "$1/top/work" "$1/top/root"
 root=$1/top/root
-mount -t overlay overlay -o "lowerdir=/,upperdir=$1/top/upper,workdir=$1/top/work" "$root"
+mount -t overlay overlay -o "lowerdir=$1/system,upperdir=$1/top/upper,workdir=$1/top/work" "$root"
 rm -rf "$root/etc/systemd/system" "$root/etc/systemd/network" "$root/etc/vmmnet"
+# Here services start as their packages say.
+rm -f "$root/usr/sbin/policy-rc.d"
 mkdir -p "$root/etc/systemd/system"
 : >"$root/etc/fstab"
 : >"$root/etc/machine-id"

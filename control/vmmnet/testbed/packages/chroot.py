@@ -50,12 +50,12 @@ _APT = (
 )
 
 
-def base(installed: Sequence[str], at_hand: Sequence[str]) -> Path:
+def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.SUITE) -> Path:
     """Make a system with installed packages of Debian, and others available offline.
 
-    Its name depends on both lists, and it stays in the folder of builds.
+    Its name depends on both lists and the release, and it stays in the folder of builds.
     """
-    recipe = [debian.SUITE, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
+    recipe = [suite, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
     product = paths.BUILD / "image" / f"chroot-{paths.digest(recipe)}"
     with locked("chroot"):
         if not product.exists():
@@ -68,9 +68,13 @@ def base(installed: Sequence[str], at_hand: Sequence[str]) -> Path:
                     "--skip=cleanup/apt",
                     *((f"--include={','.join(installed)}",) if installed else ()),
                     *(("--customize-hook=" + fetch,) if at_hand else ()),
-                    debian.SUITE,
+                    suite,
                     str(fresh),
-                    *(entry for entry in debian.sources() if "-backports" not in entry),
+                    *(
+                        entry.replace(debian.SUITE, suite)
+                        for entry in debian.sources()
+                        if "-backports" not in entry
+                    ),
                 ]
             )
             # A system without an init starts no services.

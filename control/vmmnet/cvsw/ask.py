@@ -19,6 +19,8 @@ from .client import Client
 
 # Also clears what is below: the list may have become shorter.
 _HOME = "\033[H\033[J"
+#: NICs that are named in one line.
+_NAMED_MAX = 8
 _COLUMNS = ("NIC", "MAC", "tenant", "state", "switch", "port", "flows", "MTU")
 
 
@@ -110,6 +112,10 @@ def run_apply(given: argparse.Namespace) -> int:
         f"{given.file}: {_count_of(members, 'NIC')} of"
         f" {_count_of(len(answer['tenants']), 'tenant')}; {about or 'nothing changes'}"
     )
+    if answer["by"]:
+        print(f"{answer['by']}, which leads, carries it out: its 'show' has the NICs it reaches")
+    elif answer["waiting"]:
+        print(f"not reached, and programmed when they are: {_waiting(answer)}")
     return Status.DONE
 
 
@@ -134,9 +140,20 @@ def run_rekey(given: argparse.Namespace) -> int:
     answer = _ask(given, "POST", "/rekey")
     if given.json:
         output.print_json(answer)
+    elif answer["by"]:
+        print(f"{answer['by']}, which leads, replaces them: its 'show' has the NICs it reaches")
     else:
-        print(f"{_count_of(answer['pairs'], 'association')} are replaced")
+        print(f"{_count_of(answer['pairs'], 'association')} replaced")
+        if answer["pairs_waiting"]:
+            print(f"{answer['pairs_waiting']:,} wait for NICs not reached: {_waiting(answer)}")
     return Status.DONE
+
+
+def _waiting(answer: dict[str, Any]) -> str:
+    """The NICs that are not reached, and their states."""
+    named = [f"{nic['name']} ({nic['state']})" for nic in answer["waiting"]]
+    more = [f"{len(named) - _NAMED_MAX:,} more"] if len(named) > _NAMED_MAX else []
+    return ", ".join(named[:_NAMED_MAX] + more)
 
 
 def _said(value: object) -> str:

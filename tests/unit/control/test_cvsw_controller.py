@@ -166,6 +166,28 @@ def test_two_switches_with_one_id(tmp_path: Path, file: Path, plan: Plan) -> Non
         assert "has gone" in daemon.end()
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_moved_nic(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
+    """A port that goes and comes with another number; what waits for the NIC is reported."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            nic = switch.drop_port(1)
+            switch.until(lambda: daemon.states()["red1"] == "lost", "it is missed")
+            said = daemon.ask("rekey").out
+            assert said == "4 associations replaced\n4 wait for NICs not reached: red1 (lost)\n"
+            assert daemon.ask("apply", str(file)).out == (
+                f"{file}: 7 NICs of 3 tenants; nothing changes\n"
+                "not reached, and programmed when they are: red1 (lost)\n"
+            )
+            switch.add_port(99, nic)
+            switch.until(daemon.are_ready, "it is found")
+            assert daemon.ask("rekey").out == "8 associations replaced\n"
+            assert "port 99; it was at switch 0000000000000001, port 1\n" in daemon.log.read_text()
+
+
 def test_language(tmp_path: Path, file: Path) -> None:
     """A switch without these versions, or that refuses control frames, is disconnected."""
     with running(tmp_path, str(file)) as daemon:
@@ -227,7 +249,8 @@ def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
             assert flows.count("actions=drop") == 2
             assert daemon.ask("flows", "52:54:00:00:00:0b").out == flows
             assert "blue1" in daemon.ask("top", "--count", "2", "--interval", "0.1").out
-            assert daemon.json("rekey") == {"pairs": 4}
+            rekeyed = {"pairs": 4, "pairs_waiting": 0, "by": None, "waiting": []}
+            assert daemon.json("rekey") == rekeyed
             words = ["cvsw", "flows", "--socket", f"{tmp_path}/cvsw.sock", "blue1"]
             assert commandline.offered(*words) == ["blue1"]
 

@@ -47,7 +47,7 @@ class Controller:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self.fabric = Fabric(options.timing, leads=False)
+        self.fabric = Fabric(options.timing, leads=False, log=say)
         self.plan_path: Path | None = None
         self.started = time.time()
         self._loop = asyncio.get_running_loop()
@@ -58,7 +58,7 @@ class Controller:
         self._term: int | None = None
         self._channels: set[Channel] = set()
         self._handlers = Handlers(
-            self._switch_up, self._packet, self._switch_down, self._switch_known
+            self._switch_up, self._packet, self._switch_down, self._switch_known, self._port
         )
         self.keeper: Keeper
         if isinstance(options.state, Config):
@@ -95,7 +95,7 @@ class Controller:
 
     def _start_anew(self, term: int | None, *, leads: bool) -> None:
         plan, self._term, self._saved = self.fabric.plan, term, None
-        self.fabric = Fabric(self._options.timing, leads=leads)
+        self.fabric = Fabric(self._options.timing, leads=leads, log=say)
         self.fabric.set_plan(plan, self._now())
 
     def make_keys(self) -> None:
@@ -159,6 +159,11 @@ class Controller:
     def _packet(self, channel: Channel, packet: PacketIn) -> None:
         if self.keeper.leads():
             self.fabric.packet(channel, packet.port, packet.frame, self._now())
+            self.wake()
+
+    def _port(self, channel: Channel, number: int, is_there: bool) -> None:
+        if self.keeper.leads():
+            self.fabric.port_changed(channel, number, self._now(), is_there=is_there)
             self.wake()
 
     def wake(self) -> None:

@@ -89,11 +89,11 @@ class Keeper(Protocol):
     def leads(self) -> bool:
         """Whether NICs may be programmed; the keeper tells the controller when that ends."""
 
-    async def apply(self, file: File) -> None:
-        """Put a file into force. Raises NotDone."""
+    async def apply(self, file: File) -> str | None:
+        """Put a file into force; returns the other controller that did. Raises NotDone."""
 
-    async def rekey(self) -> None:
-        """Have all keys replaced. Raises NotDone."""
+    async def rekey(self) -> str | None:
+        """Have all keys replaced; returns the other controller that does. Raises NotDone."""
 
     def save(self) -> None:
         """Associations or the plan have changed: write them soon."""

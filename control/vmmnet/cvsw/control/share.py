@@ -97,13 +97,12 @@ class Share:
             self._step_down()
         return self._leads
 
-    async def apply(self, file: File) -> None:
-        """Put a file into force for all controllers. Raises NotDone."""
+    async def apply(self, file: File) -> str | None:
+        """Put a file into force for all controllers."""
         try:
             stored = Stored.pack(file.path, self._name, file.octets)
             if not self.leads():
-                await self._order(stored)
-                return
+                return await self._order(stored)
             await self._call(self._member.put_plan, stored)
             self._stored = stored
         except TooLarge as error:
@@ -112,16 +111,17 @@ class Share:
             raise NotDone(str(error)) from None
         self._fault = None
         self._led.set_plan(file.path, file.plan)
+        return None
 
-    async def rekey(self) -> None:
-        """Have the leader replace all keys. Raises NotDone."""
-        try:
-            if self.leads():
-                self._led.make_keys()
-            else:
-                await self._order(None)
-        except StoreError as error:
-            raise NotDone(str(error)) from None
+    async def rekey(self) -> str | None:
+        """Have the leader replace all keys."""
+        if not self.leads():
+            try:
+                return await self._order(None)
+            except StoreError as error:
+                raise NotDone(str(error)) from None
+        self._led.make_keys()
+        return None
 
     def save(self) -> None:
         """The next look writes it."""
@@ -307,13 +307,14 @@ class Share:
             return False  # it ends with its lease
         return True
 
-    async def _order(self, stored: Stored | None) -> None:
+    async def _order(self, stored: Stored | None) -> str:
+        """Have the leader do it; returns its name."""
         name = await self._call(self._member.order, stored)
         waiting = self._waiting[name] = asyncio.get_running_loop().create_future()
         self._poke.set()
         try:
             async with asyncio.timeout(_ORDER_IN):
-                answer = await waiting
+                answer: Answer = await waiting
         except TimeoutError:
             raise NotDone(
                 f"no controller that leads has answered in {_ORDER_IN:.0f} s: see"
@@ -324,3 +325,4 @@ class Share:
             await self._call(self._member.forget, name)
         if answer.error:
             raise NotDone(f"{answer.by}, which leads: {answer.error}")
+        return answer.by

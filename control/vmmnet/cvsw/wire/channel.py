@@ -33,6 +33,10 @@ _MATCH_AT = 16
 _VERSIONS = (ofproto_v1_3.OFP_VERSION, ofproto_v1_0.OFP_VERSION)
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
 _ROLE_REPLY = 25  # not in 1.0
+_PORT_STATUS = 12
+# Reason and number; other reasons say that a port has changed.
+_PORT_10, _PORT_13 = struct.Struct(">B7xH"), struct.Struct(">B7xI")
+_PORT_ADDED, _PORT_DELETED = 0, 1
 _HELLO_FAILED, _INCOMPATIBLE = 0, 0
 _PRIORITY = 0xFFFF
 _NO_BUFFER = 0xFFFFFFFF
@@ -68,6 +72,8 @@ class Handlers:
     gone: Callable[[Channel], None]
     #: A switch has sent its datapath ID: lead it, or not. The default is to lead.
     known: Callable[[Channel], None] = lambda channel: channel.lead(None)
+    #: A port has been added, or removed (False).
+    port: Callable[[Channel, int, bool], None] = lambda *_: None
 
 
 class Channel:
@@ -275,6 +281,10 @@ class Channel:
             self._take_role(body)
         elif xid == _XID_COUNT and self._is_ready:
             self._take_count(body)
+        elif kind == _PORT_STATUS and self._is_ready:
+            reason, number = (_PORT_10 if self._is_10 else _PORT_13).unpack_from(body)
+            if reason in (_PORT_ADDED, _PORT_DELETED):
+                self._handlers.port(self, number, reason == _PORT_ADDED)
         elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
             self._take_packet(*(_packet_in_10(body) if self._is_10 else _packet_in_13(body)))
 

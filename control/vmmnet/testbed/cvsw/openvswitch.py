@@ -56,19 +56,37 @@ class Switch:
         """Run ovs-vsctl; return its output."""
         return self._space.run(["ovs-vsctl", f"--db={self._database}", *words]).stdout
 
-    def obey(self, controller: str, number: int, versions: str = "OpenFlow13") -> None:
+    def obey(
+        self,
+        controller: str,
+        number: int | None,
+        versions: str = "OpenFlow13",
+        *,
+        bridge: str = "sw",
+    ) -> None:
         """Connect to a controller, such as ``tcp:192.0.2.1:6653``, as the switch of a number.
 
-        There can be several, separated by spaces. It retries a missing controller once a second.
+        Without one, its datapath-id is Open vSwitch's own, which follows the MAC addresses of its
+        ports. There can be several controllers, separated by spaces. It retries a missing one
+        once a second.
         """
-        names = [f"protocols={versions}", f"other_config:datapath-id={number:016x}"]
-        self.set("set", "bridge", "sw", *names)
+        names = [f"protocols={versions}"]
+        names += [] if number is None else [f"other_config:datapath-id={number:016x}"]
+        self.set("set", "bridge", bridge, *names)
         words = list[str]()
         for at, target in enumerate(controller.split()):
             words += [f"--id=@c{at}", "create", "controller", f'target="{target}"']
             words += ["max_backoff=1000", "--"]
         named = ",".join(f"@c{at}" for at in range(len(controller.split())))
-        self.set(*words, "set", "bridge", "sw", f"controller=[{named}]")
+        self.set(*words, "set", "bridge", bridge, f"controller=[{named}]")
+
+    def add_bridge(self, name: str) -> None:
+        """Add another bridge."""
+        self.set("add-br", name, "--", "set", "bridge", name, "datapath_type=netdev")
+
+    def number(self, bridge: str = "sw") -> str:
+        """The datapath-id that a bridge has."""
+        return str(json.loads(self.ask("get", "bridge", bridge, "datapath_id")))
 
     def use_tls(self, key: Path, certificate: Path, authority: Path) -> None:
         """Use a certificate for ``ssl:`` controllers, and verify them by an authority."""

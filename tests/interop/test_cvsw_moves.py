@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens to a real Open vSwitch under the controller: ports, bridges and their IDs change.
+
+red1 --+
+red2 --+-- bridges sw, other ---+--- controller
+blue1 -+                        |
+blue2 -+                        |
+       a second Open vSwitch ---+
+
+Datapath-ids are Open vSwitch's own: they follow the ports' MAC addresses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from vmmnet.cvsw.plan.read import read
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.controller import PORT, Controller
+from vmmnet.testbed.cvsw.nics import SimNic
+from vmmnet.testbed.cvsw.openvswitch import Switch
+from vmmnet.testbed.cvsw.wires import Wires
+
+#: Of no locally administered range, as Open vSwitch takes none of these for its ID.
+PHYSICAL = "00:10:18:00:00:01"
+ALL = {"red1", "red2", "blue1", "blue2"}
+
+
+class Bed:
+    """A controller, a switch whose ID nobody has set, and NICs."""
+
+    def __init__(self, network: Network, host: Namespace, switch: Switch, folder: Path) -> None:
+        self.host, self.switch = host, switch
+        vm = cvsw_plans.vm
+        red = {"red1": vm(1, "192.0.2.1"), "red2": vm(2, "192.0.2.2")}
+        blue = {"blue1": vm(11, "192.0.2.11"), "blue2": vm(12, "192.0.2.12")}
+        tenants = {
+            "red": {"vni": 5001, "cipher": "aes-gcm-256", "vms": red},
+            "blue": {"vni": 5002, "vms": blue},
+        }
+        file = cvsw_plans.write(folder, {"underlay": {"mtu": 1500}, "tenants": tenants})
+        self.controller = Controller(host, "127.0.0.1", folder, str(file))
+        self.ports: dict[str, Interface] = {}
+        ends = []
+        for about in read(file).nics():
+            link = network.connect(network.namespace(about.name), host, [])
+            self.ports[about.name] = link.b
+            switch.set("add-port", "sw", link.b.name)
+            ends.append((SimNic(about.mac, about.key, lambda _: None), link.a))
+        self.wires = Wires(ends)
+
+    def logs(self, text: str) -> None:
+        """Wait until it is in the controller's log."""
+        wait.until(lambda: text in self.controller.log(), text)
+
+    def states(self) -> dict[str, str]:
+        """All NICs'."""
+        return {name: nic["state"] for name, nic in self.controller.nics().items()}
+
+
+@pytest.fixture
+def host(network: Network) -> Namespace:
+    made = network.namespace("host")
+    made.sysctl({"net.ipv6.conf.all.disable_ipv6": 1})
+    return made
+
+
+@pytest.fixture
+def bed(network: Network, host: Namespace, tmp_path: Path) -> Iterator[Bed]:
+    with Switch.running(host) as switch, contextlib.ExitStack() as stack:
+        made = Bed(network, host, switch, tmp_path)
+        stack.enter_context(made.wires.running())
+        stack.callback(made.controller.stop)
+        made.controller.start()
+        switch.obey(f"tcp:127.0.0.1:{PORT}", None)
+        made.controller.has_switches(1)
+        made.controller.settled()
+        yield made
+
+
+def test_a_physical_interface_joins(bed: Bed, network: Network) -> None:
+    """Open vSwitch takes another datapath-id: its NICs are found behind it, and get new keys."""
+    before, keys = bed.switch.number(), bed.controller.outbound("red1")
+    link = network.connect(network.namespace("wire"), bed.host, [])
+    bed.host.run(["ip", "link", "set", link.b.name, "address", PHYSICAL])
+    bed.switch.set("add-port", "sw", link.b.name)
+    wait.until(lambda: bed.switch.number() != before, "the ID changes")
+    bed.logs(f"switch {bed.switch.number()} is there")
+    bed.controller.settled()
+    assert {nic["switch"] for nic in bed.controller.nics().values()} == {bed.switch.number()}
+    bed.logs(f"is at switch {bed.switch.number()}, port 1; it was at switch {before}, port 1")
+    bed.controller.awaits_new_keys("red1", keys)
+    assert bed.controller.command("rekey") == "2 associations replaced\n"
+
+
+def test_a_port_gets_another_number(bed: Bed) -> None:
+    """As libvirt does when a VM's interface is plugged again; what waits meanwhile is reported."""
+    name = bed.ports["red1"].name
+    bed.switch.set("del-port", "sw", name)
+    wait.until(lambda: bed.states()["red1"] == "lost", "the controller hears of it")
+    assert bed.controller.command("rekey") == (
+        "0 associations replaced\n2 wait for NICs not reached: red1 (lost)\n"
+    )
+    bed.switch.set("add-port", "sw", name)
+    bed.controller.settled()
+    assert bed.controller.nics()["red1"]["port"] == 5
+    bed.logs("red1 (52:54:00:00:00:01) is at switch")
+
+
+def test_a_port_moves_to_another_bridge(bed: Bed) -> None:
+    """Of the same controller: the NIC is found there."""
+    bed.switch.add_bridge("other")
+    bed.switch.obey(f"tcp:127.0.0.1:{PORT}", None, bridge="other")
+    bed.controller.has_switches(2)
+    name = bed.ports["red2"].name
+    bed.switch.set("del-port", "sw", name, "--", "add-port", "other", name)
+    number = bed.switch.number("other")
+    wait.until(lambda: bed.controller.nics()["red2"]["switch"] == number, "it is found")
+    bed.controller.settled()
+    bed.logs(f"red2 (52:54:00:00:00:02) is at switch {number}, port 1; it was at switch")

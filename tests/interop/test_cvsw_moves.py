@@ -44,7 +44,7 @@ class Bed:
             "blue": {"vni": 5002, "vms": blue},
         }
         file = cvsw_plans.write(folder, {"underlay": {"mtu": 1500}, "tenants": tenants})
-        self.controller = Controller(host, "127.0.0.1", folder, str(file))
+        self.controller = Controller(host, "0.0.0.0", folder, str(file))
         self.ports: dict[str, Interface] = {}
         ends = []
         for about in read(file).nics():
@@ -57,6 +57,16 @@ class Bed:
     def logs(self, text: str) -> None:
         """Wait until it is in the controller's log."""
         wait.until(lambda: text in self.controller.log(), text)
+
+    def are_at(self, switch: str) -> None:
+        """Wait until all NICs are programmed, and at this switch."""
+        nics = self.controller.nics
+        wait.until(
+            lambda: (
+                {(nic["state"], nic["switch"]) for nic in nics().values()} == {("ready", switch)}
+            ),
+            f"all NICs are at switch {switch}",
+        )
 
     def states(self) -> dict[str, str]:
         """All NICs'."""
@@ -91,8 +101,7 @@ def test_a_physical_interface_joins(bed: Bed, network: Network) -> None:
     bed.switch.set("add-port", "sw", link.b.name)
     wait.until(lambda: bed.switch.number() != before, "the ID changes")
     bed.logs(f"switch {bed.switch.number()} is there")
-    bed.controller.settled()
-    assert {nic["switch"] for nic in bed.controller.nics().values()} == {bed.switch.number()}
+    bed.are_at(bed.switch.number())
     bed.logs(f"is at switch {bed.switch.number()}, port 1; it was at switch {before}, port 1")
     bed.controller.awaits_new_keys("red1", keys)
     assert bed.controller.command("rekey") == "2 associations replaced\n"
@@ -123,3 +132,28 @@ def test_a_port_moves_to_another_bridge(bed: Bed) -> None:
     wait.until(lambda: bed.controller.nics()["red2"]["switch"] == number, "it is found")
     bed.controller.settled()
     bed.logs(f"red2 (52:54:00:00:00:02) is at switch {number}, port 1; it was at switch")
+
+
+def test_two_switches_with_one_id(bed: Bed, network: Network) -> None:
+    """Of cloned hosts: the first one stays, and when it goes, the second one is right."""
+    place = f"tcp:192.0.2.101:{PORT}"
+    clone = network.namespace("clone")
+    clone.sysctl({"net.ipv6.conf.all.disable_ipv6": 1})
+    link = network.connect(bed.host, clone, ["192.0.2.101/24"])
+    link.b.add_address("192.0.2.102/24")
+    first = int(bed.switch.number(), 16)
+    with Switch.running(clone) as second:
+        second.obey(place, first)
+        bed.logs(
+            f"switch at 192.0.2.102: it has the datapath-id {first:016x} of the switch at 127.0.0.1"
+        )
+        shown = f"refused: a switch at 192.0.2.102 has the datapath-id {first:016x} of the one at"
+        assert f"{shown} 127.0.0.1\n" in bed.controller.command("show")
+        assert set(bed.states().values()) == {"ready"}
+        bed.switch.set("del-controller", "sw")
+        bed.logs(f"switch {first:016x} is there (OpenFlow 1.3), at 192.0.2.102")
+        assert "refused" not in bed.controller.command("show")
+        # The first one with another ID is a switch of its own: its NICs are found again.
+        bed.switch.obey(f"tcp:127.0.0.1:{PORT}", 0xC0DE)
+        bed.are_at(f"{0xC0DE:016x}")
+    assert bed.controller.log().count("and is refused") == 1

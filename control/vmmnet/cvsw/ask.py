@@ -243,6 +243,12 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
     switches = ", ".join(f"{each['switch']} (OpenFlow {each['openflow']})"
                          for each in answer["switches"])  # fmt: skip
     yield f"switches: {switches or 'none is connected'}"
+    for each in answer["switches"]:
+        for twin in each["twins"]:
+            yield (
+                f"refused: a switch at {twin} has the datapath-id {each['switch']} of the one at"
+                f" {each['address']}"
+            )
     if answer["nics"]:
         more = [name for name, value in _MORE.items() if any(map(value, answer["nics"]))]
         head = [*_COLUMNS, *more, *(["changes"] if before is not None else [])]

@@ -162,7 +162,10 @@ def test_two_switches_with_one_id(tmp_path: Path, file: Path, plan: Plan) -> Non
             with contextlib.closing(second):
                 second.until(lambda: refused in daemon.log.read_text(), "the refusal")
             first.until(daemon.are_ready, "the first one goes on")
-            assert len(daemon.json("show")["switches"]) == 1
+            (shown,) = daemon.json("show")["switches"]
+            assert (shown["address"], shown["twins"]) == ("127.0.0.1", ["127.0.0.1"])
+            said = "refused: a switch at 127.0.0.1 has the datapath-id 0000000000000001 of the one"
+            assert said in daemon.ask("show").out
         assert "has gone" in daemon.end()
 
 

@@ -430,6 +430,24 @@ def test_port_is_removed(plan: Plan) -> None:
     ]
 
 
+def test_ports_numbered_anew(world: World) -> None:
+    """A switch that connects again may have other numbers for its ports: NICs are asked at once."""
+    world.settle()
+    world.fabric.switch_down(world.switch, world.now)
+    for port, nic in list(world.switch.ports.items()):
+        del world.switch.ports[port]
+        world.switch.attach(100 + port, nic)
+    before = world.now
+    world.fabric.switch_up(world.switch, world.now)
+    world.until_state("red1", "lost")
+    assert world.now < before + PROBE_EVERY
+    world.settle()
+    assert {nic.way.port for nic in world.fabric.nics.values() if nic.way} == set(
+        world.switch.ports
+    )
+    world.as_planned()
+
+
 def test_silent_nic_is_told(plan: Plan) -> None:
     """A NIC that does not answer is told once, and again when it answers."""
     world, log = World(), list[str]()

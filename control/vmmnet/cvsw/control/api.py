@@ -205,7 +205,7 @@ _ROUTES: dict[str, dict[str, Callable[[_Asked], Any]]] = {
     "nics/MAC/flows": {"GET": lambda asked: report.flows(asked.fabric, asked.mac())},
     "nics/MAC/events": {"GET": lambda asked: _events(asked, asked.mac())},
     "events": {"GET": _events},
-    "switches": {"GET": lambda asked: report.switches(asked.fabric)},
+    "switches": {"GET": lambda asked: report.switches(asked.controller)},
     "controllers": {"GET": lambda asked: asked.controller.keeper.sharing()},
     "plan": {"GET": lambda asked: report.plan(asked.controller), "PUT": _put_plan},
     "plan/diff": {"POST": lambda asked: report.differences(asked.fabric, read(asked.file()))},

@@ -24,6 +24,13 @@ from .nics.keys import Timing
 from .say import say
 from .share import Share
 
+#: Seconds until a refused switch is forgotten that does not come again.
+_TWIN_FOR = 60.0
+
+
+class Refused(Exception):
+    """A switch has the ID of another one."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -57,6 +64,8 @@ class Controller:
         self._saved: int | None = None
         self._term: int | None = None
         self._channels: set[Channel] = set()
+        #: Switches that were refused: datapath-id and address, and when they last came.
+        self._twins: dict[tuple[int, str], float] = {}
         self._handlers = Handlers(
             self._switch_up, self._packet, self._switch_down, self._switch_known, self._port
         )
@@ -128,21 +137,39 @@ class Controller:
 
     def _switch_known(self, channel: Channel) -> None:
         for other in self._channels - {channel}:
-            # One that does not answer is gone within seconds, and the switch comes again.
             if other.datapath_id == channel.datapath_id:
-                raise ChannelError(
-                    f"it has the datapath-id {channel.datapath_id:016x} of the switch at"
-                    f" {other.peer}, and is refused: give one of them another"
-                    " (ovs-vsctl set bridge BRIDGE other-config:datapath-id=…)"
-                )
+                self._refuse(channel, other)
         if channel not in self._channels:
             self._channels.add(channel)
-            say(f"switch {channel.datapath_id:016x} is there (OpenFlow {channel.version})")
+            self._twins.pop((channel.datapath_id, channel.peer), None)
+            say(
+                f"switch {channel.datapath_id:016x} is there (OpenFlow {channel.version}),"
+                f" at {channel.peer}"
+            )
         if self.keeper.leads():
             channel.lead(self._term)
         else:
             channel.stand_by(self._term or 0)
             self.fabric.switch_up(channel, self._now())
+
+    def _refuse(self, channel: Channel, first: Channel) -> None:
+        """Refuse a switch with the ID of one that answers; it comes again. Raises Refused."""
+        first.prove()
+        is_told = channel.peer in self.twins(channel.datapath_id)
+        self._twins[channel.datapath_id, channel.peer] = self._now()
+        if not is_told:
+            say(
+                f"switch at {channel.peer}: it has the datapath-id {channel.datapath_id:016x} of"
+                f" the switch at {first.peer}, and is refused: give one of them another"
+                " (ovs-vsctl set bridge BRIDGE other-config:datapath-id=…)"
+            )
+        raise Refused
+
+    def twins(self, datapath_id: int) -> list[str]:
+        """Addresses of switches that are refused, as a connected one has their ID."""
+        since = self._now() - _TWIN_FOR
+        self._twins = {twin: at for twin, at in self._twins.items() if at >= since}
+        return sorted(peer for number, peer in self._twins if number == datapath_id)
 
     def _switch_up(self, channel: Channel) -> None:
         if self.keeper.leads():
@@ -154,6 +181,8 @@ class Controller:
             return  # it was refused
         say(f"switch {channel.datapath_id:016x} has gone")
         self._channels.remove(channel)
+        for peer in self.twins(channel.datapath_id):
+            del self._twins[channel.datapath_id, peer]  # it is taken when it comes again
         self.fabric.switch_down(channel, self._now())
 
     def _packet(self, channel: Channel, packet: PacketIn) -> None:
@@ -191,6 +220,8 @@ class Controller:
             if self._options.tls:
                 await tls.begin(writer, self._options.tls)
             await Channel.serve(reader, writer, self._handlers)
+        except Refused:
+            pass  # it is told
         except (ChannelError, tls.Refused) as error:
             peer = writer.get_extra_info("peername")
             say(f"switch at {peer[0] if peer else 'an unknown place'}: {error}")

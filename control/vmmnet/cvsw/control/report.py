@@ -153,12 +153,15 @@ def _event(fabric: Fabric, one: Nic, event: told.Event, shift: float) -> dict[st
     }
 
 
-def switches(fabric: Fabric) -> list[dict[str, Any]]:
-    """All switches that are connected."""
+def switches(controller: Controller) -> list[dict[str, Any]]:
+    """All switches that are connected, and those refused for their IDs."""
+    fabric = controller.fabric
     places = [one.way.datapath_id for one in fabric.nics.values() if one.way]
     return [
         {
             "switch": f"{number:016x}",
+            "address": switch.peer,
+            "twins": controller.twins(number),
             "openflow": switch.version,
             "nics": places.count(number),
             "refused": switch.refused,

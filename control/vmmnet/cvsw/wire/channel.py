@@ -46,6 +46,8 @@ _ROLE_FAILED, _STALE = 11, 0
 _ALL_TABLES, _AGGREGATE = 0xFF, 2
 #: Seconds between two ECHO_REQUESTs, and time-out of an answer.
 _ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
+#: Time-out, seconds, if another switch claims to be this one.
+_PROOF_IN = 2.0
 #: Octets that a switch may leave unread; further frames are dropped.
 _UNREAD_MAX = 16 << 20
 
@@ -319,6 +321,18 @@ class Channel:
         if self._unsent and not self._writer.transport.is_closing():
             self._writer.write(b"".join(self._unsent))
         self._unsent.clear()
+
+    def prove(self) -> None:
+        """Have the switch answer soon, or end the connection: another one claims to be it."""
+        loop = asyncio.get_running_loop()
+        asked = loop.time()
+
+        def look() -> None:
+            if self._heard < asked:
+                self._writer.transport.abort()
+
+        self._write(self._protocol.ofproto.OFP_VERSION, _ECHO_REQUEST, b"")
+        loop.call_later(_PROOF_IN, look)
 
     async def _keep_alive(self) -> None:
         """End the connection of a silent switch; it will connect again."""

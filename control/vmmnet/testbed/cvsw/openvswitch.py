@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,7 @@ class Switch:
     def __init__(self, space: Namespace, folder: Path) -> None:
         self._space, self._folder = space, folder
         self._database = f"unix:{folder}/db.sock"
+        self._daemon: subprocess.Popen[bytes]
 
     @classmethod
     @contextlib.contextmanager
@@ -44,7 +47,7 @@ class Switch:
             wait.accepting(folder / "db.sock", lambda: server.poll() is not None)
             switch.set("--no-wait", "init")
             daemon = ["ovs-vswitchd", _QUIET, switch._database]
-            stack.enter_context(space.started(daemon, env=environment))
+            switch._daemon = stack.enter_context(space.started(daemon, env=environment))
             switch.set("add-br", "sw", "--", "set", "bridge", "sw", "datapath_type=netdev")
             yield switch
 
@@ -79,6 +82,15 @@ class Switch:
             words += ["max_backoff=1000", "--"]
         named = ",".join(f"@c{at}" for at in range(len(controller.split())))
         self.set(*words, "set", "bridge", bridge, f"controller=[{named}]")
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It does nothing for the time of a block, as on a host without power."""
+        self._daemon.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._daemon.send_signal(signal.SIGCONT)
 
     def add_bridge(self, name: str) -> None:
         """Add another bridge."""

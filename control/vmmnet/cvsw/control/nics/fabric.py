@@ -47,6 +47,10 @@ class Switch(Protocol):
     def version(self) -> str:
         """OpenFlow's version."""
 
+    @property
+    def peer(self) -> str:
+        """Its address."""
+
     def put_out(self, frame: bytes, port: int | None = None) -> None:
         """Send a frame out of one port, or of all."""
 
@@ -148,6 +152,11 @@ class Fabric:
         self.now = now
         self.switches[switch.datapath_id] = switch
         self._greet_later(switch.datapath_id)
+        # It may have numbered its ports anew, or be another one with the same ID.
+        for nic in self.nics.values():
+            if nic.way and nic.way.datapath_id == switch.datapath_id:
+                nic.ask()
+                self._schedule(nic)
 
     def switch_down(self, switch: Switch, now: float) -> None:
         """A switch has disconnected. Its NICs go on with their flows."""

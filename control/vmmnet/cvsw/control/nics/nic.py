@@ -229,6 +229,10 @@ class Nic:
             self._is_lost, self._hello_at = True, now
             self._watcher.lost(self)
 
+    def ask(self) -> None:
+        """Ask at the next tick whether it still answers."""
+        self._heard_at = -math.inf
+
     def _probed(self, answer: Answer) -> None:
         has = count_flows((self.table or {}).values())
         if isinstance(answer, Ack) and not self.is_busy and answer.total != has:

@@ -274,7 +274,11 @@ def _sharing(sharing: dict[str, Any] | None) -> Iterator[str]:
     said = []
     for each in sharing["controllers"]:
         own = " (this one)" if each["name"] == sharing["self"] else ""
-        does = "leads" if each["name"] == sharing["leader"] else "stands by"
+        does = "stands by"
+        if each["name"] == sharing["leader"]:
+            does = "leads"
+        elif sharing["error"] and not own:
+            does = "is not heard of"
         said.append(f"{each['name']}{own} {does}")
     yield f"controllers: {', '.join(said) or 'none is known'}"
     for each in sharing["controllers"]:

@@ -18,7 +18,7 @@ from ..wire import tls
 from ..wire.channel import Channel, ChannelError, Handlers, PacketIn
 from . import state
 from .alone import Alone
-from .keeper import File, Keeper, Lead, NotDone
+from .keeper import Again, File, Keeper, Lead, NotDone
 from .nics.fabric import Fabric
 from .nics.keys import Timing
 from .say import say
@@ -55,6 +55,8 @@ class Controller:
     def __init__(self, options: Options) -> None:
         self._options = options
         self.fabric = Fabric(options.timing, leads=False, log=say)
+        #: What this controller knew when it led last; None: nothing.
+        self._led: Fabric | None = None
         self.plan_path: Path | None = None
         self.started = time.time()
         self._loop = asyncio.get_running_loop()
@@ -85,20 +87,30 @@ class Controller:
         self.keeper.save()
         self.wake()
 
-    def lead(self, lead: Lead) -> None:
-        """Program NICs from now on; forget everything except what the keeper knows."""
-        self._start_anew(lead.term, leads=True)
-        for sender, receiver, number, is_used in lead.numbers:
-            self.fabric.keys.restore((sender, receiver), number, is_used)
-        if lead.number is not None:
-            self.fabric.keys.count_from(lead.number)
+    def lead(self, lead: Lead | Again) -> None:
+        """Program NICs from now on; forget everything except what the keeper knows.
+
+        If no other controller has led since this one did, NICs keep their sessions and keys.
+        """
+        if isinstance(lead, Again):
+            self._go_on(lead.term)
+        else:
+            self._start_anew(lead.term, leads=True)
+            for sender, receiver, number, is_used in lead.numbers:
+                self.fabric.keys.restore((sender, receiver), number, is_used)
+            if lead.number is not None:
+                self.fabric.keys.count_from(lead.number)
+        self._led = None
         for channel in self._channels:
             channel.lead(lead.term)
         self.wake()
 
     def stand_by(self, term: int) -> None:
-        """Program none from now on; drop sessions and keys."""
+        """Program none from now on; what was known serves until another controller leads."""
+        led = self.fabric if self.fabric.leads else self._led
+        is_other = term != self._term
         self._start_anew(term, leads=False)
+        self._led = None if is_other else led
         for channel in self._channels:
             self._switch_known(channel)
 
@@ -106,6 +118,11 @@ class Controller:
         plan, self._term, self._saved = self.fabric.plan, term, None
         self.fabric = Fabric(self._options.timing, leads=leads, log=say)
         self.fabric.set_plan(plan, self._now())
+
+    def _go_on(self, term: int) -> None:
+        assert self._led
+        standby, self.fabric, self._term, self._saved = self.fabric, self._led, term, None
+        self.fabric.go_on(standby.plan, standby.switches, self._now())
 
     def make_keys(self) -> None:
         """Replace all keys."""

@@ -12,7 +12,7 @@ import heapq
 import itertools
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -147,6 +147,15 @@ class Fabric:
             self.keys.forget_strangers(mac)
         self._greet_later(*self.switches)
 
+    def go_on(self, plan: Plan, switches: Mapping[int, Switch], now: float) -> None:
+        """Go on after a time in which nothing was heard; NICs are asked whether they are there."""
+        self.now, self.switches = now, dict(switches)
+        if plan is not self.plan:
+            self.set_plan(plan, now)
+        for nic in self.nics.values():
+            nic.ask(now)
+            self._schedule(nic)
+
     def switch_up(self, switch: Switch, now: float) -> None:
         """A switch has connected."""
         self.now = now
@@ -155,7 +164,7 @@ class Fabric:
         # It may have numbered its ports anew, or be another one with the same ID.
         for nic in self.nics.values():
             if nic.way and nic.way.datapath_id == switch.datapath_id:
-                nic.ask()
+                nic.ask(now)
                 self._schedule(nic)
 
     def switch_down(self, switch: Switch, now: float) -> None:

@@ -229,9 +229,10 @@ class Nic:
             self._is_lost, self._hello_at = True, now
             self._watcher.lost(self)
 
-    def ask(self) -> None:
-        """Ask at the next tick whether it still answers."""
+    def ask(self, now: float) -> None:
+        """Ask it at the next tick whether it still answers: nothing could be heard until now."""
         self._heard_at = -math.inf
+        self.session.try_again(now)
 
     def _probed(self, answer: Answer) -> None:
         has = count_flows((self.table or {}).values())

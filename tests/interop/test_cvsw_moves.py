@@ -13,6 +13,7 @@ Datapath-ids are Open vSwitch's own: they follow the ports' MAC addresses.
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,3 +158,60 @@ def test_two_switches_with_one_id(bed: Bed, network: Network) -> None:
         bed.switch.obey(f"tcp:127.0.0.1:{PORT}", 0xC0DE)
         bed.are_at(f"{0xC0DE:016x}")
     assert bed.controller.log().count("and is refused") == 1
+
+
+@contextlib.contextmanager
+def late(host: Namespace, address: str) -> Iterator[None]:
+    """An interface that comes late, with an address, and goes."""
+    host.run(["ip", "link", "add", "late0", "type", "veth", "peer", "name", "late1"])
+    # A host connects to itself through lo.
+    host.sysctl({f"net.ipv6.conf.{name}.disable_ipv6": 0 for name in ("lo", "late0")})
+    for name in ("late0", "late1"):
+        host.run(["ip", "link", "set", name, "up"])
+    host.run(["ip", "address", "add", address, "dev", "late0"])
+    yield
+    host.run(["ip", "link", "delete", "late0"])
+
+
+def answers(host: Namespace, address: str) -> None:
+    """Wait until a connection is accepted: a new IPv6 address is tentative for a while."""
+
+    def is_open() -> bool:
+        with host.entered(), contextlib.suppress(OSError):
+            socket.create_connection((address, PORT), wait.PATIENCE).close()
+            return True
+        return False
+
+    wait.until(is_open, f"{address} answers")
+
+
+@pytest.fixture
+def waiting(
+    host: Namespace, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Controller]:
+    """A controller that listens at a place which is not there yet."""
+    file = cvsw_plans.write(tmp_path, cvsw_plans.tree())
+    controller = Controller(host, request.param, tmp_path, str(file))
+    with contextlib.ExitStack() as stack:
+        stack.callback(controller.stop)
+        controller.start()
+        yield controller
+
+
+@pytest.mark.parametrize("waiting", ["192.0.2.101"], indirect=True)
+def test_an_address_comes_late(waiting: Controller, host: Namespace) -> None:
+    """As one of VRRP: the controller says that it is not there, and serves when it is."""
+    missing = "this host does not have 192.0.2.101: no switch can connect until it does"
+    wait.until(lambda: missing in waiting.log(), missing)
+    with late(host, "192.0.2.101/24"):
+        answers(host, "192.0.2.101")
+
+
+@pytest.mark.parametrize("waiting", ["[fe80::101%late0]"], indirect=True)
+def test_an_interface_comes_late(waiting: Controller, host: Namespace) -> None:
+    """The controller says for what it waits, and serves at the interface, also when made again."""
+    missing = "waits: interface late0 is not there"
+    for number in (1, 2):
+        wait.until(lambda n=number: waiting.log().count(missing) == n, missing)
+        with late(host, "fe80::101/64"):
+            answers(host, "fe80::101%late0")

@@ -95,6 +95,12 @@ typedef struct VmmnetDnsOptions {
     /* default 49: a callback within 50, RFC 8305 */
     unsigned resolution_delay_ms;
     unsigned cache_entries;     /* default 256; 65536 at most */
+    /*
+     * Names below which VMMNET_DNS_VALIDATE does not validate: answers are
+     * VMMNET_DNS_INDETERMINATE.  At most 64 entries, then NULL.  "." is wrong:
+     * without VMMNET_DNS_VALIDATE nothing is validated.
+     */
+    const char *const *insecure;
 } VmmnetDnsOptions;
 
 /*
@@ -231,7 +237,10 @@ enum {
     VMMNET_DNS_ADDRCONFIG = 1 << 3,
     /*
      * Call back only once: with the results so far when the resolution delay
-     * after the first usable answer, of either family, has passed.
+     * after the first usable answer, of either family, has passed.  An answer
+     * is usable if this host has a route to one of its addresses; otherwise the
+     * end of the other family's question is awaited.  An answer of the cache
+     * counts from when the servers would usually have given it.
      */
     VMMNET_DNS_ONCE = 1 << 4,
 };

@@ -12,8 +12,7 @@ from vmmnet.testbed.base import scratch, tools
 from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.dns import broken as broken_dns
 from vmmnet.testbed.dns import client as dns_client
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.client import Told
+from vmmnet.testbed.dns.client import Told, run_unmodified
 
 A, AAAA = str(broken_dns.A), str(broken_dns.AAAA)
 OK = "no error"
@@ -34,12 +33,20 @@ SPOILT = {
     "nxdomain": "there is no such name",
 }
 
+#: A program that prints the addresses of a name.
+_ADDRESSES = (
+    "import socket, sys\nprint(*{found[4][0] for found in socket.getaddrinfo(sys.argv[1], 22)})\n"
+)
+
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Namespace]:
     """A host with the broken server; its resolv.conf and nsswitch.conf are bound per test."""
     with Network() as network, scratch.folder() as folder:
         space = network.namespace("host")
+        # A look-up that is told once does not wait for the other family if there is a route.
+        for address in (A, AAAA):
+            space.ip("address", "add", address, "dev", "lo")
         with dns_client.broken_server(space, Path(folder) / "log"):
             yield space
 
@@ -111,20 +118,6 @@ def test_slow(host: Namespace) -> None:
     assert (late.error, late.data, late.more) == (OK, [AAAA], False)
 
 
-def _unshared(
-    host: Namespace, folder: Path, command: list[str]
-) -> subprocess.CompletedProcess[str]:
-    """Run with the module as the only one for names, and the broken server as the resolver."""
-    (folder / "nsswitch.conf").write_text("hosts: vmmnet\nservices: files\n")
-    (folder / "resolv.conf").write_text(f"nameserver {dns_client.SERVER}\nsearch example.net\n")
-    script = "".join(
-        f"mount --bind {folder}/{name} /etc/{name} && " for name in ("nsswitch.conf", "resolv.conf")
-    )
-    words = ["unshare", "--mount", "--propagation=private", "sh", "-c", f'{script}exec "$@"', "sh"]
-    env = f"LD_LIBRARY_PATH={dns_room.built()}"
-    return host.run([*words, "env", env, *command], check=False)
-
-
 def test_nss(host: Namespace, tmp_path: Path) -> None:
     """Unmodified programs get the good family, and whole names of short ones."""
     for name, addresses in (
@@ -133,13 +126,54 @@ def test_nss(host: Namespace, tmp_path: Path) -> None:
         ("servfail-a", {AAAA}),
         ("fine", {A, AAAA}),
     ):
-        done = _unshared(host, tmp_path, ["getent", "ahosts", name])
+        done = run_unmodified(host, tmp_path, ["getent", "ahosts", name])
         assert {line.split()[0] for line in done.stdout.splitlines()} == addresses, name
         assert name.split(".")[0] + ".example.net" in done.stdout
     assert (
-        _unshared(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0] == AAAA
+        run_unmodified(host, tmp_path, ["getent", "ahosts", "nxdomain-a.x."]).stdout.split()[0]
+        == AAAA
     )
-    assert _unshared(host, tmp_path, ["getent", "hosts", "fine"]).stdout.split()[0] == AAAA
+    assert run_unmodified(host, tmp_path, ["getent", "hosts", "fine"]).stdout.split()[0] == AAAA
+
+
+@pytest.mark.parametrize(("late", "routed"), [("aaaa", AAAA), ("a", A)])
+def test_nss_late(tmp_path: Path, late: str, routed: str) -> None:
+    """A host with one family waits for it, however late it is, and gets it."""
+    with Network() as network:
+        host = network.namespace("host")
+        host.ip("address", "add", routed, "dev", "lo")
+        with dns_client.broken_server(host, tmp_path / "log"):
+            # Without AI_ADDRCONFIG, which getent sets: both families are asked.
+            command = [tools.find("python3"), "-c", _ADDRESSES, f"late-{late}"]
+            done = run_unmodified(host, tmp_path, command)
+    assert routed in done.stdout.split()
+
+
+@pytest.mark.parametrize("call", ["epoll_create1", "getrandom"])
+@pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
+def test_nss_filtered(host: Namespace, tmp_path: Path, call: str, error: str) -> None:
+    """A service whose filter refuses a system call looks names up all the same."""
+    command = ["strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:error={error}"]
+    done = run_unmodified(host, tmp_path, [*command, "getent", "ahosts", "fine"])
+    assert A in {line.split()[0] for line in done.stdout.splitlines()}
+
+
+def test_nss_unavailable(host: Namespace, tmp_path: Path) -> None:
+    """Without random numbers no query is sent, and the next module is asked; not if it validates.
+
+    A query whose id is known invites forgers.
+    """
+    command = ["sh", "-c", 'mount --bind /dev/null /dev/urandom && exec "$@"', "sh"]
+    command += ["strace", "-f", "-o", "/dev/null", "-e", "inject=getrandom:error=EPERM"]
+    command += ["getent", "ahosts", "fine"]
+    also = "hosts: vmmnet [!UNAVAIL=return] dns"
+    for nsswitch, settings, found in (
+        (also, "", {A, AAAA}),
+        (also, "validate\n", set[str]()),
+        ("hosts: vmmnet", "", set[str]()),
+    ):
+        done = run_unmodified(host, tmp_path, command, nsswitch=nsswitch, settings=settings)
+        assert {line.split()[0] for line in done.stdout.splitlines()} == found
 
 
 def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
@@ -167,5 +201,5 @@ def test_nss_forks(host: Namespace, tmp_path: Path) -> None:
         "look(99)\n"
         "print('all')\n"
     )
-    done = _unshared(host, tmp_path, [tools.find("python3"), str(program)])
+    done = run_unmodified(host, tmp_path, [tools.find("python3"), str(program)])
     assert (done.stdout, done.stderr) == ("all\n", "")

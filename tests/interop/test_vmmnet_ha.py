@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from ipaddress import IPv6Address
 
 import pytest
-from vmmnet.testbed.base import process, wait
+from vmmnet.testbed.base import wait
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
 from vmmnet.testbed.mip6.mobility import (
@@ -25,6 +25,8 @@ from vmmnet.testbed.mip6.mobility import (
     SECOND_ADDRESS,
     agent_binary,
 )
+
+ANYCAST = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +110,8 @@ def test_a_switch_that_snoops(field: Field) -> None:
                 assert _solicited(address) in _groups(field).split()
             field.router.ip("neigh", "flush", "dev", "home")
             _both_ways(field, 1)
+            field.mobile.send(mobile.icmp6(CARE_OF[0], ANYCAST, 144, b"\x12\x34\0\0"))
+            field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 145)
             assert field.mobile.register(2, lifetime=0).status == 0
             assert _solicited(HOME_ADDRESS) not in _groups(field).split()
     finally:
@@ -150,6 +154,8 @@ def test_another_mac_address(field: Field) -> None:
             _both_ways(field, 2)
         finally:
             field.agent_host.ip("link", "set", "dev", link, "address", old)
+            # The agent may end before it has announced the old one again.
+            field.router.ip("neigh", "flush", "dev", "home")
 
 
 def _marked(packet: bytes, field: int) -> bytes:
@@ -391,9 +397,8 @@ def test_warns_of_a_host_that_does_not_forward(field: Field) -> None:
 
 def test_is_found(field: Field) -> None:
     """By its anycast address; and its own is pinged."""
-    anycast = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
     with field.agent():
-        field.mobile.send(mobile.icmp6(CARE_OF[0], anycast, 144, b"\x12\x34\0\0"))
+        field.mobile.send(mobile.icmp6(CARE_OF[0], ANYCAST, 144, b"\x12\x34\0\0"))
         reply = field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 145)
         assert reply.source == AGENT_ADDRESS and reply.payload[4:6] == b"\x12\x34"
         assert str(IPv6Address(reply.payload[8:24])) == AGENT_ADDRESS
@@ -584,8 +589,9 @@ def test_tells_prefixes(field: Field) -> None:
 
 
 def _router_advertisement(prefix: str, valid: int) -> bytes:
-    """A home agent's, for the prefix, as an IPv6 packet."""
-    option = struct.pack(">BBBBIII", 3, 4, 64, 0xE0, valid, valid, 0) + IPv6Address(prefix).packed
+    """A home agent's, for the prefix, with its address (R), as an IPv6 packet."""
+    option = struct.pack(">BBBBIII", 3, 4, 64, 0xE0, valid, valid, 0)
+    option += IPv6Address(f"{prefix}66").packed
     body = struct.pack(">BBHII", 64, 0x20, 1800, 0, 0) + option
     return mobile.icmp6("fe80::5", "ff02::1", 134, body, hops=255)
 
@@ -610,7 +616,7 @@ def test_hears_its_own_host_and_no_vlan(field: Field, control: str) -> None:
             daemon.send(head + b"\x86\xdd" + _router_advertisement(home, 7200))
         _both_ways(field, 1)  # behind the advertisements
         advert = _solicit_prefixes(field)
-        assert IPv6Address(strange).packed not in advert
+        assert IPv6Address(strange).packed[:8] not in advert
         assert struct.unpack(">I", advert[12:16])[0] > 7000
         assert str(IPv6Address(advert[24:40])) == home
 
@@ -633,9 +639,12 @@ def test_waits_for_its_interface(field: Field) -> None:
     field.router.ip("link", "del", "gone1")
     assert child.wait(wait.PATIENCE) == 1
     assert "the home link's interface is gone" in log.read_text()
+    assert "is down" not in log.read_text()
     child = started("waiting for the interface 'gone0'")
     field.router.ip("link", "add", "gone0", "type", "veth", "peer", "name", "gone1")
     field.router.ip("link", "set", "gone0", "netns", field.agent_host.netns)
     wait.until(lambda: "ready" in log.read_text(), "it is ready")
-    process.stop(child)
+    field.agent_host.ip("link", "del", "late0")
+    assert child.wait(wait.PATIENCE) == 1
+    assert "the TUN device is gone" in log.read_text()
     field.router.ip("link", "del", "gone1")

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/dns/client/face/context.h"
 #include "net/dns/wire/wire.h"
 #include "vmmnet/dns.h"
 
@@ -21,6 +22,12 @@ typedef struct World {
     bool fails;
     bool drops_aaaa;
     bool echoes_case;
+    struct in_addr a;           /* the address of all names */
+    uint32_t a_ttl;
+    const char *holds_aaaa;     /* of this name: until release() */
+    uint8_t held[DNS_MSG_MAX];
+    size_t held_len;
+    struct sockaddr_in held_peer;
     unsigned calls;             /* back */
     VmmnetDnsAnswer last;
     char canonical[64];
@@ -52,6 +59,8 @@ static World *make(unsigned flags, unsigned count)
     };
     const char *mistake = NULL;
 
+    w->a_ttl = 1;
+    w->a.s_addr = inet_addr("192.0.2.1");
     w->server[0] = bind_server(text[0]);
     w->server[1] = bind_server(text[1]);
     w->dns = vmmnet_dns_new(&o, &mistake);
@@ -70,6 +79,7 @@ static void destroy(World *w)
 static void serve(World *w, int i)
 {
     uint8_t query[DNS_MSG_MAX], msg[512];
+    char name[DNS_NAME_TEXT_MAX];
     struct sockaddr_in peer;
     socklen_t len = sizeof(peer);
     DnsQuestion q;
@@ -95,11 +105,19 @@ static void serve(World *w, int i)
                          (w->fails ? DNS_RCODE_SERVFAIL : 0));
         dns_builder_question(&b, &q);
         if (!w->fails && q.type == DNS_TYPE_A) {
-            dns_builder_a(&b, DNS_SECTION_ANSWER, &q.name, 1,
-                          (struct in_addr){ inet_addr("192.0.2.1") });
+            dns_builder_a(&b, DNS_SECTION_ANSWER, &q.name, w->a_ttl,
+                          w->a);
         } else if (!w->fails && q.type == DNS_TYPE_AAAA) {
             dns_builder_aaaa(&b, DNS_SECTION_ANSWER, &q.name, 1,
                              &in6addr_loopback);
+        }
+        dns_name_to_text(&q.name, name);
+        if (q.type == DNS_TYPE_AAAA && w->holds_aaaa &&
+            g_str_has_prefix(name, w->holds_aaaa)) {
+            memcpy(w->held, msg, b.len);
+            w->held_len = b.len;
+            w->held_peer = peer;
+            continue;
         }
         sendto(w->server[i], msg, b.len, 0, (struct sockaddr *)&peer, len);
     }
@@ -284,6 +302,82 @@ static void test_local(void)
     destroy(w);
 }
 
+/*** A caller that is told once ***/
+
+static void told_once(void *opaque, const VmmnetDnsAnswer *answer)
+{
+    VmmnetDnsAnswer *once = opaque;
+
+    *once = *answer;
+}
+
+/*
+ * Look up late.example, whose AAAA is held.  A look-up that begins after its A
+ * was answered, and is told A and what follows, has waited for the delay, and
+ * so has this one.  Returns the number of addresses that were told without
+ * AAAA; otherwise AAAA is released, and both are told.
+ */
+static size_t look_up_late(World *w)
+{
+    VmmnetDnsAnswer once = { .ttl = UINT32_MAX };
+    unsigned calls;
+
+    w->holds_aaaa = "late.";
+    w->held_len = 0;
+    g_assert_cmpuint(vmmnet_dns_addresses(w->dns, "late.example", AF_UNSPEC,
+                                          VMMNET_DNS_ONCE, told_once, &once),
+                     !=, 0);
+    while (!w->held_len) {
+        turn(w);
+    }
+    w->drops_aaaa = true;
+    calls = w->calls;
+    ask(w, "reference.example", AF_UNSPEC);
+    run(w, calls + 1);
+    g_assert_true(w->last.more);
+    w->drops_aaaa = false;
+    vmmnet_dns_process(w->dns);
+    if (once.ttl == UINT32_MAX) {
+        sendto(w->server[0], w->held, w->held_len, 0,
+               (struct sockaddr *)&w->held_peer, sizeof(w->held_peer));
+        while (once.ttl == UINT32_MAX) {
+            turn(w);
+        }
+        g_assert_cmpuint(once.count, ==, 2);
+        return 0;
+    }
+    vmmnet_dns_cancel_all(w->dns);
+    return once.count;
+}
+
+/* The delay is for an address to which there is a route. */
+static void test_late(void)
+{
+    World *w = make(VMMNET_DNS_NO_CACHE, 1);
+
+    w->a.s_addr = htonl(INADDR_LOOPBACK);
+    g_assert_cmpuint(look_up_late(w), ==, 1);
+    /* To connect to it is refused without SO_BROADCAST, on every host. */
+    w->a.s_addr = htonl(INADDR_BROADCAST);
+    g_assert_cmpuint(look_up_late(w), ==, 0);
+    destroy(w);
+}
+
+/* A cached A gives AAAA the time that the servers usually need. */
+static void test_late_cached(void)
+{
+    World *w = make(0, 1);
+
+    w->a.s_addr = htonl(INADDR_LOOPBACK);
+    w->a_ttl = 60;
+    ask(w, "late.example", AF_INET);
+    run(w, 1);
+    g_assert_cmpint(w->dns->fetcher.usual, >, 0);
+    w->dns->fetcher.usual = 60 * DNSC_SECOND;
+    g_assert_cmpuint(look_up_late(w), ==, 0);
+    destroy(w);
+}
+
 /* Files are read again when they have changed, for the next look-up. */
 static void test_files(void)
 {
@@ -325,11 +419,16 @@ static void test_files(void)
 static void test_mistakes(void)
 {
     const char *servers[] = { "192.0.2.1", "nobody", NULL }, *mistake;
+    const char *root[] = { "vm.example", ".", NULL };
     VmmnetDnsOptions o = { .size = sizeof(o), .servers = servers };
 
     g_assert_null(vmmnet_dns_new(&o, &mistake));
     g_assert_nonnull(strstr(mistake, "servers is \"nobody\""));
     o.servers = NULL;
+    o.insecure = root;
+    g_assert_null(vmmnet_dns_new(&o, &mistake));
+    g_assert_nonnull(strstr(mistake, "insecure is \".\""));
+    o.insecure = NULL;
     o.timeout_ms = 60001;
     g_assert_null(vmmnet_dns_new(&o, &mistake));
     g_assert_nonnull(strstr(mistake, "timeout_ms is \"60001\""));
@@ -345,6 +444,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/context/stale", test_stale);
     g_test_add_func("/dns-client/context/random-case", test_random_case);
     g_test_add_func("/dns-client/context/local", test_local);
+    g_test_add_func("/dns-client/context/late", test_late);
+    g_test_add_func("/dns-client/context/late-cached", test_late_cached);
     g_test_add_func("/dns-client/context/files", test_files);
     g_test_add_func("/dns-client/context/mistakes", test_mistakes);
     return g_test_run();

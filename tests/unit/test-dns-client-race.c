@@ -102,6 +102,31 @@ static void test_once(void)
     }
 }
 
+/* Who is told once waits for the other family if there is no route. */
+static void test_no_route(void)
+{
+    static const DnscFamily families[] = { DNSC_IP6, DNSC_IP4 };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(families); i++) {
+        DnscRace race = both(true);
+
+        g_assert_cmpint(dnsc_race_settle(&race, families[i],
+                                         DNSC_OUTCOME_NO_ROUTE, 7), ==,
+                        DNSC_MOVE_WAIT);
+        g_assert_cmpint(race.due, ==, DNSC_NEVER);
+        g_assert_cmpint(dnsc_race_settle(&race, !families[i],
+                                         DNSC_OUTCOME_UNUSABLE, 9000), ==,
+                        DNSC_MOVE_LAST);
+        race = both(false);
+        g_assert_cmpint(dnsc_race_settle(&race, families[i],
+                                         DNSC_OUTCOME_NO_ROUTE, 7), ==,
+                        families[i] == DNSC_IP6 ? DNSC_MOVE_FIRST :
+                        DNSC_MOVE_WAIT);
+        g_assert_cmpint(race.due, ==, families[i] == DNSC_IP6 ? DNSC_NEVER :
+                        7 + DELAY);
+    }
+}
+
 static void test_one_family(void)
 {
     DnscRace race;
@@ -122,6 +147,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/race/spoilt-first", test_spoilt_first);
     g_test_add_func("/dns-client/race/no-name", test_no_name);
     g_test_add_func("/dns-client/race/once", test_once);
+    g_test_add_func("/dns-client/race/no-route", test_no_route);
     g_test_add_func("/dns-client/race/one-family", test_one_family);
     return g_test_run();
 }

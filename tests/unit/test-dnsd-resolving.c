@@ -39,6 +39,9 @@ static const struct {
     { RESOLVER("insecure: ['']"), "f.yaml:3:14: resolver.insecure[0]: '' is "
       "no domain name; right is a list of domain names as 'corp.example', at "
       "most 1000" },
+    { RESOLVER("insecure: [.]"), "f.yaml:3:14: resolver.insecure[0]: '.' is "
+      "the root; right is a name below it; to validate nothing, "
+      "'dnssec: off'" },
     { RESOLVER("trust-anchor: off"), "f.yaml:3:17: resolver.trust-anchor: "
       "'off' is no path; right is an absolute path; without DNSSEC, "
       "'dnssec: off'" },

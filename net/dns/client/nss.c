@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/dns/client/face/context.h"
 #include "net/dns/client/face/pool.h"
 #include "net/dns/client/nss.h"
 
@@ -19,6 +20,7 @@
 typedef struct Got {
     bool done;
     VmmnetDnsError error;
+    bool validates;
     int32_t ttl;
     char name[1025];            /* canonical; for an address, its first name */
     size_t count;
@@ -93,9 +95,9 @@ static void told_names(void *opaque, const VmmnetDnsAnswer *answer)
     }
 }
 
-static enum nss_status fail(VmmnetDnsError error, int *errnop, int *herrnop)
+static enum nss_status fail(const Got *got, int *errnop, int *herrnop)
 {
-    switch (error) {
+    switch (got->error) {
     case VMMNET_DNS_NO_NAME:
         *errnop = ENOENT;
         *herrnop = HOST_NOT_FOUND;
@@ -105,19 +107,16 @@ static enum nss_status fail(VmmnetDnsError error, int *errnop, int *herrnop)
         *herrnop = NO_DATA;
         return NSS_STATUS_NOTFOUND;
     /*
-     * Never UNAVAIL: with "vmmnet [!UNAVAIL=return] dns" the C library would
-     * continue with a module that accepts forged answers.  UNAVAIL is for a
-     * host without this module.
+     * Never UNAVAIL where we validate: with "vmmnet [!UNAVAIL=return] dns" the
+     * C library would continue with a module that accepts forged answers.
+     * Never NOTFOUND: with NO_RECOVERY, too, the C library reports that there
+     * is no such name, which nobody has said.
      */
-    case VMMNET_DNS_BOGUS:
-    case VMMNET_DNS_CHAIN:
-        *errnop = EBADMSG;
-        *herrnop = NO_RECOVERY;
-        return NSS_STATUS_NOTFOUND;
     default:
-        *errnop = EAGAIN;
+        *errnop = got->error == VMMNET_DNS_BOGUS ? EBADMSG : EAGAIN;
         *herrnop = TRY_AGAIN;
-        return NSS_STATUS_TRYAGAIN;
+        return got->error == VMMNET_DNS_RESOURCES && !got->validates ?
+               NSS_STATUS_UNAVAIL : NSS_STATUS_TRYAGAIN;
     }
 }
 
@@ -128,16 +127,21 @@ static enum nss_status too_small(int *errnop, int *herrnop)
     return NSS_STATUS_TRYAGAIN;
 }
 
-/* Fill @got.  Without a context the error is VMMNET_DNS_RESOURCES. */
-static VmmnetDnsError ask(Got *got, const char *name, int family,
-                          const struct sockaddr *addr)
+/*
+ * Fill @got.  Without a context the error is VMMNET_DNS_RESOURCES, and it is
+ * taken to validate.  Returns false if there is an error.
+ */
+static bool ask(Got *got, const char *name, int family,
+                const struct sockaddr *addr)
 {
     VmmnetDns *dns = dnsc_pool_get();
     VmmnetDnsId id;
 
+    *got = (Got){ .error = VMMNET_DNS_RESOURCES, .validates = true };
     if (!dns) {
-        return VMMNET_DNS_RESOURCES;
+        return false;
     }
+    got->validates = dns->flags & VMMNET_DNS_VALIDATE;
     if (addr) {
         id = vmmnet_dns_names(dns, addr, 0, told_names, got);
     } else {
@@ -151,7 +155,7 @@ static VmmnetDnsError ask(Got *got, const char *name, int family,
                      VMMNET_DNS_RESOURCES;
     }
     dnsc_pool_put(dns);
-    return got->error;
+    return got->error == VMMNET_DNS_OK;
 }
 
 static size_t octets_of(const VmmnetDnsAddress *a, const void **octets)
@@ -170,14 +174,13 @@ enum nss_status _nss_vmmnet_gethostbyname4_r(const char *name,
 {
     Room room = { .at = buffer, .left = buflen };
     struct gaih_addrtuple *first = NULL, **at = &first;
-    Got got = { 0 };
+    Got got;
     char *canonical;
     size_t i;
 
-    if (ask(&got, name, AF_UNSPEC, NULL)) {
+    if (!ask(&got, name, AF_UNSPEC, NULL)) {
         free(got.addrs);
-        return fail(got.error ? got.error : VMMNET_DNS_RESOURCES, errnop,
-                    herrnop);
+        return fail(&got, errnop, herrnop);
     }
     canonical = keep(&room, got.name);
     for (i = 0; i < got.count && !room.short_of; i++) {
@@ -246,7 +249,7 @@ enum nss_status _nss_vmmnet_gethostbyname3_r(const char *name, int af,
     int *herrnop, int32_t *ttlp, char **canonp)
 {
     Room room = { .at = buffer, .left = buflen };
-    Got got = { 0 };
+    Got got;
     size_t i;
 
     if (af != AF_INET && af != AF_INET6) {
@@ -254,10 +257,9 @@ enum nss_status _nss_vmmnet_gethostbyname3_r(const char *name, int af,
         *herrnop = NO_DATA;
         return NSS_STATUS_UNAVAIL;
     }
-    if (ask(&got, name, af, NULL)) {
+    if (!ask(&got, name, af, NULL)) {
         free(got.addrs);
-        return fail(got.error ? got.error : VMMNET_DNS_RESOURCES, errnop,
-                    herrnop);
+        return fail(&got, errnop, herrnop);
     }
     if (fill(host, &room, got.name, af, got.count)) {
         for (i = 0; i < got.count; i++) {
@@ -302,7 +304,7 @@ enum nss_status _nss_vmmnet_gethostbyaddr2_r(const void *addr, socklen_t len,
 {
     Room room = { .at = buffer, .left = buflen };
     VmmnetDnsAddress of = { .sa.sa_family = af };
-    Got got = { 0 };
+    Got got;
 
     if (af == AF_INET && len == sizeof(of.in.sin_addr)) {
         memcpy(&of.in.sin_addr, addr, len);
@@ -313,9 +315,8 @@ enum nss_status _nss_vmmnet_gethostbyaddr2_r(const void *addr, socklen_t len,
         *herrnop = NO_DATA;
         return NSS_STATUS_UNAVAIL;
     }
-    if (ask(&got, NULL, 0, &of.sa)) {
-        return fail(got.error ? got.error : VMMNET_DNS_RESOURCES, errnop,
-                    herrnop);
+    if (!ask(&got, NULL, 0, &of.sa)) {
+        return fail(&got, errnop, herrnop);
     }
     if (!fill(host, &room, got.name, af, 1)) {
         return too_small(errnop, herrnop);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Descriptors and timers of one context, behind one descriptor
+ * Descriptors and timers of one context, behind one descriptor, or in a list
+ * for poll()
  *
  * A callback may change everything: free itself, or watch others.  The client
  * library uses this loop in programs, and the resolver of the daemon does.
@@ -33,7 +34,11 @@ struct DnscTimer {
 };
 
 typedef struct DnscLoop {
-    int epoll;
+    int epoll;                  /* -1: poll() is used, or it was detached */
+    struct pollfd *fds;         /* for poll(): an entry for each source */
+    DnscSource **sources;
+    size_t watched;
+    size_t handled;             /* index of the last one, for fairness */
     DnscTimer **heap;           /* [1] is the first one due */
     size_t timers;
     size_t room;
@@ -47,6 +52,12 @@ int64_t dnsc_now(void);
  * was watched.  Returns 0 or a negative errno.
  */
 int dnsc_loop_attach(DnscLoop *loop);
+
+/*
+ * Use poll() in dnsc_loop_wait(), and no descriptor of its own: for callers
+ * that block, in programs that may close all descriptors.  The loop is all 0.
+ */
+void dnsc_loop_use_poll(DnscLoop *loop);
 
 /*
  * Close the descriptor, then forget the sources and clear the timers.  The
@@ -80,6 +91,9 @@ void dnsc_loop_unreserve(DnscLoop *loop);
 
 /* Milliseconds until a timer is due, rounded up; -1: no timer is set */
 int dnsc_loop_timeout_ms(const DnscLoop *loop);
+
+/* Wait for an event or a timer, and handle it: for a loop that uses poll() */
+void dnsc_loop_wait(DnscLoop *loop);
 
 /* Handle some of the events that are ready and timers that are due. */
 void dnsc_loop_run(DnscLoop *loop);

@@ -10,35 +10,63 @@
 
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include "net/dns/unbound/ub-event.h"
 
-typedef struct Event {
+typedef struct DnscUbEvent Event;
+
+struct DnscUbEvent {
     struct ub_event super;      /* must be first */
     DnscSource source;          /* must be second, to find the event from it */
     DnscTimer timer;
-    DnscLoop *loop;
+    DnscUbBase *base;
     short bits;
     bool watched;
+    Event *next, **at;          /* in the base's list, while it is watched */
+    dev_t dev;                  /* what the descriptor was then */
+    ino_t ino;
     int64_t timeout;            /* 0: none */
     void (*callback)(int fd, short bits, void *arg);
     void *arg;
-} Event;
+};
+
+static void mark_watched(Event *e)
+{
+    struct stat st;
+
+    if (!fstat(e->source.fd, &st)) {
+        e->dev = st.st_dev;
+        e->ino = st.st_ino;
+    }
+    e->watched = true;
+    e->next = e->base->watched;
+    e->at = &e->base->watched;
+    if (e->next) {
+        e->next->at = &e->next;
+    }
+    e->base->watched = e;
+}
 
 static void deactivate(Event *e)
 {
     if (e->watched) {
-        dnsc_loop_forget(e->loop, &e->source);
+        dnsc_loop_forget(e->base->loop, &e->source);
         e->watched = false;
+        *e->at = e->next;
+        if (e->next) {
+            e->next->at = e->at;
+        }
     }
-    dnsc_timer_clear(e->loop, &e->timer);
+    dnsc_timer_clear(e->base->loop, &e->timer);
 }
 
 static void rearm(Event *e)
 {
     if (e->timeout) {
-        dnsc_timer_set(e->loop, &e->timer, dnsc_now() + e->timeout);
+        dnsc_timer_set(e->base->loop, &e->timer, dnsc_now() + e->timeout);
     }
 }
 
@@ -52,11 +80,33 @@ static void fire(Event *e, short bits)
     e->callback(e->source.fd, bits, e->arg);
 }
 
+/* TCP sockets' errors are left for libunbound: to read one takes it away. */
+static void tell_heard(const Event *e, uint32_t events)
+{
+    int type = 0, error = 0;
+    socklen_t len = sizeof(type);
+
+    if (events & EPOLLERR) {
+        if (!getsockopt(e->source.fd, SOL_SOCKET, SO_TYPE, &type, &len) &&
+            type == SOCK_DGRAM) {
+            getsockopt(e->source.fd, SOL_SOCKET, SO_ERROR, &error, &len);
+        }
+        if (error) {
+            e->base->heard(e->base, e->source.fd, error);
+        }
+    } else if (events & EPOLLIN) {
+        e->base->heard(e->base, e->source.fd, 0);
+    }
+}
+
 static void ready(DnscSource *source, uint32_t events)
 {
     Event *e = (Event *)((char *)source - offsetof(Event, source));
     short bits = 0;
 
+    if (e->base->heard) {
+        tell_heard(e, events);
+    }
     if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) {
         bits |= e->bits & UB_EV_READ;
     }
@@ -96,7 +146,7 @@ static void event_free(struct ub_event *event)
     Event *e = (Event *)event;
 
     deactivate(e);
-    dnsc_loop_unreserve(e->loop);
+    dnsc_loop_unreserve(e->base->loop);
     free(e);
 }
 
@@ -110,9 +160,11 @@ static int event_add(struct ub_event *event, struct timeval *tv)
     e->timeout = tv ? tv->tv_sec * DNSC_SECOND + tv->tv_usec : 0;
     rearm(e);
     if (e->source.fd >= 0 && events) {
-        ret = e->watched ? dnsc_loop_change(e->loop, &e->source, events) :
-              dnsc_loop_watch(e->loop, &e->source, events);
-        e->watched = !ret;
+        ret = e->watched ? dnsc_loop_change(e->base->loop, &e->source, events) :
+              dnsc_loop_watch(e->base->loop, &e->source, events);
+        if (!ret && !e->watched) {
+            mark_watched(e);
+        }
     }
     return ret ? -1 : 0;
 }
@@ -134,7 +186,7 @@ static int event_add_timer(struct ub_event *event, struct ub_event_base *base,
     e->bits = UB_EV_TIMEOUT;
     e->timeout = tv->tv_sec * DNSC_SECOND + tv->tv_usec;
     /* 0 means now, not never. */
-    dnsc_timer_set(e->loop, &e->timer, dnsc_now() + e->timeout);
+    dnsc_timer_set(e->base->loop, &e->timer, dnsc_now() + e->timeout);
     return 0;
 }
 
@@ -171,10 +223,9 @@ static struct ub_event *base_new_event(struct ub_event_base *base, int fd,
                                        void (*callback)(int, short, void *),
                                        void *arg)
 {
-    DnscLoop *loop = ((DnscUbBase *)base)->loop;
     Event *e = calloc(1, sizeof(*e));
 
-    if (!e || dnsc_loop_reserve(loop)) {
+    if (!e || dnsc_loop_reserve(((DnscUbBase *)base)->loop)) {
         free(e);
         return NULL;
     }
@@ -183,7 +234,7 @@ static struct ub_event *base_new_event(struct ub_event_base *base, int fd,
     e->source.fd = fd;
     e->source.ready = ready;
     e->timer.fire = due;
-    e->loop = loop;
+    e->base = (DnscUbBase *)base;
     e->bits = bits;
     e->callback = callback;
     e->arg = arg;
@@ -233,4 +284,21 @@ void dnsc_ub_base_init(DnscUbBase *base, DnscLoop *loop)
     base->super.magic = UB_EVENT_MAGIC;
     base->super.vmt = &base_vmt;
     base->loop = loop;
+    base->watched = NULL;
+    base->heard = NULL;
+}
+
+bool dnsc_ub_base_is_whole(const DnscUbBase *base)
+{
+    const Event *e;
+
+    for (e = base->watched; e; e = e->next) {
+        struct stat st;
+
+        if (fstat(e->source.fd, &st) || st.st_dev != e->dev ||
+            st.st_ino != e->ino) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -6,6 +6,7 @@
  */
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "net/dns/unbound/why.h"
@@ -46,4 +47,19 @@ int dnsc_why_ede(const char *why)
         }
     }
     return DNS_EDE_DNSSEC_BOGUS;
+}
+
+void dnsc_why_text(const char *why, int ede, time_t now, char *text,
+                   size_t room)
+{
+    struct tm tm;
+    char date[32];
+
+    if ((ede == DNS_EDE_SIGNATURE_EXPIRED ||
+         ede == DNS_EDE_SIGNATURE_NOT_YET_VALID) && gmtime_r(&now, &tm) &&
+        strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &tm)) {
+        snprintf(text, room, "this host's clock says %s UTC: %s", date, why);
+    } else {
+        snprintf(text, room, "%s", why);
+    }
 }

@@ -2,8 +2,9 @@
 """A DNS server whose fault is chosen by the name asked for; run with ``-m``.
 
 The first label of a name is ``FAULT-TYPE``: questions for that type get the fault, all others get
-``A`` or ``AAAA``. ``slow-TYPE`` is answered when a client asks for the name ``release``. The server
-also listens on TCP, where ``truncated-TYPE`` closes the connection without an answer.
+``A`` or ``AAAA``. ``slow-TYPE`` is answered when a client asks for the name ``release``, and
+``late-TYPE`` after ``LATE`` seconds. The server also listens on TCP, where ``truncated-TYPE``
+closes the connection without an answer.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ AAAA = IPv6Address("2001:db8::1")
 FORGED = IPv4Address("192.0.2.66")
 #: Number of addresses of ``huge``; they do not fit into a datagram.
 MANY = 2000
+#: How late ``late`` is: longer than a client waits that has an address to which it has a route.
+LATE = 0.3
 
 _HEADER = 12
 _TYPES = {1: "a", 28: "aaaa"}
@@ -126,6 +129,8 @@ class Server:
         elif fault == "slow":
             with self._lock:
                 self._held.append(lambda: send(q.reply(q.address())))
+        elif fault == "late":
+            threading.Timer(LATE, send, [q.reply(q.address())]).start()
         # "drop", and "truncated" over TCP: nothing.
 
     def _release(self) -> None:

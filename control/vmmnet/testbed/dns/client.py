@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,12 +64,40 @@ def lookup_command(*words: str | Path) -> list[str | Path]:
     return [dns_room.built() / "dns-lookup", "-s", SERVER, *words]
 
 
-def lookup(host: Namespace, *words: str | Path) -> list[Told]:
-    """Run the example program to its end."""
-    done = host.run(lookup_command(*words), check=False)
+def lookup(host: Namespace, *words: str | Path, own: bool = False) -> list[Told]:
+    """Run the example program to its end; with ``own`` the words name the servers."""
+    command = lookup_command(*words)
+    if own:
+        command = [command[0], *words]
+    done = host.run(command, check=False)
     if done.stderr:
         raise RuntimeError(done.stderr)
     return parse(done.stdout.splitlines())
+
+
+def run_unmodified(
+    host: Namespace,
+    etc: Path,
+    command: Sequence[str | Path],
+    nsswitch: str = "hosts: vmmnet",
+    settings: str = "",
+    resolver: str = "",
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program with the NSS module, and files of its own above those in ``/etc``.
+
+    ``settings`` is the text of dns.conf, ``resolver`` a line for resolv.conf, and ``etc`` a folder
+    for the files.
+    """
+    (etc / "vmmnet").mkdir(parents=True, exist_ok=True)
+    (etc / "vmmnet/dns.conf").write_text(settings)
+    (etc / "nsswitch.conf").write_text(f"{nsswitch}\nservices: files\n")
+    (etc / "resolv.conf").write_text(f"nameserver {SERVER}\nsearch example.net\n{resolver}\n")
+    script = f'mount -t overlay overlay -o lowerdir={etc}:/etc /etc && exec "$@"'
+    words = ["unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", "env"]
+    variables = {"LD_LIBRARY_PATH": str(dns_room.built()), **(env or {})}
+    words += [f"{name}={value}" for name, value in variables.items()]
+    return host.run([*words, *command], check=False)
 
 
 @contextmanager

@@ -20,6 +20,11 @@ static bool is_out(const DnscRace *race, DnscFamily family)
            race->outcome[family] == DNSC_OUTCOME_NONE;
 }
 
+static bool has_addresses(DnscOutcome outcome)
+{
+    return outcome == DNSC_OUTCOME_USABLE || outcome == DNSC_OUTCOME_NO_ROUTE;
+}
+
 DnscMove dnsc_race_settle(DnscRace *race, DnscFamily family,
                           DnscOutcome outcome, int64_t now)
 {
@@ -28,12 +33,15 @@ DnscMove dnsc_race_settle(DnscRace *race, DnscFamily family,
         race->due = DNSC_NEVER;
         return DNSC_MOVE_LAST;
     }
-    if (outcome == DNSC_OUTCOME_USABLE) {
+    if (has_addresses(outcome)) {
         if (family == DNSC_IP6 && !race->once) {
             race->handed = true;
             return DNSC_MOVE_FIRST;
         }
-        race->due = now + race->delay;
+        /* A caller that is told once could reach nothing: wait on. */
+        if (!race->once || outcome == DNSC_OUTCOME_USABLE) {
+            race->due = now + race->delay;
+        }
     } else if (outcome == DNSC_OUTCOME_NO_NAME && family == DNSC_IP4) {
         /*
          * The name does not exist for any type, so there is nothing to wait
@@ -47,8 +55,8 @@ DnscMove dnsc_race_settle(DnscRace *race, DnscFamily family,
 
 DnscMove dnsc_race_due(DnscRace *race)
 {
-    bool usable = race->outcome[DNSC_IP6] == DNSC_OUTCOME_USABLE ||
-                  race->outcome[DNSC_IP4] == DNSC_OUTCOME_USABLE;
+    bool usable = has_addresses(race->outcome[DNSC_IP6]) ||
+                  has_addresses(race->outcome[DNSC_IP4]);
 
     race->due = DNSC_NEVER;
     if (usable && !race->once) {

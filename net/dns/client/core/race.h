@@ -19,6 +19,7 @@ typedef enum DnscFamily { DNSC_IP6, DNSC_IP4 } DnscFamily;
 typedef enum DnscOutcome {
     DNSC_OUTCOME_NONE,          /* not settled */
     DNSC_OUTCOME_USABLE,        /* there are addresses */
+    DNSC_OUTCOME_NO_ROUTE,      /* there are addresses, and a route to none */
     DNSC_OUTCOME_NO_NAME,       /* the name does not exist, for any type */
     DNSC_OUTCOME_UNUSABLE,      /* anything else */
 } DnscOutcome;
@@ -33,7 +34,11 @@ typedef enum DnscMove {
 typedef struct DnscRace {
     DnscOutcome outcome[2];     /* by DnscFamily */
     bool wanted[2];
-    bool once;                  /* report once: wait shortly for both */
+    /*
+     * Report once: wait shortly for both, and as long as it takes if there is
+     * no route to what is known.
+     */
+    bool once;
     bool handed;                /* DNSC_MOVE_FIRST was returned */
     int64_t delay;
     int64_t due;                /* DNSC_NEVER: wait for a family only */

@@ -20,6 +20,7 @@
 #define TIMEOUT_MS_MAX  60000
 #define ATTEMPTS_MAX    10
 #define CACHE_ENTRIES   256
+#define INSECURES_MAX   64
 #define CACHE_ENTRIES_MAX 65536
 
 static __thread char said[320];
@@ -68,6 +69,32 @@ static int take_servers(VmmnetDns *dns, const char *const *servers,
     return 0;
 }
 
+static int take_insecure(VmmnetDns *dns, const char *const *names,
+                         const char **mistake)
+{
+    size_t i;
+
+    dns->insecure = calloc(INSECURES_MAX, sizeof(*dns->insecure));
+    if (!dns->insecure) {
+        return -ENOMEM;
+    }
+    for (i = 0; names[i]; i++) {
+        if (i == INSECURES_MAX) {
+            return wrong(mistake, -EINVAL, "insecure", names[i],
+                         "one of 64 at most");
+        }
+        /* libunbound would prefer the trust anchor of the root. */
+        if (dns_name_from_text(&dns->insecure[i], names[i]) ||
+            !dns->insecure[i].labels) {
+            return wrong(mistake, -EINVAL, "insecure", names[i],
+                         "a domain name below the root; without "
+                         "VMMNET_DNS_VALIDATE nothing is validated");
+        }
+        dns->insecures++;
+    }
+    return 0;
+}
+
 static int check_numbers(const VmmnetDnsOptions *o, const char **mistake)
 {
     if (o->timeout_ms > TIMEOUT_MS_MAX) {
@@ -107,6 +134,9 @@ static int take_options(VmmnetDns *dns, const VmmnetDnsOptions *o,
 
     if (!error && o->servers) {
         error = take_servers(dns, o->servers, mistake);
+    }
+    if (!error && o->insecure) {
+        error = take_insecure(dns, o->insecure, mistake);
     }
     if (!error) {
         error = take_files(dns, o);
@@ -171,6 +201,8 @@ static DnscValidator *new_validator(VmmnetDns *dns, const DnscAsker *asker,
         .servers = dns->server,
         .count = dns->servers,
         .trust_anchor = dns->trust_anchor,
+        .insecure = dns->insecure,
+        .insecures = dns->insecures,
         .random_case = asker->random_case,
         .use_vc = asker->use_vc,
         .timeout = asker->timeout * asker->attempts,
@@ -237,6 +269,7 @@ static void destroy(VmmnetDns *dns)
     dnsc_file_clear(&dns->resolv_conf);
     dnsc_file_clear(&dns->hosts);
     free(dns->trust_anchor);
+    free(dns->insecure);
     free(dns);
 }
 
@@ -263,13 +296,13 @@ static int start(VmmnetDns *dns, const VmmnetDnsOptions *o,
     return apply_conf(dns, mistake);
 }
 
-VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
-                          const char **mistake)
+static VmmnetDns *new_context(const VmmnetDnsOptions *options, bool blocking,
+                              const char **mistake)
 {
     VmmnetDnsOptions o = { 0 };
     const char *unused;
     VmmnetDns *dns;
-    int error;
+    int error = 0;
 
     mistake = mistake ? mistake : &unused;
     *mistake = "out of memory or descriptors";
@@ -281,7 +314,11 @@ VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
     if (!dns) {
         return NULL;
     }
-    error = dnsc_loop_attach(&dns->loop);
+    if (blocking) {
+        dnsc_loop_use_poll(&dns->loop);
+    } else {
+        error = dnsc_loop_attach(&dns->loop);
+    }
     if (error) {
         free(dns);
         errno = -error;
@@ -294,6 +331,18 @@ VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
         return NULL;
     }
     return dns;
+}
+
+VmmnetDns *vmmnet_dns_new(const VmmnetDnsOptions *options,
+                          const char **mistake)
+{
+    return new_context(options, false, mistake);
+}
+
+VmmnetDns *dnsc_context_new_blocking(const VmmnetDnsOptions *options,
+                                     const char **mistake)
+{
+    return new_context(options, true, mistake);
 }
 
 void vmmnet_dns_free(VmmnetDns *dns)

@@ -17,6 +17,8 @@ struct VmmnetDns {
     DnscFile hosts;
     char *trust_anchor;
     unsigned flags;
+    DnsName *insecure;          /* names below which nothing is validated */
+    size_t insecures;
     bool own_servers;           /* from the program, not from resolv.conf */
     size_t servers;             /* number of own servers */
     VmmnetDnsAddress server[DNSC_SERVERS_MAX];
@@ -28,7 +30,15 @@ struct VmmnetDns {
     size_t count;               /* of the look-ups */
     uint64_t last_id;
     VmmnetDnsCounters counters;
+    VmmnetDns *next_forgotten;  /* see pool.c */
 };
+
+/*
+ * A context for callers that block: it has no descriptor of its own, and
+ * dnsc_loop_wait() instead.  Otherwise as vmmnet_dns_new().
+ */
+VmmnetDns *dnsc_context_new_blocking(const VmmnetDnsOptions *options,
+                                     const char **mistake);
 
 /*
  * Read files again that have changed, and use them for the next questions.

@@ -11,6 +11,7 @@
 
 #define STALE_AFTER     (18 * DNSC_SECOND / 10) /* RFC 8767 section 5 */
 #define STALE_TTL       30
+#define USUAL_MAX       (DNSC_SECOND / 2)
 
 struct DnscFetch {
     DnscFetch *next, **at;
@@ -22,6 +23,8 @@ struct DnscFetch {
     DnscResult *result;         /* known: from the cache, or a failure */
     uint32_t ttl;
     DnscTimer timer;
+    int64_t begun;
+    bool cached;                /* the result is the cache's */
     unsigned hops;              /* aliases that took a question each */
     uint32_t chain_ttl;
     bool ended;                 /* waiters are being told */
@@ -53,6 +56,7 @@ static void tell(DnscFetch *f, DnscResult *result, uint32_t ttl, bool stale)
     while ((w = f->waiting)) {
         f->waiting = w->next;
         w->fetch = NULL;
+        w->cached = f->cached;
         w->done(w, result, ttl, stale);
     }
 }
@@ -66,6 +70,15 @@ static DnscResult *stale_of(DnscFetch *f)
            NULL;
 }
 
+/* The longest of the last times: each answer lowers it a little at most. */
+static void measure(DnscFetch *f)
+{
+    int64_t took = dnsc_now() - f->begun, *usual = &f->fetcher->usual;
+
+    took = took < USUAL_MAX ? took : USUAL_MAX;
+    *usual = took > *usual ? took : *usual - (*usual - took) / 8;
+}
+
 static void end(DnscFetch *f, DnscResult *result)
 {
     DnscResult *old = NULL;
@@ -73,6 +86,9 @@ static void end(DnscFetch *f, DnscResult *result)
     f->ended = true;
     dnsc_result_unref(f->result);
     f->result = result;
+    if (!dnsc_error_is_failure(result->error)) {
+        measure(f);
+    }
     if (f->fetcher->cache) {
         dnsc_cache_put(f->fetcher->cache, &f->question, result, dnsc_now());
     }
@@ -186,6 +202,7 @@ static DnscFetch *new_fetch(DnscFetcher *fetcher, const DnsQuestion *question)
     f->fetcher = fetcher;
     f->question = *question;
     f->timer.fire = due;
+    f->begun = dnsc_now();
     f->chain_ttl = DNSC_TTL_MAX;
     f->next = fetcher->out;
     f->at = &fetcher->out;
@@ -202,7 +219,8 @@ static int start(DnscFetcher *fetcher, DnscFetch *f)
         f->result = dnsc_cache_get(fetcher->cache, &f->question, dnsc_now(),
                                    &f->ttl);
     }
-    if (f->result) {
+    f->cached = f->result != NULL;
+    if (f->cached) {
         fetcher->counters->cache_hits++;
         dnsc_timer_set(fetcher->loop, &f->timer, dnsc_now());
         return 0;

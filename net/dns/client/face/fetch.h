@@ -23,6 +23,7 @@ typedef struct DnscFetcher {
     VmmnetDnsCounters *counters;
     bool stale;                 /* RFC 8767 */
     DnscFetch *out;             /* all that are under way */
+    int64_t usual;              /* what an answer takes that is not cached */
 } DnscFetcher;
 
 /* Part of the caller's struct; must not be moved while it waits. */
@@ -36,6 +37,7 @@ struct DnscWaiter {
     DnscWaiter *next;
     DnscFetch *fetch;           /* NULL: it does not wait */
     DnscFetchedFn *done;        /* never called within dnsc_fetch() */
+    bool cached;                /* set before done: the cache had the answer */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "net/dns/client/face/lookup.h"
+#include "net/dns/client/net/source.h"
 
 #define LOOKUPS_MAX     1024
 
@@ -146,15 +147,49 @@ static void move(DnscLookup *l, DnscMove what)
     }
 }
 
+/* Without memory the answer is yes. */
+static bool has_route(const DnscPart *part, DnscFamily family)
+{
+    VmmnetDnsAddress *addrs = calloc(DNSC_ADDRESSES_MAX, sizeof(*addrs));
+    size_t count = 0;
+    bool ret = true;
+
+    if (addrs) {
+        dnsc_lookup_addresses(part, family, addrs, &count);
+        ret = dnsc_has_route(addrs, count);
+        free(addrs);
+    }
+    return ret;
+}
+
+static DnscOutcome outcome_of(const DnscLookup *l, DnscFamily family)
+{
+    const DnscPart *part = &l->part[family];
+
+    switch (part->result->error) {
+    case VMMNET_DNS_OK:
+        /* Only a caller that gets nothing later depends on the route. */
+        return l->race.once && !l->type && !has_route(part, family) ?
+               DNSC_OUTCOME_NO_ROUTE : DNSC_OUTCOME_USABLE;
+    case VMMNET_DNS_NO_NAME:
+        return DNSC_OUTCOME_NO_NAME;
+    default:
+        return DNSC_OUTCOME_UNUSABLE;
+    }
+}
+
+/*
+ * For a caller that is told once, an answer of the cache counts from when the
+ * servers would have given it.  Otherwise a family whose TTL is the shorter
+ * would be late each time, be dropped, and never be cached.
+ */
 static void settle(DnscLookup *l, DnscFamily family)
 {
-    VmmnetDnsError error = l->part[family].result->error;
+    int64_t ahead = l->race.once && l->part[family].waiter.cached ?
+                    l->dns->fetcher.usual : 0;
 
-    move(l, dnsc_race_settle(&l->race, family,
-                             error == VMMNET_DNS_OK ? DNSC_OUTCOME_USABLE :
-                             error == VMMNET_DNS_NO_NAME ?
-                             DNSC_OUTCOME_NO_NAME : DNSC_OUTCOME_UNUSABLE,
-                             dnsc_now()));
+    move(l, dnsc_race_settle(&l->race, family, outcome_of(l, family),
+                             dnsc_now() + ahead));
 }
 
 static void fetched(DnscWaiter *waiter, DnscResult *result, uint32_t ttl,

@@ -8,6 +8,8 @@
 #include "net/dns/client/face/context.h"
 #include "net/dns/client/face/local.h"
 
+#define DNSC_ADDRESSES_MAX      256     /* of a family; the rest is left out */
+
 typedef struct DnscPart {
     DnscWaiter waiter;          /* must be first, to find the part from it */
     DnscLookup *lookup;
@@ -54,6 +56,13 @@ void dnsc_lookup_cancel_all(VmmnetDns *dns);
 
 /* Free a look-up, which is in no list. */
 void dnsc_lookup_free(DnscLookup *l);
+
+/*
+ * Append the addresses of a part, which has a result, to addrs; there is room
+ * for DNSC_ADDRESSES_MAX.
+ */
+void dnsc_lookup_addresses(const DnscPart *part, DnscFamily family,
+                           VmmnetDnsAddress *addrs, size_t *count);
 
 /*
  * Report what the parts have and what was not reported before, or the local

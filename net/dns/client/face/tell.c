@@ -7,8 +7,6 @@
 #include "net/dns/client/face/lookup.h"
 #include "net/dns/client/net/source.h"
 
-#define ADDRESSES_MAX   256     /* of a family; further ones are dropped */
-
 /*
  * The error to report if there are several: a forged answer ranks above no
  * answer, and a temporary error above a permanent one.
@@ -60,12 +58,12 @@ static const DnscPart *main_part(const DnscLookup *l)
     return best;
 }
 
-static void add_addresses(const DnscPart *part, DnscFamily family,
-                          VmmnetDnsAddress *addrs, size_t *count)
+void dnsc_lookup_addresses(const DnscPart *part, DnscFamily family,
+                           VmmnetDnsAddress *addrs, size_t *count)
 {
     size_t i;
 
-    for (i = 0; i < part->result->count && i < ADDRESSES_MAX; i++) {
+    for (i = 0; i < part->result->count && i < DNSC_ADDRESSES_MAX; i++) {
         VmmnetDnsAddress *a = &addrs[(*count)++];
         const uint8_t *rdata = part->result->records[i].rdata;
 
@@ -115,7 +113,7 @@ static void collect(DnscLookup *l, VmmnetDnsAnswer *answer,
             answer->records = part->result->records;
             answer->count = part->result->count;
         } else {
-            add_addresses(part, i, addrs, &answer->count);
+            dnsc_lookup_addresses(part, i, addrs, &answer->count);
             answer->addresses = addrs;
         }
     }
@@ -159,8 +157,8 @@ static size_t addresses_of(const DnscLookup *l)
 
     for (i = 0; i < 2; i++) {
         if (has_records(l, &l->part[i]) && !l->type) {
-            count += l->part[i].result->count < ADDRESSES_MAX ?
-                     l->part[i].result->count : ADDRESSES_MAX;
+            count += l->part[i].result->count < DNSC_ADDRESSES_MAX ?
+                     l->part[i].result->count : DNSC_ADDRESSES_MAX;
         }
     }
     return count;

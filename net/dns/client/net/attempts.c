@@ -59,7 +59,7 @@ void dnsc_attempts_failed(DnscAsk *ask, VmmnetDnsError error,
 
 /*** Going out ***/
 
-static void prepare(DnscAsk *ask, DnscTry *t, uint8_t server, unsigned round)
+static int prepare(DnscAsk *ask, DnscTry *t, uint8_t server, unsigned round)
 {
     *t = (DnscTry){
         .owner = ask,
@@ -67,8 +67,8 @@ static void prepare(DnscAsk *ask, DnscTry *t, uint8_t server, unsigned round)
         .round = round,
         .edns = !ask->no_edns && !ask->asker->servers.server[server].no_edns,
     };
-    dnsc_try_prepare(t, &ask->query.question, ask->asker->random_case);
     ask->current = t;
+    return dnsc_try_prepare(t, &ask->query.question, ask->asker->random_case);
 }
 
 static int open_tcp(DnscAsk *ask)
@@ -86,7 +86,8 @@ static int open_tcp(DnscAsk *ask)
 /* Fail from the event loop, as this may be within the caller's call. */
 static void fail_soon(DnscAsk *ask, int error)
 {
-    bool is_ours = error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+    bool is_ours = error == -EMFILE || error == -ENFILE || error == -ENOMEM ||
+                   error == -ENOSYS;
 
     dnsc_attempts_failed(ask, is_ours ? VMMNET_DNS_RESOURCES :
                          VMMNET_DNS_UNREACHABLE, strerrordesc_np(-error));
@@ -106,8 +107,13 @@ static void tcp_turn(DnscTurn *turn)
 /* The timer also runs while the try waits for its turn. */
 static int send_over_tcp(DnscAsk *ask, uint8_t server, unsigned round)
 {
+    int ret;
+
     dnsc_attempts_close_tcp(ask);
-    prepare(ask, &ask->over_tcp, server, round);
+    ret = prepare(ask, &ask->over_tcp, server, round);
+    if (ret) {
+        return ret;
+    }
     return dnsc_turn_take(&ask->asker->tcp, &ask->turn) ? open_tcp(ask) : 0;
 }
 
@@ -116,10 +122,14 @@ static int send_over_udp(DnscAsk *ask, uint8_t server, unsigned round)
     DnscTry *t = &ask->tries[ask->next_try++ % DNSC_TRIES_OPEN];
     uint8_t msg[DNS_QUERY_MAX];
     size_t len;
+    int ret;
 
     dnsc_attempts_close_tcp(ask);
     dnsc_try_close(t);
-    prepare(ask, t, server, round);
+    ret = prepare(ask, t, server, round);
+    if (ret) {
+        return ret;
+    }
     len = dnsc_try_build(t, &ask->query, msg);
     return dnsc_try_send(t, &ask->asker->ports, &dnsc_ask_server(ask, t)->addr,
                          ask->receive, msg, len);

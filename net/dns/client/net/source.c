@@ -132,6 +132,24 @@ int dnsc_sort(VmmnetDnsAddress *addrs, size_t count)
     return copy && d ? 0 : -ENOMEM;
 }
 
+bool dnsc_has_route(const VmmnetDnsAddress *addrs, size_t count)
+{
+    DnscDestination d = { 0 };
+    size_t i;
+    int fd;
+
+    fd = socket(addrs[0].sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        /* Unknown, except that this host does not have the family. */
+        return errno != EAFNOSUPPORT;
+    }
+    for (i = 0; i < count && !d.usable; i++) {
+        find_source(fd, &addrs[i], &d);
+    }
+    close(fd);
+    return d.usable;
+}
+
 void dnsc_families(bool *ip4, bool *ip6)
 {
     struct ifaddrs *all, *i;

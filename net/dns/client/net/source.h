@@ -14,6 +14,12 @@
  */
 int dnsc_sort(VmmnetDnsAddress *addrs, size_t count);
 
+/*
+ * Is there a route to any of these addresses, at least one?  The kernel tells
+ * as for dnsc_sort().
+ */
+bool dnsc_has_route(const VmmnetDnsAddress *addrs, size_t count);
+
 /* Has this host an address of each family, besides loopback addresses? */
 void dnsc_families(bool *ip4, bool *ip6);
 

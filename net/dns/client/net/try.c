@@ -2,22 +2,44 @@
 /* One query to one server */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "net/dns/client/core/reply.h"
 #include "net/dns/client/net/try.h"
 
 #define OPT_LEN         11      /* as dns_query_build() makes it */
 
+/* A service's filter of system calls may refuse getrandom(). */
+static int fill_random(void *to, size_t len)
+{
+    ssize_t got;
+    int fd;
+
+    do {
+        got = getrandom(to, len, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+        if (fd < 0) {
+            return -ENOSYS;
+        }
+        got = read(fd, to, len);
+        close(fd);
+    }
+    return got == (ssize_t)len ? 0 : -ENOSYS;
+}
+
 /* Length octets are below 64, so they are not letters. */
-static void randomize_case(DnsName *name)
+static int randomize_case(DnsName *name)
 {
     uint8_t bits[DNS_NAME_MAX / 8 + 1];
     size_t i;
 
-    if (getrandom(bits, sizeof(bits), 0) < 0) {
-        return;
+    if (fill_random(bits, sizeof(bits))) {
+        return -ENOSYS;
     }
     for (i = 0; i < name->len; i++) {
         uint8_t lower = name->wire[i] | 0x20;
@@ -26,21 +48,20 @@ static void randomize_case(DnsName *name)
             name->wire[i] = lower ^ (bits[i / 8] >> i % 8 & 1 ? 0x20 : 0);
         }
     }
+    return 0;
 }
 
-void dnsc_try_prepare(DnscTry *t, const DnsQuestion *question,
-                      bool random_case)
+int dnsc_try_prepare(DnscTry *t, const DnsQuestion *question,
+                     bool random_case)
 {
     t->port = NULL;
     t->question = *question;
     t->random_case = random_case;
     t->sent = dnsc_now();
-    while (getrandom(&t->id, sizeof(t->id), 0) < 0 && errno == EINTR) {
-        continue;
+    if (fill_random(&t->id, sizeof(t->id))) {
+        return -ENOSYS;
     }
-    if (random_case) {
-        randomize_case(&t->question.name);
-    }
+    return random_case ? randomize_case(&t->question.name) : 0;
 }
 
 size_t dnsc_try_build(const DnscTry *t, const DnscQuery *query,

@@ -25,10 +25,11 @@ struct DnscTry {
 
 /*
  * Prepare a query with a random id, and with random_case in random case.  The
- * caller sets the owner.
+ * caller sets the owner.  Returns 0, or -ENOSYS if the kernel gives no random
+ * numbers: a query whose id is known must not be sent.
  */
-void dnsc_try_prepare(DnscTry *t, const DnsQuestion *question,
-                      bool random_case);
+int dnsc_try_prepare(DnscTry *t, const DnsQuestion *question,
+                     bool random_case);
 
 /* Build the message, with flags and DO of a query.  Returns its length. */
 size_t dnsc_try_build(const DnscTry *t, const DnscQuery *query,

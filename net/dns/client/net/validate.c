@@ -8,7 +8,9 @@
  * keys of all zones up to a trust anchor.  It has its own timers, retries and
  * cache.  With its event API it runs on our descriptor and timers, so there is
  * no thread.  Each question also has our timeout, because libunbound continues
- * for a minute if a server drops one type of question.
+ * for a minute if a server drops one type of question.  It does not heed that a
+ * server refuses, or that there is no route to it.  So we do: if that is so of
+ * all servers, and none has answered since, all questions end.
  *
  * Other settings: names that libunbound answers itself by default (test,
  * home.arpa, reverse zones of private addresses) go to the servers.  NSEC3 with
@@ -23,8 +25,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "net/dns/client/config/anchors.h"
+#include "net/dns/client/config/conf.h"
 #include "net/dns/client/config/file.h"
 #include "net/dns/client/core/rcode.h"
 #include "net/dns/client/core/reply.h"
@@ -41,17 +45,25 @@ struct DnscValidator {
     DnscLoop *loop;
     VmmnetDnsCounters *counters;
     DnscFile anchors;
+    DnsName *insecure;          /* a copy of the option */
+    size_t insecures;
     int64_t timeout;
+    DnscValidation *out;        /* what libunbound works on */
+    size_t servers;
+    VmmnetDnsAddress server[DNSC_SERVERS_MAX];
+    uint32_t refused;           /* a bit for each that cannot be reached */
     unsigned refs;              /* one for the context, one per question */
 };
 
 struct DnscValidation {
+    DnscValidation *next, **at; /* in the validator's list, while it is out */
     DnscValidator *validator;
     DnsQuestion question;
     DnscValidatedFn *done;
     void *opaque;
     int id;                     /* for libunbound */
     bool out;                   /* under way in libunbound */
+    int error;                  /* no server can be reached; 0: unknown */
     bool whole;                 /* the whole message is wanted */
     DnscResult *result;         /* known at once: the timer delivers it */
     DnscTimer timer;
@@ -64,8 +76,27 @@ static void unref(DnscValidator *v)
             v->unbound->destroy(v->ctx);
         }
         dnsc_file_clear(&v->anchors);
+        free(v->insecure);
         dnsc_loop_unreserve(v->loop);
         free(v);
+    }
+}
+
+static void set_out(DnscValidation *q, bool out)
+{
+    if (out == q->out) {
+        return;
+    }
+    q->out = out;
+    if (out) {
+        q->next = q->validator->out;
+        q->at = &q->validator->out;
+        *q->at = q;
+    } else {
+        *q->at = q->next;
+    }
+    if (q->next) {
+        q->next->at = out ? &q->next : q->at;
     }
 }
 
@@ -73,6 +104,7 @@ static void release(DnscValidation *q)
 {
     DnscValidator *v = q->validator;
 
+    set_out(q, false);
     dnsc_timer_clear(v->loop, &q->timer);
     dnsc_loop_unreserve(v->loop);
     free(q);
@@ -129,7 +161,13 @@ static DnscResult *read_packet(DnscValidation *q, int rcode,
 static VmmnetDnsSecurity unproven(const DnscValidation *q)
 {
     const DnscFile *anchors = &q->validator->anchors;
+    size_t i;
 
+    for (i = 0; i < q->validator->insecures; i++) {
+        if (dns_name_within(&q->question.name, &q->validator->insecure[i])) {
+            return VMMNET_DNS_INDETERMINATE;
+        }
+    }
     return dnsc_anchors_cover(anchors->text, anchors->len, &q->question.name) ?
            VMMNET_DNS_INSECURE : VMMNET_DNS_INDETERMINATE;
 }
@@ -137,12 +175,15 @@ static VmmnetDnsSecurity unproven(const DnscValidation *q)
 /* The records of a bogus answer are kept for callers that show them. */
 static void set_bogus(DnscResult *r, const char *why)
 {
+    char text[DNSC_REASON_MAX];
+
     r->error = VMMNET_DNS_BOGUS;
     r->security = VMMNET_DNS_BOGUS_DATA;
     r->follow = false;
     r->ttl = 0;
     r->ede = dnsc_why_ede(why);
-    dnsc_result_set_reason(r, why, strlen(why));
+    dnsc_why_text(why, r->ede, time(NULL), text, sizeof(text));
+    dnsc_result_set_reason(r, text, strlen(text));
 }
 
 static void resolved(void *opaque, int rcode, void *packet, int len,
@@ -151,7 +192,7 @@ static void resolved(void *opaque, int rcode, void *packet, int len,
     DnscValidation *q = opaque;
     DnscResult *r = read_packet(q, rcode, packet, len);
 
-    q->out = false;
+    set_out(q, false);
     if (r->refs && security == 1) {
         set_bogus(r, why ? why : "");
         q->validator->counters->bogus++;
@@ -174,11 +215,60 @@ static void due(DnscTimer *timer)
 
     if (!r) {
         q->validator->unbound->cancel(q->validator->ctx, q->id);
-        q->validator->counters->timeouts++;
-        r = dnsc_result_error(VMMNET_DNS_TIMEOUT,
-                              "no server answered in time");
+        if (q->error) {
+            r = dnsc_result_error(VMMNET_DNS_UNREACHABLE,
+                                  strerrordesc_np(q->error));
+        } else {
+            q->validator->counters->timeouts++;
+            r = dnsc_result_error(VMMNET_DNS_TIMEOUT,
+                                  "no server answered in time");
+        }
     }
     finish(q, r);
+}
+
+/*** Servers that cannot be reached ***/
+
+static bool same_host(const VmmnetDnsAddress *a, const VmmnetDnsAddress *b)
+{
+    if (a->sa.sa_family != b->sa.sa_family) {
+        return false;
+    }
+    return a->sa.sa_family == AF_INET ?
+           a->in.sin_addr.s_addr == b->in.sin_addr.s_addr &&
+           a->in.sin_port == b->in.sin_port :
+           IN6_ARE_ADDR_EQUAL(&a->in6.sin6_addr, &b->in6.sin6_addr) &&
+           a->in6.sin6_port == b->in6.sin6_port;
+}
+
+/* This is before libunbound, so the timers end the questions. */
+static void heard(DnscUbBase *base, int fd, int error)
+{
+    DnscValidator *v = (DnscValidator *)base;
+    VmmnetDnsAddress peer = { .len = sizeof(peer.storage) };
+    DnscValidation *q;
+    size_t i;
+
+    if (!error) {
+        v->refused = 0;
+        return;
+    }
+    if ((error != ECONNREFUSED && error != EHOSTUNREACH &&
+         error != ENETUNREACH) || getpeername(fd, &peer.sa, &peer.len)) {
+        return;
+    }
+    for (i = 0; i < v->servers; i++) {
+        if (same_host(&v->server[i], &peer)) {
+            v->refused |= UINT32_C(1) << i;
+        }
+    }
+    if (!v->servers || v->refused + 1 != UINT32_C(1) << v->servers) {
+        return;
+    }
+    for (q = v->out; q; q = q->next) {
+        q->error = error;
+        dnsc_timer_set(v->loop, &q->timer, dnsc_now());
+    }
 }
 
 static DnscValidation *begin(DnscValidator *v, const DnsQuestion *question,
@@ -198,7 +288,10 @@ static DnscValidation *begin(DnscValidator *v, const DnsQuestion *question,
     q->done = done;
     q->opaque = opaque;
     q->timer.fire = due;
-    q->out = true;
+    if (!v->out) {
+        v->refused = 0;
+    }
+    set_out(q, true);
     dns_name_to_text(&question->name, name);
     dnsc_timer_set(v->loop, &q->timer, dnsc_now() + v->timeout);
     if (v->unbound->resolve(v->ctx, name, question->type, question->qclass, q,
@@ -254,6 +347,28 @@ static int set_sizes(DnscValidator *v, const DnscValidatorOptions *o)
     }
     if (!ret && o->bogus_ttl) {
         ret = set_number(v, "val-bogus-ttl:", o->bogus_ttl);
+    }
+    return ret;
+}
+
+static int set_insecure(DnscValidator *v, const DnscValidatorOptions *o)
+{
+    char name[DNS_NAME_TEXT_MAX];
+    size_t i;
+    int ret = 0;
+
+    if (!o->insecures) {
+        return 0;
+    }
+    v->insecure = calloc(o->insecures, sizeof(*v->insecure));
+    if (!v->insecure) {
+        return UB_NOMEM;
+    }
+    memcpy(v->insecure, o->insecure, o->insecures * sizeof(*v->insecure));
+    v->insecures = o->insecures;
+    for (i = 0; i < o->insecures && !ret; i++) {
+        dns_name_to_text(&o->insecure[i], name);
+        ret = set(v, "domain-insecure:", name);
     }
     return ret;
 }
@@ -317,6 +432,7 @@ static int set_options(DnscValidator *v, const DnscValidatorOptions *o)
         ret = set(v, options[i][0], options[i][1]);
     }
     ret = ret ? ret : set_sizes(v, o);
+    ret = ret ? ret : set_insecure(v, o);
     return ret ? ret : set_source(v, o);
 }
 
@@ -326,6 +442,7 @@ static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
     int ret;
 
     dnsc_ub_base_init(&v->base, v->loop);
+    v->base.heard = heard;
     v->ctx = v->unbound->create(&v->base.super);
     if (!v->ctx) {
         *mistake = "libunbound has no memory";
@@ -381,6 +498,12 @@ DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
     v->loop = loop;
     v->counters = counters;
     v->timeout = options->timeout;
+    v->servers = options->count < DNSC_SERVERS_MAX ? options->count :
+                 DNSC_SERVERS_MAX;
+    if (v->servers) {
+        memcpy(v->server, options->servers,
+               v->servers * sizeof(v->server[0]));
+    }
     v->refs = 1;
     error = set_up(v, options, mistake);
     if (error) {
@@ -389,6 +512,11 @@ DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
         return NULL;
     }
     return v;
+}
+
+bool dnsc_validator_is_whole(const DnscValidator *v)
+{
+    return dnsc_ub_base_is_whole(&v->base);
 }
 
 void dnsc_validator_release(DnscValidator *v)

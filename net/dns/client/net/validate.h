@@ -20,6 +20,8 @@ typedef struct DnscValidatorOptions {
     /* The source address towards IPv6 servers; NULL: the kernel chooses */
     const struct in6_addr *from6;
     size_t cache_octets;        /* for all of libunbound's caches; 0: default */
+    const DnsName *insecure;    /* names below which nothing is validated */
+    size_t insecures;
     unsigned bogus_ttl;         /* seconds, RFC 4035 section 4.7; 0: default */
 } DnscValidatorOptions;
 
@@ -30,6 +32,12 @@ typedef struct DnscValidatorOptions {
 DnscValidator *dnsc_validator_new(DnscLoop *loop, VmmnetDnsCounters *counters,
                                   const DnscValidatorOptions *options,
                                   const char **mistake);
+
+/*
+ * Are libunbound's descriptors its own?  If not, it must not be called again,
+ * not even to free it: it would use or close what is not its own.
+ */
+bool dnsc_validator_is_whole(const DnscValidator *v);
 
 /* Questions under way continue; the last of them frees the validator. */
 void dnsc_validator_release(DnscValidator *v);  /* NULL is allowed */

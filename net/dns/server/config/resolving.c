@@ -53,13 +53,27 @@ static void read_forward(DnsdReader *r, const yaml_node_t *node,
     }
 }
 
+/* libunbound would prefer the trust anchor of the root to the exception. */
+static void read_insecure_name(DnsdReader *r, const yaml_node_t *node,
+                               const DnsdKey *key, void *to)
+{
+    const DnsName *name = to;
+    unsigned before = r->mistakes->count;
+
+    dnsd_read_name(r, node, key, to);
+    if (r->mistakes->count == before && !name->labels) {
+        dnsd_reader_wrong(r, node, "is the root", "a name below it; to "
+                          "validate nothing, 'dnssec: off'");
+    }
+}
+
 static void read_insecure(DnsdReader *r, const yaml_node_t *node,
                           const DnsdKey *key, void *to)
 {
     DnsdResolverConfig *c = to;
 
     c->insecure = dnsd_reader_list(r, node, key, sizeof(*c->insecure),
-                                   DNSD_INSECURES_MAX, dnsd_read_name,
+                                   DNSD_INSECURES_MAX, read_insecure_name,
                                    &c->insecures);
 }
 

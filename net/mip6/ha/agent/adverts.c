@@ -102,16 +102,23 @@ static void send_advert(Mip6Agent *a, int64_t now, const Mip6AgentBinding *b)
     mip6_agent_signal(a, &b->home, packet, at - packet);
 }
 
+/*
+ * After a start the home prefix may not be known yet: an advertisement without
+ * it would say that it is gone.
+ */
+static bool knows_home(const Mip6Agent *a, int64_t now)
+{
+    uint32_t valid, preferred;
+
+    return mip6_ha_link_left(&a->link, now, &valid, &preferred);
+}
+
 void mip6_adverts_solicited(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                             uint16_t id)
 {
     a->solicited++;
-    if (!a->link.prefixes) {
-        /*
-         * None is known yet, after a start: an answer without a prefix would
-         * say that the home prefix is gone.  The node asks again.
-         */
-        return;
+    if (!knows_home(a, now)) {
+        return;                 /* the node asks again */
     }
     b->advert_id = id;
     b->prefixes_version = a->link.version;
@@ -121,6 +128,10 @@ void mip6_adverts_solicited(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
 
 static void advertise(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
+    if (!knows_home(a, now)) {
+        schedule(a, now, b);
+        return;
+    }
     if (b->advert_tries == RETRIES) {
         a->unheard++;
         schedule(a, now, b);

@@ -50,6 +50,8 @@
 #include "net/packet/nd.h"
 
 #define ROUTE_METRIC    1
+#define TUN_DEVICE      "TUN device"
+#define HOME_INTERFACE  "home link's interface"
 #define DUMP_ROOM       32768u  /* for one datagram, as in iproute2 */
 
 static GQuark error_quark(void)
@@ -347,11 +349,19 @@ static void announce(void *opaque, const struct in6_addr *home)
     send_na(opaque, home, &packet_ip6_all_nodes, NULL, PACKET_NA_OVERRIDE);
 }
 
+static void drop_events(Mip6HaHost *h)
+{
+    RtnlEvent event;
+
+    while (rtnl_watch_next(&h->watch, &event)) {
+        /* of what is looked at later */
+    }
+}
+
 /* A signal ends the process meanwhile. */
 static void await_interface(Mip6HaHost *h, const char *name)
 {
     struct pollfd pollfd = { .fd = h->watch.fd, .events = POLLIN };
-    RtnlEvent event;
 
     if (if_nametoindex(name)) {
         return;
@@ -359,9 +369,7 @@ static void await_interface(Mip6HaHost *h, const char *name)
     g_message("waiting for the interface '%s', which does not exist", name);
     while (!if_nametoindex(name)) {
         poll(&pollfd, 1, -1);
-        while (rtnl_watch_next(&h->watch, &event)) {
-            /* Only the name counts. */
-        }
+        drop_events(h);         /* only the name counts */
     }
     g_message("the interface '%s' exists", name);
 }
@@ -373,7 +381,7 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
 
     memset(h, 0, sizeof(*h));
     h->tun_fd = h->link_fd = h->netlink_fd = -1;
-    h->tun_up = true;
+    h->tun_up = h->link_up = true;
     mip6_ha_solicited_init(&h->solicited);
     h->homes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                      g_free, NULL);
@@ -388,7 +396,11 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
         return fail(errp, "cannot open", "netlink");
     }
     await_interface(h, interface);
-    return open_tun(h, tun, errp) && open_link(h, interface, errp);
+    if (!open_tun(h, tun, errp)) {
+        return false;
+    }
+    drop_events(h);             /* this agent has made the device, and set it up */
+    return open_link(h, interface, errp);
 }
 
 void mip6_ha_host_close(Mip6HaHost *h)
@@ -482,6 +494,16 @@ static void tun_changed(Mip6HaHost *h, bool up)
     }
 }
 
+static void link_changed(Mip6HaHost *h, const RtnlEvent *event)
+{
+    bool up = event->link_flags & IFF_UP;
+
+    if (up != h->link_up) {
+        h->link_up = up;
+        g_message("interface '%s' is %s", event->name, up ? "up" : "down");
+    }
+}
+
 static void mac_changed(Mip6HaHost *h, int64_t now, const RtnlEvent *event)
 {
     GHashTableIter iter;
@@ -507,28 +529,40 @@ static bool is_missed(const Mip6HaHost *h, const RtnlEvent *event)
            g_hash_table_contains(h->homes, &event->addr);
 }
 
-/* Events were lost: look at all that they could have told. */
-static void look_again(Mip6HaHost *h, int64_t now, bool *gone)
+/*
+ * Events were lost: look at all that they could have told. Returns: what is
+ * gone; or NULL
+ */
+static const char *look_again(Mip6HaHost *h, int64_t now)
 {
-    RtnlEvent now_is = { .index = h->link_index };
-    struct ifreq ifr = { 0 };
+    RtnlEvent link = { .index = h->link_index };
+    struct ifreq tun = { 0 }, ifr = { 0 };
 
-    *gone = !if_indextoname(h->tun_index, now_is.name) ||
-            !if_indextoname(h->link_index, now_is.name);
-    g_strlcpy(ifr.ifr_name, now_is.name, sizeof(ifr.ifr_name));
-    if (*gone || ioctl(h->link_fd, SIOCGIFHWADDR, &ifr) < 0) {
-        return;
+    if (!if_indextoname(h->tun_index, tun.ifr_name) ||
+        ioctl(h->link_fd, SIOCGIFFLAGS, &tun) < 0) {
+        return TUN_DEVICE;
     }
-    memcpy(now_is.mac, ifr.ifr_hwaddr.sa_data, sizeof(now_is.mac));
-    now_is.has_mac = true;
-    mac_changed(h, now, &now_is);
-    put_routes(h);
+    if (!if_indextoname(h->link_index, link.name)) {
+        return HOME_INTERFACE;
+    }
+    g_strlcpy(ifr.ifr_name, link.name, sizeof(ifr.ifr_name));
+    if (ioctl(h->link_fd, SIOCGIFHWADDR, &ifr) < 0) {
+        return HOME_INTERFACE;
+    }
+    memcpy(link.mac, ifr.ifr_hwaddr.sa_data, sizeof(link.mac));
+    link.has_mac = true;
+    mac_changed(h, now, &link);
+    tun_changed(h, tun.ifr_flags & IFF_UP);
+    if (h->tun_up) {
+        put_routes(h);
+    }
+    return NULL;
 }
 
 bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
 {
+    const char *gone = NULL;
     unsigned missed = 0;
-    bool gone = false;
     RtnlEvent event;
 
     while (!gone && rtnl_watch_next(&h->watch, &event)) {
@@ -540,17 +574,18 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
             if (is_tun) {
                 tun_changed(h, event.link_flags & IFF_UP);
             } else if (is_link) {
+                link_changed(h, &event);
                 mac_changed(h, now, &event);
             }
             break;
         case RTNL_LINK_GONE:
-            gone = is_tun || is_link;
+            gone = is_tun ? TUN_DEVICE : is_link ? HOME_INTERFACE : NULL;
             break;
         case RTNL_ROUTE_GONE:
             missed += is_missed(h, &event) && set_route(h, &event.addr, true);
             break;
         case RTNL_LOST:
-            look_again(h, now, &gone);
+            gone = look_again(h, now);
             break;
         default:
             break;
@@ -561,10 +596,7 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
                   missed);
     }
     if (gone) {
-        g_set_error(errp, error_quark(), ENODEV, "the %s is gone",
-                    event.kind == RTNL_LINK_GONE &&
-                    (int)event.index == h->tun_index
-                    ? "TUN device" : "home link's interface");
+        g_set_error(errp, error_quark(), ENODEV, "the %s is gone", gone);
     }
     return !gone;
 }

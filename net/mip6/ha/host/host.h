@@ -16,7 +16,7 @@ typedef struct Mip6HaHost {
     int netlink_fd;
     int tun_index, link_index;
     uint8_t mac[6];             /* of the home link's interface */
-    bool tun_up;
+    bool tun_up, link_up;       /* as far as this agent was told */
     RtnlWatch watch;            /* of interfaces and routes */
     GHashTable *homes;          /* struct in6_addr: proxied addresses */
     Mip6HaSolicited solicited;  /* the groups of @homes */

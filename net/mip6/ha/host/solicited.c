@@ -10,7 +10,7 @@
 
 typedef struct Group {
     unsigned num;               /* addresses that have it */
-    int fd;                     /* the member */
+    int fd;                     /* the member; -1: the kernel has refused */
 } Group;
 
 void mip6_ha_solicited_init(Mip6HaSolicited *s)
@@ -46,9 +46,9 @@ static int member(Mip6HaSolicited *s, int index, const struct in6_addr *group)
 {
     int fd;
 
-    /* Only the last one may have room (net.core.optmem_max). */
-    if (s->fds->len) {
-        fd = g_array_index(s->fds, int, s->fds->len - 1);
+    /* Each has a limit (net.core.optmem_max); the last one has most room. */
+    for (guint i = s->fds->len; i > 0; i--) {
+        fd = g_array_index(s->fds, int, i - 1);
         if (set_member(fd, index, group, IPV6_JOIN_GROUP)) {
             return fd;
         } else if (errno != ENOMEM && errno != ENOBUFS) {
@@ -70,17 +70,15 @@ bool mip6_ha_solicited_join(Mip6HaSolicited *s, int index,
     Group *g = g_hash_table_lookup(s->groups, &group);
 
     if (!g) {
-        int fd = member(s, index, &group);
-
-        if (fd < 0) {
-            return false;
-        }
         g = g_new0(Group, 1);
-        g->fd = fd;
+        g->fd = -1;
         g_hash_table_insert(s->groups, g_memdup2(&group, sizeof(group)), g);
     }
+    if (g->fd < 0) {
+        g->fd = member(s, index, &group);
+    }
     g->num++;
-    return true;
+    return g->fd >= 0;
 }
 
 void mip6_ha_solicited_leave(Mip6HaSolicited *s, int index,
@@ -90,7 +88,9 @@ void mip6_ha_solicited_leave(Mip6HaSolicited *s, int index,
     Group *g = g_hash_table_lookup(s->groups, &group);
 
     if (g && --g->num == 0) {
-        set_member(g->fd, index, &group, IPV6_LEAVE_GROUP);
+        if (g->fd >= 0) {
+            set_member(g->fd, index, &group, IPV6_LEAVE_GROUP);
+        }
         g_hash_table_remove(s->groups, &group);
     }
 }

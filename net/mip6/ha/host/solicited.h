@@ -26,12 +26,12 @@ void mip6_ha_solicited_destroy(Mip6HaSolicited *s);
  *
  * Addresses with the same last 24 bits share a group.
  *
- * Returns: false with errno set
+ * Returns: false with errno set; the address counts nevertheless
  */
 bool mip6_ha_solicited_join(Mip6HaSolicited *s, int index,
                             const struct in6_addr *addr);
 
-/** mip6_ha_solicited_leave: undo one mip6_ha_solicited_join() that succeeded */
+/** mip6_ha_solicited_leave: undo one mip6_ha_solicited_join() */
 void mip6_ha_solicited_leave(Mip6HaSolicited *s, int index,
                              const struct in6_addr *addr);
 

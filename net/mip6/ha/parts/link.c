@@ -147,6 +147,16 @@ static bool lifetime_matches(const Mip6HaPrefix *p, int64_t now,
            (passed - SLACK <= after && after <= passed + SLACK);
 }
 
+static void clear_host_bits(PacketNdPrefix *p)
+{
+    for (unsigned i = 0; i < sizeof(p->prefix); i++) {
+        unsigned left = p->len > i * 8 ? p->len - i * 8 : 0;
+        unsigned kept = left < 8 ? left : 8;
+
+        p->prefix.s6_addr[i] &= 0xff00u >> kept;
+    }
+}
+
 /*
  * Stores a prefix. Unless @quiet, a change is advertised to mobile nodes.
  * Returns: false if the table is full.
@@ -176,7 +186,12 @@ static bool store_prefix(Mip6HaLink *l, int64_t now,
         .when = now,
         .fixed = fixed,
     };
+    /*
+     * The router's address (R, RFC 6275 section 7.2) is not passed on; without
+     * it the bits after the prefix are zero (RFC 4861 section 4.6.2).
+     */
     p->advertised.router_address = false;
+    clear_host_bits(&p->advertised);
     if (changed && !quiet) {
         l->version++;
         l->deprecated = is_home(l, advertised) && !advertised->preferred;

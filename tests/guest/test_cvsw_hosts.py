@@ -33,7 +33,7 @@ def moved(bed: Bed, vm: Vm, guest: Guest, host: Host, number: int) -> Iterator[G
     with Move(guest, netns=host.space.netns, arguments=words) as move:
         move.begin()
         target = move.complete()
-        switch = f"{bed.hosts.index(host) + 1:016x}"
+        switch = host.switch.number()
         wait.until(lambda: bed.controller.nics()[vm.name]["switch"] == switch, "a new place")
         bed.controller.awaits_new_keys(vm.name, before)
         bed.controller.settled()

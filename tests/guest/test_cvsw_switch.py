@@ -170,9 +170,36 @@ def test_a_switch_connects_late(tenants: Tenants) -> None:
     a.host.switch.set("del-controller", "sw")
     bed.controller.start()
     bed.controller.settled()
-    assert bed.controller.nics()[a.name]["switch"] == f"{2:016x}"
+    assert bed.controller.nics()[a.name]["switch"] == b.host.switch.number()
     bed.connect(a.host)
     bed.controller.has_switches(2)
     tenants.apply(CIPHER)
-    assert bed.controller.nics()[a.name]["switch"] == f"{1:016x}"
+    assert bed.controller.nics()[a.name]["switch"] == a.host.switch.number()
+    answers(a, b)
+
+
+def test_ports_come_and_go(tenants: Tenants) -> None:
+    """A VM's port is made again, and a physical interface joins: its NIC is found each time."""
+    (a, b), bed = tenants.red, tenants.bed
+    tenants.apply(CIPHER)
+    answers(a, b)
+    host, tap = a.host, f"tap{a.number}"
+    host.switch.set("del-port", "sw", tap)
+    wait.until(lambda: bed.controller.nics()[a.name]["state"] == "lost", "it is missed")
+    assert f"not reached, and programmed when they are: {a.name} (lost)\n" in (
+        bed.controller.command("apply", bed.file)
+    )
+    host.switch.set("add-port", "sw", tap)
+    bed.controller.settled()
+    answers(a, b)
+    # Open vSwitch's datapath-id follows it.
+    before = host.switch.number()
+    card = host.space.tap("card")
+    host.space.run(["ip", "link", "set", card.name, "address", "00:10:18:00:00:01"])
+    host.switch.set("add-port", "sw", card.name)
+    number = wait.until(
+        lambda: host.switch.number() != before and host.switch.number(), "another ID"
+    )
+    wait.until(lambda: bed.controller.nics()[a.name]["switch"] == number, "it is found")
+    bed.controller.settled()
     answers(a, b)

@@ -84,6 +84,10 @@ class Controller:
         """Send a PACKET_OUT."""
         self._loop.call_soon_threadsafe(channel.put_out, frame, port)
 
+    def prove(self, channel: Channel) -> None:
+        """Another switch says that it is this one."""
+        self._loop.call_soon_threadsafe(channel.prove)
+
     def cut(self) -> None:
         """Cut all connections, as a controller does that dies."""
         self._do(self._cut())
@@ -265,3 +269,14 @@ def test_the_connection_comes_again(bed: Bed) -> None:
     second = bed.controller.ready.get(timeout=wait.PATIENCE)
     assert second is not first
     assert bed.meet(second).is_open
+
+
+def test_a_switch_has_to_prove_itself(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If another one claims to be it: it stays while it answers, and not longer."""
+    first = bed.controller.ready.get(timeout=wait.PATIENCE)
+    monkeypatch.setattr("vmmnet.cvsw.wire.channel._SILENCE_MAX", float("inf"))
+    bed.controller.prove(first)
+    bed.meet(first)
+    with bed.switch.frozen():
+        bed.controller.prove(first)
+        assert bed.controller.ended.get(timeout=wait.PATIENCE) is first

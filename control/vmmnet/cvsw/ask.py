@@ -19,6 +19,8 @@ from .client import Client
 
 # Also clears what is below: the list may have become shorter.
 _HOME = "\033[H\033[J"
+#: NICs that are named in one line.
+_NAMED_MAX = 8
 _COLUMNS = ("NIC", "MAC", "tenant", "state", "switch", "port", "flows", "MTU")
 
 
@@ -110,6 +112,10 @@ def run_apply(given: argparse.Namespace) -> int:
         f"{given.file}: {_count_of(members, 'NIC')} of"
         f" {_count_of(len(answer['tenants']), 'tenant')}; {about or 'nothing changes'}"
     )
+    if answer["by"]:
+        print(f"{answer['by']}, which leads, carries it out: its 'show' has the NICs it reaches")
+    elif answer["waiting"]:
+        print(f"not reached, and programmed when they are: {_waiting(answer)}")
     return Status.DONE
 
 
@@ -134,9 +140,20 @@ def run_rekey(given: argparse.Namespace) -> int:
     answer = _ask(given, "POST", "/rekey")
     if given.json:
         output.print_json(answer)
+    elif answer["by"]:
+        print(f"{answer['by']}, which leads, replaces them: its 'show' has the NICs it reaches")
     else:
-        print(f"{_count_of(answer['pairs'], 'association')} are replaced")
+        print(f"{_count_of(answer['pairs'], 'association')} replaced")
+        if answer["pairs_waiting"]:
+            print(f"{answer['pairs_waiting']:,} wait for NICs not reached: {_waiting(answer)}")
     return Status.DONE
+
+
+def _waiting(answer: dict[str, Any]) -> str:
+    """The NICs that are not reached, and their states."""
+    named = [f"{nic['name']} ({nic['state']})" for nic in answer["waiting"]]
+    more = [f"{len(named) - _NAMED_MAX:,} more"] if len(named) > _NAMED_MAX else []
+    return ", ".join(named[:_NAMED_MAX] + more)
 
 
 def _said(value: object) -> str:
@@ -226,6 +243,12 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
     switches = ", ".join(f"{each['switch']} (OpenFlow {each['openflow']})"
                          for each in answer["switches"])  # fmt: skip
     yield f"switches: {switches or 'none is connected'}"
+    for each in answer["switches"]:
+        for twin in each["twins"]:
+            yield (
+                f"refused: a switch at {twin} has the datapath-id {each['switch']} of the one at"
+                f" {each['address']}"
+            )
     if answer["nics"]:
         more = [name for name, value in _MORE.items() if any(map(value, answer["nics"]))]
         head = [*_COLUMNS, *more, *(["changes"] if before is not None else [])]
@@ -251,7 +274,11 @@ def _sharing(sharing: dict[str, Any] | None) -> Iterator[str]:
     said = []
     for each in sharing["controllers"]:
         own = " (this one)" if each["name"] == sharing["self"] else ""
-        does = "leads" if each["name"] == sharing["leader"] else "stands by"
+        does = "stands by"
+        if each["name"] == sharing["leader"]:
+            does = "leads"
+        elif sharing["error"] and not own:
+            does = "is not heard of"
         said.append(f"{each['name']}{own} {does}")
     yield f"controllers: {', '.join(said) or 'none is known'}"
     for each in sharing["controllers"]:

@@ -162,8 +162,33 @@ def test_two_switches_with_one_id(tmp_path: Path, file: Path, plan: Plan) -> Non
             with contextlib.closing(second):
                 second.until(lambda: refused in daemon.log.read_text(), "the refusal")
             first.until(daemon.are_ready, "the first one goes on")
-            assert len(daemon.json("show")["switches"]) == 1
+            (shown,) = daemon.json("show")["switches"]
+            assert (shown["address"], shown["twins"]) == ("127.0.0.1", ["127.0.0.1"])
+            said = "refused: a switch at 127.0.0.1 has the datapath-id 0000000000000001 of the one"
+            assert said in daemon.ask("show").out
         assert "has gone" in daemon.end()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_moved_nic(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
+    """A port that goes and comes with another number; what waits for the NIC is reported."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            nic = switch.drop_port(1)
+            switch.until(lambda: daemon.states()["red1"] == "lost", "it is missed")
+            said = daemon.ask("rekey").out
+            assert said == "4 associations replaced\n4 wait for NICs not reached: red1 (lost)\n"
+            assert daemon.ask("apply", str(file)).out == (
+                f"{file}: 7 NICs of 3 tenants; nothing changes\n"
+                "not reached, and programmed when they are: red1 (lost)\n"
+            )
+            switch.add_port(99, nic)
+            switch.until(daemon.are_ready, "it is found")
+            assert daemon.ask("rekey").out == "8 associations replaced\n"
+            assert "port 99; it was at switch 0000000000000001, port 1\n" in daemon.log.read_text()
 
 
 def test_language(tmp_path: Path, file: Path) -> None:
@@ -227,7 +252,8 @@ def test_commands(tmp_path: Path, file: Path, plan: Plan) -> None:
             assert flows.count("actions=drop") == 2
             assert daemon.ask("flows", "52:54:00:00:00:0b").out == flows
             assert "blue1" in daemon.ask("top", "--count", "2", "--interval", "0.1").out
-            assert daemon.json("rekey") == {"pairs": 4}
+            rekeyed = {"pairs": 4, "pairs_waiting": 0, "by": None, "waiting": []}
+            assert daemon.json("rekey") == rekeyed
             words = ["cvsw", "flows", "--socket", f"{tmp_path}/cvsw.sock", "blue1"]
             assert commandline.offered(*words) == ["blue1"]
 

@@ -13,7 +13,7 @@ import pytest
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.nics import audit, fabric, keys
 from vmmnet.cvsw.control.nics.keys import Timing
-from vmmnet.cvsw.control.nics.nic import PROBE_EVERY, SOURCE
+from vmmnet.cvsw.control.nics.nic import LOST_AFTER, PROBE_EVERY, SOURCE
 from vmmnet.cvsw.control.table import entry
 from vmmnet.cvsw.control.table.entry import Entry
 from vmmnet.cvsw.plan.flows import mtu
@@ -402,6 +402,70 @@ def test_moved_to_another_port(world: World) -> None:
     world.until(lambda: report.nic(world.fabric, nic.mac)["state"] == "lost")
     world.settle()
     world.as_planned()
+
+
+def test_port_is_removed(plan: Plan) -> None:
+    """The switch says so: the NIC is looked for at once, and reported as not reached."""
+    world, log = World(), list[str]()
+    world.fabric = fabric.Fabric(world.timing, log=log.append)
+    world.populate(plan)
+    world.settle()
+    nic, before = world.nics["red1"], world.now
+    del world.switch.ports[1]
+    world.fabric.port_changed(world.switch, 1, world.now, is_there=False)
+    (about,) = report.unreached(world.fabric)
+    assert (about["name"], about["state"]) == ("red1", "lost")
+    assert world.fabric.keys.waiting({nic.mac}) == 4
+    world.run(2.0)
+    world.switch.attach(77, nic)
+    world.fabric.port_changed(world.switch, 77, world.now, is_there=True)
+    world.settle()
+    assert world.now < before + LOST_AFTER
+    assert not report.unreached(world.fabric)
+    world.as_planned()
+    place = "switch 0000000000000001, port"
+    assert log == [
+        f"red1 (52:54:00:00:00:01) does not answer at {place} 1: it is looked for at all ports",
+        f"red1 (52:54:00:00:00:01) is at {place} 77; it was at {place} 1",
+    ]
+
+
+def test_ports_numbered_anew(world: World) -> None:
+    """A switch that connects again may have other numbers for its ports: NICs are asked at once."""
+    world.settle()
+    world.fabric.switch_down(world.switch, world.now)
+    for port, nic in list(world.switch.ports.items()):
+        del world.switch.ports[port]
+        world.switch.attach(100 + port, nic)
+    before = world.now
+    world.fabric.switch_up(world.switch, world.now)
+    world.until_state("red1", "lost")
+    assert world.now < before + PROBE_EVERY
+    world.settle()
+    assert {nic.way.port for nic in world.fabric.nics.values() if nic.way} == set(
+        world.switch.ports
+    )
+    world.as_planned()
+
+
+def test_silent_nic_is_told(plan: Plan) -> None:
+    """A NIC that does not answer is told once, and again when it answers."""
+    world, log = World(), list[str]()
+    world.fabric = fabric.Fabric(world.timing, log=log.append)
+    world.populate(plan)
+    world.settle()
+    nic = world.switch.ports.pop(1)
+    world.run(4 * PROBE_EVERY)
+    assert len(log) == 1
+    assert "red1 (52:54:00:00:00:01) does not answer" in log[0]
+    world.switch.ports[1] = nic
+    world.settle()
+    assert "red1 (52:54:00:00:00:01) answers again" in log[1]
+    # Its switch has gone: nothing is said of each NIC.
+    world.fabric.switch_down(world.switch, world.now)
+    world.run(2 * PROBE_EVERY)
+    assert len(log) == 2
+    assert {nic["state"] for nic in report.unreached(world.fabric)} == {"no switch"}
 
 
 def test_switch_with_another_id(world: World) -> None:

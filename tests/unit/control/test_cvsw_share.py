@@ -52,7 +52,11 @@ def test_never_two(seed: int) -> None:
             look = member.step(None, may_lead=True)
             world.check()
             if look.leads and look.leader and terms.get(member.name) != look.leader.term:
-                assert look.leader.term > max(terms.values(), default=0)
+                last = max(terms.values(), default=0)
+                assert look.leader.term > last
+                # Whoever led last knows that nobody has led since.
+                if member.term_before == terms.get(member.name):
+                    assert member.term_before == last
                 terms[member.name] = look.leader.term
                 blocks.append(member.reserve())
         except StoreError:
@@ -73,6 +77,23 @@ def test_never_two(seed: int) -> None:
     gaps = sorted((b - a) & 0xFFFFFFFF for a in blocks for b in blocks if a != b)
     assert not gaps or gaps[0] >= BLOCK
     assert len(set(blocks)) == len(blocks)
+
+
+def test_leads_again() -> None:
+    """A leader whose lease has ended sees whether another one has led before it leads again."""
+    world = World()
+    a, b = world.join("a"), world.join("b")
+    assert lead(world, a) is a
+    term = a.step(None, may_lead=True).leader
+    assert term
+    world.wait(2 * TTL)
+    assert lead(world, a) is a
+    assert a.term_before == term.term
+    a.resign()
+    assert lead(world, b) is b
+    b.resign()
+    assert lead(world, a) is a
+    assert a.term_before > term.term + 1
 
 
 def test_takeover() -> None:

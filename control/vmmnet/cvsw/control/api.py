@@ -179,11 +179,12 @@ async def _answer(controller: Controller, method: str, path: str, body: bytes) -
 async def _put_plan(asked: _Asked) -> Any:
     file = File.read(asked.file())
     found = report.changes(asked.fabric, file.plan)
-    await asked.controller.keeper.apply(file)
+    by = await asked.controller.keeper.apply(file)
     changes = [
         {"mac": about.mac.hex(":"), "name": about.name, "what": what} for _, about, what in found
     ]
-    return {**report.plan(asked.controller), "changes": changes}
+    waiting = None if by else report.unreached(asked.fabric)
+    return {**report.plan(asked.controller), "changes": changes, "by": by, "waiting": waiting}
 
 
 def _events(asked: _Asked, mac: bytes | None = None) -> Any:
@@ -192,8 +193,10 @@ def _events(asked: _Asked, mac: bytes | None = None) -> Any:
 
 
 async def _post_rekey(asked: _Asked) -> Any:
-    await asked.controller.keeper.rekey()
-    return {"pairs": asked.fabric.keys.count()}
+    by = await asked.controller.keeper.rekey()
+    keys, waiting = asked.fabric.keys, None if by else report.unreached(asked.fabric)
+    held = keys.waiting({bytes.fromhex(nic["mac"].replace(":", "")) for nic in waiting or ()})
+    return {"pairs": keys.count() - held, "pairs_waiting": held, "by": by, "waiting": waiting}
 
 
 _ROUTES: dict[str, dict[str, Callable[[_Asked], Any]]] = {
@@ -202,7 +205,7 @@ _ROUTES: dict[str, dict[str, Callable[[_Asked], Any]]] = {
     "nics/MAC/flows": {"GET": lambda asked: report.flows(asked.fabric, asked.mac())},
     "nics/MAC/events": {"GET": lambda asked: _events(asked, asked.mac())},
     "events": {"GET": _events},
-    "switches": {"GET": lambda asked: report.switches(asked.fabric)},
+    "switches": {"GET": lambda asked: report.switches(asked.controller)},
     "controllers": {"GET": lambda asked: asked.controller.keeper.sharing()},
     "plan": {"GET": lambda asked: report.plan(asked.controller), "PUT": _put_plan},
     "plan/diff": {"POST": lambda asked: report.differences(asked.fabric, read(asked.file()))},

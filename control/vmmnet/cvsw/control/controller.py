@@ -18,11 +18,18 @@ from ..wire import tls
 from ..wire.channel import Channel, ChannelError, Handlers, PacketIn
 from . import state
 from .alone import Alone
-from .keeper import File, Keeper, Lead, NotDone
+from .keeper import Again, File, Keeper, Lead, NotDone
 from .nics.fabric import Fabric
 from .nics.keys import Timing
 from .say import say
 from .share import Share
+
+#: Seconds until a refused switch is forgotten that does not come again.
+_TWIN_FOR = 60.0
+
+
+class Refused(Exception):
+    """A switch has the ID of another one."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,9 @@ class Controller:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self.fabric = Fabric(options.timing, leads=False)
+        self.fabric = Fabric(options.timing, leads=False, log=say)
+        #: What this controller knew when it led last; None: nothing.
+        self._led: Fabric | None = None
         self.plan_path: Path | None = None
         self.started = time.time()
         self._loop = asyncio.get_running_loop()
@@ -57,8 +66,10 @@ class Controller:
         self._saved: int | None = None
         self._term: int | None = None
         self._channels: set[Channel] = set()
+        #: Switches that were refused: datapath-id and address, and when they last came.
+        self._twins: dict[tuple[int, str], float] = {}
         self._handlers = Handlers(
-            self._switch_up, self._packet, self._switch_down, self._switch_known
+            self._switch_up, self._packet, self._switch_down, self._switch_known, self._port
         )
         self.keeper: Keeper
         if isinstance(options.state, Config):
@@ -76,27 +87,42 @@ class Controller:
         self.keeper.save()
         self.wake()
 
-    def lead(self, lead: Lead) -> None:
-        """Program NICs from now on; forget everything except what the keeper knows."""
-        self._start_anew(lead.term, leads=True)
-        for sender, receiver, number, is_used in lead.numbers:
-            self.fabric.keys.restore((sender, receiver), number, is_used)
-        if lead.number is not None:
-            self.fabric.keys.count_from(lead.number)
+    def lead(self, lead: Lead | Again) -> None:
+        """Program NICs from now on; forget everything except what the keeper knows.
+
+        If no other controller has led since this one did, NICs keep their sessions and keys.
+        """
+        if isinstance(lead, Again):
+            self._go_on(lead.term)
+        else:
+            self._start_anew(lead.term, leads=True)
+            for sender, receiver, number, is_used in lead.numbers:
+                self.fabric.keys.restore((sender, receiver), number, is_used)
+            if lead.number is not None:
+                self.fabric.keys.count_from(lead.number)
+        self._led = None
         for channel in self._channels:
             channel.lead(lead.term)
         self.wake()
 
     def stand_by(self, term: int) -> None:
-        """Program none from now on; drop sessions and keys."""
+        """Program none from now on; what was known serves until another controller leads."""
+        led = self.fabric if self.fabric.leads else self._led
+        is_other = term != self._term
         self._start_anew(term, leads=False)
+        self._led = None if is_other else led
         for channel in self._channels:
             self._switch_known(channel)
 
     def _start_anew(self, term: int | None, *, leads: bool) -> None:
         plan, self._term, self._saved = self.fabric.plan, term, None
-        self.fabric = Fabric(self._options.timing, leads=leads)
+        self.fabric = Fabric(self._options.timing, leads=leads, log=say)
         self.fabric.set_plan(plan, self._now())
+
+    def _go_on(self, term: int) -> None:
+        assert self._led
+        standby, self.fabric, self._term, self._saved = self.fabric, self._led, term, None
+        self.fabric.go_on(standby.plan, standby.switches, self._now())
 
     def make_keys(self) -> None:
         """Replace all keys."""
@@ -128,21 +154,39 @@ class Controller:
 
     def _switch_known(self, channel: Channel) -> None:
         for other in self._channels - {channel}:
-            # One that does not answer is gone within seconds, and the switch comes again.
             if other.datapath_id == channel.datapath_id:
-                raise ChannelError(
-                    f"it has the datapath-id {channel.datapath_id:016x} of the switch at"
-                    f" {other.peer}, and is refused: give one of them another"
-                    " (ovs-vsctl set bridge BRIDGE other-config:datapath-id=…)"
-                )
+                self._refuse(channel, other)
         if channel not in self._channels:
             self._channels.add(channel)
-            say(f"switch {channel.datapath_id:016x} is there (OpenFlow {channel.version})")
+            self._twins.pop((channel.datapath_id, channel.peer), None)
+            say(
+                f"switch {channel.datapath_id:016x} is there (OpenFlow {channel.version}),"
+                f" at {channel.peer}"
+            )
         if self.keeper.leads():
             channel.lead(self._term)
         else:
             channel.stand_by(self._term or 0)
             self.fabric.switch_up(channel, self._now())
+
+    def _refuse(self, channel: Channel, first: Channel) -> None:
+        """Refuse a switch with the ID of one that answers; it comes again. Raises Refused."""
+        first.prove()
+        is_told = channel.peer in self.twins(channel.datapath_id)
+        self._twins[channel.datapath_id, channel.peer] = self._now()
+        if not is_told:
+            say(
+                f"switch at {channel.peer}: it has the datapath-id {channel.datapath_id:016x} of"
+                f" the switch at {first.peer}, and is refused: give one of them another"
+                " (ovs-vsctl set bridge BRIDGE other-config:datapath-id=…)"
+            )
+        raise Refused
+
+    def twins(self, datapath_id: int) -> list[str]:
+        """Addresses of switches that are refused, as a connected one has their ID."""
+        since = self._now() - _TWIN_FOR
+        self._twins = {twin: at for twin, at in self._twins.items() if at >= since}
+        return sorted(peer for number, peer in self._twins if number == datapath_id)
 
     def _switch_up(self, channel: Channel) -> None:
         if self.keeper.leads():
@@ -154,11 +198,18 @@ class Controller:
             return  # it was refused
         say(f"switch {channel.datapath_id:016x} has gone")
         self._channels.remove(channel)
+        for peer in self.twins(channel.datapath_id):
+            del self._twins[channel.datapath_id, peer]  # it is taken when it comes again
         self.fabric.switch_down(channel, self._now())
 
     def _packet(self, channel: Channel, packet: PacketIn) -> None:
         if self.keeper.leads():
             self.fabric.packet(channel, packet.port, packet.frame, self._now())
+            self.wake()
+
+    def _port(self, channel: Channel, number: int, is_there: bool) -> None:
+        if self.keeper.leads():
+            self.fabric.port_changed(channel, number, self._now(), is_there=is_there)
             self.wake()
 
     def wake(self) -> None:
@@ -186,6 +237,8 @@ class Controller:
             if self._options.tls:
                 await tls.begin(writer, self._options.tls)
             await Channel.serve(reader, writer, self._handlers)
+        except Refused:
+            pass  # it is told
         except (ChannelError, tls.Refused) as error:
             peer = writer.get_extra_info("peername")
             say(f"switch at {peer[0] if peer else 'an unknown place'}: {error}")

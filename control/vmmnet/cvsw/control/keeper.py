@@ -31,6 +31,13 @@ class Lead:
 
 
 @dataclass(frozen=True)
+class Again:
+    """A controller that led last leads again: no other one has led since."""
+
+    term: int
+
+
+@dataclass(frozen=True)
 class File:
     """A file of tenants that has been read."""
 
@@ -57,11 +64,11 @@ class Led(Protocol):
     def set_plan(self, path: Path, plan: Plan) -> None:
         """Put another plan into force."""
 
-    def lead(self, lead: Lead) -> None:
+    def lead(self, lead: Lead | Again) -> None:
         """Program NICs from now on."""
 
     def stand_by(self, term: int) -> None:
-        """Program none from now on; another controller leads, in this term."""
+        """Program none from now on; another one leads unless it is the last term."""
 
     def make_keys(self) -> None:
         """Replace all keys."""
@@ -89,11 +96,11 @@ class Keeper(Protocol):
     def leads(self) -> bool:
         """Whether NICs may be programmed; the keeper tells the controller when that ends."""
 
-    async def apply(self, file: File) -> None:
-        """Put a file into force. Raises NotDone."""
+    async def apply(self, file: File) -> str | None:
+        """Put a file into force; returns the other controller that did. Raises NotDone."""
 
-    async def rekey(self) -> None:
-        """Have all keys replaced. Raises NotDone."""
+    async def rekey(self) -> str | None:
+        """Have all keys replaced; returns the other controller that does. Raises NotDone."""
 
     def save(self) -> None:
         """Associations or the plan have changed: write them soon."""

@@ -8,11 +8,14 @@ import contextlib
 import signal
 from collections.abc import Iterator
 
-from vmmnet import service
+from vmmnet import listen, service
 
 from . import api
 from .controller import Controller, Options
 from .say import say
+
+#: Seconds between two looks for an interface, or for a place that cannot be bound.
+_RETRY_AFTER = 1.0
 
 
 class StartError(Exception):
@@ -50,16 +53,12 @@ async def _serve(controller: Controller, options: Options) -> None:
     """Serve until a signal arrives."""
     stop = _on_signals(controller)
     async with contextlib.AsyncExitStack() as stack:
-        with _named(f"--listen {options.host}:{options.port}"):
-            switches = await asyncio.start_server(
-                controller.serve_switch, options.host, options.port
-            )
-        await stack.enter_async_context(switches)
+        first = _first(options)
         with _named(f"--socket {options.socket}"):
             await stack.enter_async_context(api.serving(options.socket, controller))
-        host, port = switches.sockets[0].getsockname()[:2]
-        how = "ssl" if options.tls else "tcp"
-        say(f"switches connect to {how}:{host}:{port}, commands to {options.socket}")
+        say(f"commands come to {options.socket}")
+        listening = asyncio.create_task(_listen(controller, options, first))
+        stack.callback(listening.cancel)
         controller.keeper.start()
         service.notify("READY=1")
         controller.wake()
@@ -68,6 +67,45 @@ async def _serve(controller: Controller, options: Options) -> None:
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
         await controller.keeper.stop()
+
+
+def _first(options: Options) -> listen.Listeners | None:
+    """Bind; None: something is missing that may come. Raises StartError."""
+    with contextlib.suppress(listen.NotYet):
+        with _named(f"--listen {listen.place(options.host, options.port)}"):
+            return listen.bound(options.host, options.port)
+    return None
+
+
+async def _listen(controller: Controller, options: Options, bound: listen.Listeners | None) -> None:
+    """Have switches connect, also at an interface that comes later, or that is made again."""
+    where = listen.place(options.host, options.port)
+    how, told = "ssl" if options.tls else "tcp", ""
+    while True:
+        try:
+            bound = bound or listen.bound(options.host, options.port)
+        except (listen.NotYet, OSError) as error:
+            if str(error) != told:
+                told = str(error)
+                say(f"--listen {where} waits: {error}")
+            await asyncio.sleep(_RETRY_AFTER)
+            continue
+        told = ""
+        for address in bound.missing:
+            say(f"--listen {where}: this host does not have {address}: no switch can connect until"
+                " it does")  # fmt: skip
+        with contextlib.ExitStack() as stack:
+            for each in bound.sockets:
+                server = await asyncio.start_server(controller.serve_switch, sock=each)
+                stack.callback(server.close)
+                host, port = each.getsockname()[:2]
+                say(f"switches connect to {how}:{listen.place(host, port)}")
+            if not bound.index:
+                await asyncio.Event().wait()  # until the daemon ends
+            while listen.index(options.host) == bound.index:
+                await asyncio.sleep(_RETRY_AFTER)
+            say(f"--listen {where}: the interface has gone, or is another one")
+        bound = None
 
 
 @contextlib.contextmanager

@@ -124,6 +124,8 @@ class Member:
         #: The revision of the plan that was reported last.
         self._plan_at = 0
         self._term = Term(0, NUMBER_MIN + secrets.randbelow(1 << 31))
+        #: The last term before this controller's own: the campaign that was won has compared it.
+        self.term_before = 0
         self._orders = 0
         self._saved: dict[bytes, bytes] = {}
 
@@ -177,6 +179,7 @@ class Member:
         """Try to lead if no one does; the next look shows the result."""
         term = max(self._term.term + 1, int(self._wall() * 1000))
         leader = Leader(self.name, self.lease, term)
+        self.term_before = self._term.term
         self._etcd.transact(
             [unchanged(self._names.leader, 0), unchanged(self._names.term, self._term_at)],
             [

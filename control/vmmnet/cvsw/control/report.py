@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of events in an answer.
 EVENTS_MAX = 1000
+_NO_SWITCH = "no switch"
 
 
 def nics_of(plan: model.Plan) -> Iterator[model.Nic]:
@@ -79,7 +80,7 @@ def _state(fabric: Fabric, one: Nic) -> str:
     if not fabric.leads:
         return "standby"
     if one.way and one.way.datapath_id not in fabric.switches:
-        return "no switch"
+        return _NO_SWITCH
     if one.troubles:
         return "refused"
     if one.phase is Phase.READY and fabric.is_behind(one.mac):
@@ -87,6 +88,16 @@ def _state(fabric: Fabric, one: Nic) -> str:
     if one.phase is Phase.READY and fabric.keys.missing(one.mac):
         return "keys"
     return one.phase.value
+
+
+def unreached(fabric: Fabric) -> list[dict[str, Any]]:
+    """The NICs that get nothing at present, and why."""
+    said = [(about, _state(fabric, fabric.nics[about.mac])) for about in nics_of(fabric.plan)]
+    return [
+        {"mac": text.mac(about.mac), "name": about.name, "state": state}
+        for about, state in said
+        if state in (_NO_SWITCH, Phase.AWAY.value, Phase.LOST.value)
+    ]
 
 
 def _trouble(each: Trouble) -> dict[str, Any]:
@@ -142,12 +153,15 @@ def _event(fabric: Fabric, one: Nic, event: told.Event, shift: float) -> dict[st
     }
 
 
-def switches(fabric: Fabric) -> list[dict[str, Any]]:
-    """All switches that are connected."""
+def switches(controller: Controller) -> list[dict[str, Any]]:
+    """All switches that are connected, and those refused for their IDs."""
+    fabric = controller.fabric
     places = [one.way.datapath_id for one in fabric.nics.values() if one.way]
     return [
         {
             "switch": f"{number:016x}",
+            "address": switch.peer,
+            "twins": controller.twins(number),
             "openflow": switch.version,
             "nics": places.count(number),
             "refused": switch.refused,

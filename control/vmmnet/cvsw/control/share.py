@@ -22,7 +22,7 @@ from vmmnet.etcd.place import Config
 
 from ..plan.read import BadPlan, read
 from . import records
-from .keeper import File, Lead, Led, NotDone
+from .keeper import Again, File, Lead, Led, NotDone
 from .member import Look, Member, NotLeading
 from .records import Answer, BadRecord, Order, Stored, TooLarge
 from .say import say
@@ -64,6 +64,8 @@ class Share:
         self._stored: Stored | None = None
         self._retry_at = 0.0
         self._term = 0
+        #: The term in which this controller led last; None: another one has led since.
+        self._led_in: int | None = None
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._said: set[str] = set()
 
@@ -97,13 +99,12 @@ class Share:
             self._step_down()
         return self._leads
 
-    async def apply(self, file: File) -> None:
-        """Put a file into force for all controllers. Raises NotDone."""
+    async def apply(self, file: File) -> str | None:
+        """Put a file into force for all controllers."""
         try:
             stored = Stored.pack(file.path, self._name, file.octets)
             if not self.leads():
-                await self._order(stored)
-                return
+                return await self._order(stored)
             await self._call(self._member.put_plan, stored)
             self._stored = stored
         except TooLarge as error:
@@ -112,16 +113,17 @@ class Share:
             raise NotDone(str(error)) from None
         self._fault = None
         self._led.set_plan(file.path, file.plan)
+        return None
 
-    async def rekey(self) -> None:
-        """Have the leader replace all keys. Raises NotDone."""
-        try:
-            if self.leads():
-                self._led.make_keys()
-            else:
-                await self._order(None)
-        except StoreError as error:
-            raise NotDone(str(error)) from None
+    async def rekey(self) -> str | None:
+        """Have the leader replace all keys."""
+        if not self.leads():
+            try:
+                return await self._order(None)
+            except StoreError as error:
+                raise NotDone(str(error)) from None
+        self._led.make_keys()
+        return None
 
     def save(self) -> None:
         """The next look writes it."""
@@ -131,15 +133,22 @@ class Share:
         """All controllers, and whether etcd answers."""
         look = self._look
         members = sorted(look.members, key=lambda each: each.name) if look else []
-        leader = look.leader.name if look and look.leader else None
         return {
             "etcd": self._config.name,
             "error": self._lost,
             "self": self._name,
             "leads": self.leads(),
-            "leader": leader,
+            "leader": self._leader(look),
             "controllers": [{"name": each.name, "fault": each.fault} for each in members],
         }
+
+    def _leader(self, look: Look | None) -> str | None:
+        """The one that leads, if that is known: not while etcd is lost, unless it is this one."""
+        if self.leads():
+            return self._name
+        if look is None or look.leader is None or look.leads or self._lost:
+            return None
+        return look.leader.name
 
     # --- etcd's side ---------------------------------------------------------------------
 
@@ -237,22 +246,28 @@ class Share:
         ):
             await self._begin(look.leader.term, look.has_plan)
         elif look.leader and not self.leads() and look.leader.term != self._term:
-            self._term = look.leader.term
+            self._term, self._led_in = look.leader.term, None
             say(f"{look.leader.name} leads; this controller stands by")
             self._led.stand_by(self._term)
 
     async def _begin(self, term: int, has_plan: bool) -> None:
         if self._leads:
             self._leads = False
-            self._led.stand_by(term)
+            self._led.stand_by(self._term)
+        is_again = self._led_in in (term, self._member.term_before)
+        if is_again:
+            self._led_in = term  # also if it ends before it begins
+        lead: Lead | Again = Again(term)
         numbers = await self._call(self._member.associations)
-        number = await self._call(self._member.reserve)
+        if not is_again:
+            lead = Lead(term, tuple(numbers), await self._call(self._member.reserve))
         if _clock() >= self._member.until:
             return
-        self._leads, self._term = True, term
+        self._leads, self._term, self._led_in = True, term, term
         self._arm()
-        say(f"this controller leads, as {self._name}")
-        self._led.lead(Lead(term, tuple(numbers), number))
+        same = "; none has led since it did, NICs keep their keys" if is_again else ""
+        say(f"this controller leads, as {self._name}{same}")
+        self._led.lead(lead)
         if self._first and not has_plan:
             await self._put_first(self._first)
         elif self._first and self._led.plan_path != self._first.path:
@@ -307,13 +322,14 @@ class Share:
             return False  # it ends with its lease
         return True
 
-    async def _order(self, stored: Stored | None) -> None:
+    async def _order(self, stored: Stored | None) -> str:
+        """Have the leader do it; returns its name."""
         name = await self._call(self._member.order, stored)
         waiting = self._waiting[name] = asyncio.get_running_loop().create_future()
         self._poke.set()
         try:
             async with asyncio.timeout(_ORDER_IN):
-                answer = await waiting
+                answer: Answer = await waiting
         except TimeoutError:
             raise NotDone(
                 f"no controller that leads has answered in {_ORDER_IN:.0f} s: see"
@@ -324,3 +340,4 @@ class Share:
             await self._call(self._member.forget, name)
         if answer.error:
             raise NotDone(f"{answer.by}, which leads: {answer.error}")
+        return answer.by

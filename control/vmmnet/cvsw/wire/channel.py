@@ -33,6 +33,10 @@ _MATCH_AT = 16
 _VERSIONS = (ofproto_v1_3.OFP_VERSION, ofproto_v1_0.OFP_VERSION)
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
 _ROLE_REPLY = 25  # not in 1.0
+_PORT_STATUS = 12
+# Reason and number; other reasons say that a port has changed.
+_PORT_10, _PORT_13 = struct.Struct(">B7xH"), struct.Struct(">B7xI")
+_PORT_ADDED, _PORT_DELETED = 0, 1
 _HELLO_FAILED, _INCOMPATIBLE = 0, 0
 _PRIORITY = 0xFFFF
 _NO_BUFFER = 0xFFFFFFFF
@@ -42,6 +46,8 @@ _ROLE_FAILED, _STALE = 11, 0
 _ALL_TABLES, _AGGREGATE = 0xFF, 2
 #: Seconds between two ECHO_REQUESTs, and time-out of an answer.
 _ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
+#: Time-out, seconds, if another switch claims to be this one.
+_PROOF_IN = 2.0
 #: Octets that a switch may leave unread; further frames are dropped.
 _UNREAD_MAX = 16 << 20
 
@@ -68,6 +74,8 @@ class Handlers:
     gone: Callable[[Channel], None]
     #: A switch has sent its datapath ID: lead it, or not. The default is to lead.
     known: Callable[[Channel], None] = lambda channel: channel.lead(None)
+    #: A port has been added, or removed (False).
+    port: Callable[[Channel, int, bool], None] = lambda *_: None
 
 
 class Channel:
@@ -275,6 +283,10 @@ class Channel:
             self._take_role(body)
         elif xid == _XID_COUNT and self._is_ready:
             self._take_count(body)
+        elif kind == _PORT_STATUS and self._is_ready:
+            reason, number = (_PORT_10 if self._is_10 else _PORT_13).unpack_from(body)
+            if reason in (_PORT_ADDED, _PORT_DELETED):
+                self._handlers.port(self, number, reason == _PORT_ADDED)
         elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
             self._take_packet(*(_packet_in_10(body) if self._is_10 else _packet_in_13(body)))
 
@@ -309,6 +321,18 @@ class Channel:
         if self._unsent and not self._writer.transport.is_closing():
             self._writer.write(b"".join(self._unsent))
         self._unsent.clear()
+
+    def prove(self) -> None:
+        """Have the switch answer soon, or end the connection: another one claims to be it."""
+        loop = asyncio.get_running_loop()
+        asked = loop.time()
+
+        def look() -> None:
+            if self._heard < asked:
+                self._writer.transport.abort()
+
+        self._write(self._protocol.ofproto.OFP_VERSION, _ECHO_REQUEST, b"")
+        loop.call_later(_PROOF_IN, look)
 
     async def _keep_alive(self) -> None:
         """End the connection of a silent switch; it will connect again."""

@@ -112,6 +112,12 @@ class Session:
         """Since when commands wait without any answer; None: none waits."""
         return self._silent_since if self._under_way else None
 
+    def try_again(self, now: float) -> None:
+        """Nothing could be heard until now: repeat what has no answer, and wait anew."""
+        if self._under_way:
+            self._silent_since = self._repeat_at = now
+            self._interval = self._first
+
     def forget(self) -> None:
         """Drop all commands without an answer; the caller has new ones."""
         self._waiting.clear()

@@ -16,6 +16,7 @@ from functools import partial
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.nics.fabric import Fabric
 from vmmnet.cvsw.control.nics.keys import Timing
 from vmmnet.cvsw.control.nics.nic import Phase
@@ -301,6 +302,7 @@ class SimSwitch:
     world: World
     datapath_id: int = 1
     version: str = "1.3"
+    peer: str = "198.51.100.1"
     dropped: int = 0
     refused: int = 0
     ports: dict[int, SimNic] = field(default_factory=dict)
@@ -353,6 +355,11 @@ class World:
         nic.boot(self.now)
         self.switch.attach(port, nic)
         return nic
+
+    def until_state(self, name: str, state: str) -> None:
+        """Let time pass until the controller says this of a NIC."""
+        mac = self.nics[name].mac
+        self.until(lambda: report.nic(self.fabric, mac)["state"] == state)
 
     def plan(self, plan: Plan) -> None:
         """Give the controller a file."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,7 @@ class Switch:
     def __init__(self, space: Namespace, folder: Path) -> None:
         self._space, self._folder = space, folder
         self._database = f"unix:{folder}/db.sock"
+        self._daemon: subprocess.Popen[bytes]
 
     @classmethod
     @contextlib.contextmanager
@@ -44,7 +47,7 @@ class Switch:
             wait.accepting(folder / "db.sock", lambda: server.poll() is not None)
             switch.set("--no-wait", "init")
             daemon = ["ovs-vswitchd", _QUIET, switch._database]
-            stack.enter_context(space.started(daemon, env=environment))
+            switch._daemon = stack.enter_context(space.started(daemon, env=environment))
             switch.set("add-br", "sw", "--", "set", "bridge", "sw", "datapath_type=netdev")
             yield switch
 
@@ -56,19 +59,46 @@ class Switch:
         """Run ovs-vsctl; return its output."""
         return self._space.run(["ovs-vsctl", f"--db={self._database}", *words]).stdout
 
-    def obey(self, controller: str, number: int, versions: str = "OpenFlow13") -> None:
+    def obey(
+        self,
+        controller: str,
+        number: int | None,
+        versions: str = "OpenFlow13",
+        *,
+        bridge: str = "sw",
+    ) -> None:
         """Connect to a controller, such as ``tcp:192.0.2.1:6653``, as the switch of a number.
 
-        There can be several, separated by spaces. It retries a missing controller once a second.
+        Without one, its datapath-id is Open vSwitch's own, which follows the MAC addresses of its
+        ports. There can be several controllers, separated by spaces. It retries a missing one
+        once a second.
         """
-        names = [f"protocols={versions}", f"other_config:datapath-id={number:016x}"]
-        self.set("set", "bridge", "sw", *names)
+        names = [f"protocols={versions}"]
+        names += [] if number is None else [f"other_config:datapath-id={number:016x}"]
+        self.set("set", "bridge", bridge, *names)
         words = list[str]()
         for at, target in enumerate(controller.split()):
             words += [f"--id=@c{at}", "create", "controller", f'target="{target}"']
             words += ["max_backoff=1000", "--"]
         named = ",".join(f"@c{at}" for at in range(len(controller.split())))
-        self.set(*words, "set", "bridge", "sw", f"controller=[{named}]")
+        self.set(*words, "set", "bridge", bridge, f"controller=[{named}]")
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It does nothing for the time of a block, as on a host without power."""
+        self._daemon.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._daemon.send_signal(signal.SIGCONT)
+
+    def add_bridge(self, name: str) -> None:
+        """Add another bridge."""
+        self.set("add-br", name, "--", "set", "bridge", name, "datapath_type=netdev")
+
+    def number(self, bridge: str = "sw") -> str:
+        """The datapath-id that a bridge has."""
+        return str(json.loads(self.ask("get", "bridge", bridge, "datapath_id")))
 
     def use_tls(self, key: Path, certificate: Path, authority: Path) -> None:
         """Use a certificate for ``ssl:`` controllers, and verify them by an authority."""

@@ -20,6 +20,7 @@ from .nics import SimNic
 _HEADER = struct.Struct(">BBHI")
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
 _FEATURES_REQUEST, _FEATURES_REPLY, _PACKET_IN, _PACKET_OUT, _FLOW_MOD = 5, 6, 10, 13, 14
+_PORT_STATUS = 12
 _STATS_REQUEST, _AGGREGATE = {1: 16, 4: 18}, 2
 _ALL = {1: 0xFFFC, 4: 0xFFFFFFFC}
 _CONTROLLER = {1: 0xFFFD, 4: 0xFFFFFFFD}
@@ -103,6 +104,20 @@ class Switch:
     def error(self, kind: int, code: int, xid: int) -> None:
         """Refuse a message."""
         self._send(_ERROR, struct.pack(">HH", kind, code), xid)
+
+    def drop_port(self, port: int) -> SimNic:
+        """Remove a port; its NIC runs on."""
+        self._port_status(1, port)
+        return self.ports.pop(port)
+
+    def add_port(self, port: int, nic: SimNic) -> None:
+        """Add a port with a running NIC."""
+        self.plug(port, nic)
+        self._port_status(0, port)
+
+    def _port_status(self, reason: int, port: int) -> None:
+        body = struct.pack(">H46x" if self.version == 1 else ">I60x", port)
+        self._send(_PORT_STATUS, struct.pack(">B7x", reason) + body)
 
     def packet_in(self, port: int, frame: bytes) -> None:
         """Send a frame to the controller."""

@@ -125,9 +125,8 @@ class Bed:
     hosts: Sequence[Host]
 
     def connect(self, host: Host) -> None:
-        """Connect a host's switch to the controller; it has the host's number."""
-        number = self.hosts.index(host) + 1
-        host.switch.obey(f"tcp:{self.controller.place}", number)
+        """Connect a host's switch to the controller, with Open vSwitch's own datapath-id."""
+        host.switch.obey(f"tcp:{self.controller.place}", None)
 
     def start_controller(self) -> None:
         """Start it, and wait until the switches are connected."""

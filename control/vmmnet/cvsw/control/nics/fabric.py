@@ -12,6 +12,7 @@ import heapq
 import itertools
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,6 +47,10 @@ class Switch(Protocol):
     def version(self) -> str:
         """OpenFlow's version."""
 
+    @property
+    def peer(self) -> str:
+        """Its address."""
+
     def put_out(self, frame: bytes, port: int | None = None) -> None:
         """Send a frame out of one port, or of all."""
 
@@ -56,6 +61,9 @@ class Way:
 
     datapath_id: int
     port: int
+
+    def __str__(self) -> str:
+        return f"switch {self.datapath_id:016x}, port {self.port}"
 
 
 @dataclass
@@ -81,11 +89,19 @@ def is_same(one: Plan, other: Plan, mac: bytes) -> bool:
 class Fabric:
     """The controller's core.
 
-    Without ``leads`` (standby) it knows the plan and the switches, and sends nothing.
+    Without ``leads`` (standby) it knows the plan and the switches, and sends nothing. ``log``
+    gets lines about NICs that go silent, come again and move.
     """
 
-    def __init__(self, timing: Timing, *, leads: bool = True) -> None:
+    def __init__(
+        self,
+        timing: Timing,
+        *,
+        leads: bool = True,
+        log: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.leads = leads
+        self._log = log
         self.now = 0.0
         self.plan = Plan((), 1500)
         self.switches: dict[int, Switch] = {}
@@ -94,7 +110,11 @@ class Fabric:
         self.malformed = 0
         self.keys = Keys(self.nics, self._touch, self._ordered, lambda: self.now, timing)
         self._leaving: dict[bytes, Nic] = {}
-        self._watcher = Watcher(self._send, self._began, self._read, self._ready, self._forgot)
+        self._watcher = Watcher(
+            self._send, self._began, self._read, self._ready, self._forgot, self._lost
+        )
+        #: NICs of which the log says that they do not answer.
+        self._silent: set[bytes] = set()
         self._dirty: dict[bytes, float] = {}
         self._timers: list[tuple[float, int, Nic]] = []
         self._due: dict[bytes, float] = {}
@@ -127,17 +147,43 @@ class Fabric:
             self.keys.forget_strangers(mac)
         self._greet_later(*self.switches)
 
+    def go_on(self, plan: Plan, switches: Mapping[int, Switch], now: float) -> None:
+        """Go on after a time in which nothing was heard; NICs are asked whether they are there."""
+        self.now, self.switches = now, dict(switches)
+        if plan is not self.plan:
+            self.set_plan(plan, now)
+        for nic in self.nics.values():
+            nic.ask(now)
+            self._schedule(nic)
+
     def switch_up(self, switch: Switch, now: float) -> None:
         """A switch has connected."""
         self.now = now
         self.switches[switch.datapath_id] = switch
         self._greet_later(switch.datapath_id)
+        # It may have numbered its ports anew, or be another one with the same ID.
+        for nic in self.nics.values():
+            if nic.way and nic.way.datapath_id == switch.datapath_id:
+                nic.ask(now)
+                self._schedule(nic)
 
     def switch_down(self, switch: Switch, now: float) -> None:
         """A switch has disconnected. Its NICs go on with their flows."""
         self.now = now
         if self.switches.get(switch.datapath_id) is switch:
             del self.switches[switch.datapath_id]
+
+    def port_changed(self, switch: Switch, port: int, now: float, *, is_there: bool) -> None:
+        """A switch has got a port, or has lost one: a NIC may have moved."""
+        self.now = now
+        if is_there:
+            self._greet_later(switch.datapath_id)
+            return
+        way = Way(switch.datapath_id, port)
+        for nic in [nic for nic in self.nics.values() if nic.way == way]:
+            nic.lose(now)
+            self._release(nic.mac)
+            self._schedule(nic)
 
     def packet(self, switch: Switch, port: int, frame: bytes, now: float) -> None:
         """A control frame has come from a port of a switch."""
@@ -157,8 +203,32 @@ class Fabric:
         if frame[6:12] == SOURCE:
             self._gone_astray(nic, switch)
             return
+        before = nic.way
         nic.input(frame, way, now)
+        self._follow(nic, before)
         self._schedule(nic)
+
+    def _follow(self, nic: Nic, before: Way | None) -> None:
+        """Say where a NIC is that has moved or was silent."""
+        if nic.phase is Phase.LOST or nic.way is None:
+            return
+        if before and nic.way != before:
+            self._log(f"{self._who(nic)} is at {nic.way}; it was at {before}")
+        elif nic.mac in self._silent:
+            self._log(f"{self._who(nic)} answers again, at {nic.way}")
+        self._silent.discard(nic.mac)
+
+    def _lost(self, nic: Nic) -> None:
+        # A switch that has gone is told once, not for each of its NICs.
+        if nic.way and nic.way.datapath_id in self.switches:
+            self._silent.add(nic.mac)
+            self._log(
+                f"{self._who(nic)} does not answer at {nic.way}: it is looked for at all ports"
+            )
+
+    def _who(self, nic: Nic) -> str:
+        about, mac = self.plan.nic(nic.mac), nic.mac.hex(":")
+        return f"{about.name} ({mac})" if about else mac
 
     def _gone_astray(self, nic: Nic, switch: Switch) -> None:
         """Our own frame has come out of another switch than the one we sent it through.
@@ -258,6 +328,7 @@ class Fabric:
         """A NIC has left the plan: it keeps the flows that drop, and loses all else."""
         nic = self.nics.pop(mac)
         self._dirty.pop(mac, None)
+        self._silent.discard(mac)
         self._release(mac)
         if nic.table is not None:
             self._leaving[mac] = nic

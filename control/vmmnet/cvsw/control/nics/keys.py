@@ -24,7 +24,7 @@ import enum
 import secrets
 import time
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .nic import Nic
@@ -238,6 +238,10 @@ class Keys:
     def count(self) -> int:
         """The number of pairs."""
         return len(self._pairs)
+
+    def waiting(self, macs: Collection[bytes]) -> int:
+        """The number of pairs with one of these NICs."""
+        return sum(1 for ends in self._pairs if any(mac in macs for mac in ends))
 
     def missing(self, mac: bytes) -> int:
         """The number of peers that a NIC cannot reach yet."""

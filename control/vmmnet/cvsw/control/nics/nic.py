@@ -79,6 +79,7 @@ class Watcher:
     read: Callable[[Nic], None]  # the table is known
     ready: Callable[[Nic], None]  # it has all that is wanted
     forgot: Callable[[Nic, int], None]  # it has no association of this number any more
+    lost: Callable[[Nic], None] = lambda _: None  # it does not answer
     #: Numbers of events, which grow over all NICs and over successive controllers.
     serials: Iterator[int] = field(default_factory=lambda: itertools.count(time.time_ns() // 1000))
 
@@ -206,23 +207,32 @@ class Nic:
         """Ask whether the NIC still answers."""
         if not self.session.is_open:
             return None
-        since = self.session.silent_since()
-        if since is None:
-            if self._now >= self._heard_at + PROBE_EVERY:
-                self._heard_at = self._now
-                self._order(Type.LIST_ENTRIES, list_entries(_BEHIND_ALL), self._probed)
-                since = self._now
-            else:
-                return self._heard_at + PROBE_EVERY
-        if self._now < since + LOST_AFTER:
-            return since + LOST_AFTER
         if not self._is_lost:
-            self._is_lost, self._hello_at = True, self._now
+            since = self.session.silent_since()
+            if since is None:
+                if self._now < self._heard_at + PROBE_EVERY:
+                    return self._heard_at + PROBE_EVERY
+                since = self._heard_at = self._now
+                self._order(Type.LIST_ENTRIES, list_entries(_BEHIND_ALL), self._probed)
+            if self._now < since + LOST_AFTER:
+                return since + LOST_AFTER
+            self.lose(self._now)
         if self._now >= self._hello_at:
             # Another controller may have a session with it.
             self._hello_at = self._now + PROBE_EVERY
             self._send(self.greeting())
         return self._hello_at
+
+    def lose(self, now: float) -> None:
+        """It does not answer, or its port has gone: look for it, beginning at once."""
+        if not self._is_lost:
+            self._is_lost, self._hello_at = True, now
+            self._watcher.lost(self)
+
+    def ask(self, now: float) -> None:
+        """Ask it at the next tick whether it still answers: nothing could be heard until now."""
+        self._heard_at = -math.inf
+        self.session.try_again(now)
 
     def _probed(self, answer: Answer) -> None:
         has = count_flows((self.table or {}).values())

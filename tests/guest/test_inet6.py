@@ -152,6 +152,10 @@ for s in socks.values():
     poller.register(s, select.POLLOUT)
 while socks:
     for fd, events in poller.poll():
+        # Linux queues the ICMP error before it ends the stream: POLLERR alone
+        # is no outcome.
+        if not events & (select.POLLOUT | select.POLLHUP):
+            continue
         poller.unregister(fd)
         s = socks.pop(fd)
         error = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)

@@ -2,7 +2,7 @@
 /*
  * The LNID table of a host: which MAC address belongs to which tenants.
  *
- * This header defines the complete format, versions 2 and 3. It is compiled
+ * This header defines the complete format, versions 2 to 4. It is compiled
  * into QEMU (net/hostvlan), into the eBPF twin and into tests; control/vmmnet
  * implements the same format in Python.
  *
@@ -34,10 +34,10 @@
  *
  * Versions. Version 3 adds two things to the records of version 2: the services
  * that a MAC address may offer, and the other MAC addresses that its port may
- * send with. A writer creates a file of version 3 only if a record needs it,
- * and otherwise one of version 2, which older readers accept. Older readers
- * refuse a file of version 3 and continue to use the last file that they
- * accepted; a record of version 3 in a file of version 2 counts as damaged.
+ * send with. Version 4 adds prefixes of IP addresses. A writer creates a file
+ * of the oldest version that its records allow, which older readers accept.
+ * Older readers refuse a file of a newer version and continue to use the last
+ * file that they accepted; a record of a newer version in it counts as damaged.
  *
  * Damage. A reader detects every single wrong bit in the octets that decide
  * about a frame, whatever the other octets are: hostvlan_key(),
@@ -81,7 +81,7 @@ typedef __UINT64_TYPE__ uint64_t;
 #endif
 
 #define HOSTVLAN_MAGIC          "VMMNLNID"      /* eight octets, no NUL */
-#define HOSTVLAN_VERSION        3u              /* the newest version */
+#define HOSTVLAN_VERSION        4u              /* the newest version */
 #define HOSTVLAN_VERSION_OLD    2u              /* oldest supported version */
 #define HOSTVLAN_HEADER_SIZE    4096u
 #define HOSTVLAN_CHECKED_SIZE   32u     /* octets that the checksum covers */
@@ -93,7 +93,7 @@ typedef __UINT64_TYPE__ uint64_t;
 
 #define HOSTVLAN_LNID_GLOBAL    0u
 #define HOSTVLAN_LNIDS_MAX      64u     /* for one MAC address; at least 1 */
-#define HOSTVLAN_IP4_MAX        16u
+#define HOSTVLAN_IP4_MAX        16u     /* addresses and prefixes */
 #define HOSTVLAN_IP6_MAX        16u
 #define HOSTVLAN_ALSO_MAX       31u     /* MAC addresses besides its own */
 
@@ -194,23 +194,31 @@ struct hostvlan_bucket {
  * ascending, without duplicates), then a check of all that. IP addresses
  * follow, if there are any: first the IPv4 addresses (192.0.2.1 is 0xc0000201),
  * then the IPv6 addresses, four words each, most significant word first, then
- * their check. Other MAC addresses that the port may send with follow, if there
+ * the numbers of their host bits, if any of them is a prefix, then their check.
+ * Other MAC addresses that the port may send with follow, if there
  * are any (1 .. HOSTVLAN_ALSO_MAX, ascending, without duplicates): two words
  * each, most significant word first, then their check. So a verdict never reads
  * IP addresses.
+ *
+ * The number of host bits is an octet for each address, in their order, four in
+ * a word, the first in the least significant octet: 0 for a single address, 8
+ * for 192.0.2.0/24, less than all bits. Host bits are 0 in the address. Octets
+ * that are left over in the last word are 0.
  *
  * A check is the upper half of hostvlan_sum() over the value that points to the
  * record, the head, the LNIDs, and the words that the check covers.
  *
  * The head has three octets, and their exclusive or in the most significant
  * octet: two heads differ in at least two bits, and a head also differs in at
- * least two bits from 0. From bit 0 on, it contains: the number of LNIDs (7
- * bits), HOSTVLAN_OFFER_ROUTER (1); the number of IPv4 addresses (5),
+ * least two bits from 0. From bit 0 on, it contains: the number of LNIDs, plus
+ * 64 if there are prefixes (7 bits, so that 64 LNIDs and prefixes are 0; older
+ * readers know 1 to 64), HOSTVLAN_OFFER_ROUTER (1); the number of IPv4 addresses (5),
  * HOSTVLAN_OFFER_DHCP (1), the lower bits of the number of other MAC addresses
  * (2); the number of IPv6 addresses (5), the upper bits of the number of other
  * MAC addresses (3).
  */
-#define HOSTVLAN_RECORD_LNIDS(head)     ((head) & 0x7fu)
+#define HOSTVLAN_RECORD_LNIDS(head)     ((((head) - 1u) & 0x3fu) + 1u)
+#define HOSTVLAN_RECORD_PREFIXES(head)  (((head) - 1u) >> 6 & 1u)
 #define HOSTVLAN_RECORD_IP4(head)       ((head) >> 8 & 0x1fu)
 #define HOSTVLAN_RECORD_IP6(head)       ((head) >> 16 & 0x1fu)
 #define HOSTVLAN_RECORD_OFFERS(head) \
@@ -222,7 +230,8 @@ struct hostvlan_bucket {
      ((uint32_t)(first) ^ (uint32_t)(second) ^ (uint32_t)(third)) << 24)
 #define HOSTVLAN_RECORD_WORDS_MAX \
     (1u + HOSTVLAN_LNIDS_MAX + 1u + HOSTVLAN_IP4_MAX + 4u * HOSTVLAN_IP6_MAX + \
-     1u + 2u * HOSTVLAN_ALSO_MAX + 1u)
+     (HOSTVLAN_IP4_MAX + HOSTVLAN_IP6_MAX) / 4u + 1u + \
+     2u * HOSTVLAN_ALSO_MAX + 1u)
 
 /**
  * hostvlan_sum: add a number to a checksum
@@ -311,17 +320,27 @@ static inline int hostvlan_value_valid(uint64_t key, uint64_t value)
 
 /**
  * hostvlan_record_head: build the head of a record
+ * @prefixes: 1 if any of the addresses is a prefix, else 0
  * @offers: HOSTVLAN_OFFER_...
  *
  * The numbers must be in their ranges.
  */
 static inline uint32_t hostvlan_record_head(uint32_t lnids, uint32_t ip4,
-                                            uint32_t ip6, uint32_t offers,
-                                            uint32_t also)
+                                            uint32_t ip6, uint32_t prefixes,
+                                            uint32_t offers, uint32_t also)
 {
-    return HOSTVLAN_RECORD_HEAD(lnids | (offers & 1) << 7,
+    return HOSTVLAN_RECORD_HEAD(((lnids + 64 * prefixes) & 0x7f) |
+                                (offers & 1) << 7,
                                 ip4 | (offers & 2) << 4 | (also & 3) << 6,
                                 ip6 | also >> 2 << 5);
+}
+
+/** hostvlan_host_bits_words: words with the addresses' numbers of host bits */
+static inline uint32_t hostvlan_host_bits_words(uint32_t head)
+{
+    uint32_t num = HOSTVLAN_RECORD_IP4(head) + HOSTVLAN_RECORD_IP6(head);
+
+    return HOSTVLAN_RECORD_PREFIXES(head) ? (num + 3) / 4 : 0;
 }
 
 /** hostvlan_address_words: words of the IP addresses and their check; or 0 */
@@ -329,7 +348,29 @@ static inline uint32_t hostvlan_address_words(uint32_t head)
 {
     uint32_t words = HOSTVLAN_RECORD_IP4(head) + 4 * HOSTVLAN_RECORD_IP6(head);
 
-    return words ? words + 1 : 0;
+    return words ? words + hostvlan_host_bits_words(head) + 1 : 0;
+}
+
+/** hostvlan_within4: is @ip4 in the prefix @own? @host_bits: 0 .. 31 */
+static inline int hostvlan_within4(uint32_t ip4, uint32_t own,
+                                   uint32_t host_bits)
+{
+    return host_bits < 32 && (ip4 ^ own) >> host_bits == 0;
+}
+
+/**
+ * hostvlan_within6: is an address in the prefix @own? @host_bits: 0 .. 127
+ *
+ * An address has four words, the most significant one first.
+ */
+static inline int hostvlan_within6(const uint32_t ip6[4], const uint32_t own[4],
+                                   uint32_t host_bits)
+{
+    uint64_t upper = (uint64_t)(ip6[0] ^ own[0]) << 32 | (ip6[1] ^ own[1]);
+    uint64_t lower = (uint64_t)(ip6[2] ^ own[2]) << 32 | (ip6[3] ^ own[3]);
+
+    return host_bits < 64 ? (upper | lower >> host_bits) == 0 :
+           host_bits < 128 && upper >> (host_bits - 64) == 0;
 }
 
 /** hostvlan_record_words: length including the head; 0: the head is invalid */
@@ -340,9 +381,9 @@ static inline uint32_t hostvlan_record_words(uint32_t head)
 
     if (head != HOSTVLAN_RECORD_HEAD(head & 0xff, head >> 8 & 0xff,
                                      head >> 16 & 0xff) ||
-        lnids == 0 || lnids > HOSTVLAN_LNIDS_MAX ||
         HOSTVLAN_RECORD_IP4(head) > HOSTVLAN_IP4_MAX ||
-        HOSTVLAN_RECORD_IP6(head) > HOSTVLAN_IP6_MAX) {
+        HOSTVLAN_RECORD_IP6(head) > HOSTVLAN_IP6_MAX ||
+        (HOSTVLAN_RECORD_PREFIXES(head) && !hostvlan_address_words(head))) {
         return 0;
     }
     return 1 + lnids + 1 + hostvlan_address_words(head) +

@@ -15,7 +15,8 @@ static inline bool hostvlan_own_ip4(const struct hostvlan_own *own,
                                     uint32_t ip4)
 {
     for (unsigned i = 0; i < own->table->num_ip4; i++) {
-        if (own->table->ip4[i] == ip4) {
+        if (hostvlan_within4(ip4, own->table->ip4[i],
+                             own->table->host_bits4[i])) {
             return true;
         }
     }
@@ -26,7 +27,8 @@ static inline bool hostvlan_own_ip6(const struct hostvlan_own *own,
                                     const uint32_t ip6[4])
 {
     for (unsigned i = 0; i < own->table->num_ip6; i++) {
-        if (memcmp(own->table->ip6[i], ip6, sizeof(own->table->ip6[i])) == 0) {
+        if (hostvlan_within6(ip6, own->table->ip6[i],
+                             own->table->host_bits6[i])) {
             return true;
         }
     }

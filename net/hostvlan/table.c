@@ -198,6 +198,22 @@ unsigned hostvlan_table_lnids(const HostvlanTable *t, uint64_t value,
     return lnids->num;
 }
 
+/* Copies the numbers of host bits, without which all addresses are single. */
+static void copy_host_bits(const uint32_t *at, uint32_t head, uint64_t *sum,
+                           HostvlanAddresses *addresses)
+{
+    uint32_t word[(HOSTVLAN_IP4_MAX + HOSTVLAN_IP6_MAX) / 4] = { 0 };
+    unsigned ip4 = HOSTVLAN_RECORD_IP4(head), ip6 = HOSTVLAN_RECORD_IP6(head);
+
+    copy(word, at, hostvlan_host_bits_words(head), sum);
+    for (unsigned i = 0; i < ip4; i++) {
+        addresses->host_bits4[i] = word[i / 4] >> i % 4 * 8;
+    }
+    for (unsigned i = 0; i < ip6; i++) {
+        addresses->host_bits6[i] = word[(ip4 + i) / 4] >> (ip4 + i) % 4 * 8;
+    }
+}
+
 /* Copies the addresses after the LNIDs' check; @sum: of the LNIDs. */
 static bool copy_addresses(const uint32_t *at, uint32_t head, uint64_t sum,
                            HostvlanAddresses *addresses)
@@ -209,7 +225,8 @@ static bool copy_addresses(const uint32_t *at, uint32_t head, uint64_t sum,
     }
     copy(addresses->ip4, at, ip4, &sum);
     copy(addresses->ip6[0], at + ip4, 4 * ip6, &sum);
-    if (load32(at + ip4 + 4 * ip6) != sum >> 32) {
+    copy_host_bits(at + ip4 + 4 * ip6, head, &sum, addresses);
+    if (load32(at + hostvlan_address_words(head) - 1) != sum >> 32) {
         return false;
     }
     addresses->num_ip4 = ip4;
@@ -429,6 +446,30 @@ static bool are_others(const HostvlanRights *rights, uint64_t mac)
     return true;
 }
 
+/* Does each address have host bits that are 0 and not all bits? */
+static bool are_prefixes(const HostvlanAddresses *addresses)
+{
+    for (unsigned i = 0; i < addresses->num_ip4; i++) {
+        uint32_t bits = addresses->host_bits4[i];
+
+        if (bits >= 32 || addresses->ip4[i] & ((1u << bits) - 1)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < addresses->num_ip6; i++) {
+        const uint32_t *ip6 = addresses->ip6[i];
+        uint32_t bits = addresses->host_bits6[i], network[4] = { 0 };
+
+        for (unsigned bit = bits; bit < 128; bit++) {
+            network[3 - bit / 32] |= ip6[3 - bit / 32] & 1u << bit % 32;
+        }
+        if (bits >= 128 || memcmp(network, ip6, sizeof(network))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
                          GError **errp)
 {
@@ -446,7 +487,7 @@ static bool check_record(const HostvlanTable *t, uint64_t value, uint64_t mac,
     if (!hostvlan_table_lnids(t, value, &lnids) ||
         !hostvlan_table_addresses(t, value, &addresses) ||
         !hostvlan_table_rights(t, value, &rights) ||
-        !are_others(&rights, mac)) {
+        !are_prefixes(&addresses) || !are_others(&rights, mac)) {
         return refuse(errp, HOSTVLAN_TABLE_ERROR_RECORD,
                       "the record of %012" G_GINT64_MODIFIER "x, at word %u "
                       "of %u, is damaged", mac,

@@ -45,11 +45,16 @@ typedef struct HostvlanLnids {
     uint32_t lnid[HOSTVLAN_LNIDS_MAX];
 } HostvlanLnids;
 
-/* The sender addresses of a MAC address; 192.0.2.1 is 0xc0000201. */
+/*
+ * The sender addresses of a MAC address; 192.0.2.1 is 0xc0000201. Those with
+ * host bits are prefixes: of 192.0.2.0/24 they are 8.
+ */
 typedef struct HostvlanAddresses {
     unsigned num_ip4, num_ip6;
     uint32_t ip4[HOSTVLAN_IP4_MAX];
     uint32_t ip6[HOSTVLAN_IP6_MAX][4];  /* most significant word first */
+    uint8_t host_bits4[HOSTVLAN_IP4_MAX];
+    uint8_t host_bits6[HOSTVLAN_IP6_MAX];
 } HostvlanAddresses;
 
 /* Further rights of a MAC address's port. */

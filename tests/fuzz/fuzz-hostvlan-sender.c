@@ -2,8 +2,8 @@
 /*
  * A frame of a guest: it passes only with the guest's own addresses
  *
- * The first octet selects the listed addresses (bit 0: IPv4, bit 1: IPv6), the
- * rest is the frame after its two MAC addresses, which are valid.
+ * The first octet selects the listed addresses (bit 0: IPv4, bit 1: IPv6; bit 4:
+ * prefixes of 24 and 64 bits), the rest is the frame after its two MAC addresses, which are valid.
  */
 #include <string.h>
 
@@ -29,6 +29,17 @@ static bool is(const uint8_t *a, const uint8_t *b, size_t len)
     return !memcmp(a, b, len);
 }
 
+/* Is it the listed address, or in the listed prefix? */
+static bool is_own4(const HostvlanAddresses *own, const uint8_t *a)
+{
+    return own->num_ip4 && is(a, ip4, own->host_bits4[0] ? 3 : 4);
+}
+
+static bool is_own6(const HostvlanAddresses *own, const uint8_t *a)
+{
+    return own->num_ip6 && is(a, ip6, own->host_bits6[0] ? 8 : 16);
+}
+
 /* An independent parser for frames of the simplest form. */
 static void check_passed(const uint8_t *f, size_t len,
                          const HostvlanAddresses *own)
@@ -37,24 +48,21 @@ static void check_passed(const uint8_t *f, size_t len,
     bool listed = own->num_ip4 || own->num_ip6;
 
     if (type == 0x0800 && listed) {
-        g_assert(is(f + 26, zero, 4) ||
-                 (own->num_ip4 && is(f + 26, ip4, 4)));
+        g_assert(is(f + 26, zero, 4) || is_own4(own, f + 26));
     }
     if (type == 0x0806) {
         g_assert(is(f + 22, mac, 6));
-        g_assert(!listed || is(f + 28, zero, 4) ||
-                 (own->num_ip4 && is(f + 28, ip4, 4)));
+        g_assert(!listed || is(f + 28, zero, 4) || is_own4(own, f + 28));
     }
     if (type == 0x86dd && listed) {
         g_assert(is(f + 22, zero, 16) || is(f + 22, local, 16) ||
-                 (own->num_ip6 && is(f + 22, ip6, 16)));
+                 is_own6(own, f + 22));
     }
     /* An advertisement with no headers before it and one option. */
     if (type == 0x86dd && f[20] == 58 && len >= 86 && f[54] == 136) {
         size_t payload = f[18] << 8 | f[19];
 
-        g_assert(!listed || is(f + 62, local, 16) ||
-                 (own->num_ip6 && is(f + 62, ip6, 16)));
+        g_assert(!listed || is(f + 62, local, 16) || is_own6(own, f + 62));
         g_assert((payload && payload < 32) || f[78] != 2 ||
                  is(f + 80, mac, 6));
     }
@@ -136,6 +144,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     own.ip6[0][3] = 1;
     own.num_ip4 = data[0] & 1;
     own.num_ip6 = data[0] >> 1 & 1;
+    if (data[0] >> 4 & 1) {
+        own.ip4[0] &= ~0xffu;
+        own.host_bits4[0] = 8;
+        own.ip6[0][3] = 0;
+        own.host_bits6[0] = 64;
+    }
     whole = 12 + size - 1;
     len = MIN(whole, HOSTVLAN_LOOK_LEN);
     f = g_malloc(len);

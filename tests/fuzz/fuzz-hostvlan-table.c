@@ -186,6 +186,12 @@ static void check_all(const HostvlanTable *t, const struct hostvlan_slot *s,
                      (none ? 0 : value));
             g_assert(none || hostvlan_table_lnids(t, value, &lnids));
             g_assert(none || hostvlan_table_addresses(t, value, &addresses));
+            for (unsigned n = 0; !none && n < addresses.num_ip4; n++) {
+                g_assert(addresses.host_bits4[n] < 32);
+            }
+            for (unsigned n = 0; !none && n < addresses.num_ip6; n++) {
+                g_assert(addresses.host_bits6[n] < 128);
+            }
             g_assert(none || hostvlan_table_rights(t, value, &rights));
         }
     }

@@ -113,6 +113,8 @@ typedef struct World {
     unsigned long changes, tables;
     unsigned long queries;      /* that passed from unknown sources */
     unsigned long others;       /* that passed with another MAC address */
+    unsigned long inside;       /* that passed only thanks to a prefix */
+    unsigned long outside;      /* that were forged, in spite of prefixes */
     uint64_t seen[HOSTVLAN_DIRECTIONS][HOSTVLAN_REASONS];
 } World;
 
@@ -293,9 +295,19 @@ static void random_also(World *w, uint64_t own, HvEntry *e)
     }
 }
 
+/* Makes a prefix of an address. @low: its least significant word. */
+static uint8_t random_prefix(World *w, uint32_t *low)
+{
+    uint8_t bits = below(w, 4) ? 1 + below(w, 5) : 0;
+
+    *low &= ~((1u << bits) - 1);
+    return bits;
+}
+
 static void random_entry(World *w, uint64_t mac, HvEntry *e)
 {
     unsigned num = random_count(w);
+    bool prefixes = below(w, 4);
 
     memset(e, 0, sizeof(*e));
     if (below(w, 6) == 0) {
@@ -319,10 +331,21 @@ static void random_entry(World *w, uint64_t mac, HvEntry *e)
     random_also(w, mac, e);
     for (unsigned i = 0; i < e->num_ip4; i++) {
         e->ip4[i] = ADDRESS4 + 2 * i + below(w, 2);
+        if (prefixes) {
+            e->host_bits4[i] = random_prefix(w, &e->ip4[i]);
+        }
     }
     for (unsigned i = 0; i < e->num_ip6; i++) {
         memcpy(e->ip6[i], address6, sizeof(e->ip6[i]));
         e->ip6[i][3] = 2 * i + below(w, 2);
+        if (prefixes) {
+            e->host_bits6[i] = random_prefix(w, &e->ip6[i][3]);
+        }
+        if (prefixes && below(w, 4) == 0) {
+            memset(e->ip6[i] + 2, 0, 2 * sizeof(e->ip6[i][0]));
+            e->ip6[i][1] = 1u << below(w, 32);
+            e->host_bits6[i] = 64 + __builtin_ctz(e->ip6[i][1]);
+        }
     }
 }
 
@@ -521,6 +544,14 @@ static size_t random_query(World *w, uint8_t *frame)
     return len;
 }
 
+/* A number of an address in a prefix of so many host bits, or one beside it. */
+static uint32_t random_host(World *w, uint32_t host_bits)
+{
+    uint64_t end = 1ull << host_bits;
+
+    return below(w, 4) ? g_rand_int(w->rand) & (end - 1) : end;
+}
+
 /* An address of the port, or another one of those that there are. */
 static uint32_t random_ip4(World *w)
 {
@@ -534,8 +565,13 @@ static uint32_t random_ip4(World *w)
     if (below(w, 8) == 0) {
         return 0;
     }
-    return own.num_ip4 && below(w, 4) ? own.ip4[below(w, own.num_ip4)] :
-                                        ADDRESS4 + below(w, ADDRESSES);
+    if (own.num_ip4 && below(w, 4)) {
+        unsigned i = below(w, own.num_ip4);
+
+        return own.host_bits4[i] ?
+               own.ip4[i] ^ random_host(w, own.host_bits4[i]) : own.ip4[i];
+    }
+    return ADDRESS4 + below(w, ADDRESSES);
 }
 
 static void random_ip6(World *w, uint32_t ip6[4])
@@ -564,7 +600,16 @@ static void random_ip6(World *w, uint32_t ip6[4])
         break;
     default:
         if (own.num_ip6) {
-            memcpy(ip6, own.ip6[below(w, own.num_ip6)], 4 * sizeof(ip6[0]));
+            unsigned i = below(w, own.num_ip6), bits = own.host_bits6[i];
+
+            memcpy(ip6, own.ip6[i], 4 * sizeof(ip6[0]));
+            if (bits >= 64) {
+                ip6[1] ^= random_host(w, bits - 64);
+                ip6[2] = g_rand_int(w->rand);
+                ip6[3] = g_rand_int(w->rand);
+            } else if (bits) {
+                ip6[3] ^= random_host(w, bits);
+            }
         }
     }
 }
@@ -793,6 +838,26 @@ static void G_GNUC_NORETURN differ(const World *w, const Program *p,
     exit(1);
 }
 
+/* @reason: for the addresses of the frame's source, @own */
+static void count_prefixes(World *w, const uint8_t *frame, size_t len,
+                           HostvlanAddresses own, enum hostvlan_reason reason)
+{
+    static const uint8_t none[HOSTVLAN_IP6_MAX];
+    size_t fixed;
+
+    if (memcmp(own.host_bits4, none, own.num_ip4) == 0 &&
+        memcmp(own.host_bits6, none, own.num_ip6) == 0) {
+        return;
+    }
+    w->outside += reason == HOSTVLAN_FORGED_ADDRESS;
+    memset(own.host_bits4, 0, sizeof(own.host_bits4));
+    memset(own.host_bits6, 0, sizeof(own.host_bits6));
+    w->inside += reason == HOSTVLAN_PASSED &&
+                 hostvlan_sender_check(frame, len, len,
+                                       hostvlan_mac(frame + 6), &own,
+                                       &fixed) == HOSTVLAN_FORGED_ADDRESS;
+}
+
 /* As -netdev hostvlan does it. */
 static enum hostvlan_reason sent(World *w, const uint8_t *frame, size_t len)
 {
@@ -815,7 +880,9 @@ static enum hostvlan_reason sent(World *w, const uint8_t *frame, size_t len)
                                   &own)) {
         return HOSTVLAN_DAMAGED;
     }
-    return hostvlan_sender_check(frame, len, len, source, &own, &fixed);
+    reason = hostvlan_sender_check(frame, len, len, source, &own, &fixed);
+    count_prefixes(w, frame, len, own, reason);
+    return reason;
 }
 
 static void judge(World *w)
@@ -882,12 +949,15 @@ static bool report(const World *w, unsigned long frames)
             [HOSTVLAN_NO_PORT] = true, [HOSTVLAN_DAMAGED] = true,
         },
     };
-    bool enough = w->queries >= EACH_REASON && w->others >= EACH_REASON;
+    bool enough = w->queries >= EACH_REASON && w->others >= EACH_REASON &&
+                  w->inside >= EACH_REASON && w->outside >= EACH_REASON;
 
     printf("%lu frames, %lu tables, %lu changes in place, 0 differences\n"
            "  %lu queries passed from unknown sources\n"
-           "  %lu frames passed with another MAC address of the port\n",
-           frames, w->tables, w->changes, w->queries, w->others);
+           "  %lu frames passed with another MAC address of the port\n"
+           "  %lu passed by a prefix, %lu were forged beside one\n",
+           frames, w->tables, w->changes, w->queries, w->others, w->inside,
+           w->outside);
     for (int d = 0; d < HOSTVLAN_DIRECTIONS; d++) {
         for (int r = 0; r < HOSTVLAN_REASONS; r++) {
             if (possible[d][r] || w->seen[d][r]) {

@@ -495,7 +495,7 @@ def test_a_damaged_table_is_refused(host: Bed, tenants: Three) -> None:
     good = host.table.read_bytes()
     for damage, complaint in (
         (b"X" + good[1:], "it is not a table"),
-        (good[:8] + b"\4" + good[9:], "version 4"),
+        (good[:8] + b"\5" + good[9:], "version 5"),
         (good[:-4], "octets"),
     ):
         new = host.table.with_name("new")

@@ -237,7 +237,7 @@ def test_programs_that_do_not_know_the_version(host: Bed) -> None:
     with pytest.raises(twin.TwinError, match=r"version 3.*attach' it again.*stays in force"):
         allow(host, a, offer.ROUTER)
     with Table.open(host.table) as table:
-        assert table.version == layout.NEWEST
+        assert table.version == layout.WITH_RIGHTS
     generation = host.status(a).generation
     host.attach(a)
     assert host.status(a).generation == generation

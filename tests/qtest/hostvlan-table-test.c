@@ -360,7 +360,7 @@ static void test_damaged(void)
     bed.table = bed_make_table(other);
     bed.table->header->version = HOSTVLAN_VERSION + 1;
     g_assert_cmpint(g_rename(other, bed.path), ==, 0);
-    wait_error(&bed, "version 4");
+    wait_error(&bed, "version 5");
     assert_in_force(&bed, true);
     bed_converse(&bed);
     received_from(&bed, OTHER, "other-tenant");

@@ -134,11 +134,28 @@ static uint32_t *put_macs(uint32_t *to, const uint64_t *from, unsigned num,
     return to;
 }
 
+/* Returns: is any address a prefix? @words: four numbers of host bits in each */
+static bool pack_host_bits(const HvEntry *e, uint32_t *words)
+{
+    uint8_t octets[HOSTVLAN_IP4_MAX + HOSTVLAN_IP6_MAX] = { 0 };
+    bool any = false;
+
+    memcpy(octets, e->host_bits4, e->num_ip4);
+    memcpy(octets + e->num_ip4, e->host_bits6, e->num_ip6);
+    for (unsigned i = 0; i < sizeof(octets); i++) {
+        words[i / 4] |= (uint32_t)octets[i] << i % 4 * 8;
+        any |= octets[i];
+    }
+    return any;
+}
+
 /* Returns the value; 0 if it does not fit. */
 static uint64_t write_record(HvWriter *w, uint64_t mac, const HvEntry *e)
 {
+    uint32_t host_bits[(HOSTVLAN_IP4_MAX + HOSTVLAN_IP6_MAX) / 4] = { 0 };
+    bool prefixes = pack_host_bits(e, host_bits);
     uint32_t head = hostvlan_record_head(e->num_lnids, e->num_ip4, e->num_ip6,
-                                         e->offers, e->num_also);
+                                         prefixes, e->offers, e->num_also);
     uint32_t at = w->header->words_used, *to = w->word + at;
     uint32_t num = hostvlan_record_words(head);
     uint64_t value = hostvlan_value(hostvlan_key(mac), HOSTVLAN_VALUE_RECORD,
@@ -155,6 +172,7 @@ static uint64_t write_record(HvWriter *w, uint64_t mac, const HvEntry *e)
     if (e->num_ip4 || e->num_ip6) {
         to = put(to, e->ip4, e->num_ip4, &sum);
         to = put(to, e->ip6[0], 4 * e->num_ip6, &sum);
+        to = put(to, host_bits, hostvlan_host_bits_words(head), &sum);
         *to++ = sum >> 32;
     }
     if (e->num_also) {
@@ -233,21 +251,28 @@ void hv_remove(HvWriter *w, uint64_t mac)
 static void read_back(HvWriter *w, uint64_t value, HvEntry *e)
 {
     const uint32_t *p = w->word + hostvlan_value_number(value);
+    uint8_t octets[HOSTVLAN_IP4_MAX + HOSTVLAN_IP6_MAX] = { 0 };
+    uint32_t head;
 
     *e = (HvEntry) { .num_lnids = 1, .lnid = { hostvlan_value_number(value) } };
     if (hostvlan_value_kind(value) == HOSTVLAN_VALUE_RECORD) {
-        e->num_lnids = HOSTVLAN_RECORD_LNIDS(*p);
-        e->num_ip4 = HOSTVLAN_RECORD_IP4(*p);
-        e->num_ip6 = HOSTVLAN_RECORD_IP6(*p);
-        e->offers = HOSTVLAN_RECORD_OFFERS(*p);
-        e->num_also = HOSTVLAN_RECORD_ALSO(*p);
+        head = *p;
+        e->num_lnids = HOSTVLAN_RECORD_LNIDS(head);
+        e->num_ip4 = HOSTVLAN_RECORD_IP4(head);
+        e->num_ip6 = HOSTVLAN_RECORD_IP6(head);
+        e->offers = HOSTVLAN_RECORD_OFFERS(head);
+        e->num_also = HOSTVLAN_RECORD_ALSO(head);
         p++;
         memcpy(e->lnid, p, 4 * e->num_lnids);
         p += e->num_lnids + 1;
         memcpy(e->ip4, p, 4 * e->num_ip4);
         p += e->num_ip4;
         memcpy(e->ip6, p, 16 * e->num_ip6);
-        p += 4 * e->num_ip6 + (e->num_ip4 || e->num_ip6);
+        p += 4 * e->num_ip6;
+        memcpy(octets, p, 4 * hostvlan_host_bits_words(head));
+        memcpy(e->host_bits4, octets, e->num_ip4);
+        memcpy(e->host_bits6, octets + e->num_ip4, e->num_ip6);
+        p += hostvlan_host_bits_words(head) + (e->num_ip4 || e->num_ip6);
         for (unsigned i = 0; i < e->num_also; i++) {
             e->also[i] = (uint64_t)p[2 * i] << 32 | p[2 * i + 1];
         }

@@ -27,6 +27,8 @@ typedef struct HvEntry {
     uint32_t lnid[HOSTVLAN_LNIDS_MAX];
     uint32_t ip4[HOSTVLAN_IP4_MAX];
     uint32_t ip6[HOSTVLAN_IP6_MAX][4];
+    uint8_t host_bits4[HOSTVLAN_IP4_MAX];       /* of prefixes; else 0 */
+    uint8_t host_bits6[HOSTVLAN_IP6_MAX];
     unsigned offers, num_also;
     uint64_t also[HOSTVLAN_ALSO_MAX];
 } HvEntry;

@@ -63,10 +63,12 @@ static void test_head(void)
         for (unsigned ip4 = 0; ip4 <= HOSTVLAN_IP4_MAX; ip4++) {
             for (unsigned ip6 = 0; ip6 <= HOSTVLAN_IP6_MAX; ip6++) {
                 uint32_t offers = ip4 & 3, also = (lnids + 5 * ip6) & 31;
-                uint32_t head = hostvlan_record_head(lnids, ip4, ip6, offers,
-                                                     also);
+                uint32_t prefixes = (ip4 || ip6) && (lnids + ip4 + ip6) & 1;
+                uint32_t head = hostvlan_record_head(lnids, ip4, ip6, prefixes,
+                                                     offers, also);
 
                 g_assert_cmpuint(hostvlan_record_words(head), !=, 0);
+                g_assert_cmpuint(HOSTVLAN_RECORD_PREFIXES(head), ==, prefixes);
                 g_assert_cmpuint(HOSTVLAN_RECORD_LNIDS(head), ==, lnids);
                 g_assert_cmpuint(HOSTVLAN_RECORD_IP4(head), ==, ip4);
                 g_assert_cmpuint(HOSTVLAN_RECORD_IP6(head), ==, ip6);
@@ -207,6 +209,24 @@ static void test_addresses(void)
     hv_end(&fx);
 }
 
+static void test_prefixes(void)
+{
+    HvEntry e = with_addresses();
+    HvFile fx;
+    uint64_t value;
+
+    e.ip4[0] = 0xc0000200u;
+    e.host_bits4[0] = 8;
+    e.ip6[1][3] = 0;
+    e.host_bits6[1] = 64;
+    fx = begin(&e);
+    value = hv_slot(fx.w, MAC_A)->value;
+    /* One more word has the numbers of host bits. */
+    each_bit(&fx, fx.w->word + hostvlan_value_number(value) + 5,
+             4 * (1 + 2 * 4 + 1 + 1), addresses_are_damaged);
+    hv_end(&fx);
+}
+
 /* The first number of the longest record. */
 static void test_longest(void)
 {
@@ -214,6 +234,7 @@ static void test_longest(void)
         .num_lnids = HOSTVLAN_LNIDS_MAX, .num_ip4 = HOSTVLAN_IP4_MAX,
         .num_ip6 = HOSTVLAN_IP6_MAX, .num_also = HOSTVLAN_ALSO_MAX,
         .offers = HOSTVLAN_OFFER_ROUTER | HOSTVLAN_OFFER_DHCP,
+        .host_bits4 = { 1 },
     };
     const unsigned also_at = HOSTVLAN_RECORD_WORDS_MAX -
                              (2 * HOSTVLAN_ALSO_MAX + 1);
@@ -319,6 +340,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/damage/one", test_one);
     g_test_add_func("/hostvlan/damage/record", test_record);
     g_test_add_func("/hostvlan/damage/addresses", test_addresses);
+    g_test_add_func("/hostvlan/damage/prefixes", test_prefixes);
     g_test_add_func("/hostvlan/damage/longest", test_longest);
     g_test_add_func("/hostvlan/damage/taken-out", test_taken_out);
     g_test_add_func("/hostvlan/damage/free-slot", test_free_slot);

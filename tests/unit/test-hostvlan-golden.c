@@ -24,6 +24,9 @@ static const Octets golden2[] = {
 static const Octets golden3[] = {
 #include "hostvlan-golden3.h"
 };
+static const Octets golden4[] = {
+#include "hostvlan-golden4.h"
+};
 #undef OCTETS
 
 static HostvlanTable *open_octets(const Octets *golden, size_t num,
@@ -130,6 +133,41 @@ static void test_version_3(void)
     assert_one(t, 0x001122334455ull, 7);
 }
 
+static void test_version_4(void)
+{
+    g_autoptr(HostvlanTable) t = open_octets(golden4, G_N_ELEMENTS(golden4),
+                                             HOSTVLAN_GOLDEN4_SIZE);
+    uint64_t value = hostvlan_table_lookup(t, 0x525400123456ull);
+    HostvlanAddresses addresses;
+    HostvlanRights rights;
+    HostvlanLnids lnids;
+
+    g_assert_cmpuint(hostvlan_table_lnids(t, value, &lnids), ==, 2);
+    g_assert_true(hostvlan_table_addresses(t, value, &addresses));
+    g_assert_cmpuint(addresses.num_ip4, ==, 2);
+    g_assert_cmphex(addresses.ip4[0], ==, 0xc0000201u);
+    g_assert_cmpuint(addresses.host_bits4[0], ==, 0);
+    g_assert_cmphex(addresses.ip4[1], ==, 0xc6336400u);
+    g_assert_cmpuint(addresses.host_bits4[1], ==, 8);
+    g_assert_cmpuint(addresses.num_ip6, ==, 3);
+    g_assert_cmphex(addresses.ip6[0][3], ==, 0x1234);
+    g_assert_cmpuint(addresses.host_bits6[0], ==, 0);
+    g_assert_cmphex(addresses.ip6[1][1], ==, 1);
+    g_assert_cmpuint(addresses.host_bits6[1], ==, 64);
+    g_assert_cmphex(addresses.ip6[2][1], ==, 0x10000);
+    g_assert_cmpuint(addresses.host_bits6[2], ==, 80);
+    g_assert_true(hostvlan_table_rights(t, value, &rights));
+    g_assert_cmpuint(rights.offers, ==, HOSTVLAN_OFFER_ROUTER);
+    g_assert_cmpuint(rights.num_also, ==, 1);
+    g_assert_cmphex(rights.also[0], ==, 0x00005e00010aull);
+    value = hostvlan_table_lookup(t, 0x020000000001ull);
+    g_assert_cmpuint(hostvlan_table_lnids(t, value, &lnids), ==, 1);
+    g_assert_true(hostvlan_table_addresses(t, value, &addresses));
+    g_assert_cmphex(addresses.ip4[0], ==, 0x0a080000u);
+    g_assert_cmpuint(addresses.host_bits4[0], ==, 8);
+    assert_one(t, 0x001122334455ull, 7);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -137,5 +175,6 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/golden/values", test_values);
     g_test_add_func("/hostvlan/golden/record", test_record);
     g_test_add_func("/hostvlan/golden/version-3", test_version_3);
+    g_test_add_func("/hostvlan/golden/version-4", test_version_4);
     return hv_test_run();
 }

@@ -176,7 +176,8 @@ static void record_of_zeros(HvWriter *w)
     record_head(w, 0);
 }
 
-static void record_of_65(HvWriter *w)
+/* It says that there are prefixes, and has no addresses. */
+static void record_without_prefixes(HvWriter *w)
 {
     record_head(w, HOSTVLAN_RECORD_HEAD(65, 0, 0));
 }
@@ -220,6 +221,40 @@ static void lnids_repeat(HvWriter *w)
     set_third(w, 2);
 }
 
+/* Of a record whose checks are correct. */
+static void set_prefixes(HvWriter *w, uint32_t ip4, uint8_t bits4,
+                         uint32_t last6, uint8_t bits6)
+{
+    HvEntry e = {
+        .num_lnids = 1, .lnid = { 1 },
+        .num_ip4 = 2, .ip4 = { 0xc0000201u, ip4 }, .host_bits4 = { 0, bits4 },
+        .num_ip6 = 1, .ip6 = { { 0x20010db8u, 0, 0, last6 } },
+        .host_bits6 = { bits6 },
+    };
+
+    g_assert_true(hv_set(w, MAC_B, &e));
+}
+
+static void prefix4_of_all(HvWriter *w)
+{
+    set_prefixes(w, 0, 32, 1, 0);
+}
+
+static void prefix6_of_all(HvWriter *w)
+{
+    set_prefixes(w, 0x0a080000, 16, 0, 128);
+}
+
+static void prefix4_with_host(HvWriter *w)
+{
+    set_prefixes(w, 0x0a080001, 16, 0, 64);
+}
+
+static void prefix6_with_host(HvWriter *w)
+{
+    set_prefixes(w, 0x0a080000, 16, 1, 1);
+}
+
 static void check_wrong(HvWriter *w)
 {
     w->word[hostvlan_value_number(hv_slot(w, MAC_B)->value) + 4] ^= 1;
@@ -232,9 +267,9 @@ static const Damage damages[] = {
     { "magic", bad_magic, HOSTVLAN_TABLE_ERROR_MAGIC, "not an LNID table" },
     { "version", bad_version, HOSTVLAN_TABLE_ERROR_VERSION,
       "version 7 of the format, and this program reads "
-      "versions 2 to 3" },
+      "versions 2 to 4" },
     { "version 1", old_version, HOSTVLAN_TABLE_ERROR_VERSION,
-      "versions 2 to 3: 'vmmnet hostvlan convert' makes it that" },
+      "versions 2 to 4: 'vmmnet hostvlan convert' makes it that" },
     { "checksum", bad_checksum, HOSTVLAN_TABLE_ERROR_CHECKSUM, "checksum" },
     { "header size", bad_header_size, HOSTVLAN_TABLE_ERROR_HEADER,
       "a header of 64 octets" },
@@ -269,7 +304,16 @@ static const Damage damages[] = {
       "word 32 of 64, is damaged" },
     { "record of zeros", record_of_zeros, HOSTVLAN_TABLE_ERROR_RECORD,
       "020000000002" },
-    { "65 LNIDs", record_of_65, HOSTVLAN_TABLE_ERROR_RECORD, "is incomplete" },
+    { "no prefixes", record_without_prefixes, HOSTVLAN_TABLE_ERROR_RECORD,
+      "is incomplete" },
+    { "prefix of 32 host bits", prefix4_of_all, HOSTVLAN_TABLE_ERROR_RECORD,
+      "is damaged" },
+    { "prefix of 128 host bits", prefix6_of_all, HOSTVLAN_TABLE_ERROR_RECORD,
+      "is damaged" },
+    { "IPv4 prefix with host bits", prefix4_with_host,
+      HOSTVLAN_TABLE_ERROR_RECORD, "is damaged" },
+    { "IPv6 prefix with host bits", prefix6_with_host,
+      HOSTVLAN_TABLE_ERROR_RECORD, "is damaged" },
     { "17 IPv4", record_of_17_ip4, HOSTVLAN_TABLE_ERROR_RECORD,
       "is incomplete" },
     { "17 IPv6", record_of_17_ip6, HOSTVLAN_TABLE_ERROR_RECORD,

@@ -600,6 +600,106 @@ static void test_full_list(void)
     g_assert_cmpint(check_as(&q, &full, &fixed), ==, FORGED);
 }
 
+/* --- prefixes ------------------------------------------------------------ */
+
+static const HostvlanAddresses routed = {
+    .num_ip4 = 2, .ip4 = { 0xc0000201u, 0x0a080000u },
+    .host_bits4 = { 0, 8 },             /* 192.0.2.1, 10.8.0.0/24 */
+    .num_ip6 = 2, .ip6 = { { 0x20010db8u, 0, 0, 1 }, { 0x20010db8u, 1 } },
+    .host_bits6 = { 0, 64 },            /* 2001:db8::1, 2001:db8:0:1::/64 */
+};
+
+static enum hostvlan_reason routed4(const char *source)
+{
+    Packet p = ether(0x0800);
+    size_t fixed;
+
+    put_ip4(&p, source);
+    return check_as(&p, &routed, &fixed);
+}
+
+static enum hostvlan_reason routed6(const char *source)
+{
+    Packet p = ether(0x86dd);
+    size_t fixed;
+
+    put_ip6(&p, source, 59, 0);
+    return check_as(&p, &routed, &fixed);
+}
+
+static enum hostvlan_reason routed_arp(const char *spa, const char *tpa)
+{
+    Packet p = ether(0x0806);
+    size_t fixed;
+
+    put_arp(&p, MAC, spa, tpa);
+    return check_as(&p, &routed, &fixed);
+}
+
+static enum hostvlan_reason routed_nd(const char *source, uint8_t type,
+                                      const char *target)
+{
+    Packet p = ether(0x86dd);
+    size_t fixed;
+
+    put_ip6(&p, source, 58, 0);
+    put_icmp6(&p, type, target);
+    return check_as(&p, &routed, &fixed);
+}
+
+/* All addresses of a prefix are its own, the first and the last one, too. */
+static void test_prefixes(void)
+{
+    g_assert_cmpint(routed4(IP4), ==, PASS);
+    g_assert_cmpint(routed4(OTHER_IP4), ==, FORGED);
+    g_assert_cmpint(routed4("10.8.0.0"), ==, PASS);
+    g_assert_cmpint(routed4("10.8.0.77"), ==, PASS);
+    g_assert_cmpint(routed4("10.8.0.255"), ==, PASS);
+    g_assert_cmpint(routed4("10.7.255.255"), ==, FORGED);
+    g_assert_cmpint(routed4("10.8.1.0"), ==, FORGED);
+    g_assert_cmpint(routed6(IP6), ==, PASS);
+    g_assert_cmpint(routed6(OTHER_IP6), ==, FORGED);
+    g_assert_cmpint(routed6("2001:db8:0:1::"), ==, PASS);
+    g_assert_cmpint(routed6("2001:db8:0:1:1234:5678:9abc:def0"), ==, PASS);
+    g_assert_cmpint(routed6("2001:db8:0:1:ffff:ffff:ffff:ffff"), ==, PASS);
+    g_assert_cmpint(routed6("2001:db8:0:2::"), ==, FORGED);
+    g_assert_cmpint(routed6("2001:db8:0:0:ffff:ffff:ffff:ffff"), ==, FORGED);
+
+    g_assert_cmpint(routed_arp("10.8.0.77", OTHER_IP4), ==, PASS);
+    g_assert_cmpint(routed_arp("10.8.1.77", OTHER_IP4), ==, FORGED);
+    /* Probes. */
+    g_assert_cmpint(routed_arp("0.0.0.0", "10.8.0.77"), ==, PASS);
+    g_assert_cmpint(routed_arp("0.0.0.0", "10.8.1.77"), ==, FORGED);
+
+    g_assert_cmpint(routed_nd(IP6, 136, "2001:db8:0:1::77"), ==, PASS);
+    g_assert_cmpint(routed_nd(IP6, 136, "2001:db8:0:2::77"), ==, FORGED);
+    g_assert_cmpint(routed_nd("2001:db8:0:1::77", 135, OTHER_IP6), ==, PASS);
+    g_assert_cmpint(routed_nd("2001:db8:0:2::77", 135, OTHER_IP6), ==, FORGED);
+    /* Duplicate address detection. */
+    g_assert_cmpint(routed_nd("::", 135, "2001:db8:0:1::77"), ==, PASS);
+    g_assert_cmpint(routed_nd("::", 135, "2001:db8:0:2::77"), ==, FORGED);
+}
+
+/* Of each length: one bit that differs decides. */
+static void test_prefix_lengths(void)
+{
+    for (unsigned bits = 0; bits < 256; bits++) {
+        for (unsigned bit = 0; bit < 128; bit++) {
+            uint32_t ip6[4] = { 0x20010db8u, 0x55555555u, 0xaaaaaaaau, 1 };
+            uint32_t other[4];
+
+            memcpy(other, ip6, sizeof(ip6));
+            other[3 - bit / 32] ^= 1u << bit % 32;
+            g_assert_cmpint(hostvlan_within6(ip6, ip6, bits), ==, bits < 128);
+            g_assert_cmpint(hostvlan_within6(other, ip6, bits), ==,
+                            bit < bits && bits < 128);
+            g_assert_cmpint(bit < 32 && hostvlan_within4(other[3], ip6[3],
+                                                         bits), ==,
+                            bit < 32 && bit < bits && bits < 32);
+        }
+    }
+}
+
 /* --- checksum offload ---------------------------------------------------- */
 
 static bool offload(uint8_t flags, unsigned start, unsigned offset, bool big,
@@ -663,6 +763,8 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/sender/no-addresses", test_no_addresses);
     g_test_add_func("/hostvlan/sender/one-family", test_one_family);
     g_test_add_func("/hostvlan/sender/full-list", test_full_list);
+    g_test_add_func("/hostvlan/sender/prefixes", test_prefixes);
+    g_test_add_func("/hostvlan/sender/prefix-lengths", test_prefix_lengths);
     g_test_add_func("/hostvlan/sender/offload", test_offload);
     return g_test_run();
 }

@@ -80,6 +80,46 @@ static void test_addresses(void)
     hv_end(&fx);
 }
 
+/* Beside the most LNIDs there are, whose number shares bits with the sign. */
+static void test_prefixes(void)
+{
+    static const unsigned lnids[] = { 1, 2, 63, 64 };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(lnids); i++) {
+        HvEntry e = {
+            .num_lnids = lnids[i],
+            .num_ip4 = 3, .ip4 = { 0xc0000201u, 0x0a080000u, 0x80000000u },
+            .host_bits4 = { 0, 16, 31 },
+            .num_ip6 = 2, .ip6 = { { 0x20010db8u, 1 }, { 0x80000000u } },
+            .host_bits6 = { 64, 127 },
+            .offers = HOSTVLAN_OFFER_ROUTER, .num_also = 1, .also = { MAC_B },
+        };
+        HvFile fx = hv_begin(4, 128);
+        g_autoptr(HostvlanTable) t = NULL;
+        HostvlanAddresses a;
+        HostvlanRights rights;
+        HostvlanLnids found;
+        uint64_t value;
+
+        for (unsigned n = 0; n < lnids[i]; n++) {
+            e.lnid[n] = n;
+        }
+        g_assert_true(hv_set(fx.w, MAC_A, &e));
+        t = hv_open(fx.path);
+        value = hostvlan_table_lookup(t, MAC_A);
+        g_assert_cmpuint(hv_lnids_of(t, MAC_A, &found), ==, lnids[i]);
+        g_assert_true(hostvlan_table_addresses(t, value, &a));
+        g_assert_cmpmem(a.ip4, 4 * a.num_ip4, e.ip4, 12);
+        g_assert_cmpmem(a.ip6, 16 * a.num_ip6, e.ip6, 32);
+        g_assert_cmpmem(a.host_bits4, 3, e.host_bits4, 3);
+        g_assert_cmpmem(a.host_bits6, 2, e.host_bits6, 2);
+        g_assert_true(hostvlan_table_rights(t, value, &rights));
+        g_assert_cmpuint(rights.offers, ==, HOSTVLAN_OFFER_ROUTER);
+        g_assert_cmphex(rights.also[0], ==, MAC_B);
+        hv_end(&fx);
+    }
+}
+
 /* All addresses of a table with the writers' highest load. */
 static void test_many(void)
 {
@@ -270,6 +310,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hostvlan/table/lookup", test_lookup);
     g_test_add_func("/hostvlan/table/addresses", test_addresses);
+    g_test_add_func("/hostvlan/table/prefixes", test_prefixes);
     g_test_add_func("/hostvlan/table/many", test_many);
     g_test_add_func("/hostvlan/table/small", test_small);
     g_test_add_func("/hostvlan/table/zeros", test_zeros);

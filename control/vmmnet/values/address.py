@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+from ipaddress import IPv4Network, IPv6Network
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -16,7 +17,7 @@ class BadAddress(ValueError):
 def parse(spelled: str) -> Address:
     """Read an IPv4 or IPv6 address that a port can have; raises BadAddress."""
     result = parse_any(spelled)
-    _refuse_foreign(result)
+    refuse_foreign(result)
     return result
 
 
@@ -42,7 +43,7 @@ def _instead_of_prefix(spelled: str) -> str:
     return f"give the address alone, {spelled.split('/')[0]}"
 
 
-def _refuse_foreign(address: Address) -> None:
+def refuse_foreign(address: Address) -> None:
     """Raise BadAddress for an address that cannot be the source of a frame."""
     inside = address.ipv4_mapped if address.version == 6 else None
     if inside is not None:
@@ -60,3 +61,26 @@ def _refuse_foreign(address: Address) -> None:
     for kind, it_is in kinds.items():
         if it_is:
             raise BadAddress(f"'{address}' is {kind}; a port has one like 192.0.2.1 or 2001:db8::1")
+
+
+#: What no prefix of a port may have in it.
+_FOREIGN = {
+    IPv4Network("0.0.0.0/8"): "addresses of 'this network'",
+    IPv4Network("127.0.0.0/8"): "loopback addresses",
+    IPv4Network("224.0.0.0/4"): "multicast addresses",
+    IPv4Network("255.255.255.255"): "the broadcast address",
+    IPv6Network("::"): "the unspecified address",
+    IPv6Network("::1"): "the loopback address",
+    IPv6Network("::ffff:0:0/96"): "IPv4 addresses as programs write them",
+    IPv6Network("ff00::/8"): "multicast addresses",
+}
+
+
+def refuse_foreign_in(prefix: IPv4Network | IPv6Network) -> None:
+    """Raise BadAddress for a prefix with addresses that cannot be the source of a frame."""
+    for foreign, kind in _FOREIGN.items():
+        if prefix.version == foreign.version and prefix.overlaps(foreign):
+            raise BadAddress(
+                f"'{prefix}' has {kind} in it ({foreign}); a port has a prefix like 192.0.2.0/24"
+                " or 2001:db8:1::/64"
+            )

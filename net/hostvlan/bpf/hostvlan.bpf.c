@@ -393,6 +393,7 @@ struct hostvlan_own {
     struct table table;
     uint32_t at;                /* index of the first IPv4 address */
     uint32_t num_ip4, num_ip6;
+    uint32_t host_bits_at;      /* index of their host bits; 0: no prefixes */
 };
 
 /* A search for an address in the record. */
@@ -401,28 +402,52 @@ struct search {
     uint32_t at;
     uint32_t addr[4];
     bool found;
+    uint32_t host_bits_at;      /* as in struct hostvlan_own */
+    uint32_t before;            /* addresses before those that are searched */
 };
+
+/* The number of host bits of the address @n; -1: out of bounds. */
+static __always_inline __s64 host_bits(const struct search *s, uint32_t n)
+{
+    __s64 four;
+
+    n += s->before;
+    four = s->host_bits_at ? word(&s->table, s->host_bits_at + n / 4) : 0;
+    return four < 0 ? -1 : four >> n % 4 * 8 & 0xff;
+}
 
 static long is_ip4(uint32_t n, struct search *s)
 {
-    s->found = word(&s->table, s->at + n) == (__s64)s->addr[0];
+    __s64 own = word(&s->table, s->at + n), bits = host_bits(s, n);
+
+    s->found = own >= 0 && bits >= 0 && hostvlan_within4(s->addr[0], own, bits);
     return s->found;
 }
 
 static long is_ip6(uint32_t n, struct search *s)
 {
-    bool same = true;
+    __s64 bits = host_bits(s, n);
+    bool there = bits >= 0;
+    uint32_t own[4];
 
     for (unsigned i = 0; i < 4; i++) {
-        same &= word(&s->table, s->at + 4 * n + i) == (__s64)s->addr[i];
+        __s64 found = word(&s->table, s->at + 4 * n + i);
+
+        there &= found >= 0;
+        own[i] = found;
     }
-    s->found = same;
-    return same;
+    s->found = there && hostvlan_within6(s->addr, own, bits);
+    return s->found;
 }
 
 static bool hostvlan_own_ip4(const struct hostvlan_own *own, uint32_t ip4)
 {
-    struct search s = { .table = own->table, .at = own->at, .addr = { ip4 } };
+    struct search s = {
+        .table = own->table,
+        .at = own->at,
+        .addr = { ip4 },
+        .host_bits_at = own->host_bits_at,
+    };
 
     bpf_loop(own->num_ip4, is_ip4, &s, 0);
     return s.found;
@@ -435,6 +460,8 @@ static bool hostvlan_own_ip6(const struct hostvlan_own *own,
         .table = own->table,
         .at = own->at + own->num_ip4,
         .addr = { ip6[0], ip6[1], ip6[2], ip6[3] },
+        .host_bits_at = own->host_bits_at,
+        .before = own->num_ip4,
     };
 
     bpf_loop(own->num_ip6, is_ip6, &s, 0);
@@ -475,7 +502,7 @@ static __always_inline bool open_own(const struct table *t, uint64_t mac,
     struct set set;
 
     own->table = *t;
-    own->num_ip4 = own->num_ip6 = 0;
+    own->num_ip4 = own->num_ip6 = own->host_bits_at = 0;
     if (!value) {
         return true;
     }
@@ -487,8 +514,11 @@ static __always_inline bool open_own(const struct table *t, uint64_t mac,
     /* The addresses follow the LNIDs and their check. */
     s.at = own->at = set.at + set.count + 1;
     s.sum = set.sum;
+    if (HOSTVLAN_RECORD_PREFIXES(set.head)) {
+        own->host_bits_at = own->at + own->num_ip4 + 4 * own->num_ip6;
+    }
     return (!own->num_ip4 && !own->num_ip6) ||
-           sum_whole(&s, own->num_ip4 + 4 * own->num_ip6);
+           sum_whole(&s, hostvlan_address_words(set.head) - 1);
 }
 
 static __always_inline enum hostvlan_reason

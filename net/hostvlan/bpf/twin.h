@@ -37,6 +37,12 @@ struct hostvlan_port {
 #define HOSTVLAN_PORT_GUARDS(flags) \
     ((flags) >> HOSTVLAN_PORT_GUARDS_SHIFT & \
      (HOSTVLAN_OFFER_ROUTER | HOSTVLAN_OFFER_DHCP))
+/*
+ * Eight bits: the newest version of tables that the programs on the interface
+ * read. Programs whose loader does not say so, 0, read version 3, or 2 if they
+ * count fewer reasons than this header has.
+ */
+#define HOSTVLAN_PORT_READS_SHIFT 8
 
 enum hostvlan_direction {
     HOSTVLAN_SEND,              /* from the VM or container */

@@ -107,9 +107,30 @@ MISTAKES = [
     (f"add {A} 7 8 7", 2, "LNID 7 is given twice"),
     (f"add {A} " + " ".join(map(str, range(1, 66))), 2, "65 LNIDs are too many"),
     (f"add {A} 7 --address 192.0.2", 2, "'192.0.2' is not an IP address"),
-    (f"add {A} 7 --address 192.0.2.0/24", 2, "is a prefix: give single addresses"),
-    (f"add {A} 7 --address 192.0.2.7/24", 2, "is a prefix: give the address alone, 192.0.2.7"),
-    (f"add {A} 7 --address 192.0.2.7/32", 2, "is a prefix: give the address alone, 192.0.2.7"),
+    (
+        f"add {A} 7 --address 192.0.2.7/24",
+        2,
+        "'192.0.2.7/24' has bits behind the prefix: give the prefix, 192.0.2.0/24, or the"
+        " address alone, 192.0.2.7",
+    ),
+    (f"add {A} 7 --address 2001:db8::7/64", 2, "give the prefix, 2001:db8::/64, or the address"),
+    (f"add {A} 7 --address 192.0.2.0/33", 2, "not the length of a prefix: of IPv4 it is 1 to 32"),
+    (f"add {A} 7 --address 2001:db8::/129", 2, "'129' is not the length of a prefix: of IPv6"),
+    (f"add {A} 7 --address 192.0.2.0/255.255.255.0", 2, "'255.255.255.0' is not the length"),
+    (f"add {A} 7 --address 192.0.2.0/", 2, "'' is not the length of a prefix"),
+    (f"add {A} 7 --address 192.0.2/24", 2, "'192.0.2' is not an IP address like"),
+    (f"add {A} 7 --address 0.0.0.0/0", 2, "is every IPv4 address: a MAC address without any"),
+    (f"add {A} 7 --address ::/0", 2, "'::/0' is every IPv6 address"),
+    (f"add {A} 7 --address 128.0.0.0/1", 2, "has multicast addresses in it (224.0.0.0/4)"),
+    (f"add {A} 7 --address 127.1.0.0/16", 2, "has loopback addresses in it (127.0.0.0/8)"),
+    (f"add {A} 7 --address 224.0.0.1/32", 2, "is a multicast address"),
+    (f"add {A} 7 --address ff02::/16", 2, "has multicast addresses in it (ff00::/8)"),
+    (f"add {A} 7 --address ::ffff:10.8.0.0/112", 2, "IPv4 addresses as programs write them"),
+    (
+        f"add {A} 7 --address 10.8.0.0/16 --address 10.8.7.0/24",
+        2,
+        "the address 10.8.7.0/24 is in 10.8.0.0/16, which is given, too",
+    ),
     (f"add {A} 7 --address fe80::1%eth0", 2, "names an interface: give fe80::1 alone"),
     (f"add {A} 7 --address 224.0.0.1", 2, "'224.0.0.1' is a multicast address"),
     (f"add {A} 7 --address 192.0.2.1 --address 192.0.2.1", 2, "192.0.2.1 is given twice"),
@@ -169,7 +190,7 @@ def test_a_damaged_table_is_not_touched(hostvlan: Command, table: Path) -> None:
         answer = hostvlan(*words)
         assert answer.status == 1
         assert (
-            f"{table}: it is a table of version 9; this program knows versions 2 and 3"
+            f"{table}: it is a table of version 9; this program knows versions 2 to 4"
             in answer.err
         )
     answer = hostvlan("check")
@@ -291,7 +312,7 @@ def test_a_table_of_version_1(hostvlan: Command, table: Path) -> None:
     for words in (["list"], ["add", A, "9"], ["import", "/dev/null"]):
         answer = hostvlan(*words)
         assert answer.status == 1
-        known = "of version 1; this program knows versions 2 and 3: 'vmmnet hostvlan convert'"
+        known = "of version 1; this program knows versions 2 to 4: 'vmmnet hostvlan convert'"
         assert known in answer.err
         assert table.read_bytes() == octets
     assert "'vmmnet hostvlan convert' makes it that" in hostvlan("check").out
@@ -311,7 +332,7 @@ def test_a_table_of_version_1(hostvlan: Command, table: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "octets", "said"),
     [
-        (8, b"\4", "it is a table of version 4"),
+        (8, b"\5", "it is a table of version 5"),
         (24, b"\3", "checksum"),
         (-64 * 4 - 4, b"\0\0\0\1", ""),
         (0, b"X", "it is not a table"),

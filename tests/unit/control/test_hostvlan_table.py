@@ -133,7 +133,7 @@ def test_octets(table: Path) -> None:
 def golden(version: str = "") -> bytes:
     """The table that tests of the reader in C have, too; its octets are given one by one."""
     source = (paths.ROOT / f"tests/unit/hostvlan-golden{version}.h").read_text()
-    (size,) = re.findall(r"^#define HOSTVLAN_GOLDEN3?_SIZE (\d+)$", source, re.MULTILINE)
+    (size,) = re.findall(r"^#define HOSTVLAN_GOLDEN[34]?_SIZE (\d+)$", source, re.MULTILINE)
     octets = bytearray(int(size))
     lines = re.findall(r"^OCTETS\((0x[0-9a-f]{4}), (.*)\)", source, re.MULTILINE)
     assert len(lines) == source.count("\nOCTETS")
@@ -166,7 +166,28 @@ GOLDEN3 = (
 )
 
 
-@pytest.mark.parametrize(("version", "entries"), [("", GOLDEN), ("3", GOLDEN3)])
+#: What that of version 4 says.
+GOLDEN4 = (
+    GOLDEN[0],
+    Entry.of(0x020000000001, [0], [8 << 32 | 0x0A080000]),
+    Entry.of(
+        0x525400123456,
+        [1, 0x01020304],
+        [0xC0000201, 8 << 32 | 0xC6336400],
+        [
+            0x20010DB8 << 96 | 0x1234,
+            64 << 128 | 0x20010DB800000001 << 64,
+            80 << 128 | 0x20010DB80001 << 80,
+        ],
+        1,
+        [0x00005E00010A],
+    ),
+)
+
+_EACH_VERSION = [("", GOLDEN), ("3", GOLDEN3), ("4", GOLDEN4)]
+
+
+@pytest.mark.parametrize(("version", "entries"), _EACH_VERSION)
 def test_the_octets_are_those_that_others_read(
     table: Path, version: str, entries: tuple[Entry, ...]
 ) -> None:
@@ -175,7 +196,7 @@ def test_the_octets_are_those_that_others_read(
     assert table.read_bytes() == golden(version)
 
 
-@pytest.mark.parametrize(("version", "entries"), [("", GOLDEN), ("3", GOLDEN3)])
+@pytest.mark.parametrize(("version", "entries"), _EACH_VERSION)
 def test_the_octets_of_others_are_read(
     table: Path, version: str, entries: tuple[Entry, ...]
 ) -> None:
@@ -194,11 +215,18 @@ def test_hash_of_many_is_that_of_one() -> None:
 # Changes, against a dictionary.
 
 
+def random_addresses(dice: random.Random, bits: int) -> list[int]:
+    """Single addresses and prefixes of two, beside each other."""
+    numbers = dice.sample(range(1, 2**31), dice.choice([0, 0, 1, 16]))
+    longest = dice.choice([0, 1])
+    return [dice.randint(0, longest) << bits | 2 * each for each in numbers]
+
+
 def random_entry(dice: random.Random, macs: list[int]) -> Entry:
     count = dice.choice([1, 1, 1, 2, 3, 64])
     lnids = dice.sample([0, *range(1, 100), 2**32 - 1], count)
-    ip4 = dice.sample(range(1, 2**32), dice.choice([0, 0, 1, 16]))
-    ip6 = dice.sample(range(1, 2**62), dice.choice([0, 0, 1, 16]))
+    ip4 = random_addresses(dice, 32)
+    ip6 = random_addresses(dice, 128)
     return Entry.of(dice.choice(macs), lnids, ip4, ip6)
 
 
@@ -485,11 +513,11 @@ def faults() -> Iterator[tuple[str, Callable[[Path], None], str]]:
 
     yield "unsorted", unsorted, "ascending order"
 
-    def many_lnids(path: Path) -> None:
+    def prefixes_of_none(path: Path) -> None:
         at = 4096 + 64 * 64 + 4 * (plain_lookup(path.read_bytes(), B)[1] & 0xFFFFFFFF)
         spoil(path, at, b"\x41\0\0\x41")
 
-    yield "65 LNIDs", many_lnids, "1 to 64 LNIDs"
+    yield "prefixes of no addresses", prefixes_of_none, "prefixes, but no addresses"
 
     def twice(path: Path) -> None:
         at = slot_at(path, A)

@@ -84,6 +84,9 @@ _PRIORITY, _HANDLE = 1, 0x484C414E
 _PORT = struct.Struct("=QQII16s")
 _SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL, _CHECK_SENDER = 1, 2, 4, 8, 16
 _RA_GUARD, _DHCP_GUARD = 32, 64
+_READS_SHIFT, _READS = 8, 0xFF00
+# What tables of the oldest version do not have.
+_NEWER = "--router, --dhcp-server, --also and prefixes"
 _COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
 _PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
 
@@ -580,6 +583,8 @@ def _put_on(port: _Port, table: Table) -> None:
         if not links:
             _refuse_qdisc(config)
             config = _with_clsact(config)
+        # A table that older programs cannot read is refused until the new ones are there.
+        config = replace(config, flags=config.flags & ~_READS)
         bpf.update(loaded.map("port"), 0, config.pack())
         if counted is not None:
             bpf.update(loaded.map("counters"), 0, counted)
@@ -593,6 +598,8 @@ def _put_on(port: _Port, table: Table) -> None:
             else:
                 put = _put_tcx if links else _put_filter
                 put(port, verdict, point, loaded.program(f"hostvlan_{verdict}"))
+        config = replace(config, flags=config.flags | layout.VERSIONS[-1] << _READS_SHIFT)
+        bpf.update(loaded.map("port"), 0, config.pack())
         if links:
             _drop_filters(config, loaded.map("port"))
 
@@ -613,24 +620,35 @@ def _outgrown_counters(port: _Port) -> bytes | None:
 def _older_programs(folder: Path, table: Table, but: Path | None = None) -> str:
     """A sentence about programs that cannot read a table's version; empty: there are none.
 
-    The interface in the folder ``but`` is left out.  Older programs have fewer counters.
+    The interface in the folder ``but`` is left out.
     """
     if table.version == layout.VERSION:
         return ""
     for pin in sorted(folder.glob("*-*/counters")):
         if pin.parent == but:
             continue
-        with bpf.closing(bpf.pinned(pin)) as fd:
-            if bpf.value_size(fd) == _COUNTERS.size:
-                continue
-        name = _Config.unpack(_element(pin.with_name("port"), _PORT.size)).interface
+        config = _Config.unpack(_element(pin.with_name("port"), _PORT.size))
+        reads = _reads(pin, config)
+        if reads >= table.version:
+            continue
+        without = "prefixes" if reads == layout.WITH_RIGHTS else _NEWER
         return (
             f"{table.path}: it is of version {table.version} of the format, and the programs on"
-            f" {name} read version {layout.VERSION}: 'vmmnet hostvlan attach' it again, with the"
-            " options of before; without --router, --dhcp-server and --also in it the table is"
-            f" of version {layout.VERSION}"
+            f" {config.interface} read version {reads}: 'vmmnet hostvlan attach' it again, with"
+            f" the options of before; without {without} in it the table is of version {reads}"
         )
     return ""
+
+
+def _reads(pin: Path, config: _Config) -> int:
+    """The newest version of tables that an interface's programs read; ``pin``: its counters.
+
+    A loader that knew no version 4 does not say, and the oldest programs have fewer counters.
+    """
+    with bpf.closing(bpf.pinned(pin)) as fd:
+        if bpf.value_size(fd) != _COUNTERS.size:
+            return layout.VERSION
+    return (config.flags & _READS) >> _READS_SHIFT or layout.WITH_RIGHTS
 
 
 def _object() -> Path:

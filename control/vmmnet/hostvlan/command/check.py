@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vmmnet.values import mac
-from vmmnet.values.address import Address
 
 from ..bpf import nic
 from ..host.ports import Port
-from ..table import layout, lnid
+from ..table import claim, layout, lnid
 from ..table.entry import Entry
 from ..table.filestore import sync_command, table_option
 from ..table.table import Table, TableDamaged, TableError
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
 _DEAD = 0.25
 # How many findings of a kind are listed.
 _EACH = 10
+
+# The number of an address, and once more with the entry that has it.
+_Owned = tuple[int, tuple[int, Entry]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def file(path: Path) -> Iterator[Finding]:
 def entries(found: Iterable[Entry]) -> Iterator[Finding]:
     """Notes about the entries of a table."""
     members: dict[int, list[int]] = defaultdict(list)
-    owners: dict[Address, list[Entry]] = defaultdict(list)
+    # By LNID and family.
+    owners: dict[tuple[int, int], list[_Owned]] = defaultdict(list)
     mixed = []
     lnids: dict[int, tuple[int, ...]] = {}
     senders = []
@@ -87,8 +90,9 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
             # A note names the only member of a network; of more, two MACs are enough to know.
             if len(members[number]) < 2:
                 members[number].append(entry.mac)
-        for each in entry.addresses:
-            owners[each].append(entry)
+        for bits, numbers in ((32, entry.ip4), (128, entry.ip6)):
+            for network in entry.lnids if numbers else ():
+                owners[network, bits] += [(each, (each, entry)) for each in numbers]
         if lnid.GLOBAL in entry.lnids and len(entry.lnids) > 1:
             mixed.append(entry)
         lnids[entry.mac] = entry.lnids
@@ -133,17 +137,27 @@ def unheard(number: int, other: int) -> str:
     )
 
 
-def _shared_addresses(owners: dict[Address, list[Entry]]) -> Iterator[Finding]:
+def _shared_addresses(owners: dict[tuple[int, int], list[_Owned]]) -> Iterator[Finding]:
     """Faults: an IP address of two members of one network.  Other tenants may use it."""
-    for each, macs in owners.items():
-        for at, one in enumerate(macs):
-            for other in macs[at + 1 :]:
-                common = set(one.lnids) & set(other.lnids)
-                if common:
-                    yield fault(
-                        f"{each} is an address of {mac.text(one.mac)} and of {mac.text(other.mac)},"
-                        f" and both are in {lnid.named(sorted(common))}"
-                    )
+    for (network, bits), owned in sorted(owners.items(), key=lambda each: each[0]):
+        for (inner, one), (outer, other) in claim.overlaps(owned, bits):
+            common = sorted(set(one.lnids) & set(other.lnids))
+            # They meet in each of these.
+            if one.mac != other.mac and network == common[0]:
+                yield fault(
+                    f"{_shared(inner, one, outer, other, bits)},"
+                    f" and both are in {lnid.named(common)}"
+                )
+
+
+def _shared(inner: int, one: Entry, outer: int, other: Entry, bits: int) -> str:
+    pair = (inner, outer)
+    each, around = claim.join(pair, ()) if bits == 32 else claim.join((), pair)
+    if each != around:
+        return f"{each}, of {mac.text(one.mac)}, is in {around}, of {mac.text(other.mac)}"
+    first, second = sorted((one.mac, other.mac))
+    what = "a prefix" if inner >> bits else "an address"
+    return f"{each} is {what} of {mac.text(first)} and of {mac.text(second)}"
 
 
 def _few(findings: Iterable[Finding]) -> Iterator[Finding]:

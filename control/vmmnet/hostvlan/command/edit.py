@@ -16,7 +16,6 @@ from vmmnet.command.parser import Parser, subcommand
 from vmmnet.command.status import Refused, Status, UsageError
 from vmmnet.etcd.errors import StoreError
 from vmmnet.values import mac
-from vmmnet.values.address import Address
 
 from ..table import claim, exchange, further, lnid, offer
 from ..table.entry import Entry
@@ -46,7 +45,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_mac(add)
     options.add_lnids(add, "+")
     options.add_address(
-        add, "an IP address that is its own, for ports that check the senders in ARP and ND"
+        add, "an IP address that is its own, or a prefix of them, for ports that check senders"
     )
     options.add_offers(add, "it may send {}: for ports with a guard")
     options.add_also(add, "a MAC address with which its port may send as well, such as VRRP's")
@@ -64,7 +63,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_lnids(replace, "+")
     addresses = replace.add_mutually_exclusive_group()
     addresses.add_argument("--no-addresses", action="store_true", help="it has no IP addresses")
-    options.add_address(addresses, "its IP addresses are these and no others")
+    options.add_address(addresses, "its IP addresses or prefixes are these and no others")
     options.add_offers(replace, "it may send {}", no=True)
     others = replace.add_mutually_exclusive_group()
     others.add_argument(
@@ -85,7 +84,7 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     options.add_mac(remove)
     options.add_lnids(remove, "*")
     # Also addresses that only older versions have accepted can be removed.
-    options.add_address(remove, "an IP address to remove", known=True)
+    options.add_address(remove, "an IP address or prefix to remove", known=True)
     options.add_offers(remove, "it may no longer send {}")
     options.add_also(remove, "a MAC address with which its port may no longer send")
     options.add_stores(remove)
@@ -131,7 +130,7 @@ class _Said:
     """The content for a MAC from a command line, without duplicates."""
 
     lnids: frozenset[int]
-    addresses: frozenset[Address]
+    addresses: frozenset[claim.Claim]
     #: The offers that are given, and those that are taken away.
     offers: int = 0
     no_offers: int = 0

@@ -13,10 +13,10 @@ from vmmnet.command.status import UsageError
 from vmmnet.etcd import place
 from vmmnet.etcd.errors import StoreError
 from vmmnet.etcd.place import Config
-from vmmnet.values import address, mac
+from vmmnet.values import mac
 
 from ..host import ports
-from ..table import filestore, lnid, offer
+from ..table import claim, filestore, lnid, offer
 from ..table.filestore import FileStore
 from ..table.store import Store
 
@@ -48,7 +48,7 @@ def add_address(parser: argparse._ActionsContainer, text: str, *, known: bool = 
         metavar="ADDRESS",
         action="append",
         default=[],
-        type=typed(address.parse_any if known else address.parse),
+        type=typed(claim.parse_any if known else claim.parse),
         help=f"{text}; can be given several times",
     )
 

@@ -12,7 +12,8 @@
 
 A MAC is spelled 52:54:00:12:34:56, a LNID as eight hexadecimal digits, so that
 keys sort like numbers.  An entry is JSON: {"lnids":[1,7],"ip4":["192.0.2.1"]}, with
-"ip6", "offers":["router","dhcp-server"] and "also":[MAC] if they are not empty.
+"ip6", "offers":["router","dhcp-server"] and "also":[MAC] if they are not empty.  Among
+the addresses are prefixes, spelled 10.8.0.0/24.
 
 A transaction that changes a MAC writes all of its keys, before and after the change,
 those of LNIDs in which it stays included.  A watch of one LNID therefore reports every
@@ -22,17 +23,17 @@ functions here are pure.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
 from vmmnet.etcd.client import Json, Range, delete, put
 from vmmnet.values import mac as macs
 
-from ..table import offer
+from ..table import claim, offer
 from ..table.entry import Entry
 
 FORMAT = b"1"
@@ -180,9 +181,9 @@ def encode(entry: Entry) -> bytes:
     """The value of a MAC's keys."""
     value: dict[str, Any] = {"lnids": entry.lnids}
     if entry.ip4:
-        value["ip4"] = [str(ipaddress.IPv4Address(each)) for each in entry.ip4]
+        value["ip4"] = list(map(str, claim.join(entry.ip4, ())))
     if entry.ip6:
-        value["ip6"] = [str(ipaddress.IPv6Address(each)) for each in entry.ip6]
+        value["ip6"] = list(map(str, claim.join((), entry.ip6)))
     if entry.offers:
         value["offers"] = offer.words(entry.offers)
     if entry.also:
@@ -199,8 +200,9 @@ def decode(mac: int, value: bytes) -> Entry:
         lnids = found["lnids"]
         if not isinstance(lnids, list) or not all(type(each) is int for each in lnids):
             raise ValueError("lnids is not a list of numbers")
-        ip4 = [int(ipaddress.IPv4Address(_text(each))) for each in found.get("ip4", [])]
-        ip6 = [int(ipaddress.IPv6Address(_text(each))) for each in found.get("ip6", [])]
+        # A network may be a single address, too.
+        ip4 = [claim.number(IPv4Network(_text(each))) for each in found.get("ip4", [])]
+        ip6 = [claim.number(IPv6Network(_text(each))) for each in found.get("ip6", [])]
         offers = offer.parse(map(_text, found.get("offers", [])))
         also = [macs.parse(_text(each)) for each in found.get("also", [])]
         return Entry.of(mac, lnids, ip4, ip6, offers, also)

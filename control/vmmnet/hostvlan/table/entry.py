@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from vmmnet.values import mac
-from vmmnet.values.address import Address
 
 from . import claim, further, lnid, offer
 
@@ -16,9 +15,9 @@ class Entry(NamedTuple):
     """One MAC address with its LNIDs and, if its ARP and ND are checked, its IP addresses.
 
     All fields are integers or tuples of integers: ``mac`` as in ``vmmnet.values.mac``;
-    LNIDs, where 0 is the global LNID; IP addresses as the ``ipaddress`` module has
-    them; ``offers`` as in the module ``offer``; ``also``, further source MACs that the
-    port may use.  ``of()`` sorts the tuples and removes no duplicates: it refuses
+    LNIDs, where 0 is the global LNID; IP addresses and prefixes as in the module
+    ``claim``; ``offers`` as in the module ``offer``; ``also``, further source MACs that
+    the port may use.  ``of()`` sorts the tuples and removes no duplicates: it refuses
     them.  Entries that say the same are therefore equal.
     """
 
@@ -49,6 +48,6 @@ class Entry(NamedTuple):
         return cls(number, lnid.check(lnids), *families, *more)
 
     @property
-    def addresses(self) -> tuple[Address, ...]:
-        """The IP addresses, IPv4 first."""
+    def addresses(self) -> tuple[claim.Claim, ...]:
+        """The IP addresses and prefixes, IPv4 first."""
         return claim.join(self.ip4, self.ip6)

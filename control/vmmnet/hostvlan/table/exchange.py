@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, TextIO
 
-from vmmnet.values import address, mac
+from vmmnet.values import mac
 
 from . import claim, lnid, offer
 from .entry import Entry
@@ -143,7 +143,7 @@ def _make(
     numbers = [lnid.parse(each) for each in lnids]
     if not (addresses or offers or also):
         return Entry.of(number, numbers)
-    families = claim.split(map(address.parse, addresses))
+    families = claim.split(map(claim.parse, addresses))
     return Entry.of(number, numbers, *families, offer.parse(offers), [*map(mac.parse, also)])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The octets of an LNID table, format versions 2 and 3: include/vmmnet/hostvlan.h in Python.
+"""The octets of an LNID table, format versions 2 to 4: include/vmmnet/hostvlan.h in Python.
 
 Pure functions for the header, the slot of a MAC, and the content of keys, values
 and records.  ``mapped`` reads files with them, ``writer`` writes.
@@ -21,11 +21,11 @@ from . import claim, further, lnid
 from .entry import Entry
 
 MAGIC = b"VMMNLNID"
-#: The version of a table, unless a record needs the newest one.
-VERSION = 2
-NEWEST = 3
+#: The version of a table, unless a record needs a newer one: for offers and further
+#: MACs, or for prefixes.
+VERSION, WITH_RIGHTS, WITH_PREFIXES = 2, 3, 4
 #: The versions that can be read.
-VERSIONS = (VERSION, NEWEST)
+VERSIONS = (VERSION, WITH_RIGHTS, WITH_PREFIXES)
 HEADER_SIZE = 4096
 SLOT_SIZE = 16
 #: Slots in a bucket.
@@ -110,11 +110,18 @@ class Counts(NamedTuple):
     ip6: int = 0
     offers: int = 0
     also: int = 0
+    #: Whether any of the addresses is a prefix.
+    prefixes: bool = False
+
+    @property
+    def host_bits(self) -> int:
+        """The number of words of the addresses' numbers of host bits."""
+        return -(-(self.ip4 + self.ip6) // 4) if self.prefixes else 0
 
     @property
     def addresses(self) -> int:
         """The number of words of the IP addresses."""
-        return self.ip4 + 4 * self.ip6
+        return self.ip4 + 4 * self.ip6 + self.host_bits
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -169,7 +176,9 @@ def parse_header(page: bytes, size: int, known: Sequence[int] = VERSIONS) -> Geo
     if magic != MAGIC:
         raise Foreign(f"it is not a table: it begins with {magic!r}, not {MAGIC!r}")
     if found not in known:
-        versions = f"version{'s' * (len(known) > 1)} {' and '.join(map(str, known))}"
+        versions = f"version {known[0]}"
+        if len(known) > 1:
+            versions = f"versions {known[0]} to {known[-1]}"
         text = f"it is a table of version {found}; this program knows {versions}"
         if 0 < found < known[0]:
             raise Outdated(f"{text}: 'vmmnet hostvlan convert' makes it that")
@@ -363,10 +372,14 @@ def encode(entry: Entry) -> Content:
         mac.check(number)
         return lnid.check(lnids)[0]
     entry = Entry.of(*entry)
-    counts = Counts(len(lnids), len(ip4), len(ip6), offers, len(also))
+    host_bits = bytes((*(each >> 32 for each in entry.ip4), *(each >> 128 for each in entry.ip6)))
+    counts = Counts(len(lnids), len(ip4), len(ip6), offers, len(also), any(host_bits))
+    ip4_words = [number & NUMBER for number in entry.ip4]
     ip6_words = [number >> shift & NUMBER for number in entry.ip6 for shift in (96, 64, 32, 0)]
     also_words = [number >> shift & NUMBER for number in entry.also for shift in (32, 0)]
-    words = (_head(counts), *entry.lnids, *entry.ip4, *ip6_words, *also_words)
+    size = WORD_SIZE * counts.host_bits
+    bits_words = _words(host_bits.ljust(size, b"\0")[:size])
+    words = (_head(counts), *entry.lnids, *ip4_words, *ip6_words, *bits_words, *also_words)
     return struct.pack(f"<{len(words)}I", *words)
 
 
@@ -378,8 +391,13 @@ def decode(number: int, content: Content) -> Entry:
     counts = _counts(words[0])
     ip4_at = 1 + counts.lnids
     ip6_at = ip4_at + counts.ip4
-    also_at = ip6_at + 4 * counts.ip6
-    ip6 = _joined(words[ip6_at:also_at], 4)
+    bits_at = ip6_at + 4 * counts.ip6
+    also_at = bits_at + counts.host_bits
+    host_bits = struct.pack(f"<{counts.host_bits}I", *words[bits_at:also_at])
+    ip4 = _with_host_bits(words[ip4_at:ip6_at], host_bits, 32)
+    ip6 = _with_host_bits(_joined(words[ip6_at:bits_at], 4), host_bits[counts.ip4 :], 128)
+    if any(host_bits[counts.ip4 + counts.ip6 :]):
+        raise Damaged("the numbers of host bits of a record go on after the last address")
     lnids, also = words[1:ip4_at], _joined(words[also_at:], 2)
     for what, numbers in (("LNIDs", lnids), ("other MAC addresses", also)):
         if any(one >= other for one, other in pairwise(numbers)):
@@ -388,7 +406,17 @@ def decode(number: int, content: Content) -> Entry:
         further.check(number, also)
     except mac.BadMac as error:
         raise Damaged(f"the other MAC addresses of a record: {error}") from None
-    return Entry(number, lnids, words[ip4_at:ip6_at], ip6, counts.offers, also)
+    return Entry(number, lnids, ip4, ip6, counts.offers, also)
+
+
+def _with_host_bits(numbers: Sequence[int], host_bits: bytes, bits: int) -> tuple[int, ...]:
+    """Addresses as in ``claim``; raises Damaged."""
+    if not host_bits:
+        return tuple(numbers)
+    result = tuple(of << bits | each for each, of in zip(numbers, host_bits, strict=False))
+    if not all(claim.is_valid(each, bits) for each in result):
+        raise Damaged("a record has a prefix that is none")
+    return result
 
 
 def _joined(words: Sequence[int], each: int) -> tuple[int, ...]:
@@ -455,11 +483,13 @@ def version_of(content: Content) -> int:
         return VERSION
     (first,) = _CHECKSUM.unpack_from(content)
     counts = _counts(first)
-    return NEWEST if counts.offers or counts.also else VERSION
+    if counts.prefixes:
+        return WITH_PREFIXES
+    return WITH_RIGHTS if counts.offers or counts.also else VERSION
 
 
 def _head(counts: Counts) -> int:
-    one = counts.lnids | (counts.offers & 1) << 7
+    one = (counts.lnids + 64 * counts.prefixes) & 0x7F | (counts.offers & 1) << 7
     two = counts.ip4 | (counts.offers & 2) << 4 | (counts.also & 3) << 6
     three = counts.ip6 | (counts.also >> 2) << 5
     return one | two << 8 | three << 16 | (one ^ two ^ three) << 24
@@ -468,16 +498,17 @@ def _head(counts: Counts) -> int:
 def _counts(first: int) -> Counts:
     one, two, three = first & 0xFF, first >> 8 & 0xFF, first >> 16 & 0xFF
     counts = Counts(
-        lnids=one & 0x7F,
+        lnids=(one - 1 & 0x3F) + 1,
         ip4=two & 0x1F,
         ip6=three & 0x1F,
         offers=one >> 7 | two >> 4 & 2,
         also=two >> 6 | three >> 5 << 2,
+        prefixes=bool(one - 1 & 0x40),
     )
     if first != _head(counts):
         raise Damaged(f"a record begins with {first:#010x}, which is damaged")
-    if not 1 <= counts.lnids <= lnid.PER_MAC:
-        raise Damaged(f"a record begins with {first:#010x}: 1 to {lnid.PER_MAC} LNIDs are allowed")
+    if counts.prefixes and not (counts.ip4 or counts.ip6):
+        raise Damaged(f"a record begins with {first:#010x}: prefixes, but no addresses")
     if max(counts.ip4, counts.ip6) > claim.PER_FAMILY:
         raise Damaged(
             f"a record begins with {first:#010x}: {claim.PER_FAMILY} addresses"

@@ -557,6 +557,9 @@ def _opened(table: Path) -> Iterator[Table]:
 
 def _put_on(port: _Port, table: Table) -> None:
     """Load the programs and attach them, in place of older ones if there are any."""
+    links = bpf.tcx_programs(port.config.ifindex, bpf.EGRESS) is not None
+    if not links:
+        _refuse_qdisc(port)
     folder = port.folder
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with bpf.Object(_object()) as loaded:
@@ -576,9 +579,7 @@ def _put_on(port: _Port, table: Table) -> None:
             mirror.copy(loaded.map("tables"), table, check=True)
         _keep_path(folder.parent, table.path)
         config = port.config
-        links = bpf.tcx_programs(config.ifindex, bpf.EGRESS) is not None
         if not links:
-            _refuse_qdisc(config)
             config = _with_clsact(config)
         bpf.update(loaded.map("port"), 0, config.pack())
         if counted is not None:
@@ -677,9 +678,9 @@ def _refuse_hidden(table: Path) -> None:
         )
 
 
-def _refuse_qdisc(config: _Config) -> None:
+def _refuse_qdisc(port: _Port) -> None:
     """Refuse an interface whose hooks belong to another qdisc than a clsact of its own."""
-    kind, name = nic.ingress_qdisc(config.ifindex), config.interface
+    kind, name = nic.ingress_qdisc(port.config.ifindex), port.name
     if kind not in ("", "clsact"):
         raise TwinError(
             f"{name} has the qdisc {kind}, which leaves no place for clsact: remove it with"

@@ -18,7 +18,7 @@ from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.testbed.base import paths, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.base.net import Interface, Namespace, Network
 from vmmnet.testbed.hosts import bridged, ebpf
 from vmmnet.testbed.hosts.bridged import Bed, Port, until
 from vmmnet.values import mac as macs
@@ -529,6 +529,22 @@ def test_interfaces_that_are_gone(host: Bed, tenants: Three) -> None:
     assert host.put(a.mac, 3) is Synced.CHANGED
     (left,) = twin.status(table=host.table)
     assert left.mac == a.mac
+
+
+def test_an_interface_that_moves_to_another_namespace(host: Bed, tenants: Three) -> None:
+    """Its links go with it: it is not taken for one that is gone."""
+    a, _, c = tenants
+    other = host.network.namespace("other")
+    other.sysctl(bridged.QUIET)
+    host.space.ip("link", "set", c.end.name, "netns", other.netns)
+    moved = Interface(other, c.end.name)
+    moved.up()
+    assert host.status(c).whole
+    host.put(NOBODY, 3)
+    host.listen(moved).send(bridged.frame(a.mac, "of another tenant"))
+    host.refuses(c, "other-tenant", 1)
+    host.detach(c)
+    assert len(twin.status(table=host.table)) == 2
 
 
 def test_a_damaged_table_is_refused(host: Bed, tenants: Three) -> None:

@@ -18,7 +18,7 @@ from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.testbed.base import paths, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.base.net import Interface, Namespace, Network
 from vmmnet.testbed.hosts import bridged, ebpf
 from vmmnet.testbed.hosts.bridged import Bed, Port, until
 from vmmnet.values import mac as macs
@@ -420,21 +420,62 @@ def test_filters_of_an_older_attachment(
 def test_a_qdisc_that_leaves_no_place_for_filters(
     host: Bed, monkeypatch: pytest.MonkeyPatch, made: list[str], said: str
 ) -> None:
-    """It is refused by name; an attachment that was made nevertheless is not whole."""
+    """It is refused by name before anything is made; one that was made anyway is not whole."""
     a = host.veth("a")
     host.put(a.mac, 1)
     with host.space.entered():
         tools.run(["tc", "qdisc", "add", "dev", a.end.name, *made])
     with monkeypatch.context() as patched:
         filtered(patched)
+        pinned: list[Path] = []
+        patched.setattr(bpf, "pin", lambda _, path: pinned.append(path))
         with pytest.raises(twin.TwinError, match=said):
             host.attach(a)
-        assert not twin.status(table=host.table)
+        assert not pinned
+    with monkeypatch.context() as patched:
+        filtered(patched)
+        assert not twin._folder(host.table).exists()
         if made == ["ingress"]:
             with patched.context() as older:
                 older.setattr(nic, "ingress_qdisc", lambda _: "clsact")
                 host.attach(a)
             assert not host.status(a).whole
+
+
+def test_a_qdisc_that_came_later_is_refused_by_the_present_name(
+    host: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is attached again may have been renamed; its hooks stay what they are."""
+    a = host.veth("a")
+    host.put(a.mac, 1)
+    filtered(monkeypatch)
+    host.attach(a)
+    with host.space.entered():
+        tools.run(["tc", "qdisc", "del", "dev", a.end.name, "clsact"])
+        tools.run(["tc", "qdisc", "add", "dev", a.end.name, "ingress"])
+        tools.run(["ip", "link", "set", "dev", a.end.name, "down"])
+        tools.run(["ip", "link", "set", "dev", a.end.name, "name", "renamed"])
+        with pytest.raises(twin.TwinError, match=r"renamed has the qdisc ingress,.* dev renamed "):
+            twin.attach("renamed", a.mac, host.table)
+        (left,) = twin.status("renamed", host.table)
+    assert not left.whole
+
+
+def test_shared_blocks_are_no_obstacle_to_links(host: Bed, tmp_path: Path) -> None:
+    """From Linux 6.6 on the programs run before the filters of any qdisc, shared or not."""
+    a, b, c = map(host.veth, "abc")
+    for station, lnid in ((a, 1), (b, 1), (c, 2)):
+        host.put(station.mac, lnid)
+    blocks = ["ingress_block", "7", "egress_block", "8", "clsact"]
+    theirs = ["pref", "1", "bpf", "direct-action", "object-file", passing(tmp_path)]
+    with host.space.entered():
+        tools.run(["tc", "qdisc", "add", "dev", c.end.name, *blocks])
+        tools.run(["tc", "filter", "add", "block", "8", *theirs, "section", "tc"])
+    for station in (a, b, c):
+        assert host.attach(station).whole
+    a.say("not for c")
+    assert b.hears("not for c") == ["not for c"]
+    host.refuses(c, "other-tenant", 1)
 
 
 def test_detached(host: Bed, tenants: Three) -> None:
@@ -488,6 +529,22 @@ def test_interfaces_that_are_gone(host: Bed, tenants: Three) -> None:
     assert host.put(a.mac, 3) is Synced.CHANGED
     (left,) = twin.status(table=host.table)
     assert left.mac == a.mac
+
+
+def test_an_interface_that_moves_to_another_namespace(host: Bed, tenants: Three) -> None:
+    """Its links go with it: it is not taken for one that is gone."""
+    a, _, c = tenants
+    other = host.network.namespace("other")
+    other.sysctl(bridged.QUIET)
+    host.space.ip("link", "set", c.end.name, "netns", other.netns)
+    moved = Interface(other, c.end.name)
+    moved.up()
+    assert host.status(c).whole
+    host.put(NOBODY, 3)
+    host.listen(moved).send(bridged.frame(a.mac, "of another tenant"))
+    host.refuses(c, "other-tenant", 1)
+    host.detach(c)
+    assert len(twin.status(table=host.table)) == 2
 
 
 def test_a_damaged_table_is_refused(host: Bed, tenants: Three) -> None:

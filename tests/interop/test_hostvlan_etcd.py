@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import functools
 import io
 import itertools
 import json
@@ -101,6 +102,10 @@ class Agent(testbed.Agent):
     def until_state(self, state: str) -> None:
         """Wait until its status file says so."""
         wait.until(lambda: self.status().get("state") == state, f"{self.name} is {state}")
+
+    def has_said(self, line: str) -> bool:
+        """Whether its log has this."""
+        return line in self.log
 
     def metrics(self) -> dict[str, float]:
         """What Prometheus reads."""
@@ -460,25 +465,97 @@ def test_ebpf_that_could_not_have_the_table_has_it_later(world: World, agent: Ag
         world.space.ip("link", "del", "vm1")
 
 
-def test_a_hook_that_was_torn_off_is_told(world: World, agent: Agent) -> None:
-    """By the agent's numbers, and by a check of the store on this host."""
+def tear(space: Namespace, interface: str) -> None:
+    """Detach the program for frames to a VM, as a program may that cleans up."""
+    with inside(space):
+        (found,) = twin.status(interface)
+    pin = twin._folder(found.table) / f"{found.netns}-{found.ifindex}" / "receive"
+    with bpf.closing(bpf.pinned(pin)) as link:
+        bpf.link_detach(link)
+
+
+@pytest.fixture
+def veths(world: World) -> Iterator[tuple[str, str]]:
+    """Two interfaces of the host."""
     ebpf.compiled()
-    world.space.ip("link", "add", "vm1", "type", "veth", "peer", "name", "vm1-in")
+    names = ("vm1", "vm2")
+    for name in names:
+        world.space.ip("link", "add", name, "type", "veth", "peer", "name", f"{name}-in")
+    yield names
+    for name in names:
+        world.space.ip("link", "del", name)
+
+
+def test_a_hook_that_was_torn_off_is_mended(
+    world: World, agent: Agent, veths: tuple[str, str]
+) -> None:
+    """Whether etcd answers or not; log and numbers tell, and another agent does it, too."""
+    name, _ = veths
+    with inside(world.space):
+        twin.attach(name, macs.parse(A), agent.table)
+    lost = f"eBPF: {name}: the program at tc egress was removed"
+    mended = f"eBPF: {name}: attached again at tc egress"
+    assert agent.metrics()["hooks_mended_total"] == 0
+    world.etcd.kill()
     try:
-        with inside(world.space):
-            twin.attach("vm1", macs.parse(A), agent.table)
-            (found,) = twin.status("vm1", agent.table)
-        assert agent.metrics()["hooks_missing"] == 0
-        pin = twin._folder(agent.table) / f"{found.netns}-{found.ifindex}" / "receive"
-        with bpf.closing(bpf.pinned(pin)) as link:
-            bpf.link_detach(link)
-        numbers = agent.metrics()
-        assert (numbers["hooks_missing"], numbers["hooks_preceded"]) == (1, 0)
-        done = world.run("check", check=False)
-        assert done.returncode == 3
-        assert "fault: vm1: the programs are missing at tc egress" in done.stdout
+        agent.until_state("store lost")
+        tear(world.space, name)
+        wait.until(lambda: lost in agent.log and mended in agent.log, "it is mended")
     finally:
-        world.space.ip("link", "del", "vm1")
+        world.etcd.start()
+    numbers = agent.metrics()
+    told = ("hooks_missing", "hooks_preceded", "hooks_mended_total")
+    assert [numbers[each] for each in told] == [0, 0, 1]
+    agent.kill()
+    tear(world.space, name)
+    agent.start()
+    wait.until(lambda: agent.log.count(mended) == 2, "the next agent mends it")
+    agent.until(A=[7], B=[7, 8])
+    assert agent.status()["interface_faults"] == []
+
+
+def test_a_remade_interface_is_attached_again(
+    world: World, agent: Agent, veths: tuple[str, str]
+) -> None:
+    """Even after a change of the table, which removes what belongs to one that is gone."""
+    name, other = veths
+    for each, mac in ((name, A), (other, B)):
+        with inside(world.space):
+            twin.attach(each, macs.parse(mac), agent.table)
+        tear(world.space, each)
+        line = f"{each}: attached again"
+        wait.until(functools.partial(agent.has_said, line), "the agent knows it")
+        world.space.ip("link", "del", each)
+    world.set(D=[7])
+    wait.until(lambda: not twin.status(table=agent.table), "nothing of it is left")
+    for each in veths:
+        world.space.ip("link", "add", each, "type", "veth", "peer", "name", f"{each}-in")
+        world.space.ip("link", "set", each, "up")
+    wait.until(lambda: f"{name} was made again: attached for {A}" in agent.log, "attached again")
+    wait.until(lambda: f"{B} is not a port of this host" in agent.log, "no port is behind vm2")
+    with inside(world.space):
+        assert [each.interface for each in twin.status(table=agent.table)] == [name]
+        twin.detach(name)
+    wait.until(lambda: f"{name}: somebody has detached it" in agent.log, "the agent knows that")
+    assert not twin.status(table=agent.table)
+
+
+def test_a_hook_that_nobody_mends_is_told(
+    world: World, agent: Agent, veths: tuple[str, str]
+) -> None:
+    """One of another table than the agent's: by its numbers, and by a check on this host."""
+    name, _ = veths
+    table = agent.folder / "other.table"
+    Table.create(table)
+    with inside(world.space):
+        twin.attach(name, macs.parse(A), table)
+    assert agent.metrics()["hooks_missing"] == 0
+    tear(world.space, name)
+    numbers = agent.metrics()
+    assert (numbers["hooks_missing"], numbers["hooks_preceded"]) == (1, 0)
+    done = world.run("check", check=False)
+    assert done.returncode == 3
+    assert f"fault: {name}: the programs are missing at tc egress" in done.stdout
 
 
 def test_prometheus_has_what_ports_drop(world: World, agent: Agent) -> None:

@@ -6,13 +6,19 @@ They are read by ioctl and netlink: /sys may be that of another namespace.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import errno
 import fcntl
+import os
+import select
 import socket
 import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 _SIOCGIFHWADDR = 0x8927
 _SIOCETHTOOL = 0x8946
@@ -24,6 +30,9 @@ _RTM_NEWLINK, _RTM_GETLINK = 16, 18
 _RTM_NEWQDISC, _RTM_GETQDISC = 36, 38
 _RTM_GETTFILTER = 46
 _RTM_NEWTFILTER = 44
+# RTMGRP_LINK and RTMGRP_TC: interfaces, qdiscs and filters that come, change and go.
+_GROUPS = 0x1 | 0x8
+_IFF_UP = 0x1
 _REQUEST_DUMP = 0x301
 _ERROR, _DONE = 2, 3
 _NLMSG = struct.Struct("=IHHII")
@@ -142,6 +151,8 @@ class Link:
     kind: str
     #: The index of the bridge (or the like) of which it is a port; 0: there is none.
     master: int
+    #: Whether it is set up.
+    up: bool
 
 
 def links() -> list[Link]:
@@ -151,14 +162,64 @@ def links() -> list[Link]:
 
 
 def _link(body: bytes) -> Link:
-    _, _, index, _, _ = _IFINFOMSG.unpack_from(body)
+    _, _, index, flags, _ = _IFINFOMSG.unpack_from(body)
     found = _attributes(body[_IFINFOMSG.size :])
     info = _attributes(found.get(_IFLA_LINKINFO, b""))
     name, kind = (
         octets.split(b"\0")[0].decode(errors="replace")
         for octets in (found.get(_IFLA_IFNAME, b""), info.get(_IFLA_INFO_KIND, b""))
     )
-    return Link(index, name, kind, int.from_bytes(found.get(_IFLA_MASTER, b""), sys.byteorder))
+    master = int.from_bytes(found.get(_IFLA_MASTER, b""), sys.byteorder)
+    return Link(index, name, kind, master, bool(flags & _IFF_UP))
+
+
+class Changes:
+    """Waits for changes of interfaces, of their qdiscs and of their filters.
+
+    A context manager.  What changed is not told: whoever waits looks at everything, so
+    that nothing is missed when the kernel has more to tell than it can keep.
+    """
+
+    def __init__(self) -> None:
+        kind = socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
+        self._socket = socket.socket(socket.AF_NETLINK, kind, socket.NETLINK_ROUTE)
+        self._socket.bind((0, _GROUPS))
+        # stop() writes to it to end wait().
+        self._end = os.eventfd(0, os.EFD_CLOEXEC)
+
+    def wait(self, least: float, most: float) -> bool:
+        """Wait for a change, between ``least`` and ``most`` seconds; False: stop() was called."""
+        poll = select.poll()
+        poll.register(self._end, select.POLLIN)
+        if poll.poll(1000 * least):
+            return False
+        poll.register(self._socket, select.POLLIN)
+        if self._end in [fd for fd, _ in poll.poll(1000 * max(0.0, most - least))]:
+            return False
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                try:
+                    self._socket.recv(1 << 16)
+                except OSError as error:
+                    if error.errno != errno.ENOBUFS:
+                        raise
+        return True
+
+    def stop(self) -> None:
+        """End wait() in another thread."""
+        os.eventfd_write(self._end, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._socket.close()
+        os.close(self._end)
 
 
 def _attributes(octets: bytes) -> dict[int, bytes]:

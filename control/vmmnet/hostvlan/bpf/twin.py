@@ -87,6 +87,8 @@ _RA_GUARD, _DHCP_GUARD = 32, 64
 _READS_SHIFT, _READS = 8, 0xFF00
 # What tables of the oldest version do not have.
 _NEWER = "--router, --dhcp-server, --also and prefixes"
+# Not for the programs: detach() removes this interface.
+_DETACHED = 128
 _COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
 _PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
 
@@ -150,7 +152,12 @@ class Attachment:
     @property
     def whole(self) -> bool:
         """Whether no hook is missing, as far as this network namespace shows it."""
-        return all(hook.present is not False for hook in self.hooks)
+        return not self.missing
+
+    @property
+    def missing(self) -> list[str]:
+        """The places without our program."""
+        return [hook.place for hook in self.hooks if hook.present is False]
 
     @property
     def overtaken(self) -> list[str]:
@@ -233,6 +240,58 @@ def attach(
         return _attachment(port)
 
 
+def attach_again(lost: Attachment) -> Attachment:
+    """Attach an interface that was made again under its name, with the arguments of before.
+
+    Raises TwinError as attach() does.
+    """
+    sending: Sending = "xdp" if any(hook.place == "xdp" for hook in lost.hooks) else "tc"
+    return attach(
+        lost.interface,
+        lost.mac,
+        lost.table,
+        sending=sending,
+        l2_control=lost.l2_control,
+        check_sender=lost.check_sender,
+        ra_guard=lost.ra_guard,
+        dhcp_guard=lost.dhcp_guard,
+    )
+
+
+def mend(ifindex: int) -> Attachment | None:
+    """Put back what somebody has removed from an interface of this network namespace.
+
+    Programs of ours that come after others come first again.  None: the interface is
+    not attached (any more), and stays so.  Raises TwinError if that is impossible.
+    """
+    with _translated("attaching again"), _locked():
+        port = _known(ifindex, nic.namespace())
+        if port is None:
+            return None
+        with _opened(port.table) as opened:
+            _put_on(port, opened)
+        return _attachment(port)
+
+
+class Gone:
+    """An interface that is gone, after which nobody has removed its state yet."""
+
+    def __init__(self, lost: Attachment) -> None:
+        """Raises FileNotFoundError if somebody has."""
+        pin = _folder(lost.table) / f"{lost.netns}-{lost.ifindex}" / "port"
+        self._fd = bpf.pinned(pin)
+
+    @property
+    def detached(self) -> bool:
+        """Whether somebody has called detach() for it since then."""
+        octets = bpf.lookup(self._fd, 0, _PORT.size)
+        return octets is not None and bool(_Config.unpack(octets).flags & _DETACHED)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_fd"):
+            os.close(self._fd)
+
+
 def detach(interface: str) -> None:
     """Remove HostVLAN from an interface; all frames pass it then.
 
@@ -246,6 +305,8 @@ def detach(interface: str) -> None:
             where = ", but one of this name in another network namespace is" if found else ""
             raise TwinError(f"{interface} is not attached{where}: see 'vmmnet hostvlan status'")
         for port in ours:
+            if not port.visible:
+                _note_detached(port)
             _take_off(port)
         _forget_gone()
 
@@ -432,7 +493,13 @@ class _Port:
 
     @property
     def here(self) -> bool:
+        """Whether it was attached in this network namespace."""
         return self.config.netns == nic.namespace()
+
+    @property
+    def visible(self) -> bool:
+        """Whether it still is in this network namespace."""
+        return self.here and nic.name_of(self.config.ifindex) is not None
 
     @property
     def name(self) -> str:
@@ -560,6 +627,9 @@ def _opened(table: Path) -> Iterator[Table]:
 
 def _put_on(port: _Port, table: Table) -> None:
     """Load the programs and attach them, in place of older ones if there are any."""
+    links = bpf.tcx_programs(port.config.ifindex, bpf.EGRESS) is not None
+    if not links:
+        _refuse_qdisc(port)
     folder = port.folder
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with bpf.Object(_object()) as loaded:
@@ -579,9 +649,7 @@ def _put_on(port: _Port, table: Table) -> None:
             mirror.copy(loaded.map("tables"), table, check=True)
         _keep_path(folder.parent, table.path)
         config = port.config
-        links = bpf.tcx_programs(config.ifindex, bpf.EGRESS) is not None
         if not links:
-            _refuse_qdisc(config)
             config = _with_clsact(config)
         # A table that older programs cannot read is refused until the new ones are there.
         config = replace(config, flags=config.flags & ~_READS)
@@ -695,9 +763,9 @@ def _refuse_hidden(table: Path) -> None:
         )
 
 
-def _refuse_qdisc(config: _Config) -> None:
+def _refuse_qdisc(port: _Port) -> None:
     """Refuse an interface whose hooks belong to another qdisc than a clsact of its own."""
-    kind, name = nic.ingress_qdisc(config.ifindex), config.interface
+    kind, name = nic.ingress_qdisc(port.config.ifindex), port.name
     if kind not in ("", "clsact"):
         raise TwinError(
             f"{name} has the qdisc {kind}, which leaves no place for clsact: remove it with"
@@ -781,6 +849,13 @@ def _put_filter(port: _Port, verdict: Verdict, point: int, program: int) -> None
 # Detaching.
 
 
+def _note_detached(port: _Port) -> None:
+    """Tell those who wait for an interface that is gone that it is not to be attached again."""
+    with bpf.closing(bpf.pinned(port.folder / "port")) as fd:
+        config = port.config
+        bpf.update(fd, 0, replace(config, flags=config.flags | _DETACHED).pack())
+
+
 def _take_off(port: _Port) -> None:
     """Remove the programs from an interface, and its folder in bpffs."""
     config = port.config
@@ -790,7 +865,7 @@ def _take_off(port: _Port) -> None:
     for link in _links(port):
         with contextlib.suppress(OSError):
             bpf.link_detach(link)
-    if port.here and nic.name_of(config.ifindex) is not None:
+    if port.visible:
         _take_off_tc(config)
     if port.folder.is_dir():
         _remove(port.folder)
@@ -821,11 +896,11 @@ def _forget_gone() -> None:
 
 
 def _is_gone(port: _Port) -> bool:
-    if port.here:
-        return nic.name_of(port.config.ifindex) is None
-    # tc's filters in another namespace are not visible.
+    if port.visible:
+        return False
+    # Links stay on an interface that moves to another namespace, where we do not see filters.
     found = [bpf.link_ifindex(link) for link in _links(port)]
-    return bool(found) and not any(found)
+    return not any(found) and (bool(found) or port.here)
 
 
 # Status.
@@ -873,7 +948,13 @@ def _looked_at(port: _Port, fd: int, point: int | None) -> tuple[bool | None, bo
             return False, None
         if point is None:
             return True, True
-        return True, _is_first(fd, point) if port.here else None
+        try:
+            return True, _is_first(fd, point) if port.visible else None
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+            # It has gone in between.
+            return False, None
     if not port.here or point is None:
         return None, None
     index = port.config.ifindex

@@ -37,8 +37,9 @@ watch does not receive the report, all watches are started again.
 The agent notes its own actions only after they have succeeded; after a failure of any
 kind, it does them again.
 
-One thread does all of the work.  The other threads only wait, for messages of a watch,
-for changes in the folder of ports, or for Prometheus, and pass on what they receive.
+One thread does all of this work.  Another one keeps HostVLAN in eBPF on the interfaces
+(see ``hooks``).  The other threads only wait, for messages of a watch, for changes in
+the folder of ports, or for Prometheus, and pass on what they receive.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ from ..etcd.mirror import Mirror
 from ..table.entry import Entry
 from ..table.table import Table, TableDamaged, TableError, TableMissing
 from . import hostports, metrics
+from .hooks import Hooks
 from .portmetrics import PortNumbers
 
 # Seconds between a failure and the next try: doubled each time, and shortened at random
@@ -197,7 +199,8 @@ class _Once:
 def _log(text: str) -> None:
     # A full disk does not end the agent.
     with contextlib.suppress(OSError):
-        print(f"vmmnet hostvlan agent: {text}", file=sys.stderr)
+        # In one piece: several threads log.
+        sys.stderr.write(f"vmmnet hostvlan agent: {text}\n")
 
 
 def _spell_time(seconds: float) -> str:
@@ -214,6 +217,7 @@ class Agent:
         self._client = Client(settings.store)
         self._queue: queue.SimpleQueue[_Message | _PortsNow | None] = queue.SimpleQueue()
         self._once = _Once()
+        self._hooks: Hooks | None = None
         self._mirror = Mirror()
         self._ports: frozenset[int] = frozenset()
         # The content of the table, as this agent has written it, and its generation.
@@ -281,6 +285,10 @@ class Agent:
             folder = hostports.PortsFolder(self.settings.folder, self._ports_changed)
             self._take_ports(folder.start())
             stack.callback(folder.stop)
+            # Before a change of the table removes what belongs to interfaces that are gone.
+            self._hooks = Hooks(self.settings.table, lambda: self._mirror.ports, _log)
+            self._hooks.start()
+            stack.callback(self._hooks.stop)
             self._read_table()
             stack.callback(self._close_streams)
             self._refresh()
@@ -757,7 +765,10 @@ class Agent:
         self._sent_at = time.monotonic()
 
     def _errors(self) -> tuple[str, ...]:
-        return reports.bounded(self._once.lasting())
+        return reports.bounded((*self._once.lasting(), *self._interface_faults()))
+
+    def _interface_faults(self) -> tuple[str, ...]:
+        return self._hooks.faults if self._hooks is not None else ()
 
     def _write_status(self) -> None:
         """Write the status file and tell systemd if the status has changed."""
@@ -778,6 +789,7 @@ class Agent:
             "assigned": sorted(macs.text(mac) for mac in self._mirror.assigned),
             "unacknowledged": sorted(map(macs.text, self._unsent)),
             "table_written": not self._unwritten,
+            "interface_faults": self._interface_faults(),
         }
         text = json.dumps(state, indent=1) + "\n"
         if text == self._status:
@@ -800,6 +812,7 @@ class Agent:
     def metrics(self) -> list[metrics.Metric]:
         """The numbers, for Prometheus; called in another thread."""
         since, counters = self._lost_since, self.counters
+        mended = self._hooks.mended if self._hooks is not None else 0
         lag = time.monotonic() - since if since is not None else 0.0
         return [
             metrics.Metric(*each)
@@ -825,5 +838,6 @@ class Agent:
                 ("twin_errors_total", "Failures to sync eBPF.", counters.twin_errors),
                 ("tell_errors_total", "Failures to tell etcd.", counters.tell_errors),
                 ("bad_values_total", "Keys that nobody can read.", counters.bad_values),
+                ("hooks_mended_total", "Hooks that got their program back.", mended),
             )
         ]

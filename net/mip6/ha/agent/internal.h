@@ -21,6 +21,7 @@
 
 #define SECOND          1000000000ll
 #define HOPS            64      /* of packets that the agent sends */
+#define NEXT_AT         6u      /* offset of the next header */
 #define HOPS_AT         7u      /* offset of the hop limit */
 
 /* --- answers.c ------------------------------------------------------------ */
@@ -85,14 +86,23 @@ void mip6_agent_refuse(Mip6Agent *a, const struct in6_addr *source,
 /* --- encapsulate.c -------------------------------------------------------- */
 
 /**
+ * mip6_agent_clamp: lower the MSS in a TCP SYN to or from @b to that of packets
+ * that fit into the tunnel without fragments (RFC 2473 section 6.7)
+ * @p: the packet, @len octets; the TCP header follows the IPv6 header at once
+ */
+void mip6_agent_clamp(const Mip6Agent *a, int64_t now,
+                      const Mip6AgentBinding *b, uint8_t *p, size_t len);
+
+/**
  * mip6_agent_into_tunnel: send a packet to the care-of address of @b
  * @ip: the packet's header
+ * @p: the packet; the MSS in it may be lowered
  *
  * Returns: false if it was dropped and counted. If the packet is too big, its
  * sender gets an error.
  */
 bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
-                            const PacketIp6 *ip, const uint8_t *p, size_t len);
+                            const PacketIp6 *ip, uint8_t *p, size_t len);
 
 /**
  * mip6_agent_let_pass: allow the host to forward packets of @b by itself, with

@@ -94,6 +94,17 @@ def test_registers_moves_and_ends(field: Field) -> None:
         assert HOME_ADDRESS in _routes(field)
         assert field.mobile.register(3, lifetime=0, care_of=CARE_OF[1]).status == 0
         assert HOME_ADDRESS not in _routes(field)
+        assert field.mobile.register(4, lifetime=0).status == 133
+    first, second = CARE_OF[:2]
+    log = (field.folder / "ha.log").read_text()
+    lines = (
+        f"bound {HOME_ADDRESS} at {first}",
+        f"moved {HOME_ADDRESS} from {first} to {second}",
+        f"ended {HOME_ADDRESS} at {second} by its node",
+        f"refused {HOME_ADDRESS} at {first}, status 133",
+    )
+    places = [log.find(line) for line in lines]
+    assert places == sorted(places) and places[0] > 0, log
 
 
 def _home_switch(field: Field, *words: str) -> None:

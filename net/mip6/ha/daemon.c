@@ -23,6 +23,7 @@
 #include "net/mip6/ha/service/config.h"
 #include "net/mip6/ha/service/control.h"
 #include "net/mip6/ha/service/journal.h"
+#include "net/mip6/ha/service/news.h"
 
 /*
  * Packets in one iteration of the main loop, so other sources are not starved.
@@ -39,6 +40,7 @@ typedef struct Daemon {
     Mip6Fast *fast;             /* NULL: all packets come to the agent */
     Mip6HaMulticast multicast;
     Mip6HaJournal journal;
+    Mip6HaNews news;
     Mip6HaControl *control;     /* NULL: no socket */
     Mip6Agent agent;
     GSource *timer;             /* for the agent's deadline */
@@ -79,10 +81,8 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
     bool done = mip6_ha_host_proxy(&d->host, mip6_ha_clock(), home, on,
                                    d->restoring ? 1 : MIP6_ANNOUNCE_TIMES);
 
-    inet_ntop(AF_INET6, home, text, sizeof(text));
-    if (done && !d->restoring) {
-        g_message("%s %s", on ? "bound" : "ended", text);
-    } else if (!done) {
+    if (!done) {
+        inet_ntop(AF_INET6, home, text, sizeof(text));
         g_warning("cannot route %s into the tunnel: %s", text,
                   strerror(errno));
     }
@@ -160,6 +160,13 @@ static bool passed(void *opaque, const struct in6_addr *home,
     return d->fast;
 }
 
+static void tell(void *opaque, const Mip6AgentNews *news)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_news_tell(&d->news, mip6_ha_clock(), news, &d->agent.link);
+}
+
 static uint32_t random_number(void *opaque)
 {
     return g_random_int();
@@ -177,6 +184,7 @@ static const Mip6AgentOps agent_ops = {
     .let_pass = let_pass,
     .stop_pass = stop_pass,
     .passed = passed,
+    .tell = tell,
     .random = random_number,
 };
 
@@ -287,12 +295,14 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+/* Each second. */
 static gboolean keep_state(gpointer opaque)
 {
     Daemon *d = opaque;
     bool was_behind = d->journal.behind;
     g_autoptr(GError) err = NULL;
 
+    mip6_ha_news_tick(&d->news, mip6_ha_clock());
     if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
         !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
         !was_behind) {

@@ -81,6 +81,26 @@ typedef struct Mip6AgentPassed {
     uint64_t sent, received;    /* to and from mobile nodes */
 } Mip6AgentPassed;
 
+/* What happens to bindings and prefixes. */
+typedef enum Mip6AgentNewsKind {
+    MIP6_AGENT_BOUND,           /* for the first time */
+    MIP6_AGENT_MOVED,           /* to another care-of address */
+    MIP6_AGENT_ENDED,           /* by its node */
+    MIP6_AGENT_EXPIRED,         /* its lifetime is over */
+    MIP6_AGENT_REVOKED,         /* not allowed after a reload */
+    MIP6_AGENT_REFUSED,         /* a Binding Update */
+    MIP6_AGENT_IGNORED,         /* one without the ESP that its home needs */
+    MIP6_AGENT_PREFIXES,        /* those of the home link are others */
+} Mip6AgentNewsKind;
+
+typedef struct Mip6AgentNews {
+    Mip6AgentNewsKind kind;
+    struct in6_addr home;
+    struct in6_addr care_of;    /* of a refused update: its source */
+    struct in6_addr previous;   /* care-of address, if moved */
+    uint8_t status;             /* why it is refused */
+} Mip6AgentNews;
+
 typedef struct Mip6AgentOps {
     /* Give a packet to the host, which forwards it. */
     void (*forward)(void *opaque, const void *packet, size_t len);
@@ -134,6 +154,11 @@ typedef struct Mip6AgentOps {
      */
     bool (*passed)(void *opaque, const struct in6_addr *home,
                    Mip6AgentPassed *passed);
+    /*
+     * For the log; not for what is restored. Whoever sends updates determines
+     * how often. May be NULL.
+     */
+    void (*tell)(void *opaque, const Mip6AgentNews *news);
     /* NULL: always 0 */
     uint32_t (*random)(void *opaque);
 } Mip6AgentOps;

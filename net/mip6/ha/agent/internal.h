@@ -33,6 +33,14 @@ Mip6AgentBinding *mip6_agent_bound(const Mip6Agent *a,
 /** mip6_agent_drop: count a dropped packet */
 void mip6_agent_drop(Mip6Agent *a, Mip6AgentDrop why);
 
+/** mip6_agent_tell: tell the host what happened to @home */
+void mip6_agent_tell(const Mip6Agent *a, Mip6AgentNewsKind kind,
+                     const struct in6_addr *home,
+                     const struct in6_addr *care_of);
+
+/** mip6_agent_tell_move: tell the host that @b was at another address */
+void mip6_agent_tell_move(const Mip6Agent *a, const Mip6AgentBinding *b);
+
 /**
  * mip6_agent_believes: is the current packet authentic for the node of @home?
  * It is if it came in that node's ESP, or if the node has no keys.
@@ -78,7 +86,7 @@ void mip6_agent_acknowledge(Mip6Agent *a, const struct in6_addr *to,
                             const struct in6_addr *home, uint8_t status,
                             uint16_t sequence, uint16_t lifetime);
 
-/** mip6_agent_refuse: the same for a refusal; it is counted */
+/** mip6_agent_refuse: the same for a refusal; it is counted and told */
 void mip6_agent_refuse(Mip6Agent *a, const struct in6_addr *source,
                        const struct in6_addr *home, uint8_t status,
                        uint16_t sequence);

@@ -55,6 +55,11 @@ def _show(field: Field, *options: str) -> str:
     return field.agent_host.run(command).stdout
 
 
+def _dropped(field: Field, reason: str) -> int:
+    count: int = json.loads(_show(field, "--json"))["dropped"][reason]
+    return count
+
+
 def _is_echo(packet: Packet, kind: int, number: int) -> bool:
     return (
         packet.protocol == mobile.ICMP6
@@ -461,10 +466,7 @@ def test_groups(field: Field, control: str) -> None:
         # A kernel beside it left the checksum to hardware that is not there.
         assert mobile.checksum(heard.source, GROUP, heard.protocol, heard.payload) == 0
 
-        datagram = struct.pack(">HHHH", 5, GROUP_PORT, 8 + 9, 0) + b"from away"
-        sealed = mobile.checksum(HOME_ADDRESS, GROUP, 17, datagram)
-        datagram = datagram[:6] + struct.pack(">H", sealed) + datagram[8:]
-        packet = mobile.ip6(HOME_ADDRESS, GROUP, 17, datagram, hops=4)
+        packet = _udp(HOME_ADDRESS, GROUP_PORT, b"from away")
         field.mobile.send(_tunnel(CARE_OF[0], packet))
         data, source = member.recvfrom(64)
         assert (data, source[0]) == (b"from away", HOME_ADDRESS)
@@ -477,6 +479,38 @@ def test_groups(field: Field, control: str) -> None:
         wait.until(lambda: GROUP in _groups(field), "the agent in the group")
         assert field.mobile.register(2, lifetime=0).status == 0
         assert GROUP not in _groups(field)
+
+
+def _udp(source: str, port: int, payload: bytes) -> bytes:
+    """A datagram to the group, as an IPv6 packet."""
+    datagram = struct.pack(">HHHH", 5, port, 8 + len(payload), 0) + payload
+    sealed = mobile.checksum(source, GROUP, 17, datagram)
+    datagram = datagram[:6] + struct.pack(">H", sealed) + datagram[8:]
+    return mobile.ip6(source, GROUP, 17, datagram, hops=5)
+
+
+def test_groups_of_another_vlan(field: Field, control: str) -> None:
+    """Only packets of the home link's own VLAN reach the mobile node; a priority is no VLAN."""
+    head = bytes.fromhex("333300000007 020000000005")
+    tags = {"none": "", "priority": "8100 e000", "other": "8100 0005", "both": "8100 e005"}
+    with field.neighbour.entered():
+        trunk = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    with field.agent(control, "multicast on"), trunk:
+        trunk.bind((field.neighbour_interface.name, 0))
+        assert field.mobile.register(1).status == 0
+        field.mobile.send(_tunnel(CARE_OF[0], _report(GROUP)))
+        wait.until(lambda: GROUP in _groups(field), "the agent in the group")
+        for name in ("other", "both", "priority", "none"):
+            packet = _udp(f"{HOME_PREFIX}::99", GROUP_PORT, name.encode())
+            trunk.send(head + bytes.fromhex(tags[name] + "86dd") + packet)
+        heard: list[bytes] = []
+        while b"none" not in heard:  # the last one
+            found = field.mobile.receive(
+                lambda p: p.protocol == mobile.IP6 and p.inner.destination == GROUP
+            )
+            heard.append(found.inner.payload[8:])
+        assert heard == [b"priority", b"none"]
+        wait.until(lambda: _dropped(field, "other-vlan") == 2, "two frames that count")
 
 
 def test_sends_stragglers_on(field: Field) -> None:
@@ -620,6 +654,7 @@ def test_hears_its_own_host_and_no_vlan(field: Field, control: str) -> None:
             tagged = head + bytes.fromhex("8100 0005 86dd")
             trunk.send(tagged + _router_advertisement(strange, 600))
             trunk.send(tagged + _router_advertisement(home, 8))
+        wait.until(lambda: _dropped(field, "other-vlan") == 2, "two frames that count")
         with field.agent_host.entered():
             daemon = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         with daemon:

@@ -20,6 +20,7 @@
 #include "net/mip6/ha/host/fast.h"
 #include "net/mip6/ha/host/host.h"
 #include "net/mip6/ha/host/multicast.h"
+#include "net/mip6/ha/host/tagged.h"
 #include "net/mip6/ha/service/config.h"
 #include "net/mip6/ha/service/control.h"
 #include "net/mip6/ha/service/journal.h"
@@ -39,6 +40,7 @@ typedef struct Daemon {
     Mip6HaHost host;
     Mip6Fast *fast;             /* NULL: all packets come to the agent */
     Mip6HaMulticast multicast;
+    int tagged_fd;              /* counts frames of other VLANs */
     Mip6HaJournal journal;
     Mip6HaNews news;
     Mip6HaControl *control;     /* NULL: no socket */
@@ -295,14 +297,16 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-/* Each second. */
-static gboolean keep_state(gpointer opaque)
+/* Each second: the state file, the log, what the kernel has counted. */
+static gboolean each_second(gpointer opaque)
 {
     Daemon *d = opaque;
     bool was_behind = d->journal.behind;
     g_autoptr(GError) err = NULL;
 
     mip6_ha_news_tick(&d->news, mip6_ha_clock());
+    d->agent.dropped[MIP6_AGENT_OTHER_VLAN] +=
+        mip6_ha_tagged_read(d->tagged_fd);
     if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
         !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
         !was_behind) {
@@ -362,7 +366,7 @@ static void run(Daemon *d)
     g_source_attach(d->timer, NULL);
     d->deadline = INT64_MIN;
     arm(d);
-    g_timeout_add_seconds(1, keep_state, d);
+    g_timeout_add_seconds(1, each_second, d);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
     g_unix_signal_add(SIGHUP, reload, d);
@@ -480,6 +484,13 @@ static bool start(Daemon *d, GError **errp)
                                 d->host.mac, errp)) {
         return false;
     }
+    d->tagged_fd = mip6_ha_tagged_open(d->host.link_index,
+                                       d->config->agent.multicast);
+    if (d->tagged_fd < 0) {
+        g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "cannot count frames of other VLANs: %s", strerror(errno));
+        return false;
+    }
     if (!start_fast_path(d, errp)) {
         return false;
     }
@@ -514,6 +525,7 @@ static bool end(Daemon *d, GError **errp)
     mip6_ha_journal_destroy(&d->journal);
     mip6_ha_multicast_close(&d->multicast);
     mip6_fast_free(d->fast);
+    close(d->tagged_fd);
     mip6_ha_host_close(&d->host);
     mip6_ha_config_free(d->config);
     return done;
@@ -521,7 +533,7 @@ static bool end(Daemon *d, GError **errp)
 
 bool mip6_ha_serve(const char *file, GError **errp)
 {
-    Daemon d = { .file = file };
+    Daemon d = { .file = file, .tagged_fd = -1 };
 
     mip6_ha_multicast_init(&d.multicast);
     d.config = mip6_ha_config_read(file, errp);

@@ -45,6 +45,7 @@
 
 #include "net/mip6/ha/base/addr.h"
 #include "net/mip6/ha/host/host.h"
+#include "net/mip6/ha/host/tagged.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
@@ -289,17 +290,12 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
 
 /*
  * Receives only ICMPv6 right after the IPv6 header, with hop limit 255, in
- * frames without a VLAN tag. A tag with the ID 0 has only a priority.
+ * frames of no other VLAN.
  */
 static bool filter_nd(int fd)
 {
     struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 3, 0),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_VLAN_TAG),
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xfff),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 5),
+        MIP6_HA_TAGGED_FILTER(5, 0),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 3),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ETH_HLEN + 6),

@@ -15,6 +15,8 @@ from ipaddress import IPv6Address
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
 from vmmnet.testbed.mip6.mobility import (
@@ -26,6 +28,8 @@ from vmmnet.testbed.mip6.mobility import (
     agent_binary,
 )
 
+ETH_P_IPV6 = 0x86DD
+ANNOUNCEMENTS = 3  # of a bound address
 ANYCAST = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
 
 
@@ -112,26 +116,37 @@ def test_registers_moves_and_ends(field: Field) -> None:
     assert places == sorted(places) and places[0] > 0, log
 
 
-def _home_switch(field: Field, *words: str) -> None:
-    field.router.ip("link", "set", "home", "type", "bridge", *words)
+@pytest.fixture
+def snoops(field: Field) -> Iterator[None]:
+    """The home link's switch snoops MLD and has a querier."""
+    bridge = Interface(field.router, "home")
+
+    def queries() -> int:
+        return snooping.mld_queries(field.neighbour.run(["cat", "/proc/net/snmp6"]).stdout)
+
+    before = queries()
+    snooping.start(bridge, querier=True)
+    # From the first query to the end of its response time it still floods.
+    wait.until(lambda: queries() >= before + 2, "two queries")
+    yield
+    snooping.stop(bridge)
 
 
+@pytest.mark.usefixtures("snoops")
 def test_a_switch_that_snoops(field: Field) -> None:
     """With a querier, solicitations reach only who has reported the group."""
-    _home_switch(field, "mcast_snooping", "1", "mcast_querier", "1")
-    try:
-        with field.agent():
+    with field.agent():
+        with _announced(field):
             assert field.mobile.register(1).status == 0
-            for address in (AGENT_ADDRESS, HOME_ADDRESS):
-                assert _solicited(address) in _groups(field).split()
-            field.router.ip("neigh", "flush", "dev", "home")
-            _both_ways(field, 1)
-            field.mobile.send(mobile.icmp6(CARE_OF[0], ANYCAST, 144, b"\x12\x34\0\0"))
-            field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 145)
-            assert field.mobile.register(2, lifetime=0).status == 0
-            assert _solicited(HOME_ADDRESS) not in _groups(field).split()
-    finally:
-        _home_switch(field, "mcast_snooping", "0", "mcast_querier", "0")
+        for address in (AGENT_ADDRESS, HOME_ADDRESS):
+            assert _solicited(address) in _groups(field).split()
+        field.router.ip("neigh", "flush", "dev", "home")
+        _both_ways(field, 1)
+        field.mobile.send(mobile.icmp6(CARE_OF[0], ANYCAST, 144, b"\x12\x34\0\0"))
+        field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 145)
+        _is_defended(field)
+        assert field.mobile.register(2, lifetime=0).status == 0
+        assert _solicited(HOME_ADDRESS) not in _groups(field).split()
 
 
 def _solicited(address: str) -> str:
@@ -385,20 +400,56 @@ def test_binds_when_nobody_answers(field: Field) -> None:
         _both_ways(field, 5)
 
 
-def test_defends_a_bound_address(field: Field) -> None:
+@contextlib.contextmanager
+def _announced(field: Field) -> Iterator[None]:
+    """At the end of the block the agent has announced the home address for the last time.
+
+    Until then an announcement is enough for duplicate address detection to fail.
+    """
+    with field.neighbour.entered():
+        link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IPV6))
+    with link:
+        link.bind((field.neighbour_interface.name, ETH_P_IPV6))
+        link.settimeout(wait.PATIENCE)
+        yield
+        for _ in range(ANNOUNCEMENTS):
+            while not _is_announcement(mobile.parse(link.recv(2048)[14:])):
+                pass
+
+
+def _is_announcement(packet: Packet) -> bool:
+    return (
+        packet.protocol == mobile.ICMP6
+        and packet.payload[0] == 136
+        and packet.payload[8:24] == IPv6Address(HOME_ADDRESS).packed
+    )
+
+
+def _is_defended(field: Field) -> None:
     """A kernel on the home link that wants the address finds that it is taken."""
     link = field.neighbour_interface
     for key, value in {"accept_dad": 1, "dad_transmits": 1}.items():
         field.neighbour.sysctl({f"net.ipv6.conf.{link.name}.{key}": value})
+    show = ("-6", "address", "show", "dev", link.name, "to", HOME_ADDRESS)
+
+    def result() -> str | None:
+        shown = field.neighbour.ip(*show)
+        if "dadfailed" in shown:
+            return "refused"
+        return None if "tentative" in shown else "taken"
+
+    field.neighbour.ip("address", "add", f"{HOME_ADDRESS}/64", "dev", link.name)
+    try:
+        assert wait.until(result, "the end of duplicate address detection") == "refused"
+    finally:
+        link.remove_address(f"{HOME_ADDRESS}/64")
+
+
+def test_defends_a_bound_address(field: Field) -> None:
     with field.agent():
-        assert field.mobile.register(1).status == 0
-        words = ("address", "add", f"{HOME_ADDRESS}/64", "dev", link.name)
-        field.neighbour.ip(*words)
-        show = ("-6", "address", "show", "dev", link.name)
-        try:
-            wait.until(lambda: "dadfailed" in field.neighbour.ip(*show), "a failed address")
-        finally:
-            link.remove_address(f"{HOME_ADDRESS}/64")
+        with _announced(field):
+            assert field.mobile.register(1).status == 0
+        _is_defended(field)
         _both_ways(field, 6)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import json
 import signal
 import socket
 import struct
 import subprocess
+import threading
 from collections.abc import Iterator
 from ipaddress import IPv6Address
 
@@ -392,6 +394,46 @@ def test_finds_a_duplicate(field: Field, dad: str) -> None:
             assert HOME_ADDRESS not in _routes(field)
     finally:
         field.neighbour_interface.remove_address(f"{HOME_ADDRESS}/64")
+
+
+@pytest.mark.usefixtures("snoops")
+def test_hears_who_probes_at_the_same_time(field: Field) -> None:
+    """Behind a switch that snoops, too: the agent is in the group before it probes."""
+    group = _solicited(HOME_ADDRESS)
+    body = bytes(4) + IPv6Address(HOME_ADDRESS).packed
+    frame = bytes.fromhex("3333ff") + IPv6Address(group).packed[13:] + bytes.fromhex("020000000005")
+    frame += b"\x86\xdd" + mobile.icmp6("::", group, 135, body, hops=255)
+    with field.neighbour.entered():
+        link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IPV6))
+    link.bind((field.neighbour_interface.name, ETH_P_IPV6))
+    over = threading.Event()
+
+    def probe() -> None:
+        while not over.wait(0.02):
+            link.send(frame)
+
+    numbers = itertools.count(1)
+
+    def is_heard() -> bool:
+        """On a busy machine the agent's second may pass without a probe."""
+        number = next(numbers)
+        field.mobile.send(mobile.binding_update(CARE_OF[0], number, 60))
+        status = field.mobile.ack(number).status
+        if status == 0:
+            field.mobile.register(next(numbers), lifetime=0)
+            switch = ("bridge", "mdb", "show", "dev", "home")
+            wait.until(lambda: group not in field.router.run(switch).stdout, "no listener")
+        return status == 134
+
+    prober = threading.Thread(target=probe)
+    with link, field.agent("dad strict"):
+        prober.start()
+        try:
+            wait.until(is_heard, "the agent hears a probe")
+        finally:
+            over.set()
+            prober.join()
+        assert group not in _groups(field).split()
 
 
 def test_binds_when_nobody_answers(field: Field) -> None:

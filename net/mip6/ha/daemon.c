@@ -98,6 +98,13 @@ static void probe(void *opaque, const struct in6_addr *home)
     mip6_ha_host_probe(&d->host, home);
 }
 
+static void listen_to(void *opaque, const struct in6_addr *home, bool on)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_host_listen(&d->host, home, on);
+}
+
 static void to_group(void *opaque, const void *packet, size_t len)
 {
     Daemon *d = opaque;
@@ -179,6 +186,7 @@ static const Mip6AgentOps agent_ops = {
     .forward_behind = forward_behind,
     .proxy = proxy,
     .probe = probe,
+    .listen = listen_to,
     .to_group = to_group,
     .join = join,
     .changed = changed,

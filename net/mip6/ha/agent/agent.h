@@ -56,6 +56,7 @@ typedef struct Mip6AgentBinding {
     int64_t path_until;
     bool passes;                /* let_pass() was called */
     bool tentative;             /* DAD is not complete */
+    bool listens;               /* listen() was called */
     bool wants_ack;
     int64_t probed_until;       /* until then, a claim revokes it */
     struct in6_addr source;     /* of the Binding Update */
@@ -120,6 +121,11 @@ typedef struct Mip6AgentOps {
      * answers are passed to mip6_agent_claimed(). Unused without DAD.
      */
     void (*probe)(void *opaque, const struct in6_addr *home);
+    /*
+     * Start or stop to receive what is sent to the solicited-node group of
+     * @home, without proxy(). Only for MIP6_AGENT_DAD_STRICT. May be NULL.
+     */
+    void (*listen)(void *opaque, const struct in6_addr *home, bool on);
     /*
      * Send a packet to its multicast group on the home link. This and the next
      * one are unused without multicast.

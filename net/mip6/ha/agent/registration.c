@@ -47,8 +47,17 @@ static void tell_change(Mip6Agent *a, const Mip6AgentBinding *b)
     }
 }
 
+static void listen_to(Mip6Agent *a, Mip6AgentBinding *b, bool on)
+{
+    if (b->listens != on && a->ops->listen) {
+        b->listens = on;
+        a->ops->listen(a->opaque, &b->home, on);
+    }
+}
+
 static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
 {
+    listen_to(a, b, false);
     mip6_agent_stop_pass(a, b);
     mip6_expiry_remove(&a->expiry, &b->due);
     if (b->node) {
@@ -120,6 +129,7 @@ static bool make_valid(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
         recall_left(a, now, b);
     }
     b->tentative = false;
+    listen_to(a, b, false);     /* the proxy does */
     set_node(a, b);
     mip6_expiry_set(&a->expiry, &b->due, b->expires);
     mip6_agent_let_pass(a, b);
@@ -158,12 +168,19 @@ static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
 }
 
-/* Starts DAD. Returns: true if the binding must wait for it */
+/*
+ * Starts DAD. Another node that probes at the same time is heard, too, so the
+ * group comes first (RFC 4862 section 5.4.2). Returns: true if the binding must
+ * wait for it
+ */
 static bool probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
+    bool waits = b->tentative;
+
+    listen_to(a, b, waits);
     b->probed_until = now + DAD_WAIT;
     a->ops->probe(a->opaque, &b->home);
-    if (a->config.dad == MIP6_AGENT_DAD_STRICT) {
+    if (waits) {
         mip6_expiry_set(&a->expiry, &b->due, b->probed_until);
         return true;
     }

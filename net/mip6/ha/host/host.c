@@ -431,6 +431,17 @@ void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home)
     send_nd(h, frame, len, &group, NULL);
 }
 
+void mip6_ha_host_listen(Mip6HaHost *h, const struct in6_addr *home, bool on)
+{
+    if (!on) {
+        mip6_ha_solicited_leave(&h->solicited, h->link_index, home);
+    } else if (!mip6_ha_solicited_join(&h->solicited, h->link_index, home)) {
+        g_warning("cannot join the solicited-node group of an address: %s; "
+                  "behind a switch that snoops it may not be reached",
+                  strerror(errno));
+    }
+}
+
 bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
                         const struct in6_addr *home, bool on,
                         unsigned announcements)
@@ -441,15 +452,12 @@ bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
     if (!on) {
         mip6_announce_remove(&h->announce, home);
         if (g_hash_table_remove(h->homes, home)) {
-            mip6_ha_solicited_leave(&h->solicited, h->link_index, home);
+            mip6_ha_host_listen(h, home, false);
         }
         return true;
     }
-    if (g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home))) &&
-        !mip6_ha_solicited_join(&h->solicited, h->link_index, home)) {
-        g_warning("cannot join the solicited-node group of an address: %s; "
-                  "behind a switch that snoops it may not be reached",
-                  strerror(errno));
+    if (g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)))) {
+        mip6_ha_host_listen(h, home, true);
     }
     if (announcements > 1) {
         mip6_announce_at_once(&h->announce, now, home, announcements);

@@ -20,6 +20,7 @@ from vmmnet.testbed.mip6.mobility import (
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,
     HOME_ADDRESS,
+    SECOND_ADDRESS,
     Advertiser,
     World,
     prefix_line,
@@ -32,7 +33,7 @@ from vmmnet.testbed.mip6.stranger import (
     standing,
 )
 
-NEW_PREFIX = "2001:db8:6000"
+NEW_PREFIX, LOCAL_PREFIX = "2001:db8:6000", "fd00:db8:6000"
 #: Neighbours are looked after soon, so that a router that is gone is missed soon.
 BRISK = "AdvReachableTime 1000; AdvRetransTimer 200;"
 ONE_PREFIX = (BRISK, prefix_line(FOREIGN_PREFIX))
@@ -98,7 +99,7 @@ def test_router_renumbers(world: World, guest: Guest) -> None:
     foreign = world.foreign
     transfer = roaming.Transfer(world.correspondent, guest)
     transfer.goes_on()
-    old = prefix_line(FOREIGN_PREFIX, "AdvPreferredLifetime 0; AdvValidLifetime 600;")
+    old = _withdrawn(FOREIGN_PREFIX)
     foreign.link.add_address(f"{NEW_PREFIX}::ffff/64")
     try:
         with (
@@ -113,13 +114,69 @@ def test_router_renumbers(world: World, guest: Guest) -> None:
             finally:
                 world.core.route(f"{FOREIGN_PREFIX}::/64", f"{CORE_PREFIX}::2")
             # And back: the prefix of now is withdrawn.
-            new = prefix_line(NEW_PREFIX, "AdvPreferredLifetime 0; AdvValidLifetime 600;")
-            foreign.advertiser.change(*ONE_PREFIX, new)
+            foreign.advertiser.change(*ONE_PREFIX, _withdrawn(NEW_PREFIX))
             roaming.await_bound(guest, FOREIGN_PREFIX)
             transfer.goes_on()
             transfer.end()
     finally:
         foreign.link.remove_address(f"{NEW_PREFIX}::ffff/64")
+
+
+def _withdrawn(prefix: str) -> str:
+    return prefix_line(prefix, "AdvPreferredLifetime 0; AdvValidLifetime 600;")
+
+
+def test_router_forgets_its_prefix(world: World, guest: Guest) -> None:
+    """It comes back with another prefix, and has not withdrawn the old one (RFC 9096)."""
+    foreign = world.foreign
+    transfer = roaming.Transfer(world.correspondent, guest)
+    transfer.goes_on()
+    world.core.ip("-6", "route", "del", f"{FOREIGN_PREFIX}::/64")
+    foreign.link.add_address(f"{NEW_PREFIX}::ffff/64")
+    foreign.link.remove_address(f"{FOREIGN_PREFIX}::ffff/64")
+    try:
+        with (
+            routed(world, NEW_PREFIX, f"{CORE_PREFIX}::2"),
+            advertising(foreign.advertiser, BRISK, prefix_line(NEW_PREFIX)),
+        ):
+            roaming.await_bound(guest, NEW_PREFIX)
+            transfer.goes_on()
+    finally:
+        foreign.link.add_address(f"{FOREIGN_PREFIX}::ffff/64")
+        world.core.route(f"{FOREIGN_PREFIX}::/64", f"{CORE_PREFIX}::2")
+        foreign.advertiser.change(*ONE_PREFIX, _withdrawn(NEW_PREFIX))
+        foreign.link.remove_address(f"{NEW_PREFIX}::ffff/64")
+    roaming.await_bound(guest, FOREIGN_PREFIX)
+    transfer.goes_on()
+    transfer.end()
+
+
+def test_address_that_leads_nowhere(world: World) -> None:
+    """A unique local prefix is there first, from which no home agent is reached."""
+    advertiser = world.foreign.advertiser
+    with (
+        world.agent(),
+        advertising(advertiser, BRISK, prefix_line(LOCAL_PREFIX)),
+        Guest(
+            name="local",
+            netns=world.foreign.host,
+            kernel="6.12",
+            memory="256M",
+            devices=[mobility.device("52:54:00:6d:69:71")],
+            arguments=mobility.arguments(world.foreign.tap("tap1"), home=SECOND_ADDRESS),
+        ) as guest,
+    ):
+        roaming.configure(guest, SECOND_ADDRESS)
+        guest.run("ip -6 route replace default via fe80::1 dev eth0")
+        wait.until(
+            lambda: roaming.info(guest).get("care-of", "").startswith(LOCAL_PREFIX),
+            "a local care-of address",
+        )
+        advertiser.change(BRISK, prefix_line(LOCAL_PREFIX), prefix_line(FOREIGN_PREFIX))
+        roaming.await_bound(guest, FOREIGN_PREFIX)
+        roaming.pings(guest)
+        advertiser.change(*ONE_PREFIX, _withdrawn(LOCAL_PREFIX))
+        guest.check_kernel()
 
 
 @contextlib.contextmanager

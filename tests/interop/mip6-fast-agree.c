@@ -25,6 +25,7 @@
 #include "net/mip6/ha/host/fast.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
+#include "net/packet/tcp.h"
 #include "tests/unit/mip6-agent-fixture.h"
 
 #define ETH_LEN         14u     /* BPF_PROG_TEST_RUN wants an Ethernet frame */
@@ -291,6 +292,7 @@ static bool is_fast(const World *w, unsigned home)
     return b && home != PROTECTED && b->expires > now() + SECOND;
 }
 
+/* For TCP it begins with a header and an MSS. */
 static size_t random_payload(World *w, uint8_t *p)
 {
     size_t len = below(w, 3) ? below(w, 200) : below(w, 1600);
@@ -298,7 +300,19 @@ static size_t random_payload(World *w, uint8_t *p)
     for (size_t i = 0; i < len; i++) {
         p[i] = g_rand_int(w->rand);
     }
+    if (len >= PACKET_TCP_LEN + 4) {
+        p[12] = (PACKET_TCP_LEN + 4) << 2;
+        memcpy(p + PACKET_TCP_LEN, (uint8_t[]) { 2, 4, 0x05, below(w, 256) },
+               4);
+    }
     return len;
+}
+
+static bool is_syn(const uint8_t *ip, size_t len)
+{
+    return len > PACKET_IP6_LEN + PACKET_TCP_FLAGS &&
+           ip[6] == PACKET_PROTO_TCP &&
+           ip[PACKET_IP6_LEN + PACKET_TCP_FLAGS] & PACKET_TCP_SYN;
 }
 
 static size_t for_home(World *w, uint8_t *p)
@@ -312,6 +326,7 @@ static size_t for_home(World *w, uint8_t *p)
     w->usual &= PACKET_IP6_LEN + len <= PACKET_IP6_MTU_MIN - PACKET_IP6_LEN;
     len = random_header(w, p, src, homes[home], random_next(w), len);
     p[1] ^= below(w, 4) << 4;   /* ECN */
+    w->usual &= !is_syn(p, len);
     return len;
 }
 
@@ -353,6 +368,7 @@ static size_t from_node(World *w, uint8_t *p)
     size_t len = random_payload(w, inner + PACKET_IP6_LEN);
 
     len = extension + random_header(w, inner, src, dst, random_next(w), len);
+    w->usual &= !is_syn(inner, len - extension);
     if (extension) {
         memcpy(p + PACKET_IP6_LEN, (uint8_t[]) { 41, 0, 1, 4, 0, 0, 0, 0 }, 8);
         next = PACKET_PROTO_DSTOPTS;
@@ -453,8 +469,9 @@ static bool changes_ecn(unsigned outer, unsigned inner)
  * Is the packet one that the agent must have seen? These look as if they could
  * pass, or the agent itself does not tell them from others.
  */
-static const char *forbidden(const World *w, const uint8_t *p, bool into,
-                             const struct in6_addr *home, int64_t before)
+static const char *forbidden(const World *w, const uint8_t *p, size_t len,
+                             bool into, const struct in6_addr *home,
+                             int64_t before)
 {
     const Mip6AgentBinding *b = mip6_agent_binding(&w->agent, home);
     const uint8_t *inner = p + PACKET_IP6_LEN;
@@ -468,6 +485,9 @@ static const char *forbidden(const World *w, const uint8_t *p, bool into,
     }
     if (!memcmp(into ? p + 8 : inner + 24, agent, sizeof(*agent))) {
         return "it has passed, of the agent, or to it";
+    }
+    if (into ? is_syn(p, len) : is_syn(inner, len - PACKET_IP6_LEN)) {
+        return "it has passed, a SYN whose MSS the agent lowers";
     }
     if (!into && changes_ecn(p[1] >> 4 & 3, inner[1] >> 4 & 3)) {
         return "it has passed with a mark that it lost";
@@ -504,7 +524,7 @@ static void judge(World *w, const uint8_t *p, size_t len)
         }
         return;
     }
-    why_not = forbidden(w, p, into, &home, before);
+    why_not = forbidden(w, p, len, into, &home, before);
     if (why_not) {
         differ(w, why_not, p, len, said);
     }

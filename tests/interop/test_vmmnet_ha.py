@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import json
 import signal
 import socket
 import struct
 import subprocess
+import threading
 from collections.abc import Iterator
 from ipaddress import IPv6Address
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
 from vmmnet.testbed.mip6.mobility import (
@@ -26,6 +30,8 @@ from vmmnet.testbed.mip6.mobility import (
     agent_binary,
 )
 
+ETH_P_IPV6 = 0x86DD
+ANNOUNCEMENTS = 3  # of a bound address
 ANYCAST = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
 
 
@@ -53,6 +59,11 @@ def control(field: Field) -> Iterator[str]:
 def _show(field: Field, *options: str) -> str:
     command = [str(agent_binary()), "show", *options, str(field.folder / "ha.conf")]
     return field.agent_host.run(command).stdout
+
+
+def _dropped(field: Field, reason: str) -> int:
+    count: int = json.loads(_show(field, "--json"))["dropped"][reason]
+    return count
 
 
 def _is_echo(packet: Packet, kind: int, number: int) -> bool:
@@ -94,28 +105,50 @@ def test_registers_moves_and_ends(field: Field) -> None:
         assert HOME_ADDRESS in _routes(field)
         assert field.mobile.register(3, lifetime=0, care_of=CARE_OF[1]).status == 0
         assert HOME_ADDRESS not in _routes(field)
+        assert field.mobile.register(4, lifetime=0).status == 133
+    first, second = CARE_OF[:2]
+    log = (field.folder / "ha.log").read_text()
+    lines = (
+        f"bound {HOME_ADDRESS} at {first}",
+        f"moved {HOME_ADDRESS} from {first} to {second}",
+        f"ended {HOME_ADDRESS} at {second} by its node",
+        f"refused {HOME_ADDRESS} at {first}, status 133",
+    )
+    places = [log.find(line) for line in lines]
+    assert places == sorted(places) and places[0] > 0, log
 
 
-def _home_switch(field: Field, *words: str) -> None:
-    field.router.ip("link", "set", "home", "type", "bridge", *words)
+@pytest.fixture
+def snoops(field: Field) -> Iterator[None]:
+    """The home link's switch snoops MLD and has a querier."""
+    bridge = Interface(field.router, "home")
+
+    def queries() -> int:
+        return snooping.mld_queries(field.neighbour.run(["cat", "/proc/net/snmp6"]).stdout)
+
+    before = queries()
+    snooping.start(bridge, querier=True)
+    # From the first query to the end of its response time it still floods.
+    wait.until(lambda: queries() >= before + 2, "two queries")
+    yield
+    snooping.stop(bridge)
 
 
+@pytest.mark.usefixtures("snoops")
 def test_a_switch_that_snoops(field: Field) -> None:
     """With a querier, solicitations reach only who has reported the group."""
-    _home_switch(field, "mcast_snooping", "1", "mcast_querier", "1")
-    try:
-        with field.agent():
+    with field.agent():
+        with _announced(field):
             assert field.mobile.register(1).status == 0
-            for address in (AGENT_ADDRESS, HOME_ADDRESS):
-                assert _solicited(address) in _groups(field).split()
-            field.router.ip("neigh", "flush", "dev", "home")
-            _both_ways(field, 1)
-            field.mobile.send(mobile.icmp6(CARE_OF[0], ANYCAST, 144, b"\x12\x34\0\0"))
-            field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 145)
-            assert field.mobile.register(2, lifetime=0).status == 0
-            assert _solicited(HOME_ADDRESS) not in _groups(field).split()
-    finally:
-        _home_switch(field, "mcast_snooping", "0", "mcast_querier", "0")
+        for address in (AGENT_ADDRESS, HOME_ADDRESS):
+            assert _solicited(address) in _groups(field).split()
+        field.router.ip("neigh", "flush", "dev", "home")
+        _both_ways(field, 1)
+        field.mobile.send(mobile.icmp6(CARE_OF[0], ANYCAST, 144, b"\x12\x34\0\0"))
+        field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 145)
+        _is_defended(field)
+        assert field.mobile.register(2, lifetime=0).status == 0
+        assert _solicited(HOME_ADDRESS) not in _groups(field).split()
 
 
 def _solicited(address: str) -> str:
@@ -363,26 +396,102 @@ def test_finds_a_duplicate(field: Field, dad: str) -> None:
         field.neighbour_interface.remove_address(f"{HOME_ADDRESS}/64")
 
 
+@pytest.mark.usefixtures("snoops")
+def test_hears_who_probes_at_the_same_time(field: Field) -> None:
+    """Behind a switch that snoops, too: the agent is in the group before it probes."""
+    group = _solicited(HOME_ADDRESS)
+    body = bytes(4) + IPv6Address(HOME_ADDRESS).packed
+    frame = bytes.fromhex("3333ff") + IPv6Address(group).packed[13:] + bytes.fromhex("020000000005")
+    frame += b"\x86\xdd" + mobile.icmp6("::", group, 135, body, hops=255)
+    with field.neighbour.entered():
+        link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IPV6))
+    link.bind((field.neighbour_interface.name, ETH_P_IPV6))
+    over = threading.Event()
+
+    def probe() -> None:
+        while not over.wait(0.02):
+            link.send(frame)
+
+    numbers = itertools.count(1)
+
+    def is_heard() -> bool:
+        """On a busy machine the agent's second may pass without a probe."""
+        number = next(numbers)
+        field.mobile.send(mobile.binding_update(CARE_OF[0], number, 60))
+        status = field.mobile.ack(number).status
+        if status == 0:
+            field.mobile.register(next(numbers), lifetime=0)
+            switch = ("bridge", "mdb", "show", "dev", "home")
+            wait.until(lambda: group not in field.router.run(switch).stdout, "no listener")
+        return status == 134
+
+    prober = threading.Thread(target=probe)
+    with link, field.agent("dad strict"):
+        prober.start()
+        try:
+            wait.until(is_heard, "the agent hears a probe")
+        finally:
+            over.set()
+            prober.join()
+        assert group not in _groups(field).split()
+
+
 def test_binds_when_nobody_answers(field: Field) -> None:
     with field.agent("dad strict"):
         assert field.mobile.register(1).status == 0
         _both_ways(field, 5)
 
 
-def test_defends_a_bound_address(field: Field) -> None:
+@contextlib.contextmanager
+def _announced(field: Field) -> Iterator[None]:
+    """At the end of the block the agent has announced the home address for the last time.
+
+    Until then an announcement is enough for duplicate address detection to fail.
+    """
+    with field.neighbour.entered():
+        link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IPV6))
+    with link:
+        link.bind((field.neighbour_interface.name, ETH_P_IPV6))
+        link.settimeout(wait.PATIENCE)
+        yield
+        for _ in range(ANNOUNCEMENTS):
+            while not _is_announcement(mobile.parse(link.recv(2048)[14:])):
+                pass
+
+
+def _is_announcement(packet: Packet) -> bool:
+    return (
+        packet.protocol == mobile.ICMP6
+        and packet.payload[0] == 136
+        and packet.payload[8:24] == IPv6Address(HOME_ADDRESS).packed
+    )
+
+
+def _is_defended(field: Field) -> None:
     """A kernel on the home link that wants the address finds that it is taken."""
     link = field.neighbour_interface
     for key, value in {"accept_dad": 1, "dad_transmits": 1}.items():
         field.neighbour.sysctl({f"net.ipv6.conf.{link.name}.{key}": value})
+    show = ("-6", "address", "show", "dev", link.name, "to", HOME_ADDRESS)
+
+    def result() -> str | None:
+        shown = field.neighbour.ip(*show)
+        if "dadfailed" in shown:
+            return "refused"
+        return None if "tentative" in shown else "taken"
+
+    field.neighbour.ip("address", "add", f"{HOME_ADDRESS}/64", "dev", link.name)
+    try:
+        assert wait.until(result, "the end of duplicate address detection") == "refused"
+    finally:
+        link.remove_address(f"{HOME_ADDRESS}/64")
+
+
+def test_defends_a_bound_address(field: Field) -> None:
     with field.agent():
-        assert field.mobile.register(1).status == 0
-        words = ("address", "add", f"{HOME_ADDRESS}/64", "dev", link.name)
-        field.neighbour.ip(*words)
-        show = ("-6", "address", "show", "dev", link.name)
-        try:
-            wait.until(lambda: "dadfailed" in field.neighbour.ip(*show), "a failed address")
-        finally:
-            link.remove_address(f"{HOME_ADDRESS}/64")
+        with _announced(field):
+            assert field.mobile.register(1).status == 0
+        _is_defended(field)
         _both_ways(field, 6)
 
 
@@ -450,10 +559,7 @@ def test_groups(field: Field, control: str) -> None:
         # A kernel beside it left the checksum to hardware that is not there.
         assert mobile.checksum(heard.source, GROUP, heard.protocol, heard.payload) == 0
 
-        datagram = struct.pack(">HHHH", 5, GROUP_PORT, 8 + 9, 0) + b"from away"
-        sealed = mobile.checksum(HOME_ADDRESS, GROUP, 17, datagram)
-        datagram = datagram[:6] + struct.pack(">H", sealed) + datagram[8:]
-        packet = mobile.ip6(HOME_ADDRESS, GROUP, 17, datagram, hops=4)
+        packet = _udp(HOME_ADDRESS, GROUP_PORT, b"from away")
         field.mobile.send(_tunnel(CARE_OF[0], packet))
         data, source = member.recvfrom(64)
         assert (data, source[0]) == (b"from away", HOME_ADDRESS)
@@ -466,6 +572,38 @@ def test_groups(field: Field, control: str) -> None:
         wait.until(lambda: GROUP in _groups(field), "the agent in the group")
         assert field.mobile.register(2, lifetime=0).status == 0
         assert GROUP not in _groups(field)
+
+
+def _udp(source: str, port: int, payload: bytes) -> bytes:
+    """A datagram to the group, as an IPv6 packet."""
+    datagram = struct.pack(">HHHH", 5, port, 8 + len(payload), 0) + payload
+    sealed = mobile.checksum(source, GROUP, 17, datagram)
+    datagram = datagram[:6] + struct.pack(">H", sealed) + datagram[8:]
+    return mobile.ip6(source, GROUP, 17, datagram, hops=5)
+
+
+def test_groups_of_another_vlan(field: Field, control: str) -> None:
+    """Only packets of the home link's own VLAN reach the mobile node; a priority is no VLAN."""
+    head = bytes.fromhex("333300000007 020000000005")
+    tags = {"none": "", "priority": "8100 e000", "other": "8100 0005", "both": "8100 e005"}
+    with field.neighbour.entered():
+        trunk = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    with field.agent(control, "multicast on"), trunk:
+        trunk.bind((field.neighbour_interface.name, 0))
+        assert field.mobile.register(1).status == 0
+        field.mobile.send(_tunnel(CARE_OF[0], _report(GROUP)))
+        wait.until(lambda: GROUP in _groups(field), "the agent in the group")
+        for name in ("other", "both", "priority", "none"):
+            packet = _udp(f"{HOME_PREFIX}::99", GROUP_PORT, name.encode())
+            trunk.send(head + bytes.fromhex(tags[name] + "86dd") + packet)
+        heard: list[bytes] = []
+        while b"none" not in heard:  # the last one
+            found = field.mobile.receive(
+                lambda p: p.protocol == mobile.IP6 and p.inner.destination == GROUP
+            )
+            heard.append(found.inner.payload[8:])
+        assert heard == [b"priority", b"none"]
+        wait.until(lambda: _dropped(field, "other-vlan") == 2, "two frames that count")
 
 
 def test_sends_stragglers_on(field: Field) -> None:
@@ -609,6 +747,7 @@ def test_hears_its_own_host_and_no_vlan(field: Field, control: str) -> None:
             tagged = head + bytes.fromhex("8100 0005 86dd")
             trunk.send(tagged + _router_advertisement(strange, 600))
             trunk.send(tagged + _router_advertisement(home, 8))
+        wait.until(lambda: _dropped(field, "other-vlan") == 2, "two frames that count")
         with field.agent_host.entered():
             daemon = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         with daemon:

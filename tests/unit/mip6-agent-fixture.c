@@ -47,6 +47,14 @@ static void probe(void *opaque, const struct in6_addr *home)
     AgentFixture *f = opaque;
 
     f->probes++;
+    f->heard = f->listening;
+}
+
+static void listen_to(void *opaque, const struct in6_addr *home, bool on)
+{
+    AgentFixture *f = opaque;
+
+    f->listening += on ? 1 : -1;
 }
 
 static void changed(void *opaque, const Mip6AgentBinding *b)
@@ -101,6 +109,7 @@ static const Mip6AgentOps ops = {
     .forward = forward,
     .proxy = proxy,
     .probe = probe,
+    .listen = listen_to,
     .changed = changed,
     .to_group = to_group,
     .join = join,

@@ -21,6 +21,8 @@ typedef struct AgentFixture {
     unsigned packets, proxied, unproxied;
     uint8_t packet[4096];       /* the last one that was forwarded */
     size_t len;
+    int listening;              /* to groups, for DAD */
+    int heard;                  /* the same at the last probe */
     unsigned probes, changes;   /* DAD requests; reported changes */
     unsigned joined, left;      /* groups; those with 0xff are refused */
     unsigned to_link;           /* packets to groups */

@@ -8,6 +8,8 @@
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
+#include "net/packet/sum.h"
+#include "net/packet/tcp.h"
 
 /* --- registration (RFC 6275 section 10.3) --------------------------------- */
 
@@ -298,6 +300,98 @@ static void test_to_node(void)
     agent_end(f);
 }
 
+/* --- TCP (RFC 2473 section 6.7) -------------------------------------------- */
+
+#define SYN_LEN         (PACKET_IP6_LEN + PACKET_TCP_LEN + 4)
+#define MSS_AT          (PACKET_IP6_LEN + PACKET_TCP_LEN + 2)
+
+static uint32_t sum_of(const uint8_t *packet)
+{
+    size_t len = SYN_LEN - PACKET_IP6_LEN;
+
+    return packet_sum_add(packet_sum_pseudo(packet, PACKET_PROTO_TCP, len),
+                          packet + PACKET_IP6_LEN, len);
+}
+
+/* The TCP segment of @flags with this MSS. Returns its length. */
+static size_t build_syn(uint8_t *packet, const char *src, const char *dst,
+                        uint8_t flags, uint16_t mss)
+{
+    size_t len = agent_build_packet(packet, src, dst,
+                                    SYN_LEN - PACKET_IP6_LEN);
+    uint8_t *tcp = packet + PACKET_IP6_LEN;
+
+    packet[6] = PACKET_PROTO_TCP;
+    tcp[12] = (PACKET_TCP_LEN + 4) << 2;
+    tcp[PACKET_TCP_FLAGS] = flags;
+    tcp[PACKET_TCP_LEN] = 2;
+    tcp[PACKET_TCP_LEN + 1] = 4;
+    packet_put16(packet + MSS_AT, mss);
+    packet_put16(tcp + PACKET_TCP_CHECKSUM, 0);
+    packet_put16(tcp + PACKET_TCP_CHECKSUM,
+                 packet_sum_fold(sum_of(packet)));
+    return len;
+}
+
+/* The MSS that the last forwarded packet has, @at octets from its start. */
+static uint16_t forwarded_mss(const AgentFixture *f, size_t at)
+{
+    g_assert_cmpint(f->len, ==, at + SYN_LEN);
+    g_assert_cmpint(packet_sum_fold(sum_of(f->packet + at)), ==, 0);
+    return packet_get16(f->packet + at + MSS_AT);
+}
+
+static uint16_t mss_to_node(AgentFixture *f, uint8_t flags, uint16_t mss)
+{
+    uint8_t packet[SYN_LEN];
+    size_t len = build_syn(packet, FAR, HOME, flags, mss);
+
+    mip6_agent_packet(&f->a, f->now, packet, len);
+    return forwarded_mss(f, PACKET_IP6_LEN);
+}
+
+static uint16_t mss_from_node(AgentFixture *f, uint8_t flags, uint16_t mss)
+{
+    uint8_t packet[PACKET_IP6_LEN + SYN_LEN];
+    PacketIp6 outer = {
+        .src = agent_address(CARE_OF), .dst = agent_address(AGENT),
+        .next = PACKET_PROTO_IP6, .hops = 64, .payload = SYN_LEN,
+    };
+
+    packet_ip6_build(packet, &outer);
+    build_syn(packet + PACKET_IP6_LEN, HOME, FAR, flags, mss);
+    mip6_agent_packet(&f->a, f->now, packet, sizeof(packet));
+    return forwarded_mss(f, 0);
+}
+
+/* Both ends send segments that fit, though only the agent knows the path. */
+static void test_mss(void)
+{
+    Mip6AgentConfig config = agent_usual_config();
+    AgentFixture *f;
+
+    config.mtu = 1400;
+    f = agent_begin_as(&config);
+    agent_bind(f, HOME, CARE_OF);
+    g_assert_cmpint(mss_to_node(f, PACKET_TCP_SYN, 1440), ==, 1300);
+    g_assert_cmpint(mss_to_node(f, PACKET_TCP_SYN | PACKET_TCP_ACK, 1440), ==,
+                    1300);
+    g_assert_cmpint(mss_from_node(f, PACKET_TCP_SYN, 1440), ==, 1300);
+    g_assert_cmpint(mss_from_node(f, PACKET_TCP_SYN | PACKET_TCP_ACK, 1440),
+                    ==, 1300);
+    /* What fits, and what is no SYN, stays. */
+    g_assert_cmpint(mss_to_node(f, PACKET_TCP_SYN, 1300), ==, 1300);
+    g_assert_cmpint(mss_from_node(f, PACKET_TCP_SYN, 1220), ==, 1220);
+    g_assert_cmpint(mss_to_node(f, PACKET_TCP_ACK, 1440), ==, 1440);
+    g_assert_cmpint(mss_from_node(f, PACKET_TCP_ACK, 1440), ==, 1440);
+    /* No fragments, also where a packet of 1280 octets needs some. */
+    config.mtu = 1280;
+    mip6_agent_configure(&f->a, f->now, &config);
+    g_assert_cmpint(mss_to_node(f, PACKET_TCP_SYN, 1440), ==, 1180);
+    g_assert_cmpint(mss_from_node(f, PACKET_TCP_SYN, 1440), ==, 1180);
+    agent_end(f);
+}
+
 /* "Packet too big" to the agent about the last forwarded packet. */
 static void too_big(AgentFixture *f, uint32_t mtu, const uint8_t *outer,
                     size_t len)
@@ -470,6 +564,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/agent/configure", test_configure);
     g_test_add_func("/mip6/agent/damage", test_damage);
     g_test_add_func("/mip6/agent/to-node", test_to_node);
+    g_test_add_func("/mip6/agent/mss", test_mss);
     g_test_add_func("/mip6/agent/path", test_path);
     g_test_add_func("/mip6/agent/fragments", test_fragments);
     g_test_add_func("/mip6/agent/from-node", test_from_node);

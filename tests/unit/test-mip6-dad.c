@@ -109,6 +109,8 @@ static void test_strict(void)
     g_assert_null(agent_binding(f, HOME));
     g_assert_cmpuint(tunnelled(f), ==, 0);
     g_assert_cmpint(mip6_agent_deadline(&f->a), ==, f->now + SECOND);
+    g_assert_cmpint(f->listening, ==, 1);
+    g_assert_cmpint(f->heard, ==, 1);
 
     /* The node repeats its update, and the later number is answered. */
     pass(f, SECOND / 2);
@@ -119,6 +121,7 @@ static void test_strict(void)
     expect_answer(f, MIP6_BA_ACCEPTED, 2);
     g_assert_cmpuint(tunnelled(f), ==, 1);
     g_assert_cmpint(proxied(f), ==, 1);
+    g_assert_cmpint(f->listening, ==, 0);
     g_assert_cmpuint(f->changes, ==, 1);
     /* The lifetime begins with the binding. */
     g_assert_cmpint(agent_binding(f, HOME)->expires, ==, f->now + 60 * SECOND);
@@ -136,6 +139,7 @@ static void test_strict_claimed(void)
     update(f, 1, 15);
     claim(f, HOME);
     expect_answer(f, MIP6_BA_DAD_FAILED, 1);
+    g_assert_cmpint(f->listening, ==, 0);
     pass(f, 2 * SECOND);
     g_assert_cmpuint(f->packets, ==, 0);
     g_assert_cmpuint(f->changes, ==, 0);
@@ -152,6 +156,7 @@ static void test_strict_ends_early(void)
     update(f, 1, 15);
     update(f, 2, 0);
     agent_expect(f, HOME, CARE_OF, MIP6_BA_ACCEPTED, 2, 0);
+    g_assert_cmpint(f->listening, ==, 0);
     pass(f, 2 * SECOND);
     g_assert_cmpuint(f->packets, ==, 0);
 
@@ -160,6 +165,7 @@ static void test_strict_ends_early(void)
     pass(f, SECOND);
     expect_answer(f, MIP6_BA_RESOURCES, 3);
     g_assert_cmpint(proxied(f), ==, 0);
+    g_assert_cmpint(f->listening, ==, 0);
     g_assert_cmpuint(f->changes, ==, 0);
     agent_end(f);
 }

@@ -20,9 +20,11 @@
 #include "net/mip6/ha/host/fast.h"
 #include "net/mip6/ha/host/host.h"
 #include "net/mip6/ha/host/multicast.h"
+#include "net/mip6/ha/host/tagged.h"
 #include "net/mip6/ha/service/config.h"
 #include "net/mip6/ha/service/control.h"
 #include "net/mip6/ha/service/journal.h"
+#include "net/mip6/ha/service/news.h"
 
 /*
  * Packets in one iteration of the main loop, so other sources are not starved.
@@ -38,7 +40,9 @@ typedef struct Daemon {
     Mip6HaHost host;
     Mip6Fast *fast;             /* NULL: all packets come to the agent */
     Mip6HaMulticast multicast;
+    int tagged_fd;              /* counts frames of other VLANs */
     Mip6HaJournal journal;
+    Mip6HaNews news;
     Mip6HaControl *control;     /* NULL: no socket */
     Mip6Agent agent;
     GSource *timer;             /* for the agent's deadline */
@@ -79,10 +83,8 @@ static bool proxy(void *opaque, const struct in6_addr *home, bool on)
     bool done = mip6_ha_host_proxy(&d->host, mip6_ha_clock(), home, on,
                                    d->restoring ? 1 : MIP6_ANNOUNCE_TIMES);
 
-    inet_ntop(AF_INET6, home, text, sizeof(text));
-    if (done && !d->restoring) {
-        g_message("%s %s", on ? "bound" : "ended", text);
-    } else if (!done) {
+    if (!done) {
+        inet_ntop(AF_INET6, home, text, sizeof(text));
         g_warning("cannot route %s into the tunnel: %s", text,
                   strerror(errno));
     }
@@ -94,6 +96,13 @@ static void probe(void *opaque, const struct in6_addr *home)
     Daemon *d = opaque;
 
     mip6_ha_host_probe(&d->host, home);
+}
+
+static void listen_to(void *opaque, const struct in6_addr *home, bool on)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_host_listen(&d->host, home, on);
 }
 
 static void to_group(void *opaque, const void *packet, size_t len)
@@ -160,6 +169,13 @@ static bool passed(void *opaque, const struct in6_addr *home,
     return d->fast;
 }
 
+static void tell(void *opaque, const Mip6AgentNews *news)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_news_tell(&d->news, mip6_ha_clock(), news, &d->agent.link);
+}
+
 static uint32_t random_number(void *opaque)
 {
     return g_random_int();
@@ -170,6 +186,7 @@ static const Mip6AgentOps agent_ops = {
     .forward_behind = forward_behind,
     .proxy = proxy,
     .probe = probe,
+    .listen = listen_to,
     .to_group = to_group,
     .join = join,
     .changed = changed,
@@ -177,6 +194,7 @@ static const Mip6AgentOps agent_ops = {
     .let_pass = let_pass,
     .stop_pass = stop_pass,
     .passed = passed,
+    .tell = tell,
     .random = random_number,
 };
 
@@ -287,12 +305,16 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static gboolean keep_state(gpointer opaque)
+/* Each second: the state file, the log, what the kernel has counted. */
+static gboolean each_second(gpointer opaque)
 {
     Daemon *d = opaque;
     bool was_behind = d->journal.behind;
     g_autoptr(GError) err = NULL;
 
+    mip6_ha_news_tick(&d->news, mip6_ha_clock());
+    d->agent.dropped[MIP6_AGENT_OTHER_VLAN] +=
+        mip6_ha_tagged_read(d->tagged_fd);
     if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
         !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
         !was_behind) {
@@ -352,7 +374,7 @@ static void run(Daemon *d)
     g_source_attach(d->timer, NULL);
     d->deadline = INT64_MIN;
     arm(d);
-    g_timeout_add_seconds(1, keep_state, d);
+    g_timeout_add_seconds(1, each_second, d);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
     g_unix_signal_add(SIGHUP, reload, d);
@@ -470,6 +492,13 @@ static bool start(Daemon *d, GError **errp)
                                 d->host.mac, errp)) {
         return false;
     }
+    d->tagged_fd = mip6_ha_tagged_open(d->host.link_index,
+                                       d->config->agent.multicast);
+    if (d->tagged_fd < 0) {
+        g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "cannot count frames of other VLANs: %s", strerror(errno));
+        return false;
+    }
     if (!start_fast_path(d, errp)) {
         return false;
     }
@@ -504,6 +533,7 @@ static bool end(Daemon *d, GError **errp)
     mip6_ha_journal_destroy(&d->journal);
     mip6_ha_multicast_close(&d->multicast);
     mip6_fast_free(d->fast);
+    close(d->tagged_fd);
     mip6_ha_host_close(&d->host);
     mip6_ha_config_free(d->config);
     return done;
@@ -511,7 +541,7 @@ static bool end(Daemon *d, GError **errp)
 
 bool mip6_ha_serve(const char *file, GError **errp)
 {
-    Daemon d = { .file = file };
+    Daemon d = { .file = file, .tagged_fd = -1 };
 
     mip6_ha_multicast_init(&d.multicast);
     d.config = mip6_ha_config_read(file, errp);

@@ -24,11 +24,22 @@ PAST_EXPIRY = 8
 
 def bridge(space: Namespace, *, querier: bool) -> Interface:
     """Make a bridge, with or without its own querier."""
-    made = space.bridge(snooping=True)
-    timers = [word for name, value in _TIMERS.items() for word in (name, str(value))]
-    space.ip("link", "set", made.name, "type", "bridge", *timers)
-    space.ip("link", "set", made.name, "type", "bridge", "mcast_querier", str(int(querier)))
+    made = space.bridge()
+    start(made, querier=querier)
     return made
+
+
+def start(bridge: Interface, *, querier: bool) -> None:
+    """Let a bridge snoop from now on, with or without its own querier."""
+    timers = [word for name, value in _TIMERS.items() for word in (name, str(value))]
+    for words in (["mcast_snooping", "1", *timers], ["mcast_querier", str(int(querier))]):
+        bridge.namespace.ip("link", "set", bridge.name, "type", "bridge", *words)
+
+
+def stop(bridge: Interface) -> None:
+    """Let it flood groups again."""
+    words = ("mcast_querier", "0", "mcast_snooping", "0")
+    bridge.namespace.ip("link", "set", bridge.name, "type", "bridge", *words)
 
 
 def groups(bridge: Interface, port: Interface) -> set[str]:

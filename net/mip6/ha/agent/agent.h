@@ -56,6 +56,7 @@ typedef struct Mip6AgentBinding {
     int64_t path_until;
     bool passes;                /* let_pass() was called */
     bool tentative;             /* DAD is not complete */
+    bool listens;               /* listen() was called */
     bool wants_ack;
     int64_t probed_until;       /* until then, a claim revokes it */
     struct in6_addr source;     /* of the Binding Update */
@@ -81,6 +82,26 @@ typedef struct Mip6AgentPassed {
     uint64_t sent, received;    /* to and from mobile nodes */
 } Mip6AgentPassed;
 
+/* What happens to bindings and prefixes. */
+typedef enum Mip6AgentNewsKind {
+    MIP6_AGENT_BOUND,           /* for the first time */
+    MIP6_AGENT_MOVED,           /* to another care-of address */
+    MIP6_AGENT_ENDED,           /* by its node */
+    MIP6_AGENT_EXPIRED,         /* its lifetime is over */
+    MIP6_AGENT_REVOKED,         /* not allowed after a reload */
+    MIP6_AGENT_REFUSED,         /* a Binding Update */
+    MIP6_AGENT_IGNORED,         /* one without the ESP that its home needs */
+    MIP6_AGENT_PREFIXES,        /* those of the home link are others */
+} Mip6AgentNewsKind;
+
+typedef struct Mip6AgentNews {
+    Mip6AgentNewsKind kind;
+    struct in6_addr home;
+    struct in6_addr care_of;    /* of a refused update: its source */
+    struct in6_addr previous;   /* care-of address, if moved */
+    uint8_t status;             /* why it is refused */
+} Mip6AgentNews;
+
 typedef struct Mip6AgentOps {
     /* Give a packet to the host, which forwards it. */
     void (*forward)(void *opaque, const void *packet, size_t len);
@@ -100,6 +121,11 @@ typedef struct Mip6AgentOps {
      * answers are passed to mip6_agent_claimed(). Unused without DAD.
      */
     void (*probe)(void *opaque, const struct in6_addr *home);
+    /*
+     * Start or stop to receive what is sent to the solicited-node group of
+     * @home, without proxy(). Only for MIP6_AGENT_DAD_STRICT. May be NULL.
+     */
+    void (*listen)(void *opaque, const struct in6_addr *home, bool on);
     /*
      * Send a packet to its multicast group on the home link. This and the next
      * one are unused without multicast.
@@ -134,6 +160,11 @@ typedef struct Mip6AgentOps {
      */
     bool (*passed)(void *opaque, const struct in6_addr *home,
                    Mip6AgentPassed *passed);
+    /*
+     * For the log; not for what is restored. Whoever sends updates determines
+     * how often. May be NULL.
+     */
+    void (*tell)(void *opaque, const Mip6AgentNews *news);
     /* NULL: always 0 */
     uint32_t (*random)(void *opaque);
 } Mip6AgentOps;
@@ -152,6 +183,7 @@ typedef enum Mip6AgentDrop {
     MIP6_AGENT_ESP,             /* unknown SPI, wrong key, replayed, ... */
     MIP6_AGENT_RATE,            /* above the rate limit of a node */
     MIP6_AGENT_ECN,             /* CE mark, but inner packet is Not-ECT */
+    MIP6_AGENT_OTHER_VLAN,      /* by the host: not of the home link */
     MIP6_AGENT_DROPS
 } Mip6AgentDrop;
 

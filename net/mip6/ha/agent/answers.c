@@ -37,6 +37,7 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
         [MIP6_AGENT_ESP] = "esp",
         [MIP6_AGENT_RATE] = "rate",
         [MIP6_AGENT_ECN] = "ecn",
+        [MIP6_AGENT_OTHER_VLAN] = "other-vlan",
     };
 
     return names[why];
@@ -45,6 +46,30 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
 void mip6_agent_drop(Mip6Agent *a, Mip6AgentDrop why)
 {
     a->dropped[why]++;
+}
+
+static void tell(const Mip6Agent *a, const Mip6AgentNews *news)
+{
+    if (a->ops->tell) {
+        a->ops->tell(a->opaque, news);
+    }
+}
+
+void mip6_agent_tell(const Mip6Agent *a, Mip6AgentNewsKind kind,
+                     const struct in6_addr *home,
+                     const struct in6_addr *care_of)
+{
+    tell(a, &(Mip6AgentNews) {
+        .kind = kind, .home = *home, .care_of = *care_of,
+    });
+}
+
+void mip6_agent_tell_move(const Mip6Agent *a, const Mip6AgentBinding *b)
+{
+    tell(a, &(Mip6AgentNews) {
+        .kind = MIP6_AGENT_MOVED, .home = b->home, .care_of = b->care_of,
+        .previous = b->previous,
+    });
 }
 
 bool mip6_agent_believes(const Mip6Agent *a, const struct in6_addr *home)
@@ -163,5 +188,9 @@ void mip6_agent_refuse(Mip6Agent *a, const struct in6_addr *source,
                        uint16_t sequence)
 {
     a->refused++;
+    tell(a, &(Mip6AgentNews) {
+        .kind = MIP6_AGENT_REFUSED, .home = *home, .care_of = *source,
+        .status = status,
+    });
     mip6_agent_acknowledge(a, source, home, status, sequence, 0);
 }

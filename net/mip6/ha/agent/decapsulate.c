@@ -155,6 +155,7 @@ void mip6_agent_out_of_tunnel(Mip6Agent *a, int64_t now, const PacketIp6 *outer,
     b = mip6_agent_bound(a, &ip.src);
     if (b && packet_ip6_equal(&b->care_of, &outer->src)) {
         b->received++;
+        mip6_agent_clamp(a, now, b, inner, PACKET_IP6_LEN + ip.payload);
         take_inner(a, now, &ip, inner, &outer->src);
     } else {
         take_straggler(a, now, outer, &ip, inner);

@@ -4,8 +4,10 @@
 
 #include "net/mip6/ha/agent/internal.h"
 #include "net/mip6/ha/parts/path.h"
+#include "net/packet/mtu.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
+#include "net/packet/tcp.h"
 
 #define TUNNELLED_MAX   2048u
 #define HOMES_MAX       64u     /* at a care-of address */
@@ -36,6 +38,29 @@ static size_t tunnel_room(const Mip6Agent *a, int64_t now,
                           const Mip6AgentBinding *b)
 {
     return path_room(a, now < b->path_until ? b->path_mtu : UINT32_MAX);
+}
+
+/*
+ * Returns: space for a packet of @b in the tunnel's packet of @room octets,
+ * without fragments
+ */
+static size_t packet_room(const Mip6Agent *a, const Mip6AgentBinding *b,
+                          size_t room)
+{
+    const Mip6Keys *keys = mip6_keyring_of(a->config.keys, &b->home);
+
+    return keys ? mip6_protect_tunnel_room(keys->protect, room) : room;
+}
+
+void mip6_agent_clamp(const Mip6Agent *a, int64_t now,
+                      const Mip6AgentBinding *b, uint8_t *p, size_t len)
+{
+    if (p[NEXT_AT] == PACKET_PROTO_TCP &&
+        len > PACKET_IP6_LEN + PACKET_TCP_FLAGS &&
+        p[PACKET_IP6_LEN + PACKET_TCP_FLAGS] & PACKET_TCP_SYN) {
+        packet_mtu_clamp(p, len, packet_room(a, b, tunnel_room(a, now, b)),
+                         false);
+    }
 }
 
 void mip6_agent_let_pass(Mip6Agent *a, Mip6AgentBinding *b)
@@ -91,12 +116,13 @@ static void send_fragments(Mip6Agent *a, const PacketIp6 *outer, size_t room,
 }
 
 bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
-                            const PacketIp6 *ip, const uint8_t *p, size_t len)
+                            const PacketIp6 *ip, uint8_t *p, size_t len)
 {
     const Mip6Keys *keys = mip6_keyring_of(a->config.keys, &b->home);
-    size_t room = tunnel_room(a, now, b), most = room;
+    size_t room = tunnel_room(a, now, b);
+    size_t most = MAX(packet_room(a, b, room), PACKET_IP6_MTU_MIN);
     uint8_t head[PACKET_IP6_LEN], sealed[TUNNELLED_MAX];
-    struct iovec iov = { (void *)p, len };
+    struct iovec iov = { p, len };
     PacketIp6 outer = {
         .src = a->config.address,
         .dst = b->care_of,
@@ -106,16 +132,13 @@ bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
         .hops = HOPS,
     };
 
-    if (keys) {
-        most = mip6_protect_tunnel_room(keys->protect, room);
-    }
-    most = MAX(most, PACKET_IP6_MTU_MIN);
     if (len > most) {
         mip6_agent_send_icmp6_error(a, now, PACKET_ICMP6_TOO_BIG, 0, most, p,
                                     len);
         mip6_agent_drop(a, MIP6_AGENT_TOO_BIG);
         return false;
     }
+    mip6_agent_clamp(a, now, b, p, len);
     if (keys) {
         p = sealed;
         len = mip6_protect_tunnel(keys->protect, &iov, 1, sealed,

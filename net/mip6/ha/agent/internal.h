@@ -21,6 +21,7 @@
 
 #define SECOND          1000000000ll
 #define HOPS            64      /* of packets that the agent sends */
+#define NEXT_AT         6u      /* offset of the next header */
 #define HOPS_AT         7u      /* offset of the hop limit */
 
 /* --- answers.c ------------------------------------------------------------ */
@@ -31,6 +32,14 @@ Mip6AgentBinding *mip6_agent_bound(const Mip6Agent *a,
 
 /** mip6_agent_drop: count a dropped packet */
 void mip6_agent_drop(Mip6Agent *a, Mip6AgentDrop why);
+
+/** mip6_agent_tell: tell the host what happened to @home */
+void mip6_agent_tell(const Mip6Agent *a, Mip6AgentNewsKind kind,
+                     const struct in6_addr *home,
+                     const struct in6_addr *care_of);
+
+/** mip6_agent_tell_move: tell the host that @b was at another address */
+void mip6_agent_tell_move(const Mip6Agent *a, const Mip6AgentBinding *b);
 
 /**
  * mip6_agent_believes: is the current packet authentic for the node of @home?
@@ -77,7 +86,7 @@ void mip6_agent_acknowledge(Mip6Agent *a, const struct in6_addr *to,
                             const struct in6_addr *home, uint8_t status,
                             uint16_t sequence, uint16_t lifetime);
 
-/** mip6_agent_refuse: the same for a refusal; it is counted */
+/** mip6_agent_refuse: the same for a refusal; it is counted and told */
 void mip6_agent_refuse(Mip6Agent *a, const struct in6_addr *source,
                        const struct in6_addr *home, uint8_t status,
                        uint16_t sequence);
@@ -85,14 +94,23 @@ void mip6_agent_refuse(Mip6Agent *a, const struct in6_addr *source,
 /* --- encapsulate.c -------------------------------------------------------- */
 
 /**
+ * mip6_agent_clamp: lower the MSS in a TCP SYN to or from @b to that of packets
+ * that fit into the tunnel without fragments (RFC 2473 section 6.7)
+ * @p: the packet, @len octets; the TCP header follows the IPv6 header at once
+ */
+void mip6_agent_clamp(const Mip6Agent *a, int64_t now,
+                      const Mip6AgentBinding *b, uint8_t *p, size_t len);
+
+/**
  * mip6_agent_into_tunnel: send a packet to the care-of address of @b
  * @ip: the packet's header
+ * @p: the packet; the MSS in it may be lowered
  *
  * Returns: false if it was dropped and counted. If the packet is too big, its
  * sender gets an error.
  */
 bool mip6_agent_into_tunnel(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
-                            const PacketIp6 *ip, const uint8_t *p, size_t len);
+                            const PacketIp6 *ip, uint8_t *p, size_t len);
 
 /**
  * mip6_agent_let_pass: allow the host to forward packets of @b by itself, with

@@ -5,8 +5,7 @@
 #define QUERY_RESPONSE  10000   /* ms (RFC 3810 section 9.3) */
 
 static void to_listeners(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
-                         const uint8_t *p, size_t len,
-                         const struct in6_addr *but)
+                         uint8_t *p, size_t len, const struct in6_addr *but)
 {
     const GPtrArray *nodes = mip6_groups_nodes(&a->groups, &ip->dst);
 

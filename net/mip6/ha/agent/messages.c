@@ -38,6 +38,7 @@ void mip6_agent_mh(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         return;
     }
     if (!mip6_agent_believes(a, &home)) {
+        mip6_agent_tell(a, MIP6_AGENT_IGNORED, &home, &ip->src);
         mip6_agent_drop(a, MIP6_AGENT_UNPROTECTED);
         return;
     }

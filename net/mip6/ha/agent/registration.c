@@ -47,8 +47,17 @@ static void tell_change(Mip6Agent *a, const Mip6AgentBinding *b)
     }
 }
 
+static void listen_to(Mip6Agent *a, Mip6AgentBinding *b, bool on)
+{
+    if (b->listens != on && a->ops->listen) {
+        b->listens = on;
+        a->ops->listen(a->opaque, &b->home, on);
+    }
+}
+
 static void end_binding(Mip6Agent *a, Mip6AgentBinding *b)
 {
+    listen_to(a, b, false);
     mip6_agent_stop_pass(a, b);
     mip6_expiry_remove(&a->expiry, &b->due);
     if (b->node) {
@@ -120,6 +129,7 @@ static bool make_valid(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
         recall_left(a, now, b);
     }
     b->tentative = false;
+    listen_to(a, b, false);     /* the proxy does */
     set_node(a, b);
     mip6_expiry_set(&a->expiry, &b->due, b->expires);
     mip6_agent_let_pass(a, b);
@@ -158,12 +168,19 @@ static void update_binding(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
     b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
 }
 
-/* Starts DAD. Returns: true if the binding must wait for it */
+/*
+ * Starts DAD. Another node that probes at the same time is heard, too, so the
+ * group comes first (RFC 4862 section 5.4.2). Returns: true if the binding must
+ * wait for it
+ */
 static bool probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 {
+    bool waits = b->tentative;
+
+    listen_to(a, b, waits);
     b->probed_until = now + DAD_WAIT;
     a->ops->probe(a->opaque, &b->home);
-    if (a->config.dad == MIP6_AGENT_DAD_STRICT) {
+    if (waits) {
         mip6_expiry_set(&a->expiry, &b->due, b->probed_until);
         return true;
     }
@@ -190,6 +207,7 @@ static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
 {
     Mip6AgentBinding *b = g_hash_table_lookup(a->bindings, home);
     bool first = !b, waits = b && b->tentative;
+    bool moves = b && !waits && !packet_ip6_equal(&b->care_of, care_of);
 
     if (first) {
         b = new_binding(a, home);
@@ -207,6 +225,11 @@ static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
     if (first && a->config.dad != MIP6_AGENT_DAD_OFF) {
         waits = probe(a, now, b);
     }
+    if (moves) {
+        mip6_agent_tell_move(a, b);
+    } else if (first && !waits) {
+        mip6_agent_tell(a, MIP6_AGENT_BOUND, &b->home, &b->care_of);
+    }
     if (!waits) {
         confirm(a, b);
     }
@@ -220,6 +243,7 @@ static void end_probe(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
 
     b->expires = now + b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
     if (make_valid(a, now, b)) {
+        mip6_agent_tell(a, MIP6_AGENT_BOUND, &b->home, &b->care_of);
         confirm(a, b);
     } else {
         mip6_agent_refuse(a, &source, &home, MIP6_BA_RESOURCES, sequence);
@@ -264,13 +288,26 @@ uint8_t mip6_agent_restore(Mip6Agent *a, int64_t now,
     return MIP6_BA_ACCEPTED;
 }
 
+/* Have they changed since @version? Then mobile nodes and the log learn it. */
+static void prefixes_changed(Mip6Agent *a, int64_t now, uint32_t version)
+{
+    if (a->link.version != version) {
+        mip6_agent_tell(a, MIP6_AGENT_PREFIXES, &a->config.prefix,
+                        &in6addr_any);
+        mip6_adverts_changed(a, now);
+    }
+}
+
 void mip6_agent_heard(Mip6Agent *a, int64_t now, const PacketNd *ra)
 {
     uint32_t version = a->link.version;
+    bool knew = a->link.prefixes;
 
     mip6_ha_link_heard(&a->link, now, ra);
-    if (a->link.version != version) {
-        mip6_adverts_changed(a, now);
+    prefixes_changed(a, now, version);
+    if (!knew && a->link.prefixes) {
+        mip6_agent_tell(a, MIP6_AGENT_PREFIXES, &a->config.prefix,
+                        &in6addr_any);
     }
 }
 
@@ -297,12 +334,13 @@ void mip6_agent_configure(Mip6Agent *a, int64_t now,
         }
     }
     for (guint i = 0; i < gone->len; i++) {
-        end_binding(a, g_ptr_array_index(gone, i));
+        Mip6AgentBinding *b = g_ptr_array_index(gone, i);
+
+        mip6_agent_tell(a, MIP6_AGENT_REVOKED, &b->home, &b->care_of);
+        end_binding(a, b);
         a->revoked++;
     }
-    if (a->link.version != version) {
-        mip6_adverts_changed(a, now);
-    }
+    prefixes_changed(a, now, version);
 }
 
 /*
@@ -322,6 +360,9 @@ static void end_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
     if (!b->tentative && packet_ip6_equal(source, home)) {
         mip6_left_add(&a->left, home, &b->care_of, now + STRAGGLE,
                       a->config.bindings_max);
+    }
+    if (!b->tentative) {
+        mip6_agent_tell(a, MIP6_AGENT_ENDED, &b->home, &b->care_of);
     }
     end_binding(a, b);
     a->ended++;
@@ -377,6 +418,7 @@ void mip6_agent_end_due(Mip6Agent *a, int64_t now)
         if (b->tentative) {
             end_probe(a, now, b);
         } else {
+            mip6_agent_tell(a, MIP6_AGENT_EXPIRED, &b->home, &b->care_of);
             end_binding(a, b);
             a->expired++;
         }

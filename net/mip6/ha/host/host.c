@@ -45,6 +45,7 @@
 
 #include "net/mip6/ha/base/addr.h"
 #include "net/mip6/ha/host/host.h"
+#include "net/mip6/ha/host/tagged.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
@@ -289,17 +290,12 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
 
 /*
  * Receives only ICMPv6 right after the IPv6 header, with hop limit 255, in
- * frames without a VLAN tag. A tag with the ID 0 has only a priority.
+ * frames of no other VLAN.
  */
 static bool filter_nd(int fd)
 {
     struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 3, 0),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_VLAN_TAG),
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xfff),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 5),
+        MIP6_HA_TAGGED_FILTER(5, 0),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 3),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ETH_HLEN + 6),
@@ -435,6 +431,17 @@ void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home)
     send_nd(h, frame, len, &group, NULL);
 }
 
+void mip6_ha_host_listen(Mip6HaHost *h, const struct in6_addr *home, bool on)
+{
+    if (!on) {
+        mip6_ha_solicited_leave(&h->solicited, h->link_index, home);
+    } else if (!mip6_ha_solicited_join(&h->solicited, h->link_index, home)) {
+        g_warning("cannot join the solicited-node group of an address: %s; "
+                  "behind a switch that snoops it may not be reached",
+                  strerror(errno));
+    }
+}
+
 bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
                         const struct in6_addr *home, bool on,
                         unsigned announcements)
@@ -445,15 +452,12 @@ bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
     if (!on) {
         mip6_announce_remove(&h->announce, home);
         if (g_hash_table_remove(h->homes, home)) {
-            mip6_ha_solicited_leave(&h->solicited, h->link_index, home);
+            mip6_ha_host_listen(h, home, false);
         }
         return true;
     }
-    if (g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home))) &&
-        !mip6_ha_solicited_join(&h->solicited, h->link_index, home)) {
-        g_warning("cannot join the solicited-node group of an address: %s; "
-                  "behind a switch that snoops it may not be reached",
-                  strerror(errno));
+    if (g_hash_table_add(h->homes, g_memdup2(home, sizeof(*home)))) {
+        mip6_ha_host_listen(h, home, true);
     }
     if (announcements > 1) {
         mip6_announce_at_once(&h->announce, now, home, announcements);

@@ -76,6 +76,12 @@ bool mip6_ha_host_proxy(Mip6HaHost *h, int64_t now,
                         const struct in6_addr *home,
                         bool on, unsigned announcements);
 
+/**
+ * mip6_ha_host_listen: start or stop to receive what is sent to the
+ * solicited-node group of @home, behind switches that snoop, too
+ */
+void mip6_ha_host_listen(Mip6HaHost *h, const struct in6_addr *home, bool on);
+
 /** mip6_ha_host_probe: send a DAD probe for @home (RFC 4862 section 5.4.2) */
 void mip6_ha_host_probe(Mip6HaHost *h, const struct in6_addr *home);
 

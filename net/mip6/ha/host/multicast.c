@@ -7,9 +7,10 @@
  *
  * A UDP socket, which is never read, is a member of the groups: so the kernel
  * makes the interface receive their frames, and sends MLD reports on the link.
- * A packet socket reads the frames. It uses virtio-net headers: a sender on the
- * same host leaves the checksum to the hardware, and a tunnel has no such
- * hardware.
+ * A packet socket reads the frames. It is one for all protocols: before the
+ * kernel gives a frame of an unknown VLAN to those for IPv6, it forgets the tag.
+ * It uses virtio-net headers: a sender on the same host leaves the checksum to
+ * the hardware, and a tunnel has no such hardware.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "net/mip6/ha/host/multicast.h"
+#include "net/mip6/ha/host/tagged.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
@@ -36,15 +38,17 @@ void mip6_ha_multicast_init(Mip6HaMulticast *m)
 }
 
 /*
- * Receives only packets to groups with more than link-local scope, in frames
- * without a VLAN tag: the kernel has taken it off.
+ * Receives only packets of other nodes to groups with more than link-local
+ * scope, in frames of no other VLAN.
  */
 static bool filter_groups(int fd)
 {
     struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 6),
+        MIP6_HA_TAGGED_FILTER(10, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 8, 0),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 6),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DST_AT),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xff, 0, 4),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DST_AT + 1),
@@ -65,7 +69,7 @@ bool mip6_ha_multicast_open(Mip6HaMulticast *m, const char *name,
     const int on = 1;
     struct sockaddr_ll address = {
         .sll_family = AF_PACKET,
-        .sll_protocol = htons(ETH_P_IPV6),
+        .sll_protocol = htons(ETH_P_ALL),
         .sll_ifindex = if_nametoindex(name),
     };
 
@@ -149,14 +153,11 @@ static bool complete_checksum(const struct virtio_net_hdr *offload,
 ssize_t mip6_ha_multicast_read(Mip6HaMulticast *m, void *buf, size_t room)
 {
     struct virtio_net_hdr offload;
-    struct sockaddr_ll from;
     uint8_t frame[ETH_HLEN + 2048];
     struct iovec iov[] = {
         { &offload, sizeof(offload) }, { frame, sizeof(frame) },
     };
     struct msghdr message = {
-        .msg_name = &from,
-        .msg_namelen = sizeof(from),
         .msg_iov = iov,
         .msg_iovlen = G_N_ELEMENTS(iov),
     };
@@ -167,8 +168,8 @@ ssize_t mip6_ha_multicast_read(Mip6HaMulticast *m, void *buf, size_t room)
         return -1;
     }
     len -= sizeof(offload);
-    if (message.msg_flags & MSG_TRUNC || from.sll_pkttype == PACKET_OUTGOING ||
-        len < 0 || !packet_eth_parse(&eth, frame, len) || eth.tags ||
+    if (message.msg_flags & MSG_TRUNC || len < 0 ||
+        !packet_eth_parse(&eth, frame, len) || eth.tags ||
         eth.type != PACKET_ETH_IP6 || len - eth.len > room ||
         !complete_checksum(&offload, frame, len)) {
         return 0;

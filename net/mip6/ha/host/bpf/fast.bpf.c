@@ -26,7 +26,7 @@
  * in order.
  *
  * A simple packet has a hop limit above 1, which excludes reports about groups,
- * and has the length in its header.
+ * and has the length in its header. It is no TCP SYN: the agent lowers the MSS.
  *
  * The map "bindings" has the bindings that agent/registration.c lets pass, with
  * their end: no packet passes after that, even if the agent is slow or was
@@ -52,6 +52,8 @@
 #define IP6_LEN         40u
 #define HOPS            64      /* of packets that the agent sends */
 #define TCP_DATA_OFFSET 12u     /* offset in the TCP header */
+#define TCP_FLAGS       13u     /* the same */
+#define TCP_SYN         0x02
 
 #define SPAN            1000000 /* interval for counting octets, ns */
 #define PAUSE           5000000 /* a pause that ends bulk mode, ns */
@@ -129,6 +131,17 @@ static __always_inline bool read_header(struct __sk_buff *skb, __u32 offset,
     return len >= IP6_LEN && !bpf_skb_load_bytes(skb, offset, ip, IP6_LEN) &&
            bpf_ntohl(ip->first) >> 28 == 6 && ip->hops > 1 &&
            bpf_ntohs(ip->payload) == len - IP6_LEN;
+}
+
+/* Is the packet at @offset a TCP SYN? */
+static __always_inline bool is_syn(struct __sk_buff *skb, __u32 offset,
+                                   const struct ip6 *ip)
+{
+    __u8 flags;
+
+    return ip->next == IPPROTO_TCP &&
+           !bpf_skb_load_bytes(skb, offset + IP6_LEN + TCP_FLAGS, &flags,
+                               sizeof(flags)) && flags & TCP_SYN;
 }
 
 /*
@@ -221,7 +234,7 @@ static __always_inline int into_tunnel(struct __sk_buff *skb,
 
     /* A packet from the agent would loop; the agent handles it. */
     if (equal(&ip->src, &s->agent) || !find(&ip->dst, now, &b) ||
-        len > 0xffff) {
+        len > 0xffff || is_syn(skb, head, ip)) {
         return TC_ACT_UNSPEC;
     }
     sent = packets(skb, head, len, ip,
@@ -284,7 +297,7 @@ static __always_inline int out_of_tunnel(struct __sk_buff *skb,
     if (outer->next != IPPROTO_IPV6 || skb->gso_size ||
         !read_header(skb, s->head + IP6_LEN, len - IP6_LEN, &ip) ||
         is_local_or_group(&ip.dst) || equal(&ip.dst, &s->agent) ||
-        !keeps_ecn(outer, &ip)) {
+        !keeps_ecn(outer, &ip) || is_syn(skb, s->head + IP6_LEN, &ip)) {
         return TC_ACT_UNSPEC;
     }
     found = find(&ip.src, now, &b);

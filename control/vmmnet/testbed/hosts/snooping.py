@@ -6,29 +6,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..base.net import Interface, Namespace
+from ..base.net import Interface
 
-# Hundredths of a second: a group expires after 6 s without a report; queries go out each second, as
-# reports are late on a busy machine. A querier never expires during a test, as no test needs that.
-_TIMERS = {
-    "mcast_query_interval": 100,
-    "mcast_startup_query_interval": 100,
-    "mcast_query_response_interval": 50,
-    "mcast_last_member_interval": 50,
-    "mcast_membership_interval": 600,
-    "mcast_querier_interval": 60000,
-}
 #: Number of general queries until an unreported group has expired.
 PAST_EXPIRY = 8
-
-
-def bridge(space: Namespace, *, querier: bool) -> Interface:
-    """Make a bridge, with or without its own querier."""
-    made = space.bridge(snooping=True)
-    timers = [word for name, value in _TIMERS.items() for word in (name, str(value))]
-    space.ip("link", "set", made.name, "type", "bridge", *timers)
-    space.ip("link", "set", made.name, "type", "bridge", "mcast_querier", str(int(querier)))
-    return made
 
 
 def groups(bridge: Interface, port: Interface) -> set[str]:

@@ -348,12 +348,16 @@ class Network:
         """Give a new bridge what the network has."""
         self.observe(bridge)
         if self.rough.trunks:
-            link = self.connect(self._trunks, bridge)
+            port = self.trunk(bridge)
             # Whoever is behind it hears all groups, as a router does.
-            port = ["bridge", "link", "set", "dev", link.b.name, "mcast_router", "2"]
-            bridge.namespace.run(port)
-            with self._trunks.entered():
-                self._stack.callback(Trunk(link.a.name, link.a.mac).close)
+            bridge.namespace.run(["bridge", "link", "set", "dev", port.name, "mcast_router", "2"])
+
+    def trunk(self, place: Namespace | Interface) -> Interface:
+        """Make a Trunk, as a port of a bridge, or in a namespace for another switch."""
+        link = self.connect(self._trunks, place)
+        with self._trunks.entered():
+            self._stack.callback(Trunk(link.a.name, link.a.mac).close)
+        return link.b
 
     @functools.cached_property
     def _trunks(self) -> Namespace:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.cvsw import switched
 from vmmnet.testbed.cvsw.switched import Bed, Vm
 
@@ -39,7 +40,7 @@ class Tenants:
 
 @pytest.fixture(scope="module")
 def tenants() -> Iterator[Tenants]:
-    with switched.bed() as bed:
+    with switched.bed(ROUGH) as bed:
         one, two = bed.hosts
         red = (bed.vm("red1", "red", 1, one), bed.vm("red2", "red", 2, two))
         blue = bed.vm("blue1", "blue", 3, two)

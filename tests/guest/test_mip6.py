@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.mip6 import mobility, roaming
@@ -16,7 +17,7 @@ from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, SE
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with mobility.world() as built:
+    with mobility.world(ROUGH) as built:
         yield built
 
 

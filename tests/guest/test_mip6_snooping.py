@@ -8,6 +8,7 @@ from ipaddress import IPv6Address
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.rough import Rough
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobility, roaming
@@ -16,7 +17,7 @@ from vmmnet.testbed.mip6.mobility import World
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with mobility.world(snoops=True) as built:
+    with mobility.world(Rough(snoops=True)) as built:
         yield built
 
 

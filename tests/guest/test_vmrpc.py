@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.guest import qemu
 from vmmnet.testbed.guest.fixtures import KERNELS
 from vmmnet.testbed.guest.guest import Guest
@@ -43,7 +44,7 @@ http { access_log off; server { listen 0.0.0.0:80; root /srv; } }
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[Lab]:
-    with lab([f"denied.test. 60 IN AAAA {WEB2_ADDRESS}"]) as built:
+    with lab([f"denied.test. 60 IN AAAA {WEB2_ADDRESS}"], ROUGH) as built:
         for address in (SHARED_VM_ADDRESS, LIMITED_VM_ADDRESS):
             built.link.a.add_address(f"{address}/128")
         yield built

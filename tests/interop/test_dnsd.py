@@ -20,6 +20,7 @@ import dns.rcode
 import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Network
+from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.dns import dnsd
 from vmmnet.testbed.dns.dnsd_world import (
     CLIENT,
@@ -36,8 +37,8 @@ from vmmnet.testbed.dns.dnsd_world import (
 
 
 @pytest.fixture
-def world(network: Network) -> Iterator[World]:
-    with made(network) as hosts:
+def world() -> Iterator[World]:
+    with Network(ROUGH) as network, made(network) as hosts:
         yield hosts
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import struct
@@ -17,7 +18,7 @@ from vmmnet.hostvlan.command import check
 from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
-from vmmnet.testbed.base import paths, tools, wait
+from vmmnet.testbed.base import paths, rough, tools, wait
 from vmmnet.testbed.base.net import Interface, Namespace, Network
 from vmmnet.testbed.hosts import bridged, ebpf
 from vmmnet.testbed.hosts.bridged import Bed, Port, until
@@ -335,13 +336,10 @@ def pin_of(host: Bed, station: Port) -> Path:
     return pin
 
 
-def chained(host: Bed, station: Port, folder: Path, *, first: bool) -> int:
-    """Another program's link that lets everything pass; the caller closes it."""
-    with bpf.Object(passing(folder)) as theirs, host.space.entered():
-        theirs.leave_out("xdp_")
-        theirs.load()
-        index, program = host.status(station).ifindex, theirs.program("tc_")
-        return bpf.link_create_tcx(program, index, bpf.EGRESS, before=first)
+def chained(host: Bed, station: Port, *, first: bool) -> contextlib.AbstractContextManager[object]:
+    """Another program's link that lets everything pass."""
+    with host.space.entered():
+        return rough.tcx(host.status(station).ifindex, bpf.EGRESS, first=first)
 
 
 def filtered(patched: pytest.MonkeyPatch) -> None:
@@ -371,16 +369,15 @@ def test_an_ingress_qdisc_before(host: Bed) -> None:
     host.refuses(c, "other-tenant", 2)
 
 
-def test_programs_of_others_at_tc(host: Bed, tenants: Three, tmp_path: Path) -> None:
+def test_programs_of_others_at_tc(host: Bed, tenants: Three) -> None:
     """One that comes later has nothing to decide; one that comes first is told, and mended."""
     a, b, c = tenants
-    with bpf.closing(chained(host, c, tmp_path, first=False)):
+    with chained(host, c, first=False):
         assert not host.status(c).overtaken
         a.say("not for c")
         assert b.hears("not for c") == ["not for c"]
         host.refuses(c, "other-tenant", 1)
-        (tmp_path / "pass.c").unlink()
-        with bpf.closing(chained(host, c, tmp_path, first=True)):
+        with chained(host, c, first=True):
             assert host.status(c).overtaken == ["tc egress"]
             with host.space.entered():
                 found = [each.text for each in check.attachments(host.table)]
@@ -494,22 +491,10 @@ def test_detached(host: Bed, tenants: Three) -> None:
     assert len(twin.status(table=host.table)) == 2
 
 
-def passing(folder: Path) -> Path:
-    """Programs of somebody else that let everything pass, for XDP and tc."""
-    source = folder / "pass.c"
-    for section, result in (("xdp", 2), ("tc", 0)):
-        line = f'__attribute__((section("{section}"), used)) int {section}_(void *c)'
-        with source.open("a") as file:
-            file.write(f"{line} {{ return {result}; }}\n")
-    compiled = folder / "pass.o"
-    tools.run(["clang", "-target", "bpf", "-O2", "-c", source, "-o", compiled])
-    return compiled
-
-
 def test_filters_of_others_stay(host: Bed, tmp_path: Path) -> None:
     a = host.veth("a")
     host.put(a.mac, 1)
-    theirs = ["pref", "9", "bpf", "direct-action", "object-file", passing(tmp_path)]
+    theirs = ["pref", "9", "bpf", "direct-action", "object-file", rough.passing(tmp_path)]
     with host.space.entered():
         tools.run(["tc", "qdisc", "add", "dev", a.end.name, "clsact"])
         tools.run(["tc", "filter", "add", "dev", a.end.name, "egress", *theirs, "section", "tc"])
@@ -615,7 +600,7 @@ def test_another_xdp_program(host: Bed, tmp_path: Path) -> None:
     host.put(a.mac, 1)
     generic = ["ip", "link", "set", "dev", a.end.name, "xdpgeneric"]
     with host.space.entered():
-        tools.run([*generic, "object", passing(tmp_path), "section", "xdp"])
+        tools.run([*generic, "object", rough.passing(tmp_path), "section", "xdp"])
         with pytest.raises(twin.TwinError, match=f"another XDP program is on {a.end.name}"):
             twin.attach(a.end.name, a.mac, host.table)
         assert "clsact" not in tools.run(["tc", "qdisc", "show", "dev", a.end.name])

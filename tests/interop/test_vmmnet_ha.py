@@ -17,6 +17,7 @@ from ipaddress import IPv6Address
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.base.net import Interface
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
@@ -37,7 +38,7 @@ ANYCAST = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
 
 @pytest.fixture(scope="module")
 def field() -> Iterator[Field]:
-    with mobile.field() as built:
+    with mobile.field(ROUGH) as built:
         yield built
 
 

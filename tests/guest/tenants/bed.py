@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from vmmnet.__main__ import main as vmmnet
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.base.rough import SMOOTH, Rough
 from vmmnet.testbed.cvsw.openvswitch import Switch
 from vmmnet.testbed.guest.guest import Guest, Job
 from vmmnet.testbed.hosts import bridged
@@ -420,9 +421,9 @@ def _hosts(network: Network, folder: Path, stack: contextlib.ExitStack) -> list[
 
 
 @contextlib.contextmanager
-def bed(folder: Path) -> Iterator[Bed]:
+def bed(folder: Path, rough: Rough = SMOOTH) -> Iterator[Bed]:
     """Build the network, fill the tables, and boot all guests side by side."""
-    with Network() as network, contextlib.ExitStack() as stack:
+    with Network(rough) as network, contextlib.ExitStack() as stack:
         made = Bed(_hosts(network, folder, stack))
         for name, vm in made.vms.items():
             made.manage("add", vm, *LNIDS[name])

@@ -66,6 +66,11 @@ def _sender(frame: Heard) -> str | None:
     return name if slash else None
 
 
+def _is_query(frame: Heard) -> bool:
+    """Whether it goes to all hosts by IGMP: only switches, which are in no table, may do that."""
+    return (frame.destination, frame.kind) == ("01:00:5e:00:00:01", "0800")
+
+
 def judge(places: Sequence[Place], heard: Mapping[str, Iterable[Heard]]) -> list[Row]:
     """Tell what each VM has received, by sender."""
     by_mac = {place.mac: place for place in places}
@@ -74,6 +79,8 @@ def judge(places: Sequence[Place], heard: Mapping[str, Iterable[Heard]]) -> list
         row = Row(place)
         for frame in heard[place.name]:
             source = by_mac.get(frame.source)
+            if _is_query(frame):
+                continue
             if source is None:
                 row.others[f"unknown {frame.source}"] += 1
             elif _sender(frame) not in (None, source.name):
@@ -99,12 +106,13 @@ def gaps(
     """The texts of broadcasts that did not arrive exactly once at each friend of who said them."""
     found = []
     for place in places:
-        times = Counter(frame.text for frame in heard[place.name])
+        # What comes back from a trunk has another source.
+        times = Counter((frame.source, frame.text) for frame in heard[place.name])
         for other in places:
             if other is not place and place.may_hear(other):
                 for text in said[other.name]:
-                    if times[text] != 1:
-                        found.append(f"{place.name} has heard {text!r} {times[text]} times")
+                    if (count := times[other.mac, text]) != 1:
+                        found.append(f"{place.name} has heard {text!r} {count} times")
     return found
 
 

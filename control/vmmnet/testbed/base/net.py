@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import itertools
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from typing import Any
 
 from . import process, scratch, tools, wait
 from .lock import locked
+from .rough import SMOOTH, Rough, Trunk, observe
 
 _PREFIX = "vmmnet-"
 _serial = itertools.count(1)
@@ -36,6 +39,18 @@ _links = itertools.count(1)
 
 
 _CLONE_NEWNET = 0x40000000
+
+# Of bridges that snoop, in hundredths of a second: a group expires after 6 s without a report;
+# queries go out each second, as reports are late on a busy machine. A querier never expires during
+# a test, as no test needs that.
+_TIMERS = {
+    "mcast_query_interval": 100,
+    "mcast_startup_query_interval": 100,
+    "mcast_query_response_interval": 50,
+    "mcast_last_member_interval": 50,
+    "mcast_membership_interval": 600,
+    "mcast_querier_interval": 60000,
+}
 
 
 def _enter(namespace: int) -> None:
@@ -97,9 +112,10 @@ class Interface:
 class Namespace:
     """A network namespace: one host, or one switch, of the test network."""
 
-    def __init__(self, name: str, netns: str) -> None:
+    def __init__(self, name: str, netns: str, network: Network | None = None) -> None:
         self.name = name
         self.netns = netns
+        self._network = network
         self._children: list[subprocess.Popen[bytes]] = []
 
     def ip(self, *words: str) -> str:
@@ -188,22 +204,28 @@ class Namespace:
         self,
         name: str = "br0",
         *,
-        snooping: bool = False,
-        querier: bool = False,
-        own_mac: bool = True,
+        snooping: bool | None = None,
+        querier: bool | None = None,
+        own_mac: bool | None = None,
     ) -> Interface:
         """Make a learning bridge without spanning tree, switched on.
 
         With ``snooping`` and ``querier`` groups reach only the ports behind which a node reported
         them.  Without ``own_mac`` the bridge has, as the system has it, the lowest MAC address of
-        its ports.
+        its ports.  By default it is as rough as the network.
         """
-        snoops = ["mcast_snooping", str(int(snooping)), "mcast_querier", str(int(querier))]
-        self.ip("link", "add", name, "type", "bridge", "stp_state", "0", *snoops)
+        rough = self._network.rough if self._network else SMOOTH
+        asks = rough.snoops if querier is None else querier
+        snoops = ["mcast_snooping", str(int(rough.snoops if snooping is None else snooping))]
+        timers = [word for each, value in _TIMERS.items() for word in (each, str(value))]
+        self.ip("link", "add", name, "type", "bridge", "stp_state", "0", *snoops, *timers)
+        self.ip("link", "set", name, "type", "bridge", "mcast_querier", str(int(asks)))
         bridge = Interface(self, name)
-        if own_mac:
+        if not rough.system_macs if own_mac is None else own_mac:
             bridge._set("address", bridge.mac)
         bridge.up()
+        if self._network:
+            self._network.roughen(bridge)
         return bridge
 
     def tap(self, name: str, bridge: Interface | None = None) -> Interface:
@@ -213,6 +235,8 @@ class Namespace:
             self.ip("link", "set", name, "master", bridge.name)
         tap = Interface(self, name)
         tap.up()
+        if self._network:
+            self._network.observe(tap)
         return tap
 
     @contextlib.contextmanager
@@ -259,7 +283,8 @@ class Link:
 class Network:
     """All namespaces of one test.  A context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, rough: Rough = SMOOTH) -> None:
+        self.rough = rough
         self._stack = contextlib.ExitStack()
         self._tag = f"{_PREFIX}{os.getpid()}-{next(_serial)}"
 
@@ -278,7 +303,7 @@ class Network:
 
     def namespace(self, name: str) -> Namespace:
         """Make a namespace with its loopback up."""
-        space = Namespace(name, f"{self._tag}-{name}")
+        space = Namespace(name, f"{self._tag}-{name}", self)
         self._stack.callback(space.close)
         _ip("netns", "add", space.netns)
         space.ip("link", "set", "lo", "up")
@@ -308,9 +333,38 @@ class Network:
             end.up()
         link.up()
         for end, addresses in ((link.a, addresses_a), (link.b, addresses_b)):
+            self.observe(end)
             for address in addresses:
                 end.add_address(address)
         return link
+
+    def observe(self, interface: Interface) -> None:
+        """Have programs of somebody else on an interface, if the network is as rough as that."""
+        if self.rough.observers:
+            with interface.namespace.entered():
+                self._stack.push(observe(socket.if_nametoindex(interface.name)))
+
+    def roughen(self, bridge: Interface) -> None:
+        """Give a new bridge what the network has."""
+        self.observe(bridge)
+        if self.rough.trunks:
+            port = self.trunk(bridge)
+            # Whoever is behind it hears all groups, as a router does.
+            bridge.namespace.run(["bridge", "link", "set", "dev", port.name, "mcast_router", "2"])
+
+    def trunk(self, place: Namespace | Interface) -> Interface:
+        """Make a Trunk, as a port of a bridge, or in a namespace for another switch."""
+        link = self.connect(self._trunks, place)
+        with self._trunks.entered():
+            self._stack.callback(Trunk(link.a.name, link.a.mac).close)
+        return link.b
+
+    @functools.cached_property
+    def _trunks(self) -> Namespace:
+        """Where the other ends of trunks are."""
+        made = self.namespace("trunks")
+        made.sysctl({"net.ipv6.conf.default.disable_ipv6": 1})
+        return made
 
 
 def _space(place: Namespace | Interface) -> Namespace:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from ..base import scratch, tools
 from ..base.net import Interface, Namespace, Network
+from ..base.rough import SMOOTH, Rough
 from ..guest.guest import Guest
 from .controller import Controller
 from .openvswitch import Switch
@@ -237,14 +238,16 @@ def _join(network: Network, management: Interface, stack: contextlib.ExitStack) 
         network.connect(space, management, [f"203.0.113.{10 + number}/24"])
         switch = stack.enter_context(Switch.running(space))
         switch.set("add-port", "sw", end.name)
+        if network.rough.trunks:
+            switch.set("add-port", "sw", network.trunk(space).name)
         hosts.append(Host(space.name, space, switch, end))
     return hosts
 
 
 @contextlib.contextmanager
-def bed() -> Iterator[Bed]:
+def bed(rough: Rough = SMOOTH) -> Iterator[Bed]:
     """Build the networks and start the switches; they obey a controller once it runs."""
-    with Network() as network, contextlib.ExitStack() as stack:
+    with Network(rough) as network, contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(scratch.folder()))
         space = network.namespace("controller")
         management = space.bridge()

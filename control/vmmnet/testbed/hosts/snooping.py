@@ -6,34 +6,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..base.net import Interface, Namespace
+from ..base.net import Interface
 
-# Hundredths of a second: a group expires after 6 s without a report; queries go out each second, as
-# reports are late on a busy machine. A querier never expires during a test, as no test needs that.
-_TIMERS = {
-    "mcast_query_interval": 100,
-    "mcast_startup_query_interval": 100,
-    "mcast_query_response_interval": 50,
-    "mcast_last_member_interval": 50,
-    "mcast_membership_interval": 600,
-    "mcast_querier_interval": 60000,
-}
 #: Number of general queries until an unreported group has expired.
 PAST_EXPIRY = 8
 
 
-def bridge(space: Namespace, *, querier: bool) -> Interface:
-    """Make a bridge, with or without its own querier."""
-    made = space.bridge()
-    start(made, querier=querier)
-    return made
-
-
 def start(bridge: Interface, *, querier: bool) -> None:
     """Let a bridge snoop from now on, with or without its own querier."""
-    timers = [word for name, value in _TIMERS.items() for word in (name, str(value))]
-    for words in (["mcast_snooping", "1", *timers], ["mcast_querier", str(int(querier))]):
-        bridge.namespace.ip("link", "set", bridge.name, "type", "bridge", *words)
+    words = ("mcast_snooping", "1", "mcast_querier", str(int(querier)))
+    bridge.namespace.ip("link", "set", bridge.name, "type", "bridge", *words)
 
 
 def stop(bridge: Interface) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from ..base import process, scratch, wait
 from ..base.net import Interface, Link, Namespace, Network
+from ..base.rough import SMOOTH, Rough
 from .mobility import (
     AGENT_ADDRESS,
     CORE_PREFIX,
@@ -266,10 +267,10 @@ class Field:
 
 
 @contextlib.contextmanager
-def field() -> Iterator[Field]:
+def field(rough: Rough = SMOOTH) -> Iterator[Field]:
     """Build the network."""
     with contextlib.ExitStack() as stack:
-        network = stack.enter_context(Network())
+        network = stack.enter_context(Network(rough))
         folder = Path(stack.enter_context(scratch.folder()))
         names: Sequence[str] = ("router", "agent", "neighbour", "correspondent", "mobile")
         router, agent, neighbour, correspondent, mobile = map(network.namespace, names)

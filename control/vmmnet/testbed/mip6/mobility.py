@@ -27,7 +27,7 @@ from pathlib import Path
 from ..base import paths, scratch, tools, wait
 from ..base.lock import locked
 from ..base.net import Interface, Link, Namespace, Network
-from ..hosts import snooping
+from ..base.rough import SMOOTH, Rough
 
 HOME_PREFIX, FOREIGN_PREFIX, OTHER_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 4, 9))
 HOME_ADDRESS, SECOND_ADDRESS = f"{HOME_PREFIX}::10", f"{HOME_PREFIX}::11"
@@ -38,11 +38,11 @@ HOST_C_ADDRESS = f"{OTHER_PREFIX}::c"
 GUEST_MAC = "52:54:00:6d:69:70"
 
 _FORWARDING = {"net.ipv6.conf.all.forwarding": 1}
+# By default radvd advertises every 200 to 600 s.
+_FREQUENT = ("MinRtrAdvInterval 3;", "MaxRtrAdvInterval 10;")
 _RADVD = """\
 interface {interface} {{
     AdvSendAdvert on;
-    MinRtrAdvInterval 3;
-    MaxRtrAdvInterval 10;
     {lines}
 }};
 """
@@ -152,8 +152,6 @@ def _site(
     name: str,
     prefix: str,
     host_address: str,
-    *,
-    snoops: bool = False,
 ) -> Site:
     router = network.namespace(f"{name}-router")
     router.sysctl(_FORWARDING)
@@ -162,23 +160,26 @@ def _site(
     router.sysctl({"net.ipv6.neigh.lan0.ucast_solicit": 60})
     link.add_address(f"{prefix}::ffff/64")
     host = network.namespace(f"host-{host_address[-1]}")
-    bridge = snooping.bridge(host, querier=True) if snoops else host.bridge("br0")
+    bridge = host.bridge("br0")
     wire = network.connect(bridge, link)
     bridge.add_address(f"{host_address}/64")
     host.route("::/0", f"{prefix}::ffff")
-    advertiser = Advertiser(link, folder)
+    advertiser = Advertiser(link, folder, slow=network.rough.slow_adverts)
     return Site(prefix, router, link, host, host_address, bridge, wire, advertiser)
 
 
 class Advertiser:
     """radvd on a router's link."""
 
-    def __init__(self, link: Interface, folder: Path) -> None:
+    def __init__(self, link: Interface, folder: Path, *, slow: bool = False) -> None:
+        """Describe it; if ``slow``, it advertises at its start, and then to those who ask."""
         self.link = link
+        self._slow = slow
         self._paths = [folder / f"{link.namespace.name}.{end}" for end in ("conf", "log", "pid")]
         self._child: subprocess.Popen[bytes] | None = None
 
     def _write(self, lines: Sequence[str]) -> None:
+        lines = (*lines, *(() if self._slow else _FREQUENT))
         text = _RADVD.format(interface=self.link.name, lines="\n    ".join(lines))
         self._paths[0].write_text(text)
 
@@ -217,18 +218,13 @@ def prefix_line(prefix: str, more: str = "") -> str:
 
 
 @contextlib.contextmanager
-def world(*, snoops: bool = False) -> Iterator[World]:
-    """Build the networks with their routers.
-
-    With ``snoops`` the switch of the foreign link's host snoops MLD, and asks for listeners.
-    """
+def world(rough: Rough = SMOOTH) -> Iterator[World]:
+    """Build the networks with their routers."""
     with contextlib.ExitStack() as stack:
-        network = stack.enter_context(Network())
+        network = stack.enter_context(Network(rough))
         folder = Path(stack.enter_context(scratch.folder()))
         home = _site(network, folder, "home", HOME_PREFIX, HOST_A_ADDRESS)
-        foreign = _site(
-            network, folder, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS, snoops=snoops
-        )
+        foreign = _site(network, folder, "foreign", FOREIGN_PREFIX, HOST_B_ADDRESS)
         other = _site(network, folder, "other", OTHER_PREFIX, HOST_C_ADDRESS)
         core = network.namespace("core")
         core.sysctl(_FORWARDING)

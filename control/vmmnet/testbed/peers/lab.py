@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.net import Link, Namespace, Network
+from ..base.rough import SMOOTH, Rough
 from ..guest.guest import Guest
 from . import servers as peers
 
@@ -95,18 +96,19 @@ class Lab:
 
 
 @contextlib.contextmanager
-def lab(records: Sequence[str] = ()) -> Iterator[Lab]:
+def lab(records: Sequence[str] = (), rough: Rough = SMOOTH) -> Iterator[Lab]:
     """Build the network and start the servers; the name server knows ``records`` as well."""
     with contextlib.ExitStack() as stack:
-        network = stack.enter_context(Network())
+        network = stack.enter_context(Network(rough))
         host, peer = network.namespace("host"), network.namespace("peer")
+        # In a rough network there is a switch between them.
+        switch = peer if rough == SMOOTH else network.namespace("switch").bridge()
+        own = [f"{HOST_ADDRESS}/64", *(f"{address}/128" for address in VM_ADDRESSES)]
+        link = network.connect(host, switch, own)
+        end = link.b if switch is peer else network.connect(peer, switch).a
         servers = (WEB_ADDRESS, WEB2_ADDRESS, DNS_ADDRESS)
-        link = network.connect(
-            host,
-            peer,
-            [f"{HOST_ADDRESS}/64", *(f"{address}/128" for address in VM_ADDRESSES)],
-            [f"{PEER_ADDRESS}/64", *(f"{address}/128" for address in servers)],
-        )
+        for address in (f"{PEER_ADDRESS}/64", *(f"{address}/128" for address in servers)):
+            end.add_address(address)
         host.route("2001:db8:80::/64", PEER_ADDRESS)
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vmmnet-lab-")))
         root.chmod(0o755)

@@ -35,6 +35,7 @@ typedef struct World {
     VmmnetDnsAnswer last;
     char canonical[64];
     VmmnetDnsId cancel;         /* from within the next call back */
+    const char *rewrite;        /* then: the file, and another look-up */
 } World;
 
 static int bind_server(char text[32])
@@ -136,6 +137,12 @@ static void told(void *opaque, const VmmnetDnsAnswer *answer)
     if (w->cancel) {
         g_assert_true(vmmnet_dns_cancel(w->dns, w->cancel));
         w->cancel = 0;
+    }
+    if (w->rewrite) {
+        const char *conf = g_steal_pointer(&w->rewrite);
+
+        g_file_set_contents(conf, "search other.example\n", -1, NULL);
+        vmmnet_dns_addresses(w->dns, "again.example", AF_INET, 0, told, w);
     }
 }
 
@@ -419,6 +426,31 @@ static void test_files(void)
     destroy(w);
 }
 
+/* The settings change in the callback of the last question with the old ones */
+static void test_changed_in_callback(void)
+{
+    World *w = g_new0(World, 1);
+    g_autofree char *folder = g_dir_make_tmp(NULL, NULL);
+    g_autofree char *conf = g_build_filename(folder, "resolv.conf", NULL);
+    char text[32];
+    const char *servers[] = { text, NULL };
+    VmmnetDnsOptions o = {
+        .size = sizeof(o), .servers = servers, .resolv_conf = conf,
+        .hosts = "", .attempts = 1,
+    };
+
+    close(bind_server(text));
+    w->server[0] = w->server[1] = -1;
+    w->dns = vmmnet_dns_new(&o, NULL);
+    w->rewrite = conf;
+    ask(w, "www.example", AF_INET);
+    run(w, 2);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_UNREACHABLE);
+    unlink(conf);
+    rmdir(folder);
+    destroy(w);
+}
+
 static void shell(const char *command)
 {
     g_assert_cmpint(system(command), ==, 0);
@@ -519,6 +551,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/context/late-cached", test_late_cached);
     g_test_add_func("/dns-client/context/files", test_files);
     g_test_add_func("/dns-client/context/mistakes", test_mistakes);
+    g_test_add_func("/dns-client/context/changed-in-callback",
+                    test_changed_in_callback);
     g_test_add_func("/dns-client/context/late-interface", test_late_interface);
     return g_test_run();
 }

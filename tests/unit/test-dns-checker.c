@@ -11,6 +11,8 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -413,6 +415,89 @@ static void test_anchors(void)
     }
 }
 
+typedef struct Moves {
+    unsigned count;
+    char *error;
+} Moves;
+
+static void on_moved(void *opaque, const char *error)
+{
+    Moves *moves = opaque;
+
+    moves->count++;
+    g_free(moves->error);
+    moves->error = g_strdup(error);
+}
+
+static void run(const char *command)
+{
+    g_assert_cmpint(system(command), ==, 0);
+}
+
+/* Until the servers have changed; the client's own loop also runs. */
+static void wait_moves(Client *c, const Moves *moves, unsigned count)
+{
+    struct pollfd ready = { .fd = dns_upstream_fd(c->up), .events = POLLIN };
+
+    while (moves->count < count) {
+        poll(&ready, 1, 20);
+        dns_upstream_process(c->up);
+    }
+}
+
+/* Other servers during a validation: it begins anew.  In a namespace. */
+static void test_moved(void)
+{
+    g_autofree char *hidden = g_strconcat(anchor_path, ".hidden", NULL);
+    Client *c = g_new0(Client, 1);
+    Moves moves = { 0 };
+    DnsServer servers[2];
+    Server *s;
+
+    g_assert_true(unshare(CLONE_NEWNET) == 0 ||
+                  unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
+    run("ip link set lo up");
+    s = server_new();
+    g_assert_true(dns_server_parse("fe80::53%late0", &servers[1], NULL));
+    servers[0] = (DnsServer) {
+        .family = AF_INET, .addr.in.s_addr = htonl(INADDR_LOOPBACK),
+        .port = s->port,
+    };
+    c->verdicts = g_string_new("");
+    c->up = dns_upstream_new(&(DnsUpstreamOptions) {
+        .servers = servers, .count = 2, .dnssec = DNS_DNSSEC_STRICT,
+        .trust_anchor = anchor_path, .moved = on_moved, .opaque = &moves,
+    }, NULL);
+    g_assert_nonnull(c->up);
+
+    g_atomic_int_set(&s->is_silent, 1);
+    start(c, &dns_upstream_ops, "a.other.example", 0, 1);
+    while (!g_atomic_int_get(&s->queries)) {
+        g_thread_yield();
+    }
+    run("ip link add late0 type veth peer name late1");
+    wait_moves(c, &moves, 1);
+    g_assert_null(moves.error);
+    g_atomic_int_set(&s->is_silent, 0);
+    wait_replies(c, 1);
+    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
+
+    /* Without the anchor the former servers are asked, and it is said once. */
+    g_assert_cmpint(g_rename(anchor_path, hidden), ==, 0);
+    run("ip link del late0");
+    wait_moves(c, &moves, 2);
+    g_assert_nonnull(strstr(moves.error, "dnssec=strict"));
+    ask(c, &dns_upstream_ops, "b.other.example", 0);
+    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
+    g_assert_cmpint(g_rename(hidden, anchor_path), ==, 0);
+    wait_moves(c, &moves, 3);
+    g_assert_null(moves.error);
+    ask(c, &dns_upstream_ops, "a.signed.example", 0);
+    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
+    client_free(c);
+    server_free(s);
+}
+
 int main(int argc, char **argv)
 {
     g_autofree char *folder = g_dir_make_tmp("dns-checker-XXXXXX", NULL);
@@ -429,6 +514,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/checker/free-outstanding", test_free_outstanding);
     g_test_add_func("/dns/checker/silent", test_silent);
     g_test_add_func("/dns/checker/anchors", test_anchors);
+    g_test_add_func("/dns/checker/moved", test_moved);
     ret = g_test_run();
     g_unlink(anchor_path);
     g_rmdir(folder);

@@ -4,7 +4,10 @@
  */
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glib.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/dns/client/config/address.h"
@@ -47,9 +50,10 @@ static void test_whole(void)
                           "options ndots:2 timeout:3 attempts:9 rotate\n"
                           "options trust-ad use-vc edns0 ndots:x\n");
 
-    g_assert_cmpuint(conf.servers, ==, 2);
-    g_assert_cmpint(conf.server[1].sa.sa_family, ==, AF_INET6);
-    g_assert_cmpint(ntohs(conf.server[1].in6.sin6_port), ==, 53);
+    g_assert_cmpuint(conf.servers.count, ==, 2);
+    g_assert_cmpint(conf.servers.addr[1].sa.sa_family, ==, AF_INET6);
+    g_assert_cmpint(ntohs(conf.servers.addr[1].in6.sin6_port), ==, 53);
+    g_assert_false(conf.names_none);
     g_assert_cmpuint(conf.searches, ==, 1);
     g_assert_cmpuint(conf.ndots, ==, 2);
     g_assert_cmpuint(conf.timeout, ==, 3);
@@ -61,8 +65,9 @@ static void test_defaults(void)
 {
     DnscConf conf = parse("");
 
-    g_assert_cmpuint(conf.servers, ==, 1);
-    g_assert_true(dnsc_address_is_loopback(&conf.server[0]));
+    g_assert_cmpuint(conf.servers.count, ==, 1);
+    g_assert_true(dnsc_address_is_loopback(&conf.servers.addr[0]));
+    g_assert_true(conf.names_none);
     g_assert_cmpuint(conf.ndots, ==, 1);
     g_assert_cmpuint(conf.timeout, ==, 5);
     g_assert_cmpuint(conf.attempts, ==, 2);
@@ -113,6 +118,81 @@ static void test_servers(void)
     }
 }
 
+/* The only server, as text */
+static void assert_server(const DnscServerList *list, const char *expected)
+{
+    char text[DNSC_SERVER_TEXT_MAX];
+
+    g_assert_cmpuint(list->count, ==, 1);
+    dnsc_list_text(list, 0, text);
+    g_assert_cmpstr(text, ==, expected);
+}
+
+static void test_list(void)
+{
+    static const char *const same[] = {
+        "192.0.2.1", "192.0.2.1@5353", "2001:db8::1@1", "fe80::1%lo",
+        "fe80::1%late0@65535", "fe80::1%1",
+    };
+    static const char *const wrong[] = {
+        "fe80::1%", "fe80::1%a/b", "fe80::1%a-name-too-long-", "fe80::1%x@0",
+        "name", "192.0.2.1%lo",
+    };
+    DnscServerList list;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(same); i++) {
+        list = (DnscServerList) { 0 };
+        g_assert_cmpint(dnsc_list_add(&list, same[i]), ==, 0);
+        assert_server(&list, same[i]);
+        g_assert_true(dnsc_list_same(&list, &list));
+    }
+    list = (DnscServerList) { 0 };
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_assert_cmpint(dnsc_list_add(&list, wrong[i]), ==, -EINVAL);
+    }
+    g_assert_cmpuint(list.count, ==, 0);
+    for (size_t i = 0; i < DNSC_SERVERS_MAX; i++) {
+        g_assert_cmpint(dnsc_list_add(&list, "::1"), ==, 0);
+    }
+    g_assert_cmpint(dnsc_list_add(&list, "::1"), ==, -ENOSPC);
+}
+
+static void run(const char *command)
+{
+    g_assert_cmpint(system(command), ==, 0);
+}
+
+/* An interface that comes late, is made again, and goes */
+static void test_late_interface(void)
+{
+    DnscConf conf;
+    DnscServerList *list = &conf.servers;
+    unsigned before;
+
+    g_assert_true(unshare(CLONE_NEWNET) == 0 ||
+                  unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
+    conf = parse("nameserver fe80::1%late0\n");
+    assert_server(list, "fe80::1%late0");
+    g_assert_true(dnsc_list_is_absent(list, 0));
+    g_assert_false(conf.names_none);
+    g_assert_false(dnsc_list_follow(list));
+
+    run("ip link add late0 type veth peer name late1");
+    g_assert_true(dnsc_list_follow(list));
+    g_assert_false(dnsc_list_is_absent(list, 0));
+    before = list->addr[0].in6.sin6_scope_id;
+    g_assert_cmpuint(before, ==, if_nametoindex("late0"));
+    g_assert_false(dnsc_list_follow(list));
+
+    run("ip link del late0 && ip link add late0 type veth peer name late1");
+    g_assert_true(dnsc_list_follow(list));
+    g_assert_cmpuint(list->addr[0].in6.sin6_scope_id, !=, before);
+
+    run("ip link del late0");
+    g_assert_true(dnsc_list_follow(list));
+    g_assert_true(dnsc_list_is_absent(list, 0));
+}
+
 static void test_hosts(void)
 {
     static const char text[] =
@@ -150,6 +230,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/conf/candidates", test_candidates);
     g_test_add_func("/dns-client/conf/no-name", test_no_name);
     g_test_add_func("/dns-client/conf/servers", test_servers);
+    g_test_add_func("/dns-client/conf/list", test_list);
+    g_test_add_func("/dns-client/conf/late-interface", test_late_interface);
     g_test_add_func("/dns-client/conf/hosts", test_hosts);
     return g_test_run();
 }

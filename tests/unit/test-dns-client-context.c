@@ -6,7 +6,10 @@
 
 #include <arpa/inet.h>
 #include <glib.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,11 +30,12 @@ typedef struct World {
     const char *holds_aaaa;     /* of this name: until release() */
     uint8_t held[DNS_MSG_MAX];
     size_t held_len;
-    struct sockaddr_in held_peer;
+    struct sockaddr_storage held_peer;
     unsigned calls;             /* back */
     VmmnetDnsAnswer last;
     char canonical[64];
     VmmnetDnsId cancel;         /* from within the next call back */
+    const char *rewrite;        /* then: the file, and another look-up */
 } World;
 
 static int bind_server(char text[32])
@@ -80,7 +84,7 @@ static void serve(World *w, int i)
 {
     uint8_t query[DNS_MSG_MAX], msg[512];
     char name[DNS_NAME_TEXT_MAX];
-    struct sockaddr_in peer;
+    struct sockaddr_storage peer;
     socklen_t len = sizeof(peer);
     DnsQuestion q;
     DnsCursor cursor;
@@ -133,6 +137,12 @@ static void told(void *opaque, const VmmnetDnsAnswer *answer)
     if (w->cancel) {
         g_assert_true(vmmnet_dns_cancel(w->dns, w->cancel));
         w->cancel = 0;
+    }
+    if (w->rewrite) {
+        const char *conf = g_steal_pointer(&w->rewrite);
+
+        g_file_set_contents(conf, "search other.example\n", -1, NULL);
+        vmmnet_dns_addresses(w->dns, "again.example", AF_INET, 0, told, w);
     }
 }
 
@@ -416,6 +426,99 @@ static void test_files(void)
     destroy(w);
 }
 
+/* The settings change in the callback of the last question with the old ones */
+static void test_changed_in_callback(void)
+{
+    World *w = g_new0(World, 1);
+    g_autofree char *folder = g_dir_make_tmp(NULL, NULL);
+    g_autofree char *conf = g_build_filename(folder, "resolv.conf", NULL);
+    char text[32];
+    const char *servers[] = { text, NULL };
+    VmmnetDnsOptions o = {
+        .size = sizeof(o), .servers = servers, .resolv_conf = conf,
+        .hosts = "", .attempts = 1,
+    };
+
+    close(bind_server(text));
+    w->server[0] = w->server[1] = -1;
+    w->dns = vmmnet_dns_new(&o, NULL);
+    w->rewrite = conf;
+    ask(w, "www.example", AF_INET);
+    run(w, 2);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_UNREACHABLE);
+    unlink(conf);
+    rmdir(folder);
+    destroy(w);
+}
+
+static void shell(const char *command)
+{
+    g_assert_cmpint(system(command), ==, 0);
+}
+
+/* Make late0, and the server on it. */
+static void make_late(World *w)
+{
+    struct sockaddr_in6 at = {
+        .sin6_family = AF_INET6, .sin6_port = htons(53),
+    };
+
+    shell("ip link add late0 type veth peer name late1 && "
+          "ip link set late0 up && ip link set late1 up && "
+          "ip address add fe80::53/64 dev late0 nodad");
+    inet_pton(AF_INET6, "fe80::53", &at.sin6_addr);
+    at.sin6_scope_id = if_nametoindex("late0");
+    close(w->server[0]);
+    w->server[0] = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    g_assert_cmpint(bind(w->server[0], (struct sockaddr *)&at, sizeof(at)),
+                    ==, 0);
+}
+
+/* The interface of a server comes after the context, and is made again. */
+static void late_interface(const char *conf, const char *const *servers)
+{
+    World *w = g_new0(World, 1);
+    VmmnetDnsOptions o = {
+        .size = sizeof(o), .servers = servers, .resolv_conf = conf,
+        .hosts = "", .attempts = 1, .timeout_ms = 60000,
+    };
+
+    w->server[0] = w->server[1] = -1;
+    w->dns = vmmnet_dns_new(&o, NULL);
+    g_assert_nonnull(w->dns);
+    ask(w, "www.example", AF_INET);
+    run(w, 1);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_UNREACHABLE);
+    make_late(w);
+    /* The failure is not remembered either. */
+    ask(w, "www.example", AF_INET);
+    run(w, 2);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_OK);
+    shell("ip link del late0");
+    make_late(w);
+    ask(w, "other.example", AF_INET);
+    run(w, 3);
+    g_assert_cmpint(w->last.error, ==, VMMNET_DNS_OK);
+    shell("ip link del late0");
+    destroy(w);
+}
+
+static void test_late_interface(void)
+{
+    const char *const servers[] = { "fe80::53%late0", NULL };
+    g_autofree char *folder = g_dir_make_tmp(NULL, NULL);
+    g_autofree char *conf = g_build_filename(folder, "resolv.conf", NULL);
+
+    g_assert_true(unshare(CLONE_NEWNET) == 0 ||
+                  unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
+    shell("ip link set lo up");
+    late_interface("", servers);
+    g_file_set_contents(conf, "nameserver fe80::53%late0\n", -1, NULL);
+    late_interface(conf, NULL);
+    unlink(conf);
+    rmdir(folder);
+}
+
 static void test_mistakes(void)
 {
     const char *servers[] = { "192.0.2.1", "nobody", NULL }, *mistake;
@@ -448,5 +551,8 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/context/late-cached", test_late_cached);
     g_test_add_func("/dns-client/context/files", test_files);
     g_test_add_func("/dns-client/context/mistakes", test_mistakes);
+    g_test_add_func("/dns-client/context/changed-in-callback",
+                    test_changed_in_callback);
+    g_test_add_func("/dns-client/context/late-interface", test_late_interface);
     return g_test_run();
 }

@@ -553,6 +553,7 @@ static void test_parse(void)
         { "fe80::1%lo", AF_INET6, "fe80::1", 53, 1 },
         { "fe80::1%lo@5353", AF_INET6, "fe80::1", 5353, 1 },
         { "fe80::1%1@5353", AF_INET6, "fe80::1", 5353, 1 },
+        { "fe80::1%late0@5353", AF_INET6, "fe80::1", 5353, 0 },
     };
     static const struct {
         const char *text;
@@ -573,8 +574,9 @@ static void test_parse(void)
         { "0.0.0.0", "unspecified" },
         { "fe80::1", "fe80::1%INTERFACE" },
         { "fe80::1@53", "fe80::1%INTERFACE" },
-        { "fe80::1%", "interface ''" },
-        { "fe80::1%no-such-link", "interface 'no-such-link'" },
+        { "fe80::1%", "interface can be called ''" },
+        { "fe80::1%a/b", "interface can be called 'a/b'" },
+        { "fe80::1%a-name-too-long-", "interface can be called" },
         { "2001:db8::1%lo", "link-local" },
         { "192.0.2.1%lo", "link-local" },
         /* As it was written once */

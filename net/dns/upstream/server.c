@@ -97,10 +97,17 @@ static bool parse_zone(const char *text, const char *addr, const char *zone,
         g_ascii_string_to_unsigned(zone, 10, 1, G_MAXINT32, &index, NULL) &&
         if_indextoname(index, name)) {
         server->scope = index;
+        return true;
     }
-    return server->scope ||
-           refuse(err, text, "this host has no interface '%s'%s", zone,
-                  is_digits(zone) ? ", and a port is behind '@'" : "");
+    if (!server->scope && is_digits(zone)) {
+        return refuse(err, text, "this host has no interface '%s', and a port "
+                      "is behind '@'", zone);
+    }
+    if (!*zone || strlen(zone) >= sizeof(server->zone) || strchr(zone, '/')) {
+        return refuse(err, text, "no interface can be called '%s'", zone);
+    }
+    g_strlcpy(server->zone, zone, sizeof(server->zone));
+    return true;
 }
 
 bool dns_server_parse(const char *text, DnsServer *server, GError **err)

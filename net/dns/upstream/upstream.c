@@ -53,6 +53,12 @@
  * Descriptors: each question has a socket of its own until PORTS are open.
  * Then a few questions share each socket.
  *
+ * Servers: dns_upstream_follow() compares the file and the interfaces with what
+ * is in use (origin.h).  A change makes another asker and another checker.  What
+ * is under way is asked again, or it would wait for servers that may be gone.
+ * All of the cache is dropped, as other servers may know other names.  Nothing
+ * looks while the guest asks nothing, so an idle VM causes no work.
+ *
  * Exchanges are found by their query in a balanced tree: a guest chooses the
  * queries, and could choose queries that share one bucket of a hash table.
  */
@@ -61,8 +67,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/dns/client/config/conf.h"
-#include "net/dns/client/config/file.h"
 #include "net/dns/client/core/cache.h"
 #include "net/dns/client/net/ask.h"
 #include "net/dns/upstream/checker.h"
@@ -71,6 +75,7 @@
 #include "net/dns/wire/wire.h"
 
 #define RESOLV_CONF     "/etc/resolv.conf"
+#define LOOK_EVERY      (DNSC_SECOND / 4)
 #define TRY_TIMEOUT     (4 * DNSC_SECOND)
 #define ROUNDS          2
 #define TOLD_AT_ONCE    16      /* callbacks for one outcome in a turn */
@@ -87,8 +92,16 @@ struct DnsUpstream {
     DnscAsker *asker;
     DnsChecker *checker;        /* NULL: validation is off */
     DnsDnssec dnssec;
+    char *trust_anchor;
+    bool has_bind6;
+    struct in6_addr bind6;
+    DnsOrigin origin;
+    int64_t look_at;            /* when to look at it again */
+    bool is_behind;             /* asker and checker do not have its servers */
+    char *trouble;              /* why not, if that was reported */
     DnsValidatedFn *validated;
-    void *opaque;               /* for validated */
+    void (*moved)(void *opaque, const char *error);
+    void *opaque;               /* for both */
     /* only the counters of verdicts are used */
     DnsUpstreamCounters verdicts;
     DnscCache *cache;           /* NULL: replies are not cached */
@@ -188,9 +201,9 @@ static void tell_some(Exchange *x)
 
 /*
  * End an exchange: the only place.  Takes over the result, which may be NULL.
- * x may be freed when this returns.
+ * Its requests are yet to be told.
  */
-static void finish(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
+static void end(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
 {
     x->ask = NULL;
     x->check = NULL;
@@ -198,6 +211,12 @@ static void finish(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
     x->result = result;
     g_tree_remove(x->up->exchanges, &x->query);
     g_queue_push_tail_link(&x->up->ended, &x->link);
+}
+
+/* x may be freed when this returns. */
+static void finish(Exchange *x, DnsUpstreamStatus status, DnscResult *result)
+{
+    end(x, status, result);
     tell_some(x);
 }
 
@@ -335,6 +354,20 @@ static int query_read(DnscQuery *query, const uint8_t *msg, size_t len)
     return 0;
 }
 
+/* Ask the servers.  Returns false if there is no memory. */
+static bool begin(Exchange *x)
+{
+    DnsUpstream *up = x->up;
+
+    if (x->query.is_checked) {
+        x->check = dns_check(up->checker, &x->asked, on_checked, x);
+        up->counters.queries++;
+    } else {
+        x->ask = dnsc_ask_whole(up->asker, &x->asked, on_outcome, x);
+    }
+    return x->ask || x->check;
+}
+
 /* Returns NULL if there is no memory. */
 static Exchange *exchange_new(DnsUpstream *up, const Query *key,
                               const DnscQuery *query)
@@ -345,13 +378,7 @@ static Exchange *exchange_new(DnsUpstream *up, const Query *key,
     x->asked = *query;
     x->up = up;
     x->link.data = x;
-    if (key->is_checked) {
-        x->check = dns_check(up->checker, query, on_checked, x);
-        up->counters.queries++;
-    } else {
-        x->ask = dnsc_ask_whole(up->asker, query, on_outcome, x);
-    }
-    if (!x->ask && !x->check) {
+    if (!begin(x)) {
         g_free(x);
         return NULL;
     }
@@ -527,13 +554,32 @@ int dns_upstream_fd(const DnsUpstream *up)
     return up->loop.epoll;
 }
 
+/* Until the servers of what is under way are looked at; -1: never */
+static int look_timeout_ms(const DnsUpstream *up)
+{
+    int64_t left = (up->look_at - dnsc_now() + 999) / 1000;
+
+    if (!g_tree_nnodes(up->exchanges) || !dns_origin_may_change(&up->origin)) {
+        return -1;
+    }
+    return MAX(left, 0);
+}
+
 int dns_upstream_timeout_ms(DnsUpstream *up)
 {
-    return g_queue_is_empty(&up->ended) ? dnsc_loop_timeout_ms(&up->loop) : 0;
+    int loop_ms = dnsc_loop_timeout_ms(&up->loop);
+    int look_ms = look_timeout_ms(up);
+
+    if (!g_queue_is_empty(&up->ended)) {
+        return 0;
+    }
+    return loop_ms < 0 || look_ms < 0 ? MAX(loop_ms, look_ms)
+                                      : MIN(loop_ms, look_ms);
 }
 
 void dns_upstream_process(DnsUpstream *up)
 {
+    dns_upstream_follow(up);
     if (!g_queue_is_empty(&up->ended)) {
         tell_some(g_queue_peek_head(&up->ended));
     }
@@ -568,32 +614,16 @@ static VmmnetDnsAddress engine_address(const DnsServer *server)
     return addr;
 }
 
-/*
- * The servers of /etc/resolv.conf; if it has none, 127.0.0.1 (resolv.conf(5))
- */
-static bool host_servers(DnscConf *conf, GError **err)
-{
-    DnscFile file;
-
-    if (dnsc_file_init(&file, RESOLV_CONF)) {
-        return system_error(err, RESOLV_CONF, ENOMEM);
-    }
-    dnsc_file_refresh(&file);
-    dnsc_conf_parse(conf, file.text, file.len, NULL);
-    dnsc_file_clear(&file);
-    if (!conf->servers) {
-        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    RESOLV_CONF " names no DNS server that can be asked");
-        return false;
-    }
-    return true;
-}
-
-static bool find_servers(const DnsUpstreamOptions *o, DnscConf *conf,
+static bool find_servers(DnsUpstream *up, const DnsUpstreamOptions *o,
                          GError **err)
 {
+    DnscServerList list = { .count = o->count };
+
     if (!o->count) {
-        return host_servers(conf, err);
+        const char *path = o->resolv_conf ?: RESOLV_CONF;
+
+        return !dns_origin_read(&up->origin, path) ||
+               system_error(err, path, ENOMEM);
     }
     if (o->count > DNS_UPSTREAM_MAX_SERVERS) {
         g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
@@ -602,20 +632,21 @@ static bool find_servers(const DnsUpstreamOptions *o, DnscConf *conf,
         return false;
     }
     for (size_t i = 0; i < o->count; i++) {
-        conf->server[i] = engine_address(&o->servers[i]);
+        list.addr[i] = engine_address(&o->servers[i]);
+        g_strlcpy(list.zone[i], o->servers[i].zone, sizeof(list.zone[i]));
     }
-    conf->servers = o->count;
+    dns_origin_give(&up->origin, &list);
     return true;
 }
 
-static bool make_asker(DnsUpstream *up, const DnsUpstreamOptions *o,
-                       const DnscConf *conf, GError **err)
+static DnscAsker *make_asker(DnsUpstream *up, GError **err)
 {
-    DnscAsker *asker;
+    const DnscServerList *list = &up->origin.list;
+    DnscAsker *asker = calloc(1, sizeof(*asker));
 
-    asker = calloc(1, sizeof(*asker));
     if (!asker) {
-        return system_error(err, "cannot set up DNS queries", ENOMEM);
+        system_error(err, "cannot set up DNS queries", ENOMEM);
+        return NULL;
     }
     asker->refs = 1;
     asker->loop = &up->loop;
@@ -625,13 +656,13 @@ static bool make_asker(DnsUpstream *up, const DnsUpstreamOptions *o,
     asker->ports.loop = &up->loop;
     asker->ports.max = PORTS;
     asker->tcp.max = CONNECTIONS;
-    if (o->bind6) {
-        asker->ports.has_from6 = true;
-        asker->ports.from6 = *o->bind6;
+    asker->ports.has_from6 = up->has_bind6;
+    asker->ports.from6 = up->bind6;
+    if (up->asker) {
+        asker->servers = up->asker->servers;
     }
-    dnsc_servers_set(&asker->servers, conf->server, conf->servers);
-    up->asker = asker;
-    return true;
+    dnsc_servers_set(&asker->servers, list->addr, list->count);
+    return asker;
 }
 
 static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
@@ -648,56 +679,109 @@ static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
     return true;
 }
 
-static bool make_checker(DnsUpstream *up, const DnsUpstreamOptions *o,
-                         const DnscConf *conf, GError **err)
+/* The servers that libunbound can ask; all, if there is none of these */
+static size_t present_servers(const DnscServerList *list,
+                              VmmnetDnsAddress *servers)
 {
-    const char *mode = o->dnssec == DNS_DNSSEC_STRICT ? "strict"
-                                                      : "permissive";
-    const char *path = o->trust_anchor ?: DNS_ROOT_ANCHOR;
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (!dnsc_list_is_absent(list, i)) {
+            servers[count++] = list->addr[i];
+        }
+    }
+    if (!count) {
+        memcpy(servers, list->addr, list->count * sizeof(*servers));
+        count = list->count;
+    }
+    return count;
+}
+
+static DnsChecker *make_checker(DnsUpstream *up, GError **err)
+{
+    const char *mode = up->dnssec == DNS_DNSSEC_STRICT ? "strict"
+                                                       : "permissive";
+    VmmnetDnsAddress servers[DNSC_SERVERS_MAX];
     const DnscValidatorOptions options = {
-        .servers = conf->server,
-        .count = conf->servers,
-        .trust_anchor = path,
+        .servers = servers,
+        .count = present_servers(&up->origin.list, servers),
+        .trust_anchor = up->trust_anchor,
         .timeout = ROUNDS * TRY_TIMEOUT,
-        .from6 = o->bind6,
+        .from6 = up->has_bind6 ? &up->bind6 : NULL,
         .cache_octets = UNBOUND_CACHE,
         .bogus_ttl = DNS_BOGUS_TTL,
     };
     const char *mistake;
+    DnsChecker *checker;
 
-    if (o->dnssec == DNS_DNSSEC_OFF) {
-        return true;
-    }
-    if (!dns_trust_anchor_check(path, err)) {
-        if (!o->trust_anchor) {
-            g_prefix_error(err, "trust-anchor= is not given: ");
-        }
-        return false;
-    }
-    up->dnssec = o->dnssec;
-    up->validated = o->validated;
-    up->opaque = o->opaque;
-    up->checker = dns_checker_new(&up->loop, &options, o->dnssec, &mistake);
-    if (!up->checker && errno == ENOSYS) {
+    checker = dns_checker_new(&up->loop, &options, up->dnssec, &mistake);
+    if (!checker && errno == ENOSYS) {
         g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
                     "dnssec=%s needs libunbound.so.8, which is not installed "
                     "(Debian's package libunbound8)", mode);
-    } else if (!up->checker && mistake) {
+    } else if (!checker && mistake) {
         g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
                     "dnssec=%s: libunbound cannot be set up: %s", mode,
                     mistake);
-    } else if (!up->checker) {
+    } else if (!checker) {
         system_error(err, "cannot set up DNSSEC validation", errno);
     }
-    return up->checker;
+    return checker;
+}
+
+static bool check_anchor(const DnsUpstreamOptions *o, const char *path,
+                         GError **err)
+{
+    if (o->dnssec == DNS_DNSSEC_OFF || dns_trust_anchor_check(path, err)) {
+        return true;
+    }
+    if (!o->trust_anchor) {
+        g_prefix_error(err, "trust-anchor= is not given: ");
+    }
+    return false;
+}
+
+/*
+ * Make asker and checker for the servers, in place of the former ones.  Without
+ * both nothing is changed.
+ */
+static bool renew(DnsUpstream *up, GError **err)
+{
+    DnscAsker *asker = make_asker(up, err);
+    DnsChecker *checker = NULL;
+
+    if (!asker) {
+        return false;
+    }
+    if (up->dnssec != DNS_DNSSEC_OFF) {
+        checker = make_checker(up, err);
+        if (!checker) {
+            dnsc_asker_unref(asker);
+            return false;
+        }
+    }
+    dnsc_asker_unref(up->asker);
+    up->asker = asker;
+    up->checker = checker;
+    return true;
 }
 
 static bool set_up(DnsUpstream *up, const DnsUpstreamOptions *o, GError **err)
 {
-    DnscConf conf = { .servers = 0 };
+    const char *anchor = o->trust_anchor ?: DNS_ROOT_ANCHOR;
 
-    return find_servers(o, &conf, err) && make_asker(up, o, &conf, err) &&
-           make_cache(up, o, err) && make_checker(up, o, &conf, err);
+    up->dnssec = o->dnssec;
+    up->trust_anchor = g_strdup(anchor);
+    if (o->bind6) {
+        up->has_bind6 = true;
+        up->bind6 = *o->bind6;
+    }
+    up->validated = o->validated;
+    up->moved = o->moved;
+    up->opaque = o->opaque;
+    up->look_at = dnsc_now() + LOOK_EVERY;
+    return find_servers(up, o, err) && make_cache(up, o, err) &&
+           check_anchor(o, anchor, err) && renew(up, err);
 }
 
 DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err)
@@ -727,6 +811,88 @@ static gboolean collect(gpointer key, gpointer value, gpointer list)
     return FALSE;
 }
 
+/* Stop to ask; the exchange goes on without. */
+static void call_off(Exchange *x)
+{
+    if (x->ask) {
+        dnsc_ask_cancel(x->ask);
+    } else {
+        dns_check_cancel(x->check);
+    }
+    x->ask = NULL;
+    x->check = NULL;
+}
+
+/* Ask the new servers what is under way, if anybody still wants to know. */
+static void ask_again(DnsUpstream *up)
+{
+    g_auto(GQueue) out = G_QUEUE_INIT;
+    Exchange *x;
+
+    g_tree_foreach(up->exchanges, collect, &out);
+    while ((x = g_queue_pop_head(&out))) {
+        call_off(x);
+        if (g_queue_is_empty(&x->waiting) || !begin(x)) {
+            end(x, DNS_UPSTREAM_NETWORK, NULL);
+        }
+    }
+}
+
+const DnsOrigin *dns_upstream_origin(const DnsUpstream *up)
+{
+    return &up->origin;
+}
+
+/* Use the servers of the origin.  Returns false, with the reason, if not. */
+static bool move(DnsUpstream *up, GError **err)
+{
+    DnsChecker *former = up->checker;
+
+    if (!renew(up, err)) {
+        return false;
+    }
+    up->is_behind = false;
+    if (up->cache) {
+        dnsc_cache_clear(up->cache);
+    }
+    ask_again(up);
+    dns_checker_free(former);
+    return true;
+}
+
+/* Report a change, or once why it is not possible. */
+static void tell_moved(DnsUpstream *up, const char *error)
+{
+    if (up->moved && (!error || g_strcmp0(up->trouble, error))) {
+        up->moved(up->opaque, error);
+    }
+    g_free(up->trouble);
+    up->trouble = g_strdup(error);
+}
+
+bool dns_upstream_follow(DnsUpstream *up)
+{
+    const DnscServerList before = up->origin.list;
+    int64_t now = dnsc_now();
+    g_autoptr(GError) err = NULL;
+
+    if (now < up->look_at || !dns_origin_may_change(&up->origin)) {
+        return false;
+    }
+    up->look_at = now + LOOK_EVERY;
+    if (!dns_origin_look(&up->origin) && !up->is_behind) {
+        return false;
+    }
+    /* The state of the origin may change without its servers. */
+    up->is_behind |= !dnsc_list_same(&before, &up->origin.list);
+    if (up->is_behind && !move(up, &err)) {
+        tell_moved(up, err->message);
+        return false;
+    }
+    tell_moved(up, NULL);
+    return true;
+}
+
 static void end_all(DnsUpstream *up)
 {
     g_auto(GQueue) out = G_QUEUE_INIT;
@@ -734,11 +900,7 @@ static void end_all(DnsUpstream *up)
 
     g_tree_foreach(up->exchanges, collect, &out);
     while ((x = g_queue_pop_head(&out))) {
-        if (x->ask) {
-            dnsc_ask_cancel(x->ask);
-        } else {
-            dns_check_cancel(x->check);
-        }
+        call_off(x);
         finish(x, DNS_UPSTREAM_CANCELLED, NULL);
     }
     while ((x = g_queue_peek_head(&up->ended))) {
@@ -765,5 +927,8 @@ void dns_upstream_free(DnsUpstream *up)
         dnsc_loop_detach(&up->loop);
     }
     dnsc_loop_free(&up->loop);
+    dns_origin_clear(&up->origin);
+    g_free(up->trust_anchor);
+    g_free(up->trouble);
     g_free(up);
 }

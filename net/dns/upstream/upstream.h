@@ -10,10 +10,12 @@
 #define NET_DNS_UPSTREAM_UPSTREAM_H
 
 #include <glib.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 
 #include "net/dns/upstream/ops.h"
+#include "net/dns/upstream/origin.h"
 #include "net/dns/upstream/verdict.h"
 
 #define DNS_UPSTREAM_MAX_SERVERS 8
@@ -24,7 +26,12 @@ typedef struct DnsServer {
         struct in_addr in;
         struct in6_addr in6;
     } addr;
-    uint32_t scope;         /* interface index of a link-local address, or 0 */
+    /*
+     * Of a link-local address: the index of the interface, 0 if there is none
+     * yet; and its name, "" if it was given as an index
+     */
+    uint32_t scope;
+    char zone[IF_NAMESIZE];
     uint16_t port;          /* host byte order, not 0 */
 } DnsServer;
 
@@ -40,7 +47,8 @@ GQuark dns_upstream_error_quark(void);
  * Parse one server: "ADDR[%ZONE][@PORT]".  ADDR is an IPv4 or IPv6 address
  * without brackets; the default port is 53.  unbound.conf(5), libvmmnet-dns and
  * vmmnet-dnsd have the same syntax.  A link-local address, and no other, has a
- * zone (RFC 4007 section 11): the name or number of an interface that exists.
+ * zone (RFC 4007 section 11): the name of an interface, which need not exist
+ * yet, or the number of one that exists.
  * Returns true; or false, and *err has the value and what would be right.
  */
 bool dns_server_parse(const char *text, DnsServer *server, GError **err);
@@ -60,10 +68,11 @@ typedef void DnsValidatedFn(void *opaque, const DnsValidated *found);
 typedef struct DnsUpstreamOptions {
     /*
      * At most DNS_UPSTREAM_MAX_SERVERS, in the order in which they are asked.
-     * 0: the servers in the host's /etc/resolv.conf at this time.
+     * 0: the servers of the file.
      */
     const DnsServer *servers;
     size_t count;
+    const char *resolv_conf;    /* the file; NULL: /etc/resolv.conf */
     /* the source address towards IPv6 servers; NULL: the kernel chooses */
     const struct in6_addr *bind6;
     /* limits of the cache: replies and octets; 0: no cache */
@@ -72,11 +81,18 @@ typedef struct DnsUpstreamOptions {
     DnsDnssec dnssec;
     /*
      * The file of trust anchors, client/config/anchors.h; NULL: the root's
-     * (trust-anchor.h).  It is read once, by dns_upstream_new().
+     * (trust-anchor.h).  It is read by dns_upstream_new(), and again for each
+     * change of the servers.
      */
     const char *trust_anchor;
     /* Called after each validation; may be NULL */
     DnsValidatedFn *validated;
+    /*
+     * Called by dns_upstream_follow() when the servers or their origin have
+     * changed, with @error if it is not possible to ask the new ones: then the
+     * old ones are asked, and the change is tried again.  May be NULL.
+     */
+    void (*moved)(void *opaque, const char *error);
     void *opaque;
 } DnsUpstreamOptions;
 
@@ -108,6 +124,18 @@ int dns_upstream_timeout_ms(DnsUpstream *up);
 
 /* Handle some replies and timeouts.  Do not call it from within a reply. */
 void dns_upstream_process(DnsUpstream *up);
+
+/* The servers, and where they come from */
+const DnsOrigin *dns_upstream_origin(const DnsUpstream *up);
+
+/*
+ * Look, a few times a second, whether the servers have changed, and ask the new
+ * ones from now on: the cache is emptied, and what is under way is asked again.
+ * dns_upstream_process() does it, too, but has no timeout for it while nothing
+ * is under way.  So call this before a question is asked.  Do not call it from
+ * within a reply.  Calls no reply.  Returns whether it has changed anything.
+ */
+bool dns_upstream_follow(DnsUpstream *up);
 
 /*
  * The number of different questions that can be sent.  Further ones may get

@@ -19,6 +19,7 @@ static int parse_ip6(const char *text, VmmnetDnsAddress *addr)
     unsigned long index = 0;
     const char *scope = strchr(text, '%');
     size_t len = scope ? (size_t)(scope - text) : strlen(text);
+    int ret = 0;
 
     if (len >= sizeof(alone)) {
         return -EINVAL;
@@ -32,13 +33,13 @@ static int parse_ip6(const char *text, VmmnetDnsAddress *addr)
         index = if_nametoindex(scope + 1);
         if (!index &&
             !dnsc_number_parse(scope + 1, UINT32_MAX, &index)) {
-            return -ENXIO;
+            ret = -ENXIO;
         }
     }
     addr->in6.sin6_family = AF_INET6;
     addr->in6.sin6_scope_id = index;
     addr->len = sizeof(addr->in6);
-    return 0;
+    return ret;
 }
 
 int dnsc_address_parse(const char *text, bool legacy, VmmnetDnsAddress *addr)
@@ -69,9 +70,9 @@ int dnsc_address_parse_server(const char *text, VmmnetDnsAddress *addr)
     memcpy(alone, text, len);
     alone[len] = '\0';
     ret = dnsc_address_parse(alone, false, addr);
-    if (!ret && addr->sa.sa_family == AF_INET) {
+    if (addr->sa.sa_family == AF_INET) {
         addr->in.sin_port = htons(port);
-    } else if (!ret) {
+    } else if (addr->sa.sa_family == AF_INET6) {
         addr->in6.sin6_port = htons(port);
     }
     return ret;

@@ -12,7 +12,8 @@
  * Parse "ADDR", with "%SCOPE" behind an IPv6 address: the name or number of an
  * interface.  IPv4 addresses are parsed as by inet_pton(); with legacy as by
  * inet_aton(), as getaddrinfo() accepts "127.1".  The port is 0.  Returns 0;
- * -EINVAL if it is not an address; or -ENXIO if the scope does not exist.
+ * -EINVAL if it is not an address; or -ENXIO if the interface does not exist:
+ * then the scope is 0, and all else is set.
  */
 int dnsc_address_parse(const char *text, bool legacy, VmmnetDnsAddress *addr);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net/dns/client/config/address.h"
 #include "net/dns/client/config/conf.h"
 #include "net/dns/client/config/number.h"
 
@@ -76,10 +75,8 @@ static void read_line(DnscConf *conf, char *line, bool *searched)
     if (!strcmp(keyword, "nameserver")) {
         char *addr = strtok_r(NULL, BLANK, &save);
 
-        if (addr && conf->servers < DNSC_SERVERS_MAX &&
-            !strchr(addr, '@') &&
-            !dnsc_address_parse_server(addr, &conf->server[conf->servers])) {
-            conf->servers++;
+        if (addr && !strchr(addr, '@')) {
+            dnsc_list_add(&conf->servers, addr);
         }
     } else if (!strcmp(keyword, "search")) {
         read_search(conf, rest, DNSC_SEARCH_MAX);
@@ -116,9 +113,9 @@ void dnsc_conf_parse(DnscConf *conf, const char *text, size_t len,
         !dns_name_from_text(&conf->search[0], domain + 1)) {
         conf->searches = 1;
     }
-    if (!conf->servers) {
-        dnsc_address_parse_server("127.0.0.1", &conf->server[0]);
-        conf->servers = 1;
+    if (!conf->servers.count) {
+        conf->names_none = true;
+        dnsc_list_add(&conf->servers, "127.0.0.1");
     }
 }
 

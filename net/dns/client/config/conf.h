@@ -4,15 +4,14 @@
 #ifndef VMMNET_DNS_CLIENT_CONF_H
 #define VMMNET_DNS_CLIENT_CONF_H
 
+#include "net/dns/client/config/list.h"
 #include "net/dns/wire/wire.h"
-#include "vmmnet/dns.h"
 
-#define DNSC_SERVERS_MAX        8
 #define DNSC_SEARCH_MAX         16
 
 typedef struct DnscConf {
-    size_t servers;
-    VmmnetDnsAddress server[DNSC_SERVERS_MAX];
+    DnscServerList servers;
+    bool names_none;            /* no server: servers has this host's */
     size_t searches;
     DnsName search[DNSC_SEARCH_MAX];
     unsigned ndots;             /* 0 to 15 */

@@ -50,12 +50,11 @@ static int take_servers(VmmnetDns *dns, const char *const *servers,
     size_t i;
 
     for (i = 0; servers[i]; i++) {
-        if (i == DNSC_SERVERS_MAX) {
+        int ret = dnsc_list_add(&dns->servers, servers[i]);
+
+        if (ret) {
             return wrong(mistake, -EINVAL, "servers", servers[i],
-                         "one of 8 at most");
-        }
-        if (dnsc_address_parse_server(servers[i], &dns->server[i])) {
-            return wrong(mistake, -EINVAL, "servers", servers[i],
+                         ret == -ENOSPC ? "one of 8 at most" :
                          "an IPv4 or IPv6 address, with %SCOPE and @PORT "
                          "behind it if they are needed");
         }
@@ -65,7 +64,6 @@ static int take_servers(VmmnetDns *dns, const char *const *servers,
                      "one address at least, or NULL");
     }
     dns->own_servers = true;
-    dns->servers = i;
     return 0;
 }
 
@@ -152,12 +150,12 @@ static int take_options(VmmnetDns *dns, const VmmnetDnsOptions *o,
 /*** What the files say ***/
 
 /* RFC 6840 section 5.7: AD is as trustworthy as the path to the server. */
-static bool all_are_local(const VmmnetDnsAddress *addrs, size_t count)
+static bool all_are_local(const DnscServerList *list)
 {
     size_t i;
 
-    for (i = 0; i < count; i++) {
-        if (!dnsc_address_is_loopback(&addrs[i])) {
+    for (i = 0; i < list->count; i++) {
+        if (!dnsc_address_is_loopback(&list->addr[i])) {
             return false;
         }
     }
@@ -186,11 +184,9 @@ static DnscAsker *new_asker(VmmnetDns *dns)
     }
     if (!dns->own_servers) {
         dns->servers = dns->conf.servers;
-        memcpy(dns->server, dns->conf.server, sizeof(dns->server));
     }
-    dnsc_servers_set(&asker->servers, dns->server, dns->servers);
-    asker->trust_ad = dns->conf.trust_ad ||
-                      all_are_local(dns->server, dns->servers);
+    dnsc_servers_set(&asker->servers, dns->servers.addr, dns->servers.count);
+    asker->trust_ad = dns->conf.trust_ad || all_are_local(&dns->servers);
     return asker;
 }
 
@@ -198,8 +194,8 @@ static DnscValidator *new_validator(VmmnetDns *dns, const DnscAsker *asker,
                                     const char **mistake)
 {
     DnscValidatorOptions o = {
-        .servers = dns->server,
-        .count = dns->servers,
+        .servers = dns->servers.addr,
+        .count = dns->servers.count,
         .trust_anchor = dns->trust_anchor,
         .insecure = dns->insecure,
         .insecures = dns->insecures,
@@ -246,8 +242,13 @@ void dnsc_context_refresh(VmmnetDns *dns)
     const char *mistake;
 
     dnsc_file_refresh(&dns->hosts);
-    if (dnsc_file_refresh(&dns->resolv_conf) &&
-        !apply_conf(dns, &mistake) && dns->fetcher.cache) {
+    dns->stale |= dnsc_file_refresh(&dns->resolv_conf);
+    dns->stale |= dnsc_list_follow(&dns->servers);
+    if (!dns->stale || apply_conf(dns, &mistake)) {
+        return;
+    }
+    dns->stale = false;
+    if (dns->fetcher.cache) {
         dnsc_cache_clear(dns->fetcher.cache);
     }
 }

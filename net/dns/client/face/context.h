@@ -20,8 +20,8 @@ struct VmmnetDns {
     DnsName *insecure;          /* names below which nothing is validated */
     size_t insecures;
     bool own_servers;           /* from the program, not from resolv.conf */
-    size_t servers;             /* number of own servers */
-    VmmnetDnsAddress server[DNSC_SERVERS_MAX];
+    DnscServerList servers;
+    bool stale;                 /* files or interfaces have changed */
     unsigned timeout_ms;        /* 0: the value of resolv.conf */
     unsigned attempts;
     int64_t delay;              /* microseconds */

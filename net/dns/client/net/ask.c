@@ -150,6 +150,8 @@ static void reply(DnscAsk *ask, DnscTry *t, const uint8_t *msg, size_t len)
 /* An ICMP error: it applies to all tries from this port. */
 static void lose(DnscPort *port, int why)
 {
+    /* The port is the asker's, which a callback may replace. */
+    DnscAsker *asker = dnsc_asker_ref(((DnscAsk *)port->tries->owner)->asker);
     DnscTry *t;
 
     port->users++;
@@ -166,6 +168,7 @@ static void lose(DnscPort *port, int why)
         }
     }
     dnsc_port_put(port);
+    dnsc_asker_unref(asker);
 }
 
 static void receive(DnscSource *source, uint32_t events)

@@ -57,6 +57,13 @@ static void take_signals(DnsdDaemon *d)
     }
 }
 
+static void look_at_interfaces(DnsdDaemon *d)
+{
+    if (d->interfaces && dnsd_interfaces_look(d->interfaces)) {
+        dnsd_crew_follow(&d->crew, dnsd_interfaces_links(d->interfaces));
+    }
+}
+
 static void take_event(DnsdDaemon *d, void *what)
 {
     uint64_t count;
@@ -69,6 +76,8 @@ static void take_event(DnsdDaemon *d, void *what)
         if (read(d->lost, &count, sizeof(count)) > 0) {
             dnsd_world_look(d->world);
         }
+    } else if (what == &d->interfaces) {
+        look_at_interfaces(d);
     } else if (what == &d->lives) {
         dnsd_lives_run(d->lives);
     } else if (!dnsd_transfers_ready(d->transfers, what) &&
@@ -91,6 +100,7 @@ static void each_second(DnsdDaemon *d)
         dnsd_secondaries_tick(d->secondaries);
         dnsd_notifier_look_all(d->notifier, d->world);
         dnsd_world_look(d->world);
+        look_at_interfaces(d);
     }
 }
 
@@ -135,6 +145,22 @@ static bool make_loop(DnsdDaemon *d)
            watch(d, d->signals, &d->signals) && watch(d, d->lost, &d->lost) &&
            watch(d, d->requests.wake, &d->requests) &&
            !dnsd_fault_init(d->lost);
+}
+
+/* Without it all works, but in VRFs. */
+static void make_interfaces(DnsdDaemon *d)
+{
+    d->interfaces = dnsd_interfaces_new();
+    if (!d->interfaces || !watch(d, dnsd_interfaces_fd(d->interfaces),
+                                 &d->interfaces)) {
+        dnsd_log(DNSD_WARNING, "the interfaces of this host cannot be "
+                 "followed: %s: replies over UDP to clients in a VRF are lost; "
+                 "allow AF_NETLINK", strerror(errno));
+        dnsd_interfaces_free(d->interfaces);
+        d->interfaces = NULL;
+        return;
+    }
+    dnsd_crew_follow(&d->crew, dnsd_interfaces_links(d->interfaces));
 }
 
 /* --- start and end -------------------------------------------------------- */
@@ -188,6 +214,7 @@ static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
         dnsd_log(DNSD_ERROR, "%s", mistakes.text);
         return false;
     }
+    make_interfaces(d);
     done = dnsd_sandbox_files(FILES_BESIDE + FILES_ZONE * config->changing +
                               dnsd_resolver_files(&config->resolver) +
                               dnsd_crew_files(&d->crew, config), mistake) &&
@@ -227,6 +254,7 @@ static void stop(DnsdDaemon *d)
         dnsd_resolver_stop(d->resolver);
     }
     dnsd_crew_stop(&d->crew);
+    dnsd_interfaces_free(d->interfaces);
     dnsd_resolver_free(d->resolver);
     if (d->panel) {
         dnsd_panel_free(d->panel);

@@ -94,7 +94,7 @@ static DnsdWorker *start_one(DnsdCrew *crew, const DnsdConfig *config,
     if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
         return NULL;
     }
-    return dnsd_worker_start(&crew->sockets[sockets], &crew->epoch, control,
+    return dnsd_worker_start(&crew->sockets[sockets], &crew->epoch, &crew->vrfs, control,
                              crew->resolvers, config, cpu, key);
 }
 
@@ -147,6 +147,18 @@ bool dnsd_crew_is_past(const DnsdCrew *crew, uint64_t number)
     return true;
 }
 
+void dnsd_crew_follow(DnsdCrew *crew, const DnsdLinks *links)
+{
+    const struct timespec moment = { .tv_nsec = 200000 };
+    const DnsdVrfs *old = atomic_exchange(&crew->vrfs, dnsd_links_vrfs(links));
+    uint64_t number = old ? dnsd_crew_advance(crew) : 0;
+
+    while (old && !dnsd_crew_is_past(crew, number)) {
+        nanosleep(&moment, NULL);
+    }
+    free((void *)old);
+}
+
 void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers)
 {
     numbers->threads = crew->started;
@@ -173,4 +185,5 @@ void dnsd_crew_stop(DnsdCrew *crew)
         dnsd_sockets_close(&crew->sockets[i]);
     }
     free(crew->sockets);
+    free((void *)atomic_load(&crew->vrfs));
 }

@@ -5,6 +5,7 @@
 
 #include <sched.h>
 
+#include "net/dns/server/core/links.h"
 #include "net/dns/server/core/metrics.h"
 #include "net/dns/server/host/sockets.h"
 #include "net/dns/server/workers/epoch.h"
@@ -12,6 +13,7 @@
 
 typedef struct DnsdCrew {
     DnsdEpoch epoch;            /* of DnsdServing */
+    _Atomic(const DnsdVrfs *) vrfs;
     const DnsdResolvers *resolvers;     /* NULL: no resolver */
     unsigned threads;
     cpu_set_t processors;       /* that this process may use */
@@ -60,6 +62,9 @@ void dnsd_crew_replace(DnsdCrew *crew, const DnsdServing *serving);
  */
 uint64_t dnsd_crew_advance(DnsdCrew *crew);
 bool dnsd_crew_is_past(const DnsdCrew *crew, uint64_t number);
+
+/** dnsd_crew_follow: use the VRFs of these interfaces */
+void dnsd_crew_follow(DnsdCrew *crew, const DnsdLinks *links);
 
 /** dnsd_crew_count: sum up the counters of all threads */
 void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers);

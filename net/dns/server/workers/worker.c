@@ -161,6 +161,7 @@ static int make(DnsdWorker *w, const DnsdConfig *config, const uint64_t key[2])
 }
 
 DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
+                              _Atomic(const DnsdVrfs *) *vrfs,
                               DnsdRequests *control,
                               const DnsdResolvers *resolvers,
                               const DnsdConfig *config, int cpu,
@@ -173,7 +174,8 @@ DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
         return NULL;
     }
     *w = (DnsdWorker) {
-        .sockets = sockets, .epoch = epoch, .control = control,
+        .sockets = sockets, .epoch = epoch, .vrfs = vrfs,
+        .control = control,
         .resolvers = resolvers, .cpu = cpu, .epoll = -1,
     };
     ret = dnsd_requests_init(&w->returned);

@@ -58,6 +58,17 @@ do
 done
 ip -n client address add fe80::8/64 dev c1 nodad
 """
+# An interface that changes its VRF loses its IPv6 addresses.
+_AGAIN = """\
+set -e
+ip link add red up type vrf table 10
+for number in 1 2
+do
+    ip link set s$number master red
+    ip address replace 2001:db8:9:$number::1/64 dev s$number nodad
+    ip address replace fe80::9/64 dev s$number nodad
+done
+"""
 _SERVERS = ("10.9.1.1", "2001:db8:9:1::1")
 
 
@@ -118,11 +129,30 @@ def test_interfaces_join_and_leave_a_vrf(guest: Guest, server: str) -> None:
     """A running server follows: a VRF that is made again has another index."""
     with _served(guest):
         guest.run("ip link delete red")
-        # An interface that changes its VRF loses its IPv6 addresses.
-        again = "ip address replace 2001:db8:9:1::1/64 dev s1 nodad"
-        guest.run(again)
+        guest.run("ip address replace 2001:db8:9:1::1/64 dev s1 nodad")
         assert _ask(guest, server) == "192.0.2.80\n"
-        guest.run("ip link add red up type vrf table 10")
-        guest.run(f"for one in s1 s2; do ip link set $one master red; done; {again}")
-        guest.run("ip address replace 2001:db8:9:2::1/64 dev s2 nodad")
+        guest.run(_AGAIN)
         assert _ask(guest, server) == "192.0.2.80\n"
+
+
+@pytest.mark.parametrize("server", _SERVERS)
+def test_listeners_of_a_vrf(guest: Guest, server: str) -> None:
+    """Addresses are those of the VRF; a VRF that is not there, or goes, is waited for."""
+    guest.run("ip link delete red")
+    with _served(guest, listen=["127.0.0.1", f"{server}%red"]) as job:
+        job.wait_output(f"server.listen: {server}%red: there is no interface 'red' yet: waiting")
+        for _ in range(2):
+            guest.run(_AGAIN)
+            job.wait_output(f"server.listen: {server}%red: the interface 'red' is there")
+            guest.wait_for(f"ip netns exec client dig @{server} www.example +short | grep 192")
+            assert _ask(guest, server, tcp=True) == "192.0.2.80\n"
+            guest.run("ip link delete red")
+            job.wait_output(f"server.listen: {server}%red: the interface 'red' is gone: waiting")
+    guest.run(_AGAIN)
+
+
+def test_link_local_in_a_vrf(guest: Guest) -> None:
+    """With its interface; the kernel does not tell a listener of all addresses which it was."""
+    with _served(guest, listen=["fe80::9%s1"]):
+        for tcp in (False, True):
+            assert _ask(guest, "fe80::9%c1", tcp=tcp) == "192.0.2.80\n"

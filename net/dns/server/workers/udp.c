@@ -121,6 +121,17 @@ static void turn_pktinfo(struct msghdr *hdr, const DnsdVrfs *vrfs)
     }
 }
 
+/*
+ * The socket's interface is the scope of a link-local client.  Of an interface
+ * in a VRF the kernel names the VRF instead, which cannot send there.
+ */
+static void drop_scope(struct sockaddr_storage *peer)
+{
+    if (peer->ss_family == AF_INET6) {
+        ((struct sockaddr_in6 *)peer)->sin6_scope_id = 0;
+    }
+}
+
 static bool has_port(const struct sockaddr_storage *peer)
 {
     return peer->ss_family == AF_INET
@@ -177,8 +188,12 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
     }
     w->client.addr = dnsd_addr_of((struct sockaddr *)&l->peer);
     w->client.is_stream = false;
+    if (s->is_of_device) {
+        drop_scope(&l->peer);
+    }
     if (s->is_wildcard) {
-        turn_pktinfo(&in->msg_hdr, atomic_load(w->vrfs));
+        turn_pktinfo(&in->msg_hdr,
+                     s->is_of_device ? NULL : atomic_load(w->vrfs));
     }
     outcome = dnsd_serve(w->serving, &w->desk, &w->client, l->in, in->msg_len,
                          l->out, sizeof(l->out), &len);

@@ -67,6 +67,14 @@ DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
                               const DnsdConfig *config, int cpu,
                               const uint64_t key[2]);
 
+/**
+ * dnsd_worker_watch: answer what comes to a socket that was not bound before
+ * @i: its place in @worker->sockets
+ *
+ * Returns: false, and errno is set.
+ */
+bool dnsd_worker_watch(DnsdWorker *worker, unsigned i);
+
 /** dnsd_worker_stop: stop it, close its connections, and free it */
 void dnsd_worker_stop(DnsdWorker *worker);
 

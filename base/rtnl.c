@@ -21,6 +21,21 @@ static bool read_attribute(const struct rtattr *rta, void *to, size_t len)
     return true;
 }
 
+/* Does an attribute IFLA_LINKINFO have the kind "vrf"? */
+static bool is_of_vrf(const struct rtattr *info)
+{
+    const struct rtattr *rta = RTA_DATA(info);
+    int left = RTA_PAYLOAD(info);
+
+    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
+        if (rta->rta_type == IFLA_INFO_KIND) {
+            return RTA_PAYLOAD(rta) == sizeof("vrf") &&
+                   memcmp(RTA_DATA(rta), "vrf", sizeof("vrf")) == 0;
+        }
+    }
+    return false;
+}
+
 static bool parse_link(const struct nlmsghdr *head, RtnlEvent *event)
 {
     const struct ifinfomsg *msg = NLMSG_DATA(head);
@@ -46,9 +61,25 @@ static bool parse_link(const struct nlmsghdr *head, RtnlEvent *event)
         } else if (rta->rta_type == IFLA_ADDRESS &&
                    RTA_PAYLOAD(rta) == RTNL_MAC_LEN) {
             event->has_mac = read_attribute(rta, event->mac, RTNL_MAC_LEN);
+        } else if (rta->rta_type == IFLA_MASTER) {
+            read_attribute(rta, &event->master, sizeof(event->master));
+        } else if (rta->rta_type == IFLA_LINKINFO) {
+            event->is_vrf = is_of_vrf(rta);
         }
     }
     return event->name[0] != '\0';
+}
+
+/* NLMSG_DONE has a negative errno; the kernel also marks a list with a gap. */
+static bool parse_done(const struct nlmsghdr *head, RtnlEvent *event)
+{
+    int error;
+
+    memcpy(&error, NLMSG_DATA(head), sizeof(error));
+    if (error || head->nlmsg_flags & NLM_F_DUMP_INTR) {
+        event->kind = RTNL_LOST;
+    }
+    return true;
 }
 
 static bool parse_address(const struct nlmsghdr *head, RtnlEvent *event)
@@ -123,6 +154,7 @@ bool rtnl_parse(const struct nlmsghdr *head, RtnlEvent *event)
           parse_address },
         { RTM_NEWROUTE, RTNL_ROUTE, sizeof(struct rtmsg), parse_route },
         { RTM_DELROUTE, RTNL_ROUTE_GONE, sizeof(struct rtmsg), parse_route },
+        { NLMSG_DONE, RTNL_LISTED, sizeof(int), parse_done },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
@@ -158,6 +190,25 @@ int rtnl_watch_open(RtnlWatch *w, unsigned what)
         rtnl_watch_close(w);
         return error;
     }
+}
+
+int rtnl_watch_list(RtnlWatch *w)
+{
+    struct {
+        struct nlmsghdr head;
+        struct ifinfomsg msg;
+        struct rtattr rta;
+        uint32_t mask;
+    } request = {
+        .head = {
+            .nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETLINK,
+            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+        },
+        .rta = { RTA_LENGTH(sizeof(uint32_t)), IFLA_EXT_MASK },
+        .mask = RTEXT_FILTER_SKIP_STATS,
+    };
+
+    return send(w->fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
 }
 
 void rtnl_watch_close(RtnlWatch *w)

@@ -38,6 +38,7 @@ typedef enum RtnlKind {
     RTNL_ROUTE,
     RTNL_ROUTE_GONE,
     RTNL_LOST,                  /* events were lost: look at everything */
+    RTNL_LISTED,                /* the end of what rtnl_watch_list() asked for */
 } RtnlKind;
 
 typedef struct RtnlEvent {
@@ -53,6 +54,8 @@ typedef struct RtnlEvent {
     unsigned link_flags;
     bool has_mac;
     uint8_t mac[RTNL_MAC_LEN];
+    unsigned master;            /* the bridge, VRF ... that has it; 0: none */
+    bool is_vrf;                /* is it a VRF (an l3mdev)? */
     /* Of an address, or a route's destination; ADDR/LEN */
     struct in6_addr addr;
     uint8_t prefix_len;
@@ -76,6 +79,16 @@ typedef struct RtnlWatch {
  * Returns: 0; or -errno, and @w->fd is -1
  */
 int rtnl_watch_open(RtnlWatch *w, unsigned what);
+
+/**
+ * rtnl_watch_list: ask for all links that are there
+ *
+ * Each is an event RTNL_LINK of rtnl_watch_next(), and RTNL_LISTED follows;
+ * or RTNL_LOST, if the list is not whole.
+ *
+ * Returns: 0 or -errno
+ */
+int rtnl_watch_list(RtnlWatch *w);
 
 /** rtnl_watch_close: may be called on a closed one */
 void rtnl_watch_close(RtnlWatch *w);

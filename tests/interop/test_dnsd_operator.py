@@ -243,6 +243,70 @@ def test_an_address_that_comes_late(world: World) -> None:
                 assert read(connection).answer
 
 
+def _link(world: World, address: str) -> str:
+    """Make an interface of the server's host, with a link-local address; what a client asks."""
+    server, client = world.server, world.client
+    words = ["type", "veth", "peer", "name", "eth7", "netns", server.netns]
+    client.ip("link", "add", "client7", *words)
+    client.ip("address", "add", "fe80::8/64", "dev", "client7", "nodad")
+    server.ip("address", "add", f"{address}/64", "dev", "eth7", "nodad")
+    client.ip("link", "set", "client7", "up")
+    server.ip("link", "set", "eth7", "up")
+    index = client.run(["cat", "/sys/class/net/client7/ifindex"]).stdout.strip()
+    return f"{address}%{index}"
+
+
+def test_an_interface_that_comes_late(world: World) -> None:
+    """And that is made again: its sockets are new, beside those of the wildcard address."""
+    here = "fe80::77%eth7"
+    with world.dnsd(server={"listen": ["::", here], "threads": 2}) as server:
+        told = f"server.listen: {here}: there is no interface 'eth7' yet: waiting for it"
+        assert told in server.log.read_text()
+        for turn in (1, 2):
+            address = _link(world, "fe80::77")
+
+            def listens(count: int = turn) -> bool:
+                line = f"server.listen: {here}: the interface 'eth7' is there"
+                return server.log.read_text().count(line) == count
+
+            wait.until(listens, "the listener")
+            for _ in range(20):
+                assert world.udp(query(), address).answer
+            for _ in range(5):
+                with world.client.entered():
+                    assert dns.query.tcp(query(), address, timeout=wait.PATIENCE).answer
+            bound = world.server.run(["ss", "-Hulnt", "sport", "=", ":53"]).stdout
+            assert bound.count("[fe80::77]%eth7:53") == 4, bound
+            world.server.ip("link", "delete", "eth7")
+
+            def waits(count: int = turn) -> bool:
+                line = f"server.listen: {here}: the interface 'eth7' is gone: waiting for it"
+                return server.log.read_text().count(line) == count
+
+            wait.until(waits, "the end of the listener")
+        assert world.udp(query(), "2001:db8::1").answer
+        # Of its privileges it has that for port 53 alone.
+        assert server.status("CapPrm") == server.status("CapEff") == f"{1 << 10:016x}"
+        assert server.status("CapInh") == server.status("CapAmb") == f"{0:016x}"
+
+
+def test_an_interface_that_others_use(world: World) -> None:
+    """Another program has the port there: told once, tried again until it is free."""
+    here = "fe80::77%eth7"
+    with world.dnsd(server={"listen": [SERVER, here]}) as server:
+        with world.server.entered():
+            other = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        with other:
+            other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            other.bind(("::", dnsd.PORT))
+            address = _link(world, "fe80::77")
+            told = f"server.listen: cannot listen at {here} (UDP): Address already in use"
+            wait.until(lambda: told in server.log.read_text(), "the message")
+        wait.until(lambda: "'eth7' is there" in server.log.read_text(), "the listener")
+        assert world.udp(query(), address).answer
+        assert server.log.read_text().count(told) == 1
+
+
 def _nodad(address: str) -> list[str]:
     return ["nodad"] if ":" in address else []
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages of the kernel about interfaces, addresses and routes as events */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glib.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -67,6 +68,78 @@ static void test_link(void)
     g_assert_true(rtnl_parse(&m.head, &event));
     g_assert_cmpint(event.kind, ==, RTNL_LINK_GONE);
     g_assert_false(event.has_mac);
+}
+
+/* What a VRF is, and what is in one */
+static void test_vrf(void)
+{
+    const unsigned master = 5;
+    struct {
+        struct rtattr rta;
+        char text[8];
+    } kind = { 0 };
+    RtnlEvent event;
+    Message m;
+
+    begin_link(&m, RTM_NEWLINK, AF_UNSPEC);
+    put(&m, IFLA_IFNAME, "eth0", 5);
+    put(&m, IFLA_MASTER, &master, sizeof(master));
+    g_assert_true(rtnl_parse(&m.head, &event));
+    g_assert_cmpuint(event.master, ==, 5);
+    g_assert_false(event.is_vrf);
+
+    for (int i = 0; i < 2; i++) {
+        begin_link(&m, RTM_NEWLINK, AF_UNSPEC);
+        put(&m, IFLA_IFNAME, "red", 4);
+        kind.rta.rta_type = IFLA_INFO_KIND;
+        kind.rta.rta_len = RTA_LENGTH(i ? 5 : 4);
+        strcpy(kind.text, i ? "vrfs" : "vrf");
+        put(&m, IFLA_LINKINFO, &kind, kind.rta.rta_len);
+        g_assert_true(rtnl_parse(&m.head, &event));
+        g_assert_cmpint(event.is_vrf, ==, !i);
+    }
+}
+
+/* The end of a list, of one with an error, and of one with a gap */
+static void test_listed(void)
+{
+    static const struct {
+        int error;
+        uint16_t flags;
+        RtnlKind kind;
+    } cases[] = {
+        { 0, NLM_F_MULTI, RTNL_LISTED },
+        { -ENOBUFS, NLM_F_MULTI, RTNL_LOST },
+        { 0, NLM_F_MULTI | NLM_F_DUMP_INTR, RTNL_LOST },
+    };
+    RtnlEvent event;
+    Message m;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        begin(&m, NLMSG_DONE, &cases[i].error, sizeof(cases[i].error));
+        m.head.nlmsg_flags = cases[i].flags;
+        g_assert_true(rtnl_parse(&m.head, &event));
+        g_assert_cmpint(event.kind, ==, cases[i].kind);
+    }
+}
+
+/* The kernel's list has the loopback interface, and an end. */
+static void test_list(void)
+{
+    bool has_loopback = false;
+    RtnlEvent event;
+    RtnlWatch w;
+
+    g_assert_cmpint(rtnl_watch_open(&w, RTNL_LINKS), ==, 0);
+    g_assert_cmpint(rtnl_watch_list(&w), ==, 0);
+    do {
+        g_assert_true(rtnl_watch_next(&w, &event));
+        has_loopback |= event.kind == RTNL_LINK &&
+                        g_str_equal(event.name, "lo");
+    } while (event.kind == RTNL_LINK);
+    g_assert_cmpint(event.kind, ==, RTNL_LISTED);
+    g_assert_true(has_loopback);
+    rtnl_watch_close(&w);
 }
 
 /* A port that leaves its bridge is still there. */
@@ -212,6 +285,9 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/base/rtnl/link", test_link);
+    g_test_add_func("/base/rtnl/vrf", test_vrf);
+    g_test_add_func("/base/rtnl/listed", test_listed);
+    g_test_add_func("/base/rtnl/list", test_list);
     g_test_add_func("/base/rtnl/port-of-bridge", test_port_of_bridge);
     g_test_add_func("/base/rtnl/address", test_address);
     g_test_add_func("/base/rtnl/route", test_route);

@@ -49,11 +49,21 @@ static const struct {
     { SERVER("threads: many"), "f.yaml:2:12: server.threads: 'many' is no "
       "number; right is 'auto' or a number from 1 to 256" },
     { SERVER("listen: 192.0.2.1"), "f.yaml:2:11: server.listen: '192.0.2.1' "
-      "is no list; right is a list of addresses as '192.0.2.1' or "
-      "'2001:db8::1@5353', at most 32" },
+      "is no list; right is a list of addresses as '192.0.2.1', "
+      "'2001:db8::1@5353' or 'fe80::1%eth0', at most 32" },
+    { SERVER("listen: ['fe80::1']"), "f.yaml:2:12: server.listen[0]: "
+      "'fe80::1' is on each link, and names none; right is the address with "
+      "its interface as 'fe80::1%eth0'" },
+    { SERVER("listen: ['fe80::1%']"), "f.yaml:2:12: server.listen[0]: "
+      "'fe80::1%' is no address; right is a list of addresses as '192.0.2.1', "
+      "'2001:db8::1@5353' or 'fe80::1%eth0', at most 32" },
+    { SERVER("listen: ['192.0.2.1%sixteen-octets-x']"), "f.yaml:2:12: "
+      "server.listen[0]: '192.0.2.1%sixteen-octets-x' is no address; right is "
+      "a list of addresses as '192.0.2.1', '2001:db8::1@5353' or "
+      "'fe80::1%eth0', at most 32" },
     { SERVER("listen: [192.0.2.1, '::1@0']"), "f.yaml:2:23: server.listen[1]: "
-      "'::1@0' is no address; right is a list of addresses as '192.0.2.1' or "
-      "'2001:db8::1@5353', at most 32" },
+      "'::1@0' is no address; right is a list of addresses as '192.0.2.1', "
+      "'2001:db8::1@5353' or 'fe80::1%eth0', at most 32" },
     { SERVER("metrics: 192.0.2.1@80"), "f.yaml:2:12: server.metrics: "
       "'192.0.2.1@80' is seen by other hosts; right is 'off', or an address "
       "of this host as '127.0.0.1@9153'" },
@@ -198,7 +208,8 @@ static void test_defaults(void)
 static void test_values(void)
 {
     DnsdConfig *c = read_right(
-        "server: {listen: [192.0.2.1, '2001:db8::1@5353'], threads: 3,\n"
+        "server: {listen: [192.0.2.1, '2001:db8::1@5353', 'fe80::1%eth0@54',\n"
+        "  '::%red'], threads: 3,\n"
         "  nsid: 0x00ff, identity: me, version: off, control: off,\n"
         "  metrics: '::1@9153'}\n"
         "tcp: {connections: 7, connections-per-client: 2, idle-timeout: 9}\n"
@@ -207,6 +218,12 @@ static void test_values(void)
     const struct sockaddr_in6 *six = (const void *)&c->listen[1].addr;
 
     g_assert_cmpuint(ntohs(six->sin6_port), ==, 5353);
+    g_assert_cmpstr(c->listen[1].device, ==, "");
+    six = (const void *)&c->listen[2].addr;
+    g_assert_cmpuint(ntohs(six->sin6_port), ==, 54);
+    g_assert_cmpstr(c->listen[2].device, ==, "eth0");
+    g_assert_cmpstr(c->listen[2].text, ==, "fe80::1%eth0@54");
+    g_assert_cmpstr(c->listen[3].device, ==, "red");
     g_assert_cmpuint(c->threads, ==, 3);
     g_assert_cmpmem(c->nsid.octets, c->nsid.len, "\0\377", 2);
     g_assert_cmpstr(c->identity, ==, "me");

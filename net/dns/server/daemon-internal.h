@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "net/dns/server/host/interfaces.h"
 #include "net/dns/server/resolver/resolver.h"
 #include "net/dns/server/secondary/secondaries.h"
 #include "net/dns/server/service/control.h"
@@ -25,6 +26,7 @@ typedef struct DnsdDaemon {
     DnsdNotifier *notifier;
     DnsdSecondaries *secondaries;
     DnsdControl *control;
+    DnsdInterfaces *interfaces; /* NULL: the kernel does not tell */
     int epoll, signals, lost;
     uint8_t secret[DNSD_SECRET_LEN];
     uint64_t reloads, reloads_failed;

@@ -11,7 +11,8 @@
  *
  * The start has an order because of privileges.  Sockets are opened as the user
  * that started the process.  All else is done as the final user, so what works
- * at the start also works at a reload.  The filter of system calls is installed
+ * at the start also works at a reload.  To listen at an interface that comes late,
+ * the capability for ports below 1024 is kept.  The filter of system calls is installed
  * before the first octet from the network is read.
  */
 #include <errno.h>
@@ -57,6 +58,17 @@ static void take_signals(DnsdDaemon *d)
     }
 }
 
+static void look_at_interfaces(DnsdDaemon *d)
+{
+    if (!d->interfaces) {
+        return;
+    }
+    if (dnsd_interfaces_look(d->interfaces)) {
+        dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
+    }
+    dnsd_crew_follow(&d->crew, dnsd_interfaces_links(d->interfaces));
+}
+
 static void take_event(DnsdDaemon *d, void *what)
 {
     uint64_t count;
@@ -69,6 +81,8 @@ static void take_event(DnsdDaemon *d, void *what)
         if (read(d->lost, &count, sizeof(count)) > 0) {
             dnsd_world_look(d->world);
         }
+    } else if (what == &d->interfaces) {
+        look_at_interfaces(d);
     } else if (what == &d->lives) {
         dnsd_lives_run(d->lives);
     } else if (!dnsd_transfers_ready(d->transfers, what) &&
@@ -91,6 +105,7 @@ static void each_second(DnsdDaemon *d)
         dnsd_secondaries_tick(d->secondaries);
         dnsd_notifier_look_all(d->notifier, d->world);
         dnsd_world_look(d->world);
+        look_at_interfaces(d);
     }
 }
 
@@ -137,6 +152,23 @@ static bool make_loop(DnsdDaemon *d)
            !dnsd_fault_init(d->lost);
 }
 
+/* Without it all works, but in VRFs. */
+static void make_interfaces(DnsdDaemon *d)
+{
+    d->interfaces = dnsd_interfaces_new();
+    if (!d->interfaces || !watch(d, dnsd_interfaces_fd(d->interfaces),
+                                 &d->interfaces)) {
+        dnsd_log(DNSD_WARNING, "the interfaces of this host cannot be "
+                 "followed: %s: replies over UDP to clients in a VRF are lost, "
+                 "and interfaces in server.listen that come late are not "
+                 "used; allow AF_NETLINK", strerror(errno));
+        dnsd_interfaces_free(d->interfaces);
+        d->interfaces = NULL;
+        return;
+    }
+    dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
+}
+
 /* --- start and end -------------------------------------------------------- */
 
 /* The merger's threads must exist before the first zone. */
@@ -177,6 +209,20 @@ static bool make_resolver(DnsdDaemon *d, const DnsdConfig *config,
     return d->resolver;
 }
 
+static bool become(DnsdDaemon *d, const DnsdConfig *config,
+                   DnsdMistake *mistake)
+{
+    uid_t uid;
+
+    if (!dnsd_sandbox_uid(config->user, &uid, mistake)) {
+        return false;
+    }
+    if (d->crew.places_count && !geteuid()) {
+        dnsd_crew_own(&d->crew, uid);
+    }
+    return dnsd_sandbox_user(config->user, d->crew.places_count, mistake);
+}
+
 /* Do all that takes privileges, and drop them. */
 static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
 {
@@ -188,11 +234,12 @@ static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
         dnsd_log(DNSD_ERROR, "%s", mistakes.text);
         return false;
     }
+    make_interfaces(d);
     done = dnsd_sandbox_files(FILES_BESIDE + FILES_ZONE * config->changing +
                               dnsd_resolver_files(&config->resolver) +
                               dnsd_crew_files(&d->crew, config), mistake) &&
            dnsd_crew_open(&d->crew, config, mistake) &&
-           dnsd_sandbox_user(config->user, mistake) &&
+           become(d, config, mistake) &&
            make_resolver(d, config, mistake);
     if (done && (!make_lives(d, config) || !make_control(d, config))) {
         snprintf(mistake->text, sizeof(mistake->text), "no control thread: %s",
@@ -227,6 +274,7 @@ static void stop(DnsdDaemon *d)
         dnsd_resolver_stop(d->resolver);
     }
     dnsd_crew_stop(&d->crew);
+    dnsd_interfaces_free(d->interfaces);
     dnsd_resolver_free(d->resolver);
     if (d->panel) {
         dnsd_panel_free(d->panel);
@@ -249,7 +297,8 @@ static unsigned calls_of(const DnsdDaemon *d)
 {
     return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
            (d->resolver ? DNSD_CALLS_RESOLVE : 0) |
-           (d->world->config->copied ? DNSD_CALLS_CONNECT : 0);
+           (d->world->config->copied ? DNSD_CALLS_CONNECT : 0) |
+           (d->crew.places_count ? DNSD_CALLS_LISTEN : 0);
 }
 
 static bool begin(DnsdDaemon *d, DnsdMistake *mistake)

@@ -36,7 +36,8 @@
 
 static const DnsdKey server_keys[] = {
     KEY(listen, "listen", dnsd_read_listen,
-        "a list of addresses as '192.0.2.1' or '2001:db8::1@5353', at most 32"),
+        "a list of addresses as '192.0.2.1', '2001:db8::1@5353' or "
+        "'fe80::1%eth0', at most 32"),
     BOUNDED(threads, "threads", dnsd_read_threads, 1, DNSD_THREADS_MAX,
             "'auto' or a number from 1 to 256"),
     TEXT(user, "user", 32, "the name of a user"),
@@ -226,7 +227,8 @@ static bool same_listens(const DnsdConfig *a, const DnsdConfig *b)
     }
     for (size_t i = 0; i < a->listens; i++) {
         if (a->listen[i].len != b->listen[i].len ||
-            memcmp(&a->listen[i].addr, &b->listen[i].addr, a->listen[i].len)) {
+            memcmp(&a->listen[i].addr, &b->listen[i].addr, a->listen[i].len) ||
+            strcmp(a->listen[i].device, b->listen[i].device)) {
             return false;
         }
     }

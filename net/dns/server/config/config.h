@@ -7,6 +7,7 @@
 #ifndef NET_DNS_SERVER_CONFIG_CONFIG_H
 #define NET_DNS_SERVER_CONFIG_CONFIG_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,7 @@
 typedef struct DnsdListen {
     struct sockaddr_storage addr;
     socklen_t len;
+    char device[IF_NAMESIZE];   /* the interface or VRF; "": any */
     const char *text;           /* as in the file */
 } DnsdListen;
 
@@ -189,7 +191,7 @@ const DnsdListen *dnsd_source_for(const DnsdSources *sources,
                                   const DnsdListen *to);
 
 /**
- * dnsd_listen_read: parse "192.0.2.1" or "2001:db8::1@5353"
+ * dnsd_listen_read: parse "192.0.2.1" or "2001:db8::1@5353", without a device
  *
  * Returns: false if it is not an address.
  */

@@ -13,6 +13,7 @@
 
 #define PREFIXES_MAX    100000
 #define PATH_LEN_MAX    4095
+#define PLAIN_MAX       64      /* octets of an address and a port */
 
 /* --- addresses ------------------------------------------------------------ */
 
@@ -69,13 +70,63 @@ void dnsd_read_address(DnsdReader *r, const yaml_node_t *node,
     }
 }
 
+/* Split "ADDRESS%DEVICE@PORT" into "ADDRESS@PORT" and the device. */
+static bool split_device(const char *text, char plain[PLAIN_MAX],
+                         char device[IF_NAMESIZE])
+{
+    const char *from = strchr(text, '%');
+    size_t len = from ? strcspn(from + 1, "@") : 0;
+
+    *device = 0;
+    if (!from) {
+        return snprintf(plain, PLAIN_MAX, "%s", text) < PLAIN_MAX;
+    }
+    if (!len || len >= IF_NAMESIZE) {
+        return false;
+    }
+    memcpy(device, from + 1, len);
+    device[len] = 0;
+    return snprintf(plain, PLAIN_MAX, "%.*s%s", (int)(from - text), text,
+                    from + 1 + len) < PLAIN_MAX;
+}
+
+static bool is_link_local(const DnsdListen *listen)
+{
+    const struct sockaddr_in6 *six = (const void *)&listen->addr;
+
+    return listen->addr.ss_family == AF_INET6 &&
+           IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
+}
+
+static void read_listen(DnsdReader *r, const yaml_node_t *node,
+                        const DnsdKey *key, void *to)
+{
+    const char *text = dnsd_reader_scalar(r, node, key);
+    char plain[PLAIN_MAX], device[IF_NAMESIZE];
+    DnsdListen *listen = to;
+
+    if (!text) {
+        return;
+    }
+    if (!split_device(text, plain, device) ||
+        !dnsd_listen_read(listen, plain, DNSD_PORT)) {
+        dnsd_reader_wrong(r, node, "is no address", key->right);
+    } else if (is_link_local(listen) && !*device) {
+        dnsd_reader_wrong(r, node, "is on each link, and names none",
+                          "the address with its interface as 'fe80::1%eth0'");
+    } else {
+        memcpy(listen->device, device, sizeof(device));
+        listen->text = dnsd_memory_text(&r->config->memory, text);
+    }
+}
+
 void dnsd_read_listen(DnsdReader *r, const yaml_node_t *node,
                       const DnsdKey *key, void *to)
 {
     DnsdConfig *c = r->config;
 
     c->listen = dnsd_reader_list(r, node, key, sizeof(*c->listen),
-                                 DNSD_LISTEN_MAX, dnsd_read_address,
+                                 DNSD_LISTEN_MAX, read_listen,
                                  &c->listens);
 }
 

@@ -51,7 +51,7 @@ bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake)
 
 /* --- the user ------------------------------------------------------------- */
 
-static bool become(const char *user, DnsdMistake *mistake)
+static const struct passwd *find_user(const char *user, DnsdMistake *mistake)
 {
     const struct passwd *entry = getpwnam(user);
 
@@ -59,12 +59,30 @@ static bool become(const char *user, DnsdMistake *mistake)
         snprintf(mistake->text, sizeof(mistake->text),
                  "server.user: there is no user '%s'; name one that may read "
                  "the images, or add it", user);
-        return false;
+        return NULL;
     }
     if (!entry->pw_uid) {
         snprintf(mistake->text, sizeof(mistake->text),
                  "server.user: '%s' is root; name a user without privileges",
                  user);
+        return NULL;
+    }
+    return entry;
+}
+
+bool dnsd_sandbox_uid(const char *user, uid_t *uid, DnsdMistake *mistake)
+{
+    const struct passwd *entry = geteuid() ? NULL : find_user(user, mistake);
+
+    *uid = entry ? entry->pw_uid : geteuid();
+    return *uid;
+}
+
+static bool become(const char *user, DnsdMistake *mistake)
+{
+    const struct passwd *entry = find_user(user, mistake);
+
+    if (!entry) {
         return false;
     }
     if (setgroups(0, NULL) < 0 || initgroups(user, entry->pw_gid) < 0 ||
@@ -74,18 +92,33 @@ static bool become(const char *user, DnsdMistake *mistake)
     return true;
 }
 
-bool dnsd_sandbox_user(const char *user, DnsdMistake *mistake)
+/* Of the capabilities that the process has, those to keep */
+static uint32_t kept(bool keep_ports)
 {
     struct __user_cap_header_struct header = {
         .version = _LINUX_CAPABILITY_VERSION_3,
     };
-    struct __user_cap_data_struct none[2] = { 0 };
+    struct __user_cap_data_struct has[2] = { 0 };
 
+    return keep_ports && !syscall(SYS_capget, &header, has)
+           ? has[0].permitted & UINT32_C(1) << CAP_NET_BIND_SERVICE : 0;
+}
+
+bool dnsd_sandbox_user(const char *user, bool keep_ports,
+                       DnsdMistake *mistake)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    uint32_t keep = kept(keep_ports);
+    struct __user_cap_data_struct rest[2] = { { keep, keep, 0 } };
+
+    prctl(PR_SET_KEEPCAPS, keep != 0, 0, 0, 0);
     if (!geteuid() && !become(user, mistake)) {
         return false;
     }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    if (syscall(SYS_capset, &header, none) < 0 ||
+    if (syscall(SYS_capset, &header, rest) < 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         return fail(mistake, "cannot give up privileges");
     }
@@ -156,19 +189,40 @@ static int allow_resolve(scmp_filter_ctx filter)
         SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET6));
 }
 
-/* Allow TCP sockets over IPv4 and IPv6. */
-static int allow_connect(scmp_filter_ctx filter)
+/* Allow sockets of these kinds over IPv4 and IPv6. */
+static int allow_sockets(scmp_filter_ctx filter, int kind)
 {
     static const int families[] = { AF_INET, AF_INET6 };
-    int ret = allow(filter, allowed_connect,
-                    sizeof(allowed_connect) / sizeof(allowed_connect[0]));
+    int ret = 0;
 
     for (unsigned i = 0; !ret && i < 2; i++) {
         ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
             SCMP_A0(SCMP_CMP_EQ, families[i]),
-            SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_KINDS, SOCK_STREAM));
+            SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_KINDS, kind));
     }
     return ret;
+}
+
+static int allow_connect(scmp_filter_ctx filter)
+{
+    int ret = allow(filter, allowed_connect,
+                    sizeof(allowed_connect) / sizeof(allowed_connect[0]));
+
+    return ret ? ret : allow_sockets(filter, SOCK_STREAM);
+}
+
+/* To listen at interfaces that come late */
+static const int allowed_listen[] = {
+    SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(dup3),
+};
+
+static int allow_listen(scmp_filter_ctx filter)
+{
+    int ret = allow(filter, allowed_listen,
+                    sizeof(allowed_listen) / sizeof(allowed_listen[0]));
+
+    ret = ret ? ret : allow_sockets(filter, SOCK_STREAM);
+    return ret ? ret : allow_sockets(filter, SOCK_DGRAM);
 }
 
 static int add_rules(scmp_filter_ctx filter, unsigned more)
@@ -184,6 +238,9 @@ static int add_rules(scmp_filter_ctx filter, unsigned more)
     }
     if (more & DNSD_CALLS_CONNECT) {
         ret = ret ? ret : allow_connect(filter);
+    }
+    if (more & DNSD_CALLS_LISTEN) {
+        ret = ret ? ret : allow_listen(filter);
     }
     /* Forbid memory that is writable and executable. */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),

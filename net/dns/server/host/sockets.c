@@ -69,6 +69,10 @@ bool dnsd_sockets_bind(int fd, const DnsdListen *at, bool *is_early)
     bool six = at->addr.ss_family == AF_INET6;
 
     *is_early = false;
+    if (*at->device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, at->device,
+                                  strlen(at->device)) < 0) {
+        return false;
+    }
     if (bind(fd, (const void *)&at->addr, at->len) == 0) {
         return true;
     }
@@ -81,12 +85,16 @@ bool dnsd_sockets_bind(int fd, const DnsdListen *at, bool *is_early)
     return bind(fd, (const void *)&at->addr, at->len) == 0;
 }
 
+/*
+ * Without its interface the socket is not bound, and gets nothing: one that is
+ * bound replaces it.
+ */
 static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
-                     const DnsdConfig *config, bool is_probe,
+                     uint32_t receive_buffer, bool is_probe,
                      DnsdMistake *mistake)
 {
     int family = listen_at->addr.ss_family;
-    bool is_early;
+    bool is_early = false;
     const char *protocol = s->is_stream ? "TCP" : "UDP";
 
     s->is_wildcard = is_wildcard(&listen_at->addr);
@@ -101,13 +109,22 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
         set(s->fd, SOL_SOCKET, SO_REUSEADDR, 1);
         set_stream(s);
     } else {
-        set_datagram(s, family, config->receive_buffer);
+        set_datagram(s, family, receive_buffer);
     }
     if (family == AF_INET6) {
         set(s->fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     }
-    if (!dnsd_sockets_bind(s->fd, listen_at, &is_early) ||
-        (s->is_stream && listen(s->fd, BACKLOG) < 0)) {
+    s->is_of_device = *listen_at->device;
+    s->is_bound = dnsd_sockets_bind(s->fd, listen_at, &is_early);
+    if (!s->is_bound && s->is_of_device && errno == ENODEV) {
+        if (is_probe && !s->is_stream) {
+            dnsd_log(DNSD_WARNING, "server.listen: %s: there is no interface "
+                     "'%s' yet: waiting for it", listen_at->text,
+                     listen_at->device);
+        }
+        return true;
+    }
+    if (!s->is_bound || (s->is_stream && listen(s->fd, BACKLOG) < 0)) {
         return fail(mistake, "server.listen: cannot listen at",
                     listen_at->text, protocol);
     }
@@ -118,6 +135,26 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
     return true;
 }
 
+bool dnsd_sockets_renew(DnsdSocket *s, const DnsdListen *at,
+                        uint32_t receive_buffer, DnsdMistake *mistake)
+{
+    DnsdSocket fresh = { .fd = -1, .is_stream = s->is_stream };
+    bool done = open_one(&fresh, at, receive_buffer, false, mistake) &&
+                fresh.is_bound;
+
+    if (done && dup3(fresh.fd, s->fd, O_CLOEXEC) < 0) {
+        done = fail(mistake, "server.listen: no descriptor for", at->text,
+                    s->is_stream ? "TCP" : "UDP");
+    }
+    if (done) {
+        s->is_bound = true;
+    }
+    if (fresh.fd >= 0) {
+        close(fresh.fd);
+    }
+    return done;
+}
+
 static bool open_all(DnsdSockets *sockets, const DnsdConfig *config,
                      bool is_probe, DnsdMistake *mistake)
 {
@@ -126,7 +163,8 @@ static bool open_all(DnsdSockets *sockets, const DnsdConfig *config,
         DnsdSocket *s = &sockets->socket[sockets->count++];
 
         *s = (DnsdSocket) { .fd = -1, .is_stream = i % 2 };
-        if (!open_one(s, &config->listen[i / 2], config, is_probe, mistake)) {
+        if (!open_one(s, &config->listen[i / 2], config->receive_buffer,
+                      is_probe, mistake)) {
             return false;
         }
     }
@@ -160,7 +198,7 @@ static bool adopt_one(DnsdSocket *s, int fd, DnsdMistake *mistake)
     }
     *s = (DnsdSocket) {
         .fd = fd, .is_stream = type == SOCK_STREAM, .is_shared = true,
-        .is_wildcard = is_wildcard(&addr),
+        .is_wildcard = is_wildcard(&addr), .is_bound = true,
     };
     len = sizeof(listens);
     getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len);

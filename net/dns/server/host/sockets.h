@@ -18,6 +18,8 @@ typedef struct DnsdSocket {
     bool is_stream;
     bool is_wildcard;           /* datagrams have their destination */
     bool is_shared;             /* by all threads */
+    bool is_of_device;          /* bound to an interface, or will be */
+    bool is_bound;              /* false: its interface is not there yet */
 } DnsdSocket;
 
 typedef struct DnsdSockets {
@@ -34,11 +36,21 @@ typedef struct DnsdMistake {
  * @is_early: set to whether this host does not have the address yet, or its
  *            duplicate address detection is not over
  *
- * Queries come in as soon as the host has it.
+ * Queries come in as soon as the host has it.  The interface must be there.
  *
  * Returns: false with errno set
  */
 bool dnsd_sockets_bind(int fd, const DnsdListen *at, bool *is_early);
+
+/**
+ * dnsd_sockets_renew: bind a socket to its interface, which is there now
+ *
+ * Its descriptor keeps its number, and is in no epoll afterwards.
+ *
+ * Returns: false, and @mistake; the old socket is kept.
+ */
+bool dnsd_sockets_renew(DnsdSocket *s, const DnsdListen *at,
+                        uint32_t receive_buffer, DnsdMistake *mistake);
 
 /**
  * dnsd_sockets_probe: check that no other process uses the addresses

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
+#include "net/dns/server/host/log.h"
 #include "net/dns/server/host/systemd.h"
 #include "net/dns/server/workers/crew.h"
 #include "net/dns/server/workers/worker.h"
@@ -59,6 +61,43 @@ void dnsd_crew_keep_off(const DnsdCrew *crew)
     }
 }
 
+/* Do all threads listen there?  The interface may just have come. */
+static bool is_bound(const DnsdCrew *crew, unsigned number)
+{
+    bool all = true;
+
+    for (unsigned i = 0; i < crew->sockets_count; i++) {
+        const DnsdSocket *s = &crew->sockets[i].socket[2 * number];
+
+        all = all && s[0].is_bound && s[1].is_bound;
+    }
+    return all;
+}
+
+static bool make_places(DnsdCrew *crew, const DnsdConfig *config)
+{
+    crew->receive_buffer = config->receive_buffer;
+    crew->places = calloc(config->listens + 1, sizeof(*crew->places));
+    for (unsigned i = 0; crew->places && i < config->listens; i++) {
+        DnsdPlace *place = &crew->places[crew->places_count];
+
+        if (!*config->listen[i].device) {
+            continue;
+        }
+        *place = (DnsdPlace) {
+            .at = config->listen[i], .number = i,
+            .index = is_bound(crew, i)
+                     ? if_nametoindex(config->listen[i].device) : 0,
+        };
+        place->at.text = strdup(place->at.text);
+        if (!place->at.text) {
+            return false;
+        }
+        crew->places_count++;
+    }
+    return crew->places;
+}
+
 bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
                     DnsdMistake *mistake)
 {
@@ -82,7 +121,25 @@ bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
             return false;
         }
     }
+    if (!make_places(crew, config)) {
+        snprintf(mistake->text, sizeof(mistake->text), "no memory");
+        return false;
+    }
     return true;
+}
+
+void dnsd_crew_own(const DnsdCrew *crew, uid_t uid)
+{
+    for (unsigned i = 0; i < crew->sockets_count; i++) {
+        for (unsigned j = 0; j < crew->sockets[i].count; j++) {
+            if (fchown(crew->sockets[i].socket[j].fd, uid, -1) < 0) {
+                dnsd_log(DNSD_WARNING, "server.listen: an interface that "
+                         "comes late cannot be used beside a wildcard "
+                         "address: %s", strerror(errno));
+                return;
+            }
+        }
+    }
 }
 
 static DnsdWorker *start_one(DnsdCrew *crew, const DnsdConfig *config,
@@ -94,7 +151,7 @@ static DnsdWorker *start_one(DnsdCrew *crew, const DnsdConfig *config,
     if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
         return NULL;
     }
-    return dnsd_worker_start(&crew->sockets[sockets], &crew->epoch, control,
+    return dnsd_worker_start(&crew->sockets[sockets], &crew->epoch, &crew->vrfs, control,
                              crew->resolvers, config, cpu, key);
 }
 
@@ -147,6 +204,72 @@ bool dnsd_crew_is_past(const DnsdCrew *crew, uint64_t number)
     return true;
 }
 
+/* Bind the sockets of all threads. */
+static bool renew(DnsdCrew *crew, const DnsdPlace *place, DnsdMistake *mistake)
+{
+    for (unsigned i = 0; i < crew->started; i++) {
+        for (unsigned j = 0; j < 2; j++) {
+            unsigned which = 2 * place->number + j;
+
+            if (!dnsd_sockets_renew(&crew->sockets[i].socket[which],
+                                    &place->at, crew->receive_buffer,
+                                    mistake)) {
+                return false;
+            }
+            if (!dnsd_worker_watch(crew->worker[i], which)) {
+                snprintf(mistake->text, sizeof(mistake->text),
+                         "server.listen: %s: %s", place->at.text,
+                         strerror(errno));
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void follow(DnsdCrew *crew, DnsdPlace *place, unsigned index)
+{
+    DnsdMistake mistake = { "" };
+
+    if (!index) {
+        dnsd_log(DNSD_WARNING, "server.listen: %s: the interface '%s' is gone: "
+                 "waiting for it", place->at.text, place->at.device);
+        place->index = 0;
+        place->is_told = false;
+    } else if (renew(crew, place, &mistake)) {
+        dnsd_log(DNSD_NOTICE, "server.listen: %s: the interface '%s' is there",
+                 place->at.text, place->at.device);
+        place->index = index;
+        place->is_told = false;
+    } else if (*mistake.text && !place->is_told) {
+        dnsd_log(DNSD_ERROR, "%s", mistake.text);
+        place->is_told = true;
+    }
+}
+
+void dnsd_crew_follow(DnsdCrew *crew, const DnsdLinks *links)
+{
+    for (unsigned i = 0; i < crew->places_count; i++) {
+        unsigned index = dnsd_links_index(links, crew->places[i].at.device);
+
+        if (index != crew->places[i].index) {
+            follow(crew, &crew->places[i], index);
+        }
+    }
+}
+
+void dnsd_crew_follow_vrfs(DnsdCrew *crew, const DnsdLinks *links)
+{
+    const struct timespec moment = { .tv_nsec = 200000 };
+    const DnsdVrfs *old = atomic_exchange(&crew->vrfs, dnsd_links_vrfs(links));
+    uint64_t number = old ? dnsd_crew_advance(crew) : 0;
+
+    while (old && !dnsd_crew_is_past(crew, number)) {
+        nanosleep(&moment, NULL);
+    }
+    free((void *)old);
+}
+
 void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers)
 {
     numbers->threads = crew->started;
@@ -173,4 +296,9 @@ void dnsd_crew_stop(DnsdCrew *crew)
         dnsd_sockets_close(&crew->sockets[i]);
     }
     free(crew->sockets);
+    for (unsigned i = 0; i < crew->places_count; i++) {
+        free((char *)crew->places[i].at.text);
+    }
+    free(crew->places);
+    free((void *)atomic_load(&crew->vrfs));
 }

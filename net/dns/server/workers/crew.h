@@ -5,19 +5,32 @@
 
 #include <sched.h>
 
+#include "net/dns/server/core/links.h"
 #include "net/dns/server/core/metrics.h"
 #include "net/dns/server/host/sockets.h"
 #include "net/dns/server/workers/epoch.h"
 #include "net/dns/server/workers/resolvers.h"
 
+/* An entry of server.listen with an interface */
+typedef struct DnsdPlace {
+    DnsdListen at;
+    unsigned number;            /* in server.listen */
+    unsigned index;             /* of the interface; 0: it is not there */
+    bool is_told;               /* why it cannot be used */
+} DnsdPlace;
+
 typedef struct DnsdCrew {
     DnsdEpoch epoch;            /* of DnsdServing */
+    _Atomic(const DnsdVrfs *) vrfs;
     const DnsdResolvers *resolvers;     /* NULL: no resolver */
     unsigned threads;
     cpu_set_t processors;       /* that this process may use */
     unsigned started;
     unsigned sockets_count;     /* one per thread, or one for all */
     DnsdSockets *sockets;
+    uint32_t receive_buffer;
+    unsigned places_count;
+    DnsdPlace *places;
     struct DnsdWorker **worker;
 } DnsdCrew;
 
@@ -60,6 +73,23 @@ void dnsd_crew_replace(DnsdCrew *crew, const DnsdServing *serving);
  */
 uint64_t dnsd_crew_advance(DnsdCrew *crew);
 bool dnsd_crew_is_past(const DnsdCrew *crew, uint64_t number);
+
+/**
+ * dnsd_crew_own: make a user the owner of all sockets
+ *
+ * Sockets of one user alone can share a port, and later ones are that user's.
+ */
+void dnsd_crew_own(const DnsdCrew *crew, uid_t uid);
+
+/** dnsd_crew_follow_vrfs: use the VRFs of these interfaces */
+void dnsd_crew_follow_vrfs(DnsdCrew *crew, const DnsdLinks *links);
+
+/**
+ * dnsd_crew_follow: listen at interfaces that have come, or were made again
+ *
+ * Call it once a second too: what fails is tried again.
+ */
+void dnsd_crew_follow(DnsdCrew *crew, const DnsdLinks *links);
 
 /** dnsd_crew_count: sum up the counters of all threads */
 void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers);

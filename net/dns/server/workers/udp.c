@@ -95,22 +95,40 @@ static int receive(DnsdBatch *b, const DnsdSocket *s)
     return count;
 }
 
-/* Keep the interface only for link-local addresses, which need it. */
-static void turn_pktinfo(struct msghdr *hdr)
+/*
+ * A reply goes by the routes of this host, not back to the interface of its
+ * query, which need not be the way to the client.  But the routes are those of
+ * the VRF if one has that interface.  A link-local address, of us or of the
+ * client, needs the interface.
+ */
+static void turn_pktinfo(struct msghdr *hdr, const DnsdVrfs *vrfs)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
 
     if (c && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
         struct in_pktinfo *info = (void *)CMSG_DATA(c);
 
-        info->ipi_ifindex = 0;
+        info->ipi_ifindex = dnsd_vrfs_of(vrfs, info->ipi_ifindex);
     } else if (c && c->cmsg_level == IPPROTO_IPV6 &&
                c->cmsg_type == IPV6_PKTINFO) {
+        const struct sockaddr_in6 *peer = hdr->msg_name;
         struct in6_pktinfo *info = (void *)CMSG_DATA(c);
 
-        if (!IN6_IS_ADDR_LINKLOCAL(&info->ipi6_addr)) {
-            info->ipi6_ifindex = 0;
+        if (!IN6_IS_ADDR_LINKLOCAL(&info->ipi6_addr) &&
+            !IN6_IS_ADDR_LINKLOCAL(&peer->sin6_addr)) {
+            info->ipi6_ifindex = dnsd_vrfs_of(vrfs, info->ipi6_ifindex);
         }
+    }
+}
+
+/*
+ * The socket's interface is the scope of a link-local client.  Of an interface
+ * in a VRF the kernel names the VRF instead, which cannot send there.
+ */
+static void drop_scope(struct sockaddr_storage *peer)
+{
+    if (peer->ss_family == AF_INET6) {
+        ((struct sockaddr_in6 *)peer)->sin6_scope_id = 0;
     }
 }
 
@@ -170,8 +188,12 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
     }
     w->client.addr = dnsd_addr_of((struct sockaddr *)&l->peer);
     w->client.is_stream = false;
+    if (s->is_of_device) {
+        drop_scope(&l->peer);
+    }
     if (s->is_wildcard) {
-        turn_pktinfo(&in->msg_hdr);
+        turn_pktinfo(&in->msg_hdr,
+                     s->is_of_device ? NULL : atomic_load(w->vrfs));
     }
     outcome = dnsd_serve(w->serving, &w->desk, &w->client, l->in, in->msg_len,
                          l->out, sizeof(l->out), &len);

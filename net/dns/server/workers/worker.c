@@ -96,6 +96,14 @@ static int add(DnsdWorker *w, int fd, uint32_t events, uint64_t what)
     return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+bool dnsd_worker_watch(DnsdWorker *w, unsigned i)
+{
+    const DnsdSocket *s = &w->sockets->socket[i];
+
+    return add(w, s->fd, EPOLLIN | (s->is_shared ? EPOLLEXCLUSIVE : 0),
+               dnsd_event(DNSD_EVENT_SOCKET, i)) == 0;
+}
+
 static bool watch_all(DnsdWorker *w)
 {
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -104,10 +112,7 @@ static bool watch_all(DnsdWorker *w)
         return false;
     }
     for (unsigned i = 0; i < w->sockets->count; i++) {
-        const DnsdSocket *s = &w->sockets->socket[i];
-
-        if (add(w, s->fd, EPOLLIN | (s->is_shared ? EPOLLEXCLUSIVE : 0),
-                dnsd_event(DNSD_EVENT_SOCKET, i)) < 0) {
+        if (w->sockets->socket[i].is_bound && !dnsd_worker_watch(w, i)) {
             return false;
         }
     }
@@ -161,6 +166,7 @@ static int make(DnsdWorker *w, const DnsdConfig *config, const uint64_t key[2])
 }
 
 DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
+                              _Atomic(const DnsdVrfs *) *vrfs,
                               DnsdRequests *control,
                               const DnsdResolvers *resolvers,
                               const DnsdConfig *config, int cpu,
@@ -173,7 +179,8 @@ DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
         return NULL;
     }
     *w = (DnsdWorker) {
-        .sockets = sockets, .epoch = epoch, .control = control,
+        .sockets = sockets, .epoch = epoch, .vrfs = vrfs,
+        .control = control,
         .resolvers = resolvers, .cpu = cpu, .epoll = -1,
     };
     ret = dnsd_requests_init(&w->returned);

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "net/dns/server/core/links.h"
 #include "net/dns/server/host/sockets.h"
 #include "net/dns/server/workers/epoch.h"
 #include "net/dns/server/workers/request.h"
@@ -25,6 +26,7 @@ typedef struct DnsdWorker {
     DnsdUdp udp;
     DnsdTcp tcp;
     DnsdEpoch *epoch;           /* of DnsdServing */
+    _Atomic(const DnsdVrfs *) *vrfs;    /* of the crew; during a round */
     DnsdSockets *sockets;
     DnsdRequests *control;      /* queue of the control thread */
     DnsdRequests returned;      /* requests that have returned */
@@ -51,7 +53,7 @@ static inline uint64_t dnsd_event(unsigned what, unsigned which)
 }
 
 /**
- * dnsd_worker_start: the caller owns sockets, epoch, control and resolvers
+ * dnsd_worker_start: the caller owns sockets, epoch, vrfs, control and resolvers
  * @resolvers: NULL: no resolver
  * @cpu: the processor to run on, -1 for any
  * @key: random, for its tables
@@ -59,10 +61,19 @@ static inline uint64_t dnsd_event(unsigned what, unsigned which)
  * Returns: NULL, and errno is set.
  */
 DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
+                              _Atomic(const DnsdVrfs *) *vrfs,
                               DnsdRequests *control,
                               const DnsdResolvers *resolvers,
                               const DnsdConfig *config, int cpu,
                               const uint64_t key[2]);
+
+/**
+ * dnsd_worker_watch: answer what comes to a socket that was not bound before
+ * @i: its place in @worker->sockets
+ *
+ * Returns: false, and errno is set.
+ */
+bool dnsd_worker_watch(DnsdWorker *worker, unsigned i);
 
 /** dnsd_worker_stop: stop it, close its connections, and free it */
 void dnsd_worker_stop(DnsdWorker *worker);

@@ -523,6 +523,28 @@ static void test_polling_always(const void *data)
 
 /* --- main ---------------------------------------------------------------- */
 
+/* The first name's address in a QEMU with this seed of its random numbers */
+static in_addr_t first_address(unsigned seed)
+{
+    g_autofree char *more = g_strdup_printf("-seed %u", seed);
+    Vm vm = vm_boot("", more);
+    in_addr_t addr;
+
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    addr = guest_resolve(vm.d, PEER6).s_addr;
+    vm_quit(&vm);
+    return addr;
+}
+
+/* Names do not begin at one address: a guest may have those of another QEMU. */
+static void test_start_is_random(void)
+{
+    in_addr_t first = first_address(1);
+
+    g_assert_cmphex(first_address(2), !=, first);
+    g_assert_cmphex(first_address(1), ==, first);
+}
+
 static void add_tests(void)
 {
     qtest_add_func("/vmrpc/properties/refused", test_properties_refused);
@@ -538,6 +560,7 @@ static void add_tests(void)
                    test_config_no_translation);
     qtest_add_func("/vmrpc/moments", test_moments);
     qtest_add_func("/vmrpc/unplug", test_unplug);
+    qtest_add_func("/vmrpc/start-is-random", test_start_is_random);
     qtest_add_data_func("/vmrpc/two-devices/own-threads", "",
                         test_two_devices);
     qtest_add_data_func("/vmrpc/two-devices/one-thread", "iothread=io0",

@@ -25,14 +25,19 @@ static struct in6_addr peer(uint32_t n)
     return addr;
 }
 
-static VmrpcAddrMap *new_map(const char *base, unsigned len)
+static VmrpcAddrMap *new_map_at(const char *base, unsigned len, uint32_t start)
 {
     g_autoptr(GError) err = NULL;
-    VmrpcAddrMap *map = vmrpc_addrmap_new(v4(base), len, NULL, 0, &err);
+    VmrpcAddrMap *map = vmrpc_addrmap_new(v4(base), len, start, NULL, 0, &err);
 
     g_assert_no_error(err);
     g_assert_nonnull(map);
     return map;
+}
+
+static VmrpcAddrMap *new_map(const char *base, unsigned len)
+{
+    return new_map_at(base, len, 0);
 }
 
 static VmrpcAddrMapStats stats_of(const VmrpcAddrMap *map)
@@ -300,21 +305,96 @@ static void test_order(void)
     g_assert_cmphex(lease(map, 13, 100, 61000).s_addr, ==, a.s_addr);
 }
 
-/* A program has the address of a name of a device that was unplugged since. */
+/*
+ * Programs have the addresses of all names of a device that was unplugged
+ * since: no stranger gets one while there are addresses of the strangers' part.
+ */
 static void test_stranger_of_new_map(void)
 {
-    g_autoptr(VmrpcAddrMap) before = new_map("10.0.0.0", 24);
-    g_autoptr(VmrpcAddrMap) after = new_map("10.0.0.0", 24);
+    for (uint32_t start = 0; start < NAMES_OF_254; start += 13) {
+        g_autoptr(VmrpcAddrMap) before = new_map_at("10.0.0.0", 24, 100);
+        g_autoptr(VmrpcAddrMap) after = new_map_at("10.0.0.0", 24, start);
 
-    for (uint32_t n = 1; n <= 100; n++) {
+        for (uint32_t n = 1; n <= NAMES_OF_254; n++) {
+            lease(before, 1000 + n, 3600, 0);
+        }
+        for (uint32_t n = 1; n <= 254 / 8; n++) {
+            struct in_addr addr4 = lease(after, n, 0, 0);
+            struct in6_addr old;
+
+            g_assert_cmpint(vmrpc_addrmap_lookup4(before, addr4, &old), ==,
+                            -ENOENT);
+        }
+    }
+}
+
+/* The address of a name of the earlier map is met by chance only. */
+static void test_name_of_new_map(void)
+{
+    g_autoptr(VmrpcAddrMap) before = new_map_at("10.0.0.0", 24, 200);
+    g_autoptr(VmrpcAddrMap) after = new_map_at("10.0.0.0", 24, 60);
+
+    for (uint32_t n = 1; n <= 80; n++) {
         lease(before, 1000 + n, 3600, 0);
     }
-    for (uint32_t n = 1; n <= 100; n++) {
-        struct in_addr addr4 = lease(after, n, 0, 0);
+    for (uint32_t n = 1; n <= 80; n++) {
+        struct in_addr addr4 = lease(after, n, 3600, 0);
         struct in6_addr old;
 
         g_assert_cmpint(vmrpc_addrmap_lookup4(before, addr4, &old), ==,
                         -ENOENT);
+    }
+}
+
+/* Names go round their part of the pool, whatever the start is. */
+static void test_start(void)
+{
+    const uint32_t starts[] = {
+        0, 1, NAMES_OF_254 - 1, NAMES_OF_254, 253, UINT32_MAX
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
+        g_autoptr(VmrpcAddrMap) map = new_map_at("10.0.0.0", 24, starts[i]);
+        uint32_t base = ntohl(v4("10.0.0.1").s_addr), n;
+
+        for (n = 0; n < NAMES_OF_254; n++) {
+            uint32_t at = (starts[i] % NAMES_OF_254 + n) % NAMES_OF_254;
+
+            g_assert_cmphex(ntohl(lease(map, 1 + n, 60, 0).s_addr), ==,
+                            base + at);
+        }
+        /* the strangers' part, from its end; then it is full */
+        for (; n < 254; n++) {
+            g_assert_cmphex(ntohl(lease(map, 1 + n, 0, 0).s_addr), ==,
+                            base + 253 - (n - NAMES_OF_254));
+        }
+        g_assert_cmpint(stats_of(map).reclaimed, ==, 0);
+        assert_stranger_refused(map, 1000, 0);
+    }
+}
+
+/* What a migration restored stays; new names go round it. */
+static void test_start_and_restored(void)
+{
+    g_autoptr(VmrpcAddrMap) map = new_map_at("10.0.0.0", 24, 220);
+    struct in6_addr addr6;
+    uint32_t n;
+
+    for (n = 1; n <= 50; n++) {
+        addr6 = peer(n);
+        g_assert_cmpint(vmrpc_addrmap_restore(
+                            map, (struct in_addr) { v4("10.0.0.0").s_addr |
+                                                    htonl(n) },
+                            &addr6, 3600000, 0), ==, 0);
+    }
+    for (; n <= NAMES_OF_254; n++) {
+        lease(map, n, 60, 0);
+    }
+    g_assert_cmpint(stats_of(map).entries, ==, NAMES_OF_254);
+    g_assert_cmpint(stats_of(map).reclaimed, ==, 0);
+    for (n = 1; n <= 50; n++) {
+        g_assert_true(peer_is(map, (struct in_addr) { v4("10.0.0.0").s_addr |
+                                                      htonl(n) }, n));
     }
 }
 
@@ -536,7 +616,7 @@ static void test_pools_refused(void)
         g_autoptr(GError) err = NULL;
         VmrpcAddrMap *map;
 
-        map = vmrpc_addrmap_new(v4(bad[i].base), bad[i].len, reserved,
+        map = vmrpc_addrmap_new(v4(bad[i].base), bad[i].len, 0, reserved,
                                 G_N_ELEMENTS(reserved), &err);
         g_assert_null(map);
         g_assert_error(err, VMRPC_ADDRMAP_ERROR, bad[i].code);
@@ -887,7 +967,8 @@ static void test_model(void)
     int round, step;
 
     for (round = 0; round < 50; round++) {
-        g_autoptr(VmrpcAddrMap) map = new_map("100.64.0.0", MODEL_BITS);
+        g_autoptr(VmrpcAddrMap) map = 
+            new_map_at("100.64.0.0", MODEL_BITS, g_test_rand_int());
         g_autoptr(GHashTable) entries =
             g_hash_table_new_full(NULL, NULL, NULL, g_free);
         Model m = {
@@ -994,6 +1075,9 @@ int main(int argc, char **argv)
     g_test_add_func("/addrmap/restore-refuses", test_restore_refuses);
     g_test_add_func("/addrmap/pools-refused", test_pools_refused);
     g_test_add_func("/addrmap/stranger-of-new-map", test_stranger_of_new_map);
+    g_test_add_func("/addrmap/name-of-new-map", test_name_of_new_map);
+    g_test_add_func("/addrmap/start", test_start);
+    g_test_add_func("/addrmap/start-and-restored", test_start_and_restored);
     g_test_add_func("/addrmap/whole-pool", test_whole_pool);
     g_test_add_func("/addrmap/model", test_model);
     if (g_test_perf()) {

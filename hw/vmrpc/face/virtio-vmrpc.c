@@ -58,6 +58,7 @@
 #include "hw/vmrpc/face/virtio-vmrpc-queues.h"
 #include "hw/vmrpc/face/virtio-vmrpc-report.h"
 #include "qapi/error.h"
+#include "qemu/guest-random.h"
 #include "qemu/module.h"
 #include "hw/vmrpc/trace.h"
 
@@ -140,7 +141,9 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     VmrpcServerConfig config = { };
     GError *err = NULL;
 
-    if (!virtio_vmrpc_parse_properties(s, &config, errp)) {
+    if (!virtio_vmrpc_parse_properties(s, &config, errp) ||
+        qemu_guest_getrandom(&config.reach.pool4_start,
+                             sizeof(config.reach.pool4_start), errp) < 0) {
         return false;
     }
     config.dns = (const char *const *)dns;

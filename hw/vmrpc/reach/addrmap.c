@@ -38,6 +38,14 @@
  * If the new name belongs to a known stranger, that stranger keeps its entry,
  * and the old name's entry counts as a stranger's from then on.
  *
+ * A map begins empty when the device is plugged in again, or when QEMU starts
+ * under a guest that was hibernated, while programs in the guest still have
+ * addresses of the earlier map.  So names take fresh addresses from a random
+ * start on: the address of another name is met by chance only.  Strangers take
+ * fresh addresses of their eighth, which lies behind the names' part of the
+ * pool: they get no address that was a name's, as long as an eighth is enough
+ * for them.
+ *
  * The more names there are, the shorter are new leases.  Otherwise the owner
  * of a zone with long TTLs and many addresses for each name could lease the
  * whole pool with a few thousand lookups.  With the shortest lease, addresses
@@ -88,7 +96,8 @@ struct VmrpcAddrMap {
     uint32_t *chains;           /* [size], first entry of each chain */
     Heap heap[2];               /* by Entry.named: strangers, names */
     uint32_t named;             /* entries with Entry.named */
-    /* From @fresh to before @fresh_end there are only restored entries. */
+    uint32_t start;             /* where names begin, < names_part() */
+    /* In the order of fresh_entry(); between them only restored entries. */
     uint32_t fresh, fresh_end;
     VmrpcAddrMapStats stats;
 };
@@ -258,14 +267,26 @@ static void vacate(VmrpcAddrMap *map, uint32_t n)
     map->stats.entries--;
 }
 
-/*
- * Names begin at one end of the pool, strangers at the other: a program in the
- * guest may have the address of a name from the map of an earlier device.
- */
+/* As many entries can be names'; the strangers' part is behind them. */
+static uint32_t names_part(const VmrpcAddrMap *map)
+{
+    return map->stats.capacity - map->stats.capacity / 8;
+}
+
+/* The @i-th entry, from 0, in the order in which names take fresh ones */
+static uint32_t fresh_entry(const VmrpcAddrMap *map, uint32_t i)
+{
+    uint32_t part = names_part(map);
+
+    return 1 + (i < part ? (map->start + i) % part : i);
+}
+
+/* Names go through that order from its beginning, strangers from its end. */
 static uint32_t find_fresh(VmrpcAddrMap *map, bool named)
 {
     while (map->fresh < map->fresh_end) {
-        uint32_t n = named ? map->fresh++ : --map->fresh_end;
+        uint32_t n = fresh_entry(map, named ? map->fresh++
+                                            : --map->fresh_end);
 
         if (!has_peer(map, n)) {
             return n;
@@ -286,7 +307,7 @@ static uint32_t first_over(const VmrpcAddrMap *map, bool named, int64_t when)
 /* May one more entry be a name's? */
 static bool has_room_for_name(const VmrpcAddrMap *map)
 {
-    return map->named < map->stats.capacity - map->stats.capacity / 8;
+    return map->named < names_part(map);
 }
 
 /*
@@ -421,6 +442,7 @@ static bool check_pool(uint32_t base, unsigned len,
 }
 
 VmrpcAddrMap *vmrpc_addrmap_new(struct in_addr base, unsigned prefix_len,
+                                uint32_t start,
                                 const VmrpcAddrReserved *reserved,
                                 size_t n_reserved, GError **errp)
 {
@@ -433,9 +455,9 @@ VmrpcAddrMap *vmrpc_addrmap_new(struct in_addr base, unsigned prefix_len,
     map = g_new0(VmrpcAddrMap, 1);
     map->base = ntohl(base.s_addr);
     map->size = 1u << (32 - prefix_len);
-    map->fresh = 1;
-    map->fresh_end = map->size - 1;
     map->stats.capacity = map->size - 2;
+    map->fresh_end = map->stats.capacity;
+    map->start = start % names_part(map);
     map->entries = g_try_new0(Entry, map->size);
     map->chains = g_try_new0(uint32_t, map->size);
     map->heap[0].at = g_try_new0(uint32_t, map->size);

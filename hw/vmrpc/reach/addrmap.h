@@ -65,6 +65,10 @@ typedef struct VmrpcAddrMapStats {
  * vmrpc_addrmap_new: an empty map
  * @base: first address of the pool, its network address
  * @prefix_len: VMRPC_ADDRMAP_MIN_PREFIX to VMRPC_ADDRMAP_MAX_PREFIX
+ * @start: random; the first name gets the address @start (modulo the names'
+ *         part of the pool) after the first one, the next names those behind
+ *         it.  A program may have the address of a name from an earlier map;
+ *         the start keeps another name from it.
  * @reserved: addresses with another meaning in the guest (its own, resolver)
  * @n_reserved: their number; @reserved may be NULL if 0
  * @errp: the message names pool4= and the address that it collides with
@@ -77,6 +81,7 @@ typedef struct VmrpcAddrMapStats {
  * 0/8, 127/8, 169.254/16, 224/4 or 240/4, or holds a reserved address.
  */
 VmrpcAddrMap *vmrpc_addrmap_new(struct in_addr base, unsigned prefix_len,
+                                uint32_t start,
                                 const VmrpcAddrReserved *reserved,
                                 size_t n_reserved, GError **errp);
 

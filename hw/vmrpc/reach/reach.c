@@ -18,8 +18,8 @@ static bool make_map(const VmrpcReachConfig *config, VmrpcAddrMap **map,
     if (!config->translate) {
         return true;
     }
-    *map = vmrpc_addrmap_new(config->pool4, config->pool4_prefix, reserved,
-                             num, errp);
+    *map = vmrpc_addrmap_new(config->pool4, config->pool4_prefix,
+                             config->pool4_start, reserved, num, errp);
     return *map;
 }
 

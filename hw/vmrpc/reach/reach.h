@@ -53,6 +53,7 @@ typedef struct VmrpcReachConfig {
     unsigned guest4_prefix;
     struct in_addr pool4;       /* virtual addresses, with translate */
     unsigned pool4_prefix;
+    uint32_t pool4_start;       /* random: vmrpc_addrmap_new() */
     struct in_addr resolver4;   /* where the DNS proxy answers; 0: nowhere */
 } VmrpcReachConfig;
 

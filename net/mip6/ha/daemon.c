@@ -29,7 +29,6 @@
  */
 #define BATCH           64
 #define FAST_BULK       16384   /* octets of a node in 1 ms: 131 Mbit/s */
-#define FORWARDING      "net/ipv6/conf/all/forwarding"
 
 typedef struct Daemon {
     GMainLoop *loop;
@@ -287,12 +286,13 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static gboolean keep_state(gpointer opaque)
+static gboolean each_second(gpointer opaque)
 {
     Daemon *d = opaque;
     bool was_behind = d->journal.behind;
     g_autoptr(GError) err = NULL;
 
+    mip6_ha_host_settings(&d->host);
     if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
         !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
         !was_behind) {
@@ -352,7 +352,7 @@ static void run(Daemon *d)
     g_source_attach(d->timer, NULL);
     d->deadline = INT64_MIN;
     arm(d);
-    g_timeout_add_seconds(1, keep_state, d);
+    g_timeout_add_seconds(1, each_second, d);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
     g_unix_signal_add(SIGHUP, reload, d);
@@ -422,17 +422,6 @@ static bool take_over(Daemon *d, GError **errp)
     return mip6_ha_journal_renew(&d->journal, &d->agent, true, errp);
 }
 
-static void check_forwarding(void)
-{
-    g_autofree char *text = NULL;
-
-    if (g_file_get_contents("/proc/sys/" FORWARDING, &text, NULL, NULL) &&
-        *text == '0') {
-        g_warning("the kernel does not forward IPv6, and so no packet to or "
-                  "from a mobile node: sysctl -w " FORWARDING "=1");
-    }
-}
-
 /* Returns: false if fast-path is "on" and the kernel does not support it */
 static bool start_fast_path(Daemon *d, GError **errp)
 {
@@ -460,11 +449,11 @@ static bool start_fast_path(Daemon *d, GError **errp)
 
 static bool start(Daemon *d, GError **errp)
 {
-    check_forwarding();
     if (!mip6_ha_host_open(&d->host, d->config->interface, d->config->tun,
                            errp)) {
         return false;
     }
+    mip6_ha_host_settings(&d->host);
     if (d->config->agent.multicast &&
         !mip6_ha_multicast_open(&d->multicast, d->config->interface,
                                 d->host.mac, errp)) {

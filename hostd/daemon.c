@@ -5,8 +5,13 @@
  * core/hostd.c decides what to do, host/ makes the system calls, service/ has
  * the socket and the state file. This file connects them, in one thread.
  */
+#include <errno.h>
 #include <glib-unix.h>
+#include <ifaddrs.h>
+#include <linux/if_packet.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/rtnl.h"
@@ -28,6 +33,7 @@ typedef struct Daemon {
     HostdAnnounce announce;
     RtnlWatch rtnl;
     guint rtnl_source;
+    GHashTable *devices;        /* RtnlEvent, as last told, by index */
     GHashTable *watches;        /* Watch by uuid */
     HostdServer *server;
 } Daemon;
@@ -65,9 +71,16 @@ static bool keep(void *opaque, GError **errp)
     return done;
 }
 
-static bool has_device(void *opaque, const char *dev)
+static bool has_device(void *opaque, char dev[IF_NAMESIZE])
 {
-    return if_nametoindex(dev) != 0;
+    unsigned index = if_nametoindex(dev);
+    char name[IF_NAMESIZE];
+
+    if (!index || !if_indextoname(index, name)) {
+        return false;
+    }
+    g_strlcpy(dev, name, IF_NAMESIZE);
+    return true;
 }
 
 static bool is_up(void *opaque, const char *dev)
@@ -178,6 +191,58 @@ static const HostdOps ops = {
 
 /* --- changes of the host by others --------------------------------------- */
 
+/*
+ * An interface is there, or has changed. With another MAC address, or when it
+ * has a carrier again (a bridge: its first port that forwards), nodes of the
+ * link have to learn where its addresses are.
+ */
+static void link_told(Daemon *d, const RtnlEvent *now)
+{
+    g_autofree RtnlEvent *old = NULL;
+    gpointer key = GUINT_TO_POINTER(now->index);
+
+    g_hash_table_steal_extended(d->devices, key, NULL, (gpointer *)&old);
+    g_hash_table_insert(d->devices, key, g_memdup2(now, sizeof(*now)));
+    if (old && strcmp(old->name, now->name)) {
+        hostd_device_changed(&d->hostd, old->name);
+    }
+    hostd_device_changed(&d->hostd, now->name);
+    if (!old) {
+        return;
+    } else if (memcmp(old->mac, now->mac, sizeof(now->mac))) {
+        hostd_device_moved(&d->hostd, now->name, "another MAC address");
+    } else if (now->link_flags & ~old->link_flags & IFF_RUNNING) {
+        hostd_device_moved(&d->hostd, now->name, "it has a carrier");
+    }
+}
+
+/* Looks at all interfaces, at the start or when events were lost. */
+static void look_at_links(Daemon *d)
+{
+    g_autofree RtnlEvent *event = g_new0(RtnlEvent, 1);
+    struct ifaddrs *list;
+
+    if (getifaddrs(&list) < 0) {
+        g_warning("cannot list interfaces: %s", g_strerror(errno));
+        return;
+    }
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        const struct sockaddr_ll *ll = (const void *)i->ifa_addr;
+
+        if (!ll || ll->sll_family != AF_PACKET) {
+            continue;
+        }
+        *event = (RtnlEvent) { .kind = RTNL_LINK, .index = ll->sll_ifindex,
+                               .link_flags = i->ifa_flags };
+        g_strlcpy(event->name, i->ifa_name, sizeof(event->name));
+        if (ll->sll_halen == sizeof(event->mac)) {
+            memcpy(event->mac, ll->sll_addr, sizeof(event->mac));
+        }
+        link_told(d, event);
+    }
+    freeifaddrs(list);
+}
+
 static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
 {
     Daemon *d = opaque;
@@ -190,7 +255,10 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
             hostd_address_gone(&d->hostd, &event.addr);
             break;
         case RTNL_LINK:
-            hostd_device_changed(&d->hostd, event.name);
+            link_told(d, &event);
+            break;
+        case RTNL_LINK_GONE:
+            g_hash_table_remove(d->devices, GUINT_TO_POINTER(event.index));
             break;
         case RTNL_ADDRESS:
             /* IPv6 may have been switched on again (disable_ipv6). */
@@ -199,6 +267,7 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
             }
             break;
         case RTNL_LOST:
+            look_at_links(d);
             hostd_check(&d->hostd);
             break;
         default:
@@ -218,6 +287,7 @@ static bool watch_host(Daemon *d, GError **errp)
         return false;
     }
     d->rtnl_source = g_unix_fd_add(d->rtnl.fd, G_IO_IN, host_changed, d);
+    look_at_links(d);
     return true;
 }
 
@@ -234,8 +304,8 @@ static gboolean stop(gpointer opaque)
 /* The socket is opened last, when the registry is loaded and applied. */
 static bool start(Daemon *d, const char *path, GError **errp)
 {
-    if (!hostd_store_load(d->state, d->hostd.vms, errp) ||
-        !watch_host(d, errp)) {
+    if (!watch_host(d, errp) ||
+        !hostd_store_load(d->state, d->hostd.vms, errp)) {
         return false;
     }
     hostd_settle(&d->hostd);
@@ -269,6 +339,7 @@ bool hostd_serve(const char *path, const char *state, GError **errp)
         goto close_netlink;
     }
     hostd_init(&d.hostd, &ops, &d);
+    d.devices = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     d.watches = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
                                       watch_free);
     done = start(&d, path, errp);
@@ -280,6 +351,7 @@ bool hostd_serve(const char *path, const char *state, GError **errp)
         g_source_remove(d.rtnl_source);
     }
     rtnl_watch_close(&d.rtnl);
+    g_hash_table_destroy(d.devices);
     g_hash_table_destroy(d.watches);
     hostd_destroy(&d.hostd);
     hostd_announce_close(&d.announce);

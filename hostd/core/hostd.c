@@ -191,7 +191,7 @@ void hostd_gone(Hostd *h, HostdVm *vm)
 static bool has_devices(const Hostd *h, const HostdVm *vm, GError **errp)
 {
     for (guint i = 0; i < vm->addresses->len; i++) {
-        const HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
+        HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
         char addr[INET6_ADDRSTRLEN];
 
         if (!h->ops->has_device(h->opaque, a->dev)) {
@@ -221,8 +221,10 @@ static bool may_register(const Hostd *h, const HostdVm *vm, const HostdVm *old,
 bool hostd_register(Hostd *h, HostdVm *vm, GError **errp)
 {
     HostdVm *old = hostd_registry_find(h->vms, vm->uuid);
-    g_autofree char *text = addresses_text(vm);
+    g_autofree char *text = NULL;
 
+    has_devices(h, vm, NULL);   /* the same with an alternative name is equal */
+    text = addresses_text(vm);
     if (old && hostd_vm_equal(vm, old)) {
         hostd_vm_free(vm);
         return true;
@@ -322,8 +324,10 @@ static void check(Hostd *h, const HostdVm *vm, HostdAddress *a)
     }
 }
 
-/* Checks the addresses of VMs that are here: only @addr, unless NULL. */
-static void check_all(Hostd *h, const struct in6_addr *addr)
+typedef void Look(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                  const void *opaque);
+
+static void for_all_here(Hostd *h, Look *look, const void *opaque)
 {
     g_autoptr(GList) list = hostd_registry_list(h->vms);
 
@@ -332,39 +336,64 @@ static void check_all(Hostd *h, const struct in6_addr *addr)
 
         for (guint i = 0; vm->place == HOSTD_HERE && i < vm->addresses->len;
              i++) {
-            HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
-
-            if (!addr || IN6_ARE_ADDR_EQUAL(&a->addr, addr)) {
-                check(h, vm, a);
-            }
+            look(h, vm, &g_array_index(vm->addresses, HostdAddress, i),
+                 opaque);
         }
+    }
+}
+
+static void check_address(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                          const void *addr)
+{
+    if (IN6_ARE_ADDR_EQUAL(&a->addr, (const struct in6_addr *)addr)) {
+        check(h, vm, a);
     }
 }
 
 void hostd_address_gone(Hostd *h, const struct in6_addr *addr)
 {
-    check_all(h, addr);
+    for_all_here(h, check_address, addr);
+}
+
+static void check_any(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                      const void *opaque)
+{
+    check(h, vm, a);
 }
 
 void hostd_check(Hostd *h)
 {
-    check_all(h, NULL);
+    for_all_here(h, check_any, NULL);
+}
+
+static void check_device(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                         const void *dev)
+{
+    if (!strcmp(a->dev, dev)) {
+        check(h, vm, a);
+    }
 }
 
 void hostd_device_changed(Hostd *h, const char *dev)
 {
-    g_autoptr(GList) list = hostd_registry_list(h->vms);
+    for_all_here(h, check_device, dev);
+}
 
-    for (GList *link = list; link; link = link->next) {
-        HostdVm *vm = link->data;
+static void announce_device(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                            const void *opaque)
+{
+    const char *const *dev_and_why = opaque;
+    char addr[INET6_ADDRSTRLEN];
 
-        for (guint i = 0; vm->place == HOSTD_HERE && i < vm->addresses->len;
-             i++) {
-            HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
-
-            if (a->lost && !strcmp(a->dev, dev)) {
-                restore(h, vm, a);
-            }
-        }
+    if (!a->lost && !strcmp(a->dev, dev_and_why[0])) {
+        inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+        h->ops->announce(h->opaque, a);
+        log_line(h, "%s: %s is announced on %s: %s", vm->uuid, addr, a->dev,
+                 dev_and_why[1]);
     }
+}
+
+void hostd_device_moved(Hostd *h, const char *dev, const char *why)
+{
+    for_all_here(h, announce_device, (const char *[]) { dev, why });
 }

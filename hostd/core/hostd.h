@@ -13,8 +13,12 @@ typedef struct HostdOps {
     /** keep: save the registry for the next process */
     bool (*keep)(void *opaque, GError **errp);
 
-    /** has_device: does the interface exist? */
-    bool (*has_device)(void *opaque, const char *dev);
+    /**
+     * has_device: does the interface exist?
+     *
+     * An alternative name is replaced by the name.
+     */
+    bool (*has_device)(void *opaque, char dev[IF_NAMESIZE]);
 
     /** is_up: is the interface up? */
     bool (*is_up)(void *opaque, const char *dev);
@@ -115,11 +119,21 @@ void hostd_settle(Hostd *h);
 void hostd_address_gone(Hostd *h, const struct in6_addr *addr);
 
 /**
- * hostd_device_changed: an interface is there or has changed
+ * hostd_device_changed: an interface has come, changed, or is called otherwise
+ * @dev: its name, or the one it had
  *
- * Adds and announces what was lost on it, if it is up.
+ * Looks whether @dev has the addresses of VMs that are here. What is lost is
+ * added and announced, if the interface is up.
  */
 void hostd_device_changed(Hostd *h, const char *dev);
+
+/**
+ * hostd_device_moved: nodes of the link do not know where the interface is
+ * @why: for the log
+ *
+ * Announces what it has again.
+ */
+void hostd_device_moved(Hostd *h, const char *dev, const char *why);
 
 /** hostd_check: look at the addresses of all VMs that are here */
 void hostd_check(Hostd *h);

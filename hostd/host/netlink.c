@@ -93,6 +93,31 @@ static bool ask(HostdNetlink *n, Request *r, uint16_t type,
     return errno == 0;
 }
 
+/*
+ * Removes an address from all interfaces but @keep (0: from all). An interface
+ * that was renamed took it along.
+ */
+static bool remove_elsewhere(HostdNetlink *n, const HostdAddress *address,
+                             unsigned keep)
+{
+    for (;;) {
+        Request r = request(RTM_GETADDR, 0, address, 0);
+        struct ifaddrmsg found;
+
+        if (!ask(n, &r, RTM_NEWADDR, &found)) {
+            return errno == EADDRNOTAVAIL;
+        } else if (found.ifa_index == keep) {
+            return true;
+        }
+        r = request(RTM_DELADDR, NLM_F_ACK, address, found.ifa_index);
+        r.msg.ifa_prefixlen = found.ifa_prefixlen;
+        if (!ask(n, &r, 0, NULL) && errno != EADDRNOTAVAIL &&
+            errno != ENODEV) {
+            return false;
+        }
+    }
+}
+
 bool hostd_netlink_add(HostdNetlink *n, const HostdAddress *address,
                        GError **errp)
 {
@@ -104,7 +129,7 @@ bool hostd_netlink_add(HostdNetlink *n, const HostdAddress *address,
     unsigned index = if_nametoindex(address->dev);
     Request r;
 
-    if (!index) {
+    if (!index || !remove_elsewhere(n, address, index)) {
         return fail(errp, "take", address);
     }
     r = request(RTM_NEWADDR, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
@@ -138,23 +163,7 @@ bool hostd_netlink_is_up(HostdNetlink *n, const char *dev)
 bool hostd_netlink_remove(HostdNetlink *n, const HostdAddress *address,
                           GError **errp)
 {
-    unsigned index = if_nametoindex(address->dev);
-    struct ifaddrmsg found;
-    Request r;
-
-    if (!index) {
-        return true;            /* no interface, so no address */
-    }
-    r = request(RTM_GETADDR, 0, address, index);
-    if (ask(n, &r, RTM_NEWADDR, &found)) {
-        r = request(RTM_DELADDR, NLM_F_ACK, address, index);
-        r.msg.ifa_prefixlen = found.ifa_prefixlen;
-        if (ask(n, &r, 0, NULL)) {
-            return true;
-        }
-    }
-    return errno == EADDRNOTAVAIL || errno == ENODEV ||
-           fail(errp, "yield", address);
+    return remove_elsewhere(n, address, 0) || fail(errp, "yield", address);
 }
 
 bool hostd_netlink_open(HostdNetlink *n, GError **errp)

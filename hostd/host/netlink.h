@@ -16,6 +16,8 @@ void hostd_netlink_close(HostdNetlink *n);
 /**
  * hostd_netlink_add: add an address to an interface; success if it is there
  *
+ * If another interface has it, it is removed there.
+ *
  * The address is usable at once, without duplicate address detection: its place
  * is decided elsewhere. No route is added with it, and the host itself does not
  * select it as a source (it is "deprecated", RFC 4862 section 5.5.4): only the
@@ -35,9 +37,10 @@ bool hostd_netlink_has(HostdNetlink *n, const HostdAddress *address);
 bool hostd_netlink_is_up(HostdNetlink *n, const char *dev);
 
 /**
- * hostd_netlink_remove: remove an address, whatever its prefix length is
+ * hostd_netlink_remove: remove an address from the host
  *
- * It is no error if the address or its interface does not exist.
+ * Whatever its prefix length is, and whatever its interface is called now. It
+ * is no error if the host does not have it.
  */
 bool hostd_netlink_remove(HostdNetlink *n, const HostdAddress *address,
                           GError **errp);

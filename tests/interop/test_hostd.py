@@ -291,6 +291,63 @@ def test_bridge_made_again(world: World) -> None:
         wait.until(lambda: not _lost(world), "what show says")
 
 
+def test_interface_renamed(world: World) -> None:
+    """No address stays behind under another name; an alternative name is none of its own."""
+    helper, interface = world.helpers[0], world.interfaces[0]
+    pid_file = world.folder / "renamed.pid"
+    helper.host.ip("link", "property", "add", "dev", interface.name, "altname", "house")
+    with hostd.stand(helper) as vm:
+        pid_file.write_text(f"{vm.pid}\n")
+        lines = f"register {VM} {pid_file}\naddress6 {ADDRESS} house\nend\n"
+        assert helper.ask(lines) == helper.ask(lines) == "ok\n"
+        assert f"address6 {ADDRESS} {interface.name}\n" in helper.ask("show\n")
+        assert vm.ask(f"take {VM}") == "ok"
+        helper.host.ip("link", "set", interface.name, "down")
+        helper.host.ip("link", "set", interface.name, "up")
+        wait.until(world.has, "the address")
+        helper.host.ip("link", "set", interface.name, "name", "other")
+        wait.until(lambda: _lost(world), "an address that is lost")
+        helper.host.ip("link", "add", interface.name, "type", "bridge")
+        helper.host.ip("link", "set", interface.name, "up")
+        wait.until(lambda: not _lost(world), "the address on what has the name")
+        assert ADDRESS not in helper.host.ip("-6", "address", "show", "dev", "other")
+        helper.host.ip("link", "set", interface.name, "name", "third")
+        wait.until(lambda: _lost(world), "an address that is lost")
+        assert vm.ask(f"yield {VM}") == "ok"
+        assert not world.has()
+
+
+def test_link_learns_where_it_is(world: World) -> None:
+    """Another MAC address, and a bridge's first port after the address, are announced."""
+    helper, interface = world.helpers[0], world.interfaces[0]
+    with world.vm() as vm, _advertisements(world) as seen:
+        assert vm.ask(f"take {VM}") == "ok"
+        for _ in range(3):
+            _next_na(seen)
+        world.node.run(["ping", "-c1", ADDRESS])
+        helper.host.ip("link", "set", interface.name, "address", "00:10:18:00:00:01")
+        _heard_from(seen, "00:10:18:00:00:01")
+        wait.until(lambda: _neighbour(world) == "00:10:18:00:00:01", "the new MAC address")
+    helper.host.ip("link", "add", "br9", "type", "bridge")
+    helper.host.ip("link", "set", "br9", "address", "00:10:18:00:00:02", "up")
+    pid_file = world.folder / "port.pid"
+    with hostd.stand(helper) as vm, _advertisements(world) as seen:
+        pid_file.write_text(f"{vm.pid}\n")
+        assert helper.ask(f"forget {VM}\n") == "ok\n"
+        assert helper.ask(f"register {VM} {pid_file}\naddress6 {ADDRESS} br9\nend\n") == "ok\n"
+        assert vm.ask(f"take {VM}") == "ok"
+        helper.host.ip("link", "set", interface.name, "master", "br9")
+        _heard_from(seen, "00:10:18:00:00:02")
+        told = f"{VM}: {ADDRESS} is announced on br9: it has a carrier"
+        wait.until(lambda: told in helper.log.read_text(), told)
+
+
+def _heard_from(seen: socket.socket, mac: str) -> None:
+    """Wait for an advertisement from a MAC address."""
+    while _next_na(seen)[6:12] != bytes.fromhex(mac.replace(":", "")):
+        pass
+
+
 _MANY = """
 import socket, sys
 clients = []

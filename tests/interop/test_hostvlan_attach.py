@@ -464,7 +464,7 @@ def test_shared_blocks_are_no_obstacle_to_links(host: Bed, tmp_path: Path) -> No
     for station, lnid in ((a, 1), (b, 1), (c, 2)):
         host.put(station.mac, lnid)
     blocks = ["ingress_block", "7", "egress_block", "8", "clsact"]
-    theirs = ["pref", "1", "bpf", "direct-action", "object-file", passing(tmp_path)]
+    theirs = ["pref", "1", "bpf", "direct-action", "object-file", rough.passing(tmp_path)]
     with host.space.entered():
         tools.run(["tc", "qdisc", "add", "dev", c.end.name, *blocks])
         tools.run(["tc", "filter", "add", "block", "8", *theirs, "section", "tc"])

@@ -17,8 +17,8 @@ from ipaddress import IPv6Address
 
 import pytest
 from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
@@ -156,6 +156,22 @@ def _solicited(address: str) -> str:
     """The address's solicited-node group."""
     low = int(IPv6Address(address)) & 0xFFFFFF
     return str(IPv6Address(int(IPv6Address("ff02::1:ff00:0")) | low))
+
+
+def test_settings_that_others_change(field: Field, control: str) -> None:
+    """Forwarding, and IPv6 on the TUN device: what stops the tunnels is told, and heals."""
+    with field.agent(control):
+        assert field.mobile.register(1).status == 0
+        before = _routes(field)
+        log = field.folder / "ha.log"
+        for key, wrong in (("all.forwarding", 0), ("mip6ha.disable_ipv6", 1)):
+            name = "net/ipv6/conf/" + key.replace(".", "/")
+            field.agent_host.sysctl({f"net.ipv6.conf.{key}": wrong})
+            wait.until(lambda n=name: f"{n}={n[-1] == 'g':d}" in log.read_text(), "it is told")
+            field.agent_host.sysctl({f"net.ipv6.conf.{key}": 1 - wrong})
+            wait.until(lambda n=name: f"{n} is right again" in log.read_text(), "it is right")
+        assert sorted(_routes(field).split()) == sorted(before.split())
+        _both_ways(field, 1)
 
 
 def test_routes_are_put_back(field: Field, control: str) -> None:

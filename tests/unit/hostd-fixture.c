@@ -38,7 +38,7 @@ static bool keep(void *opaque, GError **errp)
     return true;
 }
 
-static bool has_device(void *opaque, const char *dev)
+static bool has_device(void *opaque, char dev[IF_NAMESIZE])
 {
     return !strncmp(dev, "eth", 3);
 }

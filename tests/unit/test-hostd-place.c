@@ -256,6 +256,25 @@ static void test_device_goes(void)
     g_assert_cmpstr(fake_host_done(f), ==, "");
 }
 
+/* The interface is called otherwise; nodes of the link lost it. */
+static void test_device_moves(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH);
+
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    fake_host_done(f);
+    hostd_device_moved(&f->hostd, "eth1", "a test");
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+    hostd_device_moved(&f->hostd, "eth0", "a test");
+    g_assert_cmpstr(fake_host_done(f), ==, "!" ADDR_1 " !" ADDR_2);
+    f->down = true;
+    g_hash_table_remove(f->addresses, ADDR_1);
+    hostd_device_changed(&f->hostd, "eth0");
+    assert_shown(f, " lost");
+    hostd_device_moved(&f->hostd, "eth0", "a test");
+    g_assert_cmpstr(fake_host_done(f), ==, "!" ADDR_2);
+}
+
 /* At start the interface is not there. */
 static void test_device_late(void)
 {
@@ -287,6 +306,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hostd/place/removed-by-another",
                     test_removed_by_another);
     g_test_add_func("/hostd/place/device-goes", test_device_goes);
+    g_test_add_func("/hostd/place/device-moves", test_device_moves);
     g_test_add_func("/hostd/place/device-late", test_device_late);
     g_test_add_func("/hostd/state/damage", test_damage);
     g_test_add_func("/hostd/state/other-file", test_other_file);

@@ -31,7 +31,6 @@
  */
 #define BATCH           64
 #define FAST_BULK       16384   /* octets of a node in 1 ms: 131 Mbit/s */
-#define FORWARDING      "net/ipv6/conf/all/forwarding"
 
 typedef struct Daemon {
     GMainLoop *loop;
@@ -305,7 +304,7 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-/* Each second: the state file, the log, what the kernel has counted. */
+/* Each second: the state file, the log, what the kernel has counted and set. */
 static gboolean each_second(gpointer opaque)
 {
     Daemon *d = opaque;
@@ -315,6 +314,7 @@ static gboolean each_second(gpointer opaque)
     mip6_ha_news_tick(&d->news, mip6_ha_clock());
     d->agent.dropped[MIP6_AGENT_OTHER_VLAN] +=
         mip6_ha_tagged_read(d->tagged_fd);
+    mip6_ha_host_settings(&d->host);
     if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
         !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
         !was_behind) {
@@ -444,17 +444,6 @@ static bool take_over(Daemon *d, GError **errp)
     return mip6_ha_journal_renew(&d->journal, &d->agent, true, errp);
 }
 
-static void check_forwarding(void)
-{
-    g_autofree char *text = NULL;
-
-    if (g_file_get_contents("/proc/sys/" FORWARDING, &text, NULL, NULL) &&
-        *text == '0') {
-        g_warning("the kernel does not forward IPv6, and so no packet to or "
-                  "from a mobile node: sysctl -w " FORWARDING "=1");
-    }
-}
-
 /* Returns: false if fast-path is "on" and the kernel does not support it */
 static bool start_fast_path(Daemon *d, GError **errp)
 {
@@ -482,11 +471,11 @@ static bool start_fast_path(Daemon *d, GError **errp)
 
 static bool start(Daemon *d, GError **errp)
 {
-    check_forwarding();
     if (!mip6_ha_host_open(&d->host, d->config->interface, d->config->tun,
                            errp)) {
         return false;
     }
+    mip6_ha_host_settings(&d->host);
     if (d->config->agent.multicast &&
         !mip6_ha_multicast_open(&d->multicast, d->config->interface,
                                 d->host.mac, errp)) {

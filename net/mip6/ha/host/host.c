@@ -605,6 +605,57 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
     return !gone;
 }
 
+/* --- settings that others change ------------------------------------------ */
+
+/* Returns: false also if the setting cannot be read */
+static bool is_set_to(const char *wrong, const char *path)
+{
+    g_autofree char *text = NULL;
+
+    return g_file_get_contents(path, &text, NULL, NULL) && *text == *wrong;
+}
+
+static void setting_seen(Mip6HaHost *h, Mip6HaSetting setting, bool wrong,
+                         const char *path)
+{
+    const char *name = path + strlen("/proc/sys/");
+
+    if (wrong == h->is_wrong[setting]) {
+        return;
+    }
+    h->is_wrong[setting] = wrong;
+    if (!wrong) {
+        g_message("%s is right again", name);
+        put_routes(h);
+    } else if (setting == MIP6_HA_FORWARDING) {
+        g_warning("the kernel does not forward IPv6, and so no packet to or "
+                  "from a mobile node: sysctl -w %s=1", name);
+    } else {
+        g_warning("IPv6 is off: nothing passes the tunnels: sysctl -w %s=0",
+                  name);
+    }
+}
+
+void mip6_ha_host_settings(Mip6HaHost *h)
+{
+    static const char all[] = "/proc/sys/net/ipv6/conf/all/forwarding";
+    const int index[] = {
+        [MIP6_HA_LINK_IPV6] = h->link_index, [MIP6_HA_TUN_IPV6] = h->tun_index,
+    };
+
+    setting_seen(h, MIP6_HA_FORWARDING, is_set_to("0", all), all);
+    for (unsigned i = MIP6_HA_LINK_IPV6; i < MIP6_HA_SETTINGS; i++) {
+        g_autofree char *path = NULL;
+        char name[IF_NAMESIZE];
+
+        if (if_indextoname(index[i], name)) {
+            path = g_strdup_printf("/proc/sys/net/ipv6/conf/%s/disable_ipv6",
+                                   name);
+            setting_seen(h, i, is_set_to("1", path), path);
+        }
+    }
+}
+
 static void answer(Mip6HaHost *h, const PacketNd *nd, const uint8_t *src_mac)
 {
     bool probe = IN6_IS_ADDR_UNSPECIFIED(&nd->src);

@@ -10,6 +10,14 @@
 #include "net/mip6/ha/host/solicited.h"
 #include "net/packet/nd.h"
 
+/* Settings of the kernel without which nothing passes. */
+typedef enum Mip6HaSetting {
+    MIP6_HA_FORWARDING,
+    MIP6_HA_LINK_IPV6,
+    MIP6_HA_TUN_IPV6,
+    MIP6_HA_SETTINGS
+} Mip6HaSetting;
+
 typedef struct Mip6HaHost {
     int tun_fd;                 /* packets from and to the host's router */
     int link_fd;                /* the home link: neighbour discovery */
@@ -17,6 +25,7 @@ typedef struct Mip6HaHost {
     int tun_index, link_index;
     uint8_t mac[6];             /* of the home link's interface */
     bool tun_up, link_up;       /* as far as this agent was told */
+    bool is_wrong[MIP6_HA_SETTINGS];    /* when last looked at */
     RtnlWatch watch;            /* of interfaces and routes */
     GHashTable *homes;          /* struct in6_addr: proxied addresses */
     Mip6HaSolicited solicited;  /* the groups of @homes */
@@ -51,6 +60,15 @@ void mip6_ha_host_close(Mip6HaHost *h);
  * is gone: another agent has to begin anew
  */
 bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp);
+
+/**
+ * mip6_ha_host_settings: look whether others have changed settings that the
+ * tunnels need, and log what has changed
+ *
+ * The kernel tells nobody of all of them: call it once a second.  Routes that a
+ * setting has removed are put back when it is right again.
+ */
+void mip6_ha_host_settings(Mip6HaHost *h);
 
 /**
  * mip6_ha_host_keep: keep the TUN device and its routes for the next agent when

@@ -2,8 +2,9 @@
 /*
  * A frame of a guest: it passes only with the guest's own addresses
  *
- * The first octet selects the listed addresses (bit 0: IPv4, bit 1: IPv6; bit 4:
- * prefixes of 24 and 64 bits), the rest is the frame after its two MAC addresses, which are valid.
+ * The first octet selects the listed addresses (bit 0: IPv4, bit 1: IPv6; bit
+ * 4: prefixes of 24 and 64 bits), the rest is the frame after its two MAC
+ * addresses, which are valid.
  */
 #include <string.h>
 

@@ -214,7 +214,7 @@ def agent(world: World) -> Agent:
 
 SESSION = """
 import {folder}/more.csv --dry-run
-add 52:54:00:00:00:01 7 --address 192.0.2.1 --address 2001:db8::1
+add 52:54:00:00:00:01 7 --address 192.0.2.1 --address 10.8.0.0/24 --address 2001:db8:1::/64
 add 52:54:00:00:00:02 7 8
 add 52:54:00:00:00:02 9
 add 52:54:00:00:00:03 global
@@ -365,6 +365,18 @@ def test_a_host_has_what_its_ports_need(world: World, agent: Agent) -> None:
     agent.until(A=[0], B=[9], C=[8], D=[0])
     (agent.ports / "vm1").unlink()
     agent.until(A=[0], C=[8], D=[0])
+
+
+def test_a_host_has_prefixes(world: World, agent: Agent) -> None:
+    router = Entry.of(macs.parse(B), [7], [8 << 32 | 0x0A080000], [64 << 128 | 0x20010DB8 << 96])
+    with world.opened() as store:
+        store.load([router], replace=False)
+
+    def has() -> bool:
+        with Table.open(agent.table) as table:
+            return table.get(router.mac) == router
+
+    wait.until(has, "the host's table has the prefixes")
 
 
 def test_many_macs_come_in_pages_and_at_once(world: World, agent: Agent) -> None:

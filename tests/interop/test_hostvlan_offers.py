@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -249,6 +250,44 @@ def test_programs_that_do_not_know_the_version(host: Bed) -> None:
         change.replace([Entry.of(a.mac, [1])])
     with Table.open(host.table) as table:
         assert table.version == layout.VERSION
+
+
+def test_programs_that_do_not_know_prefixes(host: Bed) -> None:
+    """Those of loaders that did not say what their programs read."""
+    a, b = map(host.veth, "ab")
+    for each in (a, b):
+        host.put(each.mac, 1)
+        host.attach(each)
+    host.attach(a)
+    for each in (a, b):
+        _forget_version(host, each)
+    # They read all that there was before.
+    allow(host, a, offer.ROUTER)
+    generation = host.status(a).generation
+    with pytest.raises(twin.TwinError, match=r"version 4.* read version 3.*without prefixes"):
+        _prefix(host, a)
+    host.attach(a)
+    assert host.status(a).generation == generation
+    host.attach(b)
+    assert host.status(a).generation > generation
+    assert twin.sync(host.table) == twin.Synced.UNCHANGED
+
+
+def _prefix(host: Bed, port: Port) -> None:
+    with Table.change(host.table) as change:
+        change.set(Entry.of(port.mac, [1], [8 << 32 | 0x0A080000]))
+    twin.sync(host.table)
+
+
+def _forget_version(host: Bed, port: Port) -> None:
+    """Let a port's programs be those of an older loader."""
+    (pin,) = twin._folder(host.table).glob(f"*-{host.status(port).ifindex}/port")
+    with bpf.closing(bpf.pinned(pin)) as fd:
+        octets = bpf.lookup(fd, 0, twin._PORT.size)
+        assert octets is not None
+        config = twin._Config.unpack(octets)
+        assert config.flags >> 8 == layout.WITH_PREFIXES
+        bpf.update(fd, 0, replace(config, flags=config.flags & 0xFF).pack())
 
 
 def _forget_reasons(host: Bed, port: Port) -> None:

@@ -18,6 +18,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet
 from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table import claim
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed.base.net import Network
@@ -101,10 +102,8 @@ def honest(own: str) -> dict[str, Packet]:
 
 def own_addresses(host: Bed, port: Port, *spelled: str) -> None:
     """What the table has for a port; without any, nothing is checked but MAC addresses."""
-    ip4 = [int.from_bytes(map(int, each.split("."))) for each in spelled if ":" not in each]
-    ip6 = [(0x20010DB8 << 96) + 1 for each in spelled if ":" in each]
     with Table.change(host.table) as change:
-        change.set(Entry.of(port.mac, [1], ip4, ip6))
+        change.set(Entry.of(port.mac, [1], *claim.split(map(claim.parse, spelled))))
     twin.sync(host.table, check=False)
 
 
@@ -131,6 +130,46 @@ def test_nobody_speaks_for_another(host: Bed, sending: twin.Sending) -> None:
         "passed": len(truths) + 2,
         "forged-address": len(lies),
     }
+
+
+def routed(own: str, ip4: str, ip6: str) -> dict[str, Packet]:
+    """What a router sends for a host behind it, and what says that the host is it."""
+    ether = Ether(src=own, dst=ALL)
+    return {
+        f"IPv4 {ip4}": ether / IP(src=ip4, dst=OTHER4) / UDP(),
+        f"ARP {ip4}": ether / arp(own, ip4, OTHER4),
+        f"an ARP probe {ip4}": ether / arp(own, "0.0.0.0", ip4),
+        f"IPv6 {ip6}": ether / IPv6(src=ip6, dst=OTHER6) / UDP(),
+        f"an advertisement {ip6}": ether / advert(own, ip6),
+        f"a solicitation {ip6}": ether / solicit(own, ip6, OTHER6),
+        f"duplicate address detection {ip6}": ether / solicit(own, "::", ip6),
+    }
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_a_router_speaks_for_its_prefixes(host: Bed, sending: twin.Sending) -> None:
+    """And for no address beside them: a VPN, and a /64 with addresses that hosts make up."""
+    a, b = map(host.veth, "ab")
+    own_addresses(host, a, OWN4, OWN6, "10.8.0.0/24", "2001:db8:1::/64")
+    own_addresses(host, b)
+    host.attach(b)
+    with host.space.entered():
+        twin.attach(a.end.name, a.mac, host.table, sending=sending, check_sender=True)
+    own = macs.text(a.mac)
+    inside = {
+        **routed(own, "10.8.0.0", "2001:db8:1::"),
+        **routed(own, "10.8.0.77", "2001:db8:1::8d2f:19ff:c0de:77"),
+        **routed(own, "10.8.0.255", "2001:db8:1::ffff:ffff:ffff:ffff"),
+    }
+    beside = {
+        **routed(own, "10.8.1.0", "2001:db8:1:1::"),
+        **routed(own, "10.7.255.255", "2001:db8:0:ffff:ffff:ffff:ffff:ffff"),
+    }
+    assert said(a, b, {**inside, **beside}) == list(inside)
+    assert host.status(a).send["forged-address"] == len(beside)
+    # One prefix less applies to the next frame.
+    own_addresses(host, a, OWN4, OWN6, "10.8.0.0/24")
+    assert said(a, b, inside) == [each for each in inside if "10.8" in each]
 
 
 @pytest.mark.parametrize("sending", ["xdp", "tc"])

@@ -95,6 +95,42 @@ static void test_senders(void)
     bed_end(&bed);
 }
 
+/* A router's: every address of a prefix is its own. */
+static void test_prefixes(void)
+{
+    HvEntry e = {
+        .num_lnids = 1, .lnid = { 1 }, .num_ip4 = 2, .num_ip6 = 1,
+        .ip4 = { 0xc0000201, 0x0a080000 }, .host_bits4 = { 0, 8 },
+        .ip6 = { { 0x20010db8, 1 } }, .host_bits6 = { 64 },
+    };
+    uint8_t frame[FRAME_MAX];
+    Bed bed;
+
+    bed_begin(&bed, &nic_virtio12, ",check-sender=on");
+    g_assert_true(hv_set(bed.table, GUEST, &e));
+    make_arp(frame, GUEST, 0x0a080000, 0);
+    frame_sent(&bed, NULL, frame, 100, "passed");
+    make_arp(frame, GUEST, 0x0a0800ff, 1);
+    frame_sent(&bed, NULL, frame, 100, "passed");
+    make_arp(frame, GUEST, 0x0a080100, 0);
+    frame_sent(&bed, NULL, frame, 100, "forged-address");
+    make_arp(frame, GUEST, 0xc0000202, 0);
+    frame_sent(&bed, NULL, frame, 100, "forged-address");
+    /* IPv6 without a payload, from 2001:db8:0:1:c0de:: and :2:c0de:: */
+    frame_make(frame, 100, GUEST, PEER, 0x86dd);
+    memset(frame + 14, 0, 86);
+    stl_be_p(frame + 14, 0x60000000);
+    frame[20] = 59;
+    stl_be_p(frame + 22, 0x20010db8);
+    stl_be_p(frame + 26, 1);
+    stl_be_p(frame + 30, 0xc0de0000);
+    frame_sent(&bed, NULL, frame, 100, "passed");
+    stl_be_p(frame + 26, 2);
+    frame_sent(&bed, NULL, frame, 100, "forged-address");
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
 /* Without the option there is no check. */
 static void test_senders_off(void)
 {
@@ -376,6 +412,7 @@ static void add_tests(void)
     qtest_add_func("/hostvlan/verdicts/virtio", test_verdicts_virtio);
     qtest_add_func("/hostvlan/verdicts/e1000", test_verdicts_e1000);
     qtest_add_func("/hostvlan/senders", test_senders);
+    qtest_add_func("/hostvlan/prefixes", test_prefixes);
     qtest_add_func("/hostvlan/senders-off", test_senders_off);
     qtest_add_func("/hostvlan/l2-control", test_l2_control);
     qtest_add_func("/hostvlan/queries", test_queries);

@@ -134,7 +134,7 @@ static uint32_t *put_macs(uint32_t *to, const uint64_t *from, unsigned num,
     return to;
 }
 
-/* Returns: is any address a prefix? @words: four numbers of host bits in each */
+/* Returns: is any address a prefix? @words: four numbers in each */
 static bool pack_host_bits(const HvEntry *e, uint32_t *words)
 {
     uint8_t octets[HOSTVLAN_IP4_MAX + HOSTVLAN_IP6_MAX] = { 0 };

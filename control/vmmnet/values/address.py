@@ -64,7 +64,7 @@ def refuse_foreign(address: Address) -> None:
 
 
 #: What no prefix of a port may have in it.
-_FOREIGN = {
+_FOREIGN: dict[IPv4Network | IPv6Network, str] = {
     IPv4Network("0.0.0.0/8"): "addresses of 'this network'",
     IPv4Network("127.0.0.0/8"): "loopback addresses",
     IPv4Network("224.0.0.0/4"): "multicast addresses",

@@ -84,13 +84,14 @@ _PRIORITY, _HANDLE = 1, 0x484C414E
 _PORT = struct.Struct("=QQII16s")
 _SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL, _CHECK_SENDER = 1, 2, 4, 8, 16
 _RA_GUARD, _DHCP_GUARD = 32, 64
+_COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
+_PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
+# The newest version of tables that the programs read, in the flags of struct hostvlan_port.
 _READS_SHIFT, _READS = 8, 0xFF00
 # What tables of the oldest version do not have.
 _NEWER = "--router, --dhcp-server, --also and prefixes"
 # Not for the programs: detach() removes this interface.
 _DETACHED = 128
-_COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
-_PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
 
 _log = logging.getLogger(__name__)
 

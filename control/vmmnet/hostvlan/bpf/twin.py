@@ -12,7 +12,7 @@ Theory of operation
 All state is in the kernel and has names in bpffs, so that it does not depend on a
 process:
 
-    /sys/fs/bpf/vmmnet/TABLE/tables         the table's copy (see ``mirror``)
+    /sys/fs/bpf/vmmnet/TABLE/tables, copy   the table's copy (see ``mirror``)
                             /path           the path of its file
                             /NETNS-IFINDEX/port, counters
                                           /xdp            a link
@@ -345,7 +345,7 @@ def sync(table: Path, *, check: bool = True) -> Synced:
             with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
                 if older := _older_programs(pin.parent, opened):
                     raise TwinError(f"{older}; the last good copy of it stays in force")
-                done = mirror.copy(tables, opened, check=check)
+                done = mirror.copy(tables, _copy_pin(pin.parent), opened, check=check)
         except (TableError, mirror.Unsteady) as error:
             raise TwinError(f"{error}; the last good copy of it stays in force") from error
     return {None: Synced.UNCHANGED, True: Synced.CHANGED, False: Synced.REPLACED}[done]
@@ -361,7 +361,7 @@ def is_synced(table: Path) -> bool:
         if not pin.exists():
             return True
         with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
-            return mirror.is_copied(tables, opened)
+            return mirror.is_copied(tables, _copy_pin(pin.parent), opened)
 
 
 # The arguments of attach().
@@ -517,6 +517,11 @@ def _folder(table: Path) -> Path:
     return ROOT / hashlib.sha256(os.fsencode(_resolved(table))).hexdigest()[:16]
 
 
+def _copy_pin(folder: Path) -> Path:
+    """The name of the copy in a table's folder."""
+    return folder / "copy"
+
+
 def _element(pin: Path, size: int) -> bytes:
     """The only element of a pinned array."""
     with bpf.closing(bpf.pinned(pin)) as fd:
@@ -643,7 +648,7 @@ def _put_on(port: _Port, table: Table) -> None:
             # They use the present copy until the last of them is attached again.
             _log.warning("%s", older)
         else:
-            mirror.copy(loaded.map("tables"), table, check=True)
+            mirror.copy(loaded.map("tables"), _copy_pin(folder.parent), table, check=True)
         _keep_path(folder.parent, table.path)
         config = port.config
         if not links:
@@ -891,7 +896,7 @@ def _is_gone(port: _Port) -> bool:
 def _attachment(port: _Port) -> Attachment:
     config = port.config
     with bpf.closing(bpf.pinned(port.folder.parent / "tables")) as tables:
-        generation = mirror.generation(tables) or 0
+        generation = mirror.generation(tables, _copy_pin(port.folder.parent)) or 0
     send, receive = _counters(port)
     return Attachment(
         interface=port.name,
@@ -970,7 +975,7 @@ def _translated(doing: str) -> Iterator[None]:
         yield
     except PermissionError as error:
         raise TwinError(
-            f"{doing}: {error.strerror}: only root can (CAP_BPF, CAP_NET_ADMIN, CAP_SYS_ADMIN)"
+            f"{doing}: {error.strerror}: only root can (CAP_BPF, CAP_NET_ADMIN)"
         ) from error
     except (TableError, mirror.Unsteady) as error:
         raise TwinError(str(error)) from error

@@ -16,7 +16,8 @@ process:
                             /path           the path of its file
                             /NETNS-IFINDEX/port, counters
                                           /xdp            a link
-                                          /send, receive  programs of tc
+                                          /send, receive  links, or programs, of tc
+                                          /send_program, receive_program
 
 TABLE is a hash of the file's path, NETNS the network namespace's cookie.  A link in
 bpffs keeps its program on the interface; a filter of tc stays by itself.  A process
@@ -265,8 +266,9 @@ def mend(ifindex: int) -> Attachment | None:
         port = _known(ifindex, nic.namespace())
         if port is None:
             return None
-        with _opened(port.table) as opened:
-            _put_on(port, opened)
+        if not _put_back(port):
+            with _opened(port.table) as opened:
+                _put_on(port, opened)
         return _attachment(port)
 
 
@@ -661,13 +663,51 @@ def _put_on(port: _Port, table: Table) -> None:
                 bpf.pin(loaded.map(name), where / name)
         # "receive" before "send": a station that cannot send yet gets no answers.
         for verdict, point in config.places.items():
-            if point is None:
-                _put_xdp(port, loaded.program("hostvlan_xdp"))
-            else:
-                put = _put_tcx if links else _put_filter
-                put(port, verdict, point, loaded.program(f"hostvlan_{verdict}"))
+            name = "hostvlan_xdp" if point is None else f"hostvlan_{verdict}"
+            _put(port, verdict, loaded.program(name), links=links)
+            pin = _program_pin(port, verdict)
+            pin.unlink(missing_ok=True)
+            bpf.pin(loaded.program(name), pin)
         if links:
             _drop_filters(config, loaded.map("port"))
+
+
+def _put(port: _Port, verdict: Verdict, program: int, *, links: bool) -> None:
+    """Attach a program where frames of a direction pass."""
+    point = port.config.places[verdict]
+    if point is None:
+        _put_xdp(port, program)
+    elif links:
+        _put_tcx(port, verdict, point, program)
+    else:
+        _put_filter(port, verdict, point, program)
+
+
+def _program_pin(port: _Port, verdict: Verdict) -> Path:
+    return port.folder / f"{verdict}_program"
+
+
+def _put_back(port: _Port) -> bool:
+    """Attach the programs that were attached; False: they must be loaded again.
+
+    That takes the kernel a hundred times as long, and needs the file.  Those of an older
+    version have no name.  To come first without a gap, there must be two of them for a
+    moment; the kernel takes no program twice.
+    """
+    pins = {verdict: _program_pin(port, verdict) for verdict in port.config.places}
+    if not all(pin.exists() for pin in pins.values()):
+        return False
+    if any(hook.first is False for hook in _hooks(port)):
+        return False
+    links = bpf.tcx_programs(port.config.ifindex, bpf.EGRESS) is not None
+    if not links:
+        _refuse_qdisc(port)
+        with bpf.closing(bpf.pinned(port.folder / "port")) as config:
+            bpf.update(config, 0, _with_clsact(port.config).pack())
+    for verdict, pin in pins.items():
+        with bpf.closing(bpf.pinned(pin)) as program:
+            _put(port, verdict, program, links=links)
+    return True
 
 
 def _outgrown_counters(port: _Port) -> bytes | None:

@@ -149,7 +149,7 @@ def in_kernel(tables: Sequence[Path]) -> dict[str, dict[str, int]]:
     for path in tables:
         with bpf.Object(twin.OBJECT) as loaded, Table.open(path, verify=False) as table:
             loaded.load()
-            mirror.copy(loaded.map("tables"), table, check=False)
+            mirror.copy(loaded.map("tables"), None, table, check=False)
             bpf.update(loaded.map("port"), 0, _PORT.pack(tenants.vm(0)))
             costs[path.stem] = {
                 name: _run(

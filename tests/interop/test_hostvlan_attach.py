@@ -189,7 +189,7 @@ def test_programs_of_another_version(host: Bed, tenants: Three) -> None:
     a, b, _ = tenants
     with (
         bpf.closing(bpf.pinned(twin._folder(host.table) / "tables")) as tables,
-        mirror._in_force(tables) as inner,
+        mirror._in_force(tables, None) as inner,
         Table.open(host.table) as table,
     ):
         assert inner is not None
@@ -727,6 +727,70 @@ def test_only_root(host: Bed) -> None:
     host.attach(a)
     with pytest.raises(tools.CommandFailed, match="only root can"):
         inside(host.space, attaching(host, a, user=65534))
+
+
+#: What the agent's unit has, of what matters here.
+AGENT = ("bpf", "net_admin", "perfmon", "dac_override")
+
+
+def test_without_all_capabilities_of_root(host: Bed) -> None:
+    """Attach, change in place and as a whole, look, mend and detach; an older copy, too."""
+    a, b = map(host.veth, "ab")
+    host.put(a.mac, 1)
+    host.put(b.mac, 2)
+    program = ["env", f"PYTHONPATH={paths.ROOT / 'control'}", sys.executable, "-m", "vmmnet"]
+    bounding = ",".join(["-all", *(f"+{name}" for name in AGENT)])
+    command = ["setpriv", "--bounding-set", bounding, *program, "hostvlan"]
+    table = ["--table", str(host.table)]
+    for port in (a, b):
+        inside(host.space, [*command, "attach", port.end.name, macs.text(port.mac), *table])
+    a.say("another tenant")
+    host.refuses(b, "other-tenant", 1)
+    inside(host.space, [*command, "set", macs.text(b.mac), "1", *table])
+    a.say("the same")
+    assert b.hears("the same") == ["the same"]
+    # As an older version leaves it.
+    twin._copy_pin(twin._folder(host.table)).unlink()
+    inside(host.space, [*command, "set", macs.text(b.mac), "3", *table])
+    a.say("another tenant again")
+    host.refuses(b, "other-tenant", 2)
+    assert f"generation {host.status(b).generation}" in inside(
+        host.space, [*command, "status", b.end.name]
+    )
+    with bpf.closing(bpf.pinned(pin_of(host, b))) as link:
+        bpf.link_detach(link)
+    inside(host.space, [*command, "attach", b.end.name, macs.text(b.mac), *table])
+    assert host.status(b).whole
+    for port in (a, b):
+        inside(host.space, [*command, "detach", port.end.name])
+
+
+def test_a_copy_whose_maker_was_killed(host: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it had its name; the next one finds it, whichever name the array in force has."""
+    a, b = map(host.veth, "ab")
+    host.put(a.mac, 1)
+    host.attach(a)
+    rename = Path.rename
+
+    def killed(path: Path, target: Path) -> Path:
+        if path.name == "copy_next":
+            raise Killed
+        return rename(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", killed)
+        patched.setattr(bpf, "map_by_id", None)
+        with Table.change(host.table) as change:
+            # Two at once are not changed in place.
+            for mac in (b.mac, NOBODY):
+                change.set(Entry.of(mac, [1]))
+        with pytest.raises(Killed):
+            twin.sync(host.table)
+        assert twin.is_synced(host.table)
+    with monkeypatch.context() as patched:
+        patched.setattr(bpf, "map_by_id", None)
+        assert host.put(b.mac, 2) is Synced.CHANGED
+        assert twin.is_synced(host.table)
 
 
 def test_json(host: Bed, tenants: Three) -> None:

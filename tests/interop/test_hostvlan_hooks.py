@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -155,6 +156,26 @@ def test_a_link_that_was_detached(host: Bed, tenants: Three, keeper: Keeper) -> 
     host.refuses(c, "other-tenant", 1)
 
 
+def test_all_at_once(
+    host: Bed, tenants: Three, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing has to be loaded, and no table to be there; XDP, too."""
+    running = keeper.start()
+    monkeypatch.setattr(bpf, "Object", None)
+    hidden = host.table.rename(host.table.with_name("hidden"))
+    pins = [pin_of(host, port.end.name) for port in tenants]
+    with twin._locked():
+        for pin in (each.with_name(name) for each in pins for name in ("receive", "xdp")):
+            with bpf.closing(bpf.pinned(pin)) as link:
+                bpf.link_detach(link)
+    wait.until(lambda: running.mended == 2 * len(tenants), f"all are mended; {keeper.log}")
+    hidden.rename(host.table)
+    for port in tenants:
+        assert host.status(port).whole
+    tenants[0].say("not for the last one")
+    host.refuses(tenants[2], "other-tenant", 1)
+
+
 @pytest.mark.parametrize("torn", [["qdisc", "del", "clsact"], ["filter", "del", "egress"]])
 def test_what_tc_deletes(
     host: Bed, tenants: Three, keeper: Keeper, monkeypatch: pytest.MonkeyPatch, torn: list[str]
@@ -305,14 +326,23 @@ def test_a_bridge_with_another_address(host: Bed, keeper: Keeper) -> None:
     keeper.until_whole("br7")
 
 
-def test_an_interface_that_was_detached_while_it_was_gone(host: Bed, remade: Keeper) -> None:
-    host.space.ip("link", "del", "vm1")
-    remade.looks_again()
-    with host.space.entered():
+def test_an_interface_that_was_detached_while_it_was_gone(
+    host: Bed, remade: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, remade.running = remade.running, None
+    assert running is not None
+    running.stop()
+    # No other process forgets it meanwhile.
+    with twin._locked(), monkeypatch.context() as patched, host.space.entered():
+        patched.setattr(twin, "_locked", contextlib.nullcontext)
+        host.space.ip("link", "del", "vm1")
+        running.look()
         twin.detach("vm1")
-    remade.until_said("vm1: somebody has detached it")
-    make(host, "vm1", A)
-    remade.looks_again()
+    with host.space.entered():
+        running.look()
+        assert remade.log == ["eBPF: vm1: somebody has detached it; it stays so"]
+        make(host, "vm1", A)
+        running.look()
     assert remade.attached("vm1") is None
 
 
@@ -370,6 +400,8 @@ def test_what_cannot_be_mended_yet(host: Bed, tenants: Three, keeper: Keeper) ->
     name = tenants[2].end.name
     running = keeper.start()
     hidden = host.table.rename(host.table.with_name("hidden"))
+    # As an older version attaches: the programs must be loaded again, which needs the table.
+    pin_of(host, name).with_name("receive_program").unlink()
     tear(host, name)
     keeper.until_said(name, "tried again until it is possible")
     wait.until(lambda: running.faults, "it is a fault")

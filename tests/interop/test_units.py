@@ -224,10 +224,19 @@ def test_ebpf_of_the_home_agent_and_of_ports(host: Booted, space: Namespace) -> 
     host.run("vmmnet", "hostvlan", "set", MAC, "8", *STORE)
     wait.until(lambda: "8" in host.run("vmmnet", "hostvlan", "list").stdout.split(), "the table")
     wait.until(lambda: _answers(host, "vmmnet", "hostvlan", "check"), "the kernel's copy")
+    # The agent puts back what is lost.
+    space.ip("link", "del", "vm1")
+    space.ip("link", "add", "vm1", "type", "veth", "peer", "name", "vm1-in")
+    space.ip("link", "set", "vm1", "up")
+    wait.until(
+        lambda: f"vm1 was made again: attached for {MAC}" in host.log("vmmnet-hostvlan-agent"),
+        "the agent attaches it again",
+    )
     with space.entered(), urllib.request.urlopen(f"http://{METRICS}/metrics") as said:
         numbers = said.read().decode().splitlines()
-    for name in ("hooks_missing", "ports_unread", "table_unwritten"):
+    for name in ("hooks_missing", "ports_unread", "table_unwritten", "twin_errors_total"):
         assert f"vmmnet_hostvlan_{name} 0.0" in numbers
+    assert "vmmnet_hostvlan_hooks_mended_total 2.0" in numbers
 
 
 def test_hostd_gives_an_address_to_a_vm_of_another_user(host: Booted, space: Namespace) -> None:

@@ -172,8 +172,14 @@ def update(fd: int, key: int, value: bytes) -> None:
 
 
 def map_by_id(number: int) -> int:
-    """Open a map by its ID; the elements of an array of maps are IDs."""
+    """Open a map by its ID; the elements of an array of maps are IDs.  Needs CAP_SYS_ADMIN."""
     return _checked(_library().bpf_map_get_fd_by_id(number))
+
+
+def map_id(fd: int) -> int:
+    """The ID of a map."""
+    (number,) = struct.unpack_from("=4xI", _info(fd))
+    return int(number)
 
 
 def value_size(fd: int) -> int:

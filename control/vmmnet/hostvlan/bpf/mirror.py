@@ -15,6 +15,10 @@ key yet, and if no older record differs.
 As a whole: a new array is filled, compared with the file, and put into ``tables``.  For
 each frame, a program uses the old or the new array.
 
+The kernel opens the element of an array of maps by its ID only, which needs
+CAP_SYS_ADMIN; so the array has a name in bpffs as well.  The new one has another name
+until it is in force; the ID tells which of the two is.
+
 The choice is made by a comparison of all octets, not by what the writer reports.
 Therefore nothing is missed if a process was killed, or if the file has the inode number
 of an older one.  Comparing 27 MiB takes milliseconds.
@@ -33,6 +37,7 @@ import mmap
 import struct
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 from ..table import layout
 from ..table.table import Table, TableDamaged
@@ -56,9 +61,9 @@ class Unsteady(Exception):
     """The file changes all the time, so that it cannot be copied: our writers do not do that."""
 
 
-def generation(tables: int) -> int | None:
+def generation(tables: int, pin: Path | None) -> int | None:
     """The generation of the copy that is in force; None: there is none."""
-    with _in_force(tables) as inner:
+    with _in_force(tables, pin) as inner:
         element = None if inner is None else bpf.lookup(inner, _CHANGING, _ELEMENT)
     if element is None:
         return None
@@ -66,9 +71,9 @@ def generation(tables: int) -> int | None:
     return int(number)
 
 
-def is_copied(tables: int, table: Table) -> bool:
+def is_copied(tables: int, pin: Path | None, table: Table) -> bool:
     """Whether the copy in force has the octets of the file."""
-    with _in_force(tables) as inner:
+    with _in_force(tables, pin) as inner:
         if inner is None or not _is_of(inner, table):
             return False
         geometry = table.geometry
@@ -77,15 +82,16 @@ def is_copied(tables: int, table: Table) -> bool:
             return _same_numbers(table.map, there) and not any(parts)
 
 
-def copy(tables: int, table: Table, *, check: bool) -> bool | None:
-    """Bring the copy in ``tables`` to the content of the table.
+def copy(tables: int, pin: Path | None, table: Table, *, check: bool) -> bool | None:
+    """Bring the copy in ``tables``, with the name ``pin``, to the content of the table.
 
-    Returns True if it was changed in place, False if it was replaced, None if it was
-    the same.  With ``check``, a file that is copied as a whole is checked.  Raises
-    TableDamaged, Unsteady, and OSError from the kernel; the copy is then unchanged.
+    Without a name, it needs CAP_SYS_ADMIN.  Returns True if it was changed in place,
+    False if it was replaced, None if it was the same.  With ``check``, a file that is
+    copied as a whole is checked.  Raises TableDamaged, Unsteady, and OSError from the
+    kernel; the copy is then unchanged.
     """
     done: bool | None = False
-    with _in_force(tables) as inner:
+    with _in_force(tables, pin) as inner:
         if inner is not None:
             _refuse_other_version(inner, table)
         if inner is not None and _is_of(inner, table):
@@ -94,18 +100,42 @@ def copy(tables: int, table: Table, *, check: bool) -> bool | None:
     if done is False:
         if check:
             table.verify()
-        _replace(tables, table)
+        _replace(tables, pin, table)
     return done
 
 
+def _next(pin: Path) -> Path:
+    """The name of an array before it is in force; bpffs has no names with dots."""
+    return pin.with_name(f"{pin.name}_next")
+
+
 @contextlib.contextmanager
-def _in_force(tables: int) -> Iterator[int | None]:
-    """Open the array that is in force."""
+def _in_force(tables: int, pin: Path | None) -> Iterator[int | None]:
+    """Open the array that is in force; None: there is none, or we may not open it.
+
+    That of an older vmmnet has no name; it gets one from whoever may open it.
+    """
     element = bpf.lookup(tables, 0, 4)
     if element is None:
         yield None
         return
-    with bpf.closing(bpf.map_by_id(int.from_bytes(element, "little"))) as inner:
+    number = int.from_bytes(element, "little")
+    for name in (pin, _next(pin)) if pin is not None else ():
+        with contextlib.suppress(FileNotFoundError):
+            with bpf.closing(bpf.pinned(name)) as inner:
+                if bpf.map_id(inner) == number:
+                    break
+    else:
+        name = None
+    try:
+        opened = bpf.pinned(name) if name is not None else bpf.map_by_id(number)
+    except PermissionError:
+        yield None
+        return
+    with bpf.closing(opened) as inner:
+        if pin is not None and name is None:
+            pin.unlink(missing_ok=True)
+            bpf.pin(inner, pin)
         yield inner
 
 
@@ -240,13 +270,18 @@ def _copy_numbers(there: mmap.mmap, table: Table) -> None:
 # As a whole.
 
 
-def _replace(tables: int, table: Table) -> None:
+def _replace(tables: int, pin: Path | None, table: Table) -> None:
     """Put a new array into force, filled from the file."""
     entries = _elements(table.geometry)
     with bpf.closing(bpf.array_create("hostvlan_table", _ELEMENT, entries, _FLAGS)) as inner:
         with _mapped(inner, table.geometry) as there:
             _fill(there, table)
+        if pin is not None:
+            _next(pin).unlink(missing_ok=True)
+            bpf.pin(inner, _next(pin))
         bpf.update(tables, 0, struct.pack("=I", inner))
+        if pin is not None:
+            _next(pin).rename(pin)
 
 
 def _fill(there: mmap.mmap, table: Table) -> None:

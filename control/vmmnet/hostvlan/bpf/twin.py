@@ -12,11 +12,12 @@ Theory of operation
 All state is in the kernel and has names in bpffs, so that it does not depend on a
 process:
 
-    /sys/fs/bpf/vmmnet/TABLE/tables         the table's copy (see ``mirror``)
+    /sys/fs/bpf/vmmnet/TABLE/tables, copy   the table's copy (see ``mirror``)
                             /path           the path of its file
                             /NETNS-IFINDEX/port, counters
                                           /xdp            a link
-                                          /send, receive  programs of tc
+                                          /send, receive  links, or programs, of tc
+                                          /send_program, receive_program
 
 TABLE is a hash of the file's path, NETNS the network namespace's cookie.  A link in
 bpffs keeps its program on the interface; a filter of tc stays by itself.  A process
@@ -269,8 +270,9 @@ def mend(ifindex: int) -> Attachment | None:
         port = _known(ifindex, nic.namespace())
         if port is None:
             return None
-        with _opened(port.table) as opened:
-            _put_on(port, opened)
+        if not _put_back(port):
+            with _opened(port.table) as opened:
+                _put_on(port, opened)
         return _attachment(port)
 
 
@@ -349,7 +351,7 @@ def sync(table: Path, *, check: bool = True) -> Synced:
             with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
                 if older := _older_programs(pin.parent, opened):
                     raise TwinError(f"{older}; the last good copy of it stays in force")
-                done = mirror.copy(tables, opened, check=check)
+                done = mirror.copy(tables, _copy_pin(pin.parent), opened, check=check)
         except (TableError, mirror.Unsteady) as error:
             raise TwinError(f"{error}; the last good copy of it stays in force") from error
     return {None: Synced.UNCHANGED, True: Synced.CHANGED, False: Synced.REPLACED}[done]
@@ -365,7 +367,7 @@ def is_synced(table: Path) -> bool:
         if not pin.exists():
             return True
         with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
-            return mirror.is_copied(tables, opened)
+            return mirror.is_copied(tables, _copy_pin(pin.parent), opened)
 
 
 # The arguments of attach().
@@ -521,6 +523,11 @@ def _folder(table: Path) -> Path:
     return ROOT / hashlib.sha256(os.fsencode(_resolved(table))).hexdigest()[:16]
 
 
+def _copy_pin(folder: Path) -> Path:
+    """The name of the copy in a table's folder."""
+    return folder / "copy"
+
+
 def _element(pin: Path, size: int) -> bytes:
     """The only element of a pinned array."""
     with bpf.closing(bpf.pinned(pin)) as fd:
@@ -647,7 +654,7 @@ def _put_on(port: _Port, table: Table) -> None:
             # They use the present copy until the last of them is attached again.
             _log.warning("%s", older)
         else:
-            mirror.copy(loaded.map("tables"), table, check=True)
+            mirror.copy(loaded.map("tables"), _copy_pin(folder.parent), table, check=True)
         _keep_path(folder.parent, table.path)
         config = port.config
         if not links:
@@ -662,15 +669,53 @@ def _put_on(port: _Port, table: Table) -> None:
                 bpf.pin(loaded.map(name), where / name)
         # "receive" before "send": a station that cannot send yet gets no answers.
         for verdict, point in config.places.items():
-            if point is None:
-                _put_xdp(port, loaded.program("hostvlan_xdp"))
-            else:
-                put = _put_tcx if links else _put_filter
-                put(port, verdict, point, loaded.program(f"hostvlan_{verdict}"))
+            name = "hostvlan_xdp" if point is None else f"hostvlan_{verdict}"
+            _put(port, verdict, loaded.program(name), links=links)
+            pin = _program_pin(port, verdict)
+            pin.unlink(missing_ok=True)
+            bpf.pin(loaded.program(name), pin)
         config = replace(config, flags=config.flags | layout.VERSIONS[-1] << _READS_SHIFT)
-        bpf.update(loaded.map("port"), 0, config.pack())
+        bpf.update(loaded.map(\"port\"), 0, config.pack())
         if links:
             _drop_filters(config, loaded.map("port"))
+
+
+def _put(port: _Port, verdict: Verdict, program: int, *, links: bool) -> None:
+    """Attach a program where frames of a direction pass."""
+    point = port.config.places[verdict]
+    if point is None:
+        _put_xdp(port, program)
+    elif links:
+        _put_tcx(port, verdict, point, program)
+    else:
+        _put_filter(port, verdict, point, program)
+
+
+def _program_pin(port: _Port, verdict: Verdict) -> Path:
+    return port.folder / f"{verdict}_program"
+
+
+def _put_back(port: _Port) -> bool:
+    """Attach the programs that were attached; False: they must be loaded again.
+
+    That takes the kernel a hundred times as long, and needs the file.  Those of an older
+    version have no name.  To come first without a gap, there must be two of them for a
+    moment; the kernel takes no program twice.
+    """
+    pins = {verdict: _program_pin(port, verdict) for verdict in port.config.places}
+    if not all(pin.exists() for pin in pins.values()):
+        return False
+    if any(hook.first is False for hook in _hooks(port)):
+        return False
+    links = bpf.tcx_programs(port.config.ifindex, bpf.EGRESS) is not None
+    if not links:
+        _refuse_qdisc(port)
+        with bpf.closing(bpf.pinned(port.folder / "port")) as config:
+            bpf.update(config, 0, _with_clsact(port.config).pack())
+    for verdict, pin in pins.items():
+        with bpf.closing(bpf.pinned(pin)) as program:
+            _put(port, verdict, program, links=links)
+    return True
 
 
 def _outgrown_counters(port: _Port) -> bytes | None:
@@ -910,7 +955,7 @@ def _is_gone(port: _Port) -> bool:
 def _attachment(port: _Port) -> Attachment:
     config = port.config
     with bpf.closing(bpf.pinned(port.folder.parent / "tables")) as tables:
-        generation = mirror.generation(tables) or 0
+        generation = mirror.generation(tables, _copy_pin(port.folder.parent)) or 0
     send, receive = _counters(port)
     return Attachment(
         interface=port.name,
@@ -989,7 +1034,7 @@ def _translated(doing: str) -> Iterator[None]:
         yield
     except PermissionError as error:
         raise TwinError(
-            f"{doing}: {error.strerror}: only root can (CAP_BPF, CAP_NET_ADMIN, CAP_SYS_ADMIN)"
+            f"{doing}: {error.strerror}: only root can (CAP_BPF, CAP_NET_ADMIN)"
         ) from error
     except (TableError, mirror.Unsteady) as error:
         raise TwinError(str(error)) from error

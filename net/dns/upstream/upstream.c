@@ -75,7 +75,8 @@
 #include "net/dns/wire/wire.h"
 
 #define RESOLV_CONF     "/etc/resolv.conf"
-#define LOOK_EVERY      (DNSC_SECOND / 4)
+#define LOOK_GAP        (DNSC_SECOND / 100)     /* however many questions */
+#define LOOK_EVERY      (DNSC_SECOND / 4)       /* while one is under way */
 #define TRY_TIMEOUT     (4 * DNSC_SECOND)
 #define ROUNDS          2
 #define TOLD_AT_ONCE    16      /* callbacks for one outcome in a turn */
@@ -96,7 +97,7 @@ struct DnsUpstream {
     bool has_bind6;
     struct in6_addr bind6;
     DnsOrigin origin;
-    int64_t look_at;            /* when to look at it again */
+    int64_t looked;             /* when it was looked at last */
     bool is_behind;             /* asker and checker do not have its servers */
     char *trouble;              /* why not, if that was reported */
     DnsValidatedFn *validated;
@@ -557,7 +558,7 @@ int dns_upstream_fd(const DnsUpstream *up)
 /* Until the servers of what is under way are looked at; -1: never */
 static int look_timeout_ms(const DnsUpstream *up)
 {
-    int64_t left = (up->look_at - dnsc_now() + 999) / 1000;
+    int64_t left = (up->looked + LOOK_EVERY - dnsc_now() + 999) / 1000;
 
     if (!g_tree_nnodes(up->exchanges) || !dns_origin_may_change(&up->origin)) {
         return -1;
@@ -779,7 +780,7 @@ static bool set_up(DnsUpstream *up, const DnsUpstreamOptions *o, GError **err)
     up->validated = o->validated;
     up->moved = o->moved;
     up->opaque = o->opaque;
-    up->look_at = dnsc_now() + LOOK_EVERY;
+    up->looked = dnsc_now();
     return find_servers(up, o, err) && make_cache(up, o, err) &&
            check_anchor(o, anchor, err) && renew(up, err);
 }
@@ -876,10 +877,10 @@ bool dns_upstream_follow(DnsUpstream *up)
     int64_t now = dnsc_now();
     g_autoptr(GError) err = NULL;
 
-    if (now < up->look_at || !dns_origin_may_change(&up->origin)) {
+    if (now < up->looked + LOOK_GAP || !dns_origin_may_change(&up->origin)) {
         return false;
     }
-    up->look_at = now + LOOK_EVERY;
+    up->looked = now;
     if (!dns_origin_look(&up->origin) && !up->is_behind) {
         return false;
     }

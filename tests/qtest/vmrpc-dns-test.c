@@ -46,6 +46,7 @@ static void drain(int fd)
     char byte;
 
     while (recv(fd, &byte, sizeof(byte), MSG_DONTWAIT) >= 0) {
+        continue;
     }
 }
 
@@ -104,7 +105,7 @@ static void assert_logged(const char *line, unsigned times)
     }
 }
 
-/* --- the guest ------------------------------------------------------------- */
+/* --- the guest ------------------------------------------------------------ */
 
 static void resolve(Vm *vm, int server)
 {
@@ -198,7 +199,7 @@ static void test_link(void)
     vm_quit(&vm);
 }
 
-/* --- interfaces ----------------------------------------------------------- */
+/* --- interfaces ---------------------------------------------------------- */
 
 static int make_late(void)
 {

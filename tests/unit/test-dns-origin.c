@@ -29,7 +29,7 @@ typedef struct World {
     bool mute[SERVERS];
     unsigned replies;
     DnsUpstreamStatus status;
-    unsigned last_octet;        /* of the reply's address: the server's number */
+    unsigned last_octet;        /* of the reply's address: the server's index */
     unsigned moves;
     char *error;                /* of the last one */
 } World;

@@ -54,10 +54,10 @@
  * Then a few questions share each socket.
  *
  * Servers: dns_upstream_follow() compares the file and the interfaces with what
- * is in use (origin.h).  A change makes another asker and another checker.  What
- * is under way is asked again, or it would wait for servers that may be gone.
- * All of the cache is dropped, as other servers may know other names.  Nothing
- * looks while the guest asks nothing, so an idle VM causes no work.
+ * is in use (origin.h).  A change makes another asker and another checker.
+ * What is under way is asked again, or it would wait for servers that may be
+ * gone.  All of the cache is dropped, as other servers may know other names.
+ * Nothing looks while the guest asks nothing, so an idle VM causes no work.
  *
  * Exchanges are found by their query in a balanced tree: a guest chooses the
  * queries, and could choose queries that share one bucket of a hash table.
@@ -680,24 +680,6 @@ static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
     return true;
 }
 
-/* The servers that libunbound can ask; all, if there is none of these */
-static size_t present_servers(const DnscServerList *list,
-                              VmmnetDnsAddress *servers)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < list->count; i++) {
-        if (!dnsc_list_is_absent(list, i)) {
-            servers[count++] = list->addr[i];
-        }
-    }
-    if (!count) {
-        memcpy(servers, list->addr, list->count * sizeof(*servers));
-        count = list->count;
-    }
-    return count;
-}
-
 static DnsChecker *make_checker(DnsUpstream *up, GError **err)
 {
     const char *mode = up->dnssec == DNS_DNSSEC_STRICT ? "strict"
@@ -705,7 +687,7 @@ static DnsChecker *make_checker(DnsUpstream *up, GError **err)
     VmmnetDnsAddress servers[DNSC_SERVERS_MAX];
     const DnscValidatorOptions options = {
         .servers = servers,
-        .count = present_servers(&up->origin.list, servers),
+        .count = dnsc_list_present(&up->origin.list, servers),
         .trust_anchor = up->trust_anchor,
         .timeout = ROUNDS * TRY_TIMEOUT,
         .from6 = up->has_bind6 ? &up->bind6 : NULL,

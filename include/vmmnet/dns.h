@@ -75,8 +75,9 @@ typedef struct VmmnetDnsOptions {
     unsigned flags;             /* VMMNET_DNS_… */
     /*
      * Servers to ask: "ADDR" or "ADDR@PORT", where ADDR is an IPv4 or IPv6
-     * address; IPv6 may have a scope ("fe80::1%eth0").  The array has at most 8
-     * entries, then NULL.  Default (NULL): the servers of resolv_conf.
+     * address; IPv6 may have a scope ("fe80::1%eth0"), whose interface may come
+     * later and be made again.  The array has at most 8 entries, then NULL.
+     * Default (NULL): the servers of resolv_conf.
      */
     const char *const *servers;
     /*

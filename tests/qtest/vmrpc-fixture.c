@@ -281,36 +281,49 @@ void guest_recv(VmrpcDriver *d, uint32_t sock, void *buf, size_t len)
 }
 
 /* The virtual address of @address, as DNS tells the guest. */
-struct in_addr guest_resolve(VmrpcDriver *d, const char *address)
+static const uint8_t dns_query[] = {
+    0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0,
+    4, 'p', 'e', 'e', 'r', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1
+};
+
+void guest_ask(VmrpcDriver *d, uint32_t sock)
 {
-    static const uint8_t query[] = {
-        0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0,
-        4, 'p', 'e', 'e', 'r', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1
-    };
-    const uint32_t sock = VMRPC_TEST_HANDLES - 1;
     struct sockaddr_in resolver = {
         .sin_family = AF_INET,
         .sin_port = htons(DNS_PORT),
         .sin_addr.s_addr = inet_addr(RESOLVER4),
     };
-    struct in_addr addr;
-    uint8_t answer[512];
-    VmrpcReply r;
 
     guest_socket(d, sock, SOCK_DGRAM);
     g_assert_cmpint(guest_op_addr(d, VMRPC_CONNECT, sock, &resolver).error,
                     ==, 0);
-    guest_send(d, sock, query, sizeof(query));
-    peer_answer_dns(dns_fd, address);
+    guest_send(d, sock, dns_query, sizeof(dns_query));
+}
+
+struct in_addr guest_told(VmrpcDriver *d, uint32_t sock)
+{
+    struct in_addr addr;
+    uint8_t answer[512];
+    VmrpcReply r;
+
     vmrpc_wait_ready(d, sock, VMRPC_IN);
     r = guest_recv_once(d, sock, answer, sizeof(answer));
     g_assert_cmpint(r.error, ==, 0);
-    g_assert_cmpuint(r.value, ==, sizeof(query) + 16);
+    g_assert_cmpuint(r.value, ==, sizeof(dns_query) + 16);
     g_assert_cmphex(answer[3] & 0xf, ==, 0);
     memcpy(&addr, answer + r.value - sizeof(addr), sizeof(addr));
     g_assert_cmphex(ntohl(addr.s_addr) & 0xfffe0000, ==, 0xc6120000);
     g_assert_cmpint(guest_close(d, sock), ==, 0);
     return addr;
+}
+
+struct in_addr guest_resolve(VmrpcDriver *d, const char *address)
+{
+    const uint32_t sock = VMRPC_TEST_HANDLES - 1;
+
+    guest_ask(d, sock);
+    peer_answer_dns(dns_fd, address);
+    return guest_told(d, sock);
 }
 
 /* Connects @sock to @address; returns the peer's end. */

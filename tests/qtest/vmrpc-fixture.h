@@ -101,6 +101,10 @@ VmrpcReply guest_recv_once(VmrpcDriver *d, uint32_t sock, void *buf,
                            size_t len);
 /* Reads exactly @len bytes of a stream, sleeping on events in between. */
 void guest_recv(VmrpcDriver *d, uint32_t sock, void *buf, size_t len);
+/* Asks for a name by the new @sock. */
+void guest_ask(VmrpcDriver *d, uint32_t sock);
+/* Waits for the answer, a virtual address, and closes @sock. */
+struct in_addr guest_told(VmrpcDriver *d, uint32_t sock);
 /* The virtual address of @address, as DNS tells the guest. */
 struct in_addr guest_resolve(VmrpcDriver *d, const char *address);
 /* Connects @sock to @address; returns the peer's end. */

@@ -85,6 +85,17 @@ void dns_init_policy(Dns *d, bool nat64_auto, const char *policy)
     begin(d, dns, nat64_auto, policy);
 }
 
+void dns_init_late(Dns *d)
+{
+    g_autofree char *dns = NULL;
+    uint16_t port;
+
+    memset(d, 0, sizeof(*d));
+    d->fd = peer_socket(SOCK_DGRAM, &port);
+    dns = g_strdup_printf("%s@%u+fe80::9%%late0", fx_peer6, port);
+    begin(d, dns, false, "allow host\n");
+}
+
 void dns_init_link(Dns *d)
 {
     struct sockaddr_in6 at = { .sin6_family = AF_INET6,

@@ -33,6 +33,9 @@ void dns_init(Dns *d, bool nat64_auto);
 /* The server is at FX_LINK6, on the link lo. */
 void dns_init_link(Dns *d);
 
+/* A second server is on the interface late0, which need not exist. */
+void dns_init_late(Dns *d);
+
 void dns_clear(Dns *d);
 
 /*

@@ -148,7 +148,7 @@ static char *write_policy(const char *text)
 
 Fx *fx_new(const FxOptions *o)
 {
-    const char *dns[] = { o->dns ?: "::1@9", NULL };
+    g_auto(GStrv) dns = g_strsplit(o->dns ?: "::1@9", "+", -1);
     g_autofree char *policy = o->policy ? write_policy(o->policy) : NULL;
     g_autoptr(GError) err = NULL;
     Fx *fx = g_new0(Fx, 1);
@@ -161,7 +161,7 @@ Fx *fx_new(const FxOptions *o)
         },
         .alg = true,
         .happy_eyeballs = true,
-        .dns = dns,
+        .dns = (const char *const *)dns,
         .zones = o->zones,
         .policy_file = o->policy_path ?: policy,
         .max_sockets = o->max_sockets ?: FX_HANDLES,

@@ -434,6 +434,28 @@ static void run(const char *command)
     g_assert_cmpint(system(command), ==, 0);
 }
 
+static unsigned count_threads(void)
+{
+    g_autoptr(GDir) dir = g_dir_open("/proc/self/task", 0, NULL);
+    unsigned count = 0;
+
+    while (g_dir_read_name(dir)) {
+        count++;
+    }
+    return count;
+}
+
+/* The kernel lists a thread a little longer than it runs. */
+static void wait_threads(unsigned count)
+{
+    gint64 end = g_get_monotonic_time() + PATIENCE_MS * 1000;
+
+    while (count_threads() != count) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_thread_yield();
+    }
+}
+
 /* Until the servers have changed; the client's own loop also runs. */
 static void wait_moves(Client *c, const Moves *moves, unsigned count)
 {
@@ -452,6 +474,7 @@ static void test_moved(void)
     Client *c = g_new0(Client, 1);
     Moves moves = { 0 };
     DnsServer servers[2];
+    unsigned threads;
     Server *s;
 
     g_assert_true(unshare(CLONE_NEWNET) == 0 ||
@@ -470,6 +493,7 @@ static void test_moved(void)
     }, NULL);
     g_assert_nonnull(c->up);
 
+    threads = count_threads();
     g_atomic_int_set(&s->is_silent, 1);
     start(c, &dns_upstream_ops, "a.other.example", 0, 1);
     while (!g_atomic_int_get(&s->queries)) {
@@ -494,6 +518,7 @@ static void test_moved(void)
     g_assert_null(moves.error);
     ask(c, &dns_upstream_ops, "a.signed.example", 0);
     expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
+    wait_threads(threads);
     client_free(c);
     server_free(s);
 }

@@ -6,12 +6,16 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "net/dns/client/config/address.h"
 #include "net/dns/client/config/conf.h"
+#include "net/dns/client/config/file.h"
 #include "net/dns/client/config/hosts.h"
 
 static DnscConf parse(const char *text)
@@ -193,6 +197,43 @@ static void test_late_interface(void)
     g_assert_true(dnsc_list_is_absent(list, 0));
 }
 
+/* A file is read once for each change, and kept while it cannot be opened. */
+static void test_file(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("dns-file-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "conf", NULL);
+    struct rlimit before, none;
+    DnscFile file;
+
+    g_assert_cmpint(dnsc_file_init(&file, path), ==, 0);
+    g_assert_false(dnsc_file_refresh(&file));
+    g_assert_true(g_file_set_contents(path, "one", -1, NULL));
+    g_assert_true(dnsc_file_refresh(&file));
+    g_assert_false(dnsc_file_refresh(&file));
+    g_assert_cmpmem(file.text, file.len, "one", 3);
+    g_assert_true(g_file_set_contents(path, "two", -1, NULL));
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = before;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    g_assert_false(dnsc_file_refresh(&file));
+    g_assert_cmpmem(file.text, file.len, "one", 3);
+    setrlimit(RLIMIT_NOFILE, &before);
+    g_assert_true(dnsc_file_refresh(&file));
+    g_assert_cmpmem(file.text, file.len, "two", 3);
+    /* What is no file is read as none, and once. */
+    g_assert_cmpint(unlink(path), ==, 0);
+    g_assert_cmpint(g_mkdir(path, 0700), ==, 0);
+    g_assert_true(dnsc_file_refresh(&file));
+    g_assert_null(file.text);
+    g_assert_false(dnsc_file_refresh(&file));
+    g_assert_cmpint(rmdir(path), ==, 0);
+    g_assert_true(dnsc_file_refresh(&file));
+    g_assert_false(dnsc_file_refresh(&file));
+    dnsc_file_clear(&file);
+    g_assert_cmpint(rmdir(folder), ==, 0);
+}
+
 static void test_hosts(void)
 {
     static const char text[] =
@@ -230,6 +271,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-client/conf/candidates", test_candidates);
     g_test_add_func("/dns-client/conf/no-name", test_no_name);
     g_test_add_func("/dns-client/conf/servers", test_servers);
+    g_test_add_func("/dns-client/conf/file", test_file);
     g_test_add_func("/dns-client/conf/list", test_list);
     g_test_add_func("/dns-client/conf/late-interface", test_late_interface);
     g_test_add_func("/dns-client/conf/hosts", test_hosts);

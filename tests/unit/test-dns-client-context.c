@@ -465,7 +465,9 @@ static void make_late(World *w)
 
     shell("ip link add late0 type veth peer name late1 && "
           "ip link set late0 up && ip link set late1 up && "
-          "ip address add fe80::53/64 dev late0 nodad");
+          "ip address add fe80::53/64 dev late0 nodad && "
+          "until ip -6 route get fe80::53 oif late0 | grep -q ^local; "
+          "do :; done");
     inet_pton(AF_INET6, "fe80::53", &at.sin6_addr);
     at.sin6_scope_id = if_nametoindex("late0");
     close(w->server[0]);

@@ -29,7 +29,7 @@ typedef struct World {
     bool mute[SERVERS];
     unsigned replies;
     DnsUpstreamStatus status;
-    unsigned last_octet;        /* of the reply's address: the server's number */
+    unsigned last_octet;        /* of the reply's address: the server's index */
     unsigned moves;
     char *error;                /* of the last one */
 } World;
@@ -64,7 +64,9 @@ static void make_late(World *w)
 {
     run("ip link add late0 type veth peer name late1 && "
         "ip link set late0 up && ip link set late1 up && "
-        "ip address add fe80::53/64 dev late0 nodad");
+        "ip address add fe80::53/64 dev late0 nodad && "
+        "until ip -6 route get fe80::53 oif late0 | grep -q ^local; "
+        "do :; done");
     close(w->server[0]);
     bind_server(w, 0, "fe80::53", if_nametoindex("late0"));
 }

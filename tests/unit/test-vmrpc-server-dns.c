@@ -3,12 +3,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <linux/sockios.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/server/inspect.h"
 #include "hw/vmrpc/server/state.h"
 #include "tests/unit/server-dns-fixture.h"
 
@@ -757,6 +759,71 @@ static void test_link(void)
     dns_clear(&d);
 }
 
+static void ask_once(Dns *d, const uint8_t *query, size_t len)
+{
+    uint8_t msg[512];
+    FxReply r;
+
+    fx_ok(fx_sendto(d->fx, 0, d->fx->resolver4, 53, query, len));
+    fx_wait(d->fx, 0, VMRPC_IN);
+    r = fx_recv(d->fx, 0, msg, sizeof(msg), 0);
+    fx_ok(r);
+    assert_answer(d, msg, r.value, 0xbeef);
+}
+
+typedef struct Told {
+    unsigned times;
+    size_t absent;
+} Told;
+
+static void told_servers(void *opaque, const DnsOrigin *origin,
+                         const char *error)
+{
+    Told *told = opaque;
+
+    g_assert_null(error);
+    g_assert_cmpint(origin->from, ==, DNS_SERVERS_GIVEN);
+    told->times++;
+    told->absent = dnsc_list_is_absent(&origin->list, 1);
+}
+
+/* What the former servers have said is asked again, of the present ones. */
+static void test_other_servers(void)
+{
+    uint8_t query[64];
+    size_t len = make_query(query, 0xbeef, TYPE_A, false);
+    Told told = { 0 };
+    const VmrpcTracer tracer = { .servers = told_servers, .opaque = &told };
+    VmrpcServerView view;
+    unsigned before;
+    Dns d;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init_late(&d);
+    vmrpc_server_set_tracer(d.fx->srv, &tracer);
+    g_assert_cmpuint(told.times, ==, 1);
+    g_assert_cmpuint(told.absent, ==, 1);
+    fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+    ask_once(&d, query, len);
+    before = d.queries;
+    ask_once(&d, query, len);
+    g_assert_cmpuint(d.queries, ==, before);    /* it is remembered */
+    g_assert_cmpint(system("ip link add late0 type veth peer name late1"), ==,
+                    0);
+    do {
+        vmrpc_inspect_server(d.fx->srv, &view);
+        g_assert_cmpuint(view.servers.count, ==, 2);
+    } while (dnsc_list_is_absent(&view.servers, 1));
+    g_assert_cmpuint(told.times, ==, 2);
+    ask_once(&d, query, len);
+    g_assert_cmpuint(d.queries, >, before);
+    g_assert_cmpint(system("ip link del late0"), ==, 0);
+    dns_clear(&d);
+}
+
 static uint16_t rcode_of(Dns *d, const char *name)
 {
     DnsQuestion question = { .type = DNS_TYPE_TXT, .qclass = DNS_CLASS_IN };
@@ -832,5 +899,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/dns/policy", test_policy);
     g_test_add_func("/vmrpc/server/dns/exists", test_exists);
     g_test_add_func("/vmrpc/server/dns/link", test_link);
+    g_test_add_func("/vmrpc/server/dns/other-servers", test_other_servers);
     return g_test_run();
 }

@@ -170,6 +170,43 @@ static VmrpcCounterInfo *counter_info(const VmrpcServerView *view)
     return info;
 }
 
+static VmrpcDnsSource dns_source(DnsServersFrom from)
+{
+    switch (from) {
+    case DNS_SERVERS_GIVEN:
+        return VMRPC_DNS_SOURCE_OPTION;
+    case DNS_SERVERS_FILE:
+        return VMRPC_DNS_SOURCE_FILE;
+    case DNS_SERVERS_LOOPBACK:
+        return VMRPC_DNS_SOURCE_LOOPBACK;
+    case DNS_SERVERS_KEPT:
+        return VMRPC_DNS_SOURCE_KEPT;
+    }
+    g_assert_not_reached();
+}
+
+/* With resolver4 there is one server at least. */
+static void add_dns_servers(VmrpcDeviceInfo *info, const VmrpcServerView *view)
+{
+    VmrpcDnsServerList **tail = &info->dns_servers;
+    char text[DNSC_SERVER_TEXT_MAX];
+
+    if (!view->servers.count) {
+        return;
+    }
+    info->has_dns_source = true;
+    info->dns_source = dns_source(view->servers_from);
+    info->has_dns_servers = true;
+    for (size_t i = 0; i < view->servers.count; i++) {
+        VmrpcDnsServer *server = g_new0(VmrpcDnsServer, 1);
+
+        dnsc_list_text(&view->servers, i, text);
+        server->address = g_strdup(text);
+        server->present = !dnsc_list_is_absent(&view->servers, i);
+        QAPI_LIST_APPEND(tail, server);
+    }
+}
+
 static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
 {
     VmrpcDeviceInfo *info = g_new0(VmrpcDeviceInfo, 1);
@@ -193,6 +230,7 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     if (view.config.reach.resolver4.s_addr) {
         info->resolver4 = text4(view.config.reach.resolver4);
     }
+    add_dns_servers(info, &view);
     if (view.has_nat64) {
         g_autofree char *text = text6(&view.nat64.addr);
 
@@ -471,6 +509,20 @@ static void print_rules(Monitor *mon, const VmrpcRuleInfoList *rules)
     }
 }
 
+static void print_dns_servers(Monitor *mon, const VmrpcDeviceInfo *info)
+{
+    if (!info->has_dns_servers) {
+        return;
+    }
+    monitor_printf(mon, "  DNS servers (%s):",
+                   VmrpcDnsSource_str(info->dns_source));
+    for (VmrpcDnsServerList *s = info->dns_servers; s; s = s->next) {
+        monitor_printf(mon, " %s%s%s", s->value->address,
+                       s->value->present ? "" : " (no interface)",
+                       s->next ? "," : "\n");
+    }
+}
+
 static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
 {
     monitor_printf(mon, "%s: guest %s, %s, pool %s, resolver %s, NAT64 %s\n",
@@ -484,6 +536,7 @@ static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
         monitor_printf(mon, "  claim to the address: %s\n",
                        VmrpcAddressClaim_str(info->address6_claim));
     }
+    print_dns_servers(mon, info);
     monitor_printf(mon, "  sockets: %" PRIu32 " of %" PRIu32 ", mappings: %"
                    PRIu64 ", in use: %" PRIu64, info->sockets_open,
                    info->max_sockets, info->mappings, info->mappings_in_use);

@@ -45,6 +45,76 @@ static void report_zone(void *opaque, const char *name, const char *error)
     }
 }
 
+/* --- DNS servers --------------------------------------------------------- */
+
+/* The servers that can be asked */
+static char *servers_text(const DnscServerList *list)
+{
+    g_autoptr(GString) text = g_string_new("");
+    char server[DNSC_SERVER_TEXT_MAX];
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (!dnsc_list_is_absent(list, i)) {
+            dnsc_list_text(list, i, server);
+            g_string_append_printf(text, "%s%s", text->len ? ", " : "",
+                                   server);
+        }
+    }
+    return g_strdup(text->len ? text->str : "none");
+}
+
+static void log_absent(const char *id, const DnsOrigin *origin)
+{
+    char server[DNSC_SERVER_TEXT_MAX];
+
+    for (size_t i = 0; i < origin->list.count; i++) {
+        if (dnsc_list_is_absent(&origin->list, i)) {
+            dnsc_list_text(&origin->list, i, server);
+            warn_report("virtio-vmrpc '%s': %s%s: this host has no interface "
+                        "'%s'; the server is asked when it has", id,
+                        origin->file.path ? "nameserver " : "dns=", server,
+                        origin->list.zone[i]);
+        }
+    }
+}
+
+/* In any thread that uses the server; its lock is held. */
+static void report_servers(void *opaque, const DnsOrigin *origin,
+                           const char *error)
+{
+    g_autofree char *path = object_get_canonical_path(OBJECT(opaque));
+    g_autofree char *servers = servers_text(&origin->list);
+    const char *id = virtio_vmrpc_id(opaque) ?: path;
+    const char *file = origin->file.path;
+
+    trace_virtio_vmrpc_servers(opaque, servers, origin->from, error ?: "");
+    if (error) {
+        warn_report("virtio-vmrpc '%s': the former DNS servers are asked and "
+                    "not %s: %s", id, servers, error);
+        return;
+    }
+    switch (origin->from) {
+    case DNS_SERVERS_GIVEN:
+        info_report("virtio-vmrpc '%s': DNS servers of dns=: %s", id, servers);
+        break;
+    case DNS_SERVERS_FILE:
+        info_report("virtio-vmrpc '%s': DNS servers of %s: %s", id, file,
+                    servers);
+        break;
+    case DNS_SERVERS_LOOPBACK:
+        warn_report("virtio-vmrpc '%s': %s names no DNS server, and dns= is "
+                    "not given: until it does, %s is asked", id, file,
+                    servers);
+        break;
+    case DNS_SERVERS_KEPT:
+        warn_report("virtio-vmrpc '%s': %s names no DNS server any more: "
+                    "until it does, those that it named are asked: %s", id,
+                    file, servers);
+        break;
+    }
+    log_absent(id, origin);
+}
+
 /* --- validated answers --------------------------------------------------- */
 
 /*
@@ -182,6 +252,7 @@ VmrpcTracer virtio_vmrpc_tracer(VirtIOVmrpc *s)
         .policy = report_policy,
         .zone = report_zone,
         .validated = report_validated,
+        .servers = report_servers,
         .arrival = report_arrival,
         .opaque = s,
     };

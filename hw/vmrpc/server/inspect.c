@@ -19,9 +19,12 @@
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/resolver-queue.h"
+#include "hw/vmrpc/server/resolver.h"
 
 void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
 {
+    const DnsOrigin *origin;
+
     memset(view, 0, sizeof(*view));
     view->config = srv->config;
     vmrpc_lock(srv);
@@ -35,6 +38,11 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     if (srv->dns_proxy) {
         view->dns_counters = *dns_proxy_counters(srv->dns_proxy);
         dns_upstream_counters(srv->dns_upstream, &view->upstream_counters);
+    }
+    origin = vmrpc_resolver_origin(srv);
+    if (origin) {
+        view->servers_from = origin->from;
+        view->servers = origin->list;
     }
     if (srv->own_zones) {
         view->zone_counters = *dns_own_zones_counters(srv->own_zones);

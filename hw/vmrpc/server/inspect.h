@@ -37,6 +37,8 @@ typedef struct VmrpcServerView {
     VmrpcAlgCounters alg_counters;
     DnsProxyCounters dns_counters;  /* all zero without resolver4 */
     DnsUpstreamCounters upstream_counters;      /* so are these */
+    DnsServersFrom servers_from;
+    DnscServerList servers;     /* of DNS; empty without resolver4 */
     DnsOwnZonesCounters zone_counters;  /* and without zones */
 } VmrpcServerView;
 

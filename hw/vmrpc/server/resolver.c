@@ -350,11 +350,14 @@ static bool is_query(const uint8_t *msg, size_t len)
 static bool ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
                       size_t len)
 {
+    /* Before the proxy answers from memory what former servers have said */
+    bool moved = dns_upstream_follow(srv->dns_upstream);
+
     s->dns_out += is_query(msg, len);
     return dns_proxy_query(srv->dns_proxy, msg, len,
                            vmrpc_dns_is_stream(s) ? DNS_TRANSPORT_TCP
                                                   : DNS_TRANSPORT_UDP,
-                           token_of(s));
+                           token_of(s)) && !moved;
 }
 
 /* Hands over the first message of dns_tx.  Returns false if it must wait. */
@@ -628,6 +631,51 @@ static void on_validated(void *opaque, const DnsValidated *found)
     }
 }
 
+static void tell_servers(VmrpcServer *srv, const char *error)
+{
+    if (srv->tracer.servers) {
+        srv->tracer.servers(srv->tracer.opaque,
+                            dns_upstream_origin(srv->dns_upstream), error);
+    }
+}
+
+/* Other servers may be in another network: ask for its NAT64 prefix, too. */
+static VMRPC_LOCKED void on_moved(void *opaque, const char *error)
+{
+    VmrpcServer *srv = opaque;
+
+    if (!error) {
+        dns_proxy_forget(srv->dns_proxy);
+        srv->nat64_due_ms = 0;
+    }
+    tell_servers(srv, error);
+}
+
+const DnsOrigin *vmrpc_resolver_origin(VmrpcServer *srv)
+{
+    if (!srv->dns_proxy) {
+        return NULL;
+    }
+    if (dns_upstream_follow(srv->dns_upstream)) {
+        vmrpc_timer_rearm(srv);
+    }
+    return dns_upstream_origin(srv->dns_upstream);
+}
+
+void vmrpc_resolver_tell_servers(VmrpcServer *srv)
+{
+    const DnsOrigin *origin = srv->dns_upstream
+                              ? dns_upstream_origin(srv->dns_upstream) : NULL;
+    bool is_whole = true;
+
+    for (size_t i = 0; origin && i < origin->list.count; i++) {
+        is_whole &= !dnsc_list_is_absent(&origin->list, i);
+    }
+    if (origin && (origin->from == DNS_SERVERS_LOOPBACK || !is_whole)) {
+        tell_servers(srv, NULL);
+    }
+}
+
 static bool make_upstream(VmrpcServer *srv, GError **errp)
 {
     struct epoll_event ev = { .events = EPOLLIN,
@@ -642,6 +690,7 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
         .dnssec = srv->config.dnssec,
         .trust_anchor = srv->config.trust_anchor,
         .validated = on_validated,
+        .moved = on_moved,
         .opaque = srv,
     };
 
@@ -650,11 +699,6 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
     }
     srv->dns_upstream = dns_upstream_new(&options, errp);
     if (!srv->dns_upstream) {
-        if (!options.count && errp &&
-            g_error_matches(*errp, DNS_UPSTREAM_ERROR,
-                            DNS_UPSTREAM_ERROR_ADDRESS)) {
-            g_prefix_error(errp, "dns= is not given: ");
-        }
         return false;
     }
     if (epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD,

@@ -41,6 +41,12 @@ VMRPC_LOCKED ssize_t vmrpc_resolver_recv(VmrpcServer *srv, VmrpcSock *s,
 /* The policy, a zone or the map has changed: cached answers are void. */
 void vmrpc_resolver_forget(VmrpcServer *srv);
 
+/* The DNS servers as they are now, and their source; NULL without resolver4. */
+VMRPC_LOCKED const DnsOrigin *vmrpc_resolver_origin(VmrpcServer *srv);
+
+/* Tells the tracer which DNS servers are asked, if some are missing. */
+void vmrpc_resolver_tell_servers(VmrpcServer *srv);
+
 /* The upstream's descriptor is readable. */
 VMRPC_LOCKED void vmrpc_resolver_process_fd(VmrpcServer *srv);
 

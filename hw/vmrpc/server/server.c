@@ -680,6 +680,7 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
         .refused = tracer->refused,
         .opaque = tracer->opaque,
     };
+    vmrpc_resolver_tell_servers(srv);
 }
 
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv)

@@ -37,7 +37,10 @@ typedef enum VmrpcNat64Mode {
  */
 typedef struct VmrpcServerConfig {
     VmrpcReachConfig reach;     /* addresses */
-    /* upstream servers, NULL-terminated; none: those of /etc/resolv.conf */
+    /*
+     * upstream servers, NULL-terminated; none: those of /etc/resolv.conf, which
+     * is read again when it changes
+     */
     const char *const *dns;
     DnsDnssec dnssec;           /* are their answers validated? */
     const char *trust_anchor;   /* a file; NULL: the root's of the host */
@@ -136,6 +139,12 @@ typedef struct VmrpcTracer {
     void (*zone)(void *opaque, const char *name, const char *error);
     /* An answer of the DNS servers was validated; the server's lock is held. */
     void (*validated)(void *opaque, const DnsValidated *found);
+    /*
+     * Other DNS servers are asked, or the same for another reason; or @error
+     * says why the former ones still are.  When the tracer is set, it is called
+     * if servers are missing.  The server's lock is held.
+     */
+    void (*servers)(void *opaque, const DnsOrigin *origin, const char *error);
     /*
      * Sockets wait for something that is missing on this host; or none waits
      * any more.

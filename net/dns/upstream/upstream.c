@@ -54,10 +54,10 @@
  * Then a few questions share each socket.
  *
  * Servers: dns_upstream_follow() compares the file and the interfaces with what
- * is in use (origin.h).  A change makes another asker and another checker.  What
- * is under way is asked again, or it would wait for servers that may be gone.
- * All of the cache is dropped, as other servers may know other names.  Nothing
- * looks while the guest asks nothing, so an idle VM causes no work.
+ * is in use (origin.h).  A change makes another asker and another checker.
+ * What is under way is asked again, or it would wait for servers that may be
+ * gone.  All of the cache is dropped, as other servers may know other names.
+ * Nothing looks while the guest asks nothing, so an idle VM causes no work.
  *
  * Exchanges are found by their query in a balanced tree: a guest chooses the
  * queries, and could choose queries that share one bucket of a hash table.
@@ -75,7 +75,8 @@
 #include "net/dns/wire/wire.h"
 
 #define RESOLV_CONF     "/etc/resolv.conf"
-#define LOOK_EVERY      (DNSC_SECOND / 4)
+#define LOOK_GAP        (DNSC_SECOND / 100)     /* however many questions */
+#define LOOK_EVERY      (DNSC_SECOND / 4)       /* while one is under way */
 #define TRY_TIMEOUT     (4 * DNSC_SECOND)
 #define ROUNDS          2
 #define TOLD_AT_ONCE    16      /* callbacks for one outcome in a turn */
@@ -96,7 +97,7 @@ struct DnsUpstream {
     bool has_bind6;
     struct in6_addr bind6;
     DnsOrigin origin;
-    int64_t look_at;            /* when to look at it again */
+    int64_t looked;             /* when it was looked at last */
     bool is_behind;             /* asker and checker do not have its servers */
     char *trouble;              /* why not, if that was reported */
     DnsValidatedFn *validated;
@@ -557,7 +558,7 @@ int dns_upstream_fd(const DnsUpstream *up)
 /* Until the servers of what is under way are looked at; -1: never */
 static int look_timeout_ms(const DnsUpstream *up)
 {
-    int64_t left = (up->look_at - dnsc_now() + 999) / 1000;
+    int64_t left = (up->looked + LOOK_EVERY - dnsc_now() + 999) / 1000;
 
     if (!g_tree_nnodes(up->exchanges) || !dns_origin_may_change(&up->origin)) {
         return -1;
@@ -679,24 +680,6 @@ static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
     return true;
 }
 
-/* The servers that libunbound can ask; all, if there is none of these */
-static size_t present_servers(const DnscServerList *list,
-                              VmmnetDnsAddress *servers)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < list->count; i++) {
-        if (!dnsc_list_is_absent(list, i)) {
-            servers[count++] = list->addr[i];
-        }
-    }
-    if (!count) {
-        memcpy(servers, list->addr, list->count * sizeof(*servers));
-        count = list->count;
-    }
-    return count;
-}
-
 static DnsChecker *make_checker(DnsUpstream *up, GError **err)
 {
     const char *mode = up->dnssec == DNS_DNSSEC_STRICT ? "strict"
@@ -704,7 +687,7 @@ static DnsChecker *make_checker(DnsUpstream *up, GError **err)
     VmmnetDnsAddress servers[DNSC_SERVERS_MAX];
     const DnscValidatorOptions options = {
         .servers = servers,
-        .count = present_servers(&up->origin.list, servers),
+        .count = dnsc_list_present(&up->origin.list, servers),
         .trust_anchor = up->trust_anchor,
         .timeout = ROUNDS * TRY_TIMEOUT,
         .from6 = up->has_bind6 ? &up->bind6 : NULL,
@@ -779,7 +762,7 @@ static bool set_up(DnsUpstream *up, const DnsUpstreamOptions *o, GError **err)
     up->validated = o->validated;
     up->moved = o->moved;
     up->opaque = o->opaque;
-    up->look_at = dnsc_now() + LOOK_EVERY;
+    up->looked = dnsc_now();
     return find_servers(up, o, err) && make_cache(up, o, err) &&
            check_anchor(o, anchor, err) && renew(up, err);
 }
@@ -876,10 +859,10 @@ bool dns_upstream_follow(DnsUpstream *up)
     int64_t now = dnsc_now();
     g_autoptr(GError) err = NULL;
 
-    if (now < up->look_at || !dns_origin_may_change(&up->origin)) {
+    if (now < up->looked + LOOK_GAP || !dns_origin_may_change(&up->origin)) {
         return false;
     }
-    up->look_at = now + LOOK_EVERY;
+    up->looked = now;
     if (!dns_origin_look(&up->origin) && !up->is_behind) {
         return false;
     }

@@ -129,11 +129,12 @@ void dns_upstream_process(DnsUpstream *up);
 const DnsOrigin *dns_upstream_origin(const DnsUpstream *up);
 
 /*
- * Look, a few times a second, whether the servers have changed, and ask the new
- * ones from now on: the cache is emptied, and what is under way is asked again.
- * dns_upstream_process() does it, too, but has no timeout for it while nothing
- * is under way.  So call this before a question is asked.  Do not call it from
- * within a reply.  Calls no reply.  Returns whether it has changed anything.
+ * Look whether the servers have changed, unless that was done 10 ms ago, and
+ * ask the new ones from now on: the cache is emptied, and what is under way is
+ * asked again.  dns_upstream_process() does it, too, but has no timeout for it
+ * while nothing is under way.  So call this before a question is asked.  Do not
+ * call it from within a reply.  Calls no reply.  Returns whether it has changed
+ * anything.
  */
 bool dns_upstream_follow(DnsUpstream *up);
 

@@ -675,7 +675,7 @@ def _put_on(port: _Port, table: Table) -> None:
             pin.unlink(missing_ok=True)
             bpf.pin(loaded.program(name), pin)
         config = replace(config, flags=config.flags | layout.VERSIONS[-1] << _READS_SHIFT)
-        bpf.update(loaded.map(\"port\"), 0, config.pack())
+        bpf.update(loaded.map("port"), 0, config.pack())
         if links:
             _drop_filters(config, loaded.map("port"))
 

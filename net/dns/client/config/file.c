@@ -60,14 +60,19 @@ bool dnsc_file_refresh(DnscFile *file)
     if (same(&now, &file->seen)) {
         return false;
     }
+    fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+        return false;           /* says nothing about the file */
+    }
     free(file->text);
     file->text = NULL;
     file->len = 0;
-    fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &now) || !S_ISREG(now.st_mode)) {
-        memset(&file->seen, 0, sizeof(file->seen));
-    } else {
-        file->seen = now;
+    if (fd >= 0 && fstat(fd, &now)) {
+        memset(&now, 0, sizeof(now));
+    }
+    /* One that cannot be read is not tried again until it changes. */
+    file->seen = now;
+    if (fd >= 0 && S_ISREG(now.st_mode)) {
         file->text = read_all(fd, now.st_size < FILE_MAX ? now.st_size :
                               FILE_MAX, &file->len);
     }

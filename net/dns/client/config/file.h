@@ -10,7 +10,7 @@
 
 typedef struct DnscFile {
     char *path;                 /* "": no file */
-    char *text;                 /* NULL: the file does not exist */
+    char *text;                 /* NULL: there is no file that can be read */
     size_t len;
     struct stat seen;           /* all 0: the file does not exist */
 } DnscFile;
@@ -19,7 +19,10 @@ typedef struct DnscFile {
 int dnsc_file_init(DnscFile *file, const char *path);
 void dnsc_file_clear(DnscFile *file);
 
-/* Check the file, and read it if it has changed.  Returns whether it has. */
+/*
+ * Check the file, and read it if it has changed.  Returns whether it has.
+ * Without descriptors or memory the old text stays, until the next call.
+ */
 bool dnsc_file_refresh(DnscFile *file);
 
 #endif

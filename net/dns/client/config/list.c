@@ -80,6 +80,23 @@ bool dnsc_list_is_absent(const DnscServerList *list, size_t i)
     return *list->zone[i] && !list->addr[i].in6.sin6_scope_id;
 }
 
+size_t dnsc_list_present(const DnscServerList *list,
+                         VmmnetDnsAddress present[DNSC_SERVERS_MAX])
+{
+    size_t count = 0, i;
+
+    for (i = 0; i < list->count; i++) {
+        if (!dnsc_list_is_absent(list, i)) {
+            present[count++] = list->addr[i];
+        }
+    }
+    if (!count) {
+        memcpy(present, list->addr, sizeof(list->addr));
+        count = list->count;
+    }
+    return count;
+}
+
 bool dnsc_list_same(const DnscServerList *a, const DnscServerList *b)
 {
     size_t i;

@@ -44,6 +44,13 @@ bool dnsc_list_follow(DnscServerList *list);
 /* Does the server have a zone whose interface is not there? */
 bool dnsc_list_is_absent(const DnscServerList *list, size_t i);
 
+/*
+ * The servers that can be asked; all, if there is none of these: a validator
+ * without servers would begin at the root.  Returns their number.
+ */
+size_t dnsc_list_present(const DnscServerList *list,
+                         VmmnetDnsAddress present[DNSC_SERVERS_MAX]);
+
 bool dnsc_list_same(const DnscServerList *a, const DnscServerList *b);
 
 /* The server as ADDR[%ZONE][@PORT]; port 53 is left out. */

@@ -193,9 +193,10 @@ static DnscAsker *new_asker(VmmnetDns *dns)
 static DnscValidator *new_validator(VmmnetDns *dns, const DnscAsker *asker,
                                     const char **mistake)
 {
+    VmmnetDnsAddress present[DNSC_SERVERS_MAX];
     DnscValidatorOptions o = {
-        .servers = dns->servers.addr,
-        .count = dns->servers.count,
+        .servers = present,
+        .count = dnsc_list_present(&dns->servers, present),
         .trust_anchor = dns->trust_anchor,
         .insecure = dns->insecure,
         .insecures = dns->insecures,

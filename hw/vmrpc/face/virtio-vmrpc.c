@@ -50,6 +50,7 @@
 #include "hw/core/cpu.h"
 #include "hw/qdev-properties.h"
 #include "hw/virtio/virtio-bus.h"
+#include "hw/vmrpc/face/virtio-vmrpc-address.h"
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
 #include "hw/vmrpc/face/virtio-vmrpc-memory.h"
@@ -216,13 +217,18 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     if (!virtio_vmrpc_claim_realize(s, errp)) {
         goto err_server;
     }
-    if (!make_iothread(s, errp)) {
+    if (!virtio_vmrpc_address_realize(s, errp)) {
         goto err_claim;
+    }
+    if (!make_iothread(s, errp)) {
+        goto err_address;
     }
     virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
     virtio_vmrpc_queues_realize(s);
     return;
 
+err_address:
+    virtio_vmrpc_address_unrealize(s);
 err_claim:
     virtio_vmrpc_claim_unrealize(s);
 err_server:
@@ -239,6 +245,7 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
     virtio_cleanup(vdev);
     virtio_vmrpc_memory_cleanup(s);
     drop_iothread(s);
+    virtio_vmrpc_address_unrealize(s);
     virtio_vmrpc_claim_unrealize(s);
     vmrpc_server_free(s->server);
     s->server = NULL;

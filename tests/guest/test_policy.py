@@ -412,7 +412,7 @@ def test_validator(world: World) -> None:
         assert "fd00::1" not in delv("evil.test AAAA")
         assert "10.0.0.1" not in delv("evil4.test A")
     # who leaves the checks to the DNS server has virtual addresses, and proofs as they are
-    assert "198.18." in world.guest.run("dig +dnssec www.test A").stdout
+    assert re.search(r"\s198\.1[89]\.", world.guest.run("dig +dnssec www.test A").stdout)
     proof = world.guest.run("dig +dnssec nothing.test A").stdout
     assert "NXDOMAIN" in proof and "NSEC" in proof and "RRSIG" in proof, proof
 

@@ -52,15 +52,15 @@ static Report make_report(VirtIOVmrpc *s)
 static void report_lost(const Report *r)
 {
     warn_report("virtio-vmrpc '%s': the VM's address %s is none of this "
-                "host's any more: the VM's sockets reach nobody until it is "
-                "added again to the interface that leads to the network",
+                "host's: the VM's sockets reach nobody until it is added to "
+                "the interface that leads to the network",
                 r->id ?: r->path, r->address);
     qapi_event_send_vmrpc_address_lost(r->id, r->path, r->address);
 }
 
 static void report_back(const Report *r)
 {
-    info_report("virtio-vmrpc '%s': the VM's address %s is this host's again",
+    info_report("virtio-vmrpc '%s': the VM's address %s is on this host now",
                 r->id ?: r->path, r->address);
     qapi_event_send_vmrpc_address_back(r->id, r->path, r->address);
 }

@@ -61,6 +61,7 @@ struct VirtIOVmrpc {
     char *zone;
     char *dnssec;
     char *trust_anchor;
+    char *insecure;
     char *nat64_prefix;
     char *policy;
     bool alg;

@@ -600,6 +600,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->config.zones = NULL;
     srv->config.dns = NULL;
     srv->config.trust_anchor = NULL;
+    srv->config.insecure = NULL;
     return srv;
 
 err:

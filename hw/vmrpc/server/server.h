@@ -41,6 +41,8 @@ typedef struct VmrpcServerConfig {
     const char *const *dns;
     DnsDnssec dnssec;           /* are their answers validated? */
     const char *trust_anchor;   /* a file; NULL: the root's of the host */
+    /* names below which nothing is validated, NULL-terminated; NULL: none */
+    const char *const *insecure;
     /* zone images that are answered first, NULL-terminated; NULL: none */
     const char *const *zones;
     VmrpcNat64Mode nat64_mode;

@@ -661,6 +661,8 @@ static bool make_checker(DnsUpstream *up, const DnsUpstreamOptions *o,
         .timeout = ROUNDS * TRY_TIMEOUT,
         .from6 = o->bind6,
         .cache_octets = UNBOUND_CACHE,
+        .insecure = o->insecure,
+        .insecures = o->insecures,
         .bogus_ttl = DNS_BOGUS_TTL,
     };
     const char *mistake;

@@ -150,7 +150,7 @@ def server(guest: Guest) -> Iterator[Job]:
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [([], "EPSV"), (["--ftp-port", "-"], "EPRT |1|198.18.")],
+    [([], "EPSV"), (["--ftp-port", "-"], "EPRT |1|198.1")],
     ids=["passive", "active"],
 )
 def test_server_in_the_guest(
@@ -201,7 +201,7 @@ def test_call(guest: Guest, phone: Path, transport: str) -> None:
         assert re.search(rf"^Contact: <sip:guest@\[{VM_ADDRESS}\]:\d+>\r$", text, re.M)
     for record in outside.values():
         assert record["from"] == VM_ADDRESS
-        assert _OWN not in record["text"] and "198.18." not in record["text"]
+        assert _OWN not in record["text"] and not re.search(r"198\.1[89]\.", record["text"])
 
     answered = inside["200"]["text"]
     assert re.search(rf"^Via: SIP/2.0/\w+ {_OWN}:\d+;.*;received={_OWN}\r$", answered, re.M)

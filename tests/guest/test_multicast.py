@@ -7,11 +7,12 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface, Link
 from vmmnet.testbed.guest.guest import Guest, Job
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.peers.lab import (
@@ -282,3 +283,47 @@ def test_membership_survives_migration(world: Lab) -> None:
             outer_send(world, GROUP6, PORT, "after")
             assert [words[0] for words in heard(job)] == ["before", "after"]
             target.check_kernel()
+
+
+@contextlib.contextmanager
+def on_a_bridge(world: Lab) -> Iterator[Callable[[], Link]]:
+    """OWN_VM_ADDRESS is on a bridge; each call makes the bridge, its port and its address anew."""
+    own = f"{OWN_VM_ADDRESS}/128"
+
+    def make() -> Link:
+        if made:
+            world.host.ip("link", "delete", made[-1].name)
+        made.append(world.host.bridge("br-own", snooping=True))
+        link = world.network.connect(made[-1], world.peer)
+        made[-1].add_address(own)
+        return link
+
+    made: list[Interface] = []
+    world.link.a.remove_address(own)
+    try:
+        yield make
+    finally:
+        world.host.ip("link", "delete", "br-own")
+        world.link.a.add_address(own)
+
+
+def test_membership_survives_a_bridge_made_again(world: Lab) -> None:
+    """The program does nothing: QEMU joins at the new bridge, and tells of the address."""
+    with on_a_bridge(world) as make:
+        link = make()
+        device = world.device(OWN_VM_ADDRESS)
+        with world.guest(device=device, ipv6=False, kernel="6.12") as guest:
+            job = listen(guest, "0.0.0.0", GROUP, PORT, 2)
+            command = [sys.executable, "-c", SEND6, PEER_ADDRESS]
+            world.peer.run([*command, link.b.name, GROUP6, str(PORT), "before"])
+            job.wait_output("before")
+            link = make()
+            for event in "VMRPC_ADDRESS_LOST", "VMRPC_ADDRESS_BACK":
+                told = guest.monitor.wait_event(event, id="vmrpc0")
+                assert told["data"]["address"] == OWN_VM_ADDRESS
+            wait.until(
+                lambda: world.counters(guest)["groups_joined_again"] == 1, "the new membership"
+            )
+            world.peer.run([*command, link.b.name, GROUP6, str(PORT), "after"])
+            assert [words[0] for words in heard(job)] == ["before", "after"]
+            guest.check_kernel()

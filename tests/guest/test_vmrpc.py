@@ -667,7 +667,7 @@ def test_dns_answers(guest: Guest) -> None:
         return guest.run(f"dig +short {question}").stdout.strip()
 
     address = dig("www.test A")
-    assert address.startswith("198.18.")
+    assert address.startswith(("198.18.", "198.19."))
     assert dig("+tcp www.test A") == address
     assert dig("www.test AAAA") == ""
     assert dig("alias.test A").splitlines() == ["www.test.", address]
@@ -794,10 +794,11 @@ def test_cable_pulled_and_plugged_in_again(guest: Guest, world: Lab) -> None:
     """TCP survives; a connection attempt meanwhile gets a true error."""
     talk = guest.spawn(["python3", "-c", COUNT_DOWN])
     talk.wait_output("connected")
+    peer = guest.run("getent ahostsv4 www.test").stdout.split()[0]
     world.link.down()
     try:
         talk.write(b"one\n")
-        assert connect_error(guest, "198.18.0.1", 80) in ("ENETUNREACH", "EHOSTUNREACH", "EINVAL")
+        assert connect_error(guest, peer, 80) in ("ENETUNREACH", "EHOSTUNREACH", "EINVAL")
     finally:
         world.link.up()
         world.host.ip("-6", "route", "replace", "2001:db8:80::/64", "via", PEER_ADDRESS)

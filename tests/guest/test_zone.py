@@ -84,7 +84,7 @@ def test_does_not_exist(world: World) -> None:
 
 def test_wildcard(world: World) -> None:
     one = world.error("one.wild.corp.test")
-    assert one.startswith("198.18.")
+    assert one.startswith(("198.18.", "198.19."))
     assert world.error("two.wild.corp.test") == one
 
 

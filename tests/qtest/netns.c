@@ -108,6 +108,18 @@ void netns_add_address6(const char *address)
     close(fd);
 }
 
+void netns_remove_address6(const char *address)
+{
+    AddressRequest req = { .prefix_len = 128, .ifindex = if_nametoindex("lo") };
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int ret;
+
+    parse6(address, &req.addr);
+    ret = ioctl(fd, SIOCDIFADDR, &req);
+    g_assert_cmpint(ret, ==, 0);
+    close(fd);
+}
+
 void netns_add_address4(const char *address)
 {
     struct ifreq ifr = { .ifr_name = "lo:0" };

@@ -30,6 +30,9 @@ void netns_set_up(const char *interface);
 /* Gives lo an address, "fd00::1", in the current namespace. */
 void netns_add_address6(const char *address);
 
+/* Takes it away again. */
+void netns_remove_address6(const char *address);
+
 /* The same for IPv4, "192.0.2.1"; lo has 127.0.0.1 and this one. */
 void netns_add_address4(const char *address);
 

@@ -82,6 +82,13 @@ static const Refusal refusals[] = {
       { "dnssec=off", "translate=off" } },
     { "'trust-anchor': '/a'",
       { "trust-anchor=/a", "dnssec=off", "give dnssec=strict" } },
+    { "'insecure': 'corp.test'",
+      { "insecure=corp.test", "dnssec=off" } },
+    { "'dnssec': 'strict', 'insecure': ''", { "insecure= has no name" } },
+    { "'dnssec': 'strict', 'insecure': 'corp.test+.'",
+      { "insecure=. is no domain name below the root", "dnssec=off" } },
+    { "'dnssec': 'strict', 'insecure': 'a..b'",
+      { "insecure=a..b is no domain name" } },
     { "'dnssec': 'strict', 'trust-anchor': ''",
       { "trust-anchor= names no file", "/usr/share/dns/root.key" } },
     { "'dnssec': 'strict', 'trust-anchor': '/nonexistent/key'",
@@ -189,7 +196,8 @@ static const char *const good_options[] = {
     "'dnssec': 'off'",
     "'dnssec': 'permissive', 'dns': '" DNS6 "', 'address6': '" VM6 "'",
     "'dnssec': 'strict', 'dns': '" DNS6 "+192.0.2.53', "
-    "'trust-anchor': '/usr/share/dns/root.key'",
+    "'trust-anchor': '/usr/share/dns/root.key', "
+    "'insecure': 'corp.test+example.'",
     "'nat64-prefix': 'off'",
     "'nat64-prefix': '64:ff9b::/96'",
     "'nat64-prefix': 'auto', 'dns': '" DNS6 "'",

@@ -493,6 +493,94 @@ static void test_query_unrealized(void)
  * device.  The order of the two varies, so try a few times; the answer has all
  * or nothing.
  */
+/* --- the VM's address leaves the host -------------------------------------- */
+
+static bool address_state_is(Vm *vm, const char *state)
+{
+    QList *list = query(vm->qts, "'sockets-limit': 0");
+    bool is = g_str_equal(qdict_get_str(only_device(list), "address-state"),
+                          state);
+
+    qobject_unref(list);
+    return is;
+}
+
+/* The kernel's message may come a moment after the change. */
+static void wait_address_state(Vm *vm, const char *state)
+{
+    gint64 end = g_get_monotonic_time() + NETNS_TIMEOUT_MS * 1000;
+    g_autofree char *line = g_strdup_printf("address on this host: %s", state);
+    g_autofree char *hmp = NULL;
+
+    while (!address_state_is(vm, state)) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+    }
+    hmp = qtest_hmp(vm->qts, "info vmrpc");
+    g_assert_nonnull(strstr(hmp, line));
+}
+
+static void wait_address_event(Vm *vm, const char *name)
+{
+    QDict *event = qtest_qmp_eventwait_ref(vm->qts, name);
+    QDict *data = qdict_get_qdict(event, "data");
+
+    g_assert_cmpstr(qdict_get_str(data, "id"), ==, "vmrpc");
+    g_assert_cmpstr(qdict_get_str(data, "qom-path"), ==, BACKEND);
+    g_assert_cmpstr(qdict_get_str(data, "address"), ==, VM6);
+    qobject_unref(event);
+}
+
+static void test_address_lost(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+    int conn;
+
+    wait_address_state(&vm, "here");
+    for (unsigned i = 0; i < 2; i++) {
+        netns_remove_address6(VM6);
+        wait_address_event(&vm, "VMRPC_ADDRESS_LOST");
+        wait_address_state(&vm, "lost");
+        netns_add_address6(VM6);
+        wait_address_event(&vm, "VMRPC_ADDRESS_BACK");
+        wait_address_state(&vm, "here");
+        conn = guest_connect(vm.d, i, PEER6);
+        converse(vm.d, i, conn);
+        close(conn);
+    }
+    vm_quit(&vm);
+}
+
+/* A VM that does not run misses nothing; what it misses then is told. */
+static void test_address_lost_while_stopped(void)
+{
+    Vm vm = vm_start("address6=" VM6, 0);
+
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'stop' }");
+    netns_remove_address6(VM6);
+    wait_address_state(&vm, "missing");
+    netns_add_address6(VM6);
+    wait_address_state(&vm, "here");
+    netns_remove_address6(VM6);
+    wait_address_state(&vm, "missing");
+    g_assert_null(qtest_qmp_event_ref(vm.qts, "VMRPC_ADDRESS_LOST"));
+    qtest_qmp_assert_success(vm.qts, "{ 'execute': 'cont' }");
+    wait_address_event(&vm, "VMRPC_ADDRESS_LOST");
+    netns_add_address6(VM6);
+    wait_address_event(&vm, "VMRPC_ADDRESS_BACK");
+    vm_quit(&vm);
+}
+
+/* Nothing is shown of an address that there is not. */
+static void test_no_address(void)
+{
+    Vm vm = vm_start("", 0);
+    QList *list = query(vm.qts, "'sockets-limit': 0");
+
+    g_assert_false(qdict_haskey(only_device(list), "address-state"));
+    qobject_unref(list);
+    vm_quit(&vm);
+}
+
 static void test_query_unplug(void)
 {
     QTestState *qts = qtest_init(COMMON_ARGS);
@@ -541,6 +629,10 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/query/rules", test_query_rules);
     qtest_add_func("/vmrpc/query/unrealized", test_query_unrealized);
     qtest_add_func("/vmrpc/query/unplug", test_query_unplug);
+    qtest_add_func("/vmrpc/address/lost", test_address_lost);
+    qtest_add_func("/vmrpc/address/lost-while-stopped",
+                   test_address_lost_while_stopped);
+    qtest_add_func("/vmrpc/address/none", test_no_address);
 }
 
 int main(int argc, char **argv)

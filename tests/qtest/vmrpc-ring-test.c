@@ -499,7 +499,7 @@ static void test_policy(void)
     g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer).error, ==,
                     ENETUNREACH);
     g_assert_cmpuint(counter(vm.qts, BACKEND, "refused_host_address"), ==, 1);
-    peer.sin_addr.s_addr = inet_addr("198.18.77.77");
+    peer.sin_addr.s_addr = inet_addr("198.19.255.1");
     g_assert_cmpint(guest_op_addr(vm.d, VMRPC_CONNECT, 1, &peer).error, ==,
                     EHOSTUNREACH);
     g_assert_cmpuint(counter(vm.qts, BACKEND, "unreachable_no_mapping"), ==,

@@ -17,6 +17,7 @@
 
 #define GROUP "239.1.2.3"
 #define OTHER "239.1.2.4"
+#define LINK_GROUP "224.0.0.251"      /* of link scope */
 #define PORT 4711
 #define LATE6 "2001:db8::30"    /* an address that comes and goes */
 
@@ -909,6 +910,131 @@ static void test_interface_changes(void)
     close(listener[1]);
 }
 
+/* Makes vm0 again, with the @index or with any (""), and waits for @num. */
+static void make_again(Fx *fx, const char *index, uint64_t num)
+{
+    g_autofree char *command = g_strdup_printf(
+        "ip link del vm0 && "
+        "ip link add vm0 %s type veth peer name vm1 && "
+        "ip link set vm0 up && ip link set vm1 up && "
+        "ip -6 route add default dev vm0", index);
+
+    run(command);
+    interface = if_nametoindex("vm0");
+    while (fx_counters(fx)->groups_joined_again < num) {
+        fx_wait_any(fx);
+    }
+    g_assert_cmpuint(fx_counters(fx)->groups_joined_again, ==, num);
+}
+
+/* All sockets of test_made_again() hear, once. */
+static void assert_all_hear(Fx *fx, int peer)
+{
+    static const struct {
+        uint32_t handle;
+        const char *group;
+    } members[] = {
+        { 0, GROUP }, { 0, LINK_GROUP }, { 1, GROUP }, { 2, LINK_GROUP },
+        { 3, GROUP },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(members); i++) {
+        tell(peer, members[i].group, PORT + members[i].handle, "again");
+        hears(fx, members[i].handle, "again");
+        hears_nothing(fx, members[i].handle);
+    }
+}
+
+/*
+ * The interface is made again, with another index or with the old one: members
+ * hear on, in sockets that are bound to no group, to one, or connected.
+ */
+static void test_made_again(void)
+{
+    g_autofree char *same = NULL;
+    uint16_t port;
+    int peer;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = fx_new(&(FxOptions) {
+        .policy = "allow ::1\nallow host\nallow ff02::/16\n"
+    });
+    bound(fx, 0, "0.0.0.0", PORT);
+    fx_ok(join(fx, 0, GROUP));
+    fx_ok(join(fx, 0, LINK_GROUP));
+    bound(fx, 1, GROUP, PORT + 1);
+    fx_ok(join(fx, 1, GROUP));
+    bound(fx, 2, LINK_GROUP, PORT + 2);
+    fx_ok(join(fx, 2, LINK_GROUP));
+    bound(fx, 3, GROUP, PORT + 3);
+    fx_ok(join(fx, 3, GROUP));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 3, fx->peer4, port));
+    assert_all_hear(fx, peer);
+
+    make_again(fx, "", 5);
+    assert_all_hear(fx, peer);
+    same = g_strdup_printf("index %d", interface);
+    make_again(fx, same, 10);
+    assert_all_hear(fx, peer);
+
+    /* another change of the host moves nothing */
+    run("ip -6 addr add 2001:db8::31/128 dev vm0 nodad && "
+        "ip -6 addr del 2001:db8::31/128 dev vm0");
+    fx->srv->groups_turn_ms = 0;
+    fx_pump(fx);
+    g_assert_cmpint(fx->srv->groups_turn_ms, >, 0);
+    g_assert_cmpuint(fx_counters(fx)->groups_joined_again, ==, 10);
+    /* the program need not know */
+    fx_fails(join(fx, 0, GROUP), EADDRINUSE);
+    fx_ok(leave(fx, 0, GROUP));
+    fx_ok(leave(fx, 1, GROUP));
+    tell(peer, GROUP, PORT, "gone");
+    tell(peer, GROUP, PORT + 1, "gone");
+    hears_nothing(fx, 0);
+    hears_nothing(fx, 1);
+    close(peer);
+    fx_free(fx);
+}
+
+/* The address goes with the interface, and comes back later. */
+static void test_made_again_with_address(void)
+{
+    const char *vm6 = fx_vm6;
+    uint16_t port;
+    int peer;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    run("ip link add other0 type veth peer name other1 && "
+        "ip link set other0 up && ip link set other1 up && "
+        "ip address add " LATE6 "/128 dev other0 nodad");
+    fx_vm6 = LATE6;
+    fx = fx_new_default();
+    bound(fx, 0, "0.0.0.0", PORT);
+    fx_ok(join(fx, 0, GROUP));
+    /* the default route is not where the address is missed */
+    run("ip link del other0");
+    fx_pump(fx);
+    g_assert_cmpuint(fx_counters(fx)->groups_joined_again, ==, 0);
+    run("ip address add " LATE6 "/128 dev vm0 nodad");
+    while (!fx_counters(fx)->groups_joined_again) {
+        fx_wait_any(fx);
+    }
+    tell(peer, GROUP, PORT, "again");
+    hears(fx, 0, "again");
+    fx_free(fx);
+    fx_vm6 = vm6;
+    run("ip address del " LATE6 "/128 dev vm0");
+    close(peer);
+}
+
 /* translate=off: it is all IPv4. */
 static unsigned listed;         /* times */
 
@@ -1021,6 +1147,9 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/multicast/member", test_member);
     g_test_add_func("/vmrpc/server/multicast/before-bind",
                     test_member_before_bind);
+    g_test_add_func("/vmrpc/server/multicast/made-again", test_made_again);
+    g_test_add_func("/vmrpc/server/multicast/made-again-with-address",
+                    test_made_again_with_address);
     g_test_add_func("/vmrpc/server/multicast/bound-to-group",
                     test_bound_to_group);
     g_test_add_func("/vmrpc/server/multicast/before-bound-to-group",

@@ -45,6 +45,8 @@ def lines(kind: str, answer: Any) -> Iterator[str]:
 def _vmrpc(device: Mapping[str, Any]) -> Iterator[str]:
     if "address6" in device:
         yield f"address6 {device['address6']} {device.get('address6-claim', '')}".rstrip()
+    if device.get("address-state", "here") != "here":
+        yield f"the address is {device['address-state']} on this host"
     yield f"{device['sockets-open']} of {device['max-sockets']} sockets"
     if device["sockets-arriving"]:
         yield f"{device['sockets-arriving']} wait for what is missing here"

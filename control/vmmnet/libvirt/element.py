@@ -25,7 +25,7 @@ U = TypeVar("U")
 # Options without effect with translate=off.
 _TRANSLATING = (
     *("address6", "pool4", "resolver4", "dns", "dnssec", "trust-anchor"),
-    *("nat64-prefix", "zone"),
+    *("insecure", "nat64-prefix", "zone"),
 )
 # Maximum number of home addresses.
 _HOMES = 8
@@ -83,6 +83,7 @@ def _sockets(node: etree._Element) -> Sockets:
         dns=_value(node, "dns", values.dns),
         dnssec=node.get("dnssec"),
         trust_anchor=_value(node, "trust-anchor", Path),
+        insecure=node.get("insecure"),
         nat64_prefix=_value(node, "nat64-prefix", values.nat64),
         translate=_value(node, "translate", values.on),
         policy=_value(node, "policy", Path),
@@ -97,7 +98,7 @@ def _sockets(node: etree._Element) -> Sockets:
     )
     if result.dnssec in (None, "off"):
         right = "has no effect without dnssec='strict' or 'permissive': write that as well"
-        _none_of(node, ("trust-anchor",), right)
+        _none_of(node, ("trust-anchor", "insecure"), right)
     if result.resolver4 and result.guest4 and result.resolver4 == result.guest4.ip:
         right = "is the guest's own address, guest4: give the DNS server another one"
         raise BadElement(node, "resolver4", node.get("resolver4"), right)

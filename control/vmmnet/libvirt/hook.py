@@ -100,26 +100,68 @@ def _check_tables(net: Net) -> None:
             )
 
 
-def _check_address(address: str, event: Event) -> Iterator[str]:
+# A host that boots starts VMs before its network is there, and libvirt tries each only once.
+# So what the network may bring is waited for.
+
+
+def _interfaces(domain: Any) -> list[str]:
+    """The host's interfaces of the VM's NICs."""
+    sources = domain.findall("devices/interface/source")
+    found = [each.get("bridge") or each.get("dev") for each in sources]
+    return [each for each in found if each]
+
+
+def _check_address(address: str, event: Event, domain: Any) -> Iterator[str]:
     if address6.is_here(address):
         yield f"address6 {address} is here"
-    elif event.claims.is_arriving():
+        return
+    if event.claims.is_arriving():
         yield f"address6 {address} is not here yet"
-    else:
-        raise Refused(
-            f"address6 {address} is no address of this host:"
-            f" 'ip -6 address add {address}/128 dev INTERFACE' makes it one, and"
-            " handoff='on' of <vmmnet:net> lets vmmnet-hostd do it"
+        return
+    # Nobody ends the wait for an address that another node has.
+    limit = 0 if address6.duplicate(address) else event.conf().address6_wait
+    yield f"address6 {address} {address6.missing(address)}: it is waited for, {limit} s at most"
+    if address6.wait_for(lambda: address6.is_here(address), limit):
+        yield f"address6 {address} is here"
+        return
+    device = address6.device(address) or next(iter(_interfaces(domain)), "INTERFACE")
+    raise Refused(
+        f"address6 {address} {address6.missing(address)}, and could not be used within {limit} s:"
+        f" 'ip -6 address add {address}/128 dev {device} nodad' makes it one of this host at once,"
+        " and handoff='on' of <vmmnet:net> lets vmmnet-hostd do it"
+    )
+
+
+def _wait_device(address: str, event: Event, domain: Any) -> Iterator[str]:
+    """Wait for vmmnet-hostd's interface for the address; refuses if it does not come."""
+    here = event.conf()
+    wanted, limit = here.address6_device, here.address6_wait
+
+    def there() -> bool:
+        return address6.exists(wanted) if wanted else address6.device(address) is not None
+
+    if there():
+        return
+    lack = (
+        f"this host has no interface {wanted}, which is its 'address6-device'"
+        if wanted
+        else f"address6 {address} is in no prefix of an interface of this host"
+    )
+    yield f"{lack}: it is waited for, {limit} s at most"
+    if not address6.wait_for(there, limit):
+        device = next(iter(_interfaces(domain)), "INTERFACE")
+        remedy = (
+            f"make {wanted}, or correct the line in {conf.PATH}"
+            if wanted
+            else f"'address6-device {device}' in {conf.PATH} names one, which needs no prefix then"
         )
+        raise Refused(f"{lack}, nor came one within {limit} s: {remedy}")
 
 
 def _device(address: str, event: Event) -> str:
     found = event.conf().address6_device or address6.device(address)
     if found is None:
-        raise Refused(
-            f"address6 {address} is in no prefix of an interface of this host: name the"
-            f" interface with 'address6-device' in {conf.PATH}"
-        )
+        raise Refused(f"address6 {address} is in no prefix of an interface of this host")
     return found
 
 
@@ -170,8 +212,9 @@ def _prepare(event: Event) -> Iterator[str]:
         return
     _check_tables(net)
     own = net.sockets.address6 if net.sockets else None
-    if own is not None and not net.handoff:
-        yield from _check_address(str(own), event)
+    if own is not None:
+        ready = _wait_device if net.handoff else _check_address
+        yield from ready(str(own), event, domain)
     values = _values(event, net)
     try:
         yield from _claim(event, domain, net)

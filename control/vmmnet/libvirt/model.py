@@ -22,6 +22,8 @@ class Sockets:
     dns: str | None = None
     dnssec: str | None = None
     trust_anchor: Path | None = None
+    #: Names, separated by "+".
+    insecure: str | None = None
     nat64_prefix: str | None = None
     translate: bool | None = None
     policy: Path | None = None

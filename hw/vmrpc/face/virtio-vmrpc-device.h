@@ -61,6 +61,7 @@ struct VirtIOVmrpc {
     char *zone;
     char *dnssec;
     char *trust_anchor;
+    char *insecure;
     char *nat64_prefix;
     char *policy;
     bool alg;
@@ -87,6 +88,10 @@ struct VirtIOVmrpc {
     QEMUTimer *claim_timer;
     VMChangeStateEntry *claim_vmstate;
     NotifierWithReturn claim_migration;
+    VmrpcRoute *address_route;  /* NULL: the VM has no address of its own */
+    VmrpcAddressState address_state;    /* only with address_route */
+    QEMUTimer *address_timer;
+    VMChangeStateEntry *address_vmstate;
 
     /* vCPUs that process a queue without the BQL */
     unsigned calls;             /* their number; atomic */

@@ -223,6 +223,8 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
         info->has_address6_claim = true;
         info->address6_claim = s->claim_state;
     }
+    info->has_address_state = s->address_route;
+    info->address_state = s->address_state;
     if (view.config.reach.translate) {
         info->pool4 = prefix4(view.config.reach.pool4,
                               view.config.reach.pool4_prefix);
@@ -535,6 +537,10 @@ static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
     if (info->has_address6_claim) {
         monitor_printf(mon, "  claim to the address: %s\n",
                        VmrpcAddressClaim_str(info->address6_claim));
+    }
+    if (info->has_address_state) {
+        monitor_printf(mon, "  address on this host: %s\n",
+                       VmrpcAddressState_str(info->address_state));
     }
     print_dns_servers(mon, info);
     monitor_printf(mon, "  sockets: %" PRIu32 " of %" PRIu32 ", mappings: %"

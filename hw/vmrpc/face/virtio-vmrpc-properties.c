@@ -145,6 +145,16 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    "of the root, " DNS_ROOT_ANCHOR);
         return false;
     }
+    if (s->insecure && mode == DNS_DNSSEC_OFF) {
+        error_setg(errp, "insecure=%s has no use with dnssec=off, which "
+                   "validates nothing", s->insecure);
+        return false;
+    }
+    if (s->insecure && !*s->insecure) {
+        error_setg(errp, "insecure= has no name; leave it out to validate all "
+                   "names");
+        return false;
+    }
     if (s->dnssec && !s->translate) {
         error_setg(errp, "dnssec=%s has no use with translate=off: the guest "
                    "then asks its DNS servers itself", s->dnssec);

@@ -50,6 +50,7 @@
 #include "hw/core/cpu.h"
 #include "hw/qdev-properties.h"
 #include "hw/virtio/virtio-bus.h"
+#include "hw/vmrpc/face/virtio-vmrpc-address.h"
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
 #include "hw/vmrpc/face/virtio-vmrpc-memory.h"
@@ -136,6 +137,8 @@ static bool vcpu_is_free(void)
 static bool make_server(VirtIOVmrpc *s, Error **errp)
 {
     g_auto(GStrv) dns = s->dns ? g_strsplit(s->dns, "+", -1) : NULL;
+    g_auto(GStrv) insecure = s->insecure ? g_strsplit(s->insecure, "+", -1)
+                                         : NULL;
     g_auto(GStrv) zones = s->zone ? g_strsplit(s->zone, "+", -1) : NULL;
     VmrpcTracer tracer = virtio_vmrpc_tracer(s);
     VmrpcServerConfig config = { };
@@ -148,6 +151,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     }
     config.dns = (const char *const *)dns;
     config.zones = (const char *const *)zones;
+    config.insecure = (const char *const *)insecure;
     s->server = vmrpc_server_new(&config, runstate_check(RUN_STATE_INMIGRATE),
                                  &err);
     if (!s->server) {
@@ -216,13 +220,18 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     if (!virtio_vmrpc_claim_realize(s, errp)) {
         goto err_server;
     }
-    if (!make_iothread(s, errp)) {
+    if (!virtio_vmrpc_address_realize(s, errp)) {
         goto err_claim;
+    }
+    if (!make_iothread(s, errp)) {
+        goto err_address;
     }
     virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
     virtio_vmrpc_queues_realize(s);
     return;
 
+err_address:
+    virtio_vmrpc_address_unrealize(s);
 err_claim:
     virtio_vmrpc_claim_unrealize(s);
 err_server:
@@ -239,6 +248,7 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
     virtio_cleanup(vdev);
     virtio_vmrpc_memory_cleanup(s);
     drop_iothread(s);
+    virtio_vmrpc_address_unrealize(s);
     virtio_vmrpc_claim_unrealize(s);
     vmrpc_server_free(s->server);
     s->server = NULL;
@@ -270,6 +280,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("zone", VirtIOVmrpc, zone),
     DEFINE_PROP_STRING("dnssec", VirtIOVmrpc, dnssec),
     DEFINE_PROP_STRING("trust-anchor", VirtIOVmrpc, trust_anchor),
+    DEFINE_PROP_STRING("insecure", VirtIOVmrpc, insecure),
     DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
     DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),

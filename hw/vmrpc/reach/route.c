@@ -65,8 +65,9 @@ struct VmrpcRoute {
     CacheSlot cache[CACHE_SLOTS];
     struct {
         bool used;
-        struct in6_addr own;
+        Flow own;               /* its source is the own address */
         unsigned index;         /* of the last vmrpc_route_interface() */
+        unsigned gone;          /* how often it was deleted */
     } interface;
 };
 
@@ -258,15 +259,31 @@ int vmrpc_route_fd(const VmrpcRoute *route)
     return route->monitor_fd;
 }
 
+/* Does the message say that the interface @index is deleted? */
+static bool is_deleted(const uint8_t *buf, ssize_t len, unsigned index)
+{
+    const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
+    const struct ifinfomsg *msg = NLMSG_DATA(nlh);
+
+    /* A port that leaves its bridge is deleted there, in AF_BRIDGE. */
+    return len >= (ssize_t)NLMSG_LENGTH(sizeof(*msg)) &&
+           nlh->nlmsg_type == RTM_DELLINK && msg->ifi_family == AF_UNSPEC &&
+           (unsigned)msg->ifi_index == index;
+}
+
 /* Any message of the kernel about its routing invalidates the cache. */
 void vmrpc_route_process(VmrpcRoute *route)
 {
-    uint8_t buf[4096];
+    uint8_t buf[4096] __attribute__((aligned(NLMSG_ALIGNTO)));
     bool changed = false;
+    ssize_t len;
 
-    while (recv(route->monitor_fd, buf, sizeof(buf), MSG_TRUNC) >= 0 ||
+    while ((len = recv(route->monitor_fd, buf, sizeof(buf), MSG_TRUNC)) >= 0 ||
            errno == ENOBUFS) {
         changed = true;
+        /* A message that was lost may have said so. */
+        route->interface.gone += len < 0 ||
+                                 is_deleted(buf, len, route->interface.index);
     }
     if (!changed) {
         return;
@@ -376,8 +393,8 @@ bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct sockaddr *dest,
     return query(route, &flow, buf, sizeof(buf), &rtm) == -EACCES;
 }
 
-/* The interface that has the address; 0: none, or the loopback */
-static unsigned interface_with(const struct in6_addr *own)
+/* The interface that has the source of @own; 0: none, or the loopback */
+static unsigned interface_with(const Flow *own)
 {
     struct ifaddrs *list, *ifa;
     unsigned index = 0;
@@ -386,11 +403,14 @@ static unsigned interface_with(const struct in6_addr *own)
         return 0;
     }
     for (ifa = list; ifa && !index; ifa = ifa->ifa_next) {
-        const struct sockaddr_in6 *sin6 = (void *)ifa->ifa_addr;
+        uint8_t addr[sizeof(own->source)];
 
-        if (sin6 && sin6->sin6_family == AF_INET6 &&
-            !(ifa->ifa_flags & IFF_LOOPBACK) &&
-            IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, own)) {
+        if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != own->family ||
+            ifa->ifa_flags & IFF_LOOPBACK) {
+            continue;
+        }
+        copy_addr(addr, ifa->ifa_addr);
+        if (!memcmp(addr, own->source, addr_len(own))) {
             index = if_nametoindex(ifa->ifa_name);
         }
     }
@@ -398,30 +418,37 @@ static unsigned interface_with(const struct in6_addr *own)
     return index;
 }
 
-static unsigned find_interface(VmrpcRoute *route, const struct in6_addr *own)
+static unsigned find_interface(VmrpcRoute *route, const Flow *own)
 {
     uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
-    Flow flow = { .family = AF_INET6, .has_source = true };
     unsigned index = interface_with(own);
     const struct rtmsg *rtm;
 
-    memcpy(flow.source, own, sizeof(flow.source));
-    if (!index && query(route, &flow, buf, sizeof(buf), &rtm) == 0 &&
+    if (!index && query(route, own, buf, sizeof(buf), &rtm) == 0 &&
         rtm->rtm_type == RTN_UNICAST) {
         read_attribute(rtm, RTA_OIF, &index, sizeof(index));
     }
     return index;
 }
 
-int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own)
+int vmrpc_route_interface(VmrpcRoute *route, const struct sockaddr *own)
 {
+    Flow flow = { .family = own->sa_family, .has_source = true };
+
+    copy_addr(flow.source, own);
     vmrpc_route_process(route);
     /* Listing thousands of interfaces takes long. */
     if (!route->interface.used ||
-        !IN6_ARE_ADDR_EQUAL(&route->interface.own, own)) {
-        route->interface.index = find_interface(route, own);
-        route->interface.own = *own;
+        memcmp(&route->interface.own, &flow, sizeof(flow))) {
+        route->interface.index = find_interface(route, &flow);
+        route->interface.own = flow;
         route->interface.used = true;
     }
     return route->interface.index ? (int)route->interface.index : -ENODEV;
+}
+
+unsigned vmrpc_route_interface_gone(VmrpcRoute *route)
+{
+    vmrpc_route_process(route);
+    return route->interface.gone;
 }

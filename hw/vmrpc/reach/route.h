@@ -75,13 +75,20 @@ bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct sockaddr *dest,
 
 /**
  * vmrpc_route_interface: the interface for packets from an own address
- * @own: an address of this host
+ * @own: an address of this host, AF_INET6 or AF_INET
  *
  * It is the interface that has the address; if that is the loopback, the one
  * of the default route for this source.
  *
  * Returns: the index, or -ENODEV.
  */
-int vmrpc_route_interface(VmrpcRoute *route, const struct in6_addr *own);
+int vmrpc_route_interface(VmrpcRoute *route, const struct sockaddr *own);
+
+/**
+ * vmrpc_route_interface_gone: how often that interface was deleted
+ *
+ * Memberships of groups go with it, even if another gets its index.
+ */
+unsigned vmrpc_route_interface_gone(VmrpcRoute *route);
 
 #endif /* VMRPC_ROUTE_H */

@@ -30,7 +30,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <sys/epoll.h>
 
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
@@ -187,17 +186,6 @@ static VmrpcMissing missing_for(int error)
     }
 }
 
-/* The kernel's reports are wanted as long as a socket waits. */
-static VMRPC_LOCKED void watch_routing(VmrpcServer *srv, bool on)
-{
-    struct epoll_event ev = { .events = EPOLLIN,
-                              .data.u64 = VMRPC_EPOLL_ROUTE };
-
-    /* If that fails, the timer tries the sockets, only later. */
-    epoll_ctl(srv->epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
-              vmrpc_route_fd(srv->reach.route), &ev);
-}
-
 static VMRPC_LOCKED void unqueue(VmrpcServer *srv, VmrpcSock *s)
 {
     *s->arriving_prev = s->arriving_next;
@@ -288,7 +276,6 @@ static VMRPC_LOCKED void report_all(VmrpcServer *srv)
 /* The last socket has stopped waiting. */
 static VMRPC_LOCKED void end_waiting(VmrpcServer *srv)
 {
-    watch_routing(srv, false);
     if (srv->missing_reported) {
         srv->missing_reported = 0;
         report(srv, &(VmrpcArrival) { .sockets = 0 });
@@ -358,16 +345,10 @@ static VMRPC_LOCKED void arrive(VmrpcServer *srv, VmrpcSock *s)
         return;
     }
     if (ret < 0) {
-        bool first = !srv->arriving_num;
-
         if (s->arriving_prev) {
             unqueue(srv, s);
-            first = false;
         }
         queue(srv, s, -ret);
-        if (first) {
-            watch_routing(srv, true);
-        }
     } else {
         stop_waiting(srv, s);
         /* The guest may have asked for edges, and does not ask again. */
@@ -444,10 +425,8 @@ int vmrpc_arriving_timeout_ms(VmrpcServer *srv)
     return CLAMP(srv->arriving_due_ms - vmrpc_now_ms(), 0, ARRIVING_SLOW_MS);
 }
 
-void vmrpc_arriving_routing_changed(void *opaque)
+void vmrpc_arriving_routing_changed(VmrpcServer *srv)
 {
-    VmrpcServer *srv = opaque;
-
     if (!srv->arriving_num) {
         return;
     }

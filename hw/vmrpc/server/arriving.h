@@ -23,7 +23,7 @@ VMRPC_LOCKED void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s);
 VMRPC_LOCKED void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error);
 
 /* As VmrpcRouteWatcher: what was missing may have come. */
-VMRPC_LOCKED void vmrpc_arriving_routing_changed(void *opaque);
+VMRPC_LOCKED void vmrpc_arriving_routing_changed(VmrpcServer *srv);
 
 /* Tries those that wait (VmrpcTimerOps). */
 VMRPC_LOCKED int vmrpc_arriving_timeout_ms(VmrpcServer *srv);

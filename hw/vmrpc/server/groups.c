@@ -24,12 +24,22 @@
  * refused only if the policy denies the group at every port.  When the socket
  * is bound, it is judged again, and the bind may fail.
  *
+ * A membership belongs to an interface of the host.  When that is made again, or
+ * the VM's address moves to another one, Linux ends the membership in silence,
+ * and the old receiver stays bound to what is gone.  So each membership knows
+ * where it is.  The kernel's reports of its routing (route.c) make a turn over
+ * all memberships: those at another place than the VM's address get a new
+ * receiver there.  A turn does nothing while the address is away: its return is
+ * reported, too.  All are left before the first is joined: what a socket leaves
+ * by an index, Linux takes from the interface that has the index by now.
+ *
  * Receivers are used with the lock held, unlike other host sockets: they only
  * receive, and may be closed by another thread that leaves the group.
  */
 #include "hw/vmrpc/server/groups.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <poll.h>
 #include <string.h>
@@ -41,11 +51,24 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
 #include "hw/vmrpc/wire/multicast.h"
 
+/* The least time between two turns, and between tries of one that failed */
+#define TURN_MS                 100
+#define RETRY_MS                1000
+
+/* An interface of the host, from when it was made until it is deleted */
+typedef struct Place {
+    int ifindex;                /* 0: none */
+    unsigned gone;              /* vmrpc_route_interface_gone() */
+} Place;
+
 typedef struct Group {
     struct in_addr group4;
+    Place place;                /* where it is a member */
     int fd;                     /* the receiver; -1: the socket itself */
     in_port_t port;             /* where it receives, network order; or 0 */
     VmrpcBuffers buffers;       /* of the receiver */
@@ -96,10 +119,34 @@ static int set_int(int fd, int level, int name, int value)
 /* The interface of the VM's address, or a negative errno. */
 static VMRPC_LOCKED int own_interface(VmrpcServer *srv)
 {
-    if (!srv->config.reach.has_address6) {
-        return -ENODEV;
+    struct sockaddr_storage own;
+
+    return vmrpc_own_address(&srv->reach, 0, &own) < 0
+           ? -ENODEV
+           : vmrpc_route_interface(srv->reach.route, (struct sockaddr *)&own);
+}
+
+static VMRPC_LOCKED Place own_place(VmrpcServer *srv)
+{
+    /* In this order: a change in between makes a place that none is at. */
+    unsigned gone = vmrpc_route_interface_gone(srv->reach.route);
+    int ifindex = own_interface(srv);
+
+    return (Place) { MAX(ifindex, 0), gone };
+}
+
+/* The interface to join at: 0 leaves it to IPv4's address; or -ENODEV */
+static int join_interface(const VmrpcServer *srv, const Place *place)
+{
+    if (!srv->config.reach.translate) {
+        return 0;
     }
-    return vmrpc_route_interface(srv->reach.route, &srv->config.reach.address6);
+    return place->ifindex ? place->ifindex : -ENODEV;
+}
+
+static bool is_at(const Place *a, const Place *b)
+{
+    return a->ifindex == b->ifindex && a->gone == b->gone;
 }
 
 /* A filter drops what came by another interface. */
@@ -409,7 +456,7 @@ static VMRPC_LOCKED int join(VmrpcServer *srv, VmrpcSock *s,
                              struct in_addr group4)
 {
     Group group = { .group4 = group4, .fd = -1, .port = bound_port(srv, s) };
-    int ifindex = 0, ret;
+    int ifindex, ret;
 
     if (find(s, group4)) {
         return -EADDRINUSE;
@@ -422,11 +469,13 @@ static VMRPC_LOCKED int join(VmrpcServer *srv, VmrpcSock *s,
         add(srv, s, &group);
         return 0;
     }
-    if (ret == 0 && srv->config.reach.translate) {
-        ret = ifindex = own_interface(srv);
-    }
     if (ret < 0) {
         return ret;
+    }
+    group.place = own_place(srv);
+    ifindex = join_interface(srv, &group.place);
+    if (ifindex < 0) {
+        return ifindex;
     }
     if (s->bound_group.s_addr) {
         ret = change_membership(srv, s->fd, group4, ifindex, true);
@@ -561,13 +610,11 @@ static int bind_itself(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4,
 int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
                              struct in_addr group4, in_port_t port)
 {
-    int ifindex = 0, ret;
+    Place place = own_place(srv);
+    int ifindex = join_interface(srv, &place), ret;
 
     if (s->proto != IPPROTO_UDP || s->bound) {
         return s->bound ? -EINVAL : -EADDRNOTAVAIL;
-    }
-    if (srv->config.reach.translate) {
-        ifindex = own_interface(srv);
     }
     if (ifindex < 0) {
         return -EADDRNOTAVAIL;
@@ -593,6 +640,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
         receiver_close(srv, group_at(s, i));
         group_at(s, i)->port = bound_port(srv, s);
+        group_at(s, i)->place = place;
     }
     s->bound_group = group4;
     return 0;
@@ -694,6 +742,170 @@ void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
     }
     if (groups) {
         g_array_free(groups, TRUE);
+    }
+}
+
+/* --- when the interface is another ---------------------------------------- */
+
+/* Returns 0 or -errno; then the old receiver is still there. */
+static VMRPC_LOCKED int move_receiver(VmrpcServer *srv, VmrpcSock *s,
+                                      Group *group, int ifindex)
+{
+    Group moved = { .group4 = group->group4, .fd = -1, .port = group->port };
+    int ret;
+
+    /* The new one needs what the old one has. */
+    vmrpc_budget_release(srv, &group->buffers);
+    ret = receiver_new(srv, s, &moved, ifindex);
+    if (ret == 0) {
+        receiver_close(srv, group);
+        *group = moved;
+    }
+    return ret;
+}
+
+/* What a socket needs that is bound to the group of @s and joins its groups */
+static VMRPC_LOCKED int start_itself(VmrpcServer *srv, VmrpcSock *s, int fd,
+                                     int ifindex)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
+    int ret = share(srv, fd, ifindex);
+
+    for (unsigned i = 0; ret == 0 && i < vmrpc_groups_num(s); i++) {
+        ret = change_membership(srv, fd, group_at(s, i)->group4, ifindex, true);
+    }
+    if (ret == 0) {
+        ret = bind_to_group(srv, fd, s->bound_group, bound_port(srv, s),
+                            ifindex);
+    }
+    if (ret == 0) {
+        take_options(srv, s, fd);
+        vmrpc_budget_apply(srv, fd, &s->buffers);
+    }
+    if (ret == 0 && getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0 &&
+        connect(fd, (struct sockaddr *)&peer, len) < 0) {
+        ret = -errno;
+    }
+    return ret;
+}
+
+/*
+ * Gives @s, which is bound to a group, a new host socket under its descriptor:
+ * a call in another thread may be using that.  Returns 0 or -errno.
+ */
+static VMRPC_LOCKED int move_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
+{
+    int fd = vmrpc_host_socket(srv, s->type, s->proto), ret;
+
+    if (fd < 0) {
+        return fd;
+    }
+    ret = start_itself(srv, s, fd, ifindex);
+    if (ret == 0 && dup3(fd, s->fd, O_CLOEXEC) < 0) {
+        ret = -errno;
+    }
+    close(fd);
+    if (ret == 0) {
+        s->sends_groups = 0;
+    }
+    if (ret == 0 && s->watched) {
+        s->watched = false;     /* the old socket has left the epoll set */
+        vmrpc_sock_watch(srv, s);
+    }
+    return ret;
+}
+
+/* Leaves the groups whose receivers are elsewhere; they may be gone. */
+static VMRPC_LOCKED void leave_place(VmrpcServer *srv, const VmrpcSock *s,
+                                     const Place *place)
+{
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        const Group *group = group_at(s, i);
+
+        if (!is_at(&group->place, place)) {
+            change_membership(srv, group->fd < 0 ? s->fd : group->fd,
+                              group->group4, group->place.ifindex, false);
+        }
+    }
+}
+
+/* Returns false if a membership is not where it should be. */
+static VMRPC_LOCKED bool move_groups(VmrpcServer *srv, VmrpcSock *s,
+                                     const Place *place)
+{
+    bool done = true, moved = false;
+
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        Group *group = group_at(s, i);
+
+        if (is_at(&group->place, place)) {
+            continue;
+        }
+        /* The first of them moves a socket that is bound to a group. */
+        if (group->fd < 0 ? !moved && move_itself(srv, s, place->ifindex) < 0
+                          : move_receiver(srv, s, group, place->ifindex) < 0) {
+            done = false;
+            continue;
+        }
+        moved = true;
+        group->place = *place;
+        srv->counters.groups_joined_again++;
+    }
+    return done;
+}
+
+void vmrpc_groups_routing_changed(VmrpcServer *srv)
+{
+    int64_t due_ms = srv->groups_turn_ms + TURN_MS;
+
+    if (srv->group_num && (!srv->groups_due_ms ||
+                           due_ms < srv->groups_due_ms)) {
+        srv->groups_due_ms = due_ms;
+        vmrpc_timer_rearm(srv);
+    }
+}
+
+int vmrpc_groups_timeout_ms(VmrpcServer *srv)
+{
+    return srv->groups_due_ms
+           ? CLAMP(srv->groups_due_ms - vmrpc_now_ms(), 0, RETRY_MS) : -1;
+}
+
+void vmrpc_groups_process_timer(VmrpcServer *srv)
+{
+    struct sockaddr_storage own;
+    int64_t now_ms = vmrpc_now_ms();
+    bool done = true;
+    Place place;
+
+    if (!srv->groups_due_ms || now_ms < srv->groups_due_ms) {
+        return;
+    }
+    srv->groups_due_ms = 0;
+    srv->groups_turn_ms = now_ms;
+    if (vmrpc_own_address(&srv->reach, 0, &own) < 0 ||
+        !vmrpc_route_is_local(srv->reach.route, (struct sockaddr *)&own, NULL,
+                              0)) {
+        return;
+    }
+    place = own_place(srv);
+    if (!place.ifindex) {
+        return;
+    }
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        if (srv->socks[i] && vmrpc_sock_is_host(srv->socks[i])) {
+            leave_place(srv, srv->socks[i], &place);
+        }
+    }
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        if (srv->socks[i] && vmrpc_sock_is_host(srv->socks[i]) &&
+            !move_groups(srv, srv->socks[i], &place)) {
+            done = false;
+        }
+    }
+    if (!done && !srv->groups_due_ms) {
+        srv->groups_due_ms = now_ms + RETRY_MS;
     }
 }
 

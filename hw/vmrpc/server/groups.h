@@ -102,4 +102,12 @@ VMRPC_LOCKED void vmrpc_groups_put_back(VmrpcServer *srv, VmrpcSock *s,
 VMRPC_LOCKED void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s,
                                           GArray *groups);
 
+/*
+ * The host's routing has changed: soon makes the memberships anew whose
+ * interface is not that of the VM's address any more.  VmrpcTimerOps do it.
+ */
+VMRPC_LOCKED void vmrpc_groups_routing_changed(VmrpcServer *srv);
+VMRPC_LOCKED int vmrpc_groups_timeout_ms(VmrpcServer *srv);
+VMRPC_LOCKED void vmrpc_groups_process_timer(VmrpcServer *srv);
+
 #endif /* HW_VMRPC_GROUPS_H */

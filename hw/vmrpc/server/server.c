@@ -63,6 +63,7 @@
 #include "hw/vmrpc/server/calls.h"
 #include "hw/vmrpc/server/files.h"
 #include "hw/vmrpc/server/gateway.h"
+#include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/nat64.h"
 #include "hw/vmrpc/server/policy-file.h"
 #include "hw/vmrpc/server/race.h"
@@ -462,17 +463,14 @@ static GQuark server_error_quark(void)
     return g_quark_from_static_string("vmrpc-server-error");
 }
 
-/* address6 (guest4 without translation) must be an address of this host. */
-static bool check_own_address(VmrpcServer *srv, GError **errp)
+int vmrpc_server_own_address(const VmrpcServer *srv)
 {
     struct sockaddr_storage ss;
-    char text[INET6_ADDRSTRLEN];
-    int len, fd, err = 0;
+    int len = vmrpc_own_address(&srv->reach, 0, &ss), fd, err = 0;
 
-    if (srv->config.reach.translate && !srv->config.reach.has_address6) {
-        return true;
+    if (len < 0) {
+        return 0;
     }
-    len = vmrpc_own_address(&srv->reach, 0, &ss);
     fd = socket(ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&ss, len) < 0) {
         err = errno;
@@ -480,6 +478,15 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     if (fd >= 0) {
         close(fd);
     }
+    return err;
+}
+
+/* address6 (guest4 without translation) must be an address of this host. */
+static bool check_own_address(const VmrpcServer *srv, GError **errp)
+{
+    char text[INET6_ADDRSTRLEN];
+    int err = vmrpc_server_own_address(srv);
+
     if (err && srv->config.reach.translate) {
         inet_ntop(AF_INET6, &srv->config.reach.address6, text, sizeof(text));
         g_set_error(errp, server_error_quark(), err,
@@ -498,22 +505,32 @@ static bool check_own_address(VmrpcServer *srv, GError **errp)
     return !err;
 }
 
-static bool make_epoll(VmrpcServer *srv, GError **errp)
+static VMRPC_LOCKED bool make_epoll(VmrpcServer *srv, GError **errp)
 {
     struct epoll_event ev = { .events = EPOLLIN,
                               .data.u64 = VMRPC_EPOLL_TIMER };
+    struct epoll_event route = { .events = EPOLLIN,
+                                 .data.u64 = VMRPC_EPOLL_ROUTE };
 
     srv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     srv->timer_fd = timerfd_create(CLOCK_MONOTONIC,
                                    TFD_CLOEXEC | TFD_NONBLOCK);
     if (srv->epoll_fd < 0 || srv->timer_fd < 0 ||
-        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, srv->timer_fd, &ev) < 0) {
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, srv->timer_fd, &ev) < 0 ||
+        epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD,
+                  vmrpc_route_fd(srv->reach.route), &route) < 0) {
         g_set_error(errp, server_error_quark(), errno,
                     "no descriptor for the socket server: %s",
                     g_strerror(errno));
         return false;
     }
     return true;
+}
+
+static VMRPC_LOCKED void routing_changed(void *opaque)
+{
+    vmrpc_arriving_routing_changed(opaque);
+    vmrpc_groups_routing_changed(opaque);
 }
 
 /* Short critical sections: spin first. */
@@ -532,6 +549,7 @@ static const VmrpcTimerOps timers[] = {
     { vmrpc_resolver_timeout_ms, vmrpc_resolver_process_timer },
     { vmrpc_nat64_timeout_ms, vmrpc_nat64_process_timer },
     { vmrpc_arriving_timeout_ms, vmrpc_arriving_process_timer },
+    { vmrpc_groups_timeout_ms, vmrpc_groups_process_timer },
     { vmrpc_watch_timeout_ms, vmrpc_watch_process_timer },
     { vmrpc_race_timeout_ms, vmrpc_race_process_timer },
     /* Files are read without the lock: vmrpc_server_process(). */
@@ -576,12 +594,13 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         !vmrpc_zone_files_init(srv, errp)) {
         goto err;
     }
-    vmrpc_route_watch(srv->reach.route, vmrpc_arriving_routing_changed, srv);
+    vmrpc_route_watch(srv->reach.route, routing_changed, srv);
     /* They stay the caller's, and nothing reads them after this. */
     srv->config.policy_file = NULL;
     srv->config.zones = NULL;
     srv->config.dns = NULL;
     srv->config.trust_anchor = NULL;
+    srv->config.insecure = NULL;
     return srv;
 
 err:

@@ -44,6 +44,8 @@ typedef struct VmrpcServerConfig {
     const char *const *dns;
     DnsDnssec dnssec;           /* are their answers validated? */
     const char *trust_anchor;   /* a file; NULL: the root's of the host */
+    /* names below which nothing is validated, NULL-terminated; NULL: none */
+    const char *const *insecure;
     /* zone images that are answered first, NULL-terminated; NULL: none */
     const char *const *zones;
     VmrpcNat64Mode nat64_mode;
@@ -97,6 +99,7 @@ typedef enum VmrpcMissing {
     X(policy_errors)            /* and was wrong */                           \
     X(zone_reloads)             /* a zone image was read again */             \
     X(zone_errors)              /* and was wrong */                           \
+    X(groups_joined_again)      /* memberships, at another interface */       \
     X(dropped_pool_full)        /* a peer's, without an address left for it */\
     X(queries_waited)           /* DNS queries that waited for their turn */  \
     X(dropped_dns_wait_full)    /* or had no room to */                       \
@@ -160,6 +163,16 @@ typedef struct VmrpcTracer {
  */
 VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
                               GError **errp);
+
+/**
+ * vmrpc_server_own_address: can sockets have the VM's address on this host?
+ *
+ * Any thread may call it at any time.
+ *
+ * Returns: 0, also if the VM has no address of its own; else the positive
+ * errno, EADDRNOTAVAIL if the address is none of this host's, or tentative.
+ */
+int vmrpc_server_own_address(const VmrpcServer *srv);
 
 /* Closes every host socket and frees the server.  NULL is allowed. */
 void vmrpc_server_free(VmrpcServer *srv);

@@ -237,6 +237,10 @@ struct VmrpcServer {
     uint32_t making_num VMRPC_GUARDED;  /* whose host socket is being made */
     uint32_t group_num VMRPC_GUARDED;   /* memberships of all sockets */
 
+    /* groups.c */
+    int64_t groups_turn_ms VMRPC_GUARDED; /* when the last turn began */
+    int64_t groups_due_ms VMRPC_GUARDED; /* when the next one begins; 0: never */
+
     /* arriving.c */
     /* sockets that are VMRPC_BACKING_ARRIVING */
     uint32_t arriving_num VMRPC_GUARDED;

@@ -692,6 +692,8 @@ static DnsChecker *make_checker(DnsUpstream *up, GError **err)
         .timeout = ROUNDS * TRY_TIMEOUT,
         .from6 = up->has_bind6 ? &up->bind6 : NULL,
         .cache_octets = UNBOUND_CACHE,
+        .insecure = o->insecure,
+        .insecures = o->insecures,
         .bogus_ttl = DNS_BOGUS_TTL,
     };
     const char *mistake;

@@ -19,6 +19,7 @@
 #include "net/dns/upstream/verdict.h"
 
 #define DNS_UPSTREAM_MAX_SERVERS 8
+#define DNS_UPSTREAM_MAX_INSECURES 64
 
 typedef struct DnsServer {
     int family;             /* AF_INET or AF_INET6 */
@@ -85,6 +86,9 @@ typedef struct DnsUpstreamOptions {
      * change of the servers.
      */
     const char *trust_anchor;
+    /* names below which nothing is validated; the root is none of them */
+    const DnsName *insecure;
+    size_t insecures;
     /* Called after each validation; may be NULL */
     DnsValidatedFn *validated;
     /*

@@ -117,9 +117,9 @@ class World:
         assert str(emulator) == EMULATOR
         return None if self.qemu is None else self.qemu.get((option, what), "")
 
-    def has_address6(self, address: str) -> bool:
+    def address6_missing(self, address: str) -> str:
         """Of the addresses."""
-        return address in self.addresses
+        return "" if address in self.addresses else "is no address of this host"
 
     def address6_device(self, address: str) -> str | None:
         """Of the devices."""

@@ -34,7 +34,7 @@ def test_all_of_it() -> None:
             " nat64-prefix='64:ff9b::/96' policy='/etc/a b'"
             " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
             " zone='/var/lib/a b+/srv/c' dnssec='strict' trust-anchor='/etc/root key'"
-            " iothread='iothread1' guest-clock='off'/>"
+            " insecure='corp.test+ntp.org' iothread='iothread1' guest-clock='off'/>"
             f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
             f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off' ra-guard='on'"
             " dhcp-guard='off'/>",
@@ -49,6 +49,7 @@ def test_all_of_it() -> None:
             dns="2001:db8::53+2001:db8::54@5353+fe80::1%eth0.7@53",
             dnssec="strict",
             trust_anchor=Path("/etc/root key"),
+            insecure="corp.test+ntp.org",
             nat64_prefix="64:ff9b::/96",
             policy=Path("/etc/a b"),
             zone="/var/lib/a b+/srv/c",
@@ -139,6 +140,8 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{S} dnssec='yes'/>", "dnssec", "it is to be 'off', 'permissive' or 'strict'"),
         (f"<{S} dnssec='strict' trust-anchor='root.key'/>", "trust-anchor", "the absolute path of"),
         (f"<{S} trust-anchor='/a'/>", "trust-anchor", "without dnssec='strict' or 'permissive'"),
+        (f"<{S} insecure='corp.test'/>", "insecure", "without dnssec='strict' or 'permissive'"),
+        (f"<{S} dnssec='strict' insecure='a b'/>", "insecure", "up to 64 domain names"),
         (f"<{S} dnssec='off' trust-anchor='/a'/>", "trust-anchor", "has no effect without dnssec="),
         (f"<{S} translate='off' dnssec='off'/>", "dnssec", "no effect with translate='off'"),
         (f"<{S} translate='off' dns='::1'/>", "dns", "no effect with translate='off'"),

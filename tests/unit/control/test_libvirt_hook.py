@@ -23,6 +23,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand, hook, names
 from vmmnet.libvirt.host import address6, history
 from vmmnet.libvirt.host.claims import Claims
+from vmmnet.testbed.base.net import Network
 
 UUID = "00000000-0000-4000-9000-000000000001"
 A, B = "52:54:00:00:00:0a", "52:54:00:00:00:0b"
@@ -99,6 +100,12 @@ def here(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     found: set[str] = set()
     monkeypatch.setattr(address6, "is_here", found.__contains__)
     return found
+
+
+@pytest.fixture(autouse=True)
+def _interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host has any interface."""
+    monkeypatch.setattr(address6, "exists", bool)
 
 
 def sockets(address: str = VM) -> str:
@@ -276,6 +283,7 @@ def test_a_missing_table_is_refused(world: World) -> None:
 
 def test_an_address_must_be_here(world: World, here: set[str]) -> None:
     event = world.event(world.domain(sockets=sockets()))
+    world.conf.write_text("address6-wait 0\n")
     reason = hook.handle(event, "prepare")
     assert reason is not None and f"ip -6 address add {VM}/128" in reason
     world.nothing_is_left()
@@ -298,6 +306,7 @@ def test_an_arrival_that_came_to_nothing(
     """It does not excuse a start that somebody orders later."""
     event = world.event(world.domain(sockets=sockets()))
     now = time.monotonic()
+    world.conf.write_text("address6-wait 0\n")
     hook.handle(event, "migrate")
     monkeypatch.setattr(time, "monotonic", lambda: now + 3600)
     assert "is no address of this host" in (hook.handle(event, "prepare") or "")
@@ -400,8 +409,89 @@ def test_a_helper_that_does_not_run(world: World, log: list[str]) -> None:
 
 def test_an_address_without_an_interface(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(address6, "device", {}.get)
+    world.conf.write_text("address6-wait 0\n")
     reason = hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
-    assert reason is not None and "address6-device" in reason
+    assert reason is not None and "within 0 s: 'address6-device br0'" in reason
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    with Network() as made:
+        yield made
+
+
+def _when_it_waits(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Act when the hook says that it waits."""
+    monkeypatch.setattr(
+        syslog, "syslog", lambda *words: act() if "waited for" in words[1] else None
+    )
+
+
+def test_a_prefix_that_comes_late(
+    world: World,
+    hostd: Callable[[str], Hostd],
+    network: Network,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when the host boots: the bridge has its prefix after libvirt has begun."""
+    host = network.namespace("host")
+    bridge = host.bridge("br0")
+    _when_it_waits(monkeypatch, lambda: bridge.add_address("2001:db8:1::1/64"))
+    served = hostd("ok\n")
+    with host.entered():
+        assert hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare") is None
+    assert f"\naddress6 {VM} br0\n" in served.requests[0]
+
+
+def test_an_address_that_is_tentative_first(
+    world: World, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is one of this host's: it is waited for, and never called missing."""
+    host, peer = network.namespace("host"), network.namespace("peer")
+    link = network.connect(host, peer)
+    name = link.a.name
+    host.sysctl({f"net.ipv6.conf.{name}.{key}": 1 for key in ("accept_dad", "dad_transmits")})
+    # Without a carrier its duplicate address detection does not begin.
+    link.b.down()
+    host.ip("address", "add", f"{VM}/64", "dev", name)
+    event = world.event(world.domain(sockets=sockets()))
+    with host.entered():
+        world.conf.write_text("address6-wait 0\n")
+        reason = hook.handle(event, "prepare")
+        assert reason is not None and f"is on {name}, but tentative" in reason
+        assert "no address of this host" not in reason and "within 0 s" in reason
+        world.conf.write_text("address6-wait 240\n")
+        _when_it_waits(monkeypatch, link.b.up)
+        assert hook.handle(event, "prepare") is None
+
+
+def test_the_interface_is_waited_for(
+    world: World, hostd: Callable[[str], Hostd], log: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one of the address's prefix, or of host.conf; but only so long."""
+    asked: list[float] = []
+
+    def wait_for(there: Callable[[], bool], seconds: float) -> bool:
+        asked.append(seconds)
+        monkeypatch.setattr(address6, "device", {VM: "eth7"}.get)
+        monkeypatch.setattr(address6, "exists", {"eth7"}.__contains__)
+        return there()
+
+    monkeypatch.setattr(address6, "device", {}.get)
+    monkeypatch.setattr(address6, "exists", set[str]().__contains__)
+    monkeypatch.setattr(address6, "wait_for", wait_for)
+    served = hostd("ok\n")
+    event = world.event(world.domain(HANDOFF, sockets()))
+    assert hook.handle(event, "prepare") is None
+    assert f"\naddress6 {VM} eth7\n" in served.requests[0]
+    assert any("is in no prefix" in line and "30 s at most" in line for line in log)
+    monkeypatch.setattr(address6, "exists", set[str]().__contains__)
+    world.conf.write_text("address6-device eth7\naddress6-wait 12\n")
+    assert hook.handle(event, "prepare") is None
+    world.conf.write_text("address6-device eth8\naddress6-wait 12\n")
+    reason = hook.handle(event, "prepare")
+    assert reason is not None and "no interface eth8" in reason and "within 12 s" in reason
+    assert asked == [30, 12, 12]
 
 
 def test_a_release_that_the_helper_does_not_hear_is_made_up_for(

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from vmmnet.libvirt import names
 from vmmnet.libvirt.host import account, address6, conf, keyfiles, secrets
-from vmmnet.testbed.base import own_run, paths
+from vmmnet.testbed.base import own_run, paths, wait
+from vmmnet.testbed.base.net import Network
 
 UUID = "00000000-0000-4000-9000-000000000001"
 VM = "2001:db8:1::c0de"
@@ -127,7 +128,10 @@ def test_a_script_that_was_left_behind_says_what_is_missing(tmp_path: Path, kind
         ("hostvlan-table lnid.table", "'lnid.table' is no absolute path"),
         ("uplink a b\nuplink a c", "line 2: 'a' has an uplink already: b"),
         ("address6-device a\naddress6-device b", "line 2: address6-device is given already: a"),
-        ("table /x", "'table' is none of hostvlan-table, uplink, address6-device, care-of"),
+        ("table /x", "'table' is none of hostvlan-table, uplink, address6-device, address6-wait"),
+        ("address6-wait soon", "'soon' is no number of seconds from 0 to 240"),
+        ("address6-wait -1", "line 1: '-1' is no number"),
+        ("address6-wait 241", "line 1: '241' is no number"),
         ("care-of 52:54:00:00:00:01", "is not of the form 'care-of MAC ADDRESS'"),
         ("care-of * 2001:db8::1", "'2001:db8::1' can be one NIC's only"),
         ("care-of vm1 auto", "line 1: "),
@@ -180,6 +184,35 @@ def test_the_interface_of_an_address() -> None:
 def test_an_address_is_here_if_it_can_be_bound() -> None:
     assert address6.is_here("::1")
     assert not address6.is_here("2001:db8:ffff::1")
+
+
+def _held(flags: int) -> str:
+    return f"{'20010db80001'.ljust(28, '0')}c0de 02 80 00 {flags:02x}     br0\n"
+
+
+def test_why_an_address_is_not_here() -> None:
+    assert address6.missing(VM, "") == "is no address of this host"
+    assert address6.missing(VM, _held(0xC0)).startswith("is on br0, but tentative")
+    assert address6.missing(VM, _held(0xC8)).startswith("is on br0, but another node")
+    assert address6.duplicate(VM, _held(0xC8)) == "br0"
+    assert address6.duplicate(VM, _held(0xC0)) is None
+
+
+def test_the_wait_ends_with_a_change_or_with_its_time() -> None:
+    with Network() as network:
+        host = network.namespace("host")
+
+        def there() -> bool:
+            calls.append(address6.exists("late0"))
+            if len(calls) == 1:
+                host.tap("late0")
+            return calls[-1]
+
+        calls: list[bool] = []
+        with host.entered():
+            assert address6.wait_for(there, wait.PATIENCE)
+            assert calls[0] is False and calls[-1] is True
+            assert not address6.wait_for(lambda: False, 0.01)
 
 
 # Keys

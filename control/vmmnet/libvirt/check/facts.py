@@ -91,8 +91,8 @@ class Host(Protocol):
     def help(self, emulator: Path, option: str, what: str) -> str | None:
         """QEMU's answer to ``-OPTION WHAT``; None: it did not run."""
 
-    def has_address6(self, address: str) -> bool:
-        """Whether an address is on this host."""
+    def address6_missing(self, address: str) -> str:
+        """Why no program of this host can have the address; empty if it can."""
 
     def address6_device(self, address: str) -> str | None:
         """vmmnet-hostd's interface for an address; None: there is none. Raises ValueError."""

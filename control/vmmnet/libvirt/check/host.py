@@ -70,9 +70,9 @@ class ThisHost:
         # One that cannot be loaded, or crashed, has not answered.
         return done.stdout.decode(errors="replace") if done.returncode in (0, 1) else None
 
-    def has_address6(self, address: str) -> bool:
-        """``Host.has_address6``."""
-        return address6.is_here(address)
+    def address6_missing(self, address: str) -> str:
+        """``Host.address6_missing``."""
+        return "" if address6.is_here(address) else address6.missing(address)
 
     def address6_device(self, address: str) -> str | None:
         """``Host.address6_device``."""

@@ -30,14 +30,14 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
 
 
 def _address(address: str, host: Host) -> Iterator[Finding]:
-    if host.has_address6(address):
+    told = host.address6_missing(address)
+    if not told:
         return
     try:
         device = host.address6_device(address)
     except ValueError:
         # host.conf is used only with handoff='on'.
         device = None
-    told = "is no address of this host"
     if device is None:
         told += ", and in no prefix of its interfaces: routers have to have a route to it"
     remedy = (

@@ -3,11 +3,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import select
 import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 _ROUTES = Path("/proc/net/ipv6_route")
+_ADDRESSES = Path("/proc/net/if_inet6")
+# Flags of that file (linux/if_addr.h).
+_TENTATIVE, _DUPLICATE = 0x40, 0x08
+# Groups of rtnetlink: RTMGRP_LINK, _IPV6_IFADDR, _IPV6_ROUTE.
+_CHANGES = 0x1 | 0x100 | 0x400
+_MESSAGE = 1 << 15
 # Flags of that file (linux/route.h, linux/ipv6_route.h).
 _UP, _GATEWAY, _REJECT = 0x1, 0x2, 0x200
 _BITS = 128
@@ -20,6 +30,60 @@ def is_here(address: str) -> bool:
             probe.bind((address, 0))
         except OSError:
             return False
+    return True
+
+
+def duplicate(address: str, addresses: str | None = None) -> str | None:
+    """The interface on which another node of the link has the address; None: there is none.
+
+    ``addresses`` is the text of /proc/net/if_inet6.
+    """
+    flags, device = _held(address, addresses)
+    return device if flags & _DUPLICATE else None
+
+
+def missing(address: str, addresses: str | None = None) -> str:
+    """Say why an address that is not here is not."""
+    flags, device = _held(address, addresses)
+    if flags & _DUPLICATE:
+        return f"is on {device}, but another node of that link has it"
+    if flags & _TENTATIVE:
+        return f"is on {device}, but tentative: its duplicate address detection has not ended"
+    return "is no address of this host"
+
+
+def _held(address: str, addresses: str | None) -> tuple[int, str]:
+    """The flags of the address and its interface; 0 and nothing: it is none of the host's."""
+    wanted = f"{int(ipaddress.IPv6Address(address)):032x}"
+    for line in (_ADDRESSES.read_text() if addresses is None else addresses).splitlines():
+        words = line.split()
+        if words[0] == wanted:
+            return int(words[4], 16), words[5]
+    return 0, ""
+
+
+def exists(device: str) -> bool:
+    """Whether the host has an interface of that name."""
+    return any(name == device for _, name in socket.if_nameindex())
+
+
+def wait_for(there: Callable[[], bool], seconds: float) -> bool:
+    """Wait until ``there()``, for so long at most; returns whether it is.
+
+    It is asked again whenever the host's interfaces, IPv6 addresses or routes have changed.
+    """
+    end = time.monotonic() + seconds
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as watch:
+        watch.bind((0, _CHANGES))
+        watch.setblocking(False)
+        while not there():
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            if select.select([watch], [], [], left)[0]:
+                # ENOBUFS, too: what was lost is a change like any other.
+                with contextlib.suppress(OSError):
+                    watch.recv(_MESSAGE)
     return True
 
 

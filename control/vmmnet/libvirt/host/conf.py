@@ -8,6 +8,7 @@ are not changed.
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,10 @@ PATH = Path("/etc/vmmnet/host.conf")
 #: Matches any uplink, or NIC, without a line of its own.
 ANY = "*"
 _AUTO = "auto"
+#: Seconds that a VM's start waits for the network by default.
+WAIT = 30
+# The hook's claims of a VM that has not begun to run then are released.
+_LONGEST_WAIT = 240
 
 # A bound against mistakes; only root writes there.
 _LARGEST_FILE = 1 << 16
@@ -26,6 +31,7 @@ _FORMS = {
     "hostvlan-table": "hostvlan-table PATH",
     "uplink": "uplink THERE HERE",
     "address6-device": "address6-device INTERFACE",
+    "address6-wait": "address6-wait SECONDS",
     "care-of": "care-of MAC ADDRESS",
 }
 
@@ -46,6 +52,8 @@ class Conf:
     care_ofs: Mapping[str, str] = field(default_factory=dict)
     #: vmmnet-hostd's interface for address6; None: the one with its prefix.
     address6_device: str | None = None
+    #: Seconds that a VM's start waits for its address, or for the interface of that.
+    address6_wait: int = WAIT
 
     def uplink(self, there: str) -> str:
         """This host's interface for a NIC with ``there`` on another host."""
@@ -86,7 +94,21 @@ def parse(text: str, name: str = str(PATH)) -> Conf:
             raise BadConf(
                 f"{where}: '{words[1]}' is no absolute path, such as /var/lib/vmmnet/lnid.table"
             )
-    return Conf(once.get("hostvlan-table"), uplinks, care_ofs, once.get("address6-device"))
+        if known == "address6-wait" and not _is_wait(words[1]):
+            raise BadConf(
+                f"{where}: '{words[1]}' is no number of seconds from 0 to {_LONGEST_WAIT}"
+            )
+    return Conf(
+        once.get("hostvlan-table"),
+        uplinks,
+        care_ofs,
+        once.get("address6-device"),
+        int(once.get("address6-wait", WAIT)),
+    )
+
+
+def _is_wait(text: str) -> bool:
+    return re.fullmatch("[0-9]{1,3}", text) is not None and int(text) <= _LONGEST_WAIT
 
 
 def _care_of(words: list[str], where: str) -> tuple[str, str]:

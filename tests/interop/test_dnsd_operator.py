@@ -28,10 +28,13 @@ from vmmnet.testbed.dns import dnsd
 from vmmnet.testbed.dns import room as dns_room
 from vmmnet.testbed.dns.dnsd import Dnsd
 from vmmnet.testbed.dns.dnsd_world import SERVER, ZONE, World, framed, made, query, read
+from vmmnet.testbed.packages import programs
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
 IDLE = 1000
+#: Zones of a test, and mappings that a server keeps for other things than images.
+MANY, SPARE = 100, 2048
 
 
 @pytest.fixture
@@ -380,6 +383,40 @@ def test_too_few_descriptors(world: World) -> None:
     done = world.server.run([*limited, dns_room.program("vmmnet-dnsd"), server.file], check=False)
     assert done.returncode == 1
     assert "descriptors are needed" in done.stderr and "tcp.connections" in done.stderr
+
+
+def test_too_few_mappings(world: World) -> None:
+    """Beyond vm.max_map_count zones are SERVFAIL, and the others are served."""
+    few = ["env", f"LD_PRELOAD={programs.built('libdnsd-few-mappings.so')}"]
+    few.append(f"MAPPINGS_LEFT={SPARE + MANY // 2}")
+    limit = Path("/proc/sys/vm/max_map_count").read_text().strip()
+    (world.folder / "ddns.key").write_text(f"{SECRET}\n")
+    keys = [{"name": KEY, "secret-file": str(world.folder / "ddns.key")}]
+    names = [f"z{number}" for number in range(MANY)]
+    zones = [{"name": name, "image": str(world.image(1, name))} for name in names]
+    server = Dnsd(world.server, world.folder, {"keys": keys, "zones": zones})
+    server.configure({"server": {"threads": 2}, "keys": keys, "zones": zones})
+    try:
+        server.start(few)
+
+        def serials() -> list[str]:
+            replies = [world.udp(query(f"serial.{name}", "TXT")) for name in names]
+            return [one.answer[0][0].to_text() if one.answer else "" for one in replies]
+
+        before = serials()
+        served = before.count('"1"')
+        assert 0 < served < MANY and before.count("") == MANY - served
+        log = server.log.read_text()
+        assert log.count(f"of which vm.max_map_count allows {limit}: raise it") == MANY - served
+        assert f"{MANY - served} of {MANY} zones cannot be served" in log
+        with world.connect() as connection:
+            connection.sendall(framed(query("www.z0")))
+            assert read(connection).answer
+        # The threads have what they need: their part is left to images.
+        server.reload()
+        assert serials() == ['"1"'] * MANY
+    finally:
+        server.stop()
 
 
 def test_end(world: World) -> None:

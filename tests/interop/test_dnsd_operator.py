@@ -369,7 +369,7 @@ def test_zones_come_and_go(world: World) -> None:
 def test_no_server(world: World) -> None:
     """Commands to a server that does not run say that, and where they looked."""
     control = world.folder / "none.sock"
-    for words in (["reload"], ["metrics"], ["refresh", "example"]):
+    for words in (["reload"], ["metrics"], ["refresh", "example"], ["retransfer", "example"]):
         command: list[str | Path] = [dns_room.program("vmmnet-dnsd"), *words, "--control", control]
         done = subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
         assert done.returncode == 1 and str(control) in done.stderr, done

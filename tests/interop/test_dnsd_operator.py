@@ -16,6 +16,7 @@ from pathlib import Path
 import dns.edns
 import dns.flags
 import dns.message
+import dns.opcode
 import dns.query
 import dns.rcode
 import dns.tsig
@@ -210,6 +211,26 @@ def test_many_idle_connections(world: World) -> None:
             assert each.is_response(read(one))
         assert world.udp(query()).answer
         assert server.metric("tcp_connections") == IDLE + 1
+
+
+def test_replies_without_a_route(world: World) -> None:
+    """To clients that nobody can reach: counted and told, of all threads that answer."""
+    world.server.sysctl({f"net.ipv4.conf.{one}.rp_filter": 0 for one in ("all", "br0")})
+    far = "198.51.100.1"
+    world.client.ip("address", "add", f"{far}/32", "dev", "lo")
+    notify = query("example", "SOA")
+    notify.set_opcode(dns.opcode.NOTIFY)
+    with world.dnsd() as server, world.client.entered():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.bind((far, 0))
+            client.sendto(query().to_wire(), (SERVER, dnsd.PORT))
+            told = "1 reply over UDP could not be sent; the last one: Network is unreachable"
+            wait.until(lambda: told in server.log.read_text(), "the line")
+            name = 'drops_total{reason="send"}'
+            assert server.metric(name) == 1
+            client.sendto(notify.to_wire(), (SERVER, dnsd.PORT))
+            wait.until(lambda: server.metric(name) == 2, "the metric")
+        assert server.log.read_text().count("could not be sent") == 1
 
 
 # --- mistakes -----------------------------------------------------------------------------------

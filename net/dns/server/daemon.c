@@ -35,6 +35,7 @@
 #include "net/dns/server/host/sandbox.h"
 #include "net/dns/server/host/systemd.h"
 #include "net/dns/server/host/turns.h"
+#include "net/dns/server/host/unsent.h"
 #include "net/dns/server/service/load.h"
 
 #define EVENTS_MAX      16
@@ -106,6 +107,7 @@ static void each_second(DnsdDaemon *d)
         dnsd_notifier_look_all(d->notifier, d->world);
         dnsd_world_look(d->world);
         look_at_interfaces(d);
+        dnsd_unsent_tell(now.tv_sec);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "net/dns/server/host/unsent.h"
 #include "net/dns/server/workers/control.h"
 #include "net/dns/server/workers/worker.h"
 
@@ -206,7 +207,7 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
 /* --- out ------------------------------------------------------------------ */
 
 /* If the kernel rejects a reply, the others are still sent. */
-static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
+static void send_all(const DnsdWorker *w, const DnsdSocket *s, unsigned count)
 {
     struct mmsghdr *out = w->udp.batch->out;
 
@@ -214,7 +215,7 @@ static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
         int sent = sendmmsg(s->fd, out, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (sent <= 0) {
-            dnsd_count(&w->desk.counters, DNSD_DROP_SEND);
+            dnsd_unsent(errno);
             sent = 1;
         }
         out += sent;

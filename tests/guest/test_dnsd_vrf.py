@@ -135,6 +135,24 @@ def test_interfaces_join_and_leave_a_vrf(guest: Guest, server: str) -> None:
         assert _ask(guest, server) == "192.0.2.80\n"
 
 
+def test_addresses_of_a_vrf(guest: Guest) -> None:
+    """Without the name of their VRF: told; with the sysctls they are served all the same."""
+    with _served(guest, listen=list(_SERVERS)) as job:
+        for server in _SERVERS:
+            job.wait_output(rf"server.listen: {server} \(UDP\) is not an address .* name the VRF")
+            for tcp in (False, True):
+                assert _ask(guest, server, tcp=tcp) == "192.0.2.80\n"
+
+
+@pytest.mark.parametrize("server", _SERVERS)
+def test_wildcards_of_a_vrf(guest: Guest, server: str) -> None:
+    """All addresses of a VRF, and no others."""
+    with _served(guest, listen=["0.0.0.0%red", "::%red"]):
+        for tcp in (False, True):
+            assert _ask(guest, server, tcp=tcp) == "192.0.2.80\n"
+        assert guest.run("dig @127.0.0.1 www.example +tries=1 +time=1", check=False).rc == 9
+
+
 @pytest.mark.parametrize("server", _SERVERS)
 def test_listeners_of_a_vrf(guest: Guest, server: str) -> None:
     """Addresses are those of the VRF; a VRF that is not there, or goes, is waited for."""
@@ -153,6 +171,7 @@ def test_listeners_of_a_vrf(guest: Guest, server: str) -> None:
 
 def test_link_local_in_a_vrf(guest: Guest) -> None:
     """With its interface; the kernel does not tell a listener of all addresses which it was."""
-    with _served(guest, listen=["fe80::9%s1"]):
-        for tcp in (False, True):
-            assert _ask(guest, "fe80::9%c1", tcp=tcp) == "192.0.2.80\n"
+    for listen in ("fe80::9%s1", "::%s1"):
+        with _served(guest, listen=[listen]):
+            for tcp in (False, True):
+                assert _ask(guest, "fe80::9%c1", tcp=tcp) == "192.0.2.80\n"

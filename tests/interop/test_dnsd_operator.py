@@ -16,6 +16,7 @@ from pathlib import Path
 import dns.edns
 import dns.flags
 import dns.message
+import dns.opcode
 import dns.query
 import dns.rcode
 import dns.tsig
@@ -28,10 +29,13 @@ from vmmnet.testbed.dns import dnsd
 from vmmnet.testbed.dns import room as dns_room
 from vmmnet.testbed.dns.dnsd import Dnsd
 from vmmnet.testbed.dns.dnsd_world import SERVER, ZONE, World, framed, made, query, read
+from vmmnet.testbed.packages import programs
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
 IDLE = 1000
+#: Zones of a test, and mappings that a server keeps for other things than images.
+MANY, SPARE = 100, 2048
 
 
 @pytest.fixture
@@ -209,6 +213,26 @@ def test_many_idle_connections(world: World) -> None:
         assert server.metric("tcp_connections") == IDLE + 1
 
 
+def test_replies_without_a_route(world: World) -> None:
+    """To clients that nobody can reach: counted and told, of all threads that answer."""
+    world.server.sysctl({f"net.ipv4.conf.{one}.rp_filter": 0 for one in ("all", "br0")})
+    far = "198.51.100.1"
+    world.client.ip("address", "add", f"{far}/32", "dev", "lo")
+    notify = query("example", "SOA")
+    notify.set_opcode(dns.opcode.NOTIFY)
+    with world.dnsd() as server, world.client.entered():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.bind((far, 0))
+            client.sendto(query().to_wire(), (SERVER, dnsd.PORT))
+            told = "1 reply over UDP could not be sent; the last one: Network is unreachable"
+            wait.until(lambda: told in server.log.read_text(), "the line")
+            name = 'drops_total{reason="send"}'
+            assert server.metric(name) == 1
+            client.sendto(notify.to_wire(), (SERVER, dnsd.PORT))
+            wait.until(lambda: server.metric(name) == 2, "the metric")
+        assert server.log.read_text().count("could not be sent") == 1
+
+
 # --- mistakes -----------------------------------------------------------------------------------
 
 
@@ -366,7 +390,7 @@ def test_zones_come_and_go(world: World) -> None:
 def test_no_server(world: World) -> None:
     """Commands to a server that does not run say that, and where they looked."""
     control = world.folder / "none.sock"
-    for words in (["reload"], ["metrics"], ["refresh", "example"]):
+    for words in (["reload"], ["metrics"], ["refresh", "example"], ["retransfer", "example"]):
         command: list[str | Path] = [dns_room.program("vmmnet-dnsd"), *words, "--control", control]
         done = subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)
         assert done.returncode == 1 and str(control) in done.stderr, done
@@ -380,6 +404,40 @@ def test_too_few_descriptors(world: World) -> None:
     done = world.server.run([*limited, dns_room.program("vmmnet-dnsd"), server.file], check=False)
     assert done.returncode == 1
     assert "descriptors are needed" in done.stderr and "tcp.connections" in done.stderr
+
+
+def test_too_few_mappings(world: World) -> None:
+    """Beyond vm.max_map_count zones are SERVFAIL, and the others are served."""
+    few = ["env", f"LD_PRELOAD={programs.built('libdnsd-few-mappings.so')}"]
+    few.append(f"MAPPINGS_LEFT={SPARE + MANY // 2}")
+    limit = Path("/proc/sys/vm/max_map_count").read_text().strip()
+    (world.folder / "ddns.key").write_text(f"{SECRET}\n")
+    keys = [{"name": KEY, "secret-file": str(world.folder / "ddns.key")}]
+    names = [f"z{number}" for number in range(MANY)]
+    zones = [{"name": name, "image": str(world.image(1, name))} for name in names]
+    server = Dnsd(world.server, world.folder, {"keys": keys, "zones": zones})
+    server.configure({"server": {"threads": 2}, "keys": keys, "zones": zones})
+    try:
+        server.start(few)
+
+        def serials() -> list[str]:
+            replies = [world.udp(query(f"serial.{name}", "TXT")) for name in names]
+            return [one.answer[0][0].to_text() if one.answer else "" for one in replies]
+
+        before = serials()
+        served = before.count('"1"')
+        assert 0 < served < MANY and before.count("") == MANY - served
+        log = server.log.read_text()
+        assert log.count(f"of which vm.max_map_count allows {limit}: raise it") == MANY - served
+        assert f"{MANY - served} of {MANY} zones cannot be served" in log
+        with world.connect() as connection:
+            connection.sendall(framed(query("www.z0")))
+            assert read(connection).answer
+        # The threads have what they need: their part is left to images.
+        server.reload()
+        assert serials() == ['"1"'] * MANY
+    finally:
+        server.stop()
 
 
 def test_end(world: World) -> None:

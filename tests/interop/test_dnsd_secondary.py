@@ -285,6 +285,84 @@ def test_old_image(world: World) -> None:
         _await_serial(world, 4294967295)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_restored_primary(world: World, name: str) -> None:
+    """A backup has an older serial: refused, said, and taken when it is forced; so downstream."""
+    first, second = _chain(world)
+    with _primary(world, name, _text(200)) as primary, first, second:
+        _await_serial(world, 200, OTHER)
+        primary.replace(_text(201))
+        _await_serial(world, 201, OTHER)
+        primary.stop()
+        primary.restore(_text(100))
+        primary.start()
+        told = "it has serial 100, which is older than 201; 'vmmnet-dnsd retransfer' takes it"
+
+        def is_refused() -> bool:
+            # A primary that has just started may listen before it has the zone.
+            assert _command(first, "refresh", "example").returncode == 0
+            return told in first.log.read_text()
+
+        wait.until(is_refused, "the refusal")
+        assert _serial(world) == 201
+        done = _command(first, "retransfer", "Example.")
+        assert done.returncode == 0 and "whatever its serial" in done.stdout, done
+        _await_serial(world, 100)
+        assert _is_same(world)
+        # There is no way by changes from what was before.
+        ask = query("example", "IXFR")
+        ask.authority.append(dns.rrset.from_text("example.", 0, "IN", "SOA", "n. r. 200 9 9 9 9"))
+        (soa,) = world.udp(ask).answer
+        assert soa[0].serial == 100
+        told = "it has serial 100, which is older than 201"
+        wait.until(lambda: told in second.log.read_text(), "the refusal downstream")
+        assert _command(second, "retransfer", "example").returncode == 0
+        _await_serial(world, 100, OTHER)
+        # From here on all is as before, also after a crash.
+        first.kill()
+        first.start()
+        assert _serial(world) == 100
+        primary.replace(_text(101))
+        _await_serial(world, 101, OTHER)
+        assert _is_same(world)
+
+
+def test_retransfer(world: World) -> None:
+    """Of the same serial too; where nobody sends the zone, what was there is served."""
+    zone = _zone(world, primaries=["192.0.2.99", {"address": CLIENT, "key": KEY}])
+    with _primary(world, BIND, _text(5)) as primary, _server(world, zone) as server:
+        _await_serial(world, 5)
+        before = server.metric('transfers_in_total{result="axfr"}')
+        assert _command(server, "retransfer", "example").returncode == 0
+
+        def is_taken() -> bool:
+            return server.metric('transfers_in_total{result="axfr"}') == before + 1
+
+        wait.until(is_taken, "the transfer")
+        # Once is once.
+        assert _command(server, "refresh", "example").returncode == 0
+        wait.until(lambda: server.metric('transfers_in_total{result="current"}') > 0, "an answer")
+        assert is_taken()
+        primary.stop()
+        failed = server.metric('transfers_in_failed_total{reason="connect"}')
+        assert _command(server, "retransfer", "example").returncode == 0
+        wait.until(
+            lambda: server.metric('transfers_in_failed_total{reason="connect"}') >= failed + 2,
+            "both primaries",
+        )
+        assert _serial(world) == 5
+    assert _command(server, "retransfer", "example").returncode == 1
+
+
+def test_retransfer_of_no_secondary(world: World) -> None:
+    """The command names what is wrong."""
+    with _server(world) as server:
+        done = _command(server, "retransfer", "other")
+        assert done.returncode == 1 and "'other' is no zone with 'primaries' here" in done.stdout
+        done = _command(server, "retransfer")
+        assert done.returncode == 2 and "retransfer: '' is no zone" in done.stderr
+
+
 def test_several_primaries(world: World) -> None:
     """One is away and one behind: the third is asked."""
     image = dns_room.compile_zone("example", _text(4), world.folder / "example.vzi")
@@ -326,8 +404,8 @@ def test_notify(world: World) -> None:
         assert tell("example", CLIENT).rcode() == dns.rcode.REFUSED
 
 
-def test_chain(world: World) -> None:
-    """A copy of a copy has a change by NOTIFY and IXFR, too."""
+def _chain(world: World) -> tuple[Dnsd, Dnsd]:
+    """A copy of the client's host, and at OTHER a copy of the copy."""
     folder = world.folder.parent / "chain"
     folder.mkdir()
     (folder / "secret").write_text(f"{SECRET}\n")
@@ -340,7 +418,12 @@ def test_chain(world: World) -> None:
     }
     keys = [{"name": KEY, "secret-file": str(folder / "secret")}]
     config = {"server": {"listen": [OTHER]}, "keys": keys, "zones": [zone]}
-    second = Dnsd(world.client, folder, config)
+    return first, Dnsd(world.client, folder, config)
+
+
+def test_chain(world: World) -> None:
+    """A copy of a copy has a change by NOTIFY and IXFR, too."""
+    first, second = _chain(world)
     with _primary(world, BIND, _text(1)) as primary, first, second:
         _await_serial(world, 1, OTHER)
         for serial in (2, 3):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands for vmmnet-dnsd: reload, metrics, refresh
+ * Commands for vmmnet-dnsd: reload, metrics, refresh, retransfer
  *
  * A reload makes a new world beside the one that is served.  Workers use it
  * from their next round on.  When all of them do, the old world is freed.  If
@@ -146,10 +146,11 @@ static void panel_metrics(void *opaque, DnsdText *text)
     dnsd_secondaries_metrics(d->secondaries, text);
 }
 
-static bool panel_refresh(void *opaque, const char *zone, DnsdText *text)
+static bool panel_refresh(void *opaque, const char *zone, bool force,
+                          DnsdText *text)
 {
     return dnsd_secondaries_refresh(((DnsdDaemon *)opaque)->secondaries, zone,
-                                    text);
+                                    force, text);
 }
 
 const DnsdPanelOps dnsd_daemon_panel = {

@@ -35,6 +35,7 @@
 #include "net/dns/server/host/sandbox.h"
 #include "net/dns/server/host/systemd.h"
 #include "net/dns/server/host/turns.h"
+#include "net/dns/server/host/unsent.h"
 #include "net/dns/server/service/load.h"
 
 #define EVENTS_MAX      16
@@ -106,6 +107,7 @@ static void each_second(DnsdDaemon *d)
         dnsd_notifier_look_all(d->notifier, d->world);
         dnsd_world_look(d->world);
         look_at_interfaces(d);
+        dnsd_unsent_tell(now.tv_sec);
     }
 }
 
@@ -253,13 +255,19 @@ static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
 static bool open_world(DnsdDaemon *d)
 {
     static DnsdMistakes mistakes;
-    unsigned faults;
+    unsigned faults = 0;
 
     d->world = getrandom(d->secret, sizeof(d->secret), 0) < 0 ? NULL
                : dnsd_daemon_world(d, NULL, &faults, &mistakes);
     if (!d->world) {
         dnsd_log(DNSD_ERROR, "%s", mistakes.text);
         return false;
+    }
+    if (faults) {
+        dnsd_log(DNSD_ERROR, "%u of %zu zone%s cannot be served: the lines "
+                 "above say why; reload when that is mended", faults,
+                 d->world->config->zones,
+                 dnsd_plural(d->world->config->zones));
     }
     return dnsd_secondaries_follow(d->secondaries, d->world);
 }

@@ -4,7 +4,8 @@
  *
  *     vmmnet-dnsd [CONFIG]
  *     vmmnet-dnsd --check [CONFIG]
- *     vmmnet-dnsd reload|metrics|refresh ZONE [--control PATH]
+ *     vmmnet-dnsd reload|metrics [--control PATH]
+ *     vmmnet-dnsd refresh|retransfer ZONE [--control PATH]
  *     vmmnet-dnsd --version
  */
 #include <getopt.h>
@@ -25,7 +26,8 @@ static void help(void)
 {
     puts("Usage: " NAME " [CONFIG]\n"
          "       " NAME " --check [CONFIG]\n"
-         "       " NAME " reload|metrics|refresh ZONE [--control PATH]\n"
+         "       " NAME " reload|metrics [--control PATH]\n"
+         "       " NAME " refresh|retransfer ZONE [--control PATH]\n"
          "       " NAME " --version\n"
          "\n"
          "Serve the zone images that CONFIG names (" DEFAULT_CONFIG ").\n"
@@ -34,6 +36,7 @@ static void help(void)
          "  reload          make the server read CONFIG again\n"
          "  metrics         print the metrics of the server\n"
          "  refresh ZONE    ask the primaries of ZONE for a newer one\n"
+         "  retransfer ZONE take ZONE from a primary, whatever its serial\n"
          "  --control PATH  the socket of the server (" DEFAULT_CONTROL ")\n"
          "  --help          print this help\n"
          "  --version       print the version");
@@ -54,7 +57,7 @@ static int ask(const char *path, const char *request)
 
 typedef struct Line {
     const char *word;           /* the first argument that is no option */
-    const char *zone;           /* the argument of "refresh" */
+    const char *zone;           /* the argument of "refresh", "retransfer" */
     const char *control;
     bool check;
 } Line;
@@ -96,7 +99,7 @@ static int read_line(int argc, char **argv, Line *line)
         }
     }
     line->word = argv[optind];
-    if (is_word(line, "refresh")) {
+    if (is_word(line, "refresh") || is_word(line, "retransfer")) {
         line->zone = argv[++optind];
     }
     if (argc > optind + 1) {
@@ -107,18 +110,18 @@ static int read_line(int argc, char **argv, Line *line)
     return -1;
 }
 
-static int refresh(const char *control, const char *zone)
+static int refresh(const char *control, const char *word, const char *zone)
 {
     char request[DNS_NAME_TEXT_MAX + 32], text[DNS_NAME_TEXT_MAX];
     DnsName name;
 
     if (!zone || dns_name_from_text(&name, zone) < 0) {
-        fprintf(stderr, NAME ": refresh: '%s' is no zone; right is its name "
-                "as 'example.com'\n", zone ? zone : "");
+        fprintf(stderr, NAME ": %s: '%s' is no zone; right is its name as "
+                "'example.com'\n", word, zone ? zone : "");
         return USAGE;
     }
     dns_name_to_text(&name, text);
-    snprintf(request, sizeof(request), "POST /refresh/%s", text);
+    snprintf(request, sizeof(request), "POST /%s/%s", word, text);
     return ask(control, request);
 }
 
@@ -139,12 +142,12 @@ int main(int argc, char **argv)
     if (is_word(&line, "metrics")) {
         return ask(control, "GET /metrics");
     }
-    if (is_word(&line, "refresh")) {
-        return refresh(control, line.zone);
+    if (is_word(&line, "refresh") || is_word(&line, "retransfer")) {
+        return refresh(control, line.word, line.zone);
     }
     if (line.control) {
-        fprintf(stderr, NAME ": --control is for 'reload', 'metrics' and "
-                "'refresh'; a server's is server.control in its "
+        fprintf(stderr, NAME ": --control is for 'reload', 'metrics', "
+                "'refresh' and 'retransfer'; a server's is server.control in its "
                 "configuration\n");
         return USAGE;
     }

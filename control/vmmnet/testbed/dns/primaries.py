@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -161,3 +162,11 @@ class Primary:
         else:
             # BIND's journal does not fit a file that was replaced from outside.
             Path(f"{self.zone}.jnl").unlink(missing_ok=True)
+
+    def restore(self, text: str) -> None:
+        """Put a backup in place of all that it has, while it does not run."""
+        for file in self.folder.glob(f"{self.zone.name}.*"):
+            file.unlink()
+        shutil.rmtree(self.folder / "knot", ignore_errors=True)
+        (self.folder / "nsd.xfr").unlink(missing_ok=True)
+        self.zone.write_text(text)

@@ -41,7 +41,7 @@ typedef enum DnsdCount {
     DNSD_DROP_PORT,             /* from port 0, or a reflection port */
     DNSD_DROP_RATE,
     DNSD_DROP_CONTROL,          /* the control thread's queue is full */
-    DNSD_DROP_SEND,             /* the kernel rejected the reply */
+    DNSD_DROP_SEND,             /* by dnsd_unsent() instead */
     DNSD_DROP_RESOLVER_CLIENT,  /* too many queries of a client wait */
     DNSD_DROP_RESOLVER_FULL,    /* too many queries of all clients */
     /* Connections */

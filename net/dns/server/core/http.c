@@ -30,6 +30,7 @@ DnsdHttp dnsd_http_parse(const char *text, size_t len)
         { "GET", "/metrics", DNSD_HTTP_METRICS },
         { "POST", "/reload", DNSD_HTTP_RELOAD },
         { "POST", "/refresh/", DNSD_HTTP_REFRESH },
+        { "POST", "/retransfer/", DNSD_HTTP_RETRANSFER },
     };
     const char *path = memchr(text, ' ', len);
     size_t left;

@@ -12,6 +12,7 @@ typedef enum DnsdHttp {
     DNSD_HTTP_METRICS,          /* GET /metrics */
     DNSD_HTTP_RELOAD,           /* POST /reload */
     DNSD_HTTP_REFRESH,          /* POST /refresh/ZONE */
+    DNSD_HTTP_RETRANSFER,       /* POST /retransfer/ZONE */
     DNSD_HTTP_UNKNOWN,          /* 404 */
     DNSD_HTTP_METHOD,           /* 405 */
     DNSD_HTTP_WRONG,            /* 400 */

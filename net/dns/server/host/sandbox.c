@@ -29,6 +29,7 @@ static bool fail(DnsdMistake *mistake, const char *what)
 bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake)
 {
     struct rlimit limit;
+    uint64_t allowed;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
         return fail(mistake, "no limit of descriptors");
@@ -36,14 +37,16 @@ bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake)
     if (limit.rlim_cur >= wanted) {
         return true;
     }
+    allowed = limit.rlim_max;
     limit.rlim_cur = wanted;
     if (limit.rlim_max < wanted) {
         limit.rlim_max = wanted;
     }
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0) {
         snprintf(mistake->text, sizeof(mistake->text),
-                 "%" PRIu64 " descriptors are needed, and LimitNOFILE= allows "
-                 "less: raise it, or lower tcp.connections", wanted);
+                 "%" PRIu64 " descriptors are needed, for connections and for "
+                 "zones that change, and LimitNOFILE= allows %" PRIu64
+                 ": raise it, or lower tcp.connections", wanted, allowed);
         return false;
     }
     return true;

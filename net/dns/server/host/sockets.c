@@ -38,10 +38,10 @@ static void set_datagram(const DnsdSocket *s, int family, uint32_t buffer)
 {
     if (family == AF_INET) {
         set(s->fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
-        set(s->fd, IPPROTO_IP, IP_PKTINFO, s->is_wildcard);
+        set(s->fd, IPPROTO_IP, IP_PKTINFO, s->has_pktinfo);
     } else {
         set(s->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_OMIT);
-        set(s->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, s->is_wildcard);
+        set(s->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, s->has_pktinfo);
     }
     if (buffer) {
         /* Above net.core.rmem_max this takes CAP_NET_ADMIN. */
@@ -97,7 +97,7 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
     bool is_early = false;
     const char *protocol = s->is_stream ? "TCP" : "UDP";
 
-    s->is_wildcard = is_wildcard(&listen_at->addr);
+    s->has_pktinfo = is_wildcard(&listen_at->addr);
     s->fd = socket(family, (s->is_stream ? SOCK_STREAM : SOCK_DGRAM) |
                    SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->fd < 0) {
@@ -130,7 +130,13 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
     }
     if (is_early && is_probe) {
         dnsd_log(DNSD_WARNING, "server.listen: %s (%s) is not an address of "
-                 "this host yet: waiting for it", listen_at->text, protocol);
+                 "this host yet: waiting for it; if a VRF has it, name the "
+                 "VRF as 'ADDRESS%%VRF'", listen_at->text, protocol);
+    }
+    if (is_early && !s->is_of_device && !s->is_stream) {
+        /* It may be an address of a VRF, by which replies must leave. */
+        s->has_pktinfo = true;
+        set_datagram(s, family, 0);
     }
     return true;
 }
@@ -198,7 +204,7 @@ static bool adopt_one(DnsdSocket *s, int fd, DnsdMistake *mistake)
     }
     *s = (DnsdSocket) {
         .fd = fd, .is_stream = type == SOCK_STREAM, .is_shared = true,
-        .is_wildcard = is_wildcard(&addr), .is_bound = true,
+        .has_pktinfo = is_wildcard(&addr), .is_bound = true,
     };
     len = sizeof(listens);
     getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len);

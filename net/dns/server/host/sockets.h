@@ -16,7 +16,7 @@
 typedef struct DnsdSocket {
     int fd;
     bool is_stream;
-    bool is_wildcard;           /* datagrams have their destination */
+    bool has_pktinfo;           /* datagrams have their destination */
     bool is_shared;             /* by all threads */
     bool is_of_device;          /* bound to an interface, or will be */
     bool is_bound;              /* false: its interface is not there yet */

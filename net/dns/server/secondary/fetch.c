@@ -211,10 +211,10 @@ static void end_current(DnsdFetch *f)
 
 static void end_behind(DnsdFetch *f)
 {
-    char why[80];
+    char why[120];
 
-    snprintf(why, sizeof(why), "it has serial %u, which is older than %u",
-             f->got, f->serial);
+    snprintf(why, sizeof(why), "it has serial %u, which is older than %u; "
+             "'vmmnet-dnsd retransfer' takes it", f->got, f->serial);
     dnsd_fetch_fail(f, DNS_XFR_BEHIND, why, 0);
 }
 

@@ -71,7 +71,7 @@ static DnsdFetch *make_fetch(DnsdSecondaries *all, DnsdCopy *s)
     f->has_zone = s->live->store;
     f->serial = f->has_zone ? dns_store_serial(s->live->store) : 0;
     f->takes_older = atomic_load(&s->live->has_expired);
-    f->is_forced = s->needs_axfr;
+    f->is_forced = s->needs_axfr || s->force == DNSD_FORCE_NOW;
     return f;
 }
 
@@ -104,10 +104,27 @@ static void log_round(const DnsdCopy *s, DnsdLogLevel level,
     dnsd_log(level, "zone %s: %s", name, what);
 }
 
+void dnsd_copy_force(DnsdCopy *s, DnsdForce force)
+{
+    s->force = force;
+    if (force == DNSD_FORCE_NOW) {
+        /* What was announced before may be what is to be replaced. */
+        s->has_news = false;
+    }
+}
+
+static void end_force(DnsdCopy *s)
+{
+    if (s->force == DNSD_FORCE_NOW) {
+        dnsd_copy_force(s, DNSD_FORCE_NONE);
+    }
+}
+
 static void succeed(DnsdCopy *s, uint64_t now)
 {
     DnsSoa soa;
 
+    end_force(s);
     s->success = time(NULL);
     s->has_news = false;
     if (atomic_exchange(&s->live->has_expired, false)) {
@@ -137,6 +154,7 @@ static void ask_next(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
         succeed(s, now);
     } else {
         s->has_news = false;
+        end_force(s);
         dns_secondary_failed(&s->timers, now, jitter());
     }
 }
@@ -310,6 +328,9 @@ void dnsd_round_tick(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
     if (what == DNS_SECONDARY_ASK) {
         s->tried = 0;
         s->has_current = false;
+        if (s->force == DNSD_FORCE_NEXT) {
+            dnsd_copy_force(s, DNSD_FORCE_NOW);
+        }
         ask(all, s, now);
     }
 }

@@ -51,11 +51,12 @@ uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
 /**
  * dnsd_secondaries_refresh: ask the primaries of a zone at once
  * @zone: its name
+ * @force: take the whole zone from the first that sends it, whatever its serial
  *
  * Returns: false if there is no such secondary zone; @text has the result.
  */
 bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
-                              DnsdText *text);
+                              bool force, DnsdText *text);
 
 /**
  * dnsd_secondaries_metrics: metrics of transfers, NOTIFY, and last successes

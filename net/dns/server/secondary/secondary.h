@@ -7,6 +7,14 @@
 #include "net/dns/server/service/notifier.h"
 #include "net/dns/update/xfr/secondary.h"
 
+/* Is the zone wanted whole, whatever its serial (retransfer)? */
+typedef enum DnsdForce {
+    DNSD_FORCE_NONE,
+    DNSD_FORCE_NEXT,                /* in the next round */
+    DNSD_FORCE_NOW,                 /* in this round, or if it was dropped in
+                                       the one that replaces it */
+} DnsdForce;
+
 /* One secondary zone */
 typedef struct DnsdCopy {
     struct DnsdCopy *next;     /* in the list of removed ones */
@@ -24,6 +32,7 @@ typedef struct DnsdCopy {
     bool has_news;                  /* NOTIFY has announced this serial: */
     uint32_t news;
     bool needs_axfr;                /* what we have is useless */
+    DnsdForce force;                /* by dnsd_copy_force() */
     /* For the primary that is being asked */
     DnsdFetch *fetch;
     DnsdKeyring *keyring;           /* holds its key */
@@ -80,6 +89,9 @@ uint64_t dnsd_secondary_age(const DnsdLive *live, const char *image,
  */
 bool dnsd_secondary_install(DnsdLive *live, const char *image,
                             const char *path, char *why, size_t why_len);
+
+/** dnsd_copy_force: change what is wanted of the primaries */
+void dnsd_copy_force(DnsdCopy *s, DnsdForce force);
 
 /** dnsd_round_tick: do what the timers of a zone require */
 void dnsd_round_tick(struct DnsdSecondaries *all, DnsdCopy *s,

@@ -89,7 +89,7 @@ uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
 }
 
 bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
-                              DnsdText *text)
+                              bool force, DnsdText *text)
 {
     uint64_t now = dnsd_line_clock();
     DnsdCopy **found = NULL;
@@ -103,9 +103,15 @@ bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
         dnsd_text_add(text, "'%s' is no zone with 'primaries' here\n", zone);
         return false;
     }
+    if (force) {
+        dnsd_copy_force(*found, DNSD_FORCE_NEXT);
+    }
     dns_secondary_notify(&(*found)->timers, false, 0, now);
     dnsd_round_tick(all, *found, now);
-    dnsd_text_add(text, "%s: %s is asked\n", zone,
-                  (*found)->config->primary[(*found)->at].at.text);
+    dnsd_text_add(text, "%s: %s is asked%s\n", zone,
+                  (*found)->config->primary[(*found)->at].at.text,
+                  !force ? "" : (*found)->force == DNSD_FORCE_NOW
+                  ? " for all of it, whatever its serial"
+                  : "; then for all of it, whatever its serial");
     return true;
 }

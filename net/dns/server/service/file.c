@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "net/dns/server/host/spare.h"
 #include "net/dns/server/service/file.h"
 
 static bool map(DnsdFile *file, const char *path)
@@ -70,8 +71,12 @@ DnsdFile *dnsd_file_open(const char *path, const DnsName *origin, char *why,
     }
     file->users = 1;
     if (!map(file, path)) {
-        snprintf(why, why_len, "%s", errno == ENODATA ? "is empty"
-                 : errno == EINVAL ? "is no file" : strerror(errno));
+        if (errno == ENODATA || errno == EINVAL) {
+            snprintf(why, why_len, errno == ENODATA ? "is empty"
+                                                    : "is no file");
+        } else {
+            dnsd_spare_why(errno, why, why_len);
+        }
         free(file);
         return NULL;
     }

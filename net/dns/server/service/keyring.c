@@ -94,13 +94,14 @@ DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *mistake,
     DnsdKeyring *ring = calloc(1, sizeof(*ring));
     bool done;
 
-    snprintf(mistake, mistake_len, "there is no memory for the keys");
-    if (!ring) {
-        return NULL;
+    if (ring) {
+        ring->users = 1;
+        ring->keys = tsig_keys_new();
     }
-    ring->users = 1;
-    ring->keys = tsig_keys_new();
-    done = ring->keys;
+    done = ring && ring->keys;
+    if (!done) {
+        snprintf(mistake, mistake_len, "there is no memory for the keys");
+    }
     for (size_t i = 0; done && i < config->keys; i++) {
         done = add(ring->keys, &config->key[i], mistake, mistake_len);
     }

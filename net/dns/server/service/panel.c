@@ -95,12 +95,15 @@ static bool write_body(DnsdPanel *p, const Visitor *v, DnsdHttp what,
         done = p->ops->reload(p->opaque, text);
         break;
     case DNSD_HTTP_REFRESH:
+    case DNSD_HTTP_RETRANSFER:
         dnsd_http_argument(v->in, v->in_len, zone, sizeof(zone));
-        done = p->ops->refresh(p->opaque, zone, text);
+        done = p->ops->refresh(p->opaque, zone, what == DNSD_HTTP_RETRANSFER,
+                               text);
         break;
     default:
         dnsd_text_add(text, "There is GET /metrics, and on the control "
-                      "socket POST /reload and POST /refresh/ZONE.\n");
+                      "socket POST /reload, POST /refresh/ZONE and POST "
+                      "/retransfer/ZONE.\n");
         break;
     }
     return done;
@@ -112,6 +115,7 @@ static const char *status_of(DnsdHttp what, bool done)
     case DNSD_HTTP_METRICS:
     case DNSD_HTTP_RELOAD:
     case DNSD_HTTP_REFRESH:
+    case DNSD_HTTP_RETRANSFER:
         return done ? "200 OK" : "500 Internal Server Error";
     case DNSD_HTTP_UNKNOWN:
         return "404 Not Found";
@@ -129,8 +133,8 @@ static void answer(DnsdPanel *p, Visitor *v, DnsdHttp what)
     int head;
 
     /* Over TCP any user of this host can connect, so it allows no commands. */
-    if ((what == DNSD_HTTP_RELOAD || what == DNSD_HTTP_REFRESH) &&
-        v->place != PLACE_CONTROL) {
+    if ((what == DNSD_HTTP_RELOAD || what == DNSD_HTTP_REFRESH ||
+         what == DNSD_HTTP_RETRANSFER) && v->place != PLACE_CONTROL) {
         what = DNSD_HTTP_UNKNOWN;
     }
     done = write_body(p, v, what, &body);

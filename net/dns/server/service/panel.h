@@ -17,8 +17,9 @@ typedef struct DnsdPanelOps {
     void (*metrics)(void *opaque, DnsdText *text);
     /* Returns false if it failed; @text has the result or the reason. */
     bool (*reload)(void *opaque, DnsdText *text);
-    /* The same; @zone is from the request. */
-    bool (*refresh)(void *opaque, const char *zone, DnsdText *text);
+    /* The same; @zone is from the request.  @force: whatever the serial */
+    bool (*refresh)(void *opaque, const char *zone, bool force,
+                    DnsdText *text);
 } DnsdPanelOps;
 
 typedef struct DnsdPanel DnsdPanel;
@@ -42,7 +43,8 @@ void dnsd_panel_expire(DnsdPanel *panel);
 
 /**
  * dnsd_panel_ask: send a request to a server
- * @request: "GET /metrics", "POST /reload", "POST /refresh/ZONE"
+ * @request: "GET /metrics", "POST /reload", "POST /refresh/ZONE",
+ *           "POST /retransfer/ZONE"
  * @to: where to print the body of the answer
  *
  * Returns: false if the answer is an error.  @mistake is empty then, or says

@@ -9,12 +9,16 @@
 #include <sys/stat.h>
 
 #include "net/dns/server/host/log.h"
+#include "net/dns/server/host/spare.h"
 #include "net/dns/server/service/file.h"
 #include "net/dns/server/service/load.h"
 #include "net/dns/server/service/zones.h"
 
 #define WHY_MAX         256
 #define SECRETS_MAX_LEN 4096
+/* Mappings for threads and buffers, and for tables */
+#define SPARE_START     2048
+#define SPARE_RELOAD    64
 
 /* --- cookies -------------------------------------------------------------- */
 
@@ -194,16 +198,19 @@ static bool open_files(DnsdWorld *w, const DnsdWorld *before,
 {
     const DnsdConfig *c = w->config;
     const DnsdZoneConfig **sorted = before ? sort_zones(before) : NULL;
+    DnsdSpare spare;
 
     w->zone = calloc(c->zones + 1, sizeof(*w->zone));
     if (!w->zone || (before && !sorted)) {
         free(sorted);
         return false;
     }
+    dnsd_spare_hold(&spare, before ? SPARE_RELOAD : SPARE_START);
     for (size_t i = 0; i < c->zones; i++) {
         open_zone(w, i, find_before(before, sorted, &c->zone[i]), before,
                   faults);
     }
+    dnsd_spare_free(&spare);
     free(sorted);
     return true;
 }
@@ -258,13 +265,16 @@ DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
     DnsdWorld *w = calloc(1, sizeof(*w));
 
     *faults = 0;
-    snprintf(mistake, mistake_len, "there is no memory for the zones");
     if (!w) {
+        snprintf(mistake, mistake_len, "there is no memory for the zones");
         return NULL;
     }
     w->config = config;
     w->lives = lives;
     w->keyring = dnsd_keyring_new(config, mistake, mistake_len);
+    if (w->keyring) {
+        snprintf(mistake, mistake_len, "there is no memory for the zones");
+    }
     if (!w->keyring || !read_secrets(w, secret, mistake, mistake_len) ||
         !open_files(w, before, faults) || !make_table(w)) {
         w->config = NULL;       /* the caller keeps it */

@@ -9,6 +9,7 @@
 
 #include "net/dns/server/host/log.h"
 #include "net/dns/server/host/systemd.h"
+#include "net/dns/server/host/unsent.h"
 #include "net/dns/server/workers/crew.h"
 #include "net/dns/server/workers/worker.h"
 
@@ -277,6 +278,7 @@ void dnsd_crew_count(const DnsdCrew *crew, DnsdNumbers *numbers)
         dnsd_counters_add(numbers->sum, &crew->worker[i]->desk.counters);
         numbers->connections += atomic_load(&crew->worker[i]->tcp.used);
     }
+    numbers->sum[DNSD_DROP_SEND] += dnsd_unsent_count();
     if (crew->resolvers) {
         numbers->resolver_waiting = dnsd_tally_count(crew->resolvers->tally);
     }

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "net/dns/server/host/unsent.h"
 #include "net/dns/server/workers/request.h"
 #include "net/dns/server/workers/worker.h"
 
@@ -149,8 +150,8 @@ static void send_datagram(const DnsdRequest *r, const uint8_t *reply,
         .msg_controllen = r->pktinfo_len,
     };
 
-    if (len) {
-        sendmsg(r->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (len && sendmsg(r->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+        dnsd_unsent(errno);
     }
 }
 

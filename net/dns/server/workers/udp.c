@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "net/dns/server/host/unsent.h"
 #include "net/dns/server/workers/control.h"
 #include "net/dns/server/workers/worker.h"
 
@@ -29,7 +30,7 @@ typedef struct Letter {
 } Letter;
 
 struct DnsdBatch {
-    bool is_wildcard;
+    bool has_pktinfo;
     unsigned used;              /* headers that the kernel has changed */
     DnsdRequest *held, **held_end;  /* for the control thread */
     struct mmsghdr in[DNSD_UDP_BATCH];
@@ -68,8 +69,8 @@ void dnsd_udp_destroy(DnsdUdp *udp)
 /* Only headers that the kernel has changed are prepared again. */
 static void prepare(DnsdBatch *b, const DnsdSocket *s)
 {
-    if (b->is_wildcard != s->is_wildcard) {
-        b->is_wildcard = s->is_wildcard;
+    if (b->has_pktinfo != s->has_pktinfo) {
+        b->has_pktinfo = s->has_pktinfo;
         b->used = DNSD_UDP_BATCH;
     }
     for (unsigned i = 0; i < b->used; i++) {
@@ -78,8 +79,8 @@ static void prepare(DnsdBatch *b, const DnsdSocket *s)
         b->in[i].msg_hdr = (struct msghdr) {
             .msg_name = &l->peer, .msg_namelen = sizeof(l->peer),
             .msg_iov = &l->in_iov, .msg_iovlen = 1,
-            .msg_control = s->is_wildcard ? l->pktinfo : NULL,
-            .msg_controllen = s->is_wildcard ? sizeof(l->pktinfo) : 0,
+            .msg_control = s->has_pktinfo ? l->pktinfo : NULL,
+            .msg_controllen = s->has_pktinfo ? sizeof(l->pktinfo) : 0,
         };
     }
     b->used = 0;
@@ -99,23 +100,27 @@ static int receive(DnsdBatch *b, const DnsdSocket *s)
  * A reply goes by the routes of this host, not back to the interface of its
  * query, which need not be the way to the client.  But the routes are those of
  * the VRF if one has that interface.  A link-local address, of us or of the
- * client, needs the interface.
+ * client, needs the interface.  A socket of an interface has no choice.
  */
-static void turn_pktinfo(struct msghdr *hdr, const DnsdVrfs *vrfs)
+static void turn_pktinfo(struct msghdr *hdr, const DnsdSocket *s,
+                         const DnsdVrfs *vrfs)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
 
     if (c && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
         struct in_pktinfo *info = (void *)CMSG_DATA(c);
 
-        info->ipi_ifindex = dnsd_vrfs_of(vrfs, info->ipi_ifindex);
+        info->ipi_ifindex = s->is_of_device ? 0
+                            : dnsd_vrfs_of(vrfs, info->ipi_ifindex);
     } else if (c && c->cmsg_level == IPPROTO_IPV6 &&
                c->cmsg_type == IPV6_PKTINFO) {
         const struct sockaddr_in6 *peer = hdr->msg_name;
         struct in6_pktinfo *info = (void *)CMSG_DATA(c);
 
-        if (!IN6_IS_ADDR_LINKLOCAL(&info->ipi6_addr) &&
-            !IN6_IS_ADDR_LINKLOCAL(&peer->sin6_addr)) {
+        if (s->is_of_device) {
+            info->ipi6_ifindex = 0;
+        } else if (!IN6_IS_ADDR_LINKLOCAL(&info->ipi6_addr) &&
+                   !IN6_IS_ADDR_LINKLOCAL(&peer->sin6_addr)) {
             info->ipi6_ifindex = dnsd_vrfs_of(vrfs, info->ipi6_ifindex);
         }
     }
@@ -191,9 +196,8 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
     if (s->is_of_device) {
         drop_scope(&l->peer);
     }
-    if (s->is_wildcard) {
-        turn_pktinfo(&in->msg_hdr,
-                     s->is_of_device ? NULL : atomic_load(w->vrfs));
+    if (s->has_pktinfo) {
+        turn_pktinfo(&in->msg_hdr, s, atomic_load(w->vrfs));
     }
     outcome = dnsd_serve(w->serving, &w->desk, &w->client, l->in, in->msg_len,
                          l->out, sizeof(l->out), &len);
@@ -206,7 +210,7 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
 /* --- out ------------------------------------------------------------------ */
 
 /* If the kernel rejects a reply, the others are still sent. */
-static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
+static void send_all(const DnsdWorker *w, const DnsdSocket *s, unsigned count)
 {
     struct mmsghdr *out = w->udp.batch->out;
 
@@ -214,7 +218,7 @@ static void send_all(DnsdWorker *w, const DnsdSocket *s, unsigned count)
         int sent = sendmmsg(s->fd, out, count, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (sent <= 0) {
-            dnsd_count(&w->desk.counters, DNSD_DROP_SEND);
+            dnsd_unsent(errno);
             sent = 1;
         }
         out += sent;

@@ -116,10 +116,10 @@ static bool knows_home(const Mip6Agent *a, int64_t now)
 void mip6_adverts_solicited(Mip6Agent *a, int64_t now, Mip6AgentBinding *b,
                             uint16_t id)
 {
+    a->solicited++;
     if (!knows_home(a, now)) {
         return;                 /* the node asks again */
     }
-    a->solicited++;
     b->advert_id = id;
     b->prefixes_version = a->link.version;
     send_advert(a, now, b);

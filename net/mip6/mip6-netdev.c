@@ -172,6 +172,17 @@ static void mip6_warn_spoofed(Mip6Netdev *m, const struct iovec *part,
                 net_stage_id(m->stage), expected, sent);
 }
 
+/* Without an address after a boot the VM looks as if its link were down. */
+static void mip6_warn_dhcp6(Mip6Netdev *m)
+{
+    if (!m->warned_dhcp6 && m->port.dropped[MIP6_DROP_DHCP6]) {
+        m->warned_dhcp6 = true;
+        warn_report("mip6 '%s': the guest asks for DHCPv6, which has no answer "
+                    "while the VM is away (dhcpv6): use autoconfiguration, or "
+                    "configure its address", net_stage_id(m->stage));
+    }
+}
+
 /* Until the guest has sent a frame, its NIC's MAC address is used. */
 static void mip6_note_nic(NetStage *stage)
 {
@@ -235,6 +246,7 @@ static NetStageVerdict mip6_offer(Mip6Netdev *m, const NetStageFrame *frame,
     }
     verdict = func(&m->port, mip6_now(), part, parts, &offload);
     mip6_warn_spoofed(m, part, parts);
+    mip6_warn_dhcp6(m);
     mip6_rearm(m);
     return mip6_judged(m, verdict);
 }

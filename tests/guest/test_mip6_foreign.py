@@ -151,19 +151,20 @@ def test_router_forgets_its_prefix(world: World, guest: Guest) -> None:
     transfer.end()
 
 
-def test_address_that_leads_nowhere(world: World) -> None:
-    """A unique local prefix is there first, from which no home agent is reached."""
-    advertiser = world.foreign.advertiser
+@pytest.mark.parametrize("agent", [AGENT_ADDRESS, "auto"], ids=["named", "auto"])
+def test_address_that_leads_nowhere(world: World, agent: str) -> None:
+    """A unique local prefix is there first, from which no home agent is reached or discovered."""
+    advertiser, tap = world.foreign.advertiser, world.foreign.tap(f"tap-{agent[:4]}")
     with (
         world.agent(),
         advertising(advertiser, BRISK, prefix_line(LOCAL_PREFIX)),
         Guest(
-            name="local",
+            name=f"local-{agent[:4]}",
             netns=world.foreign.host,
             kernel="6.12",
             memory="256M",
             devices=[mobility.device("52:54:00:6d:69:71")],
-            arguments=mobility.arguments(world.foreign.tap("tap1"), home=SECOND_ADDRESS),
+            arguments=mobility.arguments(tap, home=SECOND_ADDRESS, agent=agent),
         ) as guest,
     ):
         roaming.configure(guest, SECOND_ADDRESS)

@@ -804,3 +804,22 @@ def test_waits_for_its_interface(field: Field) -> None:
     assert child.wait(wait.PATIENCE) == 1
     assert "the TUN device is gone" in log.read_text()
     field.router.ip("link", "del", "gone1")
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["state", "no-state"])
+def test_says_what_its_end_costs(field: Field, state: str, kept: bool) -> None:
+    """The TUN device is gone: bindings are in the state file, or lost."""
+    config, log = field.configure(*([state] if kept else [])), field.folder / "ha.log"
+    with log.open("wb") as out:
+        child = field.agent_host.popen([agent_binary(), config], stdout=out, stderr=out)
+    wait.until(lambda: "ready" in log.read_text(), "it is ready")
+    assert field.mobile.register(1).status == 0
+    field.agent_host.ip("link", "del", "mip6ha")
+    assert child.wait(wait.PATIENCE) == 1
+    said = log.read_text()
+    file = state.split()[1]
+    cost = f"1 bindings are in '{file}'" if kept else "1 bindings are lost, because"
+    assert cost in said, said
+    assert "the TUN device is gone" in said
+    with field.agent(*([state] if kept else [])):
+        assert ("restored 1" in log.read_text()) is kept

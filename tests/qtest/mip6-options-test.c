@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 
 #include "mip6-bed.h"
+#include "net/packet/octets.h"
 #include "qobject/qlist.h"
 
 #define HOME_IS         "netdev=h0,home-address="
@@ -162,6 +163,37 @@ static void test_spoofed_mac(void)
     g_rmdir(dir);
 }
 
+/* A guest that has booted away gets no DHCPv6: counted, and reported once. */
+static void test_dhcp6(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("mip6-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "stderr", NULL);
+    g_autofree char *more = g_strdup_printf("2>%s", path);
+    g_autofree char *text = NULL;
+    const uint8_t servers_mac[] = { 0x33, 0x33, 0, 1, 0, 2 };
+    uint8_t frame[FRAME_MAX];
+    size_t len = bed_packet(frame, servers_mac, bed_guest_mac, "fe80::a",
+                            "ff02::1:2", 100);
+    const char *said;
+    Bed bed;
+
+    packet_put16(frame + PACKET_ETH_LEN + PACKET_IP6_LEN + 2, 547);
+    bed_start(&bed, &nic_virtio12, false, ",location=away", more);
+    bed_register(&bed, FOREIGN);
+    nic_send(bed.nic, 0, NULL, frame, len);
+    nic_send(bed.nic, 0, NULL, frame, len);
+    bed_settle(&bed);
+    g_assert_cmpint(bed_dropped(&bed, "dhcpv6"), ==, 2);
+    g_assert_cmpint(bed_dropped(&bed, "multicast"), ==, 0);
+    bed_end(&bed);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    said = strstr(text, "the guest asks for DHCPv6");
+    g_assert_nonnull(said);
+    g_assert_null(strstr(said + 1, "the guest asks"));
+    g_unlink(path);
+    g_rmdir(dir);
+}
+
 /* netdev_add reports the same, and a refused netdev leaves nothing behind. */
 static void test_added(void)
 {
@@ -194,6 +226,7 @@ static void add_tests(void)
     qtest_add_func("/mip6/no-agent", test_no_agent);
     qtest_add_func("/mip6/mtu", test_mtu);
     qtest_add_func("/mip6/spoofed-mac", test_spoofed_mac);
+    qtest_add_func("/mip6/dhcpv6", test_dhcp6);
     qtest_add_func("/mip6/added", test_added);
 }
 

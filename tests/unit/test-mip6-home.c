@@ -474,7 +474,9 @@ static void test_replay_long(void)
 
 /* --- what is tunnelled ---------------------------------------------------- */
 
-static void expect(Fixture *f, const char *src, const char *dst, Mip6Drop why)
+/* A UDP packet to @port. */
+static void expect_port(Fixture *f, const char *src, const char *dst,
+                        uint16_t port, Mip6Drop why)
 {
     PacketIp6 ip = {
         .src = address(src), .dst = address(dst),
@@ -484,10 +486,16 @@ static void expect(Fixture *f, const char *src, const char *dst, Mip6Drop why)
     bool tunnel = true;
 
     packet_ip6_build(buf, &ip);
+    packet_put16(buf + PACKET_IP6_LEN + 2, port);
     g_assert_cmpint(offer(f, router_mac, guest_mac, buf, sizeof(buf),
                           &tunnel), ==, why);
     g_assert_cmpint(tunnel, ==, why == MIP6_DROP_NONE);
     g_assert_cmpint(f->frames, ==, 0);
+}
+
+static void expect(Fixture *f, const char *src, const char *dst, Mip6Drop why)
+{
+    expect_port(f, src, dst, 0, why);
 }
 
 static void test_kinds(void)
@@ -508,6 +516,10 @@ static void test_kinds(void)
     expect(f, HOME, "::1", MIP6_DROP_LINK_LOCAL);
     expect(f, HOME, "ff02::1", MIP6_DROP_MULTICAST);
     expect(f, "::", "ff02::16", MIP6_DROP_MULTICAST);
+    expect_port(f, "fe80::1", "ff02::1:2", 547, MIP6_DROP_DHCP6);
+    expect_port(f, "fe80::1", "ff02::1:2", 546, MIP6_DROP_MULTICAST);
+    expect_port(f, "fe80::1", "ff02::1:3", 547, MIP6_DROP_MULTICAST);
+    expect_port(f, HOME, FAR, 547, MIP6_DROP_NONE);
     for (size_t cut = 0; cut < sizeof(buf); cut++) {
         g_assert_cmpint(offer(f, router_mac, guest_mac, buf, cut, &tunnel),
                         ==, MIP6_DROP_MALFORMED);

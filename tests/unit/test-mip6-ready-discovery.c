@@ -135,6 +135,61 @@ static World *bound(void)
     return w;
 }
 
+/* Is the last request from an address of @prefix? */
+static bool asks_from(const World *w, const char *prefix)
+{
+    struct in6_addr addr = address(prefix);
+    PacketIp6 ip;
+    Mip6Icmp m;
+
+    return requests(w, &m, &ip) && packet_ip6_in_prefix(&ip.src, &addr, 64);
+}
+
+/* The first address leads nowhere: the other one asks, and they take turns. */
+static void test_other_address(void)
+{
+    World *w = asking();
+
+    ready_advertise(w, router_mac, 9000, FOREIGN_2, 7200, 3600);
+    pass(w, 5 * SECOND);
+    g_assert_true(asks_from(w, FOREIGN));
+    pass(w, 10 * SECOND);
+    g_assert_true(asks_from(w, FOREIGN_2));
+    reply(w, one);
+    acknowledge(w, FIRST, MIP6_BA_ACCEPTED);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    /* Later it is this one. The agent that has the binding is kept. */
+    ready_forget(w);
+    mip6_binding_refresh(&w->port.binding[0], w->now);
+    pass(w, 6 * SECOND);
+    g_assert_true(ready_care_of_in(w, FOREIGN));
+    expect_update_to(w, FIRST);
+    world_free(w);
+}
+
+static void test_turns(void)
+{
+    World *w = asking();
+    bool was_second = false;
+    unsigned turns = 0;
+
+    ready_advertise(w, router_mac, 9000, FOREIGN_2, 7200, 3600);
+    for (unsigned i = 0; i < 600; i++) {
+        bool is_second;
+
+        ready_forget(w);
+        pass(w, SECOND);
+        if (count(w)) {
+            is_second = asks_from(w, FOREIGN_2);
+            turns += is_second != was_second;
+            was_second = is_second;
+        }
+    }
+    g_assert_cmpint(turns, >=, 5);
+    g_assert_cmpint(turns, <=, 20);
+    world_free(w);
+}
+
 /* With vmmnet-ha's own answers: found, and registered. */
 static void test_found(void)
 {
@@ -484,6 +539,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/ready/discovery/found", test_found);
     g_test_add_func("/mip6/ready/discovery/unanswered", test_unanswered);
+    g_test_add_func("/mip6/ready/discovery/other-address", test_other_address);
+    g_test_add_func("/mip6/ready/discovery/turns", test_turns);
     g_test_add_func("/mip6/ready/discovery/moves", test_moves);
     g_test_add_func("/mip6/ready/discovery/hostile", test_hostile);
     g_test_add_func("/mip6/ready/discovery/refused", test_refused);

@@ -146,6 +146,12 @@ void mip6_dhaad_stop(Mip6Dhaad *d)
     d->tries = 0;
 }
 
+unsigned mip6_dhaad_tries(const Mip6Dhaad *d, const struct in6_addr *care_of)
+{
+    return d->is_asking && packet_ip6_equal(&d->care_of, care_of) ? d->tries
+                                                                  : 0;
+}
+
 int64_t mip6_dhaad_deadline(const Mip6Dhaad *d)
 {
     return d->is_asking ? d->next : INT64_MAX;

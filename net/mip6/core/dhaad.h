@@ -85,6 +85,12 @@ bool mip6_dhaad_reply(Mip6Dhaad *d, int64_t now, const Mip6Icmp *reply);
  */
 bool mip6_dhaad_next(Mip6Dhaad *d);
 
+/**
+ * mip6_dhaad_tries: requests from @care_of, all without an answer; at most 5
+ * are counted
+ */
+unsigned mip6_dhaad_tries(const Mip6Dhaad *d, const struct in6_addr *care_of);
+
 /** mip6_dhaad_deadline: when to call mip6_dhaad_tick(); INT64_MAX: never */
 int64_t mip6_dhaad_deadline(const Mip6Dhaad *d);
 

@@ -12,6 +12,7 @@ const char *mip6_drop_name(Mip6Drop drop)
         [MIP6_DROP_OTHER_PROTOCOL] = "other-protocol",
         [MIP6_DROP_LINK_LOCAL] = "link-local",
         [MIP6_DROP_MULTICAST] = "multicast",
+        [MIP6_DROP_DHCP6] = "dhcpv6",
         [MIP6_DROP_UNBOUND] = "unbound",
         [MIP6_DROP_TOO_BIG] = "too-big",
         [MIP6_DROP_NO_NEXT_HOP] = "no-next-hop",

@@ -13,6 +13,7 @@ typedef enum Mip6Drop {
     MIP6_DROP_OTHER_PROTOCOL,   /* neither IPv4, ARP nor IPv6 */
     MIP6_DROP_LINK_LOCAL,       /* to a neighbour on the home link */
     MIP6_DROP_MULTICAST,        /* link-scope group, or MLD about one */
+    MIP6_DROP_DHCP6,            /* to DHCPv6 servers; it is not relayed */
     MIP6_DROP_UNBOUND,          /* no binding, and the queue is full */
     MIP6_DROP_TOO_BIG,          /* guest got "packet too big" */
     MIP6_DROP_NO_NEXT_HOP,      /* the foreign router is unknown */

@@ -38,11 +38,14 @@
 
 #include "net/mip6/core/home.h"
 #include "net/packet/mld.h"
+#include "net/packet/octets.h"
+#include "net/packet/udp.h"
 
 #define SECOND                  1000000000ll
 #define ADVERTISE_EVERY         (200 * SECOND)
 #define FRAME_MAX               1500u
 #define QUERY_RESPONSE          1000    /* ms (RFC 3810 section 9.3) */
+#define DHCP6_SERVER            547     /* port (RFC 8415 section 7.2) */
 
 /* MAC address for a router that was never heard: locally administered. */
 static const uint8_t unknown_router[PACKET_ETH_ADDR_LEN] = {
@@ -435,6 +438,22 @@ static void answer_nd(Mip6Home *h, const PacketEth *eth, const PacketNd *nd)
     }
 }
 
+/*
+ * RFC 8415 section 7: to All_DHCP_Relay_Agents_and_Servers. @packet may be
+ * truncated.
+ */
+static bool is_to_dhcp6(const uint8_t *packet, size_t len,
+                        const struct in6_addr *dst)
+{
+    static const struct in6_addr servers = {
+        { { 0xff, 0x02, [13] = 1, [15] = 2 } }
+    };
+
+    return len >= PACKET_IP6_LEN + PACKET_UDP_LEN &&
+           packet[6] == PACKET_PROTO_UDP && packet_ip6_equal(dst, &servers) &&
+           packet_get16(packet + PACKET_IP6_LEN + 2) == DHCP6_SERVER;
+}
+
 static Mip6Drop from_guest_ip6(Mip6Home *h, const PacketEth *eth,
                                const void *packet, size_t len, bool *tunnel)
 {
@@ -461,7 +480,8 @@ static Mip6Drop from_guest_ip6(Mip6Home *h, const PacketEth *eth,
         return MIP6_DROP_NONE;
     }
     if (IN6_IS_ADDR_MULTICAST(&dst) && !packet_mld_forwards(&dst)) {
-        return MIP6_DROP_MULTICAST;
+        return is_to_dhcp6(packet, len, &dst) ? MIP6_DROP_DHCP6
+                                              : MIP6_DROP_MULTICAST;
     }
     if (is_link_scope(&src) || is_link_scope(&dst)) {
         return MIP6_DROP_LINK_LOCAL;

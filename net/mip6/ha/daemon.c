@@ -528,6 +528,25 @@ static bool end(Daemon *d, GError **errp)
     return done;
 }
 
+/* It cannot go on. The next agent takes over what the state file has. */
+static void end_lost(Daemon *d)
+{
+    guint bindings = g_hash_table_size(d->agent.bindings);
+    g_autofree char *state = g_strdup(d->config->state);
+    g_autoptr(GError) err = NULL;
+
+    if (!end(d, &err)) {
+        g_warning("%s: %u bindings may be lost", err->message, bindings);
+    } else if (state) {
+        g_message("%u bindings are in '%s' for the next agent", bindings,
+                  state);
+    } else if (bindings) {
+        g_warning("%u bindings are lost, because the configuration has no line "
+                  "'state': nodes are unreachable until they register again",
+                  bindings);
+    }
+}
+
 bool mip6_ha_serve(const char *file, GError **errp)
 {
     Daemon d = { .file = file, .tagged_fd = -1 };
@@ -540,8 +559,7 @@ bool mip6_ha_serve(const char *file, GError **errp)
     }
     run(&d);
     if (d.lost) {
-        /* The next agent takes over what this one leaves in its state file. */
-        end(&d, NULL);
+        end_lost(&d);
         g_propagate_error(errp, d.lost);
         return false;
     }

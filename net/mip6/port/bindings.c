@@ -15,7 +15,8 @@
  * guest's packets go into the tunnel and nothing comes from the agent, the
  * bindings are refreshed: an agent that is there answers, and one-way traffic
  * is no fault. Without an answer the reason is that of any unanswered update,
- * and another care-of address has its turn.
+ * and another care-of address has its turn. So it has if an agent has to be
+ * discovered, and nothing answers the requests.
  */
 #include <limits.h>
 
@@ -23,9 +24,10 @@
 
 /* Interval of UPDATE_RATE updates (MAX_UPDATE_RATE, RFC 6275 section 12). */
 #define SECOND          1000000000ll
-/* Unanswered updates until another address is tried, at first and later. */
+/* Unanswered updates, or requests, until another address is tried, at first and later. */
 #define TRIES_FIRST     3u
 #define TRIES_AGAIN     7u      /* the interval is the longest by then */
+#define REQUESTS_AGAIN  5u      /* the same for requests to discover an agent */
 #define SILENCE_MAX     (10 * SECOND)
 #define UPDATE_WINDOW   (SECOND / MIP6_PORT_UPDATE_RATE * MIP6_PORT_UPDATE_RATE)
 
@@ -212,24 +214,40 @@ void mip6_port_silence_tick(Mip6Port *p, int64_t now)
     }
 }
 
-void mip6_port_try_other_address(Mip6Port *p, int64_t now)
+/* Returns: how many updates of each home address have no answer */
+static unsigned unanswered_updates(const Mip6Port *p,
+                                   const struct in6_addr *care_of)
 {
-    const struct in6_addr *care_of = mip6_careof_address(&p->careof, now);
     unsigned tries = UINT_MAX;
 
-    if (!p->is_away || !care_of || p->config.discover) {
-        return;
-    }
     for (unsigned i = 0; i < p->bindings; i++) {
         const Mip6Binding *b = &p->binding[i];
 
         if (p->unsent & 1u << i || mip6_binding_is_refused(b) ||
             !packet_ip6_equal(&b->care_of, care_of)) {
-            return;
+            return 0;
         }
         tries = b->tries < tries ? b->tries : tries;
     }
-    if (p->bindings && tries >= TRIES_FIRST) {
-        mip6_careof_doubt(&p->careof, now, care_of, tries >= TRIES_AGAIN);
+    return p->bindings ? tries : 0;
+}
+
+void mip6_port_try_other_address(Mip6Port *p, int64_t now)
+{
+    const struct in6_addr *care_of = mip6_careof_address(&p->careof, now);
+    unsigned tries, again = TRIES_AGAIN;
+
+    if (!p->is_away || !care_of) {
+        return;
+    }
+    if (p->config.discover && !mip6_port_any_is(p, MIP6_BOUND)) {
+        /* Other agents have had their turns before they are asked for. */
+        tries = mip6_dhaad_tries(&p->dhaad, care_of);
+        again = REQUESTS_AGAIN;
+    } else {
+        tries = unanswered_updates(p, care_of);
+    }
+    if (tries >= TRIES_FIRST) {
+        mip6_careof_doubt(&p->careof, now, care_of, tries >= again);
     }
 }

@@ -145,7 +145,8 @@ void mip6_port_silence_tick(Mip6Port *p, int64_t now);
 
 /*
  * If no update from the care-of address is answered, turns to another address.
- * Where the agent is discovered, another agent is tried instead.
+ * Where the agent is discovered, other agents are tried first, and what counts
+ * then are the requests.
  */
 void mip6_port_try_other_address(Mip6Port *p, int64_t now);
 

@@ -15,10 +15,22 @@ from .mobility import CORE_PREFIX, FOREIGN_PREFIX, World
 SMALLEST_MTU = 1280
 _PREFIX = "2001:db8:9001"
 
+_SILENCE = """
+table ip6 silence {
+    chain output {
+        type filter hook output priority 0;
+        icmpv6 type packet-too-big counter drop
+    }
+}
+"""
+
 
 @contextlib.contextmanager
-def narrowed(world: World, mtu: int = SMALLEST_MTU) -> Iterator[Interface]:
-    """Join the foreign link to the core by a wire of this MTU; yields its end at the core."""
+def narrowed(world: World, mtu: int = SMALLEST_MTU, *, silent: bool = False) -> Iterator[Interface]:
+    """Join the foreign link to the core by a wire of this MTU; yields its end at the core.
+
+    With ``silent`` its ends drop what is too big and say nothing (RFC 2923 section 2.1).
+    """
     core, router = world.core, world.foreign.router
     wire = world.network.connect(core, router, [f"{_PREFIX}::1/64"], [f"{_PREFIX}::2/64"])
     for end in (wire.a, wire.b):
@@ -30,9 +42,14 @@ def narrowed(world: World, mtu: int = SMALLEST_MTU) -> Iterator[Interface]:
         router.ip("-6", "route", "replace", "::/0", "via", to_core)
 
     lead(f"{_PREFIX}::2", f"{_PREFIX}::1")
+    ends = (core, router) if silent else ()
+    for end in ends:
+        end.run(["nft", "-f", "-"], input=_SILENCE)
     try:
         yield wire.a
     finally:
+        for end in ends:
+            end.run(["nft", "delete", "table", "ip6", "silence"])
         lead(f"{CORE_PREFIX}::2", f"{CORE_PREFIX}::ffff")
         core.ip("link", "del", wire.a.name)
 

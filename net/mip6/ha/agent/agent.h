@@ -210,7 +210,7 @@ typedef struct Mip6Agent {
     int64_t errors_until;       /* state of the rate limit */
     uint64_t sent, received;    /* of all mobile nodes, by way of the agent */
     uint64_t stragglers;        /* packets from previous care-of addresses */
-    uint64_t solicited;         /* solicited prefix advertisements sent */
+    uint64_t solicited;         /* prefix solicitations of bound nodes */
     uint64_t advertised;        /* unsolicited ones */
     uint64_t unheard;           /* of those, without an answer */
     uint64_t dropped[MIP6_AGENT_DROPS];

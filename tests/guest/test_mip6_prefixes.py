@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A VM that is away keeps an address that it has from a router advertisement of its home link."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.mip6 import mobility, roaming
+from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_PREFIX, Advertiser, World, prefix_line
+
+#: Made of the NIC's MAC address (RFC 4291 appendix A).
+ADDRESS = f"{HOME_PREFIX}:0:5054:ff:fe6d:6970"
+#: Seconds. After so many answers an address that nobody renews is gone.
+PREFERRED, VALID = 16, 32
+ANSWERS = 5
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """The agent's own host advertises the home prefix, and nobody else does."""
+    with mobility.world() as built:
+        built.home.advertiser.change()
+        near = Advertiser(Interface(built.agent_host, built.agent_interface), built.folder)
+        lifetimes = f"AdvPreferredLifetime {PREFERRED}; AdvValidLifetime {VALID};"
+        with (
+            near.running(prefix_line(HOME_PREFIX, lifetimes)),
+            built.agent(60, f"allow {ADDRESS}", f"control {built.folder / 'ha.sock'}"),
+        ):
+            yield built
+
+
+def _answers(world: World) -> int:
+    """How often the agent has told the home link's prefixes to a node that asked."""
+    config = world.folder / "vmmnet-ha.conf"
+    command = [str(mobility.agent_binary()), "show", "--json", str(config)]
+    return int(json.loads(world.agent_host.run(command).stdout)["prefix-answers"])
+
+
+def _is_preferred(guest: Guest) -> bool:
+    shown = guest.run(f"ip -6 -o address show dev eth0 to {ADDRESS}").stdout
+    return bool(shown) and "deprecated" not in shown and "tentative" not in shown
+
+
+@pytest.mark.long
+def test_address_is_renewed(world: World) -> None:
+    """Its next host is away before the VM comes; then the VM's address is looked after."""
+    settings: dict[str, Any] = {
+        "name": "renewed",
+        "kernel": "6.12",
+        "memory": "128M",
+        "devices": (mobility.DEVICE,),
+    }
+
+    def place(site: mobility.Site) -> dict[str, Any]:
+        tap = site.tap("tap-renewed")
+        arguments = mobility.arguments(tap, home=ADDRESS)
+        return {"netns": site.host.netns, "arguments": tuple(arguments)}
+
+    with Guest(**place(world.home), **settings) as source:
+        source.run("modprobe virtio_net; until ip link show eth0; do :; done")
+        source.run("sysctl -w net.ipv6.conf.eth0.accept_dad=0")
+        source.run("ip link set eth0 up")
+        wait.until(lambda: _is_preferred(source), "an address at home")
+        with migrated(
+            source,
+            ready=lambda target: "care-of" in roaming.info(target),
+            **place(world.foreign),
+        ) as target:
+            roaming.await_bound(target, FOREIGN_PREFIX)
+            before = _answers(world)
+            wait.until(lambda: _answers(world) >= before + ANSWERS, "answers about prefixes")
+            wait.until(lambda: _is_preferred(target), "the same address")
+            roaming.pings(target)
+            target.check_kernel()

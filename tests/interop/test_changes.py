@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changes of the host under daemons: time until they serve again, and whether they say so.
+
+The table is in build/changes.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import dns.exception
+import dns.query
+import pytest
+from vmmnet.testbed.base import scratch, wait
+from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.cvsw import plans as cvsw_plans
+from vmmnet.testbed.cvsw.controller import PORT, Controller
+from vmmnet.testbed.dns import dnsd_world
+from vmmnet.testbed.hosts import changes, hostd
+from vmmnet.testbed.hosts.changes import CHANGES, Place, Report, Subject
+from vmmnet.testbed.hosts.hostd import Hostd, registration
+from vmmnet.testbed.mip6 import mobile
+from vmmnet.testbed.mip6.mobile import CARE_OF, Packet
+from vmmnet.testbed.mip6.mobility import (
+    AGENT_ADDRESS,
+    CORRESPONDENT_ADDRESS,
+    HOME_ADDRESS,
+    agent_binary,
+)
+
+pytestmark = pytest.mark.long
+
+VM = "0a7c1f3e-0000-4000-8000-00000000000a"
+VM_ADDRESS, HOST, PEER = "2001:db8:1::c0de", "2001:db8:1::1", "2001:db8:1::2"
+#: Outages that nothing tells of. The addresses and the interface are the host's own: so is every
+#: other service of the host out.
+SILENT = {
+    "vmmnet-dnsd": {"addresses flushed", "down, up", "remade", "another MAC"},
+    "vmmnet-cvsw": {"addresses flushed", "down, up", "renamed, and back", "another MAC"},
+}
+#: Seconds that a question waits for its answer.
+MOMENT = 0.5
+
+
+def pings(space: Namespace, address: str) -> bool:
+    words = ["ping", "-n", "-c1", "-W", str(MOMENT), address]
+    return space.run(words, check=False).returncode == 0
+
+
+@contextlib.contextmanager
+def host_and_peer(network: Network) -> Iterator[tuple[Interface, Namespace]]:
+    """A host's bridge with an uplink, and who is at its other end."""
+    host, peer = network.namespace("host"), network.namespace("peer")
+    bridge = host.bridge()
+    bridge.add_address(f"{HOST}/64")
+    network.connect(peer, bridge, [f"{PEER}/64"])
+    yield bridge, peer
+
+
+@contextlib.contextmanager
+def vmmnet_hostd(network: Network, folder: Path) -> Iterator[Subject]:
+    """A VM's address on the bridge."""
+    with host_and_peer(network) as (bridge, peer), Hostd(bridge.namespace, folder) as helper:
+        with hostd.stand(helper) as vm:
+            pid_file = folder / "vm.pid"
+            pid_file.write_text(f"{vm.pid}\n")
+            assert helper.ask(registration(VM, pid_file, (VM_ADDRESS, bridge))) == "ok\n"
+            assert vm.ask(f"take {VM}") == "ok"
+            place = Place(bridge, [VM_ADDRESS])
+            yield Subject(
+                "vmmnet-hostd",
+                place,
+                lambda: pings(peer, VM_ADDRESS),
+                lambda: helper.log.read_text(),
+            )
+
+
+@contextlib.contextmanager
+def vmmnet_ha(network: Network, folder: Path) -> Iterator[Subject]:
+    """A mobile node's tunnel; the test starts the agent again, as systemd does."""
+    with mobile.field(bridged=True) as field, contextlib.ExitStack() as stack:
+        config = field.configure(f"state {folder / 'ha.state'}")
+        log = folder / "ha.log"
+        out = stack.enter_context(log.open("ab"))
+        agents: list[subprocess.Popen[bytes]] = []
+
+        def start() -> None:
+            command = [agent_binary(), config]
+            agents.append(field.agent_host.popen(command, stdout=out, stderr=out))
+
+        def serves() -> bool:
+            if agents[-1].poll() is not None:
+                start()
+            request = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, next(numbers) % 65536)
+            field.mobile.send(mobile.ip6(CARE_OF[0], AGENT_ADDRESS, mobile.IP6, request))
+            with contextlib.suppress(TimeoutError):
+                field.mobile.receive(is_reply, MOMENT)
+                return True
+            return False
+
+        def is_reply(packet: Packet) -> bool:
+            return packet.protocol == mobile.IP6 and packet.inner.payload[0] == mobile.ECHO_REPLY
+
+        numbers = itertools.count(1)
+        start()
+        wait.until(lambda: "ready" in log.read_text(), "the agent")
+        assert field.mobile.register(1, lifetime=3600).status == 0
+        place = Place(field.agent_interface, [AGENT_ADDRESS, HOME_ADDRESS])
+        yield Subject("vmmnet-ha", place, serves, log.read_text)
+
+
+@contextlib.contextmanager
+def vmmnet_dnsd(network: Network, folder: Path) -> Iterator[Subject]:
+    """A zone, at an address of the bridge."""
+    with dnsd_world.made(network) as world:
+        listen = [dnsd_world.SERVER, dnsd_world.SERVER6]
+        with world.dnsd(server={"listen": listen}) as server:
+
+            def serves() -> bool:
+                for address in listen:
+                    with world.client.entered():
+                        try:
+                            dns.query.udp(dnsd_world.query(), address, timeout=MOMENT)
+                        except (dns.exception.DNSException, OSError):
+                            return False
+                return True
+
+            place = Place(Interface(world.server, "br0"))
+            yield Subject("vmmnet-dnsd", place, serves, server.log.read_text)
+
+
+@contextlib.contextmanager
+def vmmnet_cvsw(network: Network, folder: Path) -> Iterator[Subject]:
+    """The controller's port for switches, at a link-local address of the bridge."""
+    with host_and_peer(network) as (bridge, peer):
+        bridge.add_address("fe80::101/64")
+        file = cvsw_plans.write(folder, cvsw_plans.tree())
+        controller = Controller(bridge.namespace, "[fe80::101%br0]", folder, str(file))
+        with contextlib.ExitStack() as stack:
+            stack.callback(controller.stop)
+            controller.start()
+            (name,) = [
+                each["ifname"]
+                for each in json.loads(peer.ip("-j", "link"))
+                if each["ifname"] != "lo"
+            ]
+
+            def serves() -> bool:
+                with peer.entered(), contextlib.suppress(OSError):
+                    place = (f"fe80::101%{name}", PORT)
+                    with socket.create_connection(place, MOMENT) as switch:
+                        switch.settimeout(MOMENT)
+                        # It says hello first.
+                        return len(switch.recv(8)) == 8
+                return False
+
+            def says() -> str:
+                lines = controller.log().splitlines()
+                return "\n".join(line for line in lines if "switch at fe80" not in line)
+
+            wait.until(serves, "the controller")
+            yield Subject("vmmnet-cvsw", Place(bridge), serves, says)
+
+
+Bed = Callable[[Network, Path], AbstractContextManager[Subject]]
+DAEMONS: tuple[Bed, ...] = (vmmnet_hostd, vmmnet_ha, vmmnet_dnsd, vmmnet_cvsw)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return Report()
+
+
+@pytest.mark.parametrize("bed", DAEMONS)
+def test_no_outage_without_a_line(report: Report, bed: Bed, tmp_path: Path) -> None:
+    """Whatever changes, it serves on, or serves again and has said what it lacks."""
+    with Network() as network, scratch.folder() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with bed(network, folder) as subject:
+            outcomes = {name: changes.tried(subject, change) for name, change in CHANGES.items()}
+        report.add(subject.name, outcomes)
+    silent = {name for name, outcome in outcomes.items() if outcome.silent}
+    assert silent <= SILENT.get(subject.name, set())
+    assert None not in [outcome.after for outcome in outcomes.values()]

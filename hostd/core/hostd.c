@@ -366,7 +366,7 @@ static bool has_another_mac(Hostd *h, const HostdAddress *a)
            memcmp(mac, a->mac, sizeof(mac));
 }
 
-/* Tells the neighbours what has changed of an interface that has the address. */
+/* Tells the neighbours what has changed of the address's interface. */
 static void follow(Hostd *h, const HostdVm *vm, HostdAddress *a)
 {
     bool was_down = a->down;

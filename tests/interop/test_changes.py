@@ -24,7 +24,7 @@ from vmmnet.testbed.cvsw import plans as cvsw_plans
 from vmmnet.testbed.cvsw.controller import PORT, Controller
 from vmmnet.testbed.dns import dnsd_world
 from vmmnet.testbed.hosts import changes, hostd
-from vmmnet.testbed.hosts.changes import CHANGES, Place, Report, Subject
+from vmmnet.testbed.hosts.changes import Place, Report, Subject
 from vmmnet.testbed.hosts.hostd import Hostd, registration
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Packet
@@ -175,7 +175,7 @@ DAEMONS: tuple[Bed, ...] = (vmmnet_hostd, vmmnet_ha, vmmnet_dnsd, vmmnet_cvsw)
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return Report()
+    return Report("changes.md")
 
 
 @pytest.mark.parametrize("bed", DAEMONS)
@@ -185,7 +185,7 @@ def test_no_outage_without_a_line(report: Report, bed: Bed, tmp_path: Path) -> N
         folder = Path(name)
         folder.chmod(0o755)
         with bed(network, folder) as subject:
-            outcomes = {name: changes.tried(subject, change) for name, change in CHANGES.items()}
+            outcomes = changes.tried(subject)
         report.add(subject.name, outcomes)
     silent = {name for name, outcome in outcomes.items() if outcome.silent}
     assert silent <= SILENT.get(subject.name, set())

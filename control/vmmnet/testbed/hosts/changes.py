@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from ..base import conditions, paths
 from ..base.net import Interface
 
-REPORT = paths.BUILD / "changes.md"
 #: Seconds that a change lasts; that service has to be there until it counts; until it is given up.
 _LASTS, _STEADY, _LIMIT = 2.0, 2.0, 25.0
 
@@ -34,6 +33,7 @@ class Place:
         ]
         links = json.loads(self.space.ip("-j", "link", "show", "master", interface.name))
         self._ports = [each["ifname"] for each in links] if self._is_bridge else []
+        self.changes = [each for each in CHANGES if self._is_bridge or each != _ONLY_BRIDGES]
         shown = self.space.ip("-6", "route", "show", "dev", interface.name)
         self._routes = [line.split()[:3] for line in shown.splitlines() if " via " in line]
 
@@ -66,6 +66,9 @@ class Place:
     def rename(self, old: str, new: str) -> None:
         """Rename it; a bridge may be up."""
         self.space.ip("link", "set", old, "name", new)
+
+
+_ONLY_BRIDGES = "remade"
 
 
 @contextlib.contextmanager
@@ -123,7 +126,7 @@ Change = Callable[[Place], AbstractContextManager[None]]
 CHANGES: Mapping[str, Change] = {
     "addresses flushed": _flushed,
     "down, up": _down,
-    "remade": _remade,
+    _ONLY_BRIDGES: _remade,
     "renamed, and back": _renamed,
     "another MAC": _other_mac,
     "qdiscs": _qdiscs,
@@ -165,7 +168,7 @@ class Outcome:
         return f"{after}, {'**no line**' if self.silent else 'told'}"
 
 
-def tried(subject: Subject, change: Change) -> Outcome:
+def _tried(subject: Subject, change: Change) -> Outcome:
     """Make a change and undo it, while it is asked all the time."""
     before = subject.says().splitlines()
     failures, out = 0, False
@@ -190,10 +193,16 @@ def tried(subject: Subject, change: Change) -> Outcome:
     return Outcome(out, after, [line for line in now if line not in before])
 
 
-class Report:
-    """``build/changes.md``, written anew with every subject that is added."""
+def tried(subject: Subject) -> dict[str, Outcome]:
+    """Try all changes of its place, one after another."""
+    return {name: _tried(subject, CHANGES[name]) for name in subject.place.changes}
 
-    def __init__(self) -> None:
+
+class Report:
+    """A file below ``build``, written anew with every subject that is added."""
+
+    def __init__(self, name: str) -> None:
+        self._path = paths.BUILD / name
         self._rows: list[str] = []
         self._lines: list[str] = []
 
@@ -206,5 +215,5 @@ class Report:
         head = [f"| {' | '.join(('', *CHANGES))} |", "|---" * (len(CHANGES) + 1) + "|"]
         said = ["", "What was said:", "", *(f"    {line}" for line in self._lines)]
         text = [conditions.machine(), "", *head, *self._rows, *said]
-        REPORT.write_text("\n".join(text) + "\n")
-        print(REPORT.read_text())
+        self._path.write_text("\n".join(text) + "\n")
+        print(self._path.read_text())

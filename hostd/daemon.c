@@ -77,13 +77,6 @@ static bool is_up(void *opaque, const char *dev)
     return hostd_netlink_is_up(&d->netlink, dev);
 }
 
-static bool mac(void *opaque, const char *dev, uint8_t addr[HOSTD_MAC_LEN])
-{
-    Daemon *d = opaque;
-
-    return hostd_announce_mac(&d->announce, dev, addr);
-}
-
 static bool has(void *opaque, const HostdAddress *address)
 {
     Daemon *d = opaque;
@@ -173,7 +166,6 @@ static const HostdOps ops = {
     .keep = keep,
     .has_device = has_device,
     .is_up = is_up,
-    .mac = mac,
     .has = has,
     .add = add,
     .announce = announce,

@@ -67,16 +67,9 @@ void hostd_destroy(Hostd *h)
 
 typedef bool Change(Hostd *h, HostdAddress *address, GError **errp);
 
-static void note_mac(Hostd *h, HostdAddress *address)
-{
-    address->has_mac = h->ops->mac(h->opaque, address->dev, address->mac);
-}
-
 static bool add(Hostd *h, HostdAddress *address, GError **errp)
 {
     address->lost = !h->ops->add(h->opaque, address, errp);
-    address->down = false;
-    note_mac(h, address);
     return !address->lost;
 }
 
@@ -358,33 +351,6 @@ void hostd_check(Hostd *h)
     check_all(h, NULL);
 }
 
-static bool has_another_mac(Hostd *h, const HostdAddress *a)
-{
-    uint8_t mac[HOSTD_MAC_LEN];
-
-    return a->has_mac && h->ops->mac(h->opaque, a->dev, mac) &&
-           memcmp(mac, a->mac, sizeof(mac));
-}
-
-/* Tells the neighbours what has changed of the address's interface. */
-static void follow(Hostd *h, const HostdVm *vm, HostdAddress *a)
-{
-    bool was_down = a->down;
-    char addr[INET6_ADDRSTRLEN];
-
-    inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
-    a->down = !h->ops->is_up(h->opaque, a->dev);
-    if (a->down && !was_down) {
-        log_line(h, "%s: %s is down: nobody reaches %s", vm->uuid, a->dev,
-                 addr);
-    } else if (!a->down && (was_down || has_another_mac(h, a))) {
-        log_line(h, "%s: %s %s: %s is announced", vm->uuid, a->dev,
-                 was_down ? "is up again" : "has another MAC address", addr);
-        note_mac(h, a);
-        h->ops->announce(h->opaque, a);
-    }
-}
-
 void hostd_device_changed(Hostd *h, const char *dev)
 {
     g_autoptr(GList) list = hostd_registry_list(h->vms);
@@ -396,13 +362,8 @@ void hostd_device_changed(Hostd *h, const char *dev)
              i++) {
             HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
 
-            if (strcmp(a->dev, dev)) {
-                continue;
-            }
-            if (a->lost) {
+            if (a->lost && !strcmp(a->dev, dev)) {
                 restore(h, vm, a);
-            } else {
-                follow(h, vm, a);
             }
         }
     }

@@ -19,9 +19,6 @@ typedef struct HostdOps {
     /** is_up: is the interface up? */
     bool (*is_up)(void *opaque, const char *dev);
 
-    /** mac: the interface's Ethernet address; false: it has none */
-    bool (*mac)(void *opaque, const char *dev, uint8_t mac[HOSTD_MAC_LEN]);
-
     /** has: does the host have the address, on its interface? */
     bool (*has)(void *opaque, const HostdAddress *address);
 
@@ -120,8 +117,7 @@ void hostd_address_gone(Hostd *h, const struct in6_addr *addr);
 /**
  * hostd_device_changed: an interface is there or has changed
  *
- * Adds and announces what was lost on it, if it is up. Announces its other
- * addresses if it is up again or has another MAC address.
+ * Adds and announces what was lost on it, if it is up.
  */
 void hostd_device_changed(Hostd *h, const char *dev);
 

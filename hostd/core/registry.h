@@ -12,8 +12,6 @@
 #define HOSTD_VMS_MAX           1024u
 #define HOSTD_ADDRESSES_MAX     16u     /* maximum for a VM */
 
-#define HOSTD_MAC_LEN           6
-
 #define HOSTD_ERROR             (hostd_error_quark())
 
 typedef enum HostdError {
@@ -29,9 +27,6 @@ typedef struct HostdAddress {
     struct in6_addr addr;
     char dev[IF_NAMESIZE];
     bool lost;                  /* the VM is here, the host has not got it */
-    bool down;                  /* the interface, when it was last looked at */
-    bool has_mac;               /* the neighbours have been told of @mac */
-    uint8_t mac[HOSTD_MAC_LEN];
 } HostdAddress;
 
 /* The place of a VM, as seen from this host. */

@@ -31,8 +31,8 @@ typedef struct Entry {
 
 /* --- the advertisement ---------------------------------------------------- */
 
-bool hostd_announce_mac(const HostdAnnounce *q, const char *dev,
-                        uint8_t mac[HOSTD_MAC_LEN])
+static bool mac_of(const HostdAnnounce *q, const char *dev,
+                   uint8_t mac[PACKET_ETH_ADDR_LEN])
 {
     struct ifreq ifr = { 0 };
 
@@ -44,7 +44,7 @@ bool hostd_announce_mac(const HostdAnnounce *q, const char *dev,
         errno = ENOTSUP;
         return false;
     }
-    memcpy(mac, ifr.ifr_hwaddr.sa_data, HOSTD_MAC_LEN);
+    memcpy(mac, ifr.ifr_hwaddr.sa_data, PACKET_ETH_ADDR_LEN);
     return true;
 }
 
@@ -58,7 +58,7 @@ static bool send_na(const HostdAnnounce *q, const HostdAddress *a)
     };
     size_t len;
 
-    if (!to.sll_ifindex || !hostd_announce_mac(q, a->dev, mac)) {
+    if (!to.sll_ifindex || !mac_of(q, a->dev, mac)) {
         return false;
     }
     packet_eth_group6(group, &packet_ip6_all_nodes);

@@ -28,14 +28,6 @@ void hostd_announce_close(HostdAnnounce *q);
  */
 void hostd_announce_begin(HostdAnnounce *q, const HostdAddress *address);
 
-/**
- * hostd_announce_mac: the MAC address from which an interface announces
- *
- * Returns: false with errno; ENOTSUP: it is no Ethernet interface
- */
-bool hostd_announce_mac(const HostdAnnounce *q, const char *dev,
-                        uint8_t mac[HOSTD_MAC_LEN]);
-
 /** hostd_announce_end: stop the announcements of an address */
 void hostd_announce_end(HostdAnnounce *q, const HostdAddress *address);
 

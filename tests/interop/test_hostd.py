@@ -263,23 +263,6 @@ def test_interface_goes_down(world: World) -> None:
         wait.until(world.has, "the address")
 
 
-def test_another_mac_address(world: World) -> None:
-    """The neighbours hear of it before they ask, and of an interface that is up again."""
-    helper, interface = world.helpers[0], world.interfaces[0]
-    with world.vm() as vm:
-        assert vm.ask(f"take {VM}") == "ok"
-        world.node.run(["ping", "-c1", ADDRESS])
-        new = f"02:00:5e{interface.mac[8:]}"
-        helper.host.ip("link", "set", "dev", interface.name, "address", new)
-        wait.until(lambda: _neighbour(world) == new, "the new MAC address")
-        interface.down()
-        down = f"{VM}: {interface.name} is down: nobody reaches {ADDRESS}"
-        wait.until(lambda: down in helper.log.read_text(), down)
-        with _advertisements(world) as seen:
-            interface.up()
-            assert _next_na(seen)[80:86] == bytes.fromhex(new.replace(":", ""))
-
-
 def test_bridge_made_again(world: World) -> None:
     """The address is on the new one, also if vmmnet-hostd starts before it is there."""
     helper = world.helpers[0]

@@ -50,14 +50,6 @@ static bool is_up(void *opaque, const char *dev)
     return !f->down;
 }
 
-static bool mac(void *opaque, const char *dev, uint8_t addr[HOSTD_MAC_LEN])
-{
-    FakeHost *f = opaque;
-
-    memset(addr, f->mac, HOSTD_MAC_LEN);
-    return true;
-}
-
 static bool has(void *opaque, const HostdAddress *a)
 {
     return fake_host_has(opaque, text_of(a));
@@ -120,7 +112,6 @@ static const HostdOps ops = {
     .keep = keep,
     .has_device = has_device,
     .is_up = is_up,
-    .mac = mac,
     .has = has,
     .add = add,
     .announce = announce,

@@ -20,7 +20,6 @@ typedef struct FakeHost {
     GString *file;              /* the state file */
     GHashTable *addresses;      /* that the host has: text */
     const char *stuck;          /* an address whose changes fail */
-    uint8_t mac;                /* each octet of the interfaces' addresses */
     bool down;                  /* no interface is up */
     bool full;                  /* nothing can be written */
     bool dead;                  /* no VM has a process */

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -170,7 +171,7 @@ class Outcome:
 
 def _tried(subject: Subject, change: Change) -> Outcome:
     """Make a change and undo it, while it is asked all the time."""
-    before = subject.says().splitlines()
+    before = Counter(subject.says().splitlines())
     failures, out = 0, False
     with change(subject.place):
         began = time.monotonic()
@@ -189,8 +190,8 @@ def _tried(subject: Subject, change: Change) -> Outcome:
         if good > began + _LIMIT:
             after = None
             break
-    now = subject.says().splitlines()
-    return Outcome(out, after, [line for line in now if line not in before])
+    new = Counter(subject.says().splitlines()) - before
+    return Outcome(out, after, list(new.elements()))
 
 
 def tried(subject: Subject) -> dict[str, Outcome]:

@@ -21,8 +21,16 @@ _LASTS, _STEADY, _LIMIT = 2.0, 2.0, 25.0
 class Place:
     """An interface with what its owner has set up there, who does so again after a change."""
 
-    def __init__(self, interface: Interface, not_his: Collection[str] = ()) -> None:
-        """Note what is there, but the addresses that somebody else looks after."""
+    def __init__(
+        self,
+        interface: Interface,
+        not_his: Collection[str] = (),
+        make: Callable[[], None] | None = None,
+    ) -> None:
+        """Note what is there, but the addresses that somebody else looks after.
+
+        ``make`` makes an interface again that is no bridge.
+        """
         self.interface, self.space = interface, interface.namespace
         (shown,) = json.loads(self.space.ip("-j", "-d", "address", "show", "dev", interface.name))
         self.mac = interface.mac
@@ -34,7 +42,8 @@ class Place:
         ]
         links = json.loads(self.space.ip("-j", "link", "show", "master", interface.name))
         self._ports = [each["ifname"] for each in links] if self._is_bridge else []
-        self.changes = [each for each in CHANGES if self._is_bridge or each != _ONLY_BRIDGES]
+        self._make = make or (self._make_bridge if self._is_bridge else None)
+        self.changes = [each for each in CHANGES if self._make or each != _REMADE]
         shown = self.space.ip("-6", "route", "show", "dev", interface.name)
         self._routes = [line.split()[:3] for line in shown.splitlines() if " via " in line]
 
@@ -52,12 +61,15 @@ class Place:
             self.space.ip("-6", "route", "replace", *route, "dev", self.interface.name)
 
     def delete(self) -> None:
-        """Remove the interface; only a bridge can be made again."""
-        assert self._is_bridge
+        """Remove the interface."""
         self.space.ip("link", "delete", self.interface.name)
 
     def make(self) -> None:
-        """Make it again, with its ports."""
+        """Make it again."""
+        assert self._make
+        self._make()
+
+    def _make_bridge(self) -> None:
         name = self.interface.name
         self.space.ip("link", "add", name, "address", self.mac, "type", "bridge")
         for port in self._ports:
@@ -69,7 +81,7 @@ class Place:
         self.space.ip("link", "set", old, "name", new)
 
 
-_ONLY_BRIDGES = "remade"
+_REMADE = "remade"
 
 
 @contextlib.contextmanager
@@ -127,7 +139,7 @@ Change = Callable[[Place], AbstractContextManager[None]]
 CHANGES: Mapping[str, Change] = {
     "addresses flushed": _flushed,
     "down, up": _down,
-    _ONLY_BRIDGES: _remade,
+    _REMADE: _remade,
     "renamed, and back": _renamed,
     "another MAC": _other_mac,
     "qdiscs": _qdiscs,
@@ -144,6 +156,8 @@ class Subject:
     serves: Callable[[], bool]
     #: All that it says of its state, in logs, events and metrics.
     says: Callable[[], str]
+    #: What somebody does if it does not serve again by itself.
+    mend: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -196,7 +210,12 @@ def _tried(subject: Subject, change: Change) -> Outcome:
 
 def tried(subject: Subject) -> dict[str, Outcome]:
     """Try all changes of its place, one after another."""
-    return {name: _tried(subject, CHANGES[name]) for name in subject.place.changes}
+    outcomes = {}
+    for name in subject.place.changes:
+        outcomes[name] = _tried(subject, CHANGES[name])
+        if outcomes[name].after is None:
+            subject.mend()
+    return outcomes
 
 
 class Report:

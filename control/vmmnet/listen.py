@@ -28,10 +28,13 @@ class Listeners:
     """Listening sockets, one for each address of a host's name."""
 
     sockets: tuple[socket.socket, ...]
-    #: Addresses that this host does not have yet.
-    missing: tuple[str, ...]
     #: The index of the interface, if the place names one.
     index: int
+
+    def missing(self) -> tuple[str, ...]:
+        """The addresses that this host does not have at present; nobody connects to them."""
+        places = [(each.family, each.getsockname()) for each in self.sockets]
+        return tuple(str(where[0]) for family, where in places if not _is_here(family, where))
 
     def close(self) -> None:
         """Close them."""
@@ -68,40 +71,41 @@ def bound(host: str, port: int) -> Listeners:
         if error.errno == socket.EAI_AGAIN:
             raise NotYet(f"{host} has no address: {error.strerror}") from None
         raise
-    sockets, missing = list[socket.socket](), list[str]()
+    sockets = list[socket.socket]()
     try:
         for family, where in found:
             made = socket.socket(family, socket.SOCK_STREAM)
             sockets.append(made)
             where = (*where[:3], scope) if scope else where
-            if not _bind(made, where):
-                missing.append(str(where[0]))
+            _bind(made, where)
     except OSError as error:
         for each in sockets:
             each.close()
         if error.errno == errno.ENODEV:
             raise NotYet(f"interface {name} is not there") from None
         raise
-    return Listeners(tuple(sockets), tuple(missing), scope)
+    return Listeners(tuple(sockets), scope)
 
 
-def _bind(made: socket.socket, where: tuple[Any, ...]) -> bool:
-    """Bind it and listen; returns whether the host has the address. Raises OSError."""
+def _is_here(family: int, where: tuple[Any, ...]) -> bool:
+    """Whether this host has an address, which is not tentative."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((where[0], 0, *where[2:]))
+        except OSError:
+            return False
+    return True
+
+
+def _bind(made: socket.socket, where: tuple[Any, ...]) -> None:
+    """Bind it and listen, whether the host has the address or not. Raises OSError."""
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     six = made.family == socket.AF_INET6
     if six:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     if ipaddress.ip_address(str(where[0])).is_multicast:
         raise OSError(errno.EADDRNOTAVAIL, "a multicast address is no place to listen at")
-    try:
-        made.bind(where)
-    except OSError as error:
-        if error.errno != errno.EADDRNOTAVAIL:
-            raise
-        option = _IPV6_FREEBIND if six else _IP_FREEBIND
-        made.setsockopt(socket.IPPROTO_IPV6 if six else socket.IPPROTO_IP, option, 1)
-        made.bind(where)
-        made.listen(_BACKLOG)
-        return False
+    option = _IPV6_FREEBIND if six else _IP_FREEBIND
+    made.setsockopt(socket.IPPROTO_IPV6 if six else socket.IPPROTO_IP, option, 1)
+    made.bind(where)
     made.listen(_BACKLOG)
-    return True

@@ -205,6 +205,8 @@ def test_an_address_comes_late(waiting: Controller, host: Namespace) -> None:
     wait.until(lambda: missing in waiting.log(), missing)
     with late(host, "192.0.2.101/24"):
         answers(host, "192.0.2.101")
+        wait.until(lambda: "this host has 192.0.2.101" in waiting.log(), "it says so")
+    wait.until(lambda: waiting.log().count(missing) == 2, "it says that it has left")
 
 
 @pytest.mark.parametrize("waiting", ["[fe80::101%late0]"], indirect=True)

@@ -7,15 +7,18 @@ import json
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from vmmnet.hostvlan.bpf import bpf
 from vmmnet.testbed.base import rough, tools, wait
 from vmmnet.testbed.base.net import Interface, Network
 from vmmnet.testbed.cvsw.openflow.end import End
+from vmmnet.testbed.hosts import bridged, ebpf
 from vmmnet.testbed.mip6 import mobile
 
 TAG = struct.pack("!HH", 0x8100, rough.VLAN)
+ALL_HOSTS = bytes.fromhex("01005e000001")
 ALL_NODES = bytes.fromhex("333300000001")
 
 
@@ -94,3 +97,26 @@ def test_its_trunks(bed: Bed) -> None:
     sealed = other.payload[:2] + b"\0\0" + other.payload[4:]
     right = mobile.checksum(other.source, other.destination, mobile.ICMP6, sealed)
     assert other.payload[2:4] == right.to_bytes(2)
+
+
+@pytest.mark.parametrize("has_links", [True, False], ids=["tcx", "clsact"])
+def test_tenants_are_apart_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
+) -> None:
+    """Programs of others that were there before let nobody in; with and without links at tc."""
+    ebpf.compiled()
+    with Network(rough.ROUGH) as network, bridged.bed(network, tmp_path / "table") as host:
+        if not has_links:
+            monkeypatch.setattr(bpf, "tcx_programs", lambda *_: None)
+        a, b, c = map(host.veth, "abc")
+        for port, lnid in ((a, 1), (b, 1), (c, 2)):
+            host.put(port.mac, lnid)
+            assert host.attach(port, "tc").whole
+        a.say("spoofed", source=c.mac)
+        a.say("for one tenant")
+        assert b.hears("for one tenant") == ["for one tenant"]
+        host.refuses(c, "other-tenant", 1)
+        assert host.status(a).send["spoofed"] == 1
+        unknown = "unknown-source"
+        wait.until(lambda: host.status(c).receive[unknown], "what comes from the trunk is refused")
+        assert {octets[:6] for octets in c.wire.heard()} <= {ALL_HOSTS}, "but queries"

@@ -14,8 +14,8 @@ from . import api
 from .controller import Controller, Options
 from .say import say
 
-#: Seconds between two looks for an interface, or for a place that cannot be bound.
-_RETRY_AFTER = 1.0
+#: Seconds between two looks for interface and addresses, or for a place that cannot be bound.
+_RETRY_AFTER = 0.5
 
 
 class StartError(Exception):
@@ -91,18 +91,22 @@ async def _listen(controller: Controller, options: Options, bound: listen.Listen
             await asyncio.sleep(_RETRY_AFTER)
             continue
         told = ""
-        for address in bound.missing:
-            say(f"--listen {where}: this host does not have {address}: no switch can connect until"
-                " it does")  # fmt: skip
         with contextlib.ExitStack() as stack:
             for each in bound.sockets:
                 server = await asyncio.start_server(controller.serve_switch, sock=each)
                 stack.callback(server.close)
                 host, port = each.getsockname()[:2]
                 say(f"switches connect to {how}:{listen.place(host, port)}")
-            if not bound.index:
-                await asyncio.Event().wait()  # until the daemon ends
+            missing = tuple[str, ...]()
             while listen.index(options.host) == bound.index:
+                before, missing = missing, bound.missing()
+                for address in missing:
+                    if address not in before:
+                        say(f"--listen {where}: this host does not have {address}: no switch can"
+                            " connect until it does")  # fmt: skip
+                for address in before:
+                    if address not in missing:
+                        say(f"--listen {where}: this host has {address}")
                 await asyncio.sleep(_RETRY_AFTER)
             say(f"--listen {where}: the interface has gone, or is another one")
         bound = None

@@ -172,7 +172,6 @@ class Node:
         with interface.namespace.entered():
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self._socket.bind((interface.name, _ETH_IP6))
-        self._socket.settimeout(wait.PATIENCE)
         self._head = bytes.fromhex((to_mac + interface.mac).replace(":", "")) + b"\x86\xdd"
 
     def close(self) -> None:
@@ -183,8 +182,9 @@ class Node:
         """Send a packet."""
         self._socket.send(self._head + packet)
 
-    def receive(self, wanted: Callable[[Packet], bool]) -> Packet:
+    def receive(self, wanted: Callable[[Packet], bool], patience: float = wait.PATIENCE) -> Packet:
         """Wait for a packet from others; unwanted packets are skipped."""
+        self._socket.settimeout(patience)
         while True:
             data, origin = self._socket.recvfrom(65536)
             if origin[2] != socket.PACKET_OUTGOING:
@@ -267,8 +267,8 @@ class Field:
 
 
 @contextlib.contextmanager
-def field(rough: Rough = SMOOTH) -> Iterator[Field]:
-    """Build the network."""
+def field(rough: Rough = SMOOTH, *, bridged: bool = False) -> Iterator[Field]:
+    """Build the network; the agent's interface may be a bridge with the link as a port."""
     with contextlib.ExitStack() as stack:
         network = stack.enter_context(Network(rough))
         folder = Path(stack.enter_context(scratch.folder()))
@@ -278,8 +278,14 @@ def field(rough: Rough = SMOOTH) -> Iterator[Field]:
             space.sysctl({"net.ipv6.conf.all.forwarding": 1})
         home = router.bridge("home")
         home.add_address(f"{HOME_PREFIX}::ffff/64")
+        own = [f"{HOME_PREFIX}::2/64"]
+        if bridged:
+            interface = agent.bridge()
+            network.connect(interface, home)
+            interface.add_address(*own)
+        else:
+            interface = network.connect(agent, home, own).a
         links = [
-            network.connect(agent, home, [f"{HOME_PREFIX}::2/64"]),
             network.connect(neighbour, home, [f"{NEIGHBOUR_ADDRESS}/64"]),
             network.connect(mobile, router, (), [f"{FOREIGN_PREFIX}::ffff/64"]),
             network.connect(
@@ -292,7 +298,7 @@ def field(rough: Rough = SMOOTH) -> Iterator[Field]:
         for space in (agent, neighbour):
             space.route("::/0", f"{HOME_PREFIX}::ffff")
         correspondent.route("::/0", f"{CORE_PREFIX}::ffff")
-        foreign = links[2]
+        foreign = links[1]
         for address in CARE_OF:
             router.ip(
                 *("neigh", "add", address, "lladdr", foreign.a.mac, "dev", foreign.b.name),
@@ -300,5 +306,5 @@ def field(rough: Rough = SMOOTH) -> Iterator[Field]:
             )
         node = Node(foreign.a, foreign.b.mac)
         stack.callback(node.close)
-        ends = (links[0].a, neighbour, links[1].a)
-        yield Field(router, agent, *ends, correspondent, foreign, node, folder)
+        ends = (neighbour, links[0].a, correspondent, foreign, node, folder)
+        yield Field(router, agent, interface, *ends)

@@ -348,6 +348,23 @@ def _heard_from(seen: socket.socket, mac: str) -> None:
         pass
 
 
+def test_run_is_emptied(world: World) -> None:
+    """Clients find the socket again; the VM stays registered, also over a restart."""
+    helper = world.helpers[0]
+    with world.vm() as vm:
+        assert vm.ask(f"take {VM}") == "ok"
+        helper.path.unlink()
+        helper.state.unlink()
+        wait.until(helper.path.exists, "the socket")
+        told = f"{helper.path} was removed: it is there again"
+        wait.until(lambda: told in helper.log.read_text(), told)
+        wait.until(helper.state.exists, "the state file")
+        helper.kill()
+        helper.start()
+        assert f"vm {VM} here " in helper.ask("show\n")
+        assert vm.ask(f"yield {VM}") == "ok"
+
+
 _MANY = """
 import socket, sys
 clients = []

@@ -257,6 +257,8 @@ def test_interface_goes_down(world: World) -> None:
         helper.host.ip("link", "set", name, "up")
         wait.until(world.has, "the address")
         wait.until(lambda: not _lost(world), "what show says")
+        # Without a link-local address the kernel does not tell that IPv6 is on.
+        helper.host.sysctl({f"net.ipv6.conf.{name}.addr_gen_mode": 1})
         helper.host.sysctl({f"net.ipv6.conf.{name}.disable_ipv6": 1})
         wait.until(lambda: _lost(world), "an address that is lost")
         helper.host.sysctl({f"net.ipv6.conf.{name}.disable_ipv6": 0})

@@ -293,6 +293,9 @@ static gboolean each_second(gpointer opaque)
     g_autoptr(GError) err = NULL;
 
     mip6_ha_host_settings(&d->host);
+    if (d->fast) {
+        mip6_fast_look(d->fast);
+    }
     if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
         !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
         !was_behind) {

@@ -157,6 +157,18 @@ def test_a_carrier_comes(field: Field) -> None:
         field.router.ip("link", "set", port, "up")
 
 
+def test_control_socket_is_removed(field: Field, control: str) -> None:
+    """As by emptying /run: it is there again; one that cannot be made says why."""
+    path = field.folder / "ha.sock"
+    with field.agent(control):
+        path.unlink()
+        wait.until(path.exists, "the socket")
+        assert _show(field).startswith(f"agent {AGENT_ADDRESS}/64")
+    with pytest.raises(RuntimeError, match=r"'/nowhere/ha\.sock': No such file"):
+        with field.agent("control /nowhere/ha.sock"):
+            pass
+
+
 def test_settings_that_others_change(field: Field, control: str) -> None:
     """Forwarding, and IPv6 on the TUN device: what stops the tunnels is told, and heals."""
     with field.agent(control):

@@ -293,6 +293,9 @@ static gboolean each_second(gpointer opaque)
     g_autoptr(GError) err = NULL;
 
     mip6_ha_host_settings(&d->host);
+    if (d->control) {
+        mip6_ha_control_look(d->control);
+    }
     if (d->fast) {
         mip6_fast_look(d->fast);
     }

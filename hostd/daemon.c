@@ -23,6 +23,7 @@
 #include "hostd/service/store.h"
 
 #define RETRY_SAVE_S    1
+#define RETRY_S         1       /* to add addresses that are lost */
 
 typedef struct Daemon {
     GMainLoop *loop;
@@ -277,6 +278,14 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+static gboolean retry(gpointer opaque)
+{
+    Daemon *d = opaque;
+
+    hostd_retry(&d->hostd);
+    return G_SOURCE_CONTINUE;
+}
+
 static bool watch_host(Daemon *d, GError **errp)
 {
     int ret = rtnl_watch_open(&d->rtnl, RTNL_LINKS | RTNL_ADDRESSES);
@@ -321,6 +330,7 @@ static void run(Daemon *d)
     d->loop = g_main_loop_new(NULL, FALSE);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
+    g_timeout_add_seconds(RETRY_S, retry, d);
     puts("vmmnet-hostd: ready");
     fflush(stdout);
     g_main_loop_run(d->loop);

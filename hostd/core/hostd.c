@@ -304,9 +304,10 @@ static void restore(Hostd *h, const HostdVm *vm, HostdAddress *a)
     inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
     if (add_and_announce(h, a, &err)) {
         log_line(h, "%s: %s is on %s again", vm->uuid, addr, a->dev);
-    } else {
+    } else if (!a->told) {
         log_line(h, "%s: %s", vm->uuid, err->message);
     }
+    a->told = a->lost;
 }
 
 static void check(Hostd *h, const HostdVm *vm, HostdAddress *a)
@@ -364,6 +365,19 @@ static void check_any(Hostd *h, const HostdVm *vm, HostdAddress *a,
 void hostd_check(Hostd *h)
 {
     for_all_here(h, check_any, NULL);
+}
+
+static void retry(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                  const void *opaque)
+{
+    if (a->lost) {
+        restore(h, vm, a);
+    }
+}
+
+void hostd_retry(Hostd *h)
+{
+    for_all_here(h, retry, NULL);
 }
 
 static void check_device(Hostd *h, const HostdVm *vm, HostdAddress *a,

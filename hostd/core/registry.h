@@ -27,6 +27,7 @@ typedef struct HostdAddress {
     struct in6_addr addr;
     char dev[IF_NAMESIZE];
     bool lost;                  /* the VM is here, the host has not got it */
+    bool told;                  /* lost: the log has why it cannot be added */
 } HostdAddress;
 
 /* The place of a VM, as seen from this host. */

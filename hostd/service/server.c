@@ -24,11 +24,13 @@
 #define USER_MAX        64u     /* connections of a user other than root */
 #define CLIENT_TIME     5u     /* s, to send a line and read its answer */
 #define BACKLOG         256
+#define LOOK_S          1       /* until a removed socket is there again */
 
 struct HostdServer {
     char *path;
     int fd;
-    guint watch;
+    guint watch, look;
+    bool is_missed;             /* the path was removed, and cannot be made */
     Hostd *hostd;
     GPtrArray *clients;
 };
@@ -290,6 +292,37 @@ static int listen_at(const char *path, GError **errp)
     return fd;
 }
 
+static void begin_to_listen(HostdServer *server, int fd)
+{
+    server->fd = fd;
+    server->watch = g_unix_fd_add(fd, G_IO_IN, connecting, server);
+}
+
+/* Others may empty /run: then nobody finds the socket, though it is open. */
+static gboolean look_at_path(gpointer opaque)
+{
+    HostdServer *server = opaque;
+    g_autoptr(GError) err = NULL;
+    int fd;
+
+    if (access(server->path, F_OK) == 0 || errno != ENOENT) {
+        return G_SOURCE_CONTINUE;
+    }
+    fd = listen_at(server->path, &err);
+    if (fd >= 0) {
+        g_source_remove(server->watch);
+        close(server->fd);
+        begin_to_listen(server, fd);
+        g_warning("%s was removed: it is there again", server->path);
+        /* The state file stands beside it; keep() tries again, and says so. */
+        server->hostd->ops->keep(server->hostd->opaque, NULL);
+    } else if (!server->is_missed) {
+        g_warning("%s was removed: %s", server->path, err->message);
+    }
+    server->is_missed = fd < 0;
+    return G_SOURCE_CONTINUE;
+}
+
 HostdServer *hostd_server_new(const char *path, Hostd *h, GError **errp)
 {
     int fd = listen_at(path, errp);
@@ -300,10 +333,10 @@ HostdServer *hostd_server_new(const char *path, Hostd *h, GError **errp)
     }
     server = g_new0(HostdServer, 1);
     server->path = g_strdup(path);
-    server->fd = fd;
     server->hostd = h;
     server->clients = g_ptr_array_new_with_free_func(client_free);
-    server->watch = g_unix_fd_add(fd, G_IO_IN, connecting, server);
+    begin_to_listen(server, fd);
+    server->look = g_timeout_add_seconds(LOOK_S, look_at_path, server);
     return server;
 }
 
@@ -313,6 +346,7 @@ void hostd_server_free(HostdServer *server)
         return;
     }
     g_ptr_array_free(server->clients, TRUE);
+    g_source_remove(server->look);
     g_source_remove(server->watch);
     close(server->fd);
     unlink(server->path);

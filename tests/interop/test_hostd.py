@@ -257,6 +257,8 @@ def test_interface_goes_down(world: World) -> None:
         helper.host.ip("link", "set", name, "up")
         wait.until(world.has, "the address")
         wait.until(lambda: not _lost(world), "what show says")
+        # Without a link-local address the kernel does not tell that IPv6 is on.
+        helper.host.sysctl({f"net.ipv6.conf.{name}.addr_gen_mode": 1})
         helper.host.sysctl({f"net.ipv6.conf.{name}.disable_ipv6": 1})
         wait.until(lambda: _lost(world), "an address that is lost")
         helper.host.sysctl({f"net.ipv6.conf.{name}.disable_ipv6": 0})
@@ -346,6 +348,23 @@ def _heard_from(seen: socket.socket, mac: str) -> None:
     """Wait for an advertisement from a MAC address."""
     while _next_na(seen)[6:12] != bytes.fromhex(mac.replace(":", "")):
         pass
+
+
+def test_run_is_emptied(world: World) -> None:
+    """Clients find the socket again; the VM stays registered, also over a restart."""
+    helper = world.helpers[0]
+    with world.vm() as vm:
+        assert vm.ask(f"take {VM}") == "ok"
+        helper.path.unlink()
+        helper.state.unlink()
+        wait.until(helper.path.exists, "the socket")
+        told = f"{helper.path} was removed: it is there again"
+        wait.until(lambda: told in helper.log.read_text(), told)
+        wait.until(helper.state.exists, "the state file")
+        helper.kill()
+        helper.start()
+        assert f"vm {VM} here " in helper.ask("show\n")
+        assert vm.ask(f"yield {VM}") == "ok"
 
 
 _MANY = """

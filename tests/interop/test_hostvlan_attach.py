@@ -65,6 +65,16 @@ def test_tenants_are_apart(host: Bed, tenants: Three) -> None:
     assert c.hears("moved") == ["moved"]
 
 
+def test_alternative_name(host: Bed, tenants: Three) -> None:
+    """It names the same interface for all commands."""
+    name = tenants[0].end.name
+    host.space.ip("link", "property", "add", "dev", name, "altname", "house")
+    with host.space.entered():
+        assert [each.interface for each in twin.status("house") if each.here] == [name]
+        twin.detach("house")
+        assert not [each for each in twin.status() if each.here and each.interface == name]
+
+
 def test_unicast_of_another_tenant(host: Bed, tenants: Three) -> None:
     """The destination's address is no key to it."""
     a, _, c = tenants

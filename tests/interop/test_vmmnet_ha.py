@@ -158,6 +158,51 @@ def _solicited(address: str) -> str:
     return str(IPv6Address(int(IPv6Address("ff02::1:ff00:0")) | low))
 
 
+def _far_end(field: Field) -> str:
+    """The port of the home switch that the agent's interface is at."""
+    words = ("ip", "-j", "link", "show")
+    (ours,) = json.loads(field.agent_host.run([*words, field.agent_interface.name]).stdout)
+    ports = json.loads(field.router.run([*words, "master", "home"]).stdout)
+    (name,) = (port["ifname"] for port in ports if port["ifindex"] == ours["link_index"])
+    return str(name)
+
+
+def test_a_carrier_comes(field: Field) -> None:
+    """What was announced without one reached nobody: it is announced again."""
+    port, log = _far_end(field), field.folder / "ha.log"
+    home = IPv6Address(HOME_ADDRESS).packed
+
+    def is_announcement(p: Packet) -> bool:
+        return p.protocol == mobile.ICMP6 and p.payload[0] == 136 and p.payload[8:24] == home
+
+    node = mobile.Node(field.neighbour_interface, field.agent_interface.mac)
+    try:
+        with field.agent():
+            assert field.mobile.register(1).status == 0
+            for _ in range(3):
+                node.receive(is_announcement)
+            field.router.ip("link", "set", port, "down")
+            wait.until(lambda: "has no carrier" in log.read_text(), "it is told")
+            field.router.ip("link", "set", port, "up")
+            node.receive(is_announcement)
+            assert "has a carrier" in log.read_text()
+    finally:
+        node.close()
+        field.router.ip("link", "set", port, "up")
+
+
+def test_control_socket_is_removed(field: Field, control: str) -> None:
+    """As by emptying /run: it is there again; one that cannot be made says why."""
+    path = field.folder / "ha.sock"
+    with field.agent(control):
+        path.unlink()
+        wait.until(path.exists, "the socket")
+        assert _show(field).startswith(f"agent {AGENT_ADDRESS}/64")
+    with pytest.raises(RuntimeError, match=r"'/nowhere/ha\.sock': No such file"):
+        with field.agent("control /nowhere/ha.sock"):
+            pass
+
+
 def test_settings_that_others_change(field: Field, control: str) -> None:
     """Forwarding, and IPv6 on the TUN device: what stops the tunnels is told, and heals."""
     with field.agent(control):

@@ -151,6 +151,22 @@ def test_binding_begins_moves_and_ends(net: Field, control: str) -> None:
         assert (shown["sent"], shown["received"]) == (2, 2)
 
 
+def test_somebody_removes_it(net: Field, control: str) -> None:
+    """The agent forwards meanwhile, attaches it again, and says so."""
+    log = net.folder / "ha.log"
+    with net.agent(control, "fast-path on"):
+        assert net.mobile.register(1).status == 0
+        for times, words in enumerate((("qdisc", "del"), ("filter", "del")), 1):
+            where = ("clsact",) if "qdisc" in words else ("egress",)
+            net.agent_host.run(["tc", *words, "dev", "mip6ha", *where])
+            wait.until(
+                lambda n=times: log.read_text().count("it is there again") == n, "it is attached"
+            )
+            before = _fast(net)
+            _both_ways(net, times)
+            assert _fast(net) == (before[0] + 1, before[1] + 1)
+
+
 def test_binding_ends_in_time(net: Field, control: str) -> None:
     """The kernel forwards nothing when the lifetime is over, even if the agent stands still."""
     with net.agent(control, "fast-path on") as agent:

@@ -292,6 +292,27 @@ static void test_device_late(void)
     assert_shown(next, "");
 }
 
+/* No event tells that an address can be added again. */
+static void test_retry(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH);
+
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    g_hash_table_remove(f->addresses, ADDR_1);
+    f->stuck = ADDR_1;
+    hostd_check(&f->hostd);
+    fake_host_done(f);
+    hostd_retry(&f->hostd);
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+    assert_shown(f, " lost");
+    f->stuck = NULL;
+    hostd_retry(&f->hostd);
+    g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
+    assert_shown(f, "");
+    hostd_retry(&f->hostd);
+    g_assert_cmpstr(fake_host_done(f), ==, "");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -308,6 +329,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hostd/place/device-goes", test_device_goes);
     g_test_add_func("/hostd/place/device-moves", test_device_moves);
     g_test_add_func("/hostd/place/device-late", test_device_late);
+    g_test_add_func("/hostd/place/retry", test_retry);
     g_test_add_func("/hostd/state/damage", test_damage);
     g_test_add_func("/hostd/state/other-file", test_other_file);
     return g_test_run();

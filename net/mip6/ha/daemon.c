@@ -315,6 +315,12 @@ static gboolean each_second(gpointer opaque)
     d->agent.dropped[MIP6_AGENT_OTHER_VLAN] +=
         mip6_ha_tagged_read(d->tagged_fd);
     mip6_ha_host_settings(&d->host);
+    if (d->control) {
+        mip6_ha_control_look(d->control);
+    }
+    if (d->fast) {
+        mip6_fast_look(d->fast);
+    }
     if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
         !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
         !was_behind) {

@@ -70,6 +70,14 @@ def namespace() -> int:
     return int(number)
 
 
+def known_as(name: str) -> str:
+    """The interface's name, also if ``name`` is an alternative one; ``name`` if there is none."""
+    try:
+        return socket.if_indextoname(socket.if_nametoindex(name))
+    except OSError:
+        return name
+
+
 def look(name: str) -> Nic:
     """Look an interface up by its name; raises OSError if there is none."""
     index = socket.if_nametoindex(name)

@@ -301,7 +301,7 @@ def detach(interface: str) -> None:
     The interface may be gone.  Raises TwinError if it is not attached.
     """
     with _translated(f"detaching from {interface}"), _locked():
-        here = nic.namespace()
+        interface, here = nic.known_as(interface), nic.namespace()
         found = [port for port in _ports() if port.name == interface]
         ours = [port for port in found if port.config.netns == here]
         if not ours:
@@ -319,6 +319,7 @@ def status(interface: str | None = None, table: Path | None = None) -> list[Atta
 
     Raises TwinError if ``interface`` is given and not attached.
     """
+    interface = nic.known_as(interface) if interface is not None else None
     with _translated("looking at what is attached"), _locked():
         folder = _folder(table) if table is not None else None
         found = [

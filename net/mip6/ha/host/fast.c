@@ -17,6 +17,7 @@ struct Mip6Fast {
     unsigned cpus;
     struct mip6_fast_counters *each_cpu;        /* space for one value */
     bool warned;                /* about a full map */
+    bool is_missed;             /* removed, and it cannot be attached again */
 };
 
 static GQuark error_quark(void)
@@ -149,6 +150,31 @@ bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp)
     return !error || fail(errp, "the program cannot be attached to the TUN "
                                 "device",
                           error);
+}
+
+void mip6_fast_look(Mip6Fast *f)
+{
+    LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = f->tun_index,
+                .attach_point = BPF_TC_EGRESS);
+    LIBBPF_OPTS(bpf_tc_opts, found, .handle = 1, .priority = 1);
+    LIBBPF_OPTS(bpf_tc_opts, options, .handle = 1, .priority = 1,
+                .prog_fd = f->program);
+    int error;
+
+    if (bpf_tc_query(&hook, &found) == 0) {
+        return;
+    }
+    bpf_tc_hook_create(&hook);  /* it may be there */
+    error = -bpf_tc_attach(&hook, &options);
+    if (!error) {
+        g_warning("the fast path's program was removed from the TUN device: "
+                  "it is there again");
+    } else if (!f->is_missed) {
+        g_warning("the fast path's program was removed from the TUN device, "
+                  "and cannot be attached: %s; the agent forwards all packets",
+                  strerror(error));
+    }
+    f->is_missed = error;
 }
 
 static void detach(Mip6Fast *f)

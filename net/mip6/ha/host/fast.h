@@ -34,6 +34,14 @@ Mip6Fast *mip6_fast_load(const void *program, size_t len,
 /** mip6_fast_attach: attach the program to the egress of the TUN device */
 bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp);
 
+/**
+ * mip6_fast_look: attach the program again if somebody has removed it
+ *
+ * Call it once a second.  A change is logged; meanwhile all packets go to the
+ * agent.
+ */
+void mip6_fast_look(Mip6Fast *f);
+
 /** mip6_fast_free: detach and free; @f may be NULL */
 void mip6_fast_free(Mip6Fast *f);
 

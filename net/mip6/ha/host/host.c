@@ -337,6 +337,8 @@ static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
         return fail(errp, "cannot listen on interface", name);
     }
     memcpy(h->mac, ifr.ifr_hwaddr.sa_data, sizeof(h->mac));
+    h->link_running = ioctl(h->link_fd, SIOCGIFFLAGS, &ifr) == 0 &&
+                      (ifr.ifr_flags & IFF_RUNNING);
     return true;
 }
 
@@ -498,31 +500,49 @@ static void tun_changed(Mip6HaHost *h, bool up)
     }
 }
 
-static void link_changed(Mip6HaHost *h, const RtnlEvent *event)
+static void announce_all(Mip6HaHost *h, int64_t now)
+{
+    GHashTableIter iter;
+    gpointer home;
+
+    g_hash_table_iter_init(&iter, h->homes);
+    while (g_hash_table_iter_next(&iter, &home, NULL)) {
+        mip6_announce_add(&h->announce, now, home, MIP6_ANNOUNCE_TIMES);
+    }
+}
+
+/*
+ * What was announced without a carrier (a bridge without a port that forwards)
+ * has reached nobody.
+ */
+static void link_changed(Mip6HaHost *h, int64_t now, const RtnlEvent *event)
 {
     bool up = event->link_flags & IFF_UP;
+    bool running = event->link_flags & IFF_RUNNING;
 
     if (up != h->link_up) {
         h->link_up = up;
         g_message("interface '%s' is %s", event->name, up ? "up" : "down");
     }
+    if (running != h->link_running) {
+        h->link_running = running;
+        g_message("interface '%s' has %s carrier", event->name,
+                  running ? "a" : "no");
+        if (running) {
+            announce_all(h, now);
+        }
+    }
 }
 
 static void mac_changed(Mip6HaHost *h, int64_t now, const RtnlEvent *event)
 {
-    GHashTableIter iter;
-    gpointer home;
-
     if (!event->has_mac || !memcmp(h->mac, event->mac, sizeof(h->mac))) {
         return;
     }
     memcpy(h->mac, event->mac, sizeof(h->mac));
     g_message("interface '%s' has another MAC address: it is announced",
               event->name);
-    g_hash_table_iter_init(&iter, h->homes);
-    while (g_hash_table_iter_next(&iter, &home, NULL)) {
-        mip6_announce_add(&h->announce, now, home, MIP6_ANNOUNCE_TIMES);
-    }
+    announce_all(h, now);
 }
 
 /* Was the route one of ours?  What this agent removes is in @homes no more. */
@@ -578,7 +598,7 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
             if (is_tun) {
                 tun_changed(h, event.link_flags & IFF_UP);
             } else if (is_link) {
-                link_changed(h, &event);
+                link_changed(h, now, &event);
                 mac_changed(h, now, &event);
             }
             break;

@@ -21,6 +21,10 @@ bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp)
     return false;
 }
 
+void mip6_fast_look(Mip6Fast *f)
+{
+}
+
 void mip6_fast_free(Mip6Fast *f)
 {
 }

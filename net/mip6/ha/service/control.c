@@ -33,6 +33,7 @@ struct Mip6HaControl {
     guint watch;
     const Mip6Agent *agent;
     GPtrArray *clients;
+    bool is_missed;             /* the path was removed, and cannot be made */
 };
 
 typedef struct Client {
@@ -187,6 +188,7 @@ static bool is_stale(const struct sockaddr_un *address)
     if (fd >= 0) {
         close(fd);
     }
+    errno = EADDRINUSE;
     return stale;
 }
 
@@ -199,6 +201,19 @@ static bool bind_owned(int fd, const struct sockaddr_un *address)
     return done == 0;
 }
 
+/* Returns: false with errno set */
+static bool bind_or_replace(int fd, const struct sockaddr_un *address)
+{
+    if (bind_owned(fd, address)) {
+        return true;
+    }
+    if (errno == EADDRINUSE && is_stale(address)) {
+        unlink(address->sun_path);
+        return bind_owned(fd, address);
+    }
+    return false;
+}
+
 static int listen_at(const char *path, GError **errp)
 {
     struct sockaddr_un address;
@@ -208,12 +223,7 @@ static int listen_at(const char *path, GError **errp)
         return -1;
     }
     fd = open_socket(SOCK_NONBLOCK);
-    if (fd >= 0 && !bind_owned(fd, &address) && errno == EADDRINUSE &&
-        is_stale(&address)) {
-        unlink(path);
-        bind_owned(fd, &address);
-    }
-    if (fd < 0 || listen(fd, BACKLOG) < 0) {
+    if (fd < 0 || !bind_or_replace(fd, &address) || listen(fd, BACKLOG) < 0) {
         fail(errp, "cannot listen at control", path);
         if (fd >= 0) {
             close(fd);
@@ -221,6 +231,32 @@ static int listen_at(const char *path, GError **errp)
         return -1;
     }
     return fd;
+}
+
+static void begin_to_listen(Mip6HaControl *c, int fd)
+{
+    c->fd = fd;
+    c->watch = g_unix_fd_add(fd, G_IO_IN, connecting, c);
+}
+
+void mip6_ha_control_look(Mip6HaControl *c)
+{
+    g_autoptr(GError) err = NULL;
+    int fd;
+
+    if (access(c->path, F_OK) == 0 || errno != ENOENT) {
+        return;
+    }
+    fd = listen_at(c->path, &err);
+    if (fd >= 0) {
+        g_source_remove(c->watch);
+        close(c->fd);
+        begin_to_listen(c, fd);
+        g_warning("%s was removed: it is there again", c->path);
+    } else if (!c->is_missed) {
+        g_warning("%s was removed: %s", c->path, err->message);
+    }
+    c->is_missed = fd < 0;
 }
 
 Mip6HaControl *mip6_ha_control_new(const char *path, const Mip6Agent *agent,
@@ -234,10 +270,9 @@ Mip6HaControl *mip6_ha_control_new(const char *path, const Mip6Agent *agent,
     }
     c = g_new0(Mip6HaControl, 1);
     c->path = g_strdup(path);
-    c->fd = fd;
     c->agent = agent;
     c->clients = g_ptr_array_new_with_free_func(client_free);
-    c->watch = g_unix_fd_add(fd, G_IO_IN, connecting, c);
+    begin_to_listen(c, fd);
     return c;
 }
 

@@ -19,6 +19,12 @@ typedef struct Mip6HaControl Mip6HaControl;
 Mip6HaControl *mip6_ha_control_new(const char *path, const Mip6Agent *agent,
                                    GError **errp);
 
+/**
+ * mip6_ha_control_look: make the socket again if somebody has removed it, and
+ * log that; call it once a second
+ */
+void mip6_ha_control_look(Mip6HaControl *c);
+
 /** mip6_ha_control_free: close, and remove the socket */
 void mip6_ha_control_free(Mip6HaControl *c);
 

@@ -94,6 +94,8 @@ struct DnsUpstream {
     DnsChecker *checker;        /* NULL: validation is off */
     DnsDnssec dnssec;
     char *trust_anchor;
+    DnsName *insecure;
+    size_t insecures;
     bool has_bind6;
     struct in6_addr bind6;
     DnsOrigin origin;
@@ -692,8 +694,8 @@ static DnsChecker *make_checker(DnsUpstream *up, GError **err)
         .timeout = ROUNDS * TRY_TIMEOUT,
         .from6 = up->has_bind6 ? &up->bind6 : NULL,
         .cache_octets = UNBOUND_CACHE,
-        .insecure = o->insecure,
-        .insecures = o->insecures,
+        .insecure = up->insecure,
+        .insecures = up->insecures,
         .bogus_ttl = DNS_BOGUS_TTL,
     };
     const char *mistake;
@@ -757,6 +759,8 @@ static bool set_up(DnsUpstream *up, const DnsUpstreamOptions *o, GError **err)
 
     up->dnssec = o->dnssec;
     up->trust_anchor = g_strdup(anchor);
+    up->insecure = g_memdup2(o->insecure, o->insecures * sizeof(*o->insecure));
+    up->insecures = o->insecures;
     if (o->bind6) {
         up->has_bind6 = true;
         up->bind6 = *o->bind6;
@@ -914,6 +918,7 @@ void dns_upstream_free(DnsUpstream *up)
     dnsc_loop_free(&up->loop);
     dns_origin_clear(&up->origin);
     g_free(up->trust_anchor);
+    g_free(up->insecure);
     g_free(up->trouble);
     g_free(up);
 }

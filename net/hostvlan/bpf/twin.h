@@ -32,6 +32,7 @@ struct hostvlan_port {
 #define HOSTVLAN_PORT_CLSACT    4u      /* we created the qdisc clsact */
 #define HOSTVLAN_PORT_L2_CONTROL 8u     /* may send layer 2 control frames */
 #define HOSTVLAN_PORT_CHECK_SENDER 16u  /* check sender addresses */
+#define HOSTVLAN_PORT_DETACHED  128u    /* for the agent: not to be attached again */
 /* HOSTVLAN_OFFER_... that need a right in the table. */
 #define HOSTVLAN_PORT_GUARDS_SHIFT 5
 #define HOSTVLAN_PORT_GUARDS(flags) \

@@ -47,6 +47,8 @@ _FIRST_PAUSE, _LAST_PAUSE = 1.0, 60.0
 _HELD = 5.0
 # So many losses without _CALM seconds between them are the work of another program.
 _CONTESTED, _CALM = 4, 120.0
+# Seconds that stop() waits for what is being mended.
+_ENDING = 5.0
 # How many interfaces that are gone are remembered.
 _GONE_MAX = 256
 
@@ -125,8 +127,10 @@ class Hooks:
     def stop(self) -> None:
         """End the thread."""
         self._changes.stop()
-        self._thread.join()
-        self._changes.__exit__(None, None, None)
+        self._thread.join(_ENDING)
+        # One that waits for the lock of another program ends with the process.
+        if not self._thread.is_alive():
+            self._changes.__exit__(None, None, None)
 
     def _run(self) -> None:
         while self._changes.wait(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -308,6 +309,32 @@ def test_the_hook_that_is_found_again_is_run(in_order: Bed) -> None:
     in_order.host.virsh("start", "--paused", "guest")
     lines = in_order.host.log()[before:]
     assert any("prepare guest: /run/vmmnet/ports/guest has" in each for each in lines), lines
+    in_order.is_whole = True
+
+
+def test_an_autostart_before_the_bridge_has_its_prefix(in_order: Bed) -> None:
+    """As at boot: libvirt starts the VM once, and the hook waits for the prefix."""
+    host = in_order.host
+    # libvirt starts VMs by itself only once after a boot.
+    in_order.sh(f": >{CONF}; rm -f /run/libvirt/qemu/autostarted")
+    host.virsh("autostart", "handed")
+    before = len(host.log())
+    host.stop()
+    with ThreadPoolExecutor() as others:
+        starting = others.submit(host.start)
+        wait.until(
+            lambda: any("handed: address6" in line for line in host.log()[before:]),
+            "the hook to wait",
+        )
+        in_order.sh("ip -6 address add 2001:db8:9::1/64 dev br0")
+        starting.result()
+    wait.until(lambda: "handed" in host.virsh("list", "--name").split(), "the VM")
+    said = [line for line in host.log()[before:] if "prepare handed:" in line]
+    assert "is in no prefix" in said[0] and "30 s at most" in said[0], said
+    assert any(f"vmmnet-hostd knows {FAR} on br0" in line for line in said), said
+    host.virsh("destroy", "handed")
+    host.virsh("autostart", "--disable", "handed")
+    in_order.sh("ip -6 address delete 2001:db8:9::1/64 dev br0")
     in_order.is_whole = True
 
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 import sys
 import syslog
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import UUID
 
-from .host import account, address6, conf, history, hostd, secrets
+from .host import account, address6, conf, history, hostd, secrets, whole
 from .host.claims import Claims
 
 if TYPE_CHECKING:
@@ -101,7 +102,26 @@ def _check_tables(net: Net) -> None:
 
 
 # A host that boots starts VMs before its network is there, and libvirt tries each only once.
-# So what the network may bring is waited for.
+# So what the network may bring is waited for.  libvirt starts them one after another, and may serve
+# nobody meanwhile: when a wait was in vain, the next VMs do not wait.
+_VAIN = "waited-in-vain"
+_VAIN_SECONDS = 60.0
+
+
+def _limit(event: Event) -> int:
+    """Seconds to wait for the network."""
+    try:
+        age = time.monotonic() - float((event.claims.run / _VAIN).read_text())
+    except (OSError, ValueError):
+        age = _VAIN_SECONDS
+    return 0 if 0 <= age < _VAIN_SECONDS else event.conf().address6_wait
+
+
+def _wait(event: Event, there: Callable[[], bool], limit: int) -> bool:
+    found = address6.wait_for(there, limit)
+    if not found and limit:
+        whole.write(event.claims.run / _VAIN, str(time.monotonic()))
+    return found
 
 
 def _interfaces(domain: Any) -> list[str]:
@@ -119,9 +139,9 @@ def _check_address(address: str, event: Event, domain: Any) -> Iterator[str]:
         yield f"address6 {address} is not here yet"
         return
     # Nobody ends the wait for an address that another node has.
-    limit = 0 if address6.duplicate(address) else event.conf().address6_wait
+    limit = 0 if address6.duplicate(address) else _limit(event)
     yield f"address6 {address} {address6.missing(address)}: it is waited for, {limit} s at most"
-    if address6.wait_for(lambda: address6.is_here(address), limit):
+    if _wait(event, lambda: address6.is_here(address), limit):
         yield f"address6 {address} is here"
         return
     device = address6.device(address) or next(iter(_interfaces(domain)), "INTERFACE")
@@ -134,8 +154,7 @@ def _check_address(address: str, event: Event, domain: Any) -> Iterator[str]:
 
 def _wait_device(address: str, event: Event, domain: Any) -> Iterator[str]:
     """Wait for vmmnet-hostd's interface for the address; refuses if it does not come."""
-    here = event.conf()
-    wanted, limit = here.address6_device, here.address6_wait
+    wanted = event.conf().address6_device
 
     def there() -> bool:
         return address6.exists(wanted) if wanted else address6.device(address) is not None
@@ -147,8 +166,9 @@ def _wait_device(address: str, event: Event, domain: Any) -> Iterator[str]:
         if wanted
         else f"address6 {address} is in no prefix of an interface of this host"
     )
+    limit = _limit(event)
     yield f"{lack}: it is waited for, {limit} s at most"
-    if not address6.wait_for(there, limit):
+    if not _wait(event, there, limit):
         device = next(iter(_interfaces(domain)), "INTERFACE")
         remedy = (
             f"make {wanted}, or correct the line in {conf.PATH}"

@@ -492,6 +492,12 @@ def test_the_interface_is_waited_for(
     reason = hook.handle(event, "prepare")
     assert reason is not None and "no interface eth8" in reason and "within 12 s" in reason
     assert asked == [30, 12, 12]
+    # libvirt starts the next one then, which is not waited for again.
+    assert "within 0 s" in (hook.handle(event, "prepare") or "")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 61)
+    assert "within 12 s" in (hook.handle(event, "prepare") or "")
+    assert asked == [30, 12, 12, 0, 12]
 
 
 def test_a_release_that_the_helper_does_not_hear_is_made_up_for(

@@ -38,7 +38,7 @@ typedef enum RtnlKind {
     RTNL_ROUTE,
     RTNL_ROUTE_GONE,
     RTNL_LOST,                  /* events were lost: look at everything */
-    RTNL_LISTED,                /* the end of what rtnl_watch_list() asked for */
+    RTNL_LISTED,                /* the end of a list of all links */
 } RtnlKind;
 
 typedef struct RtnlEvent {

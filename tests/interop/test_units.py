@@ -7,6 +7,7 @@ import os
 import shutil
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import dns.message
@@ -28,6 +29,7 @@ from vmmnet.testbed.mip6.mobility import agent_binary
 from vmmnet.testbed.packages import certificates, wheels
 
 LATE = "2001:db8:7::53"
+LINK = "fe80::53"
 ZONE = """\
 @ 300 SOA ns mail 1 7200 900 1209600 300
 @ 300 NS ns
@@ -45,7 +47,7 @@ KEY, SECRET = "ddns.test", "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
 #: A server that the one under test copies a zone from, and asks as a resolver.
 OTHER = "127.0.0.2"
 DNSD = f"""\
-server: {{listen: [127.0.0.1, '{LATE}']}}
+server: {{listen: [127.0.0.1, '{LATE}', '{LINK}%late0']}}
 keys: [{{name: {KEY}, secret-file: /etc/vmmnet/ddns.secret}}]
 resolver: {{allow: [127.0.0.0/8], forward: [{OTHER}], dnssec: off}}
 zones:
@@ -207,6 +209,26 @@ def test_dnsd_changes_copies_and_resolves(host: Booted, space: Namespace, other:
             sent = dns.query.xfr("127.0.0.1", "dynamic", keyring=ring, lifetime=wait.PATIENCE)
             assert dns.zone.from_xfr(sent).get_rdataset("new", "A")
     assert "vmmnet_dnsd_" in host.run("vmmnet-dnsd", "metrics").stdout
+
+
+def test_dnsd_follows_an_interface(host: Booted, space: Namespace, network: Network) -> None:
+    """It comes late and is made again; for that, not more than the unit allows is needed."""
+    client = network.namespace("client")
+    host.run("systemctl", "start", "vmmnet-dnsd")
+
+    def is_told(what: str, count: int) -> bool:
+        journal = host.run("journalctl", "--unit=vmmnet-dnsd", "--no-pager").stdout
+        return journal.count(f"'late0' is {what}") == count
+
+    for turn in (1, 2):
+        space.ip("link", "add", "late0", "type", "veth", *("peer", "late1", "netns", client.netns))
+        for where, name, address in ((space, "late0", LINK), (client, "late1", "fe80::1")):
+            where.ip("address", "add", f"{address}/64", "dev", name, "nodad")
+            where.ip("link", "set", name, "up")
+        wait.until(partial(is_told, "there", turn), "the listener")
+        assert _ask(client, "www.example", f"{LINK}%late1") == ["192.0.2.7"]
+        space.ip("link", "delete", "late0")
+        wait.until(partial(is_told, "gone", turn), "its end")
 
 
 def test_ebpf_of_the_home_agent_and_of_ports(host: Booted, space: Namespace) -> None:

@@ -300,7 +300,7 @@ static void test_to_node(void)
     agent_end(f);
 }
 
-/* --- TCP (RFC 2473 section 6.7) -------------------------------------------- */
+/* --- TCP (RFC 2473 section 6.7) ------------------------------------------- */
 
 #define SYN_LEN         (PACKET_IP6_LEN + PACKET_TCP_LEN + 4)
 #define MSS_AT          (PACKET_IP6_LEN + PACKET_TCP_LEN + 2)

@@ -24,7 +24,7 @@
 
 /* Interval of UPDATE_RATE updates (MAX_UPDATE_RATE, RFC 6275 section 12). */
 #define SECOND          1000000000ll
-/* Unanswered updates, or requests, until another address is tried, at first and later. */
+/* Unanswered updates or requests until another address is tried; and later. */
 #define TRIES_FIRST     3u
 #define TRIES_AGAIN     7u      /* the interval is the longest by then */
 #define REQUESTS_AGAIN  5u      /* the same for requests to discover an agent */

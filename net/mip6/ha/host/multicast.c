@@ -7,8 +7,8 @@
  *
  * A UDP socket, which is never read, is a member of the groups: so the kernel
  * makes the interface receive their frames, and sends MLD reports on the link.
- * A packet socket reads the frames. It is one for all protocols: before the
- * kernel gives a frame of an unknown VLAN to those for IPv6, it forgets the tag.
+ * A packet socket reads the frames. It is one for all protocols: the kernel
+ * forgets the tag of an unknown VLAN before it gives a frame to those for IPv6.
  * It uses virtio-net headers: a sender on the same host leaves the checksum to
  * the hardware, and a tunnel has no such hardware.
  */

@@ -11,8 +11,8 @@
  *
  *   sockets of the guest     the sending call returns the error of the
  *                            transmission: ENETUNREACH
- *   streams of the guest     connect() ignores that error: an ICMP error
- *                            follows
+ *   streams of the guest     connect() ignores that error: the connection
+ *                            ends with it
  *   forwarded packets        an ICMP error
  *   services of the kernel   as sockets and streams above, and a message in
  *                            the kernel's log (kernel.c)
@@ -24,6 +24,7 @@
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
+#include <linux/ip.h>
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -40,20 +41,14 @@
 
 #define MTU_DEFAULT		1500
 
-/*
- * At most this many streams wait for their ICMP error; the others retransmit
- * their SYN.
- */
-#define REFUSED_MAX		256
-
 /**
- * struct refusals - streams that wait for their ICMP error
- * @queue: packets of streams
- * @work: sends the errors
+ * struct refusals - streams that wait for their error
+ * @queue: packets of streams; each keeps its socket
+ * @work: hands out the errors
  */
 struct refusals {
 	struct sk_buff_head queue;
-	struct delayed_work work;
+	struct work_struct work;
 };
 
 /*
@@ -65,21 +60,40 @@ static void send_error(struct sk_buff *skb)
 	icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_NET_ANO, 0);
 }
 
+/*
+ * Ends the connection that @skb was to open.  Not by an ICMP error: Linux
+ * limits the rate of those, and of many streams some would wait until their
+ * SYNs time out.
+ *
+ * Returns false if @skb opens no connection of TCP.
+ */
+static bool end_connection(const struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	if (sk->sk_protocol != IPPROTO_TCP || !sk->sk_prot->diag_destroy ||
+	    READ_ONCE(sk->sk_state) != TCP_SYN_SENT ||
+	    inet_sk(sk)->inet_daddr != ip_hdr(skb)->daddr)
+		return false;
+	sk->sk_prot->diag_destroy(sk, ENETUNREACH);
+	return true;
+}
+
 static void send_errors(struct work_struct *work)
 {
-	struct refusals *refusals = container_of(to_delayed_work(work),
-						 struct refusals, work);
+	struct refusals *refusals = container_of(work, struct refusals, work);
 	struct sk_buff *skb;
 
 	while ((skb = skb_dequeue(&refusals->queue))) {
-		send_error(skb);
+		if (!end_connection(skb))
+			send_error(skb);
 		kfree_skb(skb);
 	}
 }
 
 /*
- * Sends the ICMP error later: now the connecting task holds the lock of its
- * socket, which would only record the error, and the task would go on waiting.
+ * Hands out the error later: now the connecting task holds the lock of its
+ * socket.  The queue is bounded: a socket retransmits nothing that is in it.
  *
  * Returns true if the packet has been taken over.
  */
@@ -87,12 +101,10 @@ static bool send_error_later(struct sk_buff *skb, struct net_device *netdev)
 {
 	struct refusals *refusals = netdev_priv(netdev);
 
-	if (skb_queue_len(&refusals->queue) >= REFUSED_MAX ||
-	    !skb_dst_force(skb))
+	if (!skb_dst_force(skb))
 		return false;
-	skb_orphan(skb);
 	skb_queue_tail(&refusals->queue, skb);
-	schedule_delayed_work(&refusals->work, 1);
+	schedule_work(&refusals->work);
 	return true;
 }
 
@@ -106,8 +118,8 @@ static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
 		vmrpc_kernel_refused(skb);
 		if (!sk)
 			send_error(skb);
-		else if (sk->sk_type == SOCK_STREAM ||
-			 sk->sk_type == SOCK_SEQPACKET)
+		else if (sk == skb->sk && (sk->sk_type == SOCK_STREAM ||
+					   sk->sk_type == SOCK_SEQPACKET))
 			taken = send_error_later(skb, netdev);
 	}
 	if (!taken)
@@ -121,7 +133,7 @@ static void uninit(struct net_device *netdev)
 {
 	struct refusals *refusals = netdev_priv(netdev);
 
-	cancel_delayed_work_sync(&refusals->work);
+	cancel_work_sync(&refusals->work);
 	skb_queue_purge(&refusals->queue);
 }
 
@@ -135,7 +147,7 @@ static void setup(struct net_device *netdev)
 	struct refusals *refusals = netdev_priv(netdev);
 
 	skb_queue_head_init(&refusals->queue);
-	INIT_DELAYED_WORK(&refusals->work, send_errors);
+	INIT_WORK(&refusals->work, send_errors);
 	netdev->netdev_ops = &netdev_ops;
 	netdev->type = ARPHRD_NONE;
 	netdev->flags = IFF_NOARP | IFF_POINTOPOINT;

@@ -40,10 +40,10 @@ _links = itertools.count(1)
 
 _CLONE_NEWNET = 0x40000000
 
-# Of bridges that snoop, in hundredths of a second: a group expires after 6 s without a report;
-# queries go out each second, as reports are late on a busy machine. A querier never expires during
-# a test, as no test needs that.
-_TIMERS = {
+#: Timers of bridges that snoop, in hundredths of a second: a group expires after 6 s without a report;
+#: queries go out each second, as reports are late on a busy machine. A querier never expires during
+#: a test, as no test needs that.
+SNOOPING = {
     "mcast_query_interval": 100,
     "mcast_startup_query_interval": 100,
     "mcast_query_response_interval": 50,
@@ -217,7 +217,7 @@ class Namespace:
         rough = self._network.rough if self._network else SMOOTH
         asks = rough.snoops if querier is None else querier
         snoops = ["mcast_snooping", str(int(rough.snoops if snooping is None else snooping))]
-        timers = [word for each, value in _TIMERS.items() for word in (each, str(value))]
+        timers = [word for each, value in SNOOPING.items() for word in (each, str(value))]
         self.ip("link", "add", name, "type", "bridge", "stp_state", "0", *snoops, *timers)
         self.ip("link", "set", name, "type", "bridge", "mcast_querier", str(int(asks)))
         bridge = Interface(self, name)

@@ -6,10 +6,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..base.net import Interface
+from ..base.net import SNOOPING as _TIMERS
+from ..base.net import Interface, Namespace
 
 #: Number of general queries until an unreported group has expired.
 PAST_EXPIRY = 8
+
+
+def bridge(space: Namespace, *, querier: bool) -> Interface:
+    """Make a bridge, with or without its own querier."""
+    made = space.bridge(snooping=True)
+    timers = [word for name, value in _TIMERS.items() for word in (name, str(value))]
+    space.ip("link", "set", made.name, "type", "bridge", *timers)
+    space.ip("link", "set", made.name, "type", "bridge", "mcast_querier", str(int(querier)))
+    return made
 
 
 def groups(bridge: Interface, port: Interface) -> set[str]:

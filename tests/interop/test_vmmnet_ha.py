@@ -15,7 +15,6 @@ from ipaddress import IPv6Address
 
 import pytest
 from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
 from vmmnet.testbed.mip6.mobility import (
@@ -32,7 +31,7 @@ ANYCAST = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
 
 @pytest.fixture(scope="module")
 def field() -> Iterator[Field]:
-    with mobile.field(ROUGH) as built:
+    with mobile.field() as built:
         yield built
 
 

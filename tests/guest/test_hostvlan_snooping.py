@@ -11,6 +11,7 @@ from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
 from vmmnet.values import mac as macs
 
@@ -35,7 +36,7 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
 def test_nd_and_queries(network: Network, tmp_path: Path) -> None:
     """The guest hears the bridge and is found for good; its own queries stay with it."""
     host = network.namespace("host")
-    bridge = host.bridge(snooping=True, querier=True)
+    bridge = snooping.bridge(host, querier=True)
     tap = host.tap("tap0", bridge)
     friend = network.connect(network.namespace("friend"), bridge, [f"{FRIEND}/64"]).a
     table = tmp_path / "lnid.table"

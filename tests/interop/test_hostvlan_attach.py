@@ -18,8 +18,9 @@ from vmmnet.hostvlan.command import check
 from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
-from vmmnet.testbed.base import paths, rough, tools, wait
+from vmmnet.testbed.base import paths, tools, wait
 from vmmnet.testbed.base.net import Interface, Namespace, Network
+from vmmnet.testbed.base.rough import passing, tcx
 from vmmnet.testbed.hosts import bridged, ebpf
 from vmmnet.testbed.hosts.bridged import Bed, Port, until
 from vmmnet.values import mac as macs
@@ -349,7 +350,7 @@ def pin_of(host: Bed, station: Port) -> Path:
 def chained(host: Bed, station: Port, *, first: bool) -> contextlib.AbstractContextManager[object]:
     """Another program's link that lets everything pass."""
     with host.space.entered():
-        return rough.tcx(host.status(station).ifindex, bpf.EGRESS, first=first)
+        return tcx(host.status(station).ifindex, bpf.EGRESS, first=first)
 
 
 def filtered(patched: pytest.MonkeyPatch) -> None:
@@ -474,7 +475,7 @@ def test_shared_blocks_are_no_obstacle_to_links(host: Bed, tmp_path: Path) -> No
     for station, lnid in ((a, 1), (b, 1), (c, 2)):
         host.put(station.mac, lnid)
     blocks = ["ingress_block", "7", "egress_block", "8", "clsact"]
-    theirs = ["pref", "1", "bpf", "direct-action", "object-file", rough.passing(tmp_path)]
+    theirs = ["pref", "1", "bpf", "direct-action", "object-file", passing(tmp_path)]
     with host.space.entered():
         tools.run(["tc", "qdisc", "add", "dev", c.end.name, *blocks])
         tools.run(["tc", "filter", "add", "block", "8", *theirs, "section", "tc"])
@@ -504,7 +505,7 @@ def test_detached(host: Bed, tenants: Three) -> None:
 def test_filters_of_others_stay(host: Bed, tmp_path: Path) -> None:
     a = host.veth("a")
     host.put(a.mac, 1)
-    theirs = ["pref", "9", "bpf", "direct-action", "object-file", rough.passing(tmp_path)]
+    theirs = ["pref", "9", "bpf", "direct-action", "object-file", passing(tmp_path)]
     with host.space.entered():
         tools.run(["tc", "qdisc", "add", "dev", a.end.name, "clsact"])
         tools.run(["tc", "filter", "add", "dev", a.end.name, "egress", *theirs, "section", "tc"])
@@ -610,7 +611,7 @@ def test_another_xdp_program(host: Bed, tmp_path: Path) -> None:
     host.put(a.mac, 1)
     generic = ["ip", "link", "set", "dev", a.end.name, "xdpgeneric"]
     with host.space.entered():
-        tools.run([*generic, "object", rough.passing(tmp_path), "section", "xdp"])
+        tools.run([*generic, "object", passing(tmp_path), "section", "xdp"])
         with pytest.raises(twin.TwinError, match=f"another XDP program is on {a.end.name}"):
             twin.attach(a.end.name, a.mac, host.table)
         assert "clsact" not in tools.run(["tc", "qdisc", "show", "dev", a.end.name])

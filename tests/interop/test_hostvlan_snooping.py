@@ -21,7 +21,7 @@ from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Interface, Namespace, Network
 from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.hosts import ebpf
+from vmmnet.testbed.hosts import ebpf, snooping
 from vmmnet.testbed.hosts.bridged import PacketWire
 from vmmnet.testbed.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
 from vmmnet.values import mac as macs
@@ -183,7 +183,7 @@ def under_switch(programs: None, tmp_path_factory: pytest.TempPathFactory) -> It
         made(network, table) as host,
         Switch.running(host.space) as switch,
     ):
-        upstream = network.namespace("switch").bridge(snooping=True, querier=True)
+        upstream = snooping.bridge(network.namespace("switch"), querier=True)
         switch.set("set", "bridge", "sw", "mcast_snooping_enable=true")
         for option in (
             f"mcast-snooping-aging-time={OVS_EXPIRY}",
@@ -208,7 +208,7 @@ def tenants_speak(host: Host, one: Vm, other: Vm, stranger: Vm) -> None:
 
 def test_nd_goes_on_past_the_expiry(host: Host) -> None:
     """The bridge's own querier is in no table; it is heard all the same."""
-    bridge = host.space.bridge(snooping=True, querier=True)
+    bridge = snooping.bridge(host.space, querier=True)
     a, b, c = (host.vm(number, bridge, lnid) for number, lnid in ((1, 1), (2, 1), (3, 2)))
     with host.space.entered():
         # The host's own port, whose table entry nobody has made, takes none of them away.
@@ -228,8 +228,8 @@ def test_queries_of_a_physical_switch(host: Host, network: Network) -> None:
 
     To the switch, both are one port, and it asks who is still there.
     """
-    bridge = host.space.bridge(snooping=True, querier=False)
-    switch = network.namespace("switch").bridge(snooping=True, querier=True)
+    bridge = snooping.bridge(host.space, querier=False)
+    switch = snooping.bridge(network.namespace("switch"), querier=True)
     uplink = network.connect(bridge, switch)
     a, b, c = (host.vm(number, bridge, lnid) for number, lnid in ((1, 1), (2, 1), (3, 2)))
     with c.joined(), contextlib.closing(PacketWire(c.inside)) as wire:
@@ -327,7 +327,7 @@ def send_forms(vm: Vm, *forms: Form) -> None:
 
 def test_what_a_bridge_takes_for_a_query(host: Host) -> None:
     """Without HostVLAN each of them makes a VM the querier of all tenants."""
-    bridge = host.space.bridge(snooping=True, querier=False)
+    bridge = snooping.bridge(host.space, querier=False)
     vm = host.vm(1, bridge)
     for name, form in (FORMS | {"MLD behind very many options": ENDLESS}).items():
         # Never, then again when a query comes.
@@ -341,7 +341,7 @@ def test_what_a_bridge_takes_for_a_query(host: Host) -> None:
 
 def test_what_a_bridge_takes_for_no_query(host: Host) -> None:
     """So that HostVLAN need not look into it: what is for one station, and later fragments."""
-    bridge = host.space.bridge(snooping=True, querier=False)
+    bridge = snooping.bridge(host.space, querier=False)
     vm, other = (host.vm(number, bridge) for number in (1, 2))
     to_one = [Form(other.mac, form.octets) for form in (igmp(), mld())]
     with contextlib.closing(PacketWire(other.inside)) as wire:
@@ -354,7 +354,7 @@ def test_what_a_bridge_takes_for_no_query(host: Host) -> None:
 
 def test_a_tenant_is_no_querier(host: Host) -> None:
     """Its queries do not reach the bridge, in whatever form; other tenants go on."""
-    bridge = host.space.bridge(snooping=True, querier=False)
+    bridge = snooping.bridge(host.space, querier=False)
     a, b, c = (host.vm(number, bridge, lnid) for number, lnid in ((1, 1), (2, 2), (3, 2)))
     forms = [*FORMS.values(), *OTHER_FORMS.values()]
     send_forms(a, *forms, ENDLESS, LATER_FRAGMENT)

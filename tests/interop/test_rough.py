@@ -16,6 +16,7 @@ from vmmnet.testbed.base.net import Interface, Network
 from vmmnet.testbed.cvsw.openflow.end import End
 from vmmnet.testbed.hosts import bridged, ebpf
 from vmmnet.testbed.mip6 import mobile
+from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
 
 TAG = struct.pack("!HH", 0x8100, rough.VLAN)
 ALL_HOSTS = bytes.fromhex("01005e000001")
@@ -120,3 +121,15 @@ def test_tenants_are_apart_there(
         unknown = "unknown-source"
         wait.until(lambda: host.status(c).receive[unknown], "what comes from the trunk is refused")
         assert {octets[:6] for octets in c.wire.heard()} <= {ALL_HOSTS}, "but queries"
+
+
+def test_a_home_agent_serves_there() -> None:
+    """What it has announced comes back in another VLAN: that is no other node with the address."""
+    with mobile.field(rough.ROUGH) as field, field.agent():
+        for number, care_of in enumerate(mobile.CARE_OF, 1):
+            assert field.mobile.register(number, care_of=care_of).status == 0
+            field.router.ip("-6", "neigh", "flush", "dev", "home")
+            request = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, number)
+            field.mobile.send(mobile.ip6(care_of, AGENT_ADDRESS, mobile.IP6, request))
+            reply = field.mobile.receive(lambda packet: packet.protocol == mobile.IP6)
+            assert (reply.destination, reply.inner.payload[0]) == (care_of, mobile.ECHO_REPLY)

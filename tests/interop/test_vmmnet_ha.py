@@ -18,7 +18,6 @@ from ipaddress import IPv6Address
 import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
@@ -38,7 +37,7 @@ ANYCAST = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
 
 @pytest.fixture(scope="module")
 def field() -> Iterator[Field]:
-    with mobile.field(ROUGH) as built:
+    with mobile.field() as built:
         yield built
 
 

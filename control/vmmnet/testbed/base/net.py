@@ -40,9 +40,9 @@ _links = itertools.count(1)
 
 _CLONE_NEWNET = 0x40000000
 
-# Of bridges that snoop, in hundredths of a second: a group expires after 6 s without a report;
-# queries go out each second, as reports are late on a busy machine. A querier never expires during
-# a test, as no test needs that.
+#: Timers of bridges that snoop, in hundredths of a second: a group expires after 6 s without a
+#: report; queries go out each second, as reports are late on a busy machine. A querier never
+#: expires during a test, as no test needs that.
 _TIMERS = {
     "mcast_query_interval": 100,
     "mcast_startup_query_interval": 100,

@@ -6,10 +6,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..base.net import Interface
+from ..base.net import Interface, Namespace
 
 #: Number of general queries until an unreported group has expired.
 PAST_EXPIRY = 8
+
+
+def bridge(space: Namespace, *, querier: bool) -> Interface:
+    """Make a bridge, with or without its own querier."""
+    return space.bridge(snooping=True, querier=querier)
 
 
 def start(bridge: Interface, *, querier: bool) -> None:

@@ -247,7 +247,6 @@ static void look_at_links(Daemon *d)
 static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
 {
     Daemon *d = opaque;
-    char name[IF_NAMESIZE];
     RtnlEvent event;
 
     while (rtnl_watch_next(&d->rtnl, &event)) {
@@ -263,9 +262,7 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
             break;
         case RTNL_ADDRESS:
             /* IPv6 may have been switched on again (disable_ipv6). */
-            if (if_indextoname(event.index, name)) {
-                hostd_device_changed(&d->hostd, name);
-            }
+            hostd_retry(&d->hostd);
             break;
         case RTNL_LOST:
             look_at_links(d);

@@ -144,6 +144,18 @@ def test_addresses_of_a_vrf(guest: Guest) -> None:
                 assert _ask(guest, server, tcp=tcp) == "192.0.2.80\n"
 
 
+@pytest.mark.parametrize("listen", ["10.9.1.1%red", "10.9.1.1", "2001:db8:9:1::1", "fe80::9%s1"])
+def test_an_address_that_leaves_a_vrf(guest: Guest, listen: str) -> None:
+    """It is told, with or without the name of the VRF, also when the address is back."""
+    address = listen.partition("%")[0]
+    length, flags = (64, " nodad") if ":" in address else (24, "")
+    with _served(guest, listen=["127.0.0.1", listen]) as job:
+        guest.run(f"ip address delete {address}/{length} dev s1")
+        job.wait_output(f"server.listen: {listen} is no address of this host any more")
+        guest.run(f"ip address add {address}/{length} dev s1{flags}")
+        job.wait_output(f"server.listen: {listen} is an address of this host")
+
+
 @pytest.mark.parametrize("server", _SERVERS)
 def test_wildcards_of_a_vrf(guest: Guest, server: str) -> None:
     """All addresses of a VRF, and no others."""

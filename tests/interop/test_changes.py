@@ -47,7 +47,7 @@ VM_ADDRESS, HOST, PEER = "2001:db8:1::c0de", "2001:db8:1::1", "2001:db8:1::2"
 #: announces that address, or, by default, does not.
 SILENT = {
     "vmmnet-hostd": {"down, up", "another MAC"},
-    "vmmnet-dnsd": {"addresses flushed", "down, up", "remade", "another MAC"},
+    "vmmnet-dnsd": {"another MAC"},
     "vmmnet-cvsw": {"another MAC"},
     "HostVLAN agent": {"remade"},
 }

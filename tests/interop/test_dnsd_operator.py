@@ -267,6 +267,43 @@ def test_an_address_that_comes_late(world: World) -> None:
                 assert read(connection).answer
 
 
+def test_an_address_that_leaves(world: World) -> None:
+    """It is told, also when it is back, and once each; an address that stays is not."""
+    server = world.server
+    leaving = {f"{SERVER.rpartition('.')[0]}.78": "/24", "2001:db8::78": "/64"}
+
+    def change(verb: str, address: str) -> None:
+        words = ["address", verb, f"{address}{leaving[address]}", "dev", "br0"]
+        server.ip(*words, *(_nodad(address) if verb == "add" else ()))
+
+    for address in leaving:
+        change("add", address)
+    with world.dnsd(server={"listen": ["127.0.0.1", SERVER, *leaving]}) as daemon:
+
+        def told(line: str) -> None:
+            wait.until(lambda: line in daemon.log.read_text(), line)
+
+        for address in leaving:
+            change("delete", address)
+            told(f"server.listen: {address} is no address of this host any more")
+            change("add", address)
+            told(f"server.listen: {address} is an address of this host")
+            assert world.udp(query(), address).answer
+        assert daemon.log.read_text().count("address of this host") == 2 * len(leaving)
+
+
+def test_an_address_of_a_local_prefix(world: World) -> None:
+    """No interface has it, and yet queries to it come: a route decides."""
+    server, prefix, address = world.server, "198.51.100.0/24", "198.51.100.9"
+    route = ["route", "add", "local", prefix, "dev", "lo"]
+    server.ip(*route)
+    with world.dnsd(server={"listen": [SERVER, address]}) as daemon:
+        assert "address of this host" not in daemon.log.read_text()
+        server.ip("route", "delete", *route[2:])
+        line = f"server.listen: {address} is no address of this host any more"
+        wait.until(lambda: line in daemon.log.read_text(), "the line")
+
+
 def _link(world: World, address: str) -> str:
     """Make an interface of the server's host, with a link-local address; what a client asks."""
     server, client = world.server, world.client

@@ -79,6 +79,23 @@ static void test_vrfs(void)
 }
 
 /* After lost events only what is listed stays; what is listed twice is new. */
+static void test_each_vrf(void)
+{
+    DnsdLinks *links = dnsd_links_new();
+
+    g_assert_cmpuint(dnsd_links_next_vrf(links, 0), ==, 0);
+    take(links, 9, "blue", 0, true);
+    take(links, 4, "eth0", 7, false);
+    take(links, 7, "red", 0, true);
+    g_assert_cmpuint(dnsd_links_next_vrf(links, 0), ==, 7);
+    g_assert_cmpuint(dnsd_links_next_vrf(links, 7), ==, 9);
+    g_assert_cmpuint(dnsd_links_next_vrf(links, 9), ==, 0);
+    g_assert_cmpuint(dnsd_links_vrf(links, 4), ==, 7);
+    g_assert_cmpuint(dnsd_links_vrf(links, 9), ==, 9);
+    g_assert_cmpuint(dnsd_links_vrf(links, 5), ==, 0);
+    dnsd_links_free(links);
+}
+
 static void test_lost(void)
 {
     DnsdLinks *links = dnsd_links_new();
@@ -101,6 +118,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dnsd/links/names", test_names);
     g_test_add_func("/dnsd/links/vrfs", test_vrfs);
+    g_test_add_func("/dnsd/links/each-vrf", test_each_vrf);
     g_test_add_func("/dnsd/links/lost", test_lost);
     return g_test_run();
 }

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "net/dns/server/host/addresses.h"
 #include "net/dns/server/host/interfaces.h"
 #include "net/dns/server/resolver/resolver.h"
 #include "net/dns/server/secondary/secondaries.h"
@@ -27,6 +28,7 @@ typedef struct DnsdDaemon {
     DnsdSecondaries *secondaries;
     DnsdControl *control;
     DnsdInterfaces *interfaces; /* NULL: the kernel does not tell */
+    DnsdAddresses *addresses;   /* NULL: nobody follows them */
     int epoll, signals, lost;
     uint8_t secret[DNSD_SECRET_LEN];
     uint64_t reloads, reloads_failed;

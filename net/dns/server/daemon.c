@@ -70,6 +70,13 @@ static void look_at_interfaces(DnsdDaemon *d)
     dnsd_crew_follow(&d->crew, dnsd_interfaces_links(d->interfaces));
 }
 
+static void look_at_addresses(DnsdDaemon *d)
+{
+    if (d->addresses) {
+        dnsd_addresses_look(d->addresses, dnsd_interfaces_links(d->interfaces));
+    }
+}
+
 static void take_event(DnsdDaemon *d, void *what)
 {
     uint64_t count;
@@ -107,6 +114,7 @@ static void each_second(DnsdDaemon *d)
         dnsd_notifier_look_all(d->notifier, d->world);
         dnsd_world_look(d->world);
         look_at_interfaces(d);
+        look_at_addresses(d);
         dnsd_unsent_tell(now.tv_sec);
     }
 }
@@ -169,6 +177,20 @@ static void make_interfaces(DnsdDaemon *d)
         return;
     }
     dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
+}
+
+/* Sockets that systemd has opened are systemd's to look after. */
+static void make_addresses(DnsdDaemon *d, const DnsdConfig *config)
+{
+    if (!d->interfaces || !dnsd_crew_is_opener(&d->crew)) {
+        return;
+    }
+    d->addresses = dnsd_addresses_new(config,
+                                      dnsd_interfaces_links(d->interfaces));
+    if (!d->addresses) {
+        dnsd_log(DNSD_WARNING, "the addresses of server.listen cannot be "
+                 "followed: %s", strerror(errno));
+    }
 }
 
 /* --- start and end -------------------------------------------------------- */
@@ -243,6 +265,9 @@ static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
            dnsd_crew_open(&d->crew, config, mistake) &&
            become(d, config, mistake) &&
            make_resolver(d, config, mistake);
+    if (done) {
+        make_addresses(d, config);
+    }
     if (done && (!make_lives(d, config) || !make_control(d, config))) {
         snprintf(mistake->text, sizeof(mistake->text), "no control thread: %s",
                  strerror(errno));
@@ -282,6 +307,7 @@ static void stop(DnsdDaemon *d)
         dnsd_resolver_stop(d->resolver);
     }
     dnsd_crew_stop(&d->crew);
+    dnsd_addresses_free(d->addresses);
     dnsd_interfaces_free(d->interfaces);
     dnsd_resolver_free(d->resolver);
     if (d->panel) {

@@ -155,6 +155,28 @@ static unsigned vrf_of(const DnsdLinks *l, const Link *link)
     return master && master->is_vrf ? master->index : 0;
 }
 
+unsigned dnsd_links_vrf(const DnsdLinks *l, unsigned index)
+{
+    const Link *link = find(l, index);
+
+    return link ? vrf_of(l, link) : 0;
+}
+
+unsigned dnsd_links_next_vrf(const DnsdLinks *l, unsigned index)
+{
+    unsigned next = 0;
+
+    for (size_t i = 0; i < l->count; i++) {
+        const Link *link = &l->link[i];
+
+        if (link->is_vrf && link->index > index &&
+            (!next || link->index < next)) {
+            next = link->index;
+        }
+    }
+    return next;
+}
+
 static int compare(const void *a, const void *b)
 {
     const Pair *x = a, *y = b;

@@ -33,6 +33,15 @@ bool dnsd_links_take(DnsdLinks *links, const RtnlEvent *event);
 /** dnsd_links_index: the index of an interface; 0: there is none */
 unsigned dnsd_links_index(const DnsdLinks *links, const char *name);
 
+/**
+ * dnsd_links_vrf: the index of the VRF that has an interface; 0: none
+ * @index: of the interface; a VRF has itself
+ */
+unsigned dnsd_links_vrf(const DnsdLinks *links, unsigned index);
+
+/** dnsd_links_next_vrf: the VRF of the next higher index; 0: there is none */
+unsigned dnsd_links_next_vrf(const DnsdLinks *links, unsigned index);
+
 /** dnsd_links_vrfs: a copy, for free(); NULL without VRFs or memory */
 DnsdVrfs *dnsd_links_vrfs(const DnsdLinks *links);
 

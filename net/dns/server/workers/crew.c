@@ -129,6 +129,11 @@ bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
     return true;
 }
 
+bool dnsd_crew_is_opener(const DnsdCrew *crew)
+{
+    return crew->places;
+}
+
 void dnsd_crew_own(const DnsdCrew *crew, uid_t uid)
 {
     for (unsigned i = 0; i < crew->sockets_count; i++) {

@@ -30,7 +30,7 @@ typedef struct DnsdCrew {
     DnsdSockets *sockets;
     uint32_t receive_buffer;
     unsigned places_count;
-    DnsdPlace *places;
+    DnsdPlace *places;          /* NULL: the sockets are systemd's */
     struct DnsdWorker **worker;
 } DnsdCrew;
 
@@ -56,6 +56,9 @@ void dnsd_crew_keep_off(const DnsdCrew *crew);
  */
 bool dnsd_crew_open(DnsdCrew *crew, const DnsdConfig *config,
                     DnsdMistake *mistake);
+
+/** dnsd_crew_is_opener: has it opened its sockets, as systemd gave none? */
+bool dnsd_crew_is_opener(const DnsdCrew *crew);
 
 /** dnsd_crew_start: start the threads; false, and @mistake has the reason */
 bool dnsd_crew_start(DnsdCrew *crew, const DnsdServing *serving,

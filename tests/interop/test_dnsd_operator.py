@@ -304,6 +304,28 @@ def test_an_address_of_a_local_prefix(world: World) -> None:
         wait.until(lambda: line in daemon.log.read_text(), "the line")
 
 
+def test_a_control_socket_that_is_removed(world: World) -> None:
+    """It is told, and when it is there again; at its end the server leaves another's file alone."""
+    with world.dnsd() as daemon:
+        control = daemon.control
+        aside = control.with_name("aside")
+        lost = f"server.control: '{control}' was removed, or is another's"
+        back = f"server.control: '{control}' is there again"
+        control.rename(aside)
+        wait.until(lambda: lost in daemon.log.read_text(), "the line")
+        aside.rename(control)
+        wait.until(lambda: back in daemon.log.read_text(), "the other line")
+        assert daemon.metric("threads")
+        control.rename(aside)
+        control.write_text("another's")
+        wait.until(lambda: daemon.log.read_text().count(lost) == 2, "the line again")
+    assert control.read_text() == "another's"
+    control.unlink()
+    with world.dnsd() as daemon:
+        assert daemon.control.is_socket()
+    assert not control.exists()
+
+
 def _link(world: World, address: str) -> str:
     """Make an interface of the server's host, with a link-local address; what a client asks."""
     server, client = world.server, world.client

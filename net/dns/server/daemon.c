@@ -108,7 +108,7 @@ static void each_second(DnsdDaemon *d)
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec != d->looked) {
         d->looked = now.tv_sec;
-        dnsd_panel_expire(d->panel);
+        dnsd_panel_tick(d->panel);
         dnsd_transfers_expire(d->transfers);
         dnsd_secondaries_tick(d->secondaries);
         dnsd_notifier_look_all(d->notifier, d->world);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "net/dns/server/core/http.h"
+#include "net/dns/server/host/log.h"
 #include "net/dns/server/service/panel.h"
 
 #define PATIENCE_S      10
@@ -39,7 +40,10 @@ struct DnsdPanel {
     const DnsdPanelOps *ops;
     void *opaque;
     int epoll;
-    const char *path;
+    const char *path;           /* of the control socket; NULL: none */
+    dev_t device;               /* of the file there that is ours */
+    ino_t inode;
+    bool is_lost;               /* the file is not there any more */
     int listener[PLACES];
     Visitor visitor[DNSD_PANEL_MAX];
 };
@@ -236,7 +240,36 @@ bool dnsd_panel_ready(DnsdPanel *p, void *event)
     return true;
 }
 
-void dnsd_panel_expire(DnsdPanel *p)
+/* What cannot be seen counts as ours. */
+static bool is_ours(const DnsdPanel *p)
+{
+    struct stat there;
+
+    if (stat(p->path, &there) < 0) {
+        return errno != ENOENT && errno != ENOTDIR;
+    }
+    return there.st_dev == p->device && there.st_ino == p->inode;
+}
+
+/* To make it again would take system calls that the filter does not allow. */
+static void look_at_path(DnsdPanel *p)
+{
+    bool is_lost = !is_ours(p);
+
+    if (is_lost == p->is_lost) {
+        return;
+    }
+    p->is_lost = is_lost;
+    if (is_lost) {
+        dnsd_log(DNSD_WARNING, "server.control: '%s' was removed, or is "
+                 "another's: no command comes by it, but SIGHUP reloads; "
+                 "restart this server to have it again", p->path);
+    } else {
+        dnsd_log(DNSD_NOTICE, "server.control: '%s' is there again", p->path);
+    }
+}
+
+void dnsd_panel_tick(DnsdPanel *p)
 {
     time_t now = now_s();
 
@@ -244,6 +277,9 @@ void dnsd_panel_expire(DnsdPanel *p)
         if (v->fd >= 0 && v->until < now) {
             leave(v);
         }
+    }
+    if (p->path) {
+        look_at_path(p);
     }
 }
 
@@ -309,6 +345,17 @@ static bool open_place(DnsdPanel *p, Place place, int fd, const char *key,
     return true;
 }
 
+static void remember_path(DnsdPanel *p, const char *path)
+{
+    struct stat there;
+
+    if (stat(path, &there) == 0) {
+        p->path = strdup(path);
+        p->device = there.st_dev;
+        p->inode = there.st_ino;
+    }
+}
+
 DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
                           const DnsdPanelOps *ops, void *opaque,
                           DnsdMistake *mistake)
@@ -330,7 +377,9 @@ DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
                     "server.control", config->control, mistake)) {
         goto free_panel;
     }
-    p->path = config->control ? strdup(config->control) : NULL;
+    if (config->control) {
+        remember_path(p, config->control);
+    }
     if (config->metrics.len &&
         !open_place(p, PLACE_METRICS, listen_at_address(&config->metrics),
                     "server.metrics", config->metrics.text, mistake)) {
@@ -355,7 +404,8 @@ void dnsd_panel_free(DnsdPanel *p)
             close(p->listener[i]);
         }
     }
-    if (p->path) {
+    /* Another server may have made its own there. */
+    if (p->path && is_ours(p)) {
         unlink(p->path);
     }
     free((char *)p->path);

@@ -38,8 +38,11 @@ void dnsd_panel_free(DnsdPanel *panel);
 /** dnsd_panel_ready: handle an event; false if it is not for this module */
 bool dnsd_panel_ready(DnsdPanel *panel, void *event);
 
-/** dnsd_panel_expire: close connections that exceed their time */
-void dnsd_panel_expire(DnsdPanel *panel);
+/**
+ * dnsd_panel_tick: close connections that exceed their time, and look whether
+ * the control socket is there; call it once a second
+ */
+void dnsd_panel_tick(DnsdPanel *panel);
 
 /**
  * dnsd_panel_ask: send a request to a server

@@ -281,7 +281,8 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
     s->has_ufo = qemu_has_ufo(ncs[0]);
     s->has_uso = qemu_has_uso(ncs[0]);
     stage_add_ends(s, backend, ncs);
-    s->tap = stage_tap_watch_new(ncs[0], NetClientDriver_str(room->type), s->id);
+    s->tap = stage_tap_watch_new(ncs[0], NetClientDriver_str(room->type),
+                                 s->id);
     if (room->while_stopped) {
         stage_run_while_stopped(s);
     }

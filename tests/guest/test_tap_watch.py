@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from vmmnet.qmp import Qmp
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.guest import qemu
@@ -18,10 +20,11 @@ def test_each_change_of_tap_and_bridge_is_a_line(tmp_path: Path) -> None:
         path = tmp_path / "qmp"
         command: list[str | Path] = [
             qemu.binary(),
-            *("-machine", "none,accel=qtest", "-display", "none", "-nodefaults"),
+            *("-machine", "q35,accel=qtest", "-display", "none", "-nodefaults"),
             *("-qmp", f"unix:{path},server=on,wait=off"),
             *("-netdev", "tap,id=net0,ifname=tap0,script=no,downscript=no,vhost=off"),
             *("-netdev", "stage,id=st0,netdev=net0"),
+            *("-device", "virtio-net-pci,netdev=st0,romfile="),
         ]
         process = qemu.QemuProcess(command, netns=host.netns, stderr=tmp_path / "log")
         told = 0
@@ -38,10 +41,20 @@ def test_each_change_of_tap_and_bridge_is_a_line(tmp_path: Path) -> None:
             told = wait.until(at, text)
 
         try:
-            process.connect(path).close()
-            assert not process.errors()
+            qmp = Qmp(process.connect(path))
+
+            def counted(counter: str) -> bool:
+                """Whether frames of the NIC count as this and as nothing else."""
+                text = qmp.command("human-monitor-command", command_line="info network")
+                (line,) = (each for each in text.splitlines() if "NIC: " in each)
+                return set(re.findall(r"(\w+)=[1-9]", line)) == {counter}
+
+            assert "st0" not in process.errors()
             tap.down()
             tells("tap0 is down")
+            qmp.command("announce-self", initial=10, max=10, rounds=1, step=10)
+            wait.until(lambda: counted("failed"), "a frame that the tap refuses")
+            qmp.close()
             tap.up()
             tells("tap0 is connected again")
             bridge.down()

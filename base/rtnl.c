@@ -21,16 +21,16 @@ static bool read_attribute(const struct rtattr *rta, void *to, size_t len)
     return true;
 }
 
-/* Does an attribute IFLA_LINKINFO have the kind "vrf"? */
-static bool is_of_vrf(const struct rtattr *info)
+/* Does an attribute IFLA_LINKINFO have this kind? */
+static bool is_of_kind(const struct rtattr *info, const char *kind)
 {
     const struct rtattr *rta = RTA_DATA(info);
     int left = RTA_PAYLOAD(info);
 
     for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
         if (rta->rta_type == IFLA_INFO_KIND) {
-            return RTA_PAYLOAD(rta) == sizeof("vrf") &&
-                   memcmp(RTA_DATA(rta), "vrf", sizeof("vrf")) == 0;
+            return RTA_PAYLOAD(rta) == strlen(kind) + 1 &&
+                   memcmp(RTA_DATA(rta), kind, strlen(kind) + 1) == 0;
         }
     }
     return false;
@@ -64,7 +64,8 @@ static bool parse_link(const struct nlmsghdr *head, RtnlEvent *event)
         } else if (rta->rta_type == IFLA_MASTER) {
             read_attribute(rta, &event->master, sizeof(event->master));
         } else if (rta->rta_type == IFLA_LINKINFO) {
-            event->is_vrf = is_of_vrf(rta);
+            event->is_vrf = is_of_kind(rta, "vrf");
+            event->is_bridge = is_of_kind(rta, "bridge");
         }
     }
     return event->name[0] != '\0';

@@ -56,6 +56,7 @@ typedef struct RtnlEvent {
     uint8_t mac[RTNL_MAC_LEN];
     unsigned master;            /* the bridge, VRF ... that has it; 0: none */
     bool is_vrf;                /* is it a VRF (an l3mdev)? */
+    bool is_bridge;
     /* Of an address, or a route's destination; ADDR/LEN */
     struct in6_addr addr;
     uint8_t prefix_len;

@@ -139,6 +139,9 @@ static void stage_back_link_changed(NetClientState *nc)
     stage_peer_changed(end);
     /* QEMU deletes the first queue of a backend first. */
     if (end->queue == 0) {
+        if (!nc->peer) {
+            g_clear_pointer(&end->stage->tap, stage_tap_watch_free);
+        }
         stage_tell_nic(end->stage, !nc->peer || nc->peer->link_down);
     }
 }

@@ -38,11 +38,24 @@ static bool stage_is_frame(size_t size, size_t vnet_len)
     return size > vnet_len && size <= NET_STAGE_FRAME_MAX;
 }
 
+/* The peer of @out has answered to a frame.  A NIC without a driver refuses. */
+static void stage_note_answer(StageEnd *out, ssize_t ret)
+{
+    if (ret < 0 && out->side == NET_STAGE_BACKEND) {
+        out->stage->stats[NET_STAGE_NIC].failed++;
+        trace_net_stage_fail(out->stage->id);
+        stage_tap_watch_failed(out->stage->tap);
+    }
+}
+
 static void stage_sent(NetClientState *nc, ssize_t ret)
 {
     StageEnd *out = DO_UPCAST(StageEnd, nc, nc);
 
     out->idle_ticks = 0;
+    if (out->stage) {
+        stage_note_answer(out, ret);
+    }
     if (!out->stage || --out->waiting) {
         return;
     }
@@ -65,7 +78,10 @@ static void stage_arm_timer(NetStage *s)
 
 static void stage_put(StageEnd *out, const struct iovec *iov, int iovcnt)
 {
-    if (qemu_sendv_packet_async(&out->nc, iov, iovcnt, stage_sent) == 0) {
+    ssize_t ret = qemu_sendv_packet_async(&out->nc, iov, iovcnt, stage_sent);
+
+    stage_note_answer(out, ret);
+    if (ret == 0) {
         if (!out->waiting++) {
             out->idle_ticks = 0;
         }
@@ -169,6 +185,7 @@ static ssize_t stage_pass(StageEnd *in, const NetStageFrame *frame,
     NetStageStats *stats = &in->stage->stats[in->side];
     bool is_down = out->nc.peer &&
                    (out->nc.link_down || out->nc.peer->link_down);
+    uint64_t failed = stats->failed;
 
     if (!out->nc.peer) {
         stats->nobody++;
@@ -181,7 +198,7 @@ static ssize_t stage_pass(StageEnd *in, const NetStageFrame *frame,
     if (is_down) {
         stats->down++;
         trace_net_stage_down(in->stage->id, stage_side_name[out->side], size);
-    } else {
+    } else if (stats->failed == failed) {
         stats->passed++;
     }
     return size;

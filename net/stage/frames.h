@@ -9,6 +9,7 @@
 #define VMMNET_NET_STAGE_FRAMES_H
 
 #include "net/stage/stage.h"
+#include "net/stage/tap-watch.h"
 #include "qemu/queue.h"
 #include "qemu/timer.h"
 
@@ -44,6 +45,7 @@ struct NetStage {
     unsigned denied;            /* offloads that the room denies */
     bool has_tunnels;           /* backend headers have the tunnel fields */
     bool takes_tunnels;         /* the backend may send tunnel frames */
+    StageTapWatch *tap;         /* NULL: the backend is no tap */
     NetStageStats stats[NET_STAGE_SIDES];
     QTAILQ_ENTRY(NetStage) next;
 };

@@ -96,6 +96,7 @@ static void stage_end(NetStage *s)
     for (unsigned i = 0; i < s->queues; i++) {
         stage_throw_away(s, i);
     }
+    stage_tap_watch_free(s->tap);
     qemu_bh_delete(s->settle);
     if (s->look) {
         timer_free(s->look);
@@ -280,6 +281,8 @@ NetStage *net_stage_new(const NetStageRoom *room, const char *id,
     s->has_ufo = qemu_has_ufo(ncs[0]);
     s->has_uso = qemu_has_uso(ncs[0]);
     stage_add_ends(s, backend, ncs);
+    s->tap = stage_tap_watch_new(ncs[0], NetClientDriver_str(room->type),
+                                 s->id);
     if (room->while_stopped) {
         stage_run_while_stopped(s);
     }
@@ -404,10 +407,11 @@ static void stage_print_stats(Monitor *mon, NetStage *s)
         monitor_printf(mon, "   %s: passed=%" PRIu64 ",dropped=%" PRIu64
                        ",held=%" PRIu64 ",malformed=%" PRIu64
                        ",nobody=%" PRIu64 ",down=%" PRIu64
+                       ",failed=%" PRIu64
                        ",sent=%" PRIu64 ",refused=%" PRIu64
                        ",overflow=%" PRIu64 "\n", stage_side_name[side],
                        st->passed, st->dropped, st->held, st->malformed,
-                       st->nobody, st->down, st->sent, st->refused,
+                       st->nobody, st->down, st->failed, st->sent, st->refused,
                        st->overflow);
     }
 }

@@ -199,6 +199,11 @@ typedef struct NetStageStats {
     uint64_t malformed;         /* nothing after the header, or too long */
     uint64_t nobody;            /* no peer on the other side */
     uint64_t down;              /* the other side's link was down */
+    /*
+     * Frames, also of net_stage_send(), that the backend could not send: its
+     * tap is down, for example.  Of the NIC's side.
+     */
+    uint64_t failed;
     uint64_t sent;              /* frames of net_stage_send() to this side */
     uint64_t refused;           /* frames that net_stage_send() refused */
     /*

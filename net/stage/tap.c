@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tunnel offloads of a tap */
+/* A tap: its tunnel offloads, and its interface */
 #include "qemu/osdep.h"
 
 #include "net/stage/stage.h"
 #include "net/stage/tap.h"
 #include "net/tap.h"
+#include "qemu/cutils.h"
 
 #ifdef CONFIG_LINUX
 
@@ -71,7 +72,7 @@ void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads)
     set_offload(tap_of(nc), tun);
 }
 
-/* --- is the tap a port? --------------------------------------------------- */
+/* --- the tap as an interface ---------------------------------------------- */
 
 /* Large enough for an RTM_NEWLINK message (rtnetlink(7)). */
 #define ANSWER_MAX      16384
@@ -97,9 +98,12 @@ static bool link_of(int fd, Link *link)
     return true;
 }
 
-/* Returns: length of the answer to RTM_GETLINK for @name, or -1 */
-static ssize_t ask_link(const char *name, void *answer, size_t size)
+bool net_stage_tap_ask_link(unsigned index, const char *name, RtnlEvent *link)
 {
+    union {
+        struct nlmsghdr head;
+        uint8_t octets[ANSWER_MAX];
+    } answer;
     struct {
         struct nlmsghdr head;
         struct ifinfomsg info;
@@ -111,51 +115,44 @@ static ssize_t ask_link(const char *name, void *answer, size_t size)
             .nlmsg_type = RTM_GETLINK,
             .nlmsg_flags = NLM_F_REQUEST,
         },
+        .info = { .ifi_index = index },
         .attr = { .rta_len = RTA_LENGTH(IFNAMSIZ), .rta_type = IFLA_IFNAME },
     };
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     ssize_t len = -1;
 
     if (fd < 0) {
-        return -1;
+        return false;
     }
-    memcpy(request.name, name, IFNAMSIZ);
+    pstrcpy(request.name, sizeof(request.name), name);
+    if (index) {
+        request.head.nlmsg_len = NLMSG_LENGTH(sizeof(request.info));
+    }
     /* The kernel answers before send() returns. */
-    if (send(fd, &request, sizeof(request), 0) == sizeof(request)) {
-        len = recv(fd, answer, size, MSG_DONTWAIT);
+    if (send(fd, &request, request.head.nlmsg_len, 0) >= 0) {
+        len = recv(fd, &answer, sizeof(answer), MSG_DONTWAIT);
     }
     close(fd);
-    return len;
+    return len > 0 && NLMSG_OK(&answer.head, len) &&
+           rtnl_parse(&answer.head, link) && link->kind == RTNL_LINK;
+}
+
+int net_stage_tap_link(NetClientState *nc, RtnlEvent *link)
+{
+    Link own;
+
+    if (!link_of(tap_of(nc), &own)) {
+        return -ENODEV;
+    }
+    return net_stage_tap_ask_link(0, own.name, link) && link->has_mac &&
+           !memcmp(link->mac, own.mac, sizeof(own.mac)) ? 0 : -EXDEV;
 }
 
 bool net_stage_tap_is_port(NetClientState *nc)
 {
-    union {
-        struct nlmsghdr head;
-        uint8_t octets[ANSWER_MAX];
-    } answer;
-    bool is_same = false, has_master = false;
-    struct rtattr *attr;
-    ssize_t len;
-    Link link;
+    RtnlEvent link;
 
-    if (!link_of(tap_of(nc), &link)) {
-        return false;
-    }
-    len = ask_link(link.name, &answer, sizeof(answer));
-    if (len < 0 || !NLMSG_OK(&answer.head, len) ||
-        answer.head.nlmsg_type != RTM_NEWLINK) {
-        return false;
-    }
-    len = IFLA_PAYLOAD(&answer.head);
-    for (attr = IFLA_RTA(NLMSG_DATA(&answer.head)); RTA_OK(attr, len);
-         attr = RTA_NEXT(attr, len)) {
-        has_master |= attr->rta_type == IFLA_MASTER;
-        is_same |= attr->rta_type == IFLA_ADDRESS &&
-                   RTA_PAYLOAD(attr) == sizeof(link.mac) &&
-                   !memcmp(RTA_DATA(attr), link.mac, sizeof(link.mac));
-    }
-    return is_same && has_master;
+    return net_stage_tap_link(nc, &link) == 0 && link.master;
 }
 
 #else

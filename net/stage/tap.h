@@ -14,6 +14,10 @@
 
 #include "net/net.h"
 
+#ifdef CONFIG_LINUX
+#include "base/rtnl.h"
+#endif
+
 /**
  * net_stage_tap_has_tunnels: Returns: true if a netdev accepts super-frames in
  * tunnels
@@ -42,5 +46,25 @@ void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads);
  * in another network namespace.
  */
 bool net_stage_tap_is_port(NetClientState *nc);
+
+#ifdef CONFIG_LINUX
+/**
+ * net_stage_tap_link: the interface of a tap
+ * @link: filled in as an event RTNL_LINK
+ *
+ * Returns: 0; -ENODEV if the interface was deleted or @nc is no tap; -EXDEV if
+ * it is in another network namespace, or the kernel does not answer
+ */
+int net_stage_tap_link(NetClientState *nc, RtnlEvent *link);
+
+/**
+ * net_stage_tap_ask_link: an interface of this network namespace
+ * @index: 0: look for @name
+ * @link: filled in as an event RTNL_LINK
+ *
+ * Returns: false if there is none, or the kernel does not answer
+ */
+bool net_stage_tap_ask_link(unsigned index, const char *name, RtnlEvent *link);
+#endif
 
 #endif /* VMMNET_NET_STAGE_TAP_H */

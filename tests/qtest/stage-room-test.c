@@ -19,6 +19,7 @@
 #include "monitor/monitor.h"
 #include "net/net.h"
 #include "net/stage/stage.h"
+#include "net/stage/tap-watch.h"
 #include "net/stage/tap.h"
 #include "net/stage/vnet.h"
 #include "net/vhost_net.h"
@@ -968,6 +969,20 @@ int main(int argc, char **argv)
 }
 
 /* --- in place of a tap ---------------------------------------------------- */
+
+StageTapWatch *stage_tap_watch_new(NetClientState *nc, const char *type,
+                                   const char *id)
+{
+    return NULL;
+}
+
+void stage_tap_watch_failed(StageTapWatch *w)
+{
+}
+
+void stage_tap_watch_free(StageTapWatch *w)
+{
+}
 
 bool net_stage_tap_has_tunnels(NetClientState *nc)
 {

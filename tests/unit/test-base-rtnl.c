@@ -70,9 +70,10 @@ static void test_link(void)
     g_assert_false(event.has_mac);
 }
 
-/* What a VRF is, and what is in one */
-static void test_vrf(void)
+/* What a VRF or a bridge is, and what is in one */
+static void test_kind(void)
 {
+    static const char *const kinds[] = { "vrf", "vrfs", "bridge", "bridg" };
     const unsigned master = 5;
     struct {
         struct rtattr rta;
@@ -88,15 +89,16 @@ static void test_vrf(void)
     g_assert_cmpuint(event.master, ==, 5);
     g_assert_false(event.is_vrf);
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         begin_link(&m, RTM_NEWLINK, AF_UNSPEC);
         put(&m, IFLA_IFNAME, "red", 4);
         kind.rta.rta_type = IFLA_INFO_KIND;
-        kind.rta.rta_len = RTA_LENGTH(i ? 5 : 4);
-        strcpy(kind.text, i ? "vrfs" : "vrf");
+        kind.rta.rta_len = RTA_LENGTH(strlen(kinds[i]) + 1);
+        strcpy(kind.text, kinds[i]);
         put(&m, IFLA_LINKINFO, &kind, kind.rta.rta_len);
         g_assert_true(rtnl_parse(&m.head, &event));
-        g_assert_cmpint(event.is_vrf, ==, !i);
+        g_assert_cmpint(event.is_vrf, ==, i == 0);
+        g_assert_cmpint(event.is_bridge, ==, i == 2);
     }
 }
 
@@ -285,7 +287,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/base/rtnl/link", test_link);
-    g_test_add_func("/base/rtnl/vrf", test_vrf);
+    g_test_add_func("/base/rtnl/kind", test_kind);
     g_test_add_func("/base/rtnl/listed", test_listed);
     g_test_add_func("/base/rtnl/list", test_list);
     g_test_add_func("/base/rtnl/port-of-bridge", test_port_of_bridge);

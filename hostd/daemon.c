@@ -23,7 +23,7 @@
 #include "hostd/service/store.h"
 
 #define RETRY_SAVE_S    1
-#define RETRY_S         1       /* to add addresses that are lost */
+#define TICK_S          1
 
 typedef struct Daemon {
     GMainLoop *loop;
@@ -275,11 +275,11 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static gboolean retry(gpointer opaque)
+static gboolean tick(gpointer opaque)
 {
     Daemon *d = opaque;
 
-    hostd_retry(&d->hostd);
+    hostd_tick(&d->hostd);
     return G_SOURCE_CONTINUE;
 }
 
@@ -327,7 +327,7 @@ static void run(Daemon *d)
     d->loop = g_main_loop_new(NULL, FALSE);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
-    g_timeout_add_seconds(RETRY_S, retry, d);
+    g_timeout_add_seconds(TICK_S, tick, d);
     puts("vmmnet-hostd: ready");
     fflush(stdout);
     g_main_loop_run(d->loop);

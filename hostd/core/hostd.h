@@ -138,10 +138,17 @@ void hostd_device_moved(Hostd *h, const char *dev, const char *why);
 /**
  * hostd_retry: add what is lost, if its interface is up
  *
- * The kernel does not tell of all that may let it succeed, such as IPv6 that is
- * switched on (disable_ipv6): call it once a second.
+ * What was put back a moment ago waits for hostd_tick().
  */
 void hostd_retry(Hostd *h);
+
+/**
+ * hostd_tick: add what is lost, if its interface is up; call it once a second
+ *
+ * The kernel does not tell of all that may let it succeed, such as IPv6 that is
+ * switched on (disable_ipv6).
+ */
+void hostd_tick(Hostd *h);
 
 /** hostd_check: look at the addresses of all VMs that are here */
 void hostd_check(Hostd *h);

@@ -233,7 +233,9 @@ def test_others_remove_it(world: World) -> None:
         assert vm.ask(f"take {VM}") == "ok"
         for _ in range(3):
             _next_na(seen)
-        helper.host.ip("-6", "address", "flush", "dev", interface.name)
+        # It ends, and fails, after ten rounds with somebody who puts them back at once.
+        for _ in range(3):
+            helper.host.ip("-6", "address", "flush", "dev", interface.name)
         _next_na(seen)
         wait.until(lambda: world.has() and world.has(SECOND), "both addresses")
         for address in (ADDRESS, SECOND):
@@ -243,6 +245,32 @@ def test_others_remove_it(world: World) -> None:
             assert left in helper.log.read_text()
         assert vm.ask(f"yield {VM}") == "ok"
         assert not world.has() and not world.has(SECOND)
+
+
+def test_fight(world: World) -> None:
+    """Another program removes the address as often as it is there: one line, until it stays."""
+    helper, interface = world.helpers[0], world.interfaces[0]
+    told = f"{VM}: {ADDRESS} has left {interface.name} again, soon after it was put back"
+
+    def removed() -> None:
+        wait.until(world.has, "the address")
+        interface.remove_address(f"{ADDRESS}/128")
+
+    def fought() -> bool:
+        removed()
+        return told in helper.log.read_text()
+
+    with world.vm() as vm:
+        assert vm.ask(f"take {VM}") == "ok"
+        wait.until(fought, told)
+        before = helper.log.read_text()
+        for _ in range(3):
+            removed()
+        wait.until(world.has, "the address")
+        assert helper.log.read_text() == before
+        helper.host.ip("-6", "address", "flush", "dev", interface.name)
+        wait.until(lambda: f"{VM}: {ADDRESS} stays on" in helper.log.read_text(), "a line")
+        assert world.has()
 
 
 def test_interface_goes_down(world: World) -> None:

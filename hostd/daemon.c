@@ -207,6 +207,9 @@ static void link_told(Daemon *d, const RtnlEvent *now)
     if (old && strcmp(old->name, now->name)) {
         hostd_device_changed(&d->hostd, old->name);
     }
+    if (old && (old->link_flags ^ now->link_flags) & IFF_UP) {
+        hostd_device_set(&d->hostd, now->name, now->link_flags & IFF_UP);
+    }
     hostd_device_changed(&d->hostd, now->name);
     if (!old) {
         return;

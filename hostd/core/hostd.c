@@ -454,6 +454,30 @@ void hostd_device_changed(Hostd *h, const char *dev)
     for_all_here(h, check_device, dev);
 }
 
+typedef struct Count {
+    const char *dev;
+    unsigned *addresses;
+} Count;
+
+static void count_device(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                         const void *opaque)
+{
+    const Count *count = opaque;
+
+    *count->addresses += !strcmp(a->dev, count->dev);
+}
+
+void hostd_device_set(Hostd *h, const char *dev, bool up)
+{
+    unsigned addresses = 0;
+
+    for_all_here(h, count_device, &(Count) { dev, &addresses });
+    if (addresses) {
+        log_line(h, "%s is %s, the interface of %u address(es) of VMs", dev,
+                 up ? "up" : "down", addresses);
+    }
+}
+
 static void announce_device(Hostd *h, const HostdVm *vm, HostdAddress *a,
                             const void *opaque)
 {

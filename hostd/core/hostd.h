@@ -128,6 +128,14 @@ void hostd_address_gone(Hostd *h, const struct in6_addr *addr);
 void hostd_device_changed(Hostd *h, const char *dev);
 
 /**
+ * hostd_device_set: an interface was set up or down
+ *
+ * Says so if it is the interface of addresses of VMs that are here: it may keep
+ * them, and nobody reaches them.
+ */
+void hostd_device_set(Hostd *h, const char *dev, bool up);
+
+/**
  * hostd_device_moved: nodes of the link do not know where the interface is
  * @why: for the log
  *

@@ -276,14 +276,21 @@ def test_fight(world: World) -> None:
 def test_interface_goes_down(world: World) -> None:
     """The address waits for the interface, and show says so."""
     helper, name = world.helpers[0], world.interfaces[0].name
+
+    def told(state: str) -> None:
+        line = f"{name} is {state}, the interface of 1 address(es) of VMs"
+        wait.until(lambda: helper.log.read_text().count(line) == 1, line)
+
     helper.host.sysctl({f"net.ipv6.conf.{name}.keep_addr_on_down": 0})
     with world.vm() as vm:
         assert vm.ask(f"take {VM}") == "ok"
         helper.host.ip("link", "set", name, "down")
         wait.until(lambda: _lost(world), "an address that is lost")
         assert not world.has()
+        told("down")
         helper.host.ip("link", "set", name, "up")
         wait.until(world.has, "the address")
+        told("up")
         wait.until(lambda: not _lost(world), "what show says")
         # Without a link-local address the kernel does not tell that IPv6 is on.
         helper.host.sysctl({f"net.ipv6.conf.{name}.addr_gen_mode": 1})

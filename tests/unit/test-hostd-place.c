@@ -312,6 +312,24 @@ static void test_device_moves(void)
     g_assert_cmpstr(fake_host_done(f), ==, "!" ADDR_2);
 }
 
+/* It is said of an interface of VMs that are here, and of no other. */
+static void test_device_set(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH);
+
+    fake_host_logged(f);
+    hostd_device_set(&f->hostd, "eth0", false);
+    g_assert_cmpstr(fake_host_logged(f), ==, "");
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    fake_host_logged(f);
+    hostd_device_set(&f->hostd, "eth1", false);
+    hostd_device_set(&f->hostd, "eth0", false);
+    hostd_device_set(&f->hostd, "eth0", true);
+    g_assert_cmpstr(fake_host_logged(f), ==,
+                    "eth0 is down, the interface of 2 address(es) of VMs\n"
+                    "eth0 is up, the interface of 2 address(es) of VMs\n");
+}
+
 /* At start the interface is not there. */
 static void test_device_late(void)
 {
@@ -366,6 +384,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hostd/place/fought-over", test_fought_over);
     g_test_add_func("/hostd/place/device-goes", test_device_goes);
     g_test_add_func("/hostd/place/device-moves", test_device_moves);
+    g_test_add_func("/hostd/place/device-set", test_device_set);
     g_test_add_func("/hostd/place/device-late", test_device_late);
     g_test_add_func("/hostd/place/retry", test_retry);
     g_test_add_func("/hostd/state/damage", test_damage);

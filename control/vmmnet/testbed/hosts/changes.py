@@ -156,8 +156,6 @@ class Subject:
     serves: Callable[[], bool]
     #: All that it says of its state, in logs, events and metrics.
     says: Callable[[], str]
-    #: What somebody does if it does not serve again by itself.
-    mend: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -210,12 +208,7 @@ def _tried(subject: Subject, change: Change) -> Outcome:
 
 def tried(subject: Subject) -> dict[str, Outcome]:
     """Try all changes of its place, one after another."""
-    outcomes = {}
-    for name in subject.place.changes:
-        outcomes[name] = _tried(subject, CHANGES[name])
-        if outcomes[name].after is None:
-            subject.mend()
-    return outcomes
+    return {name: _tried(subject, CHANGES[name]) for name in subject.place.changes}
 
 
 class Report:

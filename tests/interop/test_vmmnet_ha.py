@@ -232,6 +232,38 @@ def test_routes_are_put_back(field: Field, control: str) -> None:
         _both_ways(field, 2)
 
 
+def test_routes_are_fought_over(field: Field, control: str) -> None:
+    """Another program puts its own in place of one: one line, until ours stays."""
+    log = field.folder / "ha.log"
+    words = ("-6", "route", "replace", "blackhole", HOME_ADDRESS, "metric", "1")
+    with field.agent(control):
+        assert field.mobile.register(1).status == 0
+        before = _routes(field)
+
+        def is_back() -> bool:
+            return _routes(field) == before and "blackhole" not in field.agent_host.ip(
+                "-6", "route", "show", HOME_ADDRESS
+            )
+
+        def fought() -> bool:
+            wait.until(is_back, "the route is back")
+            field.agent_host.ip(*words)
+            return "gone again, soon after" in log.read_text()
+
+        field.agent_host.ip(*words)
+        wait.until(is_back, "the route is back")
+        put_back = "1 routes into the TUN device were removed or replaced: put back"
+        wait.until(lambda: put_back in log.read_text(), "it is told")
+        wait.until(fought, "it is told")
+        told = log.read_text()
+        for _ in range(3):
+            assert fought()
+        wait.until(is_back, "the route is back")
+        assert log.read_text() == told
+        _both_ways(field, 1)
+        wait.until(lambda: "the routes into the TUN device stay" in log.read_text(), "it is told")
+
+
 def test_another_mac_address(field: Field) -> None:
     """The neighbours hear it."""
     with field.agent():

@@ -315,6 +315,7 @@ static gboolean each_second(gpointer opaque)
     d->agent.dropped[MIP6_AGENT_OTHER_VLAN] +=
         mip6_ha_tagged_read(d->tagged_fd);
     mip6_ha_host_settings(&d->host);
+    mip6_ha_host_tick(&d->host);
     if (d->control) {
         mip6_ha_control_look(d->control);
     }

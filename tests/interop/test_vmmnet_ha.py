@@ -202,6 +202,31 @@ def test_control_socket_is_removed(field: Field, control: str) -> None:
             pass
 
 
+def test_state_file_is_removed(field: Field, state: str) -> None:
+    """With its folder, too: it is there again, with all bindings, also for who is killed."""
+    folder = field.folder / "kept"
+    file, log = folder / "ha.state", field.folder / "ha.log"
+    again = f"state '{file}' was removed or replaced: it is there again"
+    folder.mkdir()
+    with field.agent(f"state {file}") as agent:
+        assert field.mobile.register(1).status == 0
+        file.unlink()
+        wait.until(lambda: log.read_text().count(again) == 1, again)
+        file.unlink()
+        folder.rmdir()
+        cannot = f"cannot write state '{file}': No such file or directory"
+        wait.until(lambda: cannot in log.read_text(), cannot)
+        folder.mkdir()
+        wait.until(lambda: log.read_text().count(again) == 2, again)
+        assert log.read_text().count(cannot) == 1
+        file.rename(folder / "moved")
+        file.write_text("of somebody else")
+        wait.until(lambda: log.read_text().count(again) == 3, again)
+        agent.kill()
+    with field.agent(f"state {file}"):
+        _both_ways(field, 1)
+
+
 def test_settings_that_others_change(field: Field, control: str) -> None:
     """Forwarding, and IPv6 on the TUN device: what stops the tunnels is told, and heals."""
     with field.agent(control):

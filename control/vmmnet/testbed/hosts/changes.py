@@ -86,9 +86,8 @@ _REMADE = "remade"
 
 @contextlib.contextmanager
 def _flushed(place: Place) -> Iterator[None]:
-    # It fails where somebody puts an address back at once.
-    words = ["ip", "address", "flush", "dev", place.interface.name]
-    place.space.run(words, check=False)
+    # It fails if somebody puts an address back at once, ten times.
+    place.space.ip("address", "flush", "dev", place.interface.name)
     yield
     place.put_back()
 

@@ -124,6 +124,7 @@ static bool parse_route(const struct nlmsghdr *head, RtnlEvent *event)
     }
     event->prefix_len = msg->rtm_dst_len;
     event->table = msg->rtm_table;
+    event->replaces = head->nlmsg_flags & NLM_F_REPLACE;
     for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
         switch (rta->rta_type) {
         case RTA_DST:
@@ -131,6 +132,9 @@ static bool parse_route(const struct nlmsghdr *head, RtnlEvent *event)
             break;
         case RTA_OIF:
             read_attribute(rta, &event->index, sizeof(event->index));
+            break;
+        case RTA_PRIORITY:
+            read_attribute(rta, &event->metric, sizeof(event->metric));
             break;
         case RTA_TABLE:         /* has more bits than rtm_table */
             read_attribute(rta, &event->table, sizeof(event->table));

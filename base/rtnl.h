@@ -61,7 +61,8 @@ typedef struct RtnlEvent {
     struct in6_addr addr;
     uint8_t prefix_len;
     uint32_t addr_flags;        /* of an address: IFA_F_* */
-    uint32_t table;             /* of a route */
+    uint32_t table, metric;     /* of a route */
+    bool replaces;              /* a route: another one is gone with it */
 } RtnlEvent;
 
 typedef struct RtnlWatch {

@@ -23,7 +23,7 @@
 #include "hostd/service/store.h"
 
 #define RETRY_SAVE_S    1
-#define RETRY_S         1       /* to add addresses that are lost */
+#define TICK_S          1
 
 typedef struct Daemon {
     GMainLoop *loop;
@@ -207,6 +207,9 @@ static void link_told(Daemon *d, const RtnlEvent *now)
     if (old && strcmp(old->name, now->name)) {
         hostd_device_changed(&d->hostd, old->name);
     }
+    if (old && (old->link_flags ^ now->link_flags) & IFF_UP) {
+        hostd_device_set(&d->hostd, now->name, now->link_flags & IFF_UP);
+    }
     hostd_device_changed(&d->hostd, now->name);
     if (!old) {
         return;
@@ -275,11 +278,11 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-static gboolean retry(gpointer opaque)
+static gboolean tick(gpointer opaque)
 {
     Daemon *d = opaque;
 
-    hostd_retry(&d->hostd);
+    hostd_tick(&d->hostd);
     return G_SOURCE_CONTINUE;
 }
 
@@ -327,7 +330,7 @@ static void run(Daemon *d)
     d->loop = g_main_loop_new(NULL, FALSE);
     g_unix_signal_add(SIGINT, stop, d);
     g_unix_signal_add(SIGTERM, stop, d);
-    g_timeout_add_seconds(RETRY_S, retry, d);
+    g_timeout_add_seconds(TICK_S, tick, d);
     puts("vmmnet-hostd: ready");
     fflush(stdout);
     g_main_loop_run(d->loop);

@@ -18,12 +18,17 @@
  * Others change the host too: a network manager removes addresses that it does
  * not know, and an interface that goes takes its addresses with it. An address
  * of a VM that is here, and that the host has not got, is "lost". It is added
- * again as soon as its interface is up.
+ * again as soon as its interface is up. One that is lost again soon after may be
+ * fought over with another program, which never ends, or be flushed, which ends
+ * when nobody adds it: it is added by the next tick, so once a second at most.
  */
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "hostd/core/hostd.h"
+
+#define PUT_BACK_S      2       /* in ticks: at least 1 s */
+#define FOUGHT_OVER_S   10
 
 static void log_line(const Hostd *h, const char *format, ...)
     G_GNUC_PRINTF(2, 3);
@@ -67,6 +72,16 @@ void hostd_destroy(Hostd *h)
 
 typedef bool Change(Hostd *h, HostdAddress *address, GError **errp);
 
+static void set_rest(HostdAddress *address, HostdRest rest)
+{
+    static const unsigned seconds[] = {
+        [HOSTD_PUT_BACK] = PUT_BACK_S, [HOSTD_FOUGHT_OVER] = FOUGHT_OVER_S,
+    };
+
+    address->rest = rest;
+    address->rest_s = seconds[rest];
+}
+
 static bool add(Hostd *h, HostdAddress *address, GError **errp)
 {
     address->lost = !h->ops->add(h->opaque, address, errp);
@@ -85,6 +100,7 @@ static bool add_and_announce(Hostd *h, HostdAddress *address, GError **errp)
 static bool drop(Hostd *h, HostdAddress *address, GError **errp)
 {
     address->lost = false;
+    set_rest(address, HOSTD_AT_REST);
     return h->ops->remove(h->opaque, address, errp);
 }
 
@@ -303,26 +319,52 @@ static void restore(Hostd *h, const HostdVm *vm, HostdAddress *a)
     }
     inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
     if (add_and_announce(h, a, &err)) {
-        log_line(h, "%s: %s is on %s again", vm->uuid, addr, a->dev);
+        if (a->rest != HOSTD_FOUGHT_OVER) {
+            log_line(h, "%s: %s is on %s again", vm->uuid, addr, a->dev);
+            set_rest(a, HOSTD_PUT_BACK);
+        }
     } else if (!a->told) {
         log_line(h, "%s: %s", vm->uuid, err->message);
     }
     a->told = a->lost;
 }
 
-static void check(Hostd *h, const HostdVm *vm, HostdAddress *a)
+static void lose(Hostd *h, const HostdVm *vm, HostdAddress *a)
 {
     char addr[INET6_ADDRSTRLEN];
 
-    if (!a->lost && !h->ops->has(h->opaque, a)) {
-        a->lost = true;
-        inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+    a->lost = true;
+    inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+    switch (a->rest) {
+    case HOSTD_AT_REST:
         log_line(h, "%s: %s has left %s: not by vmmnet-hostd", vm->uuid, addr,
                  a->dev);
+        return;
+    case HOSTD_PUT_BACK:
+        log_line(h, "%s: %s has left %s again, soon after it was put back: it "
+                 "is put back once a second, without a line until it stays",
+                 vm->uuid, addr, a->dev);
+        break;
+    case HOSTD_FOUGHT_OVER:
+        break;
     }
-    if (a->lost) {
+    set_rest(a, HOSTD_FOUGHT_OVER);
+}
+
+/* One that was put back a moment ago waits for the next tick. */
+static void restore_if_calm(Hostd *h, const HostdVm *vm, HostdAddress *a)
+{
+    if (a->lost && a->rest == HOSTD_AT_REST) {
         restore(h, vm, a);
     }
+}
+
+static void check(Hostd *h, const HostdVm *vm, HostdAddress *a)
+{
+    if (!a->lost && !h->ops->has(h->opaque, a)) {
+        lose(h, vm, a);
+    }
+    restore_if_calm(h, vm, a);
 }
 
 typedef void Look(Hostd *h, const HostdVm *vm, HostdAddress *a,
@@ -370,14 +412,33 @@ void hostd_check(Hostd *h)
 static void retry(Hostd *h, const HostdVm *vm, HostdAddress *a,
                   const void *opaque)
 {
-    if (a->lost) {
-        restore(h, vm, a);
-    }
+    restore_if_calm(h, vm, a);
 }
 
 void hostd_retry(Hostd *h)
 {
     for_all_here(h, retry, NULL);
+}
+
+static void tick(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                 const void *opaque)
+{
+    char addr[INET6_ADDRSTRLEN];
+
+    if (a->lost) {
+        restore(h, vm, a);
+    } else if (a->rest_s && !--a->rest_s) {
+        if (a->rest == HOSTD_FOUGHT_OVER) {
+            inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
+            log_line(h, "%s: %s stays on %s", vm->uuid, addr, a->dev);
+        }
+        set_rest(a, HOSTD_AT_REST);
+    }
+}
+
+void hostd_tick(Hostd *h)
+{
+    for_all_here(h, tick, NULL);
 }
 
 static void check_device(Hostd *h, const HostdVm *vm, HostdAddress *a,
@@ -391,6 +452,30 @@ static void check_device(Hostd *h, const HostdVm *vm, HostdAddress *a,
 void hostd_device_changed(Hostd *h, const char *dev)
 {
     for_all_here(h, check_device, dev);
+}
+
+typedef struct Count {
+    const char *dev;
+    unsigned *addresses;
+} Count;
+
+static void count_device(Hostd *h, const HostdVm *vm, HostdAddress *a,
+                         const void *opaque)
+{
+    const Count *count = opaque;
+
+    *count->addresses += !strcmp(a->dev, count->dev);
+}
+
+void hostd_device_set(Hostd *h, const char *dev, bool up)
+{
+    unsigned addresses = 0;
+
+    for_all_here(h, count_device, &(Count) { dev, &addresses });
+    if (addresses) {
+        log_line(h, "%s is %s, the interface of %u address(es) of VMs", dev,
+                 up ? "up" : "down", addresses);
+    }
 }
 
 static void announce_device(Hostd *h, const HostdVm *vm, HostdAddress *a,

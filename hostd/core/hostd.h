@@ -128,6 +128,14 @@ void hostd_address_gone(Hostd *h, const struct in6_addr *addr);
 void hostd_device_changed(Hostd *h, const char *dev);
 
 /**
+ * hostd_device_set: an interface was set up or down
+ *
+ * Says so if it is the interface of addresses of VMs that are here: it may keep
+ * them, and nobody reaches them.
+ */
+void hostd_device_set(Hostd *h, const char *dev, bool up);
+
+/**
  * hostd_device_moved: nodes of the link do not know where the interface is
  * @why: for the log
  *
@@ -138,10 +146,17 @@ void hostd_device_moved(Hostd *h, const char *dev, const char *why);
 /**
  * hostd_retry: add what is lost, if its interface is up
  *
- * The kernel does not tell of all that may let it succeed, such as IPv6 that is
- * switched on (disable_ipv6): call it once a second.
+ * What was put back a moment ago waits for hostd_tick().
  */
 void hostd_retry(Hostd *h);
+
+/**
+ * hostd_tick: add what is lost, if its interface is up; call it once a second
+ *
+ * The kernel does not tell of all that may let it succeed, such as IPv6 that is
+ * switched on (disable_ipv6).
+ */
+void hostd_tick(Hostd *h);
 
 /** hostd_check: look at the addresses of all VMs that are here */
 void hostd_check(Hostd *h);

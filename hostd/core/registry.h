@@ -22,12 +22,21 @@ typedef enum HostdError {
 
 GQuark hostd_error_quark(void);
 
+/* How long an address that others had removed has stayed. */
+typedef enum HostdRest {
+    HOSTD_AT_REST,              /* long enough, or it was never removed */
+    HOSTD_PUT_BACK,             /* not long */
+    HOSTD_FOUGHT_OVER,          /* it was removed soon after it was put back */
+} HostdRest;
+
 /* An address, and the interface that has it while the VM is on this host. */
 typedef struct HostdAddress {
     struct in6_addr addr;
     char dev[IF_NAMESIZE];
     bool lost;                  /* the VM is here, the host has not got it */
     bool told;                  /* lost: the log has why it cannot be added */
+    HostdRest rest;
+    unsigned rest_s;            /* seconds until HOSTD_AT_REST */
 } HostdAddress;
 
 /* The place of a VM, as seen from this host. */

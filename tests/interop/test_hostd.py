@@ -233,7 +233,9 @@ def test_others_remove_it(world: World) -> None:
         assert vm.ask(f"take {VM}") == "ok"
         for _ in range(3):
             _next_na(seen)
-        helper.host.ip("-6", "address", "flush", "dev", interface.name)
+        # It ends, and fails, after ten rounds with somebody who puts them back at once.
+        for _ in range(3):
+            helper.host.ip("-6", "address", "flush", "dev", interface.name)
         _next_na(seen)
         wait.until(lambda: world.has() and world.has(SECOND), "both addresses")
         for address in (ADDRESS, SECOND):
@@ -245,17 +247,50 @@ def test_others_remove_it(world: World) -> None:
         assert not world.has() and not world.has(SECOND)
 
 
+def test_fight(world: World) -> None:
+    """Another program removes the address as often as it is there: one line, until it stays."""
+    helper, interface = world.helpers[0], world.interfaces[0]
+    told = f"{VM}: {ADDRESS} has left {interface.name} again, soon after it was put back"
+
+    def removed() -> None:
+        wait.until(world.has, "the address")
+        interface.remove_address(f"{ADDRESS}/128")
+
+    def fought() -> bool:
+        removed()
+        return told in helper.log.read_text()
+
+    with world.vm() as vm:
+        assert vm.ask(f"take {VM}") == "ok"
+        wait.until(fought, told)
+        before = helper.log.read_text()
+        for _ in range(3):
+            removed()
+        wait.until(world.has, "the address")
+        assert helper.log.read_text() == before
+        helper.host.ip("-6", "address", "flush", "dev", interface.name)
+        wait.until(lambda: f"{VM}: {ADDRESS} stays on" in helper.log.read_text(), "a line")
+        assert world.has()
+
+
 def test_interface_goes_down(world: World) -> None:
     """The address waits for the interface, and show says so."""
     helper, name = world.helpers[0], world.interfaces[0].name
+
+    def told(state: str) -> None:
+        line = f"{name} is {state}, the interface of 1 address(es) of VMs"
+        wait.until(lambda: helper.log.read_text().count(line) == 1, line)
+
     helper.host.sysctl({f"net.ipv6.conf.{name}.keep_addr_on_down": 0})
     with world.vm() as vm:
         assert vm.ask(f"take {VM}") == "ok"
         helper.host.ip("link", "set", name, "down")
         wait.until(lambda: _lost(world), "an address that is lost")
         assert not world.has()
+        told("down")
         helper.host.ip("link", "set", name, "up")
         wait.until(world.has, "the address")
+        told("up")
         wait.until(lambda: not _lost(world), "what show says")
         # Without a link-local address the kernel does not tell that IPv6 is on.
         helper.host.sysctl({f"net.ipv6.conf.{name}.addr_gen_mode": 1})

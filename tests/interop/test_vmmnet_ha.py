@@ -202,6 +202,31 @@ def test_control_socket_is_removed(field: Field, control: str) -> None:
             pass
 
 
+def test_state_file_is_removed(field: Field, state: str) -> None:
+    """With its folder, too: it is there again, with all bindings, also for who is killed."""
+    folder = field.folder / "kept"
+    file, log = folder / "ha.state", field.folder / "ha.log"
+    again = f"state '{file}' was removed or replaced: it is there again"
+    folder.mkdir()
+    with field.agent(f"state {file}") as agent:
+        assert field.mobile.register(1).status == 0
+        file.unlink()
+        wait.until(lambda: log.read_text().count(again) == 1, again)
+        file.unlink()
+        folder.rmdir()
+        cannot = f"cannot write state '{file}': No such file or directory"
+        wait.until(lambda: cannot in log.read_text(), cannot)
+        folder.mkdir()
+        wait.until(lambda: log.read_text().count(again) == 2, again)
+        assert log.read_text().count(cannot) == 1
+        file.rename(folder / "moved")
+        file.write_text("of somebody else")
+        wait.until(lambda: log.read_text().count(again) == 3, again)
+        agent.kill()
+    with field.agent(f"state {file}"):
+        _both_ways(field, 1)
+
+
 def test_settings_that_others_change(field: Field, control: str) -> None:
     """Forwarding, and IPv6 on the TUN device: what stops the tunnels is told, and heals."""
     with field.agent(control):
@@ -230,6 +255,38 @@ def test_routes_are_put_back(field: Field, control: str) -> None:
         field.agent_host.ip("link", "set", "mip6ha", "up")
         wait.until(lambda: sorted(_routes(field).split()) == sorted(before.split()), "all are back")
         _both_ways(field, 2)
+
+
+def test_routes_are_fought_over(field: Field, control: str) -> None:
+    """Another program puts its own in place of one: one line, until ours stays."""
+    log = field.folder / "ha.log"
+    words = ("-6", "route", "replace", "blackhole", HOME_ADDRESS, "metric", "1")
+    with field.agent(control):
+        assert field.mobile.register(1).status == 0
+        before = _routes(field)
+
+        def is_back() -> bool:
+            return _routes(field) == before and "blackhole" not in field.agent_host.ip(
+                "-6", "route", "show", HOME_ADDRESS
+            )
+
+        def fought() -> bool:
+            wait.until(is_back, "the route is back")
+            field.agent_host.ip(*words)
+            return "gone again, soon after" in log.read_text()
+
+        field.agent_host.ip(*words)
+        wait.until(is_back, "the route is back")
+        put_back = "1 routes into the TUN device were removed or replaced: put back"
+        wait.until(lambda: put_back in log.read_text(), "it is told")
+        wait.until(fought, "it is told")
+        told = log.read_text()
+        for _ in range(3):
+            assert fought()
+        wait.until(is_back, "the route is back")
+        assert log.read_text() == told
+        _both_ways(field, 1)
+        wait.until(lambda: "the routes into the TUN device stay" in log.read_text(), "it is told")
 
 
 def test_another_mac_address(field: Field) -> None:

@@ -105,7 +105,10 @@ static bool is_vm(void *opaque, const void *peer, const HostdVm *vm,
 
 static void log_line(void *opaque, const char *text)
 {
+    FakeHost *f = opaque;
+
     g_assert_null(strchr(text, '\n'));
+    g_string_append_printf(f->log, "%s\n", text);
 }
 
 static const HostdOps ops = {
@@ -129,6 +132,7 @@ FakeHost *fake_host_new(void)
     hostd_init(&f->hostd, &ops, f);
     f->done = g_string_new(NULL);
     f->file = g_string_new(NULL);
+    f->log = g_string_new(NULL);
     f->addresses = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     return f;
 }
@@ -138,6 +142,7 @@ void fake_host_free(FakeHost *f)
     hostd_destroy(&f->hostd);
     g_string_free(f->done, TRUE);
     g_string_free(f->file, TRUE);
+    g_string_free(f->log, TRUE);
     g_hash_table_destroy(f->addresses);
     g_free(f);
 }
@@ -163,13 +168,26 @@ bool fake_host_has(const FakeHost *f, const char *addr)
     return g_hash_table_contains(f->addresses, addr);
 }
 
+/* Each kind of text has its own @room. */
+static const char *taken(GString *text, char *room, size_t len)
+{
+    g_strlcpy(room, text->str, len);
+    g_string_truncate(text, 0);
+    return room;
+}
+
 const char *fake_host_done(FakeHost *f)
 {
     static char done[1024];
 
-    g_strlcpy(done, f->done->str, sizeof(done));
-    g_string_truncate(f->done, 0);
-    return done;
+    return taken(f->done, done, sizeof(done));
+}
+
+const char *fake_host_logged(FakeHost *f)
+{
+    static char log[1024];
+
+    return taken(f->log, log, sizeof(log));
 }
 
 char *fake_host_ask(FakeHost *f, const char *peer, const char *lines)

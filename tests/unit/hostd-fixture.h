@@ -18,6 +18,7 @@ typedef struct FakeHost {
     Hostd hostd;
     GString *done;              /* actions, a word each */
     GString *file;              /* the state file */
+    GString *log;               /* lines */
     GHashTable *addresses;      /* that the host has: text */
     const char *stuck;          /* an address whose changes fail */
     bool down;                  /* no interface is up */
@@ -38,6 +39,9 @@ bool fake_host_has(const FakeHost *f, const char *addr);
 
 /** fake_host_done: actions since the last call; valid until the next one */
 const char *fake_host_done(FakeHost *f);
+
+/** fake_host_logged: lines since the last call; valid until the next one */
+const char *fake_host_logged(FakeHost *f);
 
 /**
  * fake_host_ask: send lines of a client; free the answer

@@ -199,7 +199,7 @@ static void test_route(void)
     const struct rtmsg msg = {
         .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_table = 254,
     };
-    const uint32_t index = 9, table = 1000;
+    const uint32_t index = 9, table = 1000, metric = 1;
     struct in6_addr to;
     RtnlEvent event;
     Message m;
@@ -218,6 +218,13 @@ static void test_route(void)
     put(&m, RTA_TABLE, &table, sizeof(table));
     g_assert_true(rtnl_parse(&m.head, &event));
     g_assert_cmpuint(event.table, ==, 1000);
+    g_assert_false(event.replaces);
+
+    put(&m, RTA_PRIORITY, &metric, sizeof(metric));
+    m.head.nlmsg_flags = NLM_F_REPLACE;
+    g_assert_true(rtnl_parse(&m.head, &event));
+    g_assert_cmpuint(event.metric, ==, 1);
+    g_assert_true(event.replaces);
 }
 
 static void test_others(void)

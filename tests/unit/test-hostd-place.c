@@ -226,6 +226,43 @@ static void test_removed_by_another(void)
     hostd_address_gone(&f->hostd, &addr);
     g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
     assert_shown(f, "");
+    hostd_tick(&f->hostd);
+    hostd_tick(&f->hostd);
+    g_hash_table_remove(f->addresses, ADDR_1);
+    hostd_check(&f->hostd);
+    g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
+}
+
+/* A flush ends, and a fight has one addition a second and no line for each. */
+static void test_fought_over(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH);
+
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    g_hash_table_remove(f->addresses, ADDR_1);
+    hostd_check(&f->hostd);
+    fake_host_done(f);
+    fake_host_logged(f);
+    for (unsigned second = 0; second < 20; second++) {
+        g_hash_table_remove(f->addresses, ADDR_1);
+        hostd_check(&f->hostd);
+        hostd_check(&f->hostd);
+        hostd_retry(&f->hostd);
+        g_assert_cmpstr(fake_host_done(f), ==, "");
+        assert_shown(f, " lost");
+        hostd_tick(&f->hostd);
+        g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
+    }
+    g_assert_cmpstr(fake_host_logged(f), ==, VM_A ": " ADDR_1 " has left eth0 "
+                    "again, soon after it was put back: it is put back once a "
+                    "second, without a line until it stays\n");
+    for (unsigned second = 0; second < 9; second++) {
+        hostd_tick(&f->hostd);
+    }
+    g_assert_cmpstr(fake_host_logged(f), ==, "");
+    hostd_tick(&f->hostd);
+    g_assert_cmpstr(fake_host_logged(f), ==,
+                    VM_A ": " ADDR_1 " stays on eth0\n");
     g_hash_table_remove(f->addresses, ADDR_1);
     hostd_check(&f->hostd);
     g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
@@ -275,6 +312,24 @@ static void test_device_moves(void)
     g_assert_cmpstr(fake_host_done(f), ==, "!" ADDR_2);
 }
 
+/* It is said of an interface of VMs that are here, and of no other. */
+static void test_device_set(void)
+{
+    g_autoptr(FakeHost) f = host_with(BOTH);
+
+    fake_host_logged(f);
+    hostd_device_set(&f->hostd, "eth0", false);
+    g_assert_cmpstr(fake_host_logged(f), ==, "");
+    assert_answer(f, VM_A, "take " VM_A "\n", "ok\n");
+    fake_host_logged(f);
+    hostd_device_set(&f->hostd, "eth1", false);
+    hostd_device_set(&f->hostd, "eth0", false);
+    hostd_device_set(&f->hostd, "eth0", true);
+    g_assert_cmpstr(fake_host_logged(f), ==,
+                    "eth0 is down, the interface of 2 address(es) of VMs\n"
+                    "eth0 is up, the interface of 2 address(es) of VMs\n");
+}
+
 /* At start the interface is not there. */
 static void test_device_late(void)
 {
@@ -302,14 +357,14 @@ static void test_retry(void)
     f->stuck = ADDR_1;
     hostd_check(&f->hostd);
     fake_host_done(f);
-    hostd_retry(&f->hostd);
+    hostd_tick(&f->hostd);
     g_assert_cmpstr(fake_host_done(f), ==, "");
     assert_shown(f, " lost");
     f->stuck = NULL;
-    hostd_retry(&f->hostd);
+    hostd_tick(&f->hostd);
     g_assert_cmpstr(fake_host_done(f), ==, "+" ADDR_1 " !" ADDR_1);
     assert_shown(f, "");
-    hostd_retry(&f->hostd);
+    hostd_tick(&f->hostd);
     g_assert_cmpstr(fake_host_done(f), ==, "");
 }
 
@@ -326,8 +381,10 @@ int main(int argc, char **argv)
     g_test_add_func("/hostd/place/ended-meanwhile", test_ended_meanwhile);
     g_test_add_func("/hostd/place/removed-by-another",
                     test_removed_by_another);
+    g_test_add_func("/hostd/place/fought-over", test_fought_over);
     g_test_add_func("/hostd/place/device-goes", test_device_goes);
     g_test_add_func("/hostd/place/device-moves", test_device_moves);
+    g_test_add_func("/hostd/place/device-set", test_device_set);
     g_test_add_func("/hostd/place/device-late", test_device_late);
     g_test_add_func("/hostd/place/retry", test_retry);
     g_test_add_func("/hostd/state/damage", test_damage);

@@ -41,6 +41,7 @@ typedef struct Daemon {
     Mip6HaMulticast multicast;
     int tagged_fd;              /* counts frames of other VLANs */
     Mip6HaJournal journal;
+    bool is_unwritten;          /* the state file, and the log has why */
     Mip6HaNews news;
     Mip6HaControl *control;     /* NULL: no socket */
     Mip6Agent agent;
@@ -304,28 +305,45 @@ static gboolean host_changed(gint fd, GIOCondition condition, gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+/* Writes the state file when it is too long, behind, or lost. */
+static void look_at_journal(Daemon *d)
+{
+    bool lost = mip6_ha_journal_is_lost(&d->journal);
+    g_autoptr(GError) err = NULL;
+    bool done;
+
+    if (!lost && !mip6_ha_journal_wants(&d->journal, &d->agent)) {
+        return;
+    }
+    done = mip6_ha_journal_renew(&d->journal, &d->agent, lost, &err);
+    if (!done && !d->is_unwritten) {
+        g_warning("%s", err->message);
+    } else if (done && lost) {
+        g_warning("state '%s' was removed or replaced: it is there again",
+                  d->journal.path);
+    } else if (done && d->is_unwritten) {
+        g_message("state '%s' is written", d->journal.path);
+    }
+    d->is_unwritten = !done;
+}
+
 /* Each second: the state file, the log, what the kernel has counted and set. */
 static gboolean each_second(gpointer opaque)
 {
     Daemon *d = opaque;
-    bool was_behind = d->journal.behind;
-    g_autoptr(GError) err = NULL;
 
     mip6_ha_news_tick(&d->news, mip6_ha_clock());
     d->agent.dropped[MIP6_AGENT_OTHER_VLAN] +=
         mip6_ha_tagged_read(d->tagged_fd);
     mip6_ha_host_settings(&d->host);
+    mip6_ha_host_tick(&d->host);
     if (d->control) {
         mip6_ha_control_look(d->control);
     }
     if (d->fast) {
         mip6_fast_look(d->fast);
     }
-    if (mip6_ha_journal_wants(&d->journal, &d->agent) &&
-        !mip6_ha_journal_renew(&d->journal, &d->agent, false, &err) &&
-        !was_behind) {
-        g_warning("%s", err->message);
-    }
+    look_at_journal(d);
     return G_SOURCE_CONTINUE;
 }
 

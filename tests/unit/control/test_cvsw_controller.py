@@ -149,6 +149,29 @@ def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str)
             switch.until(lambda: switch.echoes, "an answer")
 
 
+def test_socket_is_removed(tmp_path: Path, file: Path) -> None:
+    """With its folder, too: it is there again, and why not is said once."""
+    folder, moved = tmp_path / "run", tmp_path / "moved"
+    folder.mkdir()
+    with running(folder, str(file)) as daemon:
+        path = folder / "cvsw.sock"
+        path.unlink()
+        again = f"--socket {path} was removed: it is there again"
+        wait.until(lambda: daemon.log.read_text().count(again) == 1, again)
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert daemon.states()
+        folder.rename(moved)
+        cannot = f"--socket {path} was removed: No such file or directory"
+        log = moved / "log"
+        wait.until(lambda: cannot in log.read_text(), cannot)
+        folder.mkdir()
+        wait.until(lambda: log.read_text().count(again) == 2, again)
+        assert log.read_text().count(cannot) == 1
+        daemon.log = log
+        assert daemon.states()
+    assert not path.exists()
+
+
 def test_two_switches_with_one_id(tmp_path: Path, file: Path, plan: Plan) -> None:
     """The first one stays, the second is refused, and the log has both addresses."""
     with running(tmp_path, str(file)) as daemon:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from ..plan.read import BadPlan, read
 from . import report
 from .keeper import File
+from .say import say
 
 if TYPE_CHECKING:
     from .controller import Controller
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _HEAD_MAX, _BODY_MAX = 8192, 65536
 _PATIENCE = 10.0
+#: Seconds between two looks whether the socket is there.
+_LOOK_EVERY = 1.0
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 
 
@@ -48,12 +51,51 @@ class _Fault(Exception):
 
 @contextlib.asynccontextmanager
 async def serving(path: Path, controller: Controller) -> AsyncIterator[None]:
-    """Serve a socket that only its owner may use. Raises OSError."""
+    """Serve a socket that only its owner may use, and make it again if others remove it.
+
+    Raises OSError.
+    """
+    server = await _begin(path, controller)
+
+    async def keep() -> None:
+        nonlocal server
+        told = ""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            if path.exists():
+                continue
+            try:
+                again = await _begin(path, controller)
+            except OSError as error:
+                why = error.strerror or str(error)
+                if why != told:
+                    say(f"--socket {path} was removed: {why}")
+                told = why
+                continue
+            server.close()
+            server, told = again, ""
+            say(f"--socket {path} was removed: it is there again")
+
+    keeping = asyncio.create_task(keep())
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        server.close()
+        await server.wait_closed()
+        path.unlink(missing_ok=True)
+
+
+async def _begin(path: Path, controller: Controller) -> asyncio.Server:
+    """Listen. Raises OSError."""
     _make_room(path)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
         made.bind(str(path))
+    except OSError:
+        made.close()
+        raise
     finally:
         os.umask(before)
 
@@ -62,12 +104,7 @@ async def serving(path: Path, controller: Controller) -> AsyncIterator[None]:
             await _serve(controller, reader, writer)
         writer.close()
 
-    server = await asyncio.start_unix_server(serve, sock=made, limit=_HEAD_MAX)
-    try:
-        async with server:
-            yield
-    finally:
-        path.unlink(missing_ok=True)
+    return await asyncio.start_unix_server(serve, sock=made, limit=_HEAD_MAX)
 
 
 def _make_room(path: Path) -> None:

@@ -86,9 +86,8 @@ _REMADE = "remade"
 
 @contextlib.contextmanager
 def _flushed(place: Place) -> Iterator[None]:
-    # It fails where somebody puts an address back at once.
-    words = ["ip", "address", "flush", "dev", place.interface.name]
-    place.space.run(words, check=False)
+    # It fails if somebody puts an address back at once, ten times.
+    place.space.ip("address", "flush", "dev", place.interface.name)
     yield
     place.put_back()
 
@@ -156,8 +155,6 @@ class Subject:
     serves: Callable[[], bool]
     #: All that it says of its state, in logs, events and metrics.
     says: Callable[[], str]
-    #: What somebody does if it does not serve again by itself.
-    mend: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -210,12 +207,7 @@ def _tried(subject: Subject, change: Change) -> Outcome:
 
 def tried(subject: Subject) -> dict[str, Outcome]:
     """Try all changes of its place, one after another."""
-    outcomes = {}
-    for name in subject.place.changes:
-        outcomes[name] = _tried(subject, CHANGES[name])
-        if outcomes[name].after is None:
-            subject.mend()
-    return outcomes
+    return {name: _tried(subject, CHANGES[name]) for name in subject.place.changes}
 
 
 class Report:

@@ -23,8 +23,9 @@
  * is one for all protocols, because only those see what this host sends: its
  * own router daemon's advertisements.
  *
- * Interfaces and routes are watched. A route that is gone is put back, and
- * another MAC address is announced. If the TUN device or the interface itself
+ * Interfaces and routes are watched. A route that is gone, or that another one
+ * has replaced, is put back: at once, or once a second while another program
+ * fights over it. Another MAC address is announced. If the TUN device or the interface itself
  * is gone, the process ends; the next one waits for the interface.
  */
 #include <arpa/inet.h>
@@ -51,6 +52,8 @@
 #include "net/packet/nd.h"
 
 #define ROUTE_METRIC    1
+#define PUT_BACK_S      2       /* in ticks: at least 1 s */
+#define FOUGHT_OVER_S   10
 #define TUN_DEVICE      "TUN device"
 #define HOME_INTERFACE  "home link's interface"
 #define DUMP_ROOM       32768u  /* for one datagram, as in iproute2 */
@@ -383,6 +386,8 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
     mip6_ha_solicited_init(&h->solicited);
     h->homes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                      g_free, NULL);
+    h->missed = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
+                                      g_free, NULL);
     mip6_announce_init(&h->announce, announce, h);
     h->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (h->netlink_fd < 0) {
@@ -414,6 +419,7 @@ void mip6_ha_host_close(Mip6HaHost *h)
     mip6_announce_destroy(&h->announce);
     mip6_ha_solicited_destroy(&h->solicited);
     g_hash_table_destroy(h->homes);
+    g_hash_table_destroy(h->missed);
 }
 
 bool mip6_ha_host_keep(Mip6HaHost *h, bool on)
@@ -545,12 +551,89 @@ static void mac_changed(Mip6HaHost *h, int64_t now, const RtnlEvent *event)
     announce_all(h, now);
 }
 
-/* Was the route one of ours?  What this agent removes is in @homes no more. */
+/*
+ * Is one of our routes gone: removed, or replaced by one that leads elsewhere?
+ * What this agent removes is in @homes no more.
+ */
 static bool is_missed(const Mip6HaHost *h, const RtnlEvent *event)
 {
+    bool is_tun = (int)event->index == h->tun_index;
+
     return event->table == RT_TABLE_MAIN && event->prefix_len == 128 &&
-           (int)event->index == h->tun_index && h->tun_up &&
+           event->metric == ROUTE_METRIC && h->tun_up &&
+           (event->kind == RTNL_ROUTE ? event->replaces && !is_tun : is_tun) &&
            g_hash_table_contains(h->homes, &event->addr);
+}
+
+static void set_rest(Mip6HaHost *h, Mip6HaRest rest)
+{
+    static const unsigned seconds[] = {
+        [MIP6_HA_PUT_BACK] = PUT_BACK_S, [MIP6_HA_FOUGHT_OVER] = FOUGHT_OVER_S,
+    };
+
+    h->rest = rest;
+    h->rest_s = seconds[rest];
+}
+
+/* With the TUN device down, tun_changed() puts all back later. */
+static void put_missed_back(Mip6HaHost *h)
+{
+    GHashTableIter iter;
+    unsigned done = 0;
+    gpointer home;
+    int error = 0;
+
+    g_hash_table_iter_init(&iter, h->missed);
+    while (g_hash_table_iter_next(&iter, &home, NULL)) {
+        if (h->tun_up && g_hash_table_contains(h->homes, home)) {
+            if (!set_route(h, home, true)) {
+                error = errno;
+                continue;
+            }
+            done++;
+        }
+        g_hash_table_iter_remove(&iter);
+    }
+    if (error && !h->is_refused) {
+        g_warning("routes into the TUN device were removed, and are refused: "
+                  "%s", strerror(error));
+    }
+    h->is_refused = error;
+    if (done && h->rest != MIP6_HA_FOUGHT_OVER) {
+        g_warning("%u routes into the TUN device were removed or replaced: put "
+                  "back", done);
+        set_rest(h, MIP6_HA_PUT_BACK);
+    }
+}
+
+/* Some of our routes are gone. */
+static void routes_missed(Mip6HaHost *h)
+{
+    switch (h->rest) {
+    case MIP6_HA_AT_REST:
+        put_missed_back(h);
+        return;
+    case MIP6_HA_PUT_BACK:
+        g_warning("routes into the TUN device are gone again, soon after they "
+                  "were put back: they are put back once a second, without a "
+                  "line until they stay");
+        break;
+    case MIP6_HA_FOUGHT_OVER:
+        break;
+    }
+    set_rest(h, MIP6_HA_FOUGHT_OVER);
+}
+
+void mip6_ha_host_tick(Mip6HaHost *h)
+{
+    if (g_hash_table_size(h->missed)) {
+        put_missed_back(h);
+    } else if (h->rest_s && !--h->rest_s) {
+        if (h->rest == MIP6_HA_FOUGHT_OVER) {
+            g_message("the routes into the TUN device stay");
+        }
+        set_rest(h, MIP6_HA_AT_REST);
+    }
 }
 
 /*
@@ -586,7 +669,7 @@ static const char *look_again(Mip6HaHost *h, int64_t now)
 bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
 {
     const char *gone = NULL;
-    unsigned missed = 0;
+    bool missed = false;
     RtnlEvent event;
 
     while (!gone && rtnl_watch_next(&h->watch, &event)) {
@@ -605,8 +688,13 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
         case RTNL_LINK_GONE:
             gone = is_tun ? TUN_DEVICE : is_link ? HOME_INTERFACE : NULL;
             break;
+        case RTNL_ROUTE:
         case RTNL_ROUTE_GONE:
-            missed += is_missed(h, &event) && set_route(h, &event.addr, true);
+            if (is_missed(h, &event)) {
+                g_hash_table_add(h->missed,
+                                 g_memdup2(&event.addr, sizeof(event.addr)));
+                missed = true;
+            }
             break;
         case RTNL_LOST:
             gone = look_again(h, now);
@@ -616,8 +704,7 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
         }
     }
     if (missed) {
-        g_warning("%u routes into the TUN device were removed: put back",
-                  missed);
+        routes_missed(h);
     }
     if (gone) {
         g_set_error(errp, error_quark(), ENODEV, "the %s is gone", gone);

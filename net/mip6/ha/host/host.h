@@ -18,6 +18,13 @@ typedef enum Mip6HaSetting {
     MIP6_HA_SETTINGS
 } Mip6HaSetting;
 
+/* How long the routes, after others removed some, have stayed. */
+typedef enum Mip6HaRest {
+    MIP6_HA_AT_REST,            /* long enough, or none was removed */
+    MIP6_HA_PUT_BACK,           /* not long */
+    MIP6_HA_FOUGHT_OVER,        /* some were removed soon after */
+} Mip6HaRest;
+
 typedef struct Mip6HaHost {
     int tun_fd;                 /* packets from and to the host's router */
     int link_fd;                /* the home link: neighbour discovery */
@@ -28,6 +35,10 @@ typedef struct Mip6HaHost {
     bool is_wrong[MIP6_HA_SETTINGS];    /* when last looked at */
     RtnlWatch watch;            /* of interfaces and routes */
     GHashTable *homes;          /* struct in6_addr: proxied addresses */
+    GHashTable *missed;         /* those of @homes whose routes are gone */
+    Mip6HaRest rest;
+    unsigned rest_s;            /* seconds until MIP6_HA_AT_REST */
+    bool is_refused;            /* a route of @missed, and the log has it */
     Mip6HaSolicited solicited;  /* the groups of @homes */
     Mip6Announce announce;      /* of @homes; its deadline is separate */
     uint32_t serial;            /* sequence number for netlink */
@@ -52,8 +63,9 @@ void mip6_ha_host_close(Mip6HaHost *h);
 /**
  * mip6_ha_host_changed: read what the kernel says of interfaces and routes
  *
- * Call it when @h->watch.fd is readable.  Routes into the TUN device are put
- * back; another MAC address of the home link's interface is announced.  Each
+ * Call it when @h->watch.fd is readable.  Routes into the TUN device that are
+ * removed or replaced are put back, or, if some were a moment ago, by the next
+ * mip6_ha_host_tick(); another MAC address of the home link's interface is announced.  Each
  * change is logged.
  *
  * Returns: false with @errp set if the TUN device or the home link's interface
@@ -69,6 +81,9 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp);
  * setting has removed are put back when it is right again.
  */
 void mip6_ha_host_settings(Mip6HaHost *h);
+
+/** mip6_ha_host_tick: put back routes that wait; call it once a second */
+void mip6_ha_host_tick(Mip6HaHost *h);
 
 /**
  * mip6_ha_host_keep: keep the TUN device and its routes for the next agent when

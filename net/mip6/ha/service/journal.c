@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -241,6 +242,18 @@ void mip6_ha_journal_append(Mip6HaJournal *j, const Mip6AgentBinding *b)
         mip6_ha_state_end(j->line, &b->home);
     }
     append(j);
+}
+
+bool mip6_ha_journal_is_lost(const Mip6HaJournal *j)
+{
+    struct stat ours, there;
+
+    if (j->fd < 0 || fstat(j->fd, &ours) < 0) {
+        return false;
+    }
+    return stat(j->path, &there) < 0
+           ? errno == ENOENT
+           : there.st_ino != ours.st_ino || there.st_dev != ours.st_dev;
 }
 
 bool mip6_ha_journal_wants(const Mip6HaJournal *j, const Mip6Agent *a)

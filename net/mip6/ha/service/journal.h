@@ -53,6 +53,9 @@ void mip6_ha_journal_append(Mip6HaJournal *j, const Mip6AgentBinding *b);
 /** mip6_ha_journal_seen: save the highest number that @keys have accepted */
 void mip6_ha_journal_seen(Mip6HaJournal *j, const Mip6Keys *keys);
 
+/** mip6_ha_journal_is_lost: have others removed the file, or replaced it? */
+bool mip6_ha_journal_is_lost(const Mip6HaJournal *j);
+
 /** mip6_ha_journal_wants: must the file be rewritten? Call once a second. */
 bool mip6_ha_journal_wants(const Mip6HaJournal *j, const Mip6Agent *a);
 

@@ -194,6 +194,14 @@ def test_a_domain_without_the_element_is_not_looked_at() -> None:
 # The definition
 
 
+@pytest.mark.parametrize("is_file", [True, False])
+def test_an_element_whose_namespace_is_mistyped(is_file: bool) -> None:
+    text = etree.tostring(domain()).replace(b"/net/1", b"/net")
+    found = only(check(World(), etree.fromstring(text), is_file=is_file))
+    assert "'https://vmmnet.example/net': this namespace is not that" in found.wrong
+    assert names.NET in found.wrong and "vmmnet libvirt define" in found.remedy
+
+
 def test_a_domain_that_was_never_expanded() -> None:
     found = only(check(World(), domain()))
     assert "never expanded" in found.wrong and "vmmnet libvirt define FILE" in found.remedy

@@ -81,6 +81,7 @@ def test_print(file: Path) -> None:
     [
         ("hostvlan='/t'", "hostvln='/t'", "line 5: <vmmnet:interface> hostvln='/t': there is no"),
         (f"mac='{A}'", "mac='52:54:00:00:00:02'", "line 5: <vmmnet:interface> mac='52:54"),
+        ("/net/1", "/net", "line 4: <vmmnet:net> xmlns:vmmnet='https://vmmnet.example/net': this"),
         ("</devices>", "", "line 18: this is no XML: "),
         ("domain", "network", "line 1: <network> is no domain of libvirt"),
     ],

@@ -264,6 +264,16 @@ def test_an_element_that_is_wrong_is_refused(world: World) -> None:
     assert "correct it, then 'vmmnet libvirt define'" in reason
 
 
+@pytest.mark.parametrize("kind", ["prepare", "migrate", "restore"])
+def test_an_element_whose_namespace_is_mistyped_is_refused(world: World, kind: str) -> None:
+    """The VM would start without HostVLAN."""
+    text = etree.tostring(world.domain(expanded=False)).replace(b"/net/1", b"/net")
+    reason = hook.handle(world.event(etree.fromstring(text)), kind) or ""
+    assert "'https://vmmnet.example/net': this namespace is not that" in reason
+    assert names.NET in reason
+    world.nothing_is_left()
+
+
 def test_what_was_expanded_goes_with_its_element(world: World) -> None:
     """'virsh edit' may take out the one and leave the other."""
     domain = world.domain()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
+from vmmnet.testbed.base import tools, wait
 from vmmnet.testbed.libvirt import bed as libvirt_bed
 from vmmnet.testbed.libvirt.bed import (
     CONF,
@@ -300,6 +300,24 @@ def test_twelve_faults_at_once(in_order: Bed) -> None:
         in_order.follow(its.remedy, fault.right)
     in_order.host.virsh("destroy", "guest")
     in_order.is_in_order()
+    in_order.is_whole = True
+
+
+def test_a_second_domain_with_the_address6(in_order: Bed) -> None:
+    """``define``, ``check`` and the hook, which refuses it, name the domain that has it."""
+    host, file = in_order.host, "/run/second.xml"
+    in_order.sh(f"virsh dumpxml --inactive handed | sed '/<uuid>/d; s/>handed</>second</' >{file}")
+    said = in_order.sh(f"vmmnet libvirt define {file} 2>&1")
+    assert "second: its address6 is that of the domain 'handed' as well: a host refuses" in said
+    host.virsh("start", "--paused", "handed")
+    with pytest.raises(tools.CommandFailed, match=f"{FAR} is the address of VM .*, 'handed', al"):
+        host.virsh("start", "second")
+    _, (found,) = in_order.check("second")
+    assert (found.severity, found.about) == ("fault", f"address6 {FAR}")
+    assert "'handed' as well, which runs" in found.wrong
+    host.virsh("destroy", "handed")
+    host.virsh("undefine", "second")
+    in_order.is_in_order("handed")
     in_order.is_whole = True
 
 

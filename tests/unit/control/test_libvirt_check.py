@@ -500,6 +500,17 @@ def test_selinux() -> None:
 # Sockets
 
 
+@pytest.mark.parametrize("net", ["", "handoff='on'"])
+def test_an_address_of_another_domain(net: str) -> None:
+    """Whose start the host refuses then."""
+    defined = expand(domain(net=net))
+    found = only(check(World(), defined, sharing={"web2": True}))
+    assert found.about == f"address6 {VM}" and "'web2'" in found.remedy
+    assert "is that of the domain 'web2' as well, which runs: a host refuses" in found.wrong
+    found = only(check(World(), defined, sharing={"web2": False}), "note")
+    assert "is that of the domain 'web2' as well: a host refuses" in found.wrong
+
+
 def test_an_address_that_is_not_here() -> None:
     found = only(check(World(addresses=set())))
     assert found.about == f"address6 {VM}" and found.wrong == "is no address of this host"

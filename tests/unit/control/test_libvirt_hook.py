@@ -409,6 +409,21 @@ def test_what_the_helper_refuses(world: World, hostd: Callable[[str], Hostd], an
     assert not world.ports.exists() and not world.claims.note.exists()
 
 
+def test_who_has_the_address_is_named(world: World, hostd: Callable[[str], Hostd]) -> None:
+    """vmmnet-hostd knows UUIDs alone, and people names."""
+    world.conf.write_text("address6-device eth7\n")
+    hostd(f"error address6 {VM} is the address of VM {UUID.replace('1', '2')} already\n")
+    other, event = world.other(), world.event(world.domain(HANDOFF, sockets()))
+    reason = hook.handle(event, "prepare") or ""
+    assert f"is the address of VM {other.claims.uuid} already" in reason
+    other.claims.announce()
+    reason = hook.handle(event, "prepare") or ""
+    assert f"is the address of VM {other.claims.uuid}, 'other', already" in reason
+    other.claims.note.write_text("{")
+    reason = hook.handle(event, "prepare") or ""
+    assert f"is the address of VM {other.claims.uuid} already" in reason
+
+
 def test_a_helper_that_does_not_run(world: World, log: list[str]) -> None:
     world.conf.write_text("address6-device eth7\n")
     event = world.event(world.domain(HANDOFF, sockets()))

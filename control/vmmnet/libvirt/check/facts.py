@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -40,6 +40,8 @@ class Domain:
     version: tuple[int, int, int] | None = None
     #: IDs of HostVLAN's netdevs in its QEMU without an interface.
     empty: frozenset[str] = frozenset()
+    #: Other domains of the daemon with its ``address6``, and whether they run.
+    sharing: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ that says so; the rules of AppArmor are the package's, and the labels of SELinux
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -300,6 +301,23 @@ def test_twelve_faults_at_once(in_order: Bed) -> None:
         in_order.follow(its.remedy, fault.right)
     in_order.host.virsh("destroy", "guest")
     in_order.is_in_order()
+    in_order.is_whole = True
+
+
+def test_what_was_expanded_is_left_without_its_element(in_order: Bed) -> None:
+    """``check`` finds it where the hook refuses the start, and in the same words."""
+    host, file = in_order.host, "/run/left.xml"
+    in_order.sh(
+        f"virsh dumpxml --inactive handed >/run/handed.xml;"
+        f" sed '/<metadata>/,/<.metadata>/d' /run/handed.xml >{file}; virsh define {file}"
+    )
+    told = "it has no <vmmnet:net> any more, and what was made of that: "
+    _, (found,) = in_order.check("handed")
+    assert (found.severity, found.about) == ("fault", "handed") and told in found.wrong
+    with pytest.raises(tools.CommandFailed, match=re.escape(found.wrong)):
+        host.virsh("start", "handed")
+    in_order.follow(found.remedy, lambda bed: bed.sh("cp /run/handed.xml /run/guest.xml"))
+    in_order.is_in_order("handed")
     in_order.is_whole = True
 
 

@@ -99,6 +99,15 @@ class Host(Protocol):
     def address6_device(self, address: str) -> str | None:
         """vmmnet-hostd's interface for an address; None: there is none. Raises ValueError."""
 
+    def conf_wrong(self) -> str:
+        """Why host.conf cannot be used; empty if it can."""
+
+    def has_interface(self, name: str) -> bool:
+        """Whether the host has an interface."""
+
+    def has_user(self, label: str) -> bool:
+        """Whether it has QEMU's user: of a DAC label, else of qemu.conf; also if not known."""
+
     def hostd(self) -> str:
         """Why vmmnet-hostd does not answer; empty if it does."""
 

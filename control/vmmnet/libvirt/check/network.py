@@ -64,9 +64,12 @@ def _handoff(address: str, host: Host) -> Iterator[Finding]:
         yield Finding("vmmnet-hostd", silent, "'systemctl enable --now vmmnet-hostd'")
     try:
         device = host.address6_device(address)
-    except ValueError as error:
-        yield Finding(str(conf.PATH), str(error), "correct the line (docs/libvirt-hook.md)")
+    except ValueError:
+        # The check of the hook has told it.
         return
+    if device is not None and not host.has_interface(device):
+        told = f"this host has no interface {device}, which is its 'address6-device'"
+        yield Finding(str(conf.PATH), told, f"make {device}, or correct the line")
     if device is None:
         told = "is in no prefix of an interface of this host, so that vmmnet-hostd has no place"
         remedy = f"name one: 'address6-device INTERFACE' in {conf.PATH}"

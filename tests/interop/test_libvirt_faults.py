@@ -11,13 +11,14 @@ that says so; the rules of AppArmor are the package's, and the labels of SELinux
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
+from vmmnet.testbed.base import tools, wait
 from vmmnet.testbed.libvirt import bed as libvirt_bed
 from vmmnet.testbed.libvirt.bed import (
     CONF,
@@ -300,6 +301,41 @@ def test_twelve_faults_at_once(in_order: Bed) -> None:
         in_order.follow(its.remedy, fault.right)
     in_order.host.virsh("destroy", "guest")
     in_order.is_in_order()
+    in_order.is_whole = True
+
+
+def test_what_was_expanded_is_left_without_its_element(in_order: Bed) -> None:
+    """``check`` finds it where the hook refuses the start, and in the same words."""
+    host, file = in_order.host, "/run/left.xml"
+    in_order.sh(
+        f"virsh dumpxml --inactive handed >/run/handed.xml;"
+        f" sed '/<metadata>/,/<.metadata>/d' /run/handed.xml >{file}; virsh define {file}"
+    )
+    told = "it has no <vmmnet:net> any more, and what was made of that: "
+    _, (found,) = in_order.check("handed")
+    assert (found.severity, found.about) == ("fault", "handed") and told in found.wrong
+    with pytest.raises(tools.CommandFailed, match=re.escape(found.wrong)):
+        host.virsh("start", "handed")
+    in_order.follow(found.remedy, lambda bed: bed.sh("cp /run/handed.xml /run/guest.xml"))
+    in_order.is_in_order("handed")
+    in_order.is_whole = True
+
+
+def test_a_second_domain_with_the_address6(in_order: Bed) -> None:
+    """``define``, ``check`` and the hook, which refuses it, name the domain that has it."""
+    host, file = in_order.host, "/run/second.xml"
+    in_order.sh(f"virsh dumpxml --inactive handed | sed '/<uuid>/d; s/>handed</>second</' >{file}")
+    said = in_order.sh(f"vmmnet libvirt define {file} 2>&1")
+    assert "second: its address6 is that of the domain 'handed' as well: a host refuses" in said
+    host.virsh("start", "--paused", "handed")
+    with pytest.raises(tools.CommandFailed, match=f"{FAR} is the address of VM .*, 'handed', al"):
+        host.virsh("start", "second")
+    _, (found,) = in_order.check("second")
+    assert (found.severity, found.about) == ("fault", f"address6 {FAR}")
+    assert "'handed' as well, which runs" in found.wrong
+    host.virsh("destroy", "handed")
+    host.virsh("undefine", "second")
+    in_order.is_in_order("handed")
     in_order.is_whole = True
 
 

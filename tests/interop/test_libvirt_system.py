@@ -258,6 +258,13 @@ def test_drift_is_refused(world: World) -> None:
     assert f"table={_TABLE}" in text and "table=/tmp/mine.table" in text
 
 
+def test_an_element_whose_namespace_is_mistyped_is_refused(world: World) -> None:
+    """libvirt keeps it, and the VM would start without HostVLAN."""
+    text = _refusal(world, 4, etree.fromstring(_DOMAIN.replace("/net/1", "/net")))
+    assert "'https://vmmnet.example/net': this namespace is not that of <vmmnet:net>" in text
+    assert "write xmlns:vmmnet='https://vmmnet.example/net/1'" in text
+
+
 def test_a_table_that_is_not_here_is_refused(world: World) -> None:
     wanted = etree.fromstring(_DOMAIN.replace(_TABLE, "/var/lib/vmmnet/none.table"))
     text = _refusal(world, 3, expand.expand(wanted))

@@ -66,7 +66,8 @@ and what it lacks, files that QEMU's user cannot read, addresses, limits. Each f
 its remedy in the line below it.
 
 DOMAIN is one of the daemon; FILE, which has a '/' in it or ends in .xml ('-': stdin), is
-what 'define' takes. No daemon is asked about a file, but with --connect for its version.
+what 'define' takes. No daemon is asked about a file, but with --connect for its version
+and for other domains with the same address6.
 Run it as root, as only root may look at all of a host.
 
 The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.

@@ -14,7 +14,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status
 
-from . import connect, document, element, handoff, names
+from . import connect, document, element, handoff, names, sharing
 from .element import BadElement, Net
 from .expand import OLDEST, differences, expand
 
@@ -63,6 +63,7 @@ def give(
     after = daemon.defined(name)
     state = "as before" if before == after else "defined anew" if there else "defined"
     later = daemon.is_running(name) and before != after
+    others = sharing.of(daemon, expanded)
     if given.json:
         output.print_json(
             {
@@ -71,6 +72,7 @@ def give(
                 "digest": net.digest if net else None,
                 "changed": before != after,
                 "running": daemon.is_running(name),
+                "same-address6": sorted(others),
                 **more,
             }
         )
@@ -78,6 +80,8 @@ def give(
         print(f"{name}: {state}, {brief(net)}")
         if later:
             output.say(f"{name} is running: it is so from its next start on")
+        for other, runs in others.items():
+            output.say(f"{name}: its address6 {sharing.told(other, runs)}")
 
 
 def brief(net: Net | None) -> str:

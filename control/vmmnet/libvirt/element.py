@@ -14,7 +14,7 @@ from uuid import UUID
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from . import names, schema, values
+from . import names, schema, strays, values
 from .model import Cvsw, Interface, Mip6, Net, Sockets, options
 from .schema import BadElement
 
@@ -39,7 +39,11 @@ _ESP = (
 
 
 def find(domain: etree._Element) -> etree._Element | None:
-    """The XML element of a domain. Raises BadElement if there are several."""
+    """The XML element of a domain.
+
+    Raises BadElement if there are several, or one that is meant as ours and is not.
+    """
+    strays.check(domain)
     found = domain.findall(f"metadata/{names.net('net')}")
     if len(found) > 1:
         raise BadElement(found[1], "", "", "exists twice; a domain has one")

@@ -208,13 +208,12 @@ def _values(event: Event, net: Net) -> dict[str, bytes]:
 
 def _user(event: Event, domain: Any) -> int:
     """The user ID of QEMU: the domain's own, or the default."""
-    own = domain.find("seclabel[@model='dac']")
-    label = (own.findtext("label") or "") if own is not None else ""
+    label = account.label(domain)
     found = account.of(account.read(event.qemu_conf), label)
     if found is None:
         raise Refused(
             f"keys are for QEMU's user, and this host has none of the name in"
-            f" {f'<seclabel> ({label})' if label else event.qemu_conf}: put 'user' right there"
+            f" {account.named(label, event.qemu_conf)}: put 'user' right there"
         )
     return found.uid
 

@@ -38,7 +38,7 @@ class BadElement(ValueError):
         self.line = line or (node.sourceline if node is not None else None) or 0
         self.attribute, self.value, self.right = attribute, value, right
         where = f"line {self.line}: " if self.line else ""
-        at = f"<{_PREFIX}:{_local(node)}> " if node is not None else ""
+        at = f"<{_written(node)}> " if node is not None else ""
         of = f"{attribute}='{value}': " if attribute else ""
         super().__init__(f"{where}{at}{of}{right}")
 
@@ -121,6 +121,12 @@ def _texts(node: etree._Element) -> str:
 
 def _local(node: etree._Element) -> str:
     return str(etree.QName(node).localname)
+
+
+def _written(node: etree._Element) -> str:
+    """An element's name with its prefix; ours is the one that the documentation has."""
+    prefix = _PREFIX if etree.QName(node).namespace == names.NET else node.prefix
+    return f"{prefix}:{_local(node)}" if prefix else _local(node)
 
 
 @functools.cache

@@ -88,6 +88,7 @@ class World:
     enforcing: bool = False
     ebpf: set[str] = field(default_factory=set)
     secrets: dict[str, SecretError | None] = field(default_factory=dict)
+    no_interfaces: set[str] = field(default_factory=set)
 
     def qemu_conf(self) -> dict[str, str] | None:
         """What is planted."""
@@ -126,6 +127,18 @@ class World:
         if self.host_conf:
             raise BadConf(self.host_conf)
         return self.devices.get(address)
+
+    def conf_wrong(self) -> str:
+        """What is planted."""
+        return self.host_conf
+
+    def has_interface(self, name: str) -> bool:
+        """But for those that are planted."""
+        return name not in self.no_interfaces
+
+    def has_user(self, label: str) -> bool:
+        """Of qemu.conf, or of labels that are not planted."""
+        return not label.startswith("nobody-there:") if label else self.as_user is not None
 
     def hostd(self) -> str:
         """What is planted."""
@@ -192,6 +205,25 @@ def test_a_domain_without_the_element_is_not_looked_at() -> None:
 
 
 # The definition
+
+
+def test_what_was_expanded_goes_with_its_element() -> None:
+    """The hook refuses the start; 'define' of a file leaves it out."""
+    left = expand(domain())
+    left.remove(left.find("metadata"))
+    found = only(check(World(), left))
+    assert "no <vmmnet:net> any more, and what was made of that: " in found.wrong
+    assert f"NIC {A}: override of netdev is there" in found.wrong
+    assert "vmmnet libvirt define" in found.remedy
+    assert "no <vmmnet:net>, so" in only(check(World(), left, is_file=True), "note").wrong
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_an_element_whose_namespace_is_mistyped(is_file: bool) -> None:
+    text = etree.tostring(domain()).replace(b"/net/1", b"/net")
+    found = only(check(World(), etree.fromstring(text), is_file=is_file))
+    assert "'https://vmmnet.example/net': this namespace is not that" in found.wrong
+    assert names.NET in found.wrong and "vmmnet libvirt define" in found.remedy
 
 
 def test_a_domain_that_was_never_expanded() -> None:
@@ -437,6 +469,19 @@ def test_a_secret_that_the_hook_cannot_have(untold: bool, severity: str) -> None
     assert found.remedy == "define it"
 
 
+def test_keys_for_a_user_that_the_host_has_not() -> None:
+    """The hook refuses the start: it has nobody to give them to."""
+    world, label = World(secrets={SECRET: None}), "<label>nobody-there:kvm</label>"
+    label = f"<seclabel type='static' model='dac'>{label}</seclabel>"
+    found = only(check(world, expand(domain(SOCKETS + WITH_SECRET, more=label))))
+    assert found.about == "QEMU's user" and "<seclabel> (nobody-there:kvm)" in found.wrong
+    assert check(world, expand(domain(more=label))) == []
+    world.as_user = None
+    faults = check(world, expand(domain(SOCKETS + WITH_SECRET)))
+    found = only([each for each in faults if each.severity == "fault"])
+    assert "no user of /etc/libvirt/qemu.conf" in found.wrong
+
+
 def test_keys_of_the_hook_under_apparmor() -> None:
     defined = expand(domain(SOCKETS + WITH_SECRET))
     found = only(check(World(secrets={SECRET: None}, rules=RULES), defined))
@@ -492,13 +537,23 @@ def test_selinux() -> None:
 # Sockets
 
 
+@pytest.mark.parametrize("net", ["", "handoff='on'"])
+def test_an_address_of_another_domain(net: str) -> None:
+    """Whose start the host refuses then."""
+    defined = expand(domain(net=net))
+    found = only(check(World(), defined, sharing={"web2": True}))
+    assert found.about == f"address6 {VM}" and "'web2'" in found.remedy
+    assert "is that of the domain 'web2' as well, which runs: a host refuses" in found.wrong
+    found = only(check(World(), defined, sharing={"web2": False}), "note")
+    assert "is that of the domain 'web2' as well: a host refuses" in found.wrong
+
+
 def test_an_address_that_is_not_here() -> None:
     found = only(check(World(addresses=set())))
     assert found.about == f"address6 {VM}" and found.wrong == "is no address of this host"
     assert found.remedy.startswith(f"'ip -6 address add {VM}/128 dev eth0'")
     found = only(check(World(addresses=set(), devices={})))
     assert "routers have to" in found.wrong and "dev INTERFACE" in found.remedy
-    only(check(World(addresses=set(), host_conf="of no matter without handoff='on'")))
     assert check(World(addresses=set()), expand(domain(net="handoff='on'"))) == []
     assert check(World(addresses=set()), expand(domain(NIC))) == []
 
@@ -513,8 +568,19 @@ def test_a_hostd_that_is_silent() -> None:
 def test_an_address_without_a_place() -> None:
     handing = expand(domain(net="handoff='on'"))
     assert "address6-device" in only(check(World(devices={}), handing)).remedy
-    found = only(check(World(host_conf="/etc/vmmnet/host.conf, line 3: no"), handing))
-    assert "line 3" in found.wrong
+    found = only(check(World(no_interfaces={"eth0"}), handing))
+    assert found.about == "/etc/vmmnet/host.conf" and "no interface eth0" in found.wrong
+    assert check(World(no_interfaces={"eth0"})) == []
+
+
+@pytest.mark.parametrize("net", ["", "handoff='on'"])
+def test_settings_that_the_hook_cannot_read(net: str) -> None:
+    """It refuses what arrives or is restored, and what is handed off."""
+    wrong = World(host_conf="/etc/vmmnet/host.conf, line 3: no")
+    found = only(check(wrong, expand(domain(net=net))))
+    assert found.about == "/etc/vmmnet/host.conf" and "line 3" in found.wrong
+    wrong.hook_path = None
+    assert check(wrong, expand(domain())) == []
 
 
 def _sysctl(name: str, value: str) -> World:

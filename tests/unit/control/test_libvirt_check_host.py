@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from vmmnet.libvirt.check import apparmor, host, place
 from vmmnet.libvirt.check.facts import Node, User
-from vmmnet.libvirt.host import account, hostd
+from vmmnet.libvirt.host import account, conf, hostd
 
 
 @pytest.mark.parametrize(
@@ -173,6 +173,20 @@ def test_hostd_is_asked(tmp_path: Path, answer: bytes) -> None:
                     hostd.probe(place)
         finally:
             server.join()
+
+
+def test_what_else_the_hook_goes_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the system; a session has no hook."""
+    system, session = (host.ThisHost(session=each) for each in (False, True))
+    monkeypatch.setattr(conf.read, "__defaults__", (tmp_path / "host.conf",))
+    assert system.conf_wrong() == ""
+    (tmp_path / "host.conf").write_text("nonsense\n")
+    assert "line 1: 'nonsense' is none of" in system.conf_wrong()
+    assert session.conf_wrong() == ""
+    assert system.has_interface("lo") and not system.has_interface("none0")
+    label = "no-such-user:root"
+    assert not system.has_user(label) and session.has_user(label)
+    assert system.has_user(f"+{os.getuid()}")
 
 
 def test_a_session_has_no_secrets() -> None:

@@ -13,10 +13,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from vmmnet.libvirt import connect, document
+from vmmnet.command.status import Refused
+from vmmnet.libvirt import connect, document, names, sharing
 from vmmnet.libvirt.expand import drift
 from vmmnet.testbed.base import commandline, paths
 
@@ -81,6 +84,7 @@ def test_print(file: Path) -> None:
     [
         ("hostvlan='/t'", "hostvln='/t'", "line 5: <vmmnet:interface> hostvln='/t': there is no"),
         (f"mac='{A}'", "mac='52:54:00:00:00:02'", "line 5: <vmmnet:interface> mac='52:54"),
+        ("/net/1", "/net", "line 4: <vmmnet:net> xmlns:vmmnet='https://vmmnet.example/net': this"),
         ("</devices>", "", "line 18: this is no XML: "),
         ("domain", "network", "line 1: <network> is no domain of libvirt"),
     ],
@@ -164,6 +168,101 @@ def test_check_of_a_file(file: Path) -> None:
     file.write_text("<network/>")
     answer = libvirt("check", file)
     assert answer.status == 1 and "<network> is no domain of libvirt" in answer.err
+
+
+_SOCKETS = DOMAIN.replace(
+    f"<vmmnet:interface mac='{A}' hostvlan='/t'/>", "<vmmnet:sockets address6='2001:db8::1'/>"
+)
+_WORDS = f"""\
+<domain xmlns:qemu='{names.QEMU}'>
+  <name>hand</name><uuid>00000000-0000-4000-9000-000000000002</uuid>
+  <qemu:commandline><qemu:arg value='-device'/><qemu:arg value='WORDS'/></qemu:commandline>
+</domain>"""
+
+
+@dataclass
+class Neighbours:
+    """A daemon that has domains, by their names; those of ``runs`` run."""
+
+    domains: dict[str, str]
+    runs: dict[str, str]
+
+    def names(self) -> list[str]:
+        """All of them, and one that has gone meanwhile."""
+        return [*self.domains, "gone"]
+
+    def uuid(self, name: str) -> str:
+        """Of the domain."""
+        if name not in self.domains:
+            raise Refused(f"there is no domain '{name}'")
+        return str(document.parse(self.domains[name]).findtext("uuid"))
+
+    def is_running(self, name: str) -> bool:
+        """Whether it is one of those."""
+        return name in self.runs
+
+    def defined(self, name: str) -> str:
+        """At its next start."""
+        return self.domains[name]
+
+    def running(self, name: str) -> str:
+        """As it runs."""
+        return self.runs[name]
+
+
+@pytest.mark.parametrize(
+    ("other", "shared"),
+    [
+        (_SOCKETS.replace("::1", ":0::1"), True),
+        (_SOCKETS.replace("::1", "::2"), False),
+        (DOMAIN, False),
+        (_WORDS.replace("WORDS", "virtio-vmrpc-pci,id=v,address6=2001:db8::1,dns=::1"), True),
+        (_WORDS.replace("WORDS", '{"driver":"virtio-vmrpc-pci","address6":"2001:db8::1"}'), True),
+        (_WORDS.replace("WORDS", "virtio-vmrpc-pci,address6=2001:db8::11"), False),
+        (_WORDS.replace("WORDS", "virtio-vmrpc-pci,address6=nonsense"), False),
+        (_WORDS.replace("WORDS", "other,address6=2001:db8::1"), False),
+    ],
+)
+def test_domains_with_the_same_address6(other: str, shared: bool) -> None:
+    """Of the element or of words; not the domain itself; also as another one runs still."""
+    other = other.replace("name>guest<", "name>other<")
+    domain = document.parse(_SOCKETS)
+    daemon: Any = Neighbours({"guest": _SOCKETS, "other": other}, {})
+    assert sharing.of(daemon, domain) == ({"other": False} if shared else {})
+    daemon.runs["other"] = other
+    assert sharing.of(daemon, domain) == ({"other": True} if shared else {})
+    daemon.domains["other"] = DOMAIN.replace("guest", "other")
+    assert sharing.of(daemon, domain) == ({"other": True} if shared else {})
+    assert sharing.of(daemon, document.parse(DOMAIN)) == {}
+
+
+def test_check_names_a_domain_with_the_same_address6(file: Path, kept: None) -> None:
+    """Of a file, if a daemon is named."""
+    connection = importlib.import_module("libvirt").open(DAEMON[1])
+    connection.defineXML(_SOCKETS.replace("guest", "other"))
+    file.write_text(_SOCKETS)
+    said = "note: address6 2001:db8::1: is that of the domain 'other' as well: a host refuses"
+    assert said in libvirt("check", file, *DAEMON).out
+    assert "'other'" not in libvirt("check", file).out
+    connection.defineXML(_SOCKETS)
+    assert said in libvirt("check", "guest", *DAEMON).out
+    connection.lookupByName("other").undefine()
+    assert "as well" not in libvirt("check", "guest", *DAEMON).out
+    connection.close()
+
+
+def test_define_names_a_domain_with_the_same_address6(
+    file: Path, kept: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does define it: one may take the other's place."""
+    monkeypatch.setattr(sharing, "of", lambda *_: {"web1": False, "web2": True})
+    file.write_text(DOMAIN.replace(f"<vmmnet:interface mac='{A}' hostvlan='/t'/>", ""))
+    answer = libvirt("define", file, *DAEMON)
+    begin, end = "guest: its address6 is that of the domain", ": a host refuses the second that"
+    assert answer.status == 0 and f"{begin} 'web1' as well{end} starts\n" in answer.err, answer
+    assert f"{begin} 'web2' as well, which runs{end} starts\n" in answer.err, answer
+    told = json.loads(libvirt("define", file, "--json", *DAEMON).out)
+    assert told["same-address6"] == ["web1", "web2"]
 
 
 def test_check_of_a_domain(monkeypatch: pytest.MonkeyPatch) -> None:

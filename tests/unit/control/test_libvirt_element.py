@@ -101,6 +101,61 @@ def test_a_domain_without_it() -> None:
     assert read(document.parse(f"<domain><metadata>{foreign}</metadata></domain>")) is None
 
 
+OURS = "https://vmmnet.example/net/1"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        (
+            "<vmmnet:net xmlns:vmmnet='https://vmmnet.example/net'/>",
+            "line 3: <vmmnet:net> xmlns:vmmnet='https://vmmnet.example/net': this namespace is not"
+            f" that of <vmmnet:net>: write xmlns:vmmnet='{OURS}'",
+        ),
+        (
+            "<a:netz xmlns:a='HTTP://vmmnet.example/net/1'/>",
+            "line 3: <a:netz> xmlns:a='HTTP://vmmnet.example/net/1': this namespace is not that of"
+            f" <vmmnet:net>: write xmlns:a='{OURS}'",
+        ),
+        ("<net xmlns='https://vmmnet.example/net/2'/>", f": write xmlns='{OURS}'"),
+        ("<vmmnet:net xmlns:vmmnet='https://example.org/'/>", f": write xmlns:vmmnet='{OURS}'"),
+        (
+            "<a:net xmlns:a='https://vmnet.example/net/1'><a:sockets/></a:net>",
+            f"<a:net> xmlns:a='https://vmnet.example/net/1': this namespace is not that of <vmmnet:"
+            f"net>: write xmlns:a='{OURS}'",
+        ),
+        (
+            f"<net><interface mac='{A}' hostvlan='/t'/></net>",
+            f"line 3: <net> has no namespace: write xmlns:vmmnet='{OURS}', and <vmmnet:net>",
+        ),
+        (f"<a:nett xmlns:a='{OURS}'/>", "there is no element 'nett' here: is it 'net'?"),
+        (f"<a:sockets xmlns:a='{OURS}'/>", "<vmmnet:sockets> is not in <vmmnet:net>"),
+        (
+            f"<x:tool xmlns:x='urn:tool'><a:net xmlns:a='{OURS}'/></x:tool>",
+            "<vmmnet:net> is not a child of the domain's <metadata>: put it there",
+        ),
+    ],
+)
+def test_what_is_meant_as_the_element(metadata: str, said: str) -> None:
+    """Beside the right one, too: it would be lost in silence."""
+    for right in ("", f"<vmmnet:net {NS}/>"):
+        text = f"<domain>\n<metadata>{right}\n{metadata}\n</metadata>\n</domain>"
+        with pytest.raises(BadElement, match=re.escape(said)):
+            read(document.parse(text))
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "<a:net xmlns:a='https://example.org/'><a:interface name='eth0'/><!-- - --></a:net>",
+        "<a:net xmlns:a='https://example.org/vmmnet'/>",
+        "<a:sockets xmlns:a='https://example.org/'/>",
+    ],
+)
+def test_what_is_another_tools(metadata: str) -> None:
+    assert read(document.parse(f"<domain><metadata>{metadata}</metadata></domain>")) is None
+
+
 def test_order_and_prefix_are_free() -> None:
     net = (
         f"<net xmlns='https://vmmnet.example/net/1'><interface mac='{A}' hostvlan='/t'/><sockets/>"

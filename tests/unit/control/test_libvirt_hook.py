@@ -264,6 +264,16 @@ def test_an_element_that_is_wrong_is_refused(world: World) -> None:
     assert "correct it, then 'vmmnet libvirt define'" in reason
 
 
+@pytest.mark.parametrize("kind", ["prepare", "migrate", "restore"])
+def test_an_element_whose_namespace_is_mistyped_is_refused(world: World, kind: str) -> None:
+    """The VM would start without HostVLAN."""
+    text = etree.tostring(world.domain(expanded=False)).replace(b"/net/1", b"/net")
+    reason = hook.handle(world.event(etree.fromstring(text)), kind) or ""
+    assert "'https://vmmnet.example/net': this namespace is not that" in reason
+    assert names.NET in reason
+    world.nothing_is_left()
+
+
 def test_what_was_expanded_goes_with_its_element(world: World) -> None:
     """'virsh edit' may take out the one and leave the other."""
     domain = world.domain()
@@ -397,6 +407,21 @@ def test_what_the_helper_refuses(world: World, hostd: Callable[[str], Hostd], an
     reason = hook.handle(world.event(world.domain(HANDOFF, sockets())), "prepare")
     assert reason is not None and "vmmnet-hostd:" in reason
     assert not world.ports.exists() and not world.claims.note.exists()
+
+
+def test_who_has_the_address_is_named(world: World, hostd: Callable[[str], Hostd]) -> None:
+    """vmmnet-hostd knows UUIDs alone, and people names."""
+    world.conf.write_text("address6-device eth7\n")
+    hostd(f"error address6 {VM} is the address of VM {UUID.replace('1', '2')} already\n")
+    other, event = world.other(), world.event(world.domain(HANDOFF, sockets()))
+    reason = hook.handle(event, "prepare") or ""
+    assert f"is the address of VM {other.claims.uuid} already" in reason
+    other.claims.announce()
+    reason = hook.handle(event, "prepare") or ""
+    assert f"is the address of VM {other.claims.uuid}, 'other', already" in reason
+    other.claims.note.write_text("{")
+    reason = hook.handle(event, "prepare") or ""
+    assert f"is the address of VM {other.claims.uuid} already" in reason
 
 
 def test_a_helper_that_does_not_run(world: World, log: list[str]) -> None:

@@ -8,8 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from vmmnet.libvirt import names
+from vmmnet.libvirt import document, names, strays
 from vmmnet.libvirt.host import account, address6, conf, keyfiles, secrets
+from vmmnet.libvirt.schema import BadElement
 from vmmnet.testbed.base import own_run, paths, wait
 from vmmnet.testbed.base.net import Network
 
@@ -62,6 +63,42 @@ def test_our_domains_do(tmp_path: Path) -> None:
     broken = script(tmp_path, "/bin/false")
     assert call(broken, "prepare", OURS).returncode
     assert call(broken, "reconnect", OURS).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "meant",
+    [
+        "<vmmnet:net xmlns:vmmnet='https://elsewhere.example/1'/>",
+        '<n:net xmlns:n="https://vmmnet.example/net"/>',
+        "<n:net xmlns:n='VMMNET.example/net/1'/>",
+        "<net><sockets/></net>",
+        "<n:net xmlns:n='https://vmnet.example/net/1'><n:sockets/></n:net>",
+        "<n:net xmlns:n='https://vmnet.example/net/1'><n:interface mac='a' hostvlan='/t'/></n:net>",
+        "<n:net xmlns:n='urn:x'><n:interface mac='a'><n:mip6/></n:interface></n:net>",
+        "<net><interface mac='a'><cvsw secret='a'/></interface></net>",
+    ],
+)
+def test_what_is_meant_as_our_element_is_looked_at(tmp_path: Path, meant: str) -> None:
+    """Also by ``strays``, which knows more: so its refusal is reached."""
+    mistyped = FOREIGN.replace("<metadata/>", f"<metadata>{meant}</metadata>")
+    assert call(script(tmp_path, "/bin/false"), "prepare", mistyped).returncode
+    with pytest.raises(BadElement):
+        strays.check(document.parse(mistyped))
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        "<emulator>/usr/bin/qemu-system-x86_64-vmmnet</emulator>",
+        "<topology sockets='1' cores='2'/>",
+        "<qemu:arg xmlns:qemu='urn:q' value='hostvlan,id=h,netdev=n,table=/var/lib/vmmnet/t'/>",
+        "<metadata><t:net xmlns:t='https://tool.example/'><t:interface/></t:net></metadata>",
+    ],
+)
+def test_what_others_have_alike_is_not(tmp_path: Path, foreign: str) -> None:
+    domain = FOREIGN.replace("<metadata/>", foreign)
+    assert call(script(tmp_path, "/bin/false"), "prepare", domain).returncode == 0
+    strays.check(document.parse(domain))
 
 
 def test_what_was_made_of_an_element_is_looked_at_without_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status
 
-from .. import connect, document, handoff
+from .. import connect, document, handoff, sharing
 from ..expand.qemu import ours
 from ..schema import BadElement
 from . import core
@@ -47,7 +47,14 @@ def _of_daemon(name: str, daemon: connect.Daemon) -> Domain:
     defined = document.parse(daemon.defined(name))
     running = document.parse(daemon.running(name)) if daemon.is_running(name) else None
     empty = frozenset[str]() if running is None else _empty(name, running, daemon)
-    return Domain(defined.findtext("name"), defined, running, version=daemon.version(), empty=empty)
+    return Domain(
+        defined.findtext("name"),
+        defined,
+        running,
+        version=daemon.version(),
+        empty=empty,
+        sharing=sharing.of(daemon, defined),
+    )
 
 
 def _empty(name: str, running: Any, daemon: connect.Daemon) -> frozenset[str]:
@@ -67,18 +74,18 @@ def _of_file(subject: str, uri: str | None) -> Domain:
         raise Refused(f"{subject}: {error.strerror}") from None
     except document.BadDocument as error:
         raise Refused(f"{subject}: {error}") from None
-    version = None
+    version, others = None, dict[str, bool]()
     if uri is not None:
         with connect.opened(uri) as daemon:
             _here(daemon.uri())
-            version = daemon.version()
+            version, others = daemon.version(), sharing.of(daemon, domain)
     if domain.find("name") is not None and not (domain.findtext("uuid") or "").strip():
         # 'define' adds it.
         document.identify(domain, str(uuid.uuid4()))
     # The core reports the element's error.
     with contextlib.suppress(BadElement):
         handoff.choose(domain, *([uri] if uri else []))
-    return Domain(subject, domain, is_file=True, version=version)
+    return Domain(subject, domain, is_file=True, version=version, sharing=others)
 
 
 def _report(given: argparse.Namespace, name: str, found: list[Finding]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .. import element
 from ..element import BadElement
+from ..expand import drift
 from . import definition, emulator, files, hook, network
 from .facts import Domain, Finding, Host
 
@@ -17,6 +18,9 @@ def findings(domain: Domain, host: Host) -> Iterator[Finding]:
         net = element.read(domain.defined)
     except BadElement as error:
         yield definition.bad(domain, error)
+        return
+    if net is None and not domain.is_file and (left := drift(domain.defined)):
+        yield definition.left_over(domain, left)
         return
     if net is None:
         told = "the domain has no <vmmnet:net>, so that nothing was checked"

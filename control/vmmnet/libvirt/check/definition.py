@@ -23,6 +23,12 @@ def bad(domain: Domain, error: BadElement) -> Finding:
     return Finding(domain.name, str(error), _define(domain, "correct it there"))
 
 
+def left_over(domain: Domain, differs: list[str]) -> Finding:
+    """A finding about a domain without the element, whose start the hook refuses."""
+    told = f"it has no <vmmnet:net> any more, and what was made of that: {'; '.join(differs)}"
+    return Finding(domain.name, told, _define(domain, "put the element back if it is wanted"))
+
+
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     """Check the definition and the running domain."""
     try:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -40,6 +40,8 @@ class Domain:
     version: tuple[int, int, int] | None = None
     #: IDs of HostVLAN's netdevs in its QEMU without an interface.
     empty: frozenset[str] = frozenset()
+    #: Other domains of the daemon with its ``address6``, and whether they run.
+    sharing: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,15 @@ class Host(Protocol):
 
     def address6_device(self, address: str) -> str | None:
         """vmmnet-hostd's interface for an address; None: there is none. Raises ValueError."""
+
+    def conf_wrong(self) -> str:
+        """Why host.conf cannot be used; empty if it can."""
+
+    def has_interface(self, name: str) -> bool:
+        """Whether the host has an interface."""
+
+    def has_user(self, label: str) -> bool:
+        """Whether it has QEMU's user: of a DAC label, else of qemu.conf; also if not known."""
 
     def hostd(self) -> str:
         """Why vmmnet-hostd does not answer; empty if it does."""

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from .. import keys
 from ..element import Net
+from ..host import account
 from . import apparmor, selinux, ways
 from .facts import READ, Domain, Finding, Host
 
@@ -41,7 +42,7 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
         yield Finding("QEMU's user", told, "name one with 'user' in qemu.conf", "note")
     for each in named.values():
         yield from _file(each, host)
-    yield from _secrets(net, host)
+    yield from _secrets(domain, net, host)
     rules = apparmor.of(domain, host)
     if rules is not None:
         yield from _confined(rules, list(named.values()), net)
@@ -71,8 +72,12 @@ def _files(net: Net) -> Iterator[_File]:
                 yield _File(key.source, key.option, "put the key there, for QEMU's user alone")
 
 
-def _secrets(net: Net, host: Host) -> Iterator[Finding]:
-    """Check keys in libvirt's secrets."""
+def _secrets(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
+    """Check keys in libvirt's secrets, which the hook gives to QEMU's user."""
+    label = account.label(domain.defined)
+    if _named_secrets(net) and not host.has_user(label):
+        told = f"the host has no user of {account.named(label)}, and the hook gives QEMU no keys"
+        yield Finding("QEMU's user", told, "put 'user' right there")
     for secret, option in _named_secrets(net).items():
         wrong = host.secret(str(secret))
         if wrong is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from ..host import conf
 from .facts import RUN, Finding, Host
 
 # libvirt checks only at its start whether there are hooks.
@@ -13,10 +14,14 @@ _RESTART = "'systemctl restart libvirtd' (or virtqemud)"
 
 
 def check(host: Host) -> Iterator[Finding]:
-    """Check the hook: libvirt silently ignores one that it cannot run."""
+    """Check the hook, which libvirt silently ignores if it cannot run it, and its settings."""
     path = host.hook()
     if path is None:
         return
+    wrong = host.conf_wrong()
+    if wrong:
+        told = f"{wrong}: the hook refuses VMs that arrive or are restored, and all with handoff"
+        yield Finding(str(conf.PATH), told, "correct the line (docs/libvirt-hook.md)")
     about, so = f"hook {path}", "so that nothing is checked and claimed when the VM starts"
     try:
         file = host.way(path)[-1]

@@ -78,6 +78,23 @@ class ThisHost:
         """``Host.address6_device``."""
         return conf.read().address6_device or address6.device(address)
 
+    def conf_wrong(self) -> str:
+        """``Host.conf_wrong``. A session has no hook that would read it."""
+        try:
+            conf.read()
+        except conf.BadConf as error:
+            return "" if self._session else str(error)
+        return ""
+
+    def has_interface(self, name: str) -> bool:
+        """``Host.has_interface``."""
+        return address6.exists(name)
+
+    def has_user(self, label: str) -> bool:
+        """``Host.has_user``."""
+        known = self._conf is not None and not self._session
+        return not known or account.of(self._conf or {}, label) is not None
+
     def hostd(self) -> str:
         """``Host.hostd``."""
         if not hostd.SOCKET.exists():

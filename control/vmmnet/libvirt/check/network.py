@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
+from .. import sharing
 from ..element import Net, Sockets
 from ..host import conf
 from .facts import Domain, Finding, Host
@@ -24,6 +26,7 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     if net.sockets.address6 is not None:
         address = str(net.sockets.address6)
         yield from _handoff(address, host) if net.handoff else _address(address, host)
+        yield from _shared(address, domain)
     yield from _ping(host)
     yield from _ports(host)
     yield from _descriptors(net.sockets, host)
@@ -47,15 +50,26 @@ def _address(address: str, host: Host) -> Iterator[Finding]:
     yield Finding(f"address6 {address}", told, remedy)
 
 
+def _shared(address: str, domain: Domain) -> Iterator[Finding]:
+    for name, runs in domain.sharing.items():
+        remedy = f"give one of the two another address6, or never run '{name}' beside it"
+        told = sharing.told(name, runs)
+        severity: Literal["fault", "note"] = "fault" if runs else "note"
+        yield Finding(f"address6 {address}", told, remedy, severity)
+
+
 def _handoff(address: str, host: Host) -> Iterator[Finding]:
     silent = host.hostd()
     if silent:
         yield Finding("vmmnet-hostd", silent, "'systemctl enable --now vmmnet-hostd'")
     try:
         device = host.address6_device(address)
-    except ValueError as error:
-        yield Finding(str(conf.PATH), str(error), "correct the line (docs/libvirt-hook.md)")
+    except ValueError:
+        # The check of the hook has told it.
         return
+    if device is not None and not host.has_interface(device):
+        told = f"this host has no interface {device}, which is its 'address6-device'"
+        yield Finding(str(conf.PATH), told, f"make {device}, or correct the line")
     if device is None:
         told = "is in no prefix of an interface of this host, so that vmmnet-hostd has no place"
         remedy = f"name one: 'address6-device INTERFACE' in {conf.PATH}"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 CONF = Path("/etc/libvirt/qemu.conf")
 
@@ -37,6 +38,17 @@ def read(path: Path = CONF) -> dict[str, str]:
         return settings(path.read_text(errors="replace"))
     except FileNotFoundError:
         return {}
+
+
+def label(domain: Any) -> str:
+    """The DAC label of a domain's own, ``USER:GROUP``; empty: it has none."""
+    own = domain.find("seclabel[@model='dac']")
+    return (own.findtext("label") or "") if own is not None else ""
+
+
+def named(label: str, path: Path = CONF) -> str:
+    """Where QEMU's user is named, for messages."""
+    return f"<seclabel> ({label})" if label else str(path)
 
 
 def of(given: Mapping[str, str], label: str = "") -> Account | None:

@@ -22,6 +22,7 @@ from . import hostd, keyfiles, whole
 RUN = Path("/run/vmmnet")
 #: libvirt's folder of QEMUs' pid files.
 PIDS = Path("/run/libvirt/qemu")
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # libvirt starts a VM within moments of the hook's first event, or not at all.
 _BEGINNING = 300.0
 
@@ -130,8 +131,24 @@ class Claims:
                 yield f"{note.ports} has {' '.join(macs)}"
             if handoff:
                 told = " ".join(f"{address} on {device}" for address, device in addresses)
-                hostd.register(self.uuid, self.pid_file, addresses, self.socket)
+                self._register(addresses)
                 yield f"vmmnet-hostd knows {told}"
+
+    def _register(self, addresses: Sequence[tuple[str, str]]) -> None:
+        try:
+            hostd.register(self.uuid, self.pid_file, addresses, self.socket)
+        except hostd.HostdError as error:
+            raise hostd.HostdError(self._with_names(str(error))) from None
+
+    def _with_names(self, text: str) -> str:
+        """The text with the names of VMs that vmmnet-hostd knows by their UUIDs."""
+
+        def named(found: re.Match[str]) -> str:
+            # A damaged note has no name.
+            note = replace(self, uuid=found[0], name="").read()
+            return f"{found[0]}, '{note.name}'," if note and note.name else found[0]
+
+        return _UUID.sub(named, text)
 
     def lay_keys(self, values: Mapping[str, bytes], user: int) -> Iterator[str]:
         """Write keys into files of these names, for QEMU's user ID; yields what was done.

@@ -16,6 +16,27 @@ bool stage_is_deleted(const NetStage *s)
            qemu_get_nic(peer)->peer_deleted;
 }
 
+static NetStageVerdict stage_drop(NetStage *stage, NetStageFrame *frame)
+{
+    return NET_STAGE_DROP;
+}
+
+void stage_end_room(NetStage *s)
+{
+    static const NetStageRoom nobody = {
+        .type = NET_CLIENT_DRIVER_STAGE,
+        .from_nic = stage_drop,
+        .from_backend = stage_drop,
+    };
+    const NetStageRoom *room = s->room;
+
+    s->room = &nobody;
+    if (room->free) {
+        room->free(s->opaque);
+    }
+    s->opaque = NULL;
+}
+
 /* --- links and peers ------------------------------------------------------ */
 
 /* Does what QEMU does with a NIC when the link of its netdev changes. */
@@ -123,10 +144,14 @@ static void stage_front_link_changed(NetClientState *nc)
 {
     StageEnd *end = DO_UPCAST(StageEnd, nc, nc);
 
-    if (end->stage) {
-        stage_note_nic(end->stage);
-        stage_peer_changed(end);
+    if (!end->stage) {
+        return;
     }
+    if (stage_is_deleted(end->stage)) {
+        stage_end_room(end->stage);
+    }
+    stage_note_nic(end->stage);
+    stage_peer_changed(end);
 }
 
 static void stage_back_link_changed(NetClientState *nc)

@@ -13,6 +13,9 @@
 /* Returns: true if netdev_del was called, but a NIC still uses the stage */
 bool stage_is_deleted(const NetStage *s);
 
+/* End the stage's room, and drop all frames from here on; may be repeated. */
+void stage_end_room(NetStage *s);
+
 /**
  * stage_settle: bottom half, apply what has changed
  * @opaque: the NetStage

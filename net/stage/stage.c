@@ -65,9 +65,11 @@
  * discards frames from the NIC.
  *
  * A netdev that is deleted while a NIC uses it exists until the NIC is gone,
- * because QEMU calls cleanup of the fronts only then.  Cleanup of the first
- * front ends the stage and deletes the backs.  At exit, QEMU deletes the backs
- * itself.
+ * because QEMU calls cleanup of the fronts only then.  Its ID is free at once,
+ * so what the room has under that ID must not wait: the hook in net/net.c calls
+ * link_status_changed of the fronts, and the room ends.  What is left answers
+ * the NIC's questions and drops all frames.  Cleanup of the first front ends
+ * the stage and deletes the backs.  At exit, QEMU deletes the backs itself.
  *
  * The BQL protects all of this.
  */
@@ -101,9 +103,7 @@ static void stage_end(NetStage *s)
     if (s->look) {
         timer_free(s->look);
     }
-    if (s->room->free) {
-        s->room->free(s->opaque);
-    }
+    stage_end_room(s);
     g_free(s->end[NET_STAGE_NIC]);
     g_free(s->end[NET_STAGE_BACKEND]);
     g_free(s->id);

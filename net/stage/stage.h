@@ -187,7 +187,11 @@ typedef struct NetStageRoom {
      * net_stage_link_up() return the new state.
      */
     void (*changed)(NetStage *stage);
-    /* The stage ends: frees @opaque of net_stage_new(); may be NULL. */
+    /*
+     * The room ends: frees @opaque of net_stage_new(); may be NULL.  netdev_del
+     * calls it before it returns, so that another netdev can have the ID and
+     * all that belongs to it (a section of the migration stream, keys).
+     */
     void (*free)(void *opaque);
 } NetStageRoom;
 
@@ -224,8 +228,9 @@ typedef struct NetStageStats {
  *          fails
  * @errp: names the netdev that is missing, in use (and its user), or unsuitable
  *
- * A netdev whose frames do not pass through QEMU (vhost) is refused.  The stage
- * exists until netdev_del and, if a NIC uses it, until the NIC is deleted.
+ * A netdev whose frames do not pass through QEMU (vhost) is refused.  The room
+ * exists until netdev_del; if a NIC uses the stage, the stage exists without it
+ * until the NIC is deleted, and drops all frames.
  *
  * Returns: the stage, or NULL with @errp set
  */

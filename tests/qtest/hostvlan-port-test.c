@@ -185,7 +185,7 @@ static void test_query(void)
 /* netdev_add and netdev_del, also of the one that a NIC uses. */
 static void test_add_del(void)
 {
-    QDict *resp;
+    QDict *resp, *info;
     Bed bed;
 
     bed_begin(&bed, &nic_virtio12, "");
@@ -212,6 +212,16 @@ static void test_add_del(void)
     g_assert_true(qlist_empty(qdict_get_qlist(resp, "return")));
     qobject_unref(resp);
     bed_settle(&bed);
+    /* The NIC is still there, but the ID is free. */
+    qtest_qmp_assert_success(
+        bed.qts, "{ 'execute': 'netdev_add', 'arguments': { 'type': "
+        "'hubport', 'id': 'net1', 'hubid': 1 } }");
+    qtest_qmp_assert_success(
+        bed.qts, "{ 'execute': 'netdev_add', 'arguments': { 'type': "
+        "'hostvlan', 'id': 'hv0', 'netdev': 'net1', 'table': %s } }", bed.path);
+    info = bed_query(&bed);
+    g_assert_cmpstr(qdict_get_str(info, "netdev"), ==, "net1");
+    qobject_unref(info);
     bed_end(&bed);
 }
 

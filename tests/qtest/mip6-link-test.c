@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 
 #include "mip6-bed.h"
+#include "netns.h"
 
 /* Without a virtio-net header behind the stage, and with one. */
 static bool is_tap(const void *data)
@@ -180,38 +181,69 @@ static bool migration_is(QTestState *qts, const char *state)
     return is;
 }
 
+/* A file that a VM is saved in. */
+typedef struct Saved {
+    char *dir, *path, *uri, *incoming;
+} Saved;
+
+static void saved_make(Saved *saved)
+{
+    saved->dir = g_dir_make_tmp("mip6-XXXXXX", NULL);
+    saved->path = g_build_filename(saved->dir, "state", NULL);
+    saved->uri = g_strdup_printf("file:%s", saved->path);
+    saved->incoming = g_strdup_printf("-incoming %s", saved->uri);
+}
+
+static void saved_remove(Saved *saved)
+{
+    g_unlink(saved->path);
+    g_rmdir(saved->dir);
+    g_free(saved->incoming);
+    g_free(saved->uri);
+    g_free(saved->path);
+    g_free(saved->dir);
+}
+
+/* Migration of a few megabytes is short. */
+static void wait_migrated(Bed *bed)
+{
+    while (!migration_is(bed->qts, "completed")) {
+        /* ask again */
+    }
+}
+
+/* Saves the VM, and ends this QEMU. */
+static void bed_save(Bed *bed, const Saved *saved)
+{
+    qtest_qmp_assert_success(bed->qts, "{ 'execute': 'stop' }");
+    qtest_qmp_assert_success(bed->qts, "{ 'execute': 'migrate', 'arguments': "
+                             "{ 'uri': %s } }", saved->uri);
+    wait_migrated(bed);
+    nic_forget(bed->nic);
+    bed->nic = NULL;
+    bed_end(bed);
+}
+
 /* A saved VM continues its sequence, and knows its earlier binding. */
 static void test_saved(void)
 {
-    g_autofree char *dir = g_dir_make_tmp("mip6-XXXXXX", NULL);
-    g_autofree char *path = g_build_filename(dir, "state", NULL);
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
-    g_autofree char *more = g_strdup_printf("-incoming %s", uri);
     uint16_t sequence;
+    Saved saved;
     PacketNd nd;
     QDict *info;
     Bed bed;
 
+    saved_make(&saved);
     bed_start(&bed, &nic_virtio12, false, "", "");
     bed_register(&bed, FOREIGN);
     check_tunnel_out(&bed);
     sequence = bed.update.sequence;
-    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'stop' }");
-    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'migrate', 'arguments': "
-                             "{ 'uri': %s } }", uri);
-    while (!migration_is(bed.qts, "completed")) {
-        /* it is short */
-    }
-    nic_forget(bed.nic);
-    bed.nic = NULL;
-    bed_end(&bed);
+    bed_save(&bed, &saved);
 
-    bed_start(&bed, &nic_virtio12, false, "", more);
+    bed_start(&bed, &nic_virtio12, false, "", saved.incoming);
     peer_wait_nd(&bed, PACKET_ND_RS, &nd);
     peer_advertise(&bed, FOREIGN_2);
-    while (!migration_is(bed.qts, "completed")) {
-        /* likewise */
-    }
+    wait_migrated(&bed);
     info = bed_query(&bed);
     g_assert_cmpint(qdict_get_int(info, "remaining"), >, 500);
     g_assert_cmpstr(qdict_get_str(info, "guest-mac"), ==, GUEST_TEXT);
@@ -222,8 +254,100 @@ static void test_saved(void)
     g_assert_cmpint(bed.care_of.s6_addr[4], ==, 0x40);
     bed_bind(&bed);
     bed_end(&bed);
-    g_unlink(path);
-    g_rmdir(dir);
+    saved_remove(&saved);
+}
+
+/* Returns: true if the care-of address answers a solicitation. */
+static bool care_of_answers(Bed *bed)
+{
+    struct in6_addr router = packet_ip6_link_local(bed_router_mac);
+    uint8_t frame[FRAME_MAX];
+    uint8_t vnet[PEER_VNET_LEN];
+    bool answers = false;
+    PacketNd nd;
+    ssize_t len;
+
+    packet_eth_build(frame, bed->node_mac, bed_router_mac, PACKET_ETH_IP6);
+    len = packet_nd_build_ns(frame + PACKET_ETH_LEN, &router, &bed->care_of,
+                             &bed->care_of, bed_router_mac);
+    peer_send(bed, frame, PACKET_ETH_LEN + len);
+    bed_settle(bed);
+    while ((len = peer_poll_frame(bed->peer, vnet, 0, frame,
+                                  sizeof(frame))) >= 0) {
+        answers |= packet_nd_parse(&nd, frame + PACKET_ETH_LEN,
+                                   len - PACKET_ETH_LEN) &&
+                   nd.type == PACKET_ND_NA;
+    }
+    return answers;
+}
+
+static void del_netdev(Bed *bed)
+{
+    qtest_qmp_assert_success(bed->qts, "{ 'execute': 'netdev_del', "
+                             "'arguments': { 'id': 'mip0' } }");
+}
+
+static void add_netdev(Bed *bed, const char *behind)
+{
+    qtest_qmp_assert_success(bed->qts, "{ 'execute': 'netdev_add', "
+                             "'arguments': { 'type': 'mip6', 'id': 'mip0', "
+                             "'netdev': %s, 'home-address': '" HOME "', "
+                             "'home-prefix-length': 64, "
+                             "'home-agent': '" AGENT "' } }", behind);
+}
+
+/* The NIC of a deleted netdev goes; it gets a new one of the same ID. */
+static void replug_nic(Bed *bed)
+{
+    nic_free(bed->nic);
+    bed->nic = NULL;
+    qpci_unplug_acpi_device_test(bed->qts, "nic0", NIC_PCI_SLOT);
+    bed_settle(bed);
+    del_netdev(bed);
+    add_netdev(bed, "net0");            /* which is free again */
+    qtest_qmp_device_add(bed->qts, bed->kind->driver, "nic0",
+                         "{ 'addr': '4', 'netdev': 'mip0', "
+                         "'mac': '" GUEST_TEXT "' }");
+    bed->nic = bed->kind->start(&bed->machine, bed->kind);
+    nic_post(bed->nic, 0, 16);
+}
+
+/*
+ * A netdev that is deleted under its NIC ends at once: it sends no more, and
+ * the next one may have its ID. The VM migrates, with the NIC that has lost its
+ * netdev, and with the next NIC.
+ */
+static void test_deleted(const void *replugged)
+{
+    Saved saved;
+    QDict *info;
+    Bed bed;
+
+    saved_make(&saved);
+    bed_start(&bed, &nic_virtio12, false, "", "");
+    bed_register(&bed, FOREIGN);
+    g_assert_true(care_of_answers(&bed));
+    qtest_qmp_assert_success(bed.qts, "{ 'execute': 'netdev_add', "
+                             "'arguments': { 'type': 'hubport', "
+                             "'id': 'net1', 'hubid': 1 } }");
+    for (unsigned i = 0; i < 3; i++) {
+        del_netdev(&bed);
+        add_netdev(&bed, "net1");
+        g_assert_false(care_of_answers(&bed));
+    }
+    info = bed_query(&bed);
+    g_assert_cmpstr(qdict_get_str(info, "netdev"), ==, "net1");
+    qobject_unref(info);
+    if (replugged) {
+        replug_nic(&bed);
+        bed_register(&bed, FOREIGN_2);
+        check_tunnel_out(&bed);
+    }
+    bed_save(&bed, &saved);
+    bed_start(&bed, &nic_virtio12, false, "", saved.incoming);
+    wait_migrated(&bed);
+    bed_end(&bed);
+    saved_remove(&saved);
 }
 
 static void add_tests(void)
@@ -235,6 +359,8 @@ static void add_tests(void)
     qtest_add_func("/mip6/held", test_held);
     qtest_add_func("/mip6/ends-held", test_ends_held);
     qtest_add_func("/mip6/saved", test_saved);
+    qtest_add_data_func("/mip6/deleted/plugged", NULL, test_deleted);
+    qtest_add_data_func("/mip6/deleted/replugged", "replugged", test_deleted);
 }
 
 int main(int argc, char **argv)

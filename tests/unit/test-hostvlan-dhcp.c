@@ -187,8 +187,9 @@ static void test_client_identifier(void)
     put_client(&m, 1, OTHER_MAC);
     g_assert_cmpint(check(&m), ==, FORGED);
     m = dhcp4(DISCOVER, MAC, 0);
-    put(&m, 0x3d080102, 4);
-    put(&m, 1, 6);
+    put_client(&m, 1, MAC);
+    put(&m, 0, 1);
+    m.data[m.len - 9] = 8;
     g_assert_cmpint(check(&m), ==, FORGED);
     m = dhcp4(DISCOVER, MAC, 0);
     put(&m, 0x3d0101, 3);
@@ -446,7 +447,7 @@ static void test_ambiguous6(void)
     g_assert_cmpint(check(&m), ==, PASS);
     whole = m;
     m.data[ia + 19]++;          /* the address' option */
-    put(&m, 0, 8);
+    put(&m, 0, 5);
     g_assert_cmpint(check(&m), ==, MALFORMED);
     m = whole;
     m.data[ia + 3]++;           /* the association */

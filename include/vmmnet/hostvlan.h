@@ -130,7 +130,8 @@ typedef __UINT64_TYPE__ uint64_t;
  *              (offers.h)
  *   FORGED_ADDRESS, MALFORMED
  *              where senders are
- *              checked (sender.h)
+ *              checked (sender.h,
+ *              dhcp.h)
  *   PASSED                             PASSED
  */
 enum hostvlan_reason {

@@ -11,6 +11,8 @@
  *                  an advertisement (RFC 4861)
  *   IP             the source address of any packet
  *
+ * For DHCP clients see dhcp.h.
+ *
  * The link-layer addresses must be the port's MAC address. The IP addresses
  * must be among those in the port's table entry; if the entry has no IP
  * addresses, they are not checked. The entry applies to both families: if it
@@ -52,7 +54,7 @@
 #ifndef NET_HOSTVLAN_FORGED_H
 #define NET_HOSTVLAN_FORGED_H
 
-#include "net/hostvlan/headers.h"
+#include "net/hostvlan/own.h"
 
 enum {
     HOSTVLAN_TYPE_ARP = 0x0806,
@@ -66,53 +68,6 @@ enum {
 
 /* More options, of 8 octets at least, do not fit into HOSTVLAN_LOOK_LEN. */
 #define HOSTVLAN_ND_OPTIONS_MAX (HOSTVLAN_LOOK_LEN / 8)
-
-struct hostvlan_sender {
-    struct hostvlan_frame f;    /* size is reduced to that of the packet */
-    uint64_t mac;               /* source of the frame; the port's address */
-    const struct hostvlan_own *own;     /* NULL: IP addresses are not checked */
-    uint32_t fixed;             /* octets that no checksum may overwrite */
-};
-
-/* --- the sender's addresses ---------------------------------------------- */
-
-static inline enum hostvlan_reason
-hostvlan_forged_mac(const struct hostvlan_sender *s, const uint8_t *mac)
-{
-    return hostvlan_mac(mac) == s->mac ? HOSTVLAN_PASSED :
-                                         HOSTVLAN_FORGED_ADDRESS;
-}
-
-static inline enum hostvlan_reason
-hostvlan_forged_ip4(const struct hostvlan_sender *s, uint32_t ip4)
-{
-    return !s->own || hostvlan_own_ip4(s->own, ip4) ? HOSTVLAN_PASSED :
-                                                      HOSTVLAN_FORGED_ADDRESS;
-}
-
-/* Is it in fe80::/64, with the interface identifier of the MAC address? */
-static inline bool hostvlan_is_eui64(const struct hostvlan_sender *s,
-                                     const uint32_t ip6[4])
-{
-    uint64_t mac = s->mac ^ 0x020000000000ull;
-
-    return ip6[0] == 0xfe800000 && ip6[1] == 0 &&
-           ip6[2] == (uint32_t)(mac >> 24 << 8 | 0xff) &&
-           ip6[3] == (uint32_t)(0xfe000000 | (mac & 0xffffff));
-}
-
-static inline enum hostvlan_reason
-hostvlan_forged_ip6(const struct hostvlan_sender *s, const uint8_t *addr)
-{
-    uint32_t ip6[4] = {
-        hostvlan_get32(addr), hostvlan_get32(addr + 4),
-        hostvlan_get32(addr + 8), hostvlan_get32(addr + 12),
-    };
-
-    return !s->own || hostvlan_is_eui64(s, ip6) ||
-           hostvlan_own_ip6(s->own, ip6) ? HOSTVLAN_PASSED :
-                                           HOSTVLAN_FORGED_ADDRESS;
-}
 
 /* --- ARP, RARP ---------------------------------------------------------- */
 

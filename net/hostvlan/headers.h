@@ -124,6 +124,15 @@ static inline uint32_t hostvlan_get32(const uint8_t *p)
     return (uint32_t)hostvlan_get16(p) << 16 | hostvlan_get16(p + 2);
 }
 
+/* Limits the frame to the packet's own length; 0: unlimited. */
+static inline void hostvlan_end_at(struct hostvlan_frame *f, uint32_t offset,
+                                   uint32_t length)
+{
+    if (length && f->size > offset && length < f->size - offset) {
+        f->size = offset + length;
+    }
+}
+
 static inline bool hostvlan_is_tag(uint16_t type)
 {
     return type == HOSTVLAN_TYPE_VLAN || type == HOSTVLAN_TYPE_QINQ ||

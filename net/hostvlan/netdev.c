@@ -87,18 +87,29 @@ static NetStageVerdict hostvlan_end(HostvlanPort *p, uint64_t *counters,
 static enum hostvlan_reason hostvlan_check_sender(HostvlanPort *p,
                                                   const uint8_t *eth,
                                                   size_t len, size_t size,
-                                                  size_t *fixed)
+                                                  size_t *fixed,
+                                                  size_t *checksum)
 {
     const HostvlanTable *table = p->follow.table;
     /* The port's own address, or another one that it may send with. */
     uint64_t mac = hostvlan_mac(eth + 6);
+    enum hostvlan_reason reason;
     HostvlanAddresses own;
+    HostvlanRights rights;
 
     if (!hostvlan_table_addresses(table, hostvlan_table_lookup(table, mac),
                                   &own)) {
         return HOSTVLAN_DAMAGED;
     }
-    return hostvlan_sender_check(eth, len, size, mac, &own, fixed);
+    reason = hostvlan_sender_check(eth, len, size, mac, &own, fixed);
+    if (reason != HOSTVLAN_PASSED) {
+        return reason;
+    }
+    reason = hostvlan_sender_dhcp(eth, len, size, mac, &own, fixed, checksum);
+    return reason != HOSTVLAN_PASSED &&
+           hostvlan_table_rights(table, hostvlan_table_lookup(table, mac),
+                                 &rights) &&
+           rights.offers & HOSTVLAN_OFFER_DHCP ? HOSTVLAN_PASSED : reason;
 }
 
 /* @len octets at @eth, of @size; the virtio-net header precedes them. */
@@ -109,7 +120,7 @@ static enum hostvlan_reason hostvlan_judge_sent(HostvlanPort *p,
 {
     uint64_t mac = hostvlan_port_mac(p);
     const HostvlanTable *table = p->follow.table;
-    size_t fixed, offer, senders;
+    size_t fixed, offer, senders, checksum = 0;
     enum hostvlan_reason reason = hostvlan_verdict_send(table, mac,
                                                         p->l2_control, eth,
                                                         len, &fixed);
@@ -120,11 +131,12 @@ static enum hostvlan_reason hostvlan_judge_sent(HostvlanPort *p,
         fixed = MAX(fixed, offer);
     }
     if (reason == HOSTVLAN_PASSED && p->check_sender) {
-        reason = hostvlan_check_sender(p, eth, len, size, &senders);
+        reason = hostvlan_check_sender(p, eth, len, size, &senders,
+                                       &checksum);
         fixed = MAX(fixed, senders);
     }
     if (reason == HOSTVLAN_PASSED && frame->vnet_len &&
-        !hostvlan_sender_offload(p->head, fixed)) {
+        !hostvlan_sender_offload(p->head, fixed, checksum)) {
         reason = HOSTVLAN_MALFORMED;
     }
     return reason;

@@ -35,15 +35,6 @@ enum {
 /* The source and destination ports of UDP. */
 #define HOSTVLAN_PORTS_LEN      4
 
-/* Limits the frame to the packet's own length; 0: unlimited. */
-static inline void hostvlan_end_at(struct hostvlan_frame *f, uint32_t offset,
-                                   uint32_t length)
-{
-    if (length && f->size > offset && length < f->size - offset) {
-        f->size = offset + length;
-    }
-}
-
 /* UDP at @offset; @client is the port of the clients. */
 static inline enum hostvlan_reason
 hostvlan_offered_udp(const struct hostvlan_frame *f, uint32_t offset,

@@ -35,6 +35,7 @@ static inline bool hostvlan_own_ip6(const struct hostvlan_own *own,
     return false;
 }
 
+#include "net/hostvlan/dhcp.h"
 #include "net/hostvlan/forged.h"
 
 enum hostvlan_reason hostvlan_sender_check(const uint8_t *frame, size_t len,
@@ -54,7 +55,33 @@ enum hostvlan_reason hostvlan_sender_check(const uint8_t *frame, size_t len,
     return reason;
 }
 
-bool hostvlan_sender_offload(const uint8_t *vnet, size_t fixed)
+enum hostvlan_reason hostvlan_sender_dhcp(const uint8_t *frame, size_t len,
+                                          size_t size, uint64_t mac,
+                                          const HostvlanAddresses *own,
+                                          size_t *fixed, size_t *checksum)
+{
+    const struct hostvlan_own table = { .table = own };
+    struct hostvlan_sender s = {
+        .f = { .data = frame, .len = len, .size = size },
+        .mac = mac,
+        .own = own && (own->num_ip4 || own->num_ip6) ? &table : NULL,
+    };
+    struct hostvlan_frame f = s.f;
+    uint32_t found = hostvlan_find_dhcp(&f);
+    enum hostvlan_reason reason;
+
+    *checksum = 0;
+    if (__builtin_expect(!found, 1)) {
+        return HOSTVLAN_PASSED;
+    }
+    reason = hostvlan_forged_dhcp(&s, found);
+    *fixed = s.fixed;
+    *checksum = found + HOSTVLAN_UDP_CHECKSUM;
+    return reason;
+}
+
+bool hostvlan_sender_offload(const uint8_t *vnet, size_t fixed,
+                             size_t checksum)
 {
     /* struct virtio_net_hdr: flags, gso_type, then four numbers of 16 bits */
     const uint8_t *start = vnet + 6, *offset = vnet + 8;
@@ -66,5 +93,6 @@ bool hostvlan_sender_offload(const uint8_t *vnet, size_t fixed)
      * are checked: no valid frame has such a small offset in the wrong order.
      */
     return !(vnet[0] & 1) ||    /* VIRTIO_NET_HDR_F_NEEDS_CSUM */
-           (little >= fixed && big >= fixed);
+           ((little >= fixed || (checksum && little == checksum)) &&
+            (big >= fixed || (checksum && big == checksum)));
 }

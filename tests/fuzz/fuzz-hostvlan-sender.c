@@ -69,6 +69,34 @@ static void check_passed(const uint8_t *f, size_t len,
     }
 }
 
+/* A client's message without headers before it names nobody else. */
+static void check_dhcp(const uint8_t *f, size_t len, size_t size,
+                       const HostvlanAddresses *own)
+{
+    bool listed = own->num_ip4 || own->num_ip6;
+    size_t fixed = 0, checksum;
+    enum hostvlan_reason reason =
+        hostvlan_sender_dhcp(f, len, size, MAC, own, &fixed, &checksum);
+    uint8_t vnet[10] = { 1 };
+
+    g_assert(reason == HOSTVLAN_PASSED || reason == HOSTVLAN_FORGED_ADDRESS ||
+             reason == HOSTVLAN_MALFORMED);
+    if (reason != HOSTVLAN_PASSED) {
+        return;
+    }
+    g_assert(fixed <= len && (!checksum || checksum + 2 <= fixed));
+    vnet[6] = checksum;
+    vnet[7] = checksum >> 8;
+    g_assert(!checksum || hostvlan_sender_offload(vnet, fixed, checksum));
+    if ((f[12] << 8 | f[13]) == 0x0800 && f[14] == 0x45 && f[23] == 17 &&
+        !(f[20] & 0x3f) && !f[21] && (f[16] << 8 | f[17]) >= 24 && len >= 38 &&
+        (f[36] << 8 | f[37]) == 67) {
+        g_assert(checksum == 40 && fixed >= 282);
+        g_assert(is(f + 70, mac, 6) && is(f + 66, zero, 4));
+        g_assert(!listed || is(f + 54, zero, 4) || is_own4(own, f + 54));
+    }
+}
+
 /* As a frame to a group: a received query is also a sent query. */
 static void check_group(const uint8_t *data, size_t len, size_t size)
 {
@@ -165,8 +193,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (reason == HOSTVLAN_PASSED) {
         g_assert(fixed >= 14 && fixed <= len);
         check_passed(f, len, &own);
+        check_dhcp(f, len, whole, &own);
     }
     memcpy(vnet, data, MIN(size, sizeof(vnet)));
-    hostvlan_sender_offload(vnet, fixed);
+    hostvlan_sender_offload(vnet, fixed, 0);
     return 0;
 }

@@ -115,6 +115,9 @@ typedef struct World {
     unsigned long others;       /* that passed with another MAC address */
     unsigned long inside;       /* that passed only thanks to a prefix */
     unsigned long outside;      /* that were forged, in spite of prefixes */
+    unsigned long leases;       /* to DHCP servers, of clients */
+    unsigned long stolen;       /* that name others to them */
+    unsigned long relayed;      /* that only servers and relays may send */
     uint64_t seen[HOSTVLAN_DIRECTIONS][HOSTVLAN_REASONS];
 } World;
 
@@ -726,6 +729,152 @@ static size_t random_offer(World *w, uint8_t *frame)
     return len;
 }
 
+/* A DUID-LL, DUID-LLT or another one.  Returns: its end. */
+static size_t random_duid(World *w, uint8_t *frame, size_t at)
+{
+    unsigned type = 1 + below(w, 3);
+
+    at = hv_put(frame, at, type << 16 | (below(w, 8) ? 1 : 6), 4);
+    if (type == 1) {
+        at = hv_put(frame, at, g_rand_int(w->rand), 4);
+    }
+    return hv_put(frame, at, random_sha(w), 6);
+}
+
+static size_t random_option4(World *w, uint8_t *frame, size_t at)
+{
+    static const uint8_t types[] = { 1, 3, 4, 7, 8 };
+    static const uint8_t options[] = { 0, 50, 53, 61, 61, 12, 52, 255 };
+    uint8_t option = options[below(w, below(w, 4) ? 6 : 8)];
+    size_t len = at + 1, end = at + 2;
+
+    hv_put(frame, at, option, 1);
+    switch (option) {
+    case 0:
+    case 255:
+        return at + 1;
+    case 50:
+        end = hv_put(frame, end, random_ip4(w), 4);
+        break;
+    case 53:
+        end = hv_put(frame, end, types[below(w, G_N_ELEMENTS(types))], 1);
+        break;
+    case 61:
+        if (below(w, 2)) {
+            end = hv_put(frame, end, below(w, 4) ? 1 : 0, 1);
+            end = hv_put(frame, end, random_sha(w), 6);
+        } else {
+            end = random_duid(w, frame, hv_put(frame, end, 255, 1) + 4);
+        }
+        break;
+    default:
+        end += below(w, 20);
+    }
+    hv_put(frame, len, below(w, 16) ? end - at - 2 : below(w, 256), 1);
+    return end;
+}
+
+/* After the UDP header. */
+static size_t random_dhcp4(World *w, uint8_t *frame, size_t at)
+{
+    unsigned num = below(w, 16) ? below(w, 5) : below(w, 40);
+
+    memset(frame + at, 0, 240);
+    hv_put(frame, at, below(w, 16) ? 0x010106 : g_rand_int(w->rand), 3);
+    hv_put(frame, at + 12, below(w, 2) ? 0 : random_ip4(w), 4);
+    hv_put(frame, at + 24, below(w, 4) ? 0 : ADDRESS4, 4);
+    hv_put(frame, at + 28, random_sha(w), 6);
+    hv_put(frame, at + 236, below(w, 16) ? 0x63825363 : 0, 4);
+    at += 240;
+    while (num--) {
+        at = random_option4(w, frame, at);
+    }
+    return below(w, 2) ? at : hv_put(frame, at, 255, 1);
+}
+
+static size_t random_option6(World *w, uint8_t *frame, size_t at, bool inner)
+{
+    static const uint8_t options[] = { 1, 2, 5, 26, 3, 4, 25 };
+    uint8_t option = options[below(w, inner ? 4 : 7)];
+    size_t len = at + 2, end = at + 4;
+    uint32_t ip6[4];
+
+    hv_put(frame, at, option, 2);
+    switch (option) {
+    case 1:
+        end = random_duid(w, frame, end);
+        break;
+    case 5:
+    case 26:
+        random_ip6(w, ip6);
+        end += option == 26 ? 9 : 0;
+        for (unsigned i = 0; i < 4; i++) {
+            end = hv_put(frame, end, ip6[i], 4);
+        }
+        end += option == 26 ? 0 : 8;
+        break;
+    case 3:
+    case 4:
+    case 25:
+        end += option == 4 ? 4 : 12;
+        for (unsigned num = below(w, 3); num; num--) {
+            end = random_option6(w, frame, end, true);
+        }
+        break;
+    }
+    hv_put(frame, len, below(w, 16) ? end - at - 4 : below(w, 100), 2);
+    return end;
+}
+
+/* After the UDP header. */
+static size_t random_dhcp6(World *w, uint8_t *frame, size_t at)
+{
+    static const uint8_t types[] = { 1, 3, 8, 8, 8, 9, 11, 12, 20 };
+
+    hv_put(frame, at, types[below(w, G_N_ELEMENTS(types))], 1);
+    at += 4;
+    for (unsigned num = below(w, 5); num; num--) {
+        at = random_option6(w, frame, at, false);
+    }
+    return at;
+}
+
+/* To DHCP servers: of clients, of relay agents, of neither. */
+static size_t random_dhcp(World *w, uint8_t *frame)
+{
+    bool is4 = below(w, 2);
+    size_t ip, udp, len;
+
+    memset(frame, 0, FRAME_MAX);
+    ip = random_headers(w, frame, is4 ? 0x0800 : 0x86dd);
+    if (below(w, 4)) {
+        hv_put(frame, 6, w->port, 6);
+    }
+    if (is4) {
+        random_ip4_packet(w, frame, ip);
+        hv_put(frame, ip + 6, below(w, 16) ? 0 : 1u << below(w, 16), 2);
+        udp = ip + 20;
+    } else {
+        uint32_t source[4];
+
+        random_ip6(w, source);
+        udp = hv_ip6(frame, ip, 0, 0, source, source);
+        udp = random_extensions(w, frame, udp, 17);
+    }
+    hv_put(frame, udp + 2, below(w, 16) == 0 ? below(w, 600) :
+           is4 ? 67 : 547, 2);
+    len = is4 ? random_dhcp4(w, frame, udp + 8) :
+                random_dhcp6(w, frame, udp + 8);
+    hv_put(frame, udp + 4, below(w, 16) ? len - udp : below(w, 400), 2);
+    hv_put(frame, is4 ? ip + 2 : ip + 4,
+           below(w, 16) ? len - ip - (is4 ? 0 : 40) : below(w, 400), 2);
+    if (below(w, 16) == 0) {
+        frame[12 + below(w, len - 12)] = g_rand_int(w->rand);
+    }
+    len = MAX(len, IP_FRAME_MIN + 8);
+    return below(w, 16) ? len : IP_FRAME_MIN + below(w, len - IP_FRAME_MIN);
+}
+
 /* ARP, ND and what else says who sends it, or nearly that. */
 static size_t random_sender(World *w, uint8_t *frame)
 {
@@ -788,6 +937,9 @@ static size_t random_frame(World *w, const Program *p, uint8_t *frame)
         return random_sender(w, frame);
     case 2:
         return random_offer(w, frame);
+    }
+    if (below(w, 4) == 0) {
+        return random_dhcp(w, frame);
     }
     len = random_data(w, p, frame);
     if (below(w, 8) == 0) {
@@ -863,7 +1015,8 @@ static enum hostvlan_reason sent(World *w, const uint8_t *frame, size_t len)
 {
     uint64_t source = hostvlan_mac(frame + 6);
     HostvlanAddresses own;
-    size_t fixed;
+    HostvlanRights rights;
+    size_t fixed, checksum;
     enum hostvlan_reason reason =
         hostvlan_verdict_send(w->table, w->port, w->l2_control, frame, len,
                               &fixed);
@@ -882,6 +1035,19 @@ static enum hostvlan_reason sent(World *w, const uint8_t *frame, size_t len)
     }
     reason = hostvlan_sender_check(frame, len, len, source, &own, &fixed);
     count_prefixes(w, frame, len, own, reason);
+    if (reason != HOSTVLAN_PASSED) {
+        return reason;
+    }
+    reason = hostvlan_sender_dhcp(frame, len, len, source, &own, &fixed,
+                                  &checksum);
+    if (reason != HOSTVLAN_PASSED &&
+        hostvlan_table_rights(w->table, hostvlan_table_lookup(w->table, source),
+                              &rights) && rights.offers & HOSTVLAN_OFFER_DHCP) {
+        w->relayed++;
+        return HOSTVLAN_PASSED;
+    }
+    w->leases += checksum && reason == HOSTVLAN_PASSED;
+    w->stolen += reason == HOSTVLAN_FORGED_ADDRESS;
     return reason;
 }
 
@@ -950,14 +1116,17 @@ static bool report(const World *w, unsigned long frames)
         },
     };
     bool enough = w->queries >= EACH_REASON && w->others >= EACH_REASON &&
-                  w->inside >= EACH_REASON && w->outside >= EACH_REASON;
+                  w->inside >= EACH_REASON && w->outside >= EACH_REASON &&
+                  w->leases >= EACH_REASON && w->stolen >= EACH_REASON &&
+                  w->relayed >= EACH_REASON / 2;
 
     printf("%lu frames, %lu tables, %lu changes in place, 0 differences\n"
            "  %lu queries passed from unknown sources\n"
            "  %lu frames passed with another MAC address of the port\n"
-           "  %lu passed by a prefix, %lu were forged beside one\n",
+           "  %lu passed by a prefix, %lu were forged beside one\n"
+           "  %lu passed to DHCP servers, %lu by a right, %lu were forged\n",
            frames, w->tables, w->changes, w->queries, w->others, w->inside,
-           w->outside);
+           w->outside, w->leases, w->relayed, w->stolen);
     for (int d = 0; d < HOSTVLAN_DIRECTIONS; d++) {
         for (int r = 0; r < HOSTVLAN_REASONS; r++) {
             if (possible[d][r] || w->seen[d][r]) {

@@ -7,6 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scapy.layers.dhcp import BOOTP, DHCP
+from scapy.layers.dhcp6 import (
+    DUID_LL,
+    DHCP6_Decline,
+    DHCP6_RelayForward,
+    DHCP6_Release,
+    DHCP6_Solicit,
+    DHCP6OptClientId,
+    DHCP6OptIA_NA,
+    DHCP6OptIAAddress,
+)
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import (
     ICMPv6ND_NA,
@@ -18,7 +29,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1Q, Dot3, Ether
 from scapy.packet import Packet
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table import claim
+from vmmnet.hostvlan.table import claim, offer
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed.base.net import Network
@@ -60,6 +71,61 @@ def solicit(own: str, source: str, target: str) -> Packet:
     return IPv6(src=source, dst="ff02::1:ff00:2", hlim=255) / said
 
 
+def dhcp(
+    own: str,
+    kind: str,
+    *options: tuple[str, object],
+    chaddr: str = "",
+    ciaddr: str = "0.0.0.0",
+    giaddr: str = "0.0.0.0",
+) -> Packet:
+    """What a client says to a DHCPv4 server."""
+    said = BOOTP(chaddr=macs.parse(chaddr or own).to_bytes(6, "big"), ciaddr=ciaddr, giaddr=giaddr)
+    said /= DHCP(options=[("message-type", kind), *options, "end"])
+    to = IP(src=ciaddr if ciaddr == OWN4 else "0.0.0.0", dst="255.255.255.255")
+    return Ether(src=own, dst=ALL) / to / UDP(sport=68, dport=67) / said
+
+
+def dhcp6(own: str, kind: type[Packet], *, duid: str = "", address: str = OWN6) -> Packet:
+    """What a client says to a DHCPv6 server."""
+    client = DHCP6OptClientId(duid=DUID_LL(lladdr=duid or own))
+    lease = DHCP6OptIA_NA(iaid=1, ianaopts=[DHCP6OptIAAddress(addr=address)])
+    to = Ether(src=own, dst=ALL) / IPv6(src=OWN6, dst="ff02::1:2")
+    return to / UDP(sport=546, dport=547) / kind() / client / lease
+
+
+def for_others(own: str) -> dict[str, Packet]:
+    """What takes leases of a DHCP server in another's name, or gives another's back."""
+    other = b"\1" + macs.parse(OTHER_MAC).to_bytes(6, "big")
+    return {
+        "a discovery with another's chaddr": dhcp(own, "discover", chaddr=OTHER_MAC),
+        "a discovery with another's identifier": dhcp(own, "discover", ("client_id", other)),
+        "a release of another's lease": dhcp(own, "release", chaddr=OTHER_MAC, ciaddr=OTHER4),
+        "a release of another's address": dhcp(own, "release", ciaddr=OTHER4),
+        "a decline of another's address": dhcp(own, "decline", ("requested_addr", OTHER4)),
+        "a relay agent's message": dhcp(own, "discover", giaddr=OWN4),
+        "a DHCPv6 release of another's address": dhcp6(own, DHCP6_Release, address=OTHER6),
+        "a DHCPv6 decline of another's address": dhcp6(own, DHCP6_Decline, address=OTHER6),
+        "a DHCPv6 release in another's name": dhcp6(own, DHCP6_Release, duid=OTHER_MAC),
+        "a relay agent's DHCPv6": dhcp6(own, DHCP6_RelayForward),
+    }
+
+
+def for_itself(own: str) -> dict[str, Packet]:
+    """What a client may say: also that it had another address, and that it has another NIC."""
+    mine = b"\1" + macs.parse(own).to_bytes(6, "big")
+    return {
+        "a discovery": dhcp(own, "discover", ("client_id", mine), ("requested_addr", OTHER4)),
+        "a request": dhcp(own, "request", ("requested_addr", OTHER4), ("client_id", b"\0me")),
+        "a renewal": dhcp(own, "request", ciaddr=OWN4),
+        "a release": dhcp(own, "release", ("client_id", mine), ciaddr=OWN4),
+        "a decline": dhcp(own, "decline", ("requested_addr", OWN4)),
+        "a DHCPv6 solicitation": dhcp6(own, DHCP6_Solicit, duid=OTHER_MAC),
+        "a DHCPv6 release": dhcp6(own, DHCP6_Release),
+        "a DHCPv6 decline": dhcp6(own, DHCP6_Decline),
+    }
+
+
 def forged(own: str) -> dict[str, Packet]:
     """What says of another's address that it is its own, in every way."""
     ether = Ether(src=own, dst=ALL)
@@ -80,6 +146,7 @@ def forged(own: str) -> dict[str, Packet]:
         "duplicate address detection": ether / solicit(own, "::", OTHER6),
         "IPv4": ether / IP(src=OTHER4, dst=OWN4) / UDP(),
         "IPv6": ether / IPv6(src=OTHER6, dst=OWN6) / UDP(),
+        **for_others(own),
     }
 
 
@@ -95,15 +162,15 @@ def honest(own: str) -> dict[str, Packet]:
         "an advertisement": ether / advert(own, OWN6),
         "duplicate address detection": ether / solicit(own, "::", OWN6),
         "a solicitation": ether / solicit(own, OWN6, OTHER6),
-        "DHCP": ether / IP(src="0.0.0.0", dst="255.255.255.255") / UDP(sport=68, dport=67),
         "IPv4": ether / IP(src=OWN4, dst=OTHER4) / UDP(),
+        **for_itself(own),
     }
 
 
-def own_addresses(host: Bed, port: Port, *spelled: str) -> None:
+def own_addresses(host: Bed, port: Port, *spelled: str, offers: int = 0) -> None:
     """What the table has for a port; without any, nothing is checked but MAC addresses."""
     with Table.change(host.table) as change:
-        change.set(Entry.of(port.mac, [1], *claim.split(map(claim.parse, spelled))))
+        change.set(Entry.of(port.mac, [1], *claim.split(map(claim.parse, spelled)), offers=offers))
     twin.sync(host.table, check=False)
 
 
@@ -130,6 +197,21 @@ def test_nobody_speaks_for_another(host: Bed, sending: twin.Sending) -> None:
         "passed": len(truths) + 2,
         "forged-address": len(lies),
     }
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_a_relay_agent_speaks_for_its_clients(host: Bed, sending: twin.Sending) -> None:
+    """With the right to be a DHCP server: what a client may not say passes."""
+    a, b = map(host.veth, "ab")
+    own_addresses(host, a, OWN4, OWN6)
+    own_addresses(host, b)
+    host.attach(b)
+    with host.space.entered():
+        twin.attach(a.end.name, a.mac, host.table, sending=sending, check_sender=True)
+    messages = for_others(macs.text(a.mac))
+    assert said(a, b, messages) == []
+    own_addresses(host, a, OWN4, OWN6, offers=offer.DHCP_SERVER)
+    assert said(a, b, messages) == list(messages)
 
 
 def routed(own: str, ip4: str, ip6: str) -> dict[str, Packet]:

@@ -407,6 +407,55 @@ static void test_checksum(void)
     bed_end(&bed);
 }
 
+#define DHCP_LEN        283
+
+/* A discovery of DHCPv4 for @chaddr, through the relay agent @giaddr. */
+static void make_dhcp(uint8_t *frame, uint64_t chaddr, uint32_t giaddr)
+{
+    frame_make(frame, DHCP_LEN, GUEST, PEER, 0x0800);
+    memset(frame + 14, 0, DHCP_LEN - 14);
+    frame[14] = 0x45;
+    stw_be_p(frame + 16, DHCP_LEN - 14);
+    frame[23] = 17;
+    stl_be_p(frame + 34, 68 << 16 | 67);
+    stw_be_p(frame + 38, DHCP_LEN - 34);
+    stl_be_p(frame + 42, 0x01010600);
+    stl_be_p(frame + 66, giaddr);
+    frame_put_mac(frame + 70, chaddr);
+    stl_be_p(frame + 278, 0x63825363);
+    frame[282] = 0xff;
+}
+
+/* A client names only itself to servers; relay agents name others. */
+static void test_dhcp(void)
+{
+    HvEntry relay = {
+        .num_lnids = 1, .lnid = { 1 }, .offers = HOSTVLAN_OFFER_DHCP,
+    };
+    Bed bed = { .kind = &nic_virtio12, .tap = true };
+    uint8_t frame[FRAME_MAX];
+
+    bed_make_place(&bed);
+    g_assert_cmpint(g_mkdir(bed.dir, 0700), ==, 0);
+    bed.table = bed_make_table(bed.path);
+    bed_start(&bed, bed.kind->driver, ",check-sender=on");
+    make_dhcp(frame, GUEST, 0);
+    frame_sent(&bed, NULL, frame, DHCP_LEN, "passed");
+    /* By offload UDP's checksum may be written, but not chaddr. */
+    checksum_sent(&bed, frame, DHCP_LEN, 34, 6, "passed");
+    checksum_sent(&bed, frame, DHCP_LEN, 34, 36, "malformed");
+    make_dhcp(frame, OTHER, 0);
+    frame_sent(&bed, NULL, frame, DHCP_LEN, "forged-address");
+    make_dhcp(frame, GUEST, 0xc0000201);
+    frame_sent(&bed, NULL, frame, DHCP_LEN, "forged-address");
+    g_assert_true(hv_set(bed.table, GUEST, &relay));
+    frame_sent(&bed, NULL, frame, DHCP_LEN, "passed");
+    make_dhcp(frame, OTHER, 0xc0000201);
+    frame_sent(&bed, NULL, frame, DHCP_LEN, "passed");
+    bed_converse(&bed);
+    bed_end(&bed);
+}
+
 static void add_tests(void)
 {
     qtest_add_func("/hostvlan/verdicts/virtio", test_verdicts_virtio);
@@ -419,6 +468,7 @@ static void add_tests(void)
     qtest_add_func("/hostvlan/checksum", test_checksum);
     qtest_add_func("/hostvlan/offers", test_offers);
     qtest_add_func("/hostvlan/also", test_also);
+    qtest_add_func("/hostvlan/dhcp", test_dhcp);
 }
 
 int main(int argc, char **argv)

@@ -711,7 +711,7 @@ static bool offload(uint8_t flags, unsigned start, unsigned offset, bool big,
     vnet[6 + !big] = start >> 8;
     vnet[8 + big] = offset & 0xff;
     vnet[8 + !big] = offset >> 8;
-    return hostvlan_sender_offload(vnet, fixed);
+    return hostvlan_sender_offload(vnet, fixed, 0);
 }
 
 static void test_offload(void)

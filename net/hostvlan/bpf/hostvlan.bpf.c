@@ -40,7 +40,7 @@
  * has checked the numbers in the table; the programs check every access: an
  * offset out of bounds counts as absent from the table.
  *
- * The sender's addresses (forged.h) are compared with the addresses in the
+ * The sender's addresses (forged.h, dhcp.h) are compared with the addresses in the
  * table in place, after their check was found to be correct: a record never
  * changes.
  *
@@ -470,6 +470,7 @@ static bool hostvlan_own_ip6(const struct hostvlan_own *own,
 
 #pragma push_macro("inline")
 #define inline __always_inline
+#include "net/hostvlan/dhcp.h"
 #include "net/hostvlan/forged.h"
 #pragma pop_macro("inline")
 
@@ -491,6 +492,46 @@ static __always_inline void hostvlan_all_options(struct hostvlan_options *o)
 {
     bpf_loop(HOSTVLAN_ND_OPTIONS_MAX,
              o->f.is_xdp ? next_xdp_option : next_skb_option, o, 0);
+}
+
+static long next_xdp_dhcp4(uint32_t n, struct hostvlan_dhcp *d)
+{
+    const struct hostvlan_frame f = frame_of_xdp(&d->f);
+
+    return !hostvlan_next_dhcp4(d, &f);
+}
+
+static long next_skb_dhcp4(uint32_t n, struct hostvlan_dhcp *d)
+{
+    const struct hostvlan_frame f = frame_of_skb(&d->f);
+
+    return !hostvlan_next_dhcp4(d, &f);
+}
+
+static long next_xdp_dhcp6(uint32_t n, struct hostvlan_dhcp *d)
+{
+    const struct hostvlan_frame f = frame_of_xdp(&d->f);
+
+    return !hostvlan_next_dhcp6(d, &f);
+}
+
+static long next_skb_dhcp6(uint32_t n, struct hostvlan_dhcp *d)
+{
+    const struct hostvlan_frame f = frame_of_skb(&d->f);
+
+    return !hostvlan_next_dhcp6(d, &f);
+}
+
+static __always_inline void hostvlan_all_dhcp4(struct hostvlan_dhcp *d)
+{
+    bpf_loop(HOSTVLAN_LOOK_LEN,
+             d->f.is_xdp ? next_xdp_dhcp4 : next_skb_dhcp4, d, 0);
+}
+
+static __always_inline void hostvlan_all_dhcp6(struct hostvlan_dhcp *d)
+{
+    bpf_loop(HOSTVLAN_LOOK_LEN,
+             d->f.is_xdp ? next_xdp_dhcp6 : next_skb_dhcp6, d, 0);
 }
 
 /* Returns: false if the port's entry in the table is damaged. */
@@ -534,6 +575,21 @@ check_own(const struct hostvlan_frame *f, const struct table *t, uint64_t mac)
     return hostvlan_forged(&s);
 }
 
+/* @found: from hostvlan_find_dhcp() */
+static __always_inline enum hostvlan_reason
+check_dhcp(const struct hostvlan_frame *f, const struct table *t, uint64_t mac,
+           uint32_t found)
+{
+    struct hostvlan_own own;
+    struct hostvlan_sender s = { .f = *f, .mac = mac };
+
+    if (!open_own(t, mac, &own)) {
+        return HOSTVLAN_DAMAGED;
+    }
+    s.own = own.num_ip4 || own.num_ip6 ? &own : NULL;
+    return hostvlan_forged_dhcp(&s, found);
+}
+
 /* Separate functions: each gets 512 octets of stack for itself. */
 static __noinline enum hostvlan_reason
 check_xdp(struct xdp_md *xdp, const struct table *t, uint64_t mac)
@@ -551,6 +607,26 @@ check_skb(struct __sk_buff *skb, const struct table *t, uint64_t mac)
     const struct hostvlan_frame f = { .skb = skb, .size = skb->len };
 
     return check_own(&f, t, mac);
+}
+
+static __noinline enum hostvlan_reason
+check_dhcp_xdp(struct xdp_md *xdp, const struct table *t, uint64_t mac,
+               uint32_t found)
+{
+    const struct hostvlan_frame f = {
+        .xdp = xdp, .is_xdp = 1, .size = xdp_size(xdp),
+    };
+
+    return check_dhcp(&f, t, mac, found);
+}
+
+static __noinline enum hostvlan_reason
+check_dhcp_skb(struct __sk_buff *skb, const struct table *t, uint64_t mac,
+               uint32_t found)
+{
+    const struct hostvlan_frame f = { .skb = skb, .size = skb->len };
+
+    return check_dhcp(&f, t, mac, found);
 }
 
 /* --- other rights of a port --------------------------------------------- */
@@ -640,6 +716,22 @@ __noinline enum hostvlan_reason offered_skb(struct __sk_buff *skb,
     return hostvlan_offered(&f, guards, &looked_at);
 }
 
+__noinline uint32_t find_dhcp_xdp(struct xdp_md *xdp)
+{
+    struct hostvlan_frame f = {
+        .xdp = xdp, .is_xdp = 1, .size = xdp_size(xdp),
+    };
+
+    return hostvlan_find_dhcp(&f);
+}
+
+__noinline uint32_t find_dhcp_skb(struct __sk_buff *skb)
+{
+    struct hostvlan_frame f = { .skb = skb, .size = skb->len };
+
+    return hostvlan_find_dhcp(&f);
+}
+
 /* Checks if a frame with verdict @reason is allowed by the port's rights. */
 static __noinline enum hostvlan_reason
 unless_allowed(const struct table *t, uint64_t mac,
@@ -702,6 +794,7 @@ send(const struct hostvlan_frame *f, const uint8_t *addresses)
     const struct hostvlan_port *p = bpf_map_lookup_elem(&port, &zero);
     uint64_t source = hostvlan_mac(addresses + ETHER_SOURCE);
     enum hostvlan_reason reason = HOSTVLAN_PASSED;
+    uint32_t dhcp;
     struct table table;
 
     if (!open_table(&table)) {
@@ -723,8 +816,16 @@ send(const struct hostvlan_frame *f, const uint8_t *addresses)
         !(p->flags & HOSTVLAN_PORT_CHECK_SENDER)) {
         return reason;
     }
-    return f->is_xdp ? check_xdp(f->xdp, &table, source) :
-                       check_skb(f->skb, &table, source);
+    reason = f->is_xdp ? check_xdp(f->xdp, &table, source) :
+                         check_skb(f->skb, &table, source);
+    dhcp = reason != HOSTVLAN_PASSED ? 0 :
+           f->is_xdp ? find_dhcp_xdp(f->xdp) : find_dhcp_skb(f->skb);
+    if (!dhcp || unless_allowed(&table, source, HOSTVLAN_DHCP_GUARD,
+                                HOSTVLAN_OFFER_DHCP) == HOSTVLAN_PASSED) {
+        return reason;
+    }
+    return f->is_xdp ? check_dhcp_xdp(f->xdp, &table, source, dhcp) :
+                       check_dhcp_skb(f->skb, &table, source, dhcp);
 }
 
 static __always_inline enum hostvlan_reason

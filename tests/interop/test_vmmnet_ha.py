@@ -305,6 +305,41 @@ def test_refuses_strangers(field: Field) -> None:
         assert field.mobile.ack(2).status == 132
 
 
+@pytest.mark.parametrize(
+    ("kind", "header", "code", "pointer"),
+    [
+        (mobile.DESTINATION, bytes((0, 0, 0xC3, 4, 0, 0, 0, 0)), 2, 42),
+        (mobile.ROUTING, bytes((0, 2, 0, 1)) + bytes(20), 0, 42),
+    ],
+    ids=["option", "type 0"],
+)
+def test_unknown_extension_headers(
+    field: Field, control: str, kind: int, header: bytes, code: int, pointer: int
+) -> None:
+    """RFC 8200 sections 4.2, 4.4: a good update behind one is discarded, and its sender told."""
+    with field.agent(control):
+        update = mobile.binding_update(CARE_OF[0], 1, 60)
+        field.mobile.send(mobile.behind(update, kind, header))
+        error = field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 4)
+        assert (error.source, error.payload[1]) == (AGENT_ADDRESS, code)
+        assert struct.unpack(">I", error.payload[4:8]) == (pointer,)
+        assert HOME_ADDRESS not in _routes(field).split()
+        assert _dropped(field, "extension") == 1
+        # An option that may be skipped is.
+        skipped = bytes((0, 0, 0x03, 4, 0, 0, 0, 0))
+        field.mobile.send(mobile.behind(update, mobile.DESTINATION, skipped))
+        assert field.mobile.ack(1).status == 0
+
+
+@pytest.mark.parametrize("care_of", ["::ffff:192.0.2.1", "::192.0.2.1", "100::1", ANYCAST])
+def test_care_of_that_nobody_routes(field: Field, care_of: str) -> None:
+    """RFC 6275 section 10.3.1: a care-of address is unicast and routable."""
+    with field.agent():
+        field.mobile.send(mobile.binding_update(CARE_OF[0], 1, 60, alternate=care_of))
+        assert field.mobile.ack(1).status == 174
+        assert HOME_ADDRESS not in _routes(field).split()
+
+
 def test_tells_that_it_has_no_binding(field: Field) -> None:
     with field.agent():
         request = mobile.echo(HOME_ADDRESS, CORRESPONDENT_ADDRESS, 7)

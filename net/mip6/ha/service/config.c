@@ -28,6 +28,7 @@
 #include "net/mip6/ha/base/mistake.h"
 #include "net/mip6/ha/service/config-esp.h"
 #include "net/mip6/ha/service/config.h"
+#include "net/packet/ip6.h"
 
 typedef struct Parser {
     Mip6HaConfig *config;
@@ -134,10 +135,7 @@ static bool parse_address(const Parser *p, const char *value, GError **errp)
                     "length of the home prefix: write it as "
                     "2001:db8:2000::1/64", value);
     }
-    if (IN6_IS_ADDR_MULTICAST(&agent->address) ||
-        IN6_IS_ADDR_LINKLOCAL(&agent->address) ||
-        IN6_IS_ADDR_LOOPBACK(&agent->address) ||
-        IN6_IS_ADDR_UNSPECIFIED(&agent->address)) {
+    if (!packet_ip6_is_routable(&agent->address)) {
         return fail(p, errp, "address '%s' is not a global unicast address",
                     value);
     }

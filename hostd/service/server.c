@@ -236,19 +236,34 @@ static int open_socket(int flags)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 }
 
-/* Checks if the socket was left by a process that was killed. */
-static bool is_stale(const struct sockaddr_un *address)
+/* Returns: false with errno set */
+static bool is_refused(const struct sockaddr_un *address)
 {
     int fd = open_socket(0);
-    bool stale = fd >= 0 && connect(fd, (const void *)address,
-                                    sizeof(*address)) < 0 &&
-                 errno == ECONNREFUSED;
+    bool refused = fd >= 0 && connect(fd, (const void *)address,
+                                      sizeof(*address)) < 0 &&
+                   errno == ECONNREFUSED;
 
     if (fd >= 0) {
         close(fd);
     }
     errno = EADDRINUSE;
-    return stale;
+    return refused;
+}
+
+/*
+ * Checks if the socket was left by a process that was killed. Connections to a
+ * file that is no socket are refused, too: it is not ours to remove.
+ */
+static bool is_stale(const struct sockaddr_un *address)
+{
+    struct stat st;
+
+    if (lstat(address->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+        errno = EEXIST;
+        return false;
+    }
+    return is_refused(address);
 }
 
 static bool bind_for_all(int fd, const struct sockaddr_un *address)

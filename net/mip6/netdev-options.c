@@ -4,6 +4,7 @@
 
 #include "net/mip6/netdev-options.h"
 #include "net/net.h"
+#include "net/packet/ip6.h"
 #include "net/util.h"
 #include "qapi/error.h"
 #include "qemu/guest-random.h"
@@ -15,9 +16,8 @@ static bool parse_address(const char *id, const char *option,
                           const char *text, struct in6_addr *addr,
                           Error **errp)
 {
-    if (inet_pton(AF_INET6, text, addr) != 1 || IN6_IS_ADDR_MULTICAST(addr) ||
-        IN6_IS_ADDR_UNSPECIFIED(addr) || IN6_IS_ADDR_LINKLOCAL(addr) ||
-        IN6_IS_ADDR_LOOPBACK(addr)) {
+    if (inet_pton(AF_INET6, text, addr) != 1 ||
+        !packet_ip6_is_routable(addr)) {
         error_setg(errp, "mip6 '%s': %s=%s is not a global IPv6 address: write "
                    "it as 2001:db8:2000::10", id, option, text);
         return false;

@@ -5,6 +5,9 @@
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 
+#define NEXT_AT 6u              /* offset of the next header */
+#define DST_AT  24u             /* offset of the destination */
+
 enum {
     OPTION_PAD1 = 0,
     OPTION_PADN = 1,
@@ -201,6 +204,78 @@ bool packet_ip6_option_next(const void *header, size_t len, size_t *pos,
     return false;
 }
 
+static bool refuse(PacketIp6Fault *fault, uint8_t code, size_t pointer)
+{
+    *fault = (PacketIp6Fault) { true, code, pointer };
+    return false;
+}
+
+/*
+ * Options of the header at @at.  @known: counts those that the node processes.
+ */
+static bool accept_options(PacketIp6Fault *fault, uint8_t known_type,
+                           unsigned *known, const uint8_t *p, size_t at,
+                           size_t len)
+{
+    PacketIp6Option option;
+    size_t pos = 0;
+
+    while (packet_ip6_option_next(p + at, len, &pos, &option)) {
+        size_t pointer = option.data - 2 - p;
+
+        if (known_type && option.type == known_type) {
+            ++*known;
+            continue;
+        }
+        switch (option.type >> 6) {
+        case 0:                 /* skip it */
+            break;
+        case 1:
+            return false;
+        case 2:
+            return refuse(fault, PACKET_IP6_UNKNOWN_OPTION, pointer);
+        case 3:
+            /* Not if it was sent to a group. */
+            return p[DST_AT] != 0xff &&
+                   refuse(fault, PACKET_IP6_UNKNOWN_OPTION, pointer);
+        }
+    }
+    return pos == len && *known <= 1;
+}
+
+bool packet_ip6_accept(PacketIp6Fault *fault, const PacketIp6Known *known,
+                       const PacketIp6Ext *ext, const void *packet)
+{
+    const uint8_t *p = packet;
+    size_t at = PACKET_IP6_LEN, number_at = NEXT_AT, size;
+    unsigned options = 0;
+
+    *fault = (PacketIp6Fault) { 0 };
+    for (; at < ext->offset; number_at = at, at += size) {
+        uint8_t number = p[number_at];
+
+        size = packet_ip6_ext_len(number, p + at);
+        switch (number) {
+        case PACKET_PROTO_HOPOPTS:
+        case PACKET_PROTO_DSTOPTS:
+            if (!accept_options(fault, number == PACKET_PROTO_DSTOPTS
+                                       ? known->option : 0,
+                                &options, p, at, size)) {
+                return false;
+            }
+            break;
+        case PACKET_PROTO_ROUTING:
+            if (p[at + 3] && (!known->routing || p[at + 2] != known->routing)) {
+                return refuse(fault, PACKET_IP6_WRONG_FIELD, at + 2);
+            }
+            break;
+        case PACKET_PROTO_AH:
+            return refuse(fault, PACKET_IP6_UNKNOWN_HEADER, number_at);
+        }
+    }
+    return true;
+}
+
 bool packet_ip6_in_prefix(const struct in6_addr *addr,
                           const struct in6_addr *prefix, unsigned len)
 {
@@ -210,6 +285,15 @@ bool packet_ip6_in_prefix(const struct in6_addr *addr,
            (bits == 0 ||
             (addr->s6_addr[octets] ^ prefix->s6_addr[octets]) >> (8 - bits)
             == 0);
+}
+
+bool packet_ip6_is_routable(const struct in6_addr *addr)
+{
+    static const struct in6_addr discard = { .s6_addr = { 0x01, 0x00 } };
+
+    return !packet_ip6_in_prefix(addr, &in6addr_any, 64) &&
+           !packet_ip6_in_prefix(addr, &discard, 64) &&
+           !IN6_IS_ADDR_LINKLOCAL(addr) && !IN6_IS_ADDR_MULTICAST(addr);
 }
 
 struct in6_addr packet_ip6_solicited(const struct in6_addr *addr)

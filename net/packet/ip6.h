@@ -129,6 +129,41 @@ typedef struct PacketIp6Option {
 bool packet_ip6_option_next(const void *header, size_t len, size_t *pos,
                             PacketIp6Option *option);
 
+/* What a destination processes of a packet's extension headers. */
+typedef struct PacketIp6Known {
+    uint8_t option;             /* destination option; 0: none */
+    uint8_t routing;            /* type of routing header; 0: none */
+} PacketIp6Known;
+
+/* Codes of ICMPv6 "parameter problem" (RFC 4443 section 3.4). */
+enum {
+    PACKET_IP6_WRONG_FIELD = 0,
+    PACKET_IP6_UNKNOWN_HEADER = 1,
+    PACKET_IP6_UNKNOWN_OPTION = 2,
+};
+
+/* Why a destination must discard a packet. */
+typedef struct PacketIp6Fault {
+    bool is_told;               /* by ICMPv6 "parameter problem" */
+    uint8_t code;
+    uint32_t pointer;           /* offset of the octet at fault */
+} PacketIp6Fault;
+
+/**
+ * packet_ip6_accept: may the destination process the packet?
+ * @fault: set if not
+ * @ext: from packet_ip6_walk(), of a packet that is no fragment
+ *
+ * An unknown option says itself whether the packet is discarded (RFC 8200
+ * section 4.2).  A routing header of an unknown type is ignored without
+ * segments left, otherwise the packet is discarded (section 4.4; RFC 5095 for
+ * type 0).  No destination here verifies AH.
+ *
+ * Returns: false also if options are truncated, or the known one is repeated
+ */
+bool packet_ip6_accept(PacketIp6Fault *fault, const PacketIp6Known *known,
+                       const PacketIp6Ext *ext, const void *packet);
+
 /* --- addresses (RFC 4291) ------------------------------------------------- */
 
 static inline bool packet_ip6_equal(const struct in6_addr *a,
@@ -140,6 +175,15 @@ static inline bool packet_ip6_equal(const struct in6_addr *a,
 /** packet_ip6_in_prefix: are the first @len bits (0..128) equal? */
 bool packet_ip6_in_prefix(const struct in6_addr *addr,
                           const struct in6_addr *prefix, unsigned len);
+
+/**
+ * packet_ip6_is_routable: is it a unicast address that routers forward to?
+ *
+ * Not those of ::/64 (unspecified, loopback, with an IPv4 address in it), of
+ * 100::/64 (discard only, RFC 6666), link-local ones and groups.  Unique local
+ * ones are, within their site.
+ */
+bool packet_ip6_is_routable(const struct in6_addr *addr);
 
 /** packet_ip6_solicited: the solicited-node group of @addr (section 2.7.1) */
 struct in6_addr packet_ip6_solicited(const struct in6_addr *addr);

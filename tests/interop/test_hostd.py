@@ -447,3 +447,8 @@ def test_command(world: World) -> None:
     assert f"cannot listen at '{world.folder}/none/x': No such file" in done.stderr
     done = run("--socket", helper.path, "--state", world.folder / "state")
     assert done.returncode == 1 and "Address already in use" in done.stderr
+    file = world.folder / "file"
+    file.write_text("not a socket\n")
+    done = run("--socket", file, "--state", world.folder / "state")
+    assert done.returncode == 1 and f"cannot listen at '{file}': File exists" in done.stderr
+    assert file.read_text() == "not a socket\n"

@@ -197,9 +197,50 @@ def test_control_socket_is_removed(field: Field, control: str) -> None:
         path.unlink()
         wait.until(path.exists, "the socket")
         assert _show(field).startswith(f"agent {AGENT_ADDRESS}/64")
-    with pytest.raises(RuntimeError, match=r"'/nowhere/ha\.sock': No such file"):
-        with field.agent("control /nowhere/ha.sock"):
-            pass
+    said = _refused(field, "control /nowhere/ha.sock")
+    assert "ha.conf:3: cannot listen at control '/nowhere/ha.sock': No such file" in said
+
+
+def _refused(field: Field, *lines: str) -> str:
+    """What an agent says that does not start."""
+    done = field.agent_host.run([agent_binary(), field.configure(*lines)], check=False)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_refuses_what_others_have(field: Field, control: str) -> None:
+    """Each line names option and value; what is not the agent's stays as it is."""
+    config, path = field.folder / "ha.conf", field.folder / "ha.sock"
+    with field.agent(control):
+        busy = _refused(field, control, "tun other")
+        assert f"{config}:3: cannot listen at control '{path}': Address already in use" in busy
+        assert "tun 'mip6ha': another program has it" in _refused(field)
+    assert "tun 'lo': an interface of another kind has this name" in _refused(field, "tun lo")
+    path.write_text("a file\n")
+    assert f"{config}:3: cannot listen at control '{path}': File exists" in _refused(field, control)
+    assert path.read_text() == "a file\n"
+    path.unlink()
+    said = _refused(field, control, "state /nowhere/ha.state")
+    assert f"{config}:4: cannot write state '/nowhere/ha.state': No such file" in said
+
+
+def test_address_of_the_host(field: Field, control: str) -> None:
+    """At the start it is a mistake; later it is told, and when it is over."""
+    link, log = field.agent_interface, field.folder / "ha.log"
+    words = (f"{AGENT_ADDRESS}/64", "dev", link.name)
+    with field.agent(control):
+        field.agent_host.ip("addr", "add", *words, "nodad")
+        taken = f"has taken the agent's address {AGENT_ADDRESS}, on {link.name}"
+        wait.until(lambda: taken in log.read_text(), "it is told")
+        field.agent_host.ip("addr", "del", *words)
+        wait.until(lambda: "is its own again" in log.read_text(), "it is over")
+        assert field.mobile.register(1).status == 0
+    field.agent_host.ip("addr", "add", *words, "nodad")
+    try:
+        said = _refused(field)
+    finally:
+        field.agent_host.ip("addr", "del", *words)
+    assert f"ha.conf:2: address '{AGENT_ADDRESS}' is the host's, on {link.name}" in said
 
 
 def test_state_file_is_removed(field: Field, state: str) -> None:
@@ -360,6 +401,41 @@ def test_refuses_strangers(field: Field) -> None:
         assert field.mobile.register(1).status == 129
         field.mobile.send(mobile.binding_update(CARE_OF[0], 2, 60, home="2001:db8:2001::11"))
         assert field.mobile.ack(2).status == 132
+
+
+@pytest.mark.parametrize(
+    ("kind", "header", "code", "pointer"),
+    [
+        (mobile.DESTINATION, bytes((0, 0, 0xC3, 4, 0, 0, 0, 0)), 2, 42),
+        (mobile.ROUTING, bytes((0, 2, 0, 1)) + bytes(20), 0, 42),
+    ],
+    ids=["option", "type 0"],
+)
+def test_unknown_extension_headers(
+    field: Field, control: str, kind: int, header: bytes, code: int, pointer: int
+) -> None:
+    """RFC 8200 sections 4.2, 4.4: a good update behind one is discarded, and its sender told."""
+    with field.agent(control):
+        update = mobile.binding_update(CARE_OF[0], 1, 60)
+        field.mobile.send(mobile.behind(update, kind, header))
+        error = field.mobile.receive(lambda p: p.protocol == mobile.ICMP6 and p.payload[0] == 4)
+        assert (error.source, error.payload[1]) == (AGENT_ADDRESS, code)
+        assert struct.unpack(">I", error.payload[4:8]) == (pointer,)
+        assert HOME_ADDRESS not in _routes(field).split()
+        assert _dropped(field, "extension") == 1
+        # An option that may be skipped is.
+        skipped = bytes((0, 0, 0x03, 4, 0, 0, 0, 0))
+        field.mobile.send(mobile.behind(update, mobile.DESTINATION, skipped))
+        assert field.mobile.ack(1).status == 0
+
+
+@pytest.mark.parametrize("care_of", ["::ffff:192.0.2.1", "::192.0.2.1", "100::1", ANYCAST])
+def test_care_of_that_nobody_routes(field: Field, care_of: str) -> None:
+    """RFC 6275 section 10.3.1: a care-of address is unicast and routable."""
+    with field.agent():
+        field.mobile.send(mobile.binding_update(CARE_OF[0], 1, 60, alternate=care_of))
+        assert field.mobile.ack(1).status == 174
+        assert HOME_ADDRESS not in _routes(field).split()
 
 
 def test_tells_that_it_has_no_binding(field: Field) -> None:

@@ -155,6 +155,12 @@ static void refused(AgentFixture *f, const char *home, const char *care_of,
 
 static void test_refusals(void)
 {
+    static const char *const unroutable[] = {
+        "ff02::1", "ff0e::1", "fe80::1", "::1", "::", "::ffff:192.0.2.1",
+        "::192.0.2.1", "::ffff:0:192.0.2.1", "100::1",
+        /* packets in the tunnel would come back here */
+        AGENT, "2001:db8:2000:0:fdff:ffff:ffff:fffe",
+    };
     AgentFixture *f = agent_begin(NULL);
     Mip6Mh bu = agent_usual_update(f, CARE_OF, 15);
 
@@ -165,11 +171,9 @@ static void test_refusals(void)
                  0);
     refused(f, FAR, CARE_OF, MIP6_BA_NOT_HOME_SUBNET);
     refused(f, AGENT, CARE_OF, MIP6_BA_NOT_HOME_SUBNET);
-    refused(f, HOME, "ff02::1", MIP6_BA_INVALID_COA);
-    refused(f, HOME, "fe80::1", MIP6_BA_INVALID_COA);
-    refused(f, HOME, "::1", MIP6_BA_INVALID_COA);
-    refused(f, HOME, "::", MIP6_BA_INVALID_COA);
-    refused(f, HOME, AGENT, MIP6_BA_INVALID_COA);
+    for (unsigned i = 0; i < G_N_ELEMENTS(unroutable); i++) {
+        refused(f, HOME, unroutable[i], MIP6_BA_INVALID_COA);
+    }
     f->refuses = true;
     refused(f, HOME, CARE_OF, MIP6_BA_RESOURCES);
     f->refuses = false;

@@ -110,6 +110,37 @@ static void test_mistakes(void)
         { GOOD "fast-path yes\n", "ha.conf:3: fast-path 'yes' is not auto, "
                                   "on or off" },
         { GOOD "fast-path\n", "ha.conf:3: 'fast-path' needs one value" },
+        { GOOD "interface eth1\n", "ha.conf:3: interface 'eth1' is the second "
+                                   "one: line 1 has one" },
+        { GOOD "address 2001:db8:1::1/64\n", "ha.conf:3: address "
+          "'2001:db8:1::1/64' is the second one: line 2 has one" },
+        { GOOD "lifetime 8\n\nlifetime 8\n", "ha.conf:5: lifetime '8' is the "
+                                              "second one: line 3 has one" },
+        { GOOD "replay-window 0\nreplay-window 64\n",
+          "ha.conf:4: replay-window '64' is the second one: line 3" },
+        { GOOD "allow 2001:db8:2000::9\nallow 2001:db8:1::10\n"
+          "allow 2001:db8:1::11\n", "ha.conf:4: allow '2001:db8:1::10' is not "
+                                    "in the home prefix" },
+        { "allow 2001:db8:1::10\n" GOOD, "ha.conf:1: allow '2001:db8:1::10' "
+                                         "is not in the home prefix" },
+        { GOOD "allow 2001:db8:2000::1\n", "ha.conf:3: allow "
+          "'2001:db8:2000::1' is the agent's own address" },
+        { GOOD "allow 2001:db8:2000:0:fdff:ffff:ffff:fffe\n",
+          "ha.conf:3: allow '2001:db8:2000:0:fdff:ffff:ffff:fffe' is the "
+          "anycast address" },
+        { GOOD "refresh 600\n", "ha.conf:3: refresh '600' is not less than "
+                                "lifetime '600'" },
+        { GOOD "refresh 300\nlifetime 200\n", "ha.conf:3: refresh '300' is not "
+                                              "less than lifetime '200'" },
+        { GOOD "tun eth0\n", "ha.conf:3: tun 'eth0' is the interface, too" },
+        { GOOD "tun a/b\n", "ha.conf:3: tun 'a/b' is not a name for an" },
+        { "interface ..\n", "ha.conf:1: interface '..' is not a name for an" },
+        { GOOD "state /a\ncontrol /a\n", "ha.conf:4: control '/a' is the "
+                                         "state file, too" },
+        { GOOD "prefix ff02::/64\n", "ha.conf:3: prefix 'ff02::/64' is not a "
+                                     "global unicast prefix" },
+        { "address ::ffff:192.0.2.1/96\n", "ha.conf:1: address "
+          "'::ffff:192.0.2.1/96' is not a global unicast address" },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(mistakes); i++) {
@@ -208,6 +239,8 @@ static void test_esp_mistakes(void)
         const char *text, *message;
     } mistakes[] = {
         { GOOD "esp\n", "ha.conf:3: 'esp' needs" },
+        { GOOD "esp 2001:db8::1 signal-in 0x1001 aes-gcm-128 @/0\n",
+          "ha.conf:3: esp '2001:db8::1' is not in the home prefix" },
         { GOOD "esp 2001:db8::1 signal-in 0x1001\n",
           "ha.conf:3: 'esp' needs a home address, one of signal-in" },
         { GOOD "esp x signal-in 0x1001 aes-gcm-128 @/0\n",

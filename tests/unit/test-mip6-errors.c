@@ -135,15 +135,127 @@ static void test_unknown_type(void)
     agent_end(f);
 }
 
-static void expect_parameter(const AgentFixture *f, uint32_t pointer)
+static void expect_problem(const AgentFixture *f, uint8_t code,
+                           uint32_t pointer)
 {
     PacketIp6 ip;
 
     g_assert_true(packet_ip6_parse(&ip, f->packet, f->len));
     g_assert_cmpuint(ip.next, ==, PACKET_PROTO_ICMP6);
     g_assert_cmpuint(f->packet[PACKET_IP6_LEN], ==, PACKET_ICMP6_PARAMETER);
-    g_assert_cmpuint(f->packet[PACKET_IP6_LEN + 1], ==, 0);
+    g_assert_cmpuint(f->packet[PACKET_IP6_LEN + 1], ==, code);
     g_assert_cmpuint(packet_get32(f->packet + PACKET_IP6_LEN + 4), ==, pointer);
+}
+
+static void expect_parameter(const AgentFixture *f, uint32_t pointer)
+{
+    expect_problem(f, PACKET_IP6_WRONG_FIELD, pointer);
+}
+
+/* A good Binding Update behind @head, a header of type @next. */
+static void update_behind(AgentFixture *f, uint8_t next, const uint8_t *head,
+                          size_t head_len)
+{
+    struct in6_addr home = agent_address(HOME), agent = agent_address(AGENT);
+    Mip6Mh bu = agent_usual_update(f, CARE_OF, 15);
+    uint8_t payload[256];
+    size_t len = head_len;
+
+    memcpy(payload, head, head_len);
+    payload[0] = PACKET_PROTO_DSTOPTS;
+    len += mip6_hao_build(payload + len, PACKET_PROTO_MH, &home);
+    len += mip6_mh_build(payload + len, sizeof(payload) - len, &home, &agent,
+                         &bu);
+    give(f, CARE_OF, next, payload, len);
+}
+
+#define SILENT  0xff            /* dropped without an error */
+#define TAKEN   0xfe            /* there is a binding */
+
+/* RFC 8200 sections 4.2 and 4.4, RFC 5095: what other headers want. */
+static void test_extensions(void)
+{
+    static const struct {
+        uint8_t next, head[24], len, code, pointer;
+    } cases[] = {
+        /* options: skip, discard, tell, tell unless to a group */
+        { PACKET_PROTO_DSTOPTS, { 0, 0, 0x03, 4 }, 8, TAKEN, 0 },
+        { PACKET_PROTO_DSTOPTS, { 0, 0, 0x43, 4 }, 8, SILENT, 0 },
+        { PACKET_PROTO_DSTOPTS, { 0, 0, 0x83, 4 }, 8, 2, 42 },
+        { PACKET_PROTO_DSTOPTS, { 0, 0, 0xc3, 4 }, 8, 2, 42 },
+        { PACKET_PROTO_DSTOPTS, { 0, 0, 1, 0, 0xc3, 2 }, 8, 2, 44 },
+        { PACKET_PROTO_DSTOPTS, { 0, 0, 0x03, 5 }, 8, SILENT, 0 },
+        { PACKET_PROTO_HOPOPTS, { 0, 0, 0x03, 4 }, 8, TAKEN, 0 },
+        { PACKET_PROTO_HOPOPTS, { 0, 0, 0x43, 4 }, 8, SILENT, 0 },
+        { PACKET_PROTO_HOPOPTS, { 0, 0, 0xc3, 4 }, 8, 2, 42 },
+        /* the Home Address option: not there, not twice */
+        { PACKET_PROTO_HOPOPTS, { 0, 2, 1, 2, 0, 0, MIP6_OPTION_HAO, 16 }, 24,
+          2, 46 },
+        { PACKET_PROTO_DSTOPTS, { 0, 2, 1, 2, 0, 0, MIP6_OPTION_HAO, 16 }, 24,
+          SILENT, 0 },
+        /* routing headers of type 0, 2, 4 and 253; segments left or none */
+        { PACKET_PROTO_ROUTING, { 0, 2, 0, 1 }, 24, 0, 42 },
+        { PACKET_PROTO_ROUTING, { 0, 2, 0, 0 }, 24, TAKEN, 0 },
+        { PACKET_PROTO_ROUTING, { 0, 2, 2, 1 }, 24, 0, 42 },
+        { PACKET_PROTO_ROUTING, { 0, 2, 4, 1 }, 24, 0, 42 },
+        { PACKET_PROTO_ROUTING, { 0, 2, 253, 255 }, 24, 0, 42 },
+        { PACKET_PROTO_ROUTING, { 0, 0, 253, 0 }, 8, TAKEN, 0 },
+        /* nobody verifies it */
+        { PACKET_PROTO_AH, { 0, 4 }, 24, 1, 6 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        AgentFixture *f = begin(0);
+        bool taken = cases[i].code == TAKEN;
+
+        update_behind(f, cases[i].next, cases[i].head, cases[i].len);
+        g_assert_cmpint(agent_binding(f, HOME) != NULL, ==, taken);
+        g_assert_cmpuint(f->packets, ==, cases[i].code != SILENT);
+        g_assert_cmpuint(f->a.dropped[MIP6_AGENT_EXTENSION], ==, !taken);
+        if (cases[i].code < TAKEN) {
+            expect_problem(f, cases[i].code, cases[i].pointer);
+        }
+        agent_end(f);
+    }
+}
+
+/* The same for tunnelled packets and for those to the anycast address. */
+static void test_extensions_of_others(void)
+{
+    AgentFixture *f = begin(0);
+    uint8_t packet[PACKET_IP6_LEN + 8 + PACKET_IP6_LEN] = { 0 };
+    PacketIp6 ip = {
+        .src = agent_address(CARE_OF), .dst = f->a.anycast,
+        .next = PACKET_PROTO_DSTOPTS, .hops = 64, .payload = 16,
+    }, inner = {
+        .src = agent_address(HOME), .dst = agent_address(FAR),
+        .next = PACKET_PROTO_NONE, .hops = 64,
+    };
+    uint8_t *head = packet + PACKET_IP6_LEN;
+    unsigned before;
+
+    agent_bind(f, HOME, CARE_OF);
+    before = f->packets;
+    packet_ip6_build(packet, &ip);
+    head[0] = PACKET_PROTO_ICMP6;
+    head[2] = 0xc3;
+    head[3] = 4;
+    head[8] = PACKET_ICMP6_ECHO;
+    mip6_agent_packet(&f->a, f->now, packet, PACKET_IP6_LEN + 16);
+    g_assert_cmpuint(f->packets, ==, ++before);
+    expect_problem(f, 2, 42);
+
+    head[0] = PACKET_PROTO_IP6;
+    packet_ip6_build(head + 8, &inner);
+    give(f, CARE_OF, PACKET_PROTO_DSTOPTS, head, 8 + PACKET_IP6_LEN);
+    g_assert_cmpuint(f->packets, ==, ++before);
+    expect_problem(f, 2, 42);
+    head[2] = 0x04;             /* the tunnel's own limit (RFC 2473) */
+    give(f, CARE_OF, PACKET_PROTO_DSTOPTS, head, 8 + PACKET_IP6_LEN);
+    g_assert_cmpuint(f->packets, ==, ++before);
+    g_assert_cmpuint(f->len, ==, PACKET_IP6_LEN);
+    g_assert_cmpuint(f->a.dropped[MIP6_AGENT_EXTENSION], ==, 2);
+    agent_end(f);
 }
 
 /* Section 9.2: the pointer is to the field that is wrong. */
@@ -226,6 +338,9 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6-errors/rate", test_rate);
     g_test_add_func("/mip6-errors/unknown-type", test_unknown_type);
     g_test_add_func("/mip6-errors/parameter", test_parameter);
+    g_test_add_func("/mip6-errors/extensions", test_extensions);
+    g_test_add_func("/mip6-errors/extensions-of-others",
+                    test_extensions_of_others);
     g_test_add_func("/mip6-errors/silent", test_silent);
     g_test_add_func("/mip6-errors/refresh", test_refresh);
     return g_test_run();

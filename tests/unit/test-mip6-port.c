@@ -532,6 +532,60 @@ static void test_wrong_mh(void)
     world_free(w);
 }
 
+/*
+ * RFC 8200 sections 4.2 and 4.4: what extension headers want of a node, as by
+ * a Binding Refresh Request behind them.
+ */
+static void test_extensions(void)
+{
+    static const struct {
+        uint8_t next, head[24], len;
+        int code;               /* of an error; -1: none, -2: accepted */
+        uint32_t pointer;
+    } cases[] = {
+        { PACKET_PROTO_DSTOPTS, { PACKET_PROTO_MH, 0, 0x03, 4 }, 8, -2, 0 },
+        { PACKET_PROTO_DSTOPTS, { PACKET_PROTO_MH, 0, 0x43, 4 }, 8, -1, 0 },
+        { PACKET_PROTO_DSTOPTS, { PACKET_PROTO_MH, 0, 0xc3, 4 }, 8, 2, 42 },
+        { PACKET_PROTO_DSTOPTS,
+          { PACKET_PROTO_MH, 2, 1, 2, 0, 0, MIP6_OPTION_HAO, 16 }, 24, 2, 46 },
+        { PACKET_PROTO_ROUTING, { PACKET_PROTO_MH, 2, 0, 1 }, 24, 0, 42 },
+        { PACKET_PROTO_AH, { PACKET_PROTO_MH, 4 }, 24, 1, 6 },
+    };
+    World *w = away();
+    struct in6_addr from = address(AGENT), *to = &w->port.binding[0].care_of;
+    Mip6Mh brr = { .type = MIP6_MH_BRR };
+    uint64_t dropped = w->port.dropped[MIP6_DROP_UNKNOWN_PROTOCOL];
+
+    pass(w, SECOND);            /* the rate of updates */
+    w->deaf = true;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        uint16_t sequence = w->port.binding[0].sequence;
+        uint8_t frame[256], *at = frame + 54;
+        bool taken = cases[i].code == -2;
+        size_t len;
+
+        memcpy(at, cases[i].head, cases[i].len);
+        len = cases[i].len + mip6_mh_build(at + cases[i].len, 128, &from, to,
+                                           &brr);
+        g_assert_cmpuint(to_care_of(w, frame, AGENT, cases[i].next, len), ==,
+                         54 + len);
+        w->to_link = 0;
+        g_assert_cmpint(from_link(w, frame, 54 + len), ==, MIP6_DONE);
+        g_assert_cmpint(w->to_link, ==, cases[i].code != -1);
+        g_assert_cmpint(w->port.binding[0].sequence != sequence, ==, taken);
+        dropped += !taken;
+        g_assert_cmpint(w->port.dropped[MIP6_DROP_UNKNOWN_PROTOCOL], ==,
+                        dropped);
+        if (cases[i].code >= 0) {
+            g_assert_cmpint(w->link.buf[54], ==, PACKET_ICMP6_PARAMETER);
+            g_assert_cmpint(w->link.buf[55], ==, cases[i].code);
+            g_assert_cmpint(packet_get32(w->link.buf + 58), ==,
+                            cases[i].pointer);
+        }
+    }
+    world_free(w);
+}
+
 /* Messages of the agent count; those of other nodes do not. */
 static void test_agent_messages(void)
 {
@@ -1283,6 +1337,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/binding-errors", test_binding_errors);
     g_test_add_func("/mip6/port/echo", test_echo);
     g_test_add_func("/mip6/port/wrong-mh", test_wrong_mh);
+    g_test_add_func("/mip6/port/extensions", test_extensions);
     g_test_add_func("/mip6/port/agent-messages", test_agent_messages);
     g_test_add_func("/mip6/port/neighbours", test_neighbours);
     g_test_add_func("/mip6/port/wait", test_wait);

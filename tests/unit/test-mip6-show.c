@@ -83,7 +83,7 @@ static void test_text(void)
         "prefix advertisements asked for 0, others 0, not answered 0\n"
         "dropped malformed 0, checksum 0, no-binding 5, wrong-source 0, "
         "too-big 0, hop-limit 0, not-for-us 0, "
-        "unknown-mh 0, unprotected 0, esp 0, rate 0, ecn 0, other-vlan 0\n");
+        "unknown-mh 0, unprotected 0, esp 0, rate 0, ecn 0, extension 0, other-vlan 0\n");
     mip6_agent_destroy(&a);
 }
 

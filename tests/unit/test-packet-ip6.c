@@ -180,6 +180,25 @@ static uint16_t plain_sum(const uint8_t *p, size_t len)
     return ~sum;
 }
 
+static void test_routable(void)
+{
+    static const struct { const char *addr; bool routable; } cases[] = {
+        { "2001:db8::1", true }, { "fd00::1", true }, { "64:ff9b::1", true },
+        { "0:0:0:1::1", true }, { "101::1", true }, { "fec0::1", true },
+        { "::", false }, { "::1", false }, { "::ffff:192.0.2.1", false },
+        { "::192.0.2.1", false }, { "::ffff:0:192.0.2.1", false },
+        { "100::1", false }, { "fe80::1", false }, { "febf::1", false },
+        { "ff02::1", false }, { "ff0e::1", false },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        struct in6_addr addr;
+
+        inet_pton(AF_INET6, cases[i].addr, &addr);
+        g_assert_cmpint(packet_ip6_is_routable(&addr), ==, cases[i].routable);
+    }
+}
+
 static void test_sum(void)
 {
     /* RFC 1071 section 3 */
@@ -217,6 +236,7 @@ int main(int argc, char **argv)
     g_test_add_func("/packet/ip6/too-many", test_too_many);
     g_test_add_func("/packet/ip6/options", test_options);
     g_test_add_func("/packet/ip6/addresses", test_addresses);
+    g_test_add_func("/packet/ip6/routable", test_routable);
     g_test_add_func("/packet/sum", test_sum);
     return g_test_run();
 }

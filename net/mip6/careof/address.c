@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/mip6/careof/internal.h"
+#include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 
 #define DAD_PROBES              1u              /* RFC 4862 section 5.1 */
@@ -149,8 +150,7 @@ void mip6_address_prefix(Mip6CareOf *c, int64_t now,
     Mip6Address *a;
 
     if (c->has_fixed || !p->autonomous || p->len != 64 ||
-        p->preferred > p->valid || IN6_IS_ADDR_LINKLOCAL(&p->prefix) ||
-        IN6_IS_ADDR_MULTICAST(&p->prefix)) {
+        p->preferred > p->valid || !packet_ip6_is_routable(&p->prefix)) {
         return;
     }
     a = address_in(c, &p->prefix);

@@ -56,7 +56,7 @@ static bool is_routers_anycast(const Mip6Dhaad *d, const struct in6_addr *addr)
 bool mip6_dhaad_is_agents(const Mip6Dhaad *d, const struct in6_addr *addr)
 {
     return packet_ip6_in_prefix(addr, &d->prefix, d->prefix_len) &&
-           !IN6_IS_ADDR_MULTICAST(addr) && !is_routers_anycast(d, addr) &&
+           packet_ip6_is_routable(addr) && !is_routers_anycast(d, addr) &&
            !packet_ip6_equal(addr, &d->anycast) &&
            !d->ops->is_own(d->opaque, addr);
 }

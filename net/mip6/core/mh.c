@@ -16,7 +16,6 @@
 #include "net/packet/sum.h"
 
 #define CHECKSUM_AT     4u
-#define RH_TYPE_2       2
 
 /* Length before the options, by type (section 6.1). */
 static const uint8_t fixed_len[] = {
@@ -318,7 +317,7 @@ size_t mip6_rh2_build(void *buf, uint8_t next, const struct in6_addr *home)
     memset(p, 0, 8);
     p[0] = next;
     p[1] = MIP6_RH2_LEN / 8 - 1;
-    p[2] = RH_TYPE_2;
+    p[2] = MIP6_RH_TYPE;
     p[3] = 1;                   /* segments left */
     memcpy(p + 8, home, sizeof(*home));
     return MIP6_RH2_LEN;
@@ -329,7 +328,7 @@ bool mip6_rh2_parse(struct in6_addr *home, const void *header, size_t len)
     const uint8_t *p = header;
 
     if (len != MIP6_RH2_LEN || p[1] != MIP6_RH2_LEN / 8 - 1 ||
-        p[2] != RH_TYPE_2 || p[3] != 1) {
+        p[2] != MIP6_RH_TYPE || p[3] != 1) {
         return false;
     }
     memcpy(home, p + 8, sizeof(*home));

@@ -181,6 +181,7 @@ bool mip6_hao_parse(struct in6_addr *home, const void *header, size_t len);
 
 /* The type 2 routing header (section 6.4). */
 #define MIP6_RH2_LEN            24u
+#define MIP6_RH_TYPE            2
 
 /** mip6_rh2_build: write a type 2 routing header. Returns: MIP6_RH2_LEN */
 size_t mip6_rh2_build(void *buf, uint8_t next, const struct in6_addr *home);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <glib-unix.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -48,6 +49,7 @@ typedef struct Daemon {
     GSource *timer;             /* for the agent's deadline */
     int64_t deadline;           /* that @timer is set to */
     bool restoring;
+    bool address_taken;         /* the host has it; as far as it was told */
     GError *lost;               /* why it cannot go on; or NULL */
 } Daemon;
 
@@ -327,6 +329,25 @@ static void look_at_journal(Daemon *d)
     d->is_unwritten = !done;
 }
 
+/* The host may get the agent's address at any time. */
+static void look_at_address(Daemon *d)
+{
+    char text[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
+    bool taken = mip6_ha_host_has(&d->config->agent.address, name);
+
+    if (taken == d->address_taken) {
+        return;
+    }
+    d->address_taken = taken;
+    inet_ntop(AF_INET6, &d->config->agent.address, text, sizeof(text));
+    if (taken) {
+        g_warning("the host has taken the agent's address %s, on %s: nodes do "
+                  "not reach the agent", text, name);
+    } else {
+        g_message("the agent's address %s is its own again", text);
+    }
+}
+
 /* Each second: the state file, the log, what the kernel has counted and set. */
 static gboolean each_second(gpointer opaque)
 {
@@ -337,6 +358,7 @@ static gboolean each_second(gpointer opaque)
         mip6_ha_tagged_read(d->tagged_fd);
     mip6_ha_host_settings(&d->host);
     mip6_ha_host_tick(&d->host);
+    look_at_address(d);
     if (d->control) {
         mip6_ha_control_look(d->control);
     }
@@ -412,6 +434,14 @@ static void run(Daemon *d)
 
 /* --- start and stop ------------------------------------------------------- */
 
+/* Says which line of the configuration @errp is about. Returns: false */
+static bool at_line(const Daemon *d, const char *word, GError **errp)
+{
+    g_prefix_error(errp, "%s:%u: ", d->file,
+                   mip6_ha_config_line(d->config, word));
+    return false;
+}
+
 static void restore(Daemon *d, GHashTable *bindings)
 {
     int64_t now = mip6_ha_clock();
@@ -465,7 +495,8 @@ static bool take_over(Daemon *d, GError **errp)
                     strerror(errno));
         return false;
     }
-    return mip6_ha_journal_renew(&d->journal, &d->agent, true, errp);
+    return mip6_ha_journal_renew(&d->journal, &d->agent, true, errp) ||
+           at_line(d, "state", errp);
 }
 
 /* Returns: false if fast-path is "on" and the kernel does not support it */
@@ -486,15 +517,35 @@ static bool start_fast_path(Daemon *d, GError **errp)
     mip6_fast_free(d->fast);
     d->fast = NULL;
     if (c->fast_path == MIP6_HA_FAST_ON) {
-        return mip6_ha_mistake(errp, d->file, c->fast_path_line,
+        return mip6_ha_mistake(errp, d->file,
+                               mip6_ha_config_line(c, "fast-path"),
                                "fast-path 'on': %s", err->message);
     }
     g_message("there is no fast path: %s", err->message);
     return true;
 }
 
+/* The host's own table of routes comes before the route to the agent. */
+static bool is_address_free(Daemon *d, GError **errp)
+{
+    const struct in6_addr *address = &d->config->agent.address;
+    char text[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
+
+    if (!mip6_ha_host_has(address, name)) {
+        return true;
+    }
+    inet_ntop(AF_INET6, address, text, sizeof(text));
+    return mip6_ha_mistake(errp, d->file,
+                           mip6_ha_config_line(d->config, "address"),
+                           "address '%s' is the host's, on %s: the agent needs "
+                           "one of its own", text, name);
+}
+
 static bool start(Daemon *d, GError **errp)
 {
+    if (!is_address_free(d, errp)) {
+        return false;
+    }
     if (!mip6_ha_host_open(&d->host, d->config->interface, d->config->tun,
                            errp)) {
         return false;
@@ -532,7 +583,7 @@ static bool start(Daemon *d, GError **errp)
     }
     if (d->config->control) {
         d->control = mip6_ha_control_new(d->config->control, &d->agent, errp);
-        return d->control;
+        return d->control || at_line(d, "control", errp);
     }
     return true;
 }

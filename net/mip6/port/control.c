@@ -147,16 +147,34 @@ static void answer_unknown_mh(Mip6Port *p, const Mip6Arrived *from,
 }
 
 /* Section 9.2: reports an invalid field, at offset @pointer of the packet. */
-static void answer_wrong_field(Mip6Port *p, const Mip6Arrived *from,
-                               const PacketIp6 *ip, const uint8_t *packet,
-                               size_t len, size_t pointer)
+static void answer_problem(Mip6Port *p, const Mip6Arrived *from,
+                           const PacketIp6 *ip, const uint8_t *packet,
+                           size_t len, uint8_t code, uint32_t pointer)
 {
     uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_MTU_MIN];
 
     reply(p, from, frame,
           packet_icmp6_error(frame + PACKET_ETH_LEN, PACKET_IP6_MTU_MIN,
                              &ip->dst, p->careof.hop_limit,
-                             PACKET_ICMP6_PARAMETER, 0, pointer, packet, len));
+                             PACKET_ICMP6_PARAMETER, code, pointer, packet,
+                             len));
+}
+
+bool mip6_port_accepts(Mip6Port *p, const Mip6Arrived *from,
+                       const PacketIp6 *ip, const PacketIp6Ext *ext,
+                       const uint8_t *packet, size_t len)
+{
+    static const PacketIp6Known known = { .routing = MIP6_RH_TYPE };
+    PacketIp6Fault fault;
+
+    if (packet_ip6_accept(&fault, &known, ext, packet)) {
+        return true;
+    }
+    /* An error would quote decrypted data. */
+    if (fault.is_told && !from->opened && may_answer_error(p, ip)) {
+        answer_problem(p, from, ip, packet, len, fault.code, fault.pointer);
+    }
+    return false;
 }
 
 /* Handles an invalid mobility header. */
@@ -174,10 +192,12 @@ static Mip6Verdict refuse_mh(Mip6Port *p, const Mip6Arrived *from,
     if (verdict == MIP6_MH_UNKNOWN && may_answer_error(p, ip)) {
         answer_unknown_mh(p, from, ip);
     } else if (verdict == MIP6_MH_PAYLOAD_PROTO && may_answer_error(p, ip)) {
-        answer_wrong_field(p, from, ip, packet, len, ext->offset);
+        answer_problem(p, from, ip, packet, len, PACKET_IP6_WRONG_FIELD,
+                       ext->offset);
     } else if (verdict == MIP6_MH_SHORT && left >= 8 &&
                (mh[1] + 1u) * 8 <= left && may_answer_error(p, ip)) {
-        answer_wrong_field(p, from, ip, packet, len, ext->offset + 1);
+        answer_problem(p, from, ip, packet, len, PACKET_IP6_WRONG_FIELD,
+                       ext->offset + 1);
     }
     return mip6_port_drop(p, MIP6_DROP_MH_MALFORMED);
 }

@@ -268,6 +268,13 @@ Mip6Verdict mip6_port_take_query(Mip6Port *p, int64_t now,
 
 Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
                               const uint8_t *packet, size_t len);
+/*
+ * May the packet be processed, by its extension headers (RFC 8200 section 4)?
+ * If not, its sender gets the error that these want.
+ */
+bool mip6_port_accepts(Mip6Port *p, const Mip6Arrived *from,
+                       const PacketIp6 *ip, const PacketIp6Ext *ext,
+                       const uint8_t *packet, size_t len);
 Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
                               const Mip6Arrived *from, const PacketIp6 *ip,
                               const PacketIp6Ext *ext, const uint8_t *packet,

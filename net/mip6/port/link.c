@@ -230,6 +230,9 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                               const PacketIp6 *ip, const PacketIp6Ext *ext,
                               uint8_t *packet, size_t len)
 {
+    if (!mip6_port_accepts(p, from, ip, ext, packet, len)) {
+        return mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+    }
     switch (ext->next) {
     case PACKET_PROTO_ESP:
         return mip6_port_has_esp(p) && !from->opened

@@ -112,12 +112,19 @@ def binding_update(
     lifetime: int,
     home: str = HOME_ADDRESS,
     flags: int = ACKNOWLEDGE | HOME,
+    alternate: str = "",
 ) -> bytes:
-    """A Binding Update with its Alternate Care-of Address; ``lifetime`` in seconds."""
+    """A Binding Update with an Alternate Care-of Address; ``lifetime`` in seconds."""
     body = struct.pack(">HHH", sequence, flags, lifetime // 4)
     # Two Pad1s: the Alternate Care-of Address option stands at 8n + 6.
-    body += bytes((0, 0, 3, 16)) + _packed(care_of)
+    body += bytes((0, 0, 3, 16)) + _packed(alternate or care_of)
     return mobility_message(care_of, home, BINDING_UPDATE, body)
+
+
+def behind(packet: bytes, kind: int, header: bytes) -> bytes:
+    """``packet`` with an extension header more; its "next header" is set here."""
+    payload = packet[6:7] + header[1:] + packet[40:]
+    return packet[:4] + struct.pack(">HB", len(payload), kind) + packet[7:40] + payload
 
 
 @dataclass(frozen=True)

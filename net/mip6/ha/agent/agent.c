@@ -50,6 +50,7 @@
 #include "net/mip6/ha/agent/adverts.h"
 #include "net/mip6/ha/agent/internal.h"
 #include "net/mip6/ha/parts/discovery.h"
+#include "net/packet/nd.h"
 
 #define OPENED_MAX      4096u   /* maximum length of a decrypted packet */
 
@@ -93,16 +94,37 @@ void mip6_agent_destroy(Mip6Agent *a)
     g_hash_table_destroy(a->bindings);
 }
 
+/*
+ * May the packet be processed? If not, it is counted, and its sender gets the
+ * error that its extension headers want (RFC 8200 section 4).
+ */
+static bool may_process(Mip6Agent *a, int64_t now, const PacketIp6Ext *ext,
+                        const uint8_t *p, size_t len)
+{
+    static const PacketIp6Known known = { .option = MIP6_OPTION_HAO };
+    PacketIp6Fault fault;
+
+    if (packet_ip6_accept(&fault, &known, ext, p)) {
+        return true;
+    }
+    if (fault.is_told) {
+        mip6_agent_send_icmp6_error(a, now, PACKET_ICMP6_PARAMETER, fault.code,
+                                    fault.pointer, p, len);
+    }
+    mip6_agent_drop(a, MIP6_AGENT_EXTENSION);
+    return false;
+}
+
 /* To the home agents' anycast address: agent discovery (section 10.5). */
 static void for_anycast(Mip6Agent *a, int64_t now, const uint8_t *p, size_t len)
 {
     PacketIp6Ext ext;
 
-    if (packet_ip6_walk(&ext, p, len) && ext.next == PACKET_PROTO_ICMP6 &&
-        !ext.fragment) {
-        mip6_agent_icmp6(a, now, &ext, p, len);
-    } else {
+    if (!packet_ip6_walk(&ext, p, len) || ext.next != PACKET_PROTO_ICMP6 ||
+        ext.fragment) {
         mip6_agent_drop(a, MIP6_AGENT_NOT_FOR_US);
+    } else if (may_process(a, now, &ext, p, len)) {
+        mip6_agent_icmp6(a, now, &ext, p, len);
     }
 }
 
@@ -187,6 +209,9 @@ static void for_agent(Mip6Agent *a, int64_t now, const PacketIp6 *ip,
         }
         packet_ip6_parse(&whole, p, len);
         ip = &whole;
+    }
+    if (!may_process(a, now, &ext, p, len)) {
+        return;
     }
     switch (ext.next) {
     case PACKET_PROTO_MH:

@@ -183,6 +183,7 @@ typedef enum Mip6AgentDrop {
     MIP6_AGENT_ESP,             /* unknown SPI, wrong key, replayed, ... */
     MIP6_AGENT_RATE,            /* above the rate limit of a node */
     MIP6_AGENT_ECN,             /* CE mark, but inner packet is Not-ECT */
+    MIP6_AGENT_EXTENSION,       /* unknown option or routing header */
     MIP6_AGENT_OTHER_VLAN,      /* by the host: not of the home link */
     MIP6_AGENT_DROPS
 } Mip6AgentDrop;

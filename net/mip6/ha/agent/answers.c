@@ -37,6 +37,7 @@ const char *mip6_agent_drop_name(Mip6AgentDrop why)
         [MIP6_AGENT_ESP] = "esp",
         [MIP6_AGENT_RATE] = "rate",
         [MIP6_AGENT_ECN] = "ecn",
+        [MIP6_AGENT_EXTENSION] = "extension",
         [MIP6_AGENT_OTHER_VLAN] = "other-vlan",
     };
 

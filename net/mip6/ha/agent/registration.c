@@ -27,9 +27,9 @@ static uint8_t check_home(const Mip6Agent *a, int64_t now,
     if (a->config.allowed && !g_hash_table_contains(a->config.allowed, home)) {
         return MIP6_BA_PROHIBITED;
     }
-    if (IN6_IS_ADDR_MULTICAST(care_of) || IN6_IS_ADDR_LINKLOCAL(care_of) ||
-        IN6_IS_ADDR_LOOPBACK(care_of) || IN6_IS_ADDR_UNSPECIFIED(care_of) ||
-        packet_ip6_equal(care_of, &a->config.address)) {
+    if (!packet_ip6_is_routable(care_of) ||
+        packet_ip6_equal(care_of, &a->config.address) ||
+        packet_ip6_equal(care_of, &a->anycast)) {
         return MIP6_BA_INVALID_COA;
     }
     return MIP6_BA_ACCEPTED;

@@ -31,6 +31,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -271,6 +272,57 @@ static void send_na(Mip6HaHost *h, const struct in6_addr *target,
 
 /* --- start ---------------------------------------------------------------- */
 
+/* Cheaper than all addresses, but true of any with ip_nonlocal_bind. */
+static bool can_bind(const struct in6_addr *addr)
+{
+    struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_addr = *addr };
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool can = fd < 0 || bind(fd, (const void *)&to, sizeof(to)) == 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return can;
+}
+
+bool mip6_ha_host_has(const struct in6_addr *addr, char *name)
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+
+    if (!can_bind(addr) || getifaddrs(&all) < 0) {
+        return false;
+    }
+    for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+        const struct sockaddr_in6 *a = (const void *)i->ifa_addr;
+
+        if (a && a->sin6_family == AF_INET6 &&
+            packet_ip6_equal(&a->sin6_addr, addr)) {
+            found = true;
+            g_strlcpy(name, i->ifa_name, IF_NAMESIZE);
+        }
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* Why there can be no TUN device @name: errno of TUNSETIFF says little. */
+static const char *why_no_tun(const char *name)
+{
+    switch (errno) {
+    case EBUSY:
+        return "another program has it, such as another agent";
+    case EINVAL:
+        if (if_nametoindex(name)) {
+            return "an interface of another kind has this name";
+        }
+        errno = EINVAL;
+        /* fall through */
+    default:
+        return strerror(errno);
+    }
+}
+
 static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
 {
     struct ifreq ifr = { .ifr_flags = IFF_TUN | IFF_NO_PI };
@@ -281,7 +333,9 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
     }
     g_strlcpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
     if (ioctl(h->tun_fd, TUNSETIFF, &ifr) < 0) {
-        return fail(errp, "cannot make the TUN device", name);
+        g_set_error(errp, error_quark(), errno, "cannot make tun '%s': %s",
+                    name, why_no_tun(name));
+        return false;
     }
     h->tun_index = if_nametoindex(ifr.ifr_name);
     remove_filters(h);

@@ -45,6 +45,12 @@ typedef struct Mip6HaHost {
 } Mip6HaHost;
 
 /**
+ * mip6_ha_host_has: is @addr an address of the host itself?
+ * @name: of the interface that has it; IF_NAMESIZE octets
+ */
+bool mip6_ha_host_has(const struct in6_addr *addr, char *name);
+
+/**
  * mip6_ha_host_open: create the TUN device and listen on the home link
  * @interface, @tun: names
  *

@@ -259,8 +259,7 @@ void mip6_ha_link_heard(Mip6HaLink *l, int64_t now, const PacketNd *nd)
 
         /* Configured prefixes have precedence over advertised ones. */
         if ((!known || !known->fixed) && p->preferred <= p->valid &&
-            !IN6_IS_ADDR_LINKLOCAL(&p->prefix) &&
-            !IN6_IS_ADDR_MULTICAST(&p->prefix)) {
+            packet_ip6_is_routable(&p->prefix)) {
             store_prefix(l, now, p, false, quiet);
         }
         if (is_home(l, p)) {

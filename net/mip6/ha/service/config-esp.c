@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/mip6/ha/base/addr.h"
 #include "net/mip6/ha/service/config-esp.h"
 
 enum { HOME, WHICH, SPI, CIPHER, KEY, WORDS };
@@ -17,6 +18,7 @@ enum { HOME, WHICH, SPI, CIPHER, KEY, WORDS };
 typedef struct Entry {
     struct in6_addr home;
     Mip6ProtectConfig config;
+    unsigned first;             /* number of its first line */
     unsigned line[MIP6_PROTECT_SAS];    /* line numbers; 0: missing */
     uint8_t key[MIP6_PROTECT_SAS][ESP_KEY_MAX];
 } Entry;
@@ -181,6 +183,7 @@ static char *parse_words(Mip6HaEsp *esp, char **word, unsigned line)
                                names);
     }
     e->line[which] = line;
+    e->first = e->first ? e->first : line;
     sa->key = e->key[which];
     return read_key(word[KEY], e->key[which], &sa->key_len);
 }
@@ -202,6 +205,18 @@ char *mip6_ha_esp_line(Mip6HaEsp *esp, const char *value, unsigned line)
                         "and a key file");
     }
     return parse_words(esp, word, line);
+}
+
+GHashTable *mip6_ha_esp_homes(const Mip6HaEsp *esp)
+{
+    GHashTable *homes = g_hash_table_new(mip6_addr_hash, mip6_addr_equal);
+
+    for (guint i = 0; i < esp->entries->len; i++) {
+        Entry *e = g_ptr_array_index(esp->entries, i);
+
+        g_hash_table_insert(homes, &e->home, GUINT_TO_POINTER(e->first));
+    }
+    return homes;
 }
 
 static char *add_entry(Mip6Keyring *ring, Entry *e, unsigned *line)

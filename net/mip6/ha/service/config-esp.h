@@ -26,6 +26,9 @@ void mip6_ha_esp_free(Mip6HaEsp *esp);
  */
 char *mip6_ha_esp_line(Mip6HaEsp *esp, const char *value, unsigned line);
 
+/** mip6_ha_esp_homes: their home addresses, each with its first line's number */
+GHashTable *mip6_ha_esp_homes(const Mip6HaEsp *esp);
+
 /**
  * mip6_ha_esp_finish: create the associations of all lines
  * @window, @epoch: see Mip6ProtectConfig

@@ -28,6 +28,7 @@
 #include "net/mip6/ha/base/mistake.h"
 #include "net/mip6/ha/service/config-esp.h"
 #include "net/mip6/ha/service/config.h"
+#include "net/packet/ip6.h"
 
 typedef struct Parser {
     Mip6HaConfig *config;
@@ -62,6 +63,10 @@ static bool parse_name(const Parser *p, const char *word, const char *value,
         return fail(p, errp, "%s '%s' is longer than %u characters", word,
                     value, IF_NAMESIZE - 1);
     }
+    if (strpbrk(value, "/:%") || !strcmp(value, ".") || !strcmp(value, "..")) {
+        return fail(p, errp, "%s '%s' is not a name for an interface", word,
+                    value);
+    }
     g_free(*name);
     *name = g_strdup(value);
     return true;
@@ -95,7 +100,6 @@ static bool parse_fast_path(const Parser *p, const char *value, GError **errp)
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         if (!strcmp(value, names[i])) {
             p->config->fast_path = i;
-            p->config->fast_path_line = p->line;
             return true;
         }
     }
@@ -134,10 +138,7 @@ static bool parse_address(const Parser *p, const char *value, GError **errp)
                     "length of the home prefix: write it as "
                     "2001:db8:2000::1/64", value);
     }
-    if (IN6_IS_ADDR_MULTICAST(&agent->address) ||
-        IN6_IS_ADDR_LINKLOCAL(&agent->address) ||
-        IN6_IS_ADDR_LOOPBACK(&agent->address) ||
-        IN6_IS_ADDR_UNSPECIFIED(&agent->address)) {
+    if (!packet_ip6_is_routable(&agent->address)) {
         return fail(p, errp, "address '%s' is not a global unicast address",
                     value);
     }
@@ -158,7 +159,8 @@ static bool parse_allow(const Parser *p, const char *value, GError **errp)
         agent->allowed = g_hash_table_new_full(mip6_addr_hash,
                                                mip6_addr_equal, g_free, NULL);
     }
-    g_hash_table_add(agent->allowed, g_memdup2(&home, sizeof(home)));
+    g_hash_table_insert(agent->allowed, g_memdup2(&home, sizeof(home)),
+                        GUINT_TO_POINTER(p->line));
     return true;
 }
 
@@ -187,6 +189,10 @@ static bool parse_prefix(const Parser *p, const char *value, GError **errp)
         return fail(p, errp, "prefix '%s' is not an IPv6 prefix with its valid "
                     "and preferred lifetimes: write it as "
                     "2001:db8:2000::/64,3600,1800", value);
+    }
+    if (!packet_ip6_is_routable(&prefix->prefix)) {
+        return fail(p, errp, "prefix '%s' is not a global unicast prefix",
+                    value);
     }
     preferred = timed && !words[2] ? MIN(valid, preferred) : preferred;
     if (preferred > valid) {
@@ -229,6 +235,29 @@ static bool parse_window(Parser *p, const char *word, const char *value,
     }
     return p->window % 64 == 0 ||
            fail(p, errp, "%s '%s' is not a multiple of 64", word, value);
+}
+
+/* These may be repeated; of the others each line would undo the one before. */
+static bool is_list(const char *word)
+{
+    static const char *const lists[] = { "allow", "prefix", "esp", NULL };
+
+    return g_strv_contains(lists, word);
+}
+
+/* Notes the line of @word, if it is the only one. */
+static bool note_line(const Parser *p, const char *word, const char *value,
+                      GError **errp)
+{
+    unsigned first = mip6_ha_config_line(p->config, word);
+
+    if (first && !is_list(word)) {
+        return fail(p, errp, "%s '%s' is the second one: line %u has one", word,
+                    value, first);
+    }
+    g_hash_table_insert(p->config->lines, g_strdup(word),
+                        GUINT_TO_POINTER(p->line));
+    return true;
 }
 
 static bool parse_statement(Parser *p, const char *word,
@@ -321,7 +350,79 @@ static bool parse_line(Parser *p, char *line, GError **errp)
     if (!value || !*value || strchr(value, ' ')) {
         return fail(p, errp, "'%s' needs one value", words[0]);
     }
-    return parse_statement(p, words[0], value, errp);
+    return parse_statement(p, words[0], value, errp) &&
+           note_line(p, words[0], value, errp);
+}
+
+/* Returns: why no node can be bound with @home; NULL: it can */
+static const char *why_no_home(const Mip6AgentConfig *agent,
+                               const struct in6_addr *home)
+{
+    struct in6_addr anycast = mip6_icmp_anycast(&agent->prefix,
+                                                agent->prefix_len);
+
+    if (!packet_ip6_in_prefix(home, &agent->prefix, agent->prefix_len)) {
+        return "is not in the home prefix, that of 'address'";
+    }
+    if (packet_ip6_equal(home, &agent->address)) {
+        return "is the agent's own address";
+    }
+    return packet_ip6_equal(home, &anycast)
+           ? "is the anycast address of the home agents" : NULL;
+}
+
+/* Home addresses in lines @word; of several mistakes the first is told. */
+static bool check_homes(Parser *p, const char *word, GHashTable *homes,
+                        GError **errp)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    const char *why = NULL;
+    GHashTableIter iter;
+    gpointer home, line;
+
+    p->line = UINT_MAX;
+    g_hash_table_iter_init(&iter, homes);
+    while (g_hash_table_iter_next(&iter, &home, &line)) {
+        const char *fault = why_no_home(&p->config->agent, home);
+
+        if (fault && GPOINTER_TO_UINT(line) < p->line) {
+            p->line = GPOINTER_TO_UINT(line);
+            why = fault;
+            inet_ntop(AF_INET6, home, text, sizeof(text));
+        }
+    }
+    return !why || fail(p, errp, "%s '%s' %s", word, text, why);
+}
+
+/* Checks values that depend on those of other lines. */
+static bool check_together(Parser *p, GError **errp)
+{
+    const Mip6HaConfig *config = p->config;
+    const Mip6AgentConfig *agent = &config->agent;
+    g_autoptr(GHashTable) protected = mip6_ha_esp_homes(p->esp);
+
+    if ((agent->allowed && !check_homes(p, "allow", agent->allowed, errp)) ||
+        !check_homes(p, "esp", protected, errp)) {
+        return false;
+    }
+    p->line = mip6_ha_config_line(config, "refresh");
+    if (agent->refresh && agent->refresh >= agent->lifetime_max) {
+        return fail(p, errp, "refresh '%u' is not less than lifetime '%u'",
+                    agent->refresh * MIP6_REFRESH_UNIT,
+                    agent->lifetime_max * MIP6_LIFETIME_UNIT);
+    }
+    p->line = MAX(mip6_ha_config_line(config, "tun"),
+                  mip6_ha_config_line(config, "interface"));
+    if (!strcmp(config->tun, config->interface)) {
+        return fail(p, errp, "tun '%s' is the interface, too", config->tun);
+    }
+    p->line = MAX(mip6_ha_config_line(config, "state"),
+                  mip6_ha_config_line(config, "control"));
+    if (config->state && !g_strcmp0(config->state, config->control)) {
+        return fail(p, errp, "control '%s' is the state file, too",
+                    config->control);
+    }
+    return true;
 }
 
 /* Checks that need all lines. */
@@ -330,18 +431,18 @@ static bool finish(Parser *p, GError **errp)
     Mip6HaConfig *config = p->config;
     g_autofree char *error = NULL;
 
-    config->agent.keys = mip6_ha_esp_finish(p->esp, p->window,
-                                            g_get_real_time() / G_USEC_PER_SEC,
-                                            &p->line, &error);
-    if (error) {
-        return fail(p, errp, "%s", error);
-    }
     p->line = 0;
     if (!config->interface || !config->agent.prefix_len) {
         return fail(p, errp, "there is no line '%s', about the home link",
                     config->interface ? "address" : "interface");
     }
-    return true;
+    if (!check_together(p, errp)) {
+        return false;
+    }
+    config->agent.keys = mip6_ha_esp_finish(p->esp, p->window,
+                                            g_get_real_time() / G_USEC_PER_SEC,
+                                            &p->line, &error);
+    return !error || fail(p, errp, "%s", error);
 }
 
 static bool parse_text(Parser *p, const char *text, GError **errp)
@@ -363,6 +464,8 @@ Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
     Mip6HaConfig *config = g_new0(Mip6HaConfig, 1);
     Parser p = { config, mip6_ha_esp_new(), MIP6_PROTECT_WINDOW, file, 0 };
 
+    config->lines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                          NULL);
     config->tun = g_strdup("mip6ha");
     config->agent.lifetime_max = 600 / MIP6_LIFETIME_UNIT;
     config->agent.bindings_max = 10000;
@@ -407,8 +510,14 @@ const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b)
     return NULL;
 }
 
+unsigned mip6_ha_config_line(const Mip6HaConfig *config, const char *word)
+{
+    return GPOINTER_TO_UINT(g_hash_table_lookup(config->lines, word));
+}
+
 void mip6_ha_config_free(Mip6HaConfig *config)
 {
+    g_hash_table_destroy(config->lines);
     if (config->agent.allowed) {
         g_hash_table_destroy(config->agent.allowed);
     }

@@ -18,7 +18,7 @@ typedef struct Mip6HaConfig {
     char *state;                /* file for bindings; NULL: none */
     char *control;              /* UNIX socket; NULL: none */
     Mip6HaFastPath fast_path;
-    unsigned fast_path_line;    /* line number of fast-path; 0: none */
+    GHashTable *lines;          /* word -> number of its line */
     Mip6AgentConfig agent;
 } Mip6HaConfig;
 
@@ -46,6 +46,9 @@ Mip6HaConfig *mip6_ha_config_read(const char *file, GError **errp);
  * Returns: the first one in which @a and @b differ; NULL: none
  */
 const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b);
+
+/** mip6_ha_config_line: number of the line that has @word; 0: none has it */
+unsigned mip6_ha_config_line(const Mip6HaConfig *config, const char *word);
 
 void mip6_ha_config_free(Mip6HaConfig *config);
 

@@ -16,12 +16,10 @@ from vmmnet.hostvlan.host.hooks import Hooks
 from vmmnet.testbed.base import tools, wait
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port
+from vmmnet.testbed.hosts.bridged import Bed, Three
 from vmmnet.values import mac as macs
 
 A, B = (0x525400000000 + number for number in (0xA, 0xB))
-
-Three = tuple[Port, Port, Port]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,12 +35,7 @@ def host(network: Network, tmp_path: Path) -> Iterator[Bed]:
 
 @pytest.fixture
 def tenants(host: Bed) -> Three:
-    """a and b of LNID 1, c of LNID 2, all attached."""
-    a, b, c = map(host.veth, "abc")
-    for port, lnid in ((a, 1), (b, 1), (c, 2)):
-        host.put(port.mac, lnid)
-        host.attach(port)
-    return a, b, c
+    return bridged.three_tenants(host)
 
 
 @dataclass

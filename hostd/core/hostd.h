@@ -146,7 +146,7 @@ void hostd_device_moved(Hostd *h, const char *dev, const char *why);
 /**
  * hostd_retry: add what is lost, if its interface is up
  *
- * What was put back a moment ago waits for hostd_tick().
+ * An address that was put back a moment ago waits for hostd_tick().
  */
 void hostd_retry(Hostd *h);
 

@@ -22,13 +22,11 @@ from vmmnet.testbed.base import paths, tools, wait
 from vmmnet.testbed.base.net import Interface, Namespace, Network
 from vmmnet.testbed.base.rough import passing, tcx
 from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port, until
+from vmmnet.testbed.hosts.bridged import Bed, Port, Three, until
 from vmmnet.values import mac as macs
 
 NOBODY = 0x525400ABCDEF
 NOTHING = dict.fromkeys(twin.REASONS, 0)
-
-Three = tuple[Port, Port, Port]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,12 +42,7 @@ def host(network: Network, tmp_path: Path) -> Iterator[Bed]:
 
 @pytest.fixture
 def tenants(host: Bed) -> Three:
-    """a and b of LNID 1, c of LNID 2, all attached."""
-    a, b, c = map(host.veth, "abc")
-    for port, lnid in ((a, 1), (b, 1), (c, 2)):
-        host.put(port.mac, lnid)
-        host.attach(port)
-    return a, b, c
+    return bridged.three_tenants(host)
 
 
 def test_tenants_are_apart(host: Bed, tenants: Three) -> None:

@@ -16,12 +16,10 @@ from vmmnet.hostvlan.host.hooks import Hooks
 from vmmnet.testbed.base import tools, wait
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port
+from vmmnet.testbed.hosts.bridged import Bed, Three
 from vmmnet.values import mac as macs
 
 A, B = (0x525400000000 + number for number in (0xA, 0xB))
-
-Three = tuple[Port, Port, Port]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,12 +35,7 @@ def host(network: Network, tmp_path: Path) -> Iterator[Bed]:
 
 @pytest.fixture
 def tenants(host: Bed) -> Three:
-    """a and b of LNID 1, c of LNID 2, all attached."""
-    a, b, c = map(host.veth, "abc")
-    for port, lnid in ((a, 1), (b, 1), (c, 2)):
-        host.put(port.mac, lnid)
-        host.attach(port)
-    return a, b, c
+    return bridged.three_tenants(host)
 
 
 @dataclass
@@ -154,26 +147,6 @@ def test_a_link_that_was_detached(host: Bed, tenants: Three, keeper: Keeper) -> 
     a.say("not for c")
     assert b.hears("not for c") == ["not for c"]
     host.refuses(c, "other-tenant", 1)
-
-
-def test_all_at_once(
-    host: Bed, tenants: Three, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing has to be loaded, and no table to be there; XDP, too."""
-    running = keeper.start()
-    monkeypatch.setattr(bpf, "Object", None)
-    hidden = host.table.rename(host.table.with_name("hidden"))
-    pins = [pin_of(host, port.end.name) for port in tenants]
-    with twin._locked():
-        for pin in (each.with_name(name) for each in pins for name in ("receive", "xdp")):
-            with bpf.closing(bpf.pinned(pin)) as link:
-                bpf.link_detach(link)
-    wait.until(lambda: running.mended == 2 * len(tenants), f"all are mended; {keeper.log}")
-    hidden.rename(host.table)
-    for port in tenants:
-        assert host.status(port).whole
-    tenants[0].say("not for the last one")
-    host.refuses(tenants[2], "other-tenant", 1)
 
 
 @pytest.mark.parametrize("torn", [["qdisc", "del", "clsact"], ["filter", "del", "egress"]])

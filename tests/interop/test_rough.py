@@ -19,7 +19,6 @@ from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
 
 TAG = struct.pack("!HH", 0x8100, rough.VLAN)
-ALL_HOSTS = bytes.fromhex("01005e000001")
 ALL_NODES = bytes.fromhex("333300000001")
 
 
@@ -100,6 +99,13 @@ def test_its_trunks(bed: Bed) -> None:
     assert other.payload[2:4] == right.to_bytes(2)
 
 
+def _is_igmp_query(octets: bytes) -> bool:
+    """Whether a bridge asks for members of groups (IGMPv2 or v3, RFC 3376 4.1)."""
+    ether_type, packet = octets[12:14], octets[14:]
+    size = 4 * (packet[0] & 15)
+    return (ether_type, packet[9], packet[size]) == (b"\x08\0", 2, 0x11)
+
+
 @pytest.mark.parametrize("has_links", [True, False], ids=["tcx", "clsact"])
 def test_tenants_are_apart_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
@@ -113,6 +119,8 @@ def test_tenants_are_apart_there(
         for port, lnid in ((a, 1), (b, 1), (c, 2)):
             host.put(port.mac, lnid)
             assert host.attach(port, "tc").whole
+        # The bridge reported its own groups (RFC 4286) through ports that nothing guarded yet.
+        c.wire.heard()
         a.say("spoofed", source=c.mac)
         a.say("for one tenant")
         assert b.hears("for one tenant") == ["for one tenant"]
@@ -120,7 +128,7 @@ def test_tenants_are_apart_there(
         assert host.status(a).send["spoofed"] == 1
         unknown = "unknown-source"
         wait.until(lambda: host.status(c).receive[unknown], "what comes from the trunk is refused")
-        assert {octets[:6] for octets in c.wire.heard()} <= {ALL_HOSTS}, "but queries"
+        assert not [each for each in c.wire.heard() if not _is_igmp_query(each)]
 
 
 def test_a_home_agent_serves_there() -> None:

@@ -764,7 +764,7 @@ static VMRPC_LOCKED int move_receiver(VmrpcServer *srv, VmrpcSock *s,
     return ret;
 }
 
-/* What a socket needs that is bound to the group of @s and joins its groups */
+/* A socket bound to the group of @s, which joins its groups, needs this */
 static VMRPC_LOCKED int start_itself(VmrpcServer *srv, VmrpcSock *s, int fd,
                                      int ifindex)
 {

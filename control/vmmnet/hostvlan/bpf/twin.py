@@ -89,7 +89,7 @@ _COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
 _PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
 # The newest version of tables that the programs read, in the flags of struct hostvlan_port.
 _READS_SHIFT, _READS = 8, 0xFF00
-# What tables of the oldest version do not have.
+# The oldest version of tables has none of these.
 _NEWER = "--router, --dhcp-server, --also and prefixes"
 # Not for the programs: detach() removes this interface.
 _DETACHED = 128

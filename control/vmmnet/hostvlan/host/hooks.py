@@ -43,7 +43,7 @@ _IDLE, _BUSY = 0.5, 0.02
 _IDLE_SHARE, _BUSY_SHARE = 20, 4
 # Seconds between tries to mend the same interface: doubled each time.
 _FIRST_PAUSE, _LAST_PAUSE = 1.0, 60.0
-# What held for so many seconds, and for twice the last pause, is mended at once.
+# A hook that held for so many seconds, and for twice the last pause, is mended at once.
 _HELD = 5.0
 # So many losses without _CALM seconds between them are the work of another program.
 _CONTESTED, _CALM = 4, 120.0

@@ -349,7 +349,7 @@ class Network:
         self.observe(bridge)
         if self.rough.trunks:
             port = self.trunk(bridge)
-            # Whoever is behind it hears all groups, as a router does.
+            # The node behind it hears all groups, as a router does.
             bridge.namespace.run(["bridge", "link", "set", "dev", port.name, "mcast_router", "2"])
 
     def trunk(self, place: Namespace | Interface) -> Interface:

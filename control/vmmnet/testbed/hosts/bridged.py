@@ -307,3 +307,16 @@ def bed(network: Network, table: Path) -> Iterator[Bed]:
     with Bed(network, table) as made:
         yield made
     assert not twin.status(table=table), "HostVLAN stays on interfaces"
+
+
+#: Two tenants' ports, and one of another tenant.
+Three = tuple[Port, Port, Port]
+
+
+def three_tenants(host: Bed) -> Three:
+    """Return a and b of LNID 1, and c of LNID 2, all attached."""
+    a, b, c = map(host.veth, "abc")
+    for port, lnid in ((a, 1), (b, 1), (c, 2)):
+        host.put(port.mac, lnid)
+        host.attach(port)
+    return a, b, c

@@ -11,7 +11,7 @@ typedef struct DnsdAddresses DnsdAddresses;
 /**
  * dnsd_addresses_new: begin to follow, after the sockets were opened
  *
- * What is missing at that time was told when its socket was opened.
+ * An address that is missing at that time was told with its socket.
  *
  * Returns: NULL, and errno is set.
  */

@@ -254,6 +254,80 @@ static void test_rotation(void)
     store_bed_free(&bed);
 }
 
+/* --- changes that do not fit ---------------------------------------------- */
+
+#define FITS            10      /* changes before the one that does not */
+
+/* Let the change after FITS add what the one before it has added. */
+static void spoil(const StoreBed *bed, uint8_t *octets, size_t len)
+{
+    JournalRecord record;
+    unsigned changes = 0;
+
+    for (size_t at = JOURNAL_HEADER; at < len; at += record.len) {
+        uint8_t *end = octets + at;
+        char *owner;
+
+        g_assert_cmpint(journal_record_read(octets + at, len - at, &record), ==,
+                        0);
+        if (record.kind != JOURNAL_CHANGE || changes++ != FITS + 1) {
+            continue;
+        }
+        end += record.len;
+        for (owner = (char *)octets + at; memcmp(owner, "\3h11", 4); owner++) {
+            g_assert_true((uint8_t *)owner < end);
+        }
+        memcpy(owner, "\3h10", 4);
+        journal_record_seal(octets + at, record.durable);
+    }
+    put(bed, (char *)octets, len);
+}
+
+/* The zone is served up to it; the file stays, and nothing is added to it. */
+static void test_left(void)
+{
+    g_autofree char *octets = NULL, *now = NULL, *path = NULL, *aside = NULL;
+    g_autofree char *image = NULL, *copy = NULL;
+    DnsStoreError error;
+    gsize len, now_len;
+    ZoneLine line;
+    StoreBed bed;
+
+    make(&bed, &octets, &len);
+    copy = g_build_filename(bed.folder, "copy", NULL);
+    g_assert_true(g_file_get_contents(bed.image, &image, &now_len, NULL));
+    g_assert_true(g_file_set_contents(copy, image, now_len, NULL));
+    spoil(&bed, (uint8_t *)octets, len);
+    store_bed_open(&bed);
+    assert_changes(&bed, FITS + 1);
+    assert_history(&bed, 1);
+    g_assert_nonnull(strstr(bed.last_log, "the change after serial 12, at "));
+    g_assert_nonnull(strstr(bed.last_log, "keeps 9 changes, up to serial 21"));
+    line = line_of(0);
+    g_assert_cmpint(store_bed_remove(&bed, &line), ==, 0);
+    g_assert_cmpint(dns_store_commit(bed.store), ==, -EROFS);
+    assert_changes(&bed, FITS + 1);
+    store_bed_close(&bed);
+    path = journal_of(&bed);
+    g_assert_true(g_file_get_contents(path, &now, &now_len, NULL));
+    g_assert_cmpmem(now, now_len, octets, len);
+
+    /* Another image, as a secondary gets it: the file is put aside. */
+    store_bed_open(&bed);
+    g_assert_cmpint(dns_store_replace(bed.store, copy, &error), ==, 0);
+    line = line_of(0);
+    g_assert_cmpint(store_bed_add(&bed, &line), ==, 0);
+    g_assert_cmpint(dns_store_commit(bed.store), ==, 0);
+    store_bed_close(&bed);
+    store_bed_open(&bed);
+    g_assert_true(store_bed_has(&bed, &line));
+    aside = g_strdup_printf("%s.left", path);
+    g_free(now);
+    g_assert_true(g_file_get_contents(aside, &now, &now_len, NULL));
+    g_assert_cmpmem(now, now_len, octets, len);
+    store_bed_free(&bed);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -261,6 +335,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-journal/torn", test_torn);
     g_test_add_func("/dns-journal/damaged", test_damaged);
     g_test_add_func("/dns-journal/of-others", test_of_others);
+    g_test_add_func("/dns-journal/left", test_left);
     g_test_add_func("/dns-journal/history", test_history);
     g_test_add_func("/dns-journal/rotation", test_rotation);
     return g_test_run();

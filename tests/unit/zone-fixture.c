@@ -6,7 +6,7 @@
 
 #include "zone-fixture.h"
 
-#define RECORDS_MAX 64
+#define RECORDS_MAX 512
 
 DnsName zone_name(const char *text)
 {

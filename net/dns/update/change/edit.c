@@ -26,24 +26,64 @@
 
 /* --- records -------------------------------------------------------------- */
 
-static bool fits(const DnsNode *node)
+/* The end of the RRset that begins at @from; RRSIGs that cover a type are one */
+static size_t rrset_end(const DnsNode *node, size_t from, size_t *len)
 {
-    unsigned rrsets = 0;
-    size_t len = 0;
+    const ZoneRecord *first = &node->record[from];
+    size_t i = from;
 
-    for (size_t i = 0; i < node->count; i++) {
-        const ZoneRecord *record = &node->record[i];
-        bool is_first = !i || record->type != record[-1].type ||
-                        dns_record_covers(record) !=
-                        dns_record_covers(record - 1);
+    for (*len = 0; i < node->count && node->record[i].type == first->type &&
+         dns_record_covers(&node->record[i]) == dns_record_covers(first);
+         i++) {
+        *len += RR_HEAD + node->record[i].rdlength;
+    }
+    return i;
+}
 
-        rrsets += is_first;
-        len = (is_first ? 0 : len) + RR_HEAD + record->rdlength;
-        if (len > RRSET_LEN_MAX) {
+static unsigned count_rrsets(const DnsNode *node)
+{
+    unsigned count = 0;
+    size_t len;
+
+    for (size_t i = 0; node && i < node->count; count++) {
+        i = rrset_end(node, i, &len);
+    }
+    return count;
+}
+
+/* Octets of the RRset that @record is in, or would be in */
+static size_t rrset_len(const DnsNode *node, const ZoneRecord *record)
+{
+    size_t len, next;
+
+    for (size_t i = 0; node && i < node->count; i = next) {
+        next = rrset_end(node, i, &len);
+        if (node->record[i].type == record->type &&
+            dns_record_covers(&node->record[i]) == dns_record_covers(record)) {
+            return len;
+        }
+    }
+    return 0;
+}
+
+/*
+ * What the zone had before the edit fits: images have larger sets, and those
+ * may shrink.  A change is stored as removals, then additions.  No step of them
+ * is larger than both ends, so what has passed here also passes when it is
+ * replayed.
+ */
+static bool fits(const DnsNode *node, const DnsNode *was)
+{
+    unsigned rrsets = count_rrsets(node);
+    size_t len, next;
+
+    for (size_t i = 0; i < node->count; i = next) {
+        next = rrset_end(node, i, &len);
+        if (len > RRSET_LEN_MAX && len > rrset_len(was, &node->record[i])) {
             return false;
         }
     }
-    return rrsets <= RRSETS_MAX;
+    return rrsets <= RRSETS_MAX || rrsets <= count_rrsets(was);
 }
 
 int dns_edit_set(DnsEdit *edit, const DnsName *name, DnsNode *node)
@@ -56,8 +96,10 @@ int dns_edit_set(DnsEdit *edit, const DnsName *name, DnsNode *node)
         free(node);
         node = NULL;
     }
-    ret = !entry ? -errno : node && !fits(node) ? -ENOSPC
-                                                : edit_touch(edit, entry);
+    ret = entry ? edit_touch(edit, entry) : -errno;
+    if (!ret && node && !fits(node, edit->saved[entry->saved].was.node)) {
+        ret = -ENOSPC;
+    }
     if (ret) {
         free(node);
         return ret;

@@ -30,7 +30,8 @@ bool dns_edit_exists(DnsEdit *edit, const DnsName *name);
  * The whole RRset gets its TTL (RFC 2181 section 5.2).
  *
  * Returns: 0; -EEXIST if the name has it with that TTL; -ENOMEM, -EIO; or
- * -ENOSPC if a node or an RRset would exceed the limits of an image.
+ * -ENOSPC if a node or an RRset would exceed the limits of an image, and what
+ * it was before the edit.
  */
 int dns_edit_add(DnsEdit *edit, const DnsName *name, const ZoneRecord *record);
 

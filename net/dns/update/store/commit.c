@@ -193,7 +193,8 @@ static int replace(DnsStore *s, const char *path, DnsLayer *layer,
     if (ret) {
         return ret;
     }
-    ret = store_name_image(s, path, identity, position);
+    ret = journal_set_aside(s->journal);
+    ret = ret ? ret : store_name_image(s, path, identity, position);
     ret = ret ? ret : journal_restart(s->journal, identity, position);
     if (ret) {
         snprintf(error->text, sizeof(error->text), "%.150s: %s", s->path,

@@ -37,7 +37,8 @@ struct Journal {
     JournalFile file[JOURNAL_FILES];
     uint64_t position;          /* of the last change */
     uint64_t base;              /* position of the image */
-    bool is_unknown;            /* the contents of the disk are unknown */
+    bool is_unknown;            /* nothing may be written */
+    JournalLeft left;
 };
 
 /* Count a change at @offset of the file, and perhaps add it to the index. */

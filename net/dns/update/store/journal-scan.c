@@ -136,6 +136,25 @@ static void forget_history(Journal *j)
     }
 }
 
+/*
+ * A change that does not fit was acknowledged.  It is left in the file with all
+ * that follow, and nothing more is written.
+ */
+static void leave_change(Scan *s, unsigned i, uint64_t at,
+                         const JournalRecord *record)
+{
+    JournalLeft *left = &s->journal->left;
+
+    if (!left->changes) {
+        left->file = i;
+        left->offset = at;
+        left->from = record->changes.from;
+    }
+    left->changes++;
+    left->to = record->changes.to;
+    s->journal->is_unknown = true;
+}
+
 static int take_change(Scan *s, unsigned i, uint64_t at,
                        const JournalRecord *record, JournalReplay *replay,
                        void *opaque)
@@ -144,7 +163,12 @@ static int take_change(Scan *s, unsigned i, uint64_t at,
     uint64_t before = record->position -
                       (uint32_t)(record->changes.to - record->changes.from);
     bool is_lacking = (int64_t)(record->position - j->base) > 0;
+    int ret;
 
+    if (j->left.changes) {
+        leave_change(s, i, at, record);
+        return 0;
+    }
     if (s->has_chain && before != j->position) {
         if (is_lacking) {
             return fail_at(s, i, at, "a change is missing before this one");
@@ -155,14 +179,16 @@ static int take_change(Scan *s, unsigned i, uint64_t at,
         before != j->base) {
         return fail_at(s, i, at, "the change does not follow the image");
     }
+    ret = is_lacking ? replay(opaque, record) : 0;
+    if (ret == -EINVAL || ret == -ENOSPC) {
+        leave_change(s, i, at, record);
+        return 0;
+    }
     s->has_chain = true;
-    if (journal_index(&j->file[i], before, at)) {
-        return fail(s, i, "there is no memory");
+    if (ret || journal_index(&j->file[i], before, at)) {
+        return fail(s, i, strerror(ret ? -ret : ENOMEM));
     }
     j->position = record->position;
-    if (is_lacking && replay(opaque, record)) {
-        return fail_at(s, i, at, "the change does not fit the zone");
-    }
     return 0;
 }
 
@@ -181,6 +207,10 @@ static int scan_changes(Scan *s, unsigned i, JournalReplay *replay,
         if (record.kind == JOURNAL_CHANGE) {
             ret = take_change(s, i, at, &record, replay, opaque);
         }
+    }
+    if (s->journal->left.changes && file->fd >= 0) {
+        file->len = s->journal->left.file == i ? s->journal->left.offset
+                                               : JOURNAL_HEADER;
     }
     return ret;
 }

@@ -156,6 +156,30 @@ int journal_rotate(Journal *j)
     return ret ? ret : have_file(j);
 }
 
+int journal_set_aside(Journal *j)
+{
+    if (!j->left.changes) {
+        return 0;
+    }
+    for (unsigned i = 0; i < JOURNAL_FILES; i++) {
+        char *path = NULL;
+        int ret = 0;
+
+        if (j->file[i].fd >= 0) {
+            ret = asprintf(&path, "%s.left", j->path[i]) < 0 ? -ENOMEM
+                  : rename(j->path[i], path) ? -errno : 0;
+            free(path);
+        }
+        if (ret) {
+            return ret;
+        }
+        journal_forget(&j->file[i]);
+    }
+    j->left = (JournalLeft) { 0 };
+    j->is_unknown = false;
+    return sync_folder(j);
+}
+
 int journal_restart(Journal *j, uint64_t identity, uint64_t position)
 {
     JournalFile file;
@@ -176,6 +200,11 @@ int journal_restart(Journal *j, uint64_t identity, uint64_t position)
 }
 
 /* --- life ----------------------------------------------------------------- */
+
+const JournalLeft *journal_left(const Journal *j)
+{
+    return &j->left;
+}
 
 uint64_t journal_position(const Journal *j)
 {

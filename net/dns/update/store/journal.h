@@ -20,13 +20,29 @@ typedef struct JournalAbout {
     uint64_t history_max;
 } JournalAbout;
 
-/* Called for each change that the image lacks; another value than 0 stops. */
+/*
+ * Called for each change that the image lacks.  Returns 0; -EINVAL or -ENOSPC if
+ * it does not fit the zone; another negative errno stops.
+ */
 typedef int JournalReplay(void *opaque, const JournalRecord *change);
+
+/* Acknowledged changes that do not fit the zone; the file keeps them. */
+typedef struct JournalLeft {
+    uint64_t changes;           /* 0: there are none */
+    uint32_t from;              /* serial before the first */
+    uint32_t to;                /* serial after the last */
+    unsigned file;              /* of the first: 0: .jnl.old, 1: .jnl */
+    uint64_t offset;            /* of the first, in that file */
+} JournalLeft;
 
 typedef struct Journal Journal;
 
 /**
  * journal_open: read the files and replay the changes
+ *
+ * The first change that does not fit ends the history: it and all later ones
+ * are left, see journal_left(), and all writes fail with -EROFS until
+ * journal_set_aside().
  *
  * Returns: NULL; @error has the reason and the file.
  */
@@ -34,6 +50,9 @@ Journal *journal_open(const JournalAbout *about, JournalReplay *replay,
                       void *opaque, char error[JOURNAL_ERROR_MAX]);
 
 void journal_close(Journal *journal);
+
+/** journal_left: what journal_open() left */
+const JournalLeft *journal_left(const Journal *journal);
 
 /** journal_position: the position of the last change */
 uint64_t journal_position(const Journal *journal);
@@ -67,6 +86,13 @@ void journal_based(Journal *journal, uint64_t identity, uint64_t position);
  * the one before are not needed any more
  */
 int journal_rotate(Journal *journal);
+
+/**
+ * journal_set_aside: rename files with left changes to *.left, and begin anew
+ *
+ * Does nothing if no change is left.  Returns 0 or a negative errno.
+ */
+int journal_set_aside(Journal *journal);
 
 /** journal_restart: drop the history; another image is at @position */
 int journal_restart(Journal *journal, uint64_t identity, uint64_t position);

@@ -227,7 +227,9 @@ static void consider_merge(DnsStore *s)
 
 void store_consider_merges(DnsStore *s)
 {
-    if (!s->merger || s->merge.is_running) {
+    /* The journal with changes that are left takes no base of a new image. */
+    if (!s->merger || s->merge.is_running ||
+        journal_left(s->journal)->changes) {
         return;
     }
     if (!s->rebase.is_running) {

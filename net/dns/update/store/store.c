@@ -53,6 +53,7 @@ static int replay(void *opaque, const JournalRecord *record)
     int ret = dns_changes_apply(s->edit, &record->changes);
 
     if (ret) {
+        dns_edit_undo(s->edit);
         return ret;
     }
     dns_edit_keep(s->edit);
@@ -81,6 +82,22 @@ static int seal_replayed(DnsStore *s)
     return 0;
 }
 
+static void tell_left(DnsStore *s)
+{
+    const JournalLeft *left = journal_left(s->journal);
+    char text[256];
+
+    if (left->changes) {
+        snprintf(text, sizeof(text), "the change after serial %u, at octet "
+                 "%llu of the journal%s, does not fit the zone, which is "
+                 "served as of that serial; the journal keeps %llu changes, up "
+                 "to serial %u, and takes no others", left->from,
+                 (unsigned long long)left->offset, left->file ? "" : " (.old)",
+                 (unsigned long long)left->changes, left->to);
+        store_log(s, text, 0);
+    }
+}
+
 static bool open_journal(DnsStore *s, const DnsStoreOptions *options,
                          DnsStoreError *error)
 {
@@ -101,6 +118,7 @@ static bool open_journal(DnsStore *s, const DnsStoreOptions *options,
     }
     s->layer[0]->position = journal_base_position(s->journal);
     s->position = journal_position(s->journal);
+    tell_left(s);
     return true;
 }
 

@@ -26,7 +26,7 @@ uint64_t store_random(void)
 
 void store_log(DnsStore *s, const char *what, int error)
 {
-    char text[DNS_NAME_TEXT_MAX + 256], name[DNS_NAME_TEXT_MAX];
+    char text[DNS_NAME_TEXT_MAX + 512], name[DNS_NAME_TEXT_MAX];
 
     dns_name_to_text(&s->origin, name);
     snprintf(text, sizeof(text), "zone %s: %s%s%s", name, what,

@@ -231,6 +231,57 @@ static void be_cut(unsigned number, uint8_t *msg, size_t *len)
     *len -= number == 1 ? 3 : 0;
 }
 
+/* The number of the SOA's serial, counted from 0, becomes another one. */
+static void spoil_serial(uint8_t *msg, size_t len, unsigned number,
+                         uint32_t serial)
+{
+    DnsCursor cursor;
+    DnsRr rr;
+
+    g_assert_cmpint(dns_cursor_init(&cursor, msg, len), ==, 0);
+    while (dns_cursor_rr(&cursor, &rr) > 0) {
+        if (rr.type == DNS_TYPE_SOA && number-- == 0) {
+            packet_put32(msg + rr.rdata + rr.rdlength - 20, serial);
+            return;
+        }
+    }
+    g_assert_not_reached();
+}
+
+/* The changes begin at another serial than was asked for. */
+static void begin_elsewhere(unsigned number, uint8_t *msg, size_t *len)
+{
+    spoil_serial(msg, *len, 1, 2);
+}
+
+/* They end at 3, where the first and the last SOA say 4. */
+static void end_early(unsigned number, uint8_t *msg, size_t *len)
+{
+    spoil_serial(msg, *len, 0, 4);
+    spoil_serial(msg, *len, 5, 4);
+}
+
+static void assert_misled(void (*spoil)(unsigned, uint8_t *, size_t *),
+                          const char *why)
+{
+    XfrPair p;
+
+    xfr_pair_make(&p);
+    xfr_add_hosts(&p.primary, 0, 2);
+    p.spoil = spoil;
+    g_assert_cmpint(xfr_transfer(&p), ==, DNS_XFR_AGAIN);
+    g_assert_cmpstr(p.why, ==, why);
+    g_assert_cmpuint(dns_store_serial(p.secondary.store), ==, 1);
+    xfr_pair_free(&p);
+}
+
+static void test_misled(void)
+{
+    assert_misled(begin_elsewhere, "there is another SOA");
+    assert_misled(end_early,
+                  "the changes do not lead to the serial of its SOA");
+}
+
 static void assert_spoilt(void (*spoil)(unsigned, uint8_t *, size_t *),
                           bool is_signed, bool force_axfr, DnsXfrState state)
 {
@@ -257,6 +308,7 @@ static void test_spoilt(void)
     assert_spoilt(be_refused, false, true, DNS_XFR_FAILED);
     assert_spoilt(have_no_ixfr, false, false, DNS_XFR_AGAIN);
     assert_spoilt(have_no_ixfr, false, true, DNS_XFR_FAILED);
+    assert_spoilt(be_refused, false, false, DNS_XFR_AGAIN);
     assert_spoilt(have_other_id, false, true, DNS_XFR_FAILED);
     assert_spoilt(be_cut, false, true, DNS_XFR_FAILED);
     assert_spoilt(be_cut, false, false, DNS_XFR_AGAIN);
@@ -377,6 +429,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns-xfr/changes-that-do-not-fit",
                     test_changes_that_do_not_fit);
     g_test_add_func("/dns-xfr/spoilt", test_spoilt);
+    g_test_add_func("/dns-xfr/misled", test_misled);
     g_test_add_func("/dns-xfr/refused-queries", test_refused_queries);
     return g_test_run();
 }

@@ -90,8 +90,10 @@ static DnsXfrState receive_all(Talk *t, DnsXfrIn *in)
         int len = dnsd_line_receive(&t->line, t->octets);
 
         if (len < 0) {
-            return fail_line(t->fetch, len, DNS_XFR_CLOSED,
-                             "the answer is not whole");
+            state = fail_line(t->fetch, len, DNS_XFR_CLOSED,
+                              "the answer is not whole");
+            return dns_xfr_in_is_begun(in) && len != -ECANCELED ? DNS_XFR_AGAIN
+                                                                : state;
         }
         t->is_silent = false;
         state = dns_xfr_in_message(in, t->octets, len, now_s());

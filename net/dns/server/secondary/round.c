@@ -254,6 +254,8 @@ static void take_changes(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
     }
     ret = dns_store_commit(s->live->store);
     if (ret) {
+        /* A journal that takes nothing more is replaced with the zone. */
+        s->needs_axfr |= ret == -EROFS;
         dnsd_fetch_fail(f, DNS_XFR_LOCAL, "changes cannot be kept", ret);
         fail(all, s, now);
         return;

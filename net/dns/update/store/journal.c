@@ -158,7 +158,7 @@ int journal_rotate(Journal *j)
 
 int journal_set_aside(Journal *j)
 {
-    if (!j->left.changes) {
+    if (!j->is_unknown) {
         return 0;
     }
     for (unsigned i = 0; i < JOURNAL_FILES; i++) {

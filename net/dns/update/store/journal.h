@@ -88,9 +88,10 @@ void journal_based(Journal *journal, uint64_t identity, uint64_t position);
 int journal_rotate(Journal *journal);
 
 /**
- * journal_set_aside: rename files with left changes to *.left, and begin anew
+ * journal_set_aside: rename files that take no more writes, to *.left, and begin
+ * anew
  *
- * Does nothing if no change is left.  Returns 0 or a negative errno.
+ * Does nothing if they take writes.  Returns 0 or a negative errno.
  */
 int journal_set_aside(Journal *journal);
 

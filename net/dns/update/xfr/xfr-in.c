@@ -10,7 +10,8 @@
  *
  * Change sets are kept until the last message has been verified, and are then
  * applied one after the other.  Records of AXFR go to the sorter at once.
- * After a fault of the primary, IXFR falls back to AXFR, and AXFR fails.
+ * After a refusal or a fault of the primary, IXFR falls back to AXFR, and AXFR
+ * fails.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,6 +70,12 @@ DnsXfrState dns_xfr_in_apply(DnsXfrIn *in, DnsStore *store)
     return DNS_XFR_CHANGED;
 }
 
+/* Do the change sets lead to the serial of the first SOA (RFC 1995 4)? */
+static bool leads_there(const DnsXfrIn *in)
+{
+    return in->count && in->change[in->count - 1].changes.to == in->serial;
+}
+
 /* Called behind the last record, which must be the last of its message. */
 static DnsXfrState finish(DnsXfrIn *in)
 {
@@ -78,7 +85,12 @@ static DnsXfrState finish(DnsXfrIn *in)
     if (in->options.key && !in->is_signed) {
         return fail(in, DNS_XFR_SIGNATURE, "the last message is not signed");
     }
-    return is_zone ? finish_axfr(in) : DNS_XFR_CHANGES;
+    if (is_zone) {
+        return finish_axfr(in);
+    }
+    return leads_there(in) ? DNS_XFR_CHANGES
+           : fall_back(in, DNS_XFR_MISFIT,
+                       "the changes do not lead to the serial of its SOA");
 }
 
 /* --- records -------------------------------------------------------------- */
@@ -163,7 +175,8 @@ static DnsXfrState take_axfr(DnsXfrIn *in, const DnsRr *rr,
 
     if (record->type == DNS_TYPE_SOA) {
         if (!is_apex || dns_soa_serial(record) != in->serial) {
-            return fail(in, DNS_XFR_NO_ZONE, "there is another SOA");
+            /* Perhaps changes from a serial that was not asked for */
+            return fall_back(in, DNS_XFR_NO_ZONE, "there is another SOA");
         }
         in->stage = ZONE_ENDS;
         return DNS_XFR_MORE;
@@ -278,7 +291,7 @@ static DnsXfrState check_header(DnsXfrIn *in, const DnsHeader *header)
                          "the primary has no incremental transfers");
     }
     if (rcode) {
-        return fail(in, DNS_XFR_REFUSED, refusal(rcode));
+        return fall_back(in, DNS_XFR_REFUSED, refusal(rcode));
     }
     if (header->flags & DNS_FLAG_TC) {
         return fall_back(in, DNS_XFR_MALFORMED, "the answer is truncated");
@@ -344,6 +357,11 @@ static bool is_serial_alone(DnsXfrState state)
 {
     return state == DNS_XFR_CURRENT || state == DNS_XFR_OLDER ||
            state == DNS_XFR_NEWER;
+}
+
+bool dns_xfr_in_is_begun(const DnsXfrIn *in)
+{
+    return in->options.ask == DNS_XFR_ASK_IXFR && in->stage != FIRST;
 }
 
 DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,

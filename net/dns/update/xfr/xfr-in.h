@@ -72,6 +72,13 @@ DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
                                uint64_t now);
 
 /**
+ * dns_xfr_in_is_begun: has an answer to IXFR begun?
+ *
+ * If it is cut, AXFR may succeed: some primaries send their SOA alone.
+ */
+bool dns_xfr_in_is_begun(const DnsXfrIn *in);
+
+/**
  * dns_xfr_in_apply: apply the changes after CHANGES
  *
  * Call it in the control thread while no edit is open.

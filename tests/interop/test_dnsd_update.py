@@ -36,6 +36,7 @@ KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
 OTHER_SECRET = "YW5vdGhlciBzZWNyZXQgb2YgdGhlIHRlc3Rz"
 SECONDARY_PORT = 5353
+KEA_PORT = 53001
 _SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
 _SHORT_NS = 100_000
 
@@ -61,9 +62,11 @@ def _server(world: World, **zone: Any) -> Dnsd:
     return Dnsd(world.server, world.folder, {"keys": keys, "zones": zones})
 
 
-def _nsupdate(world: World, text: str, secret: str = SECRET) -> subprocess.CompletedProcess[str]:
+def _nsupdate(
+    world: World, text: str, secret: str = SECRET, server: str = SERVER
+) -> subprocess.CompletedProcess[str]:
     """Have BIND's client do it; its status says whether the server did."""
-    script = f"server {SERVER}\nzone example\n{text}\nsend\n"
+    script = f"server {server}\nzone example\n{text}\nsend\n"
     command = ["nsupdate", "-y", f"hmac-sha256:{KEY}:{secret}"]
     return world.client.run(command, input=script, check=False)
 
@@ -207,6 +210,7 @@ def _bind(world: World, folder: Path) -> Iterator[Path]:
         "  recursion no; dnssec-validation no; notify no; };\n"
         "controls { };\n"
         f'zone "example" {{ type secondary; primaries {{ {SERVER} key "{KEY}"; }};\n'
+        "  allow-update-forwarding { any; };\n"
         '  file "example.db"; masterfile-format text; };\n'
     )
     log = folder / "named.log"
@@ -250,6 +254,73 @@ def test_bind_as_secondary(world: World) -> None:
         assert "received notify for zone 'example'" in log.read_text()
         assert "IXFR begins" in server.log.read_text()
         assert "IXFR failure" not in log.read_text()
+        # BIND forwards an update with an ID of its own, and the signature of the client.
+        done = _nsupdate(world, "update add forwarded.example 60 A 192.0.2.9", server=CLIENT)
+        assert done.returncode == 0, done.stderr
+        assert _answer(world, "forwarded.example") == ["192.0.2.9"]
+
+
+@contextlib.contextmanager
+def _kea(world: World, folder: Path) -> Iterator[Path]:
+    """Kea's DHCP-DDNS server, which signs updates of "example"; its log."""
+    folder.mkdir()
+    log = folder / "d2.log"
+    server = [{"ip-address": SERVER, "port": 53}]
+    domains = [{"name": "example.", "key-name": KEY, "dns-servers": server}]
+    d2 = {
+        "ip-address": "127.0.0.1",
+        "port": KEA_PORT,
+        "dns-server-timeout": 2000,
+        "tsig-keys": [{"name": KEY, "algorithm": "HMAC-SHA256", "secret": SECRET}],
+        "forward-ddns": {"ddns-domains": domains},
+        "reverse-ddns": {},
+        "loggers": [
+            {
+                "name": "kea-dhcp-ddns",
+                "severity": "INFO",
+                "output_options": [{"output": "stdout"}],
+            }
+        ],
+    }
+    config = folder / "d2.json"
+    config.write_text(json.dumps({"DhcpDdns": d2}))
+    environment = {"KEA_PIDFILE_DIR": str(folder), "KEA_LOCKFILE_DIR": "none"}
+    with log.open("wb") as out:
+        child = process.start(
+            ["env", *(f"{name}={value}" for name, value in environment.items())]
+            + ["kea-dhcp-ddns", "-c", config],
+            netns=world.client.netns,
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        wait.until(lambda: "DHCP_DDNS_STARTED" in log.read_text(), "Kea's start")
+        yield log
+    finally:
+        process.stop(child)
+
+
+def test_dhcp_ddns(world: World) -> None:
+    """A lease of Kea gets its names; the reply has the ID that Kea waits for."""
+    change = {
+        "change-type": 0,
+        "forward-change": True,
+        "reverse-change": False,
+        "fqdn": "lease.example.",
+        "ip-address": "192.0.2.77",
+        "dhcid": "010203040A7F8E3D",
+        "lease-expires-on": "20991121132405",
+        "lease-length": 1300,
+        "use-conflict-resolution": True,
+    }
+    request = json.dumps(change).encode()
+    with _server(world, allow_update=[KEY]), _kea(world, world.folder.parent / "kea") as log:
+        with world.client.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(struct.pack("!H", len(request)) + request, ("127.0.0.1", KEA_PORT))
+        wait.until(lambda: "DHCP_DDNS_ADD_SUCCEEDED" in log.read_text(), "Kea's word")
+        assert "TIMEOUT" not in log.read_text().upper()
+        assert _answer(world, "lease.example") == ["192.0.2.77"]
+        assert len(_answer(world, "lease.example", "DHCID")) == 1
 
 
 def test_signed_notify(world: World) -> None:

@@ -115,6 +115,32 @@ static void test_server(void)
     }
 }
 
+/* A forwarder changes the ID of a request, and that of its reply (5.5). */
+static void test_forwarded(void)
+{
+    const TsigGolden *g = &tsig_golden[0];
+    TsigKeys *keys = keys_with("Key.Example", g->algorithm, 0);
+    Message request = from_hex(g->request), reply = from_hex(g->reply);
+    uint16_t id = packet_get16(request.octets), other = id ^ 0x1234;
+    Tsig client, server;
+
+    g_assert_cmpint(tsig_sign_request(&client, the_key(keys), request.octets,
+                                      &request.len, DNS_MSG_MAX, NOW), ==, 0);
+    packet_put16(request.octets, other);
+    g_assert_cmpint(verify(&server, keys, &request, NOW), ==, TSIG_GOOD);
+    g_assert_cmphex(packet_get16(request.octets), ==, other);
+    packet_put16(reply.octets, other);
+    g_assert_cmpint(tsig_sign_reply(&server, reply.octets, &reply.len,
+                                    DNS_MSG_MAX, NOW), ==, 0);
+    g_assert_cmphex(packet_get16(reply.octets), ==, other);
+    packet_put16(reply.octets, id);
+    g_assert_cmpint(verify_reply(&client, &reply, false), ==, TSIG_GOOD);
+    g_assert_cmphex(packet_get16(reply.octets), ==, id);
+    tsig_free(&client);
+    tsig_free(&server);
+    tsig_keys_free(keys);
+}
+
 /* --- the client's side ---------------------------------------------------- */
 
 static void test_client(void)
@@ -367,6 +393,7 @@ int main(int argc, char **argv)
                     test_stream_unsigned_bounds);
     g_test_add_func("/tsig/any-octet", test_any_octet);
     g_test_add_func("/tsig/refusals", test_refusals);
+    g_test_add_func("/tsig/forwarded", test_forwarded);
     g_test_add_func("/tsig/fudge", test_fudge);
     g_test_add_func("/tsig/truncation", test_truncation);
     g_test_add_func("/tsig/not-last", test_not_last);

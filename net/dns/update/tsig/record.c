@@ -68,7 +68,6 @@ int tsig_record_find(const uint8_t *msg, size_t len, TsigRecord *record)
 size_t tsig_record_strip(uint8_t *msg, const TsigRecord *record)
 {
     packet_put16(msg + ARCOUNT, packet_get16(msg + ARCOUNT) - 1);
-    packet_put16(msg, record->id);
     return record->start;
 }
 

@@ -226,14 +226,22 @@ static TsigVerdict refuse(Tsig *tsig, uint16_t error)
     return TSIG_REFUSED;
 }
 
-/* Check MAC, time and truncation.  The record was removed from the message. */
-static TsigVerdict judge(Tsig *tsig, const uint8_t *msg, size_t len,
+/*
+ * Check MAC, time and truncation.  The record was removed from the message.
+ * The MAC is of the original ID (section 4.3.2), the reply has the one that
+ * came: a forwarder changes it (section 5.5).
+ */
+static TsigVerdict judge(Tsig *tsig, uint8_t *msg, size_t len,
                          const TsigRecord *record, uint64_t now)
 {
+    uint16_t id = packet_get16(msg);
     uint8_t mac[TSIG_MAC_MAX];
+    bool ok;
 
-    if (!digest(tsig, msg, len, record, mac) ||
-        CRYPTO_memcmp(mac, record->mac, record->mac_len)) {
+    packet_put16(msg, record->id);
+    ok = digest(tsig, msg, len, record, mac);
+    packet_put16(msg, id);
+    if (!ok || CRYPTO_memcmp(mac, record->mac, record->mac_len)) {
         return refuse(tsig, TSIG_BADSIG);
     }
     remember(tsig, record);

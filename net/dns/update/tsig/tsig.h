@@ -56,7 +56,7 @@ typedef struct Tsig {
  * @now: seconds since 1970
  *
  * Restores the message to its state before it was signed: without the record,
- * with the original ID and ARCOUNT.  @tsig is always initialised, for
+ * with the original ARCOUNT.  The ID stays as it came.  @tsig is always initialised, for
  * tsig_sign_reply().  It points to a key of @keys.
  */
 TsigVerdict tsig_verify_request(Tsig *tsig, const TsigKeys *keys, uint8_t *msg,

@@ -77,6 +77,22 @@ def test_wrong_master_file(name: str, tmp_path: Path) -> None:
     assert done_by_bind.returncode == 1
 
 
+def test_signatures_of_nothing(tmp_path: Path) -> None:
+    """They are told and left out, as is a name that has nothing else; BIND takes such a zone."""
+    rest = "13 2 300 20300101000000 20200101000000 1 example. AAAA"
+    source = tmp_path / "stray.zone"
+    source.write_text(f"{HEAD}ns RRSIG MX {rest}\nns RRSIG A {rest}\nb RRSIG RRSIG {rest}\n")
+    image = tmp_path / "stray.vzi"
+    done = zones.zone("compile", "example.", source, "-o", image)
+    assert done.returncode == 0, done.stderr
+    assert f"{source}:5: warning: ns.example. RRSIG: it covers MX, which the name" in done.stderr
+    assert f"{source}:7: warning: b.example. RRSIG: it covers RRSIG, which is never" in done.stderr
+    printed = zones.zone("print", image).stdout
+    assert printed.count("RRSIG") == 1 and "b.example." not in printed
+    peer = ["named-checkzone", "-i", "local", "example.", str(source)]
+    assert subprocess.run(peer, capture_output=True, timeout=wait.PATIENCE).returncode == 0
+
+
 def wire(*labels: str) -> bytes:
     """A name under example."""
     return b"".join(bytes([len(x)]) + x.encode() for x in (*labels, "example")) + b"\0"

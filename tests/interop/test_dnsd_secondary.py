@@ -527,6 +527,28 @@ def test_wrong_primary(world: World) -> None:
         assert server.metric('zone_serial{zone="example"}') == 2
 
 
+NO_CHANGES = {
+    "refused": odd_primary.refuse,
+    "one SOA": odd_primary.one_soa,
+    "elsewhere": odd_primary.elsewhere,
+}
+
+
+@pytest.mark.parametrize("name", NO_CHANGES)
+def test_axfr_after_ixfr(world: World, name: str) -> None:
+    """Whatever comes instead of changes, the zone comes whole; a stray signature is left out."""
+    dns_room.compile_zone("example", _text(1), world.folder / "example.vzi")
+    behaviours = {dns.name.from_text("example"): odd_primary.no_changes(NO_CHANGES[name])}
+    zone = _zone(world, primaries=[OTHER])
+    with OddPrimary(world.client, OTHER, behaviours), _server(world, zone) as server:
+        _await_serial(world, 2)
+        assert server.metric('transfers_in_total{result="axfr"}') == 1
+        log = server.log.read_text()
+        assert f"zone example: AXFR instead of IXFR from {OTHER}: " in log
+        assert f"1 signature from {OTHER} covers nothing that the name has: not taken" in log
+        assert _answer(world, "h0.example", "A") and not _answer(world, "h0.example", "RRSIG")
+
+
 def test_wrong_signature(world: World) -> None:
     """A primary that does not sign, where a key is named, has nothing that is taken."""
     dns_room.compile_zone("example", _text(1), world.folder / "example.vzi")

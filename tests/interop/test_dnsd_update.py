@@ -284,11 +284,10 @@ def _kea(world: World, folder: Path) -> Iterator[Path]:
     }
     config = folder / "d2.json"
     config.write_text(json.dumps({"DhcpDdns": d2}))
-    environment = {"KEA_PIDFILE_DIR": str(folder), "KEA_LOCKFILE_DIR": "none"}
+    environment = [f"KEA_PIDFILE_DIR={folder}", "KEA_LOCKFILE_DIR=none"]
     with log.open("wb") as out:
         child = process.start(
-            ["env", *(f"{name}={value}" for name, value in environment.items())]
-            + ["kea-dhcp-ddns", "-c", config],
+            ["env", *environment, "kea-dhcp-ddns", "-c", config],
             netns=world.client.netns,
             stdout=out,
             stderr=out,

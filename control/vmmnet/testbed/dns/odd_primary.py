@@ -119,6 +119,36 @@ def refuse(talk: Conversation) -> None:
     talk.connection.sendall(len(wire).to_bytes(2, "big") + wire)
 
 
+def _whole(talk: Conversation) -> None:
+    """Send a zone in whole, with a signature of an RRset that it does not have."""
+    talk.begin()
+    talk.names(0)
+    signature = f"MX 13 2 300 20300101000000 20200101000000 1 {talk.origin} AAAA"
+    talk.say(dns.rrset.from_text(f"h0.{talk.origin}", 300, "IN", "RRSIG", signature))
+    talk.end()
+
+
+def no_changes(instead: Behaviour) -> Behaviour:
+    """AXFR is right; IXFR is answered by something else."""
+
+    def answer(talk: Conversation) -> None:
+        is_axfr = talk.query.question[0].rdtype == dns.rdatatype.AXFR
+        (_whole if is_axfr else instead)(talk)
+
+    return answer
+
+
+def one_soa(talk: Conversation) -> None:
+    """Send the SOA alone, and close."""
+    talk.end()
+
+
+def elsewhere(talk: Conversation) -> None:
+    """Send a change from a serial that nobody asked for."""
+    for serial in (talk.serial, talk.serial - 2, talk.serial, talk.serial):
+        talk.say(soa(talk.origin, serial))
+
+
 @dataclass
 class OddPrimary:
     """The primary at an address of a host; a context manager.  Each zone has its behaviour."""

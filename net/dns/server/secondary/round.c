@@ -218,6 +218,20 @@ static void take(DnsdSecondaries *all, DnsdCopy *s, DnsdTransferEnd how,
     end_one(all, s, now);
 }
 
+static void tell_dropped(const DnsdCopy *s)
+{
+    uint64_t dropped = dns_xfr_in_dropped(s->fetch->in);
+    char text[128];
+
+    if (dropped) {
+        snprintf(text, sizeof(text), "%" PRIu64 " signature%s from %s cover%s "
+                 "nothing that the name has: not taken", dropped,
+                 dropped == 1 ? "" : "s", s->fetch->primary.at.text,
+                 dropped == 1 ? "s" : "");
+        log_round(s, DNSD_WARNING, text);
+    }
+}
+
 static void take_image(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 {
     char why[256];
@@ -236,6 +250,7 @@ static void take_image(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
     }
     s->fetch->end = DNSD_FETCH_CURRENT;
     s->needs_axfr = false;
+    tell_dropped(s);
     take(all, s, DNSD_IN_AXFR, now);
 }
 

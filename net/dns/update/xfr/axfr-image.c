@@ -27,6 +27,7 @@ struct AxfrImage {
     size_t count;
     DnsBuffer records;          /* ZoneRecord; rdata is an offset at first */
     DnsBuffer rdata;
+    uint64_t dropped;           /* signatures of no RRset */
 };
 
 AxfrImage *axfr_image_new(const char *path, const DnsName *origin,
@@ -61,6 +62,11 @@ void axfr_image_free(AxfrImage *image)
     }
 }
 
+uint64_t axfr_image_dropped(const AxfrImage *image)
+{
+    return image->dropped;
+}
+
 int axfr_image_add(AxfrImage *image, const DnsName *name,
                    const ZoneRecord *record)
 {
@@ -88,6 +94,32 @@ static bool is_no_zone(const AxfrImage *image, const ZoneRecord *records)
     return i == image->count;
 }
 
+/*
+ * Drop signatures of types that the name does not have.  The types ascend, as
+ * do those that are covered.
+ */
+static void drop_orphans(AxfrImage *image, ZoneRecord *records)
+{
+    size_t at = 0, kept = 0;
+
+    for (size_t i = 0; i < image->count; i++) {
+        uint16_t covered = dns_record_covers(&records[i]);
+
+        if (records[i].type == DNS_TYPE_RRSIG) {
+            while (at < image->count && records[at].type < covered) {
+                at++;
+            }
+            if (at == image->count || covered == DNS_TYPE_RRSIG ||
+                records[at].type != covered) {
+                image->dropped++;
+                continue;
+            }
+        }
+        records[kept++] = records[i];
+    }
+    image->count = kept;
+}
+
 static int put_name(AxfrImage *image)
 {
     ZoneRecord *records = records_of(image);
@@ -102,7 +134,9 @@ static int put_name(AxfrImage *image)
     for (size_t i = 0; i < image->count; i++) {
         records[i].rdata = image->rdata.octets + (uintptr_t)records[i].rdata;
     }
-    ret = zone_writer_node(image->writer, &image->name, records, image->count);
+    drop_orphans(image, records);
+    ret = image->count ? zone_writer_node(image->writer, &image->name, records,
+                                          image->count) : 0;
     image->has_name = false;
     image->count = image->records.len = image->rdata.len = 0;
     return ret;

@@ -27,6 +27,13 @@ int axfr_image_add(AxfrImage *image, const DnsName *name,
  */
 int axfr_image_finish(AxfrImage *image);
 
+/**
+ * axfr_image_dropped: signatures of types that their names do not have
+ *
+ * They say nothing, and the image has none of them.
+ */
+uint64_t axfr_image_dropped(const AxfrImage *image);
+
 /** axfr_image_free: the file stays if it was finished */
 void axfr_image_free(AxfrImage *image);
 

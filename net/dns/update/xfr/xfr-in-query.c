@@ -66,6 +66,11 @@ uint32_t dns_xfr_in_serial(const DnsXfrIn *in)
     return in->serial;
 }
 
+uint64_t dns_xfr_in_dropped(const DnsXfrIn *in)
+{
+    return in->image ? axfr_image_dropped(in->image) : 0;
+}
+
 uint64_t dns_xfr_in_len(const DnsXfrIn *in)
 {
     return in->len;

@@ -90,6 +90,9 @@ DnsXfrState dns_xfr_in_apply(DnsXfrIn *in, DnsStore *store);
 /** dns_xfr_in_serial: the primary's serial, after its first message */
 uint32_t dns_xfr_in_serial(const DnsXfrIn *in);
 
+/** dns_xfr_in_dropped: after IMAGE: signatures of no RRset, not in the image */
+uint64_t dns_xfr_in_dropped(const DnsXfrIn *in);
+
 /** dns_xfr_in_len: octets of the records that were received */
 uint64_t dns_xfr_in_len(const DnsXfrIn *in);
 

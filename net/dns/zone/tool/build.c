@@ -131,15 +131,17 @@ static int take_records(Builder *b, const Batch *batch, const BatchNode *node)
 }
 
 static void refuse_node(Builder *b, const Batch *batch, const BatchNode *node,
-                        const DnsName *owner)
+                        const DnsName *owner, int error)
 {
     char text[DNS_PRINT_NAME_MAX];
 
     dns_print_name(owner, text);
     report_at(b->build->report, SEVERITY_ERROR,
               bundled_place(batch_record(batch, &batch->item[node->first])),
-              "%s: its records are more than an image can hold: 65535 of a "
-              "type, and 64 KB of those that name hosts", text);
+              "%s: %s", text, error == -EFBIG
+              ? "its records are more than an image can hold: 65535 of a "
+                "type, and 64 KB of those that name hosts"
+              : "an image cannot have its records together");
 }
 
 static int write_node(Builder *b, const Batch *batch, const BatchNode *node)
@@ -149,8 +151,8 @@ static int write_node(Builder *b, const Batch *batch, const BatchNode *node)
 
     ret = ret ? ret : zone_writer_node(b->build->writer, &owner, b->records,
                                        node->count);
-    if (ret == -EFBIG) {
-        refuse_node(b, batch, node, &owner);
+    if (ret == -EFBIG || ret == -EINVAL) {
+        refuse_node(b, batch, node, &owner, ret);
         return 0;
     }
     return ret;
@@ -192,11 +194,14 @@ static void *write_batches(void *opaque)
 static void settle(Builder *b)
 {
     const Build *build = b->build;
+    const BatchNode *node = &b->batch->node[b->batch->nodes - 1];
 
     if (b->key_len >= 0) {
         batch_settle(b->batch, build->rules->rrclass, build->report);
-        check_settled_node(build->rules, b->batch,
-                   &b->batch->node[b->batch->nodes - 1], build->report);
+        if (node->count || node->labels == build->rules->origin.labels) {
+            check_settled_node(build->rules, b->batch, node, build->report);
+        }
+        b->batch->nodes -= !node->count;
     }
     b->key_len = -1;
 }

@@ -245,6 +245,42 @@ static void drop_duplicates(const Order *order, const BatchNode *node,
     }
 }
 
+/*
+ * A signature of no RRset of the name says nothing, and an image keeps
+ * signatures beside what they cover.
+ */
+static void drop_orphans(Batch *batch, const BatchNode *node, Report *report)
+{
+    Item *item = batch->item + node->first;
+    char rrset[REPORT_TEXT_MAX / 2], type[DNS_MNEMONIC_MAX];
+    size_t at = 0;
+
+    for (size_t i = 0; i < node->count; i++) {
+        const Bundled *sig = batch_record(batch, &item[i]);
+
+        if (sig->type != DNS_TYPE_RRSIG || item[i].dropped) {
+            continue;
+        }
+        /* Types ascend, and those that are covered do. */
+        while (at < node->count &&
+               batch_record(batch, &item[at])->type < covered(sig)) {
+            at++;
+        }
+        if (at < node->count && covered(sig) != DNS_TYPE_RRSIG &&
+            batch_record(batch, &item[at])->type == covered(sig)) {
+            continue;
+        }
+        item[i].dropped = true;
+        show_rrset(batch, node, sig, rrset, sizeof(rrset));
+        dns_type_to_text(covered(sig), type);
+        report_at(report, SEVERITY_WARNING, bundled_place(sig),
+                  "%s: it covers %s, %s: the signature is not taken", rrset,
+                  type, covered(sig) == DNS_TYPE_RRSIG
+                  ? "which is never signed (RFC 4035 section 2.2)"
+                  : "which the name does not have");
+    }
+}
+
 static void close_gaps(Batch *batch, BatchNode *node)
 {
     size_t to = node->first;
@@ -277,5 +313,6 @@ void batch_settle(Batch *batch, uint16_t rrclass, Report *report)
             drop_duplicates(&order, node, item + i, n, report);
         }
     }
+    drop_orphans(batch, node, report);
     close_gaps(batch, node);
 }

@@ -58,7 +58,8 @@ int batch_bundle(Batch *batch, const Bundle *bundle, bool is_new);
  * Sorts the records by type and canonical RDATA.  All records of an RRset get
  * one TTL, as in BIND: in a group of consecutive records the first TTL applies,
  * and among several groups the last one.  Of equal records the first is kept.
- * Each such change is a warning.
+ * Signatures of types that the name does not have are dropped; it may have no
+ * record then.  Each such change is a warning.
  */
 void batch_settle(Batch *batch, uint16_t rrclass, Report *report);
 

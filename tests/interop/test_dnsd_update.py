@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import dns.edns
 import dns.exception
 import dns.message
 import dns.opcode
@@ -37,6 +38,7 @@ SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
 OTHER_SECRET = "YW5vdGhlciBzZWNyZXQgb2YgdGhlIHRlc3Rz"
 SECONDARY_PORT = 5353
 KEA_PORT = 53001
+SHORT_COOKIE = dns.edns.GenericOption(dns.edns.OptionType.COOKIE, b"seven77")
 _SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
 _SHORT_NS = 100_000
 
@@ -130,6 +132,30 @@ def test_who_may_update(world: World) -> None:
         assert _answer(world, "a.dyn.example") == ["192.0.2.9"] and _serial(world) == 2
         assert f"an update by {KEY} gets RCODE 5" in server.log.read_text()
         assert SECRET not in server.log.read_text()
+
+
+def test_edns(world: World) -> None:
+    """Replies to updates, NOTIFY and AXFR have OPT if the request has; options are looked at."""
+    update = dns.update.UpdateMessage("example")
+    update.add("edns", 60, "A", "192.0.2.9")
+    notify = dns.message.make_query("example", "SOA")
+    notify.set_opcode(dns.opcode.NOTIFY)
+    axfr = dns.message.make_query("example", "AXFR")
+    with _server(world, allow_update=[KEY], allow_transfer=[f"{CLIENT}/32"]):
+        for message in (update, notify, axfr):
+            if message is update:
+                _signed(message)
+            for edns, options in ((-1, []), (0, []), (0, [SHORT_COOKIE])):
+                message.use_edns(edns, options=options)
+                with world.client.entered():
+                    reply = dns.query.tcp(message, SERVER, timeout=wait.PATIENCE)
+                assert (reply.edns == 0) == (edns == 0), (message, reply)
+                if options:
+                    assert reply.rcode() == dns.rcode.FORMERR, reply
+                elif message is notify:
+                    assert reply.rcode() == dns.rcode.REFUSED, "the zone is not copied"
+                else:
+                    assert reply.rcode() == dns.rcode.NOERROR, reply
 
 
 def test_signed_query(world: World) -> None:

@@ -295,13 +295,9 @@ static void test_zone_section(void)
     size_t len = update_message(msg, "example", none);
     DnsQuestion question;
     DnsUpdateResult result;
-    uint8_t reply[DNS_UDP_MIN];
     StoreBed bed;
 
     g_assert_cmpint(dns_update_zone(msg, len, &question), ==, 0);
-    g_assert_cmpuint(dns_update_reply(msg, len, DNS_RCODE_REFUSED, reply,
-                                      sizeof(reply)), ==, len);
-    g_assert_cmphex(packet_get16(reply + 2), ==, 0x8000 | 5 << 11 | 5);
     msg[len - 3] = A;           /* not SOA */
     g_assert_cmpint(dns_update_zone(msg, len, &question), ==, -EBADMSG);
     msg[len - 3] = SOA;

@@ -39,14 +39,4 @@ void dns_update(DnsStore *store, const DnsUpdatePolicy *policy,
                 const uint8_t *msg, size_t len, const TsigKey *key,
                 DnsUpdateResult *result);
 
-/**
- * dns_update_reply: make header and zone section; sign it with
- * tsig_sign_reply()
- * @room: at least DNS_UDP_MIN
- *
- * Returns: octets, or 0 if the request has no header.
- */
-size_t dns_update_reply(const uint8_t *msg, size_t len, uint16_t rcode,
-                        uint8_t *out, size_t room);
-
 #endif /* NET_DNS_UPDATE_UPDATE_H */

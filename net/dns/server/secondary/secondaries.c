@@ -188,6 +188,7 @@ bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdWorld *w)
 
     if (!all->pool) {
         free(taken);
+        all->world = w;
         return true;
     }
     list = taken ? make_list(all, w, taken, &count) : NULL;

@@ -47,6 +47,16 @@ static void hear(DnsdSecondaries *all, DnsdCopy *s, const DnsdAddr *from,
     ask_now(all, s, now);
 }
 
+/* Is it a zone of ours that is not copied from anywhere? */
+static bool is_served(const DnsdSecondaries *all, const DnsQuestion *zone)
+{
+    const DnsdZoneConfig *config;
+    ZoneKey key;
+
+    return zone_key_read(&key, zone->name.wire, zone->name.len) &&
+           dnsd_world_find(all->world, zone->qclass, &key, &config);
+}
+
 static DnsdNotifyEnd take_notify(DnsdSecondaries *all, const DnsdAddr *from,
                                  const DnsName *key, const uint8_t *msg,
                                  size_t len)
@@ -61,7 +71,8 @@ static DnsdNotifyEnd take_notify(DnsdSecondaries *all, const DnsdAddr *from,
     found = notified.zone.qclass == DNS_CLASS_IN
             ? dnsd_secondaries_find(all, &notified.zone.name) : NULL;
     if (!found) {
-        return DNSD_NOTIFY_NO_ZONE;
+        return is_served(all, &notified.zone) ? DNSD_NOTIFY_REFUSED
+                                              : DNSD_NOTIFY_NO_ZONE;
     }
     if (!dnsd_askers_have((*found)->config->notifier,
                           (*found)->config->notifiers, from, key)) {

@@ -339,12 +339,19 @@ size_t dnsd_serve_error(const DnsdServing *serving, const DnsdClient *client,
                         const uint8_t *msg, size_t len, DnsRcode rcode,
                         uint8_t *out, size_t room)
 {
+    DnsdOptions options;
     DnsAnswerInfo info;
     DnsQuery query;
 
     dns_query_read(msg, len, &query);
-    query.reserve = client->reserve;
-    return query.kind == DNS_QUERY_IGNORE ? 0 :
-           dns_answer_error(client->is_stream ? &serving->tcp : &serving->udp,
-                            &query, rcode, -1, out, room, &info);
+    if (query.kind == DNS_QUERY_IGNORE) {
+        return 0;
+    }
+    dnsd_options_read(&options, serving, client, &query);
+    query.reserve += client->reserve;
+    len = dns_answer_error(client->is_stream ? &serving->tcp : &serving->udp,
+                           &query, rcode, -1, out, room, &info);
+    return len && info.opt_at
+           ? dnsd_options_append(&options, serving, out, len, room,
+                                 info.opt_at) : len;
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "net/dns/server/host/log.h"
+#include "net/dns/server/serve/options.h"
 #include "net/dns/server/service/control.h"
 #include "net/dns/update/update.h"
 
@@ -84,7 +85,8 @@ static void reply(DnsdControl *c, Case *one, size_t len)
     free(one);
 }
 
-static void reply_error(DnsdControl *c, Case *one, uint16_t rcode)
+/* Reply without records: an error, or the end of an update or NOTIFY */
+static void reply_rcode(DnsdControl *c, Case *one, uint16_t rcode)
 {
     const DnsdRequest *r = one->request;
 
@@ -92,12 +94,6 @@ static void reply_error(DnsdControl *c, Case *one, uint16_t rcode)
                                    one->len, rcode, c->out,
                                    r->client.is_stream ? DNS_MSG_MAX
                                                        : DNSD_UDP_MAX));
-}
-
-static void reply_update(DnsdControl *c, Case *one, uint16_t rcode)
-{
-    reply(c, one, dns_update_reply(one->request->msg, one->len, rcode, c->out,
-                                   DNS_UDP_MIN));
 }
 
 /* --- updates -------------------------------------------------------------- */
@@ -125,7 +121,7 @@ static void update_zone(DnsdControl *c, Case *one, DnsdLive *live)
     log_refused(one, &result);
     live->has_edits |= result.has_changed;
     if (!live->has_edits) {
-        reply_update(c, one, result.rcode);
+        reply_rcode(c, one, result.rcode);
         return;
     }
     one->live = live;
@@ -142,13 +138,13 @@ static void take_update(DnsdControl *c, Case *one, const DnsQuery *query)
     DnsQuestion question;
 
     if (dns_update_zone(one->request->msg, one->len, &question)) {
-        reply_update(c, one, DNS_RCODE_FORMERR);
+        reply_rcode(c, one, DNS_RCODE_FORMERR);
     } else if (!zone) {
-        reply_update(c, one, DNS_RCODE_NOTAUTH);
+        reply_rcode(c, one, DNS_RCODE_NOTAUTH);
     } else if (!one->config->updates) {
-        reply_update(c, one, DNS_RCODE_REFUSED);
+        reply_rcode(c, one, DNS_RCODE_REFUSED);
     } else if (!dnsd_zone_store(zone)) {
-        reply_update(c, one, DNS_RCODE_SERVFAIL);
+        reply_rcode(c, one, DNS_RCODE_SERVFAIL);
     } else {
         update_zone(c, one, zone->live);
     }
@@ -173,7 +169,7 @@ static void end_updates(DnsdControl *c)
     }
     for (Case *one = c->waiting, *next; one; one = next) {
         next = one->next;
-        reply_update(c, one, one->live->has_failed ? DNS_RCODE_SERVFAIL
+        reply_rcode(c, one, one->live->has_failed ? DNS_RCODE_SERVFAIL
                                                    : one->rcode);
     }
     c->waiting = NULL;
@@ -219,7 +215,7 @@ static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
     int len;
 
     if (!out) {
-        reply_error(c, one, rcode);
+        reply_rcode(c, one, rcode);
         return;
     }
     log_transfer(one, dns_xfr_out_kind(out));
@@ -229,7 +225,7 @@ static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
     } else if (!dnsd_transfers_start(c->transfers, one->request, out,
                                      c->world->keyring)) {
         dns_xfr_out_free(out);
-        reply_error(c, one, DNS_RCODE_SERVFAIL);
+        reply_rcode(c, one, DNS_RCODE_SERVFAIL);
         return;
     } else {
         out = NULL;
@@ -244,11 +240,11 @@ static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
                                            &query->name, &one->config);
 
     if (!zone) {
-        reply_error(c, one, DNS_RCODE_NOTAUTH);
+        reply_rcode(c, one, DNS_RCODE_NOTAUTH);
     } else if (!may_have(one)) {
-        reply_error(c, one, DNS_RCODE_REFUSED);
+        reply_rcode(c, one, DNS_RCODE_REFUSED);
     } else if (!dnsd_zone_store(zone)) {
-        reply_error(c, one, DNS_RCODE_SERVFAIL);
+        reply_rcode(c, one, DNS_RCODE_SERVFAIL);
     } else {
         transfer(c, one, query, dnsd_zone_store(zone));
     }
@@ -272,20 +268,23 @@ static void take_query(DnsdControl *c, Case *one)
 static void take_notify(DnsdControl *c, Case *one)
 {
     const DnsdRequest *r = one->request;
-    uint16_t rcode = c->ops->notify(c->opaque, &r->client.addr, key_of(one),
-                                    r->msg, one->len);
 
-    reply(c, one, dns_notify_reply(r->msg, one->len, rcode, c->out,
-                                   DNS_UDP_MIN));
+    reply_rcode(c, one, c->ops->notify(c->opaque, &r->client.addr, key_of(one),
+                                       r->msg, one->len));
 }
 
 static void take_verified(DnsdControl *c, Case *one)
 {
+    DnsdOptions options;
     DnsQuery query;
 
     one->request->client.reserve = tsig_room(&one->tsig);
     dns_query_read(one->request->msg, one->len, &query);
-    if (query.kind == DNS_QUERY_UPDATE) {
+    dnsd_options_read(&options, &c->world->serving, &one->request->client,
+                      &query);
+    if (options.wrong) {
+        reply_rcode(c, one, DNS_RCODE_FORMERR);
+    } else if (query.kind == DNS_QUERY_UPDATE) {
         take_update(c, one, &query);
     } else if (query.kind == DNS_QUERY_NOTIFY) {
         take_notify(c, one);
@@ -310,11 +309,11 @@ static void take(DnsdControl *c, DnsdRequest *request)
     switch (tsig_verify_request(&one->tsig, c->world->keyring->keys,
                                 request->msg, &one->len, c->now)) {
     case TSIG_MALFORMED:
-        reply_error(c, one, DNS_RCODE_FORMERR);
+        reply_rcode(c, one, DNS_RCODE_FORMERR);
         break;
     case TSIG_REFUSED:
         request->client.reserve = tsig_room(&one->tsig);
-        reply_error(c, one, DNS_RCODE_NOTAUTH);
+        reply_rcode(c, one, DNS_RCODE_NOTAUTH);
         break;
     case TSIG_GOOD:
         one->is_signed = true;

@@ -95,21 +95,3 @@ int dns_notify_parse(const uint8_t *msg, size_t len, DnsNotified *notified)
     }
     return ret;
 }
-
-size_t dns_notify_reply(const uint8_t *msg, size_t len, uint16_t rcode,
-                        uint8_t *out, size_t room)
-{
-    DnsNotified notified;
-    DnsHeader header;
-    DnsBuilder builder;
-
-    if (dns_header_parse(msg, len, &header)) {
-        return 0;
-    }
-    dns_builder_init(&builder, out, room, header.id,
-                     DNS_FLAG_QR | DNS_FLAG_AA | OPCODE | rcode);
-    if (!dns_notify_parse(msg, len, &notified)) {
-        dns_builder_question(&builder, &notified.zone);
-    }
-    return builder.len;
-}

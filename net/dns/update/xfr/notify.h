@@ -48,8 +48,4 @@ typedef struct DnsNotified {
 /** dns_notify_parse: parse a request; 0 or -EBADMSG (answer FORMERR) */
 int dns_notify_parse(const uint8_t *msg, size_t len, DnsNotified *notified);
 
-/** dns_notify_reply: make the reply; octets, or 0 without a header */
-size_t dns_notify_reply(const uint8_t *msg, size_t len, uint16_t rcode,
-                        uint8_t *out, size_t room);
-
 #endif /* NET_DNS_UPDATE_XFR_NOTIFY_H */

@@ -14,6 +14,8 @@
 #include "net/dns/update/xfr/xfr-out.h"
 #include "net/dns/zone/records.h"
 
+#define OPT_LEN         11      /* without options */
+
 struct DnsXfrOut {
     DnsVersion *version;
     DnsXfrKind kind;
@@ -21,6 +23,7 @@ struct DnsXfrOut {
     bool has_begun;             /* the first message was sent */
     bool is_waiting;            /* the source's record was not sent yet */
     bool has_ended;
+    bool has_edns;              /* the query has OPT */
     uint16_t id;
     uint16_t flags;
     DnsQuestion question;
@@ -30,21 +33,30 @@ struct DnsXfrOut {
 
 /* --- the query ------------------------------------------------------------ */
 
-/* Read the client's serial in the authority section (RFC 1995 section 3). */
-static int read_serial(DnsCursor *cursor, uint32_t *serial)
+/*
+ * Read the client's serial in the authority section (RFC 1995 section 3), and
+ * whether there is OPT.
+ */
+static int read_records(DnsXfrOut *out, DnsCursor *cursor, uint32_t *serial)
 {
+    bool has_serial = out->question.type != DNS_TYPE_IXFR;
     DnsSoa soa;
     DnsRr rr;
     int ret;
 
     while ((ret = dns_cursor_rr(cursor, &rr)) > 0) {
-        if (rr.section == DNS_SECTION_AUTHORITY && rr.type == DNS_TYPE_SOA) {
+        out->has_edns |= rr.type == DNS_TYPE_OPT;
+        if (!has_serial && rr.section == DNS_SECTION_AUTHORITY &&
+            rr.type == DNS_TYPE_SOA) {
             ret = dns_rdata_soa(cursor, &rr, &soa);
+            if (ret) {
+                return ret;
+            }
             *serial = soa.serial;
-            return ret;
+            has_serial = true;
         }
     }
-    return -EBADMSG;
+    return ret ? ret : has_serial ? 0 : -EBADMSG;
 }
 
 static uint16_t read_query(DnsXfrOut *out, const uint8_t *query, size_t len,
@@ -60,12 +72,13 @@ static uint16_t read_query(DnsXfrOut *out, const uint8_t *query, size_t len,
     }
     out->id = header.id;
     out->flags = DNS_FLAG_QR | DNS_FLAG_AA | (header.flags & DNS_FLAG_RD);
-    if (out->question.type == DNS_TYPE_IXFR) {
-        return read_serial(&cursor, serial) ? DNS_RCODE_FORMERR
-                                            : DNS_RCODE_NOERROR;
+    if ((out->question.type != DNS_TYPE_IXFR &&
+         out->question.type != DNS_TYPE_AXFR) ||
+        read_records(out, &cursor, serial)) {
+        return DNS_RCODE_FORMERR;
     }
-    return out->question.type != DNS_TYPE_AXFR ? DNS_RCODE_FORMERR
-           : out->is_udp ? DNS_RCODE_NOTIMP : DNS_RCODE_NOERROR;
+    return out->is_udp && out->question.type == DNS_TYPE_AXFR
+           ? DNS_RCODE_NOTIMP : DNS_RCODE_NOERROR;
 }
 
 /* --- the message ---------------------------------------------------------- */
@@ -174,6 +187,17 @@ static void begin_message(DnsXfrOut *out, DnsBuilder *b, uint8_t *msg,
     }
 }
 
+/* RFC 5936 section 2.2.5: OPT is in the first message.  The room is reserved. */
+static void put_opt(const DnsXfrOut *out, DnsBuilder *b)
+{
+    static const DnsEdns edns = { .udp_size = DNS_UDP_ADVERTISED };
+
+    if (out->has_edns && !out->has_begun) {
+        b->size += OPT_LEN;
+        dns_builder_edns(b, &edns);
+    }
+}
+
 /*
  * If a reply is too long for a datagram, the client must use TCP (RFC 1995, 2).
  */
@@ -201,9 +225,10 @@ int dns_xfr_out_next(DnsXfrOut *out, uint8_t *msg, size_t room, uint64_t now)
         reserve = size < DNS_UDP_MIN ? size : size - DNS_UDP_MIN;
     }
     size -= reserve;
-    if (size < DNS_HEADER_LEN) {
+    if (size < DNS_HEADER_LEN + OPT_LEN) {
         return -EMSGSIZE;
     }
+    size -= out->has_edns && !out->has_begun ? OPT_LEN : 0;
     begin_message(out, &builder, msg, size);
     ret = fill(out, &builder);
     if (out->is_udp && (ret == 0 || ret == -EMSGSIZE)) {
@@ -212,6 +237,7 @@ int dns_xfr_out_next(DnsXfrOut *out, uint8_t *msg, size_t room, uint64_t now)
     if (ret < 0) {
         return ret;
     }
+    put_opt(out, &builder);
     out->has_begun = true;
     out->has_ended = ret;
     len = builder.len;

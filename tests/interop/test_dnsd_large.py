@@ -102,7 +102,7 @@ def test_ixfr_after_a_merge(world: World) -> None:
             assert set(sleeper.iterate_rdatas()) == set(whole.iterate_rdatas())
             server.kill()
             server.start()
-        assert server.log.read_text().count("zone example: IXFR begins") == 2
+        assert len(re.findall("zone example: IXFR to .* begins", server.log.read_text())) == 2
 
 
 def _served(host: Namespace, folder: Path, zone: Mapping[str, Any], listen: str) -> Dnsd:

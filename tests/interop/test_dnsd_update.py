@@ -134,6 +134,34 @@ def test_who_may_update(world: World) -> None:
         assert SECRET not in server.log.read_text()
 
 
+def test_refusals_are_told(world: World) -> None:
+    """Who is refused has a line and a count; many have ten lines, and the number of the rest."""
+    axfr = dns.message.make_query("example", "AXFR")
+    key, secret = dns.name.from_text("other.test"), OTHER_SECRET
+    with _server(world, allow_update=[KEY], allow_transfer=[KEY]) as server, world.client.entered():
+
+        def ask(message: dns.message.Message, rcode: dns.rcode.Rcode) -> None:
+            with contextlib.suppress(dns.tsig.PeerError):
+                assert dns.query.tcp(message, SERVER, timeout=wait.PATIENCE).rcode() == rcode
+
+        ask(axfr, dns.rcode.REFUSED)
+        ask(_signed(dns.message.make_query("example", "SOA"), secret), dns.rcode.NOTAUTH)
+        unknown = dns.message.make_query("example", "SOA")
+        unknown.use_tsig(dns.tsigkeyring.from_text({"other.test": secret}), key)
+        ask(unknown, dns.rcode.NOTAUTH)
+        log = server.log.read_text()
+        assert (
+            f"zone example: a transfer is refused: 'allow-transfer' does not have {CLIENT}" in log
+        )
+        assert f"a request of {CLIENT} with the key {KEY}: BADSIG: " in log
+        assert f"a request of {CLIENT} with the key other.test: BADKEY: " in log
+        for _ in range(30):
+            ask(axfr, dns.rcode.REFUSED)
+        assert server.log.read_text().count("is refused") < 20
+        for reason, count in (("transfer", 31), ("badsig", 1), ("badkey", 1), ("notify", 0)):
+            assert server.metric(f'refused_total{{reason="{reason}"}}') == count
+
+
 def test_edns(world: World) -> None:
     """Replies to updates, NOTIFY and AXFR have OPT if the request has; options are looked at."""
     update = dns.update.UpdateMessage("example")
@@ -278,7 +306,12 @@ def test_bind_as_secondary(world: World) -> None:
         assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
         wait.until(lambda: has("new.example", "192.0.2.99"), "the change")
         assert "received notify for zone 'example'" in log.read_text()
-        assert "IXFR begins" in server.log.read_text()
+        begun = f"IXFR to {CLIENT} with the key {KEY}"
+        wait.until(
+            lambda: re.search(f"{begun}: [0-9]+ octets", server.log.read_text()),
+            "the transfer's end",
+        )
+        assert f"{begun} begins" in server.log.read_text()
         assert "IXFR failure" not in log.read_text()
         # BIND forwards an update with an ID of its own, and the signature of the client.
         done = _nsupdate(world, "update add forwarded.example 60 A 192.0.2.9", server=CLIENT)
@@ -366,6 +399,29 @@ def test_signed_notify(world: World) -> None:
                 assert message.opcode() == dns.opcode.NOTIFY
                 assert message.question[0].to_text() == "example. IN SOA"
                 assert message.had_tsig == (one == signed)
+
+
+def test_refused_notify(world: World) -> None:
+    """A secondary that does not take NOTIFY has a line and a count."""
+    with world.client.entered():
+        secondary = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with secondary:
+        secondary.settimeout(wait.PATIENCE)
+        secondary.bind((CLIENT, SECONDARY_PORT))
+        with _server(world, allow_update=[KEY], notify=[f"{CLIENT}@{SECONDARY_PORT}"]) as server:
+            for rcode in (dns.rcode.REFUSED, dns.rcode.NOERROR):
+                wire, peer = secondary.recvfrom(4096)
+                reply = dns.message.make_response(dns.message.from_wire(wire))
+                reply.set_rcode(rcode)
+                secondary.sendto(reply.to_wire(), peer)
+                result = "refused" if rcode else "taken"
+                name = f'notifies_out_total{{result="{result}"}}'
+                wait.until(lambda name=name: server.metric(name) == 1, name)
+                assert (
+                    _nsupdate(world, f"update add n{rcode}.example 60 A 192.0.2.9").returncode == 0
+                )
+            told = f"zone example: NOTIFY to {CLIENT}@{SECONDARY_PORT} is answered with RCODE 5"
+            assert server.log.read_text().count(told) == 1
 
 
 def test_notify_source(world: World) -> None:

@@ -144,6 +144,10 @@ static void panel_metrics(void *opaque, DnsdText *text)
     dnsd_metrics_server(text, &numbers);
     add_zones(text, d->world);
     dnsd_secondaries_metrics(d->secondaries, text);
+    if (d->control) {
+        dnsd_control_metrics(d->control, text);
+        dnsd_notifier_metrics(d->notifier, text);
+    }
 }
 
 static bool panel_refresh(void *opaque, const char *zone, bool force,

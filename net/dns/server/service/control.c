@@ -11,6 +11,7 @@
  * commit (group commit).  A transfer over TCP has many messages, and is handled
  * by transfers.c.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -40,6 +41,7 @@ struct DnsdControl {
     DnsdWorld *world;           /* for the current requests */
     uint64_t now;               /* seconds since 1970 */
     Case *waiting, **end;
+    DnsdRefusals refusals;
     DnsdDesk desk;              /* without counters: they were counted before */
     uint8_t out[DNS_MSG_MAX];
 };
@@ -56,6 +58,7 @@ DnsdControl *dnsd_control_new(DnsdTransfers *transfers,
         c->ops = ops;
         c->opaque = opaque;
         c->end = &c->waiting;
+        dnsd_refusals_init(&c->refusals, time(NULL));
     }
     return c;
 }
@@ -69,6 +72,11 @@ void dnsd_control_free(DnsdControl *c)
 static const DnsName *key_of(const Case *one)
 {
     return one->is_signed ? &one->tsig.key->name : NULL;
+}
+
+void dnsd_control_metrics(const DnsdControl *c, DnsdText *text)
+{
+    dnsd_refusals_metrics(&c->refusals, text);
 }
 
 /* --- replies -------------------------------------------------------------- */
@@ -98,12 +106,23 @@ static void reply_rcode(DnsdControl *c, Case *one, uint16_t rcode)
 
 /* --- updates -------------------------------------------------------------- */
 
-/* Log only requests with a key, so that others cannot fill the log. */
-static void log_refused(const Case *one, const DnsUpdateResult *result)
+/* Refuse a request about the zone of @one->config. */
+static void refuse(DnsdControl *c, const Case *one, DnsdRefusal kind)
+{
+    dnsd_refuse(&c->refusals, kind, &one->request->client.addr,
+                &one->config->name, key_of(one), c->now);
+}
+
+/* Who has a key may see each line; the lines of others are bounded. */
+static void log_refused(DnsdControl *c, const Case *one,
+                        const DnsUpdateResult *result)
 {
     char key[DNS_NAME_TEXT_MAX], zone[DNS_NAME_TEXT_MAX];
 
-    if (one->is_signed && result->why) {
+    if (!one->is_signed && result->rcode == DNS_RCODE_REFUSED) {
+        refuse(c, one, DNSD_REFUSED_UPDATE);
+    } else if (one->is_signed && result->why) {
+        c->refusals.count[DNSD_REFUSED_UPDATE]++;
         dns_name_to_text(&one->tsig.key->name, key);
         dns_name_to_text(&one->config->name, zone);
         dnsd_log(DNSD_WARNING, "zone %s: an update by %s gets RCODE %u: %s",
@@ -118,7 +137,7 @@ static void update_zone(DnsdControl *c, Case *one, DnsdLive *live)
 
     dns_update(live->store, &policy, one->request->msg, one->len,
                one->is_signed ? one->tsig.key : NULL, &result);
-    log_refused(one, &result);
+    log_refused(c, one, &result);
     live->has_edits |= result.has_changed;
     if (!live->has_edits) {
         reply_rcode(c, one, result.rcode);
@@ -142,6 +161,7 @@ static void take_update(DnsdControl *c, Case *one, const DnsQuery *query)
     } else if (!zone) {
         reply_rcode(c, one, DNS_RCODE_NOTAUTH);
     } else if (!one->config->updates) {
+        refuse(c, one, DNSD_REFUSED_UPDATE);
         reply_rcode(c, one, DNS_RCODE_REFUSED);
     } else if (!dnsd_zone_store(zone)) {
         reply_rcode(c, one, DNS_RCODE_SERVFAIL);
@@ -184,18 +204,20 @@ static bool may_have(const Case *one)
                             &one->request->client.addr, key_of(one));
 }
 
-static void log_transfer(const Case *one, DnsXfrKind kind)
+/* "zone example.: AXFR to 192.0.2.1 with the key k.example." */
+static void describe(const Case *one, DnsXfrKind kind,
+                     char text[DNSD_TRANSFER_TEXT_MAX])
 {
     static const char *const what[] = {
         [DNS_XFR_AXFR] = "AXFR", [DNS_XFR_IXFR] = "IXFR",
-        [DNS_XFR_AS_AXFR] = "IXFR as a whole zone",
+        [DNS_XFR_AS_AXFR] = "IXFR as a whole zone", [DNS_XFR_SOA] = "the SOA",
     };
-    char zone[DNS_NAME_TEXT_MAX];
+    char zone[DNS_NAME_TEXT_MAX], peer[DNSD_PEER_TEXT_MAX];
 
-    if (kind != DNS_XFR_SOA) {
-        dns_name_to_text(&one->config->name, zone);
-        dnsd_log(DNSD_NOTICE, "zone %s: %s begins", zone, what[kind]);
-    }
+    dns_name_to_text(&one->config->name, zone);
+    dnsd_peer_text(&one->request->client.addr, key_of(one), peer);
+    snprintf(text, DNSD_TRANSFER_TEXT_MAX, "zone %s: %s to %s", zone,
+             what[kind], peer);
 }
 
 static size_t datagram_room(const DnsQuery *query)
@@ -212,18 +234,24 @@ static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
     uint16_t rcode;
     DnsXfrOut *out = dns_xfr_out_new(store, one->request->msg, one->len,
                                      &one->tsig, !is_stream, &rcode);
+    char text[DNSD_TRANSFER_TEXT_MAX];
     int len;
 
     if (!out) {
         reply_rcode(c, one, rcode);
         return;
     }
-    log_transfer(one, dns_xfr_out_kind(out));
+    describe(one, dns_xfr_out_kind(out), text);
+    if (dns_xfr_out_kind(out) != DNS_XFR_SOA) {
+        dnsd_log(DNSD_NOTICE, "%s begins", text);
+    }
     if (!is_stream) {
         len = dns_xfr_out_next(out, c->out, datagram_room(query), c->now);
         dnsd_request_reply(one->request, c->out, len > 0 ? len : 0);
     } else if (!dnsd_transfers_start(c->transfers, one->request, out,
-                                     c->world->keyring)) {
+                                     c->world->keyring, text)) {
+        dnsd_log(DNSD_WARNING, "%s: %u transfers are under way", text,
+                 DNSD_TRANSFERS_MAX);
         dns_xfr_out_free(out);
         reply_rcode(c, one, DNS_RCODE_SERVFAIL);
         return;
@@ -242,6 +270,7 @@ static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
     if (!zone) {
         reply_rcode(c, one, DNS_RCODE_NOTAUTH);
     } else if (!may_have(one)) {
+        refuse(c, one, DNSD_REFUSED_TRANSFER);
         reply_rcode(c, one, DNS_RCODE_REFUSED);
     } else if (!dnsd_zone_store(zone)) {
         reply_rcode(c, one, DNS_RCODE_SERVFAIL);
@@ -265,12 +294,18 @@ static void take_query(DnsdControl *c, Case *one)
     reply(c, one, len);
 }
 
-static void take_notify(DnsdControl *c, Case *one)
+static void take_notify(DnsdControl *c, Case *one, const DnsQuery *query)
 {
     const DnsdRequest *r = one->request;
+    DnsName zone = dns_query_name(query);
+    uint16_t rcode = c->ops->notify(c->opaque, &r->client.addr, key_of(one),
+                                    r->msg, one->len);
 
-    reply_rcode(c, one, c->ops->notify(c->opaque, &r->client.addr, key_of(one),
-                                       r->msg, one->len));
+    if (rcode == DNS_RCODE_REFUSED) {
+        dnsd_refuse(&c->refusals, DNSD_REFUSED_NOTIFY, &r->client.addr, &zone,
+                    key_of(one), c->now);
+    }
+    reply_rcode(c, one, rcode);
 }
 
 static void take_verified(DnsdControl *c, Case *one)
@@ -287,12 +322,26 @@ static void take_verified(DnsdControl *c, Case *one)
     } else if (query.kind == DNS_QUERY_UPDATE) {
         take_update(c, one, &query);
     } else if (query.kind == DNS_QUERY_NOTIFY) {
-        take_notify(c, one);
+        take_notify(c, one, &query);
     } else if (query.kind == DNS_QUERY_ASK && (query.type == DNS_TYPE_AXFR ||
                                                query.type == DNS_TYPE_IXFR)) {
         take_transfer(c, one, &query);
     } else {
         take_query(c, one);
+    }
+}
+
+static DnsdRefusal refusal_of(uint16_t error)
+{
+    switch (error) {
+    case TSIG_BADSIG:
+        return DNSD_REFUSED_BADSIG;
+    case TSIG_BADTIME:
+        return DNSD_REFUSED_BADTIME;
+    case TSIG_BADTRUNC:
+        return DNSD_REFUSED_BADTRUNC;
+    default:
+        return DNSD_REFUSED_BADKEY;
     }
 }
 
@@ -312,6 +361,9 @@ static void take(DnsdControl *c, DnsdRequest *request)
         reply_rcode(c, one, DNS_RCODE_FORMERR);
         break;
     case TSIG_REFUSED:
+        dnsd_refuse(&c->refusals, refusal_of(one->tsig.error),
+                    &request->client.addr, &one->tsig.unknown_name, NULL,
+                    c->now);
         request->client.reserve = tsig_room(&one->tsig);
         reply_rcode(c, one, DNS_RCODE_NOTAUTH);
         break;

@@ -9,6 +9,7 @@
 #define NET_DNS_SERVER_SERVICE_CONTROL_H
 
 #include "net/dns/server/service/notifier.h"
+#include "net/dns/server/service/refusals.h"
 #include "net/dns/server/service/transfers.h"
 
 typedef struct DnsdControl DnsdControl;
@@ -36,5 +37,8 @@ void dnsd_control_free(DnsdControl *control);
  */
 void dnsd_control_take(DnsdControl *control, DnsdWorld *world,
                        DnsdRequests *requests);
+
+/** dnsd_control_metrics: what was refused */
+void dnsd_control_metrics(const DnsdControl *control, DnsdText *text);
 
 #endif /* NET_DNS_SERVER_SERVICE_CONTROL_H */

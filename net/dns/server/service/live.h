@@ -32,6 +32,7 @@ typedef struct DnsdLive {
     uint32_t told_serial;
     uint64_t told_at;           /* time, seconds */
     uint32_t unsent;            /* a bit each: sending failed, was logged */
+    uint32_t untaken;           /* the same: the last one was not taken */
     DnsNotify notify[DNSD_SECONDARIES_MAX];
 } DnsdLive;
 

@@ -2,6 +2,7 @@
 /* NOTIFY to secondaries */
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,8 +19,22 @@
 /* A header, a question, and a TSIG record with three names and a MAC */
 #define NOTIFY_MAX      1232
 
+typedef enum NotifyEnd {
+    NOTIFY_TAKEN,
+    NOTIFY_REFUSED,             /* answered with an error */
+    NOTIFY_UNANSWERED,
+    NOTIFY_ENDS,
+} NotifyEnd;
+
+static const char *const ends[NOTIFY_ENDS] = {
+    [NOTIFY_TAKEN] = "taken",
+    [NOTIFY_REFUSED] = "refused",
+    [NOTIFY_UNANSWERED] = "unanswered",
+};
+
 struct DnsdNotifier {
     int fd[DNSD_FAMILIES];      /* AF_INET, AF_INET6; -1: not available */
+    uint64_t ended[NOTIFY_ENDS];
 };
 
 static uint64_t now_s(void)
@@ -148,6 +163,31 @@ static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
     }
 }
 
+/* The end of a notification.  An error is logged until one is taken. */
+static void end(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
+                DnsdLive *live, NotifyEnd how, unsigned rcode)
+{
+    char name[DNS_NAME_TEXT_MAX], why[64];
+
+    n->ended[how]++;
+    if (how == NOTIFY_TAKEN) {
+        live->untaken &= ~(1u << i);
+    } else if (!(live->untaken & 1u << i)) {
+        live->untaken |= 1u << i;
+        snprintf(why, sizeof(why), how == NOTIFY_REFUSED
+                 ? "is answered with RCODE %u" : "is not answered", rcode);
+        dns_name_to_text(&live->origin, name);
+        dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s %s", name,
+                 config->secondary[i].at.text, why);
+    }
+}
+
+void dnsd_notifier_metrics(const DnsdNotifier *n, DnsdText *text)
+{
+    dnsd_metrics_counts(text, n->ended, "notifies_out_total", "result", ends,
+                        NOTIFY_ENDS);
+}
+
 /* A message that could not be sent is retransmitted like a lost one. */
 static void send_one(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
                      const TsigKeys *keys, DnsdLive *live)
@@ -192,8 +232,12 @@ void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
         begin(config, live, now);
     }
     for (size_t i = 0; i < config->secondaries; i++) {
+        bool is_open = !live->notify[i].is_done;
+
         if (dns_notify_due(&live->notify[i], now)) {
             send_one(n, config, i, keys, live);
+        } else if (is_open && live->notify[i].is_done) {
+            end(n, config, i, live, NOTIFY_UNANSWERED, 0);
         }
     }
 }
@@ -228,8 +272,9 @@ static bool is_from(const DnsdListen *secondary,
              !memcmp(&c->sin6_addr, &d->sin6_addr, sizeof(c->sin6_addr));
 }
 
-static void take(const DnsdWorld *w, const struct sockaddr_storage *peer,
-                 const uint8_t *msg, size_t len)
+static void take(DnsdNotifier *n, const DnsdWorld *w,
+                 const struct sockaddr_storage *peer, const uint8_t *msg,
+                 size_t len)
 {
     for (size_t i = 0; i < w->config->zones; i++) {
         const DnsdZoneConfig *config = &w->config->zone[i];
@@ -240,6 +285,10 @@ static void take(const DnsdWorld *w, const struct sockaddr_storage *peer,
                 is_from(&config->secondary[j].at, peer) &&
                 dns_notify_answer(&live->notify[j], &live->origin, msg,
                                   len)) {
+                unsigned rcode = msg[3] & DNS_FLAGS_RCODE;
+
+                end(n, config, j, live, rcode ? NOTIFY_REFUSED : NOTIFY_TAKEN,
+                    rcode);
                 return;
             }
         }
@@ -263,7 +312,7 @@ bool dnsd_notifier_ready(DnsdNotifier *n, const DnsdWorld *w, void *event)
         if (len < 0) {
             break;
         }
-        take(w, &peer, msg, len);
+        take(n, w, &peer, msg, len);
     }
     return true;
 }

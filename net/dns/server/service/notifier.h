@@ -38,4 +38,7 @@ void dnsd_notifier_look(DnsdNotifier *notifier, const TsigKeys *keys,
 /** dnsd_notifier_look_all: the same for all zones */
 void dnsd_notifier_look_all(DnsdNotifier *notifier, const DnsdWorld *world);
 
+/** dnsd_notifier_metrics: how notifications have ended */
+void dnsd_notifier_metrics(const DnsdNotifier *notifier, DnsdText *text);
+
 #endif /* NET_DNS_SERVER_SERVICE_NOTIFIER_H */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Outgoing transfers over TCP */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "net/dns/server/host/log.h"
 #include "net/dns/server/service/transfers.h"
 #include "net/packet/octets.h"
 
@@ -17,6 +21,8 @@ typedef struct Transfer {
     DnsXfrOut *out;
     DnsdKeyring *ring;
     time_t until;
+    uint64_t octets_sent;
+    char text[DNSD_TRANSFER_TEXT_MAX];
     size_t at, len;             /* of the message and its prefix */
     uint8_t octets[PREFIX + DNS_MSG_MAX];
 } Transfer;
@@ -72,6 +78,7 @@ static int send_message(Transfer *t)
             return errno == EAGAIN ? 0 : -errno;
         }
         t->at += sent;
+        t->octets_sent += sent;
         t->until = now_s(CLOCK_MONOTONIC) + PATIENCE_S;
     }
     return 1;
@@ -96,12 +103,21 @@ static int run(Transfer *t)
 
 /* --- life ----------------------------------------------------------------- */
 
-static void end(DnsdTransfers *all, unsigned i, bool is_whole)
+/* @error: 0; or a negative errno */
+static void end(DnsdTransfers *all, unsigned i, int error)
 {
     Transfer *t = all->transfer[i];
 
+    if (error) {
+        dnsd_log(DNSD_WARNING, "%s: ended after %" PRIu64 " octets: %s",
+                 t->text, t->octets_sent, error == -ETIMEDOUT
+                 ? "the peer does not read" : strerror(-error));
+    } else if (dns_xfr_out_kind(t->out) != DNS_XFR_SOA) {
+        dnsd_log(DNSD_NOTICE, "%s: %" PRIu64 " octets", t->text,
+                 t->octets_sent);
+    }
     epoll_ctl(all->epoll, EPOLL_CTL_DEL, t->request->fd, NULL);
-    dnsd_request_sent(t->request, is_whole);
+    dnsd_request_sent(t->request, !error);
     dns_xfr_out_free(t->out);
     dnsd_keyring_unref(t->ring);
     free(t);
@@ -109,7 +125,8 @@ static void end(DnsdTransfers *all, unsigned i, bool is_whole)
 }
 
 bool dnsd_transfers_start(DnsdTransfers *all, DnsdRequest *request,
-                          DnsXfrOut *out, DnsdKeyring *ring)
+                          DnsXfrOut *out, DnsdKeyring *ring,
+                          const char *text)
 {
     struct epoll_event event = { .events = EPOLLOUT };
     unsigned i = 0;
@@ -129,6 +146,8 @@ bool dnsd_transfers_start(DnsdTransfers *all, DnsdRequest *request,
     t->ring = dnsd_keyring_ref(ring);
     t->until = now_s(CLOCK_MONOTONIC) + PATIENCE_S;
     t->at = t->len = 0;
+    t->octets_sent = 0;
+    snprintf(t->text, sizeof(t->text), "%s", text);
     all->transfer[i] = t;
     return true;
 }
@@ -140,7 +159,7 @@ bool dnsd_transfers_ready(DnsdTransfers *all, void *event)
             int ret = run(all->transfer[i]);
 
             if (ret <= 0) {
-                end(all, i, !ret);
+                end(all, i, ret);
             }
             return true;
         }
@@ -154,7 +173,7 @@ void dnsd_transfers_expire(DnsdTransfers *all)
 
     for (unsigned i = 0; i < DNSD_TRANSFERS_MAX; i++) {
         if (all->transfer[i] && all->transfer[i]->until < now) {
-            end(all, i, false);
+            end(all, i, -ETIMEDOUT);
         }
     }
 }

@@ -9,10 +9,12 @@
 #define NET_DNS_SERVER_SERVICE_TRANSFERS_H
 
 #include "net/dns/server/service/keyring.h"
+#include "net/dns/server/service/refusals.h"
 #include "net/dns/server/workers/request.h"
 #include "net/dns/update/xfr/xfr-out.h"
 
 #define DNSD_TRANSFERS_MAX  64
+#define DNSD_TRANSFER_TEXT_MAX  (2 * DNSD_PEER_TEXT_MAX)
 
 typedef struct DnsdTransfers DnsdTransfers;
 
@@ -26,11 +28,13 @@ void dnsd_transfers_free(DnsdTransfers *transfers);
  * dnsd_transfers_start: send all messages of @out
  * @request: over TCP; it is returned at the end
  * @ring: has the key that signs
+ * @text: what it is, to whom; the log has it with the end
  *
  * Returns: false if there are too many; the caller keeps all arguments.
  */
 bool dnsd_transfers_start(DnsdTransfers *transfers, DnsdRequest *request,
-                          DnsXfrOut *out, DnsdKeyring *ring);
+                          DnsXfrOut *out, DnsdKeyring *ring,
+                          const char *text);
 
 /** dnsd_transfers_ready: handle an event; false if it is not for this module */
 bool dnsd_transfers_ready(DnsdTransfers *transfers, void *event);

@@ -235,21 +235,54 @@ static void test_referral(void)
     dnsc_result_unref(result);
 }
 
-/* Names in RDATA are uncompressed. */
+/* Names in RDATA are uncompressed, also where no server may compress them. */
 static void test_uncompressed(void)
 {
-    Reply *r = begin("example", DNS_TYPE_MX, 0);
-    static const uint8_t mx[] = { 0, 10, 2, 'm', 'x', 0xc0, 0x0c };
-    static const uint8_t whole[] = "\0\12\2mx\7example";
-    DnsName n = name("example");
-    DnscResult *result;
+#define SIG     "\0\1\15\2\0\0\1\54\0\0\0\1\0\0\0\1\0\1"
+#define BYTES(s) (const uint8_t *)s, sizeof(s) - 1
+    static const struct {
+        uint16_t type;
+        const uint8_t *sent;
+        size_t sent_len;
+        const uint8_t *got;     /* NULL: it is malformed */
+        size_t got_len;
+    } cases[] = {
+        { DNS_TYPE_MX, BYTES("\0\12\2mx\xc0\x0c"),
+          BYTES("\0\12\2mx\7example\0") },
+        { 36, BYTES("\0\12\xc0\x0c"), BYTES("\0\12\7example\0") },
+        { DNS_TYPE_SVCB, BYTES("\0\1\xc0\x0c\0\3\0\2\1\273"),
+          BYTES("\0\1\7example\0\0\3\0\2\1\273") },
+        { DNS_TYPE_HTTPS, BYTES("\0\0\xc0\x0c"),
+          BYTES("\0\0\7example\0") },
+        { DNS_TYPE_NSEC, BYTES("\xc0\x0c\0\1\x40"),
+          BYTES("\7example\0\0\1\x40") },
+        { DNS_TYPE_RRSIG, BYTES(SIG "\xc0\x0csignature"),
+          BYTES(SIG "\7example\0signature") },
+        { 35, BYTES("\0\1\0\2\1u\3sip\0\xc0\x0c"),
+          BYTES("\0\1\0\2\1u\3sip\0\7example\0") },
+        { 35, BYTES("\0\1\0\2\1u\7sip"), NULL, 0 },
+        { DNS_TYPE_SVCB, BYTES("\0\1\xc0\xff"), NULL, 0 },
+        { 99, BYTES("\3abc"), BYTES("\3abc") },
+    };
 
-    dns_builder_raw(&r->b, DNS_SECTION_ANSWER, &n, DNS_TYPE_MX, DNS_CLASS_IN,
-                    60, mx, sizeof(mx));
-    result = read_reply(r);
-    g_assert_cmpmem(result->records[0].rdata, result->records[0].len, whole,
-                    sizeof(whole));
-    dnsc_result_unref(result);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Reply *r = begin("example", cases[i].type, 0);
+        DnsName n = name("example");
+        DnscResult *result;
+
+        dns_builder_raw(&r->b, DNS_SECTION_ANSWER, &n, cases[i].type,
+                        DNS_CLASS_IN, 60, cases[i].sent, cases[i].sent_len);
+        if (!cases[i].got) {
+            g_assert_cmpint(dnsc_reply_read(r->msg, r->b.len, &r->question,
+                                            &result), ==, -EBADMSG);
+            g_free(r);
+            continue;
+        }
+        result = read_reply(r);
+        g_assert_cmpmem(result->records[0].rdata, result->records[0].len,
+                        cases[i].got, cases[i].got_len);
+        dnsc_result_unref(result);
+    }
 }
 
 static void test_malformed(void)

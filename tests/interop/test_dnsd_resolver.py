@@ -444,8 +444,10 @@ def test_anchors_are_read_again(whole: Room) -> None:
         assert _is_secure(whole)
         for wrong, told in (
             ("", "has no DS and no DNSKEY record"),
-            ("; . DS 1 8 2 00\nds. 3600 IN TXT DS-less\n", "has no DS and no DNSKEY record"),
-            (". 3600 IN DS here\n", "cannot begin with the trust anchors"),
+            ("; . DS 1 8 2 00\n", "has no DS and no DNSKEY record"),
+            ("ds. 3600 IN TXT DS-less\n", "line 1: a trust anchor is a record of type DS or"),
+            (". 3600 IN DS here\n", "line 1: a DS record has a key's tag"),
+            (f". 3600 IN DS 1 253 2 {'00' * 32}\n", "nothing below it would be validated"),
         ):
             _replace(file, wrong)
             with pytest.raises(RuntimeError, match=f"not reloaded: .*{told}"):

@@ -31,8 +31,8 @@ static void test_right(void)
         { ". DNSKEY 256 3 8 ( ; in parts\n" KEY "\n" KEY " ) ; end\n"
           "a. " DS "\n", 2 },
         { ". DS 1 8 1 AABBCCDDEEFF00112233445566778899AABBCCDD", 1 },
-        /* libunbound itself ignores a digest type that is unknown. */
-        { ". DS 1 8 200 AABB", 1 },
+        /* One that can be used is enough. */
+        { ". DS 1 8 200 AABB\n. " DS "\n. DNSKEY 257 3 253 " KEY, 3 },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -65,6 +65,9 @@ static void test_wrong(void)
         { ". DS 20326 8 0 AABB", 1, "digest's" },
         { ". DS 20326 8 2 " SHA256 "xy", 1, "hexadecimal" },
         { ". DS 99999999999999999999 8 2 " SHA256, 1, "key's tag" },
+        { ". DS 1 8 200 AABB", 1, "can be used" },
+        { ". " DS "\na. DS 1 253 2 " SHA256, 2, "can be used" },
+        { "a. DNSKEY 257 3 253 " KEY "\n. " DS, 1, "can be used" },
         { ". DNSKEY 257 4 8 " KEY, 1, "protocol 3" },
         { ". DNSKEY 1 3 8 " KEY, 1, "not one of a zone" },
         { ". DNSKEY 257 3 8", 1, "base64" },
@@ -121,7 +124,8 @@ static void test_long(void)
 static void test_cover(void)
 {
     static const char text[] = "; of two\nvm.example. IN " DS "\n"
-                               "key.example. DNSKEY 257 3 8 (\n" KEY ".\n)\n";
+                               "key.example. DNSKEY 257 3 8 (\n" KEY ".\n)\n"
+                               "odd.example. DNSKEY 257 3 253 " KEY "\n";
     static const struct {
         const char *name;
         bool covered;
@@ -129,6 +133,7 @@ static void test_cover(void)
         { "vm.example", true },
         { "www.VM.example", true },
         { "a.key.example", true },
+        { "odd.example", false },
         { "example", false },
         { "xvm.example", false },
         { ".", false },

@@ -13,6 +13,14 @@
 
 #define ZONE_KEY    0x100       /* a bit of the flags of DNSKEY */
 
+/*
+ * What libunbound can validate with: bits of IANA's numbers.  RSASHA1 (5, 7) and
+ * SHA-1 (1) are left to it.
+ */
+#define ALGORITHMS  (1u << 5 | 1u << 7 | 1u << 8 | 1u << 10 | 1u << 13 | \
+                     1u << 14 | 1u << 15 | 1u << 16)
+#define DIGESTS     (1u << 1 | 1u << 2 | 1u << 4)
+
 /* The words of a record: one line, or more within parentheses */
 typedef struct Record {
     unsigned line;              /* of its start, from 1 */
@@ -197,10 +205,22 @@ static const char *check_dnskey(const Record *record, unsigned i)
     return NULL;
 }
 
+/* The word behind the owner, the TTL and the class, which is the type */
+static unsigned type_at(const Record *record)
+{
+    unsigned i = 1;
+
+    /* TTL and class may be in either order. */
+    for (int n = 0; n < 2; n++) {
+        i += number(record, i, INT32_MAX) >= 0 || word_is(record, i, "IN");
+    }
+    return i;
+}
+
 /* Returns the fault; NULL: it is an anchor. */
 static const char *check(const Record *record)
 {
-    unsigned i = 1;
+    unsigned i = type_at(record);
     DnsName owner;
 
     if (record->is_too_long) {
@@ -210,10 +230,6 @@ static const char *check(const Record *record)
         return "a record begins with its owner's whole name, as '.' or "
                "'example.com.'";
     }
-    /* TTL and class may be in either order. */
-    for (int n = 0; n < 2; n++) {
-        i += number(record, i, INT32_MAX) >= 0 || word_is(record, i, "IN");
-    }
     if (word_is(record, i, "DS")) {
         return check_ds(record, i + 1);
     }
@@ -221,6 +237,41 @@ static const char *check(const Record *record)
         return check_dnskey(record, i + 1);
     }
     return "a trust anchor is a record of type DS or DNSKEY, and of class IN";
+}
+
+static bool is_in(uint32_t set, int64_t value)
+{
+    return value >= 0 && value < 32 && set & 1u << value;
+}
+
+/* Can anything be validated with this anchor? */
+static bool is_usable(const Record *record)
+{
+    unsigned i = type_at(record);
+
+    return word_is(record, i, "DS")
+           ? is_in(ALGORITHMS, number(record, i + 2, 255)) &&
+             is_in(DIGESTS, number(record, i + 3, 255))
+           : is_in(ALGORITHMS, number(record, i + 3, 255));
+}
+
+/* Has the owner of this record an anchor that is usable? */
+static bool has_usable(const char *text, size_t len, const Record *of)
+{
+    Reader r = { .at = text, .end = text + len, .line = 1 };
+    DnsName owner, other;
+    Record record;
+
+    if (!owner_of(of, &owner)) {
+        return false;
+    }
+    while (next_record(&r, &record)) {
+        if (is_usable(&record) && owner_of(&record, &other) &&
+            dns_name_equal(&owner, &other)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 int dnsc_anchors_count(const char *text, size_t len, unsigned *line,
@@ -232,6 +283,12 @@ int dnsc_anchors_count(const char *text, size_t len, unsigned *line,
 
     while (next_record(&r, &record)) {
         *mistake = check(&record);
+        if (!*mistake && !is_usable(&record) &&
+            !has_usable(text, len, &record)) {
+            *mistake = "no anchor of this name can be used, so nothing below "
+                       "it would be validated: algorithms are 5, 7, 8, 10 and "
+                       "13 to 16, digest types 1, 2 and 4";
+        }
         if (*mistake) {
             *line = record.line;
             return -1;
@@ -248,7 +305,8 @@ bool dnsc_anchors_cover(const char *text, size_t len, const DnsName *name)
     DnsName owner;
 
     while (next_record(&r, &record)) {
-        if (owner_of(&record, &owner) && dns_name_within(name, &owner)) {
+        if (is_usable(&record) && owner_of(&record, &owner) &&
+            dns_name_within(name, &owner)) {
             return true;
         }
     }

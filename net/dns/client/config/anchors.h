@@ -14,13 +14,15 @@
 
 /*
  * Is a name at or below the owner of a record in such a file, text of len
- * octets?  If not, nothing can be proved about the name: it is indeterminate,
+ * octets, with an algorithm and a digest that libunbound knows?  If not, nothing can be proved about the name: it is indeterminate,
  * RFC 4035 section 4.3.
  */
 bool dnsc_anchors_cover(const char *text, size_t len, const DnsName *name);
 
 /*
- * The number of anchors; -1 if a record is not an anchor.  Then *line is its
+ * The number of anchors; -1 if a record is not an anchor, or if an owner has
+ * only those that nothing can be validated with (RFC 4035 section 5.2 would make
+ * its names insecure).  Then *line is its
  * first line, from 1, and *mistake says what is wrong with it.
  */
 int dnsc_anchors_count(const char *text, size_t len, unsigned *line,

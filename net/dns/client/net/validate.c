@@ -439,6 +439,7 @@ static int set_options(DnscValidator *v, const DnscValidatorOptions *o)
 static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
                   const char **mistake)
 {
+    unsigned line;
     int ret;
 
     dnsc_ub_base_init(&v->base, v->loop);
@@ -461,6 +462,10 @@ static int set_up(DnscValidator *v, const DnscValidatorOptions *o,
             *mistake = "trust_anchor names no file that can be read; Debian "
                        "has the root's in the package dns-root-data";
             return -ENOENT;
+        }
+        if (dnsc_anchors_count(v->anchors.text, v->anchors.len, &line,
+                               mistake) < 0) {
+            return -EINVAL;
         }
     }
     ret = ret ? ret : v->unbound->add_ta_file(v->ctx, o->trust_anchor);

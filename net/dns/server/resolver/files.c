@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/dns/client/config/anchors.h"
 #include "net/dns/server/resolver/files.h"
 
 #define ANCHORS_MAX     (1u << 20)      /* octets of a file */
@@ -46,52 +47,6 @@ bool dnsd_resolver_files_same(const DnsdResolverFiles *a,
     return same(&a->anchor, &b->anchor) && same(&a->hints, &b->hints);
 }
 
-/* --- contents ------------------------------------------------------------- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '(' || c == ')';
-}
-
-/* Is one of the words of the line the type of a trust anchor? */
-static bool line_has_anchor(char *line)
-{
-    static const char blank[] = " \t\r()";
-    char *rest;
-
-    line[strcspn(line, ";")] = 0;
-    /* If the line does not begin with a blank, its first word is the owner. */
-    if (!is_blank(*line)) {
-        line += strcspn(line, blank);
-    }
-    for (char *word = strtok_r(line, blank, &rest); word;
-         word = strtok_r(NULL, blank, &rest)) {
-        if (!strcasecmp(word, "DS") || !strcasecmp(word, "DNSKEY")) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of a longer file only the beginning is read. */
-static bool has_anchor(FILE *file)
-{
-    char *text = malloc(ANCHORS_MAX + 1);
-    bool has = false;
-    char *rest;
-
-    if (!text) {
-        return false;
-    }
-    text[fread(text, 1, ANCHORS_MAX, file)] = 0;
-    for (char *line = strtok_r(text, "\n", &rest); line && !has;
-         line = strtok_r(NULL, "\n", &rest)) {
-        has = line_has_anchor(line);
-    }
-    free(text);
-    return has;
-}
-
 /* --- checks --------------------------------------------------------------- */
 
 static FILE *open_file(const char *path, const char *key, const char *more,
@@ -106,24 +61,38 @@ static FILE *open_file(const char *path, const char *key, const char *more,
     return file;
 }
 
-static bool check_anchor(const char *path, DnsdMistake *mistake)
+/* Of a longer file only the beginning is read. */
+static bool check_anchors(const char *path, FILE *file, DnsdMistake *mistake)
 {
-    FILE *file = open_file(path, "trust-anchor", "; Debian has the root's in "
-                           "the package dns-root-data", mistake);
-    bool has;
+    char *text = malloc(ANCHORS_MAX);
+    size_t len = text ? fread(text, 1, ANCHORS_MAX, file) : 0;
+    const char *why;
+    unsigned line;
+    int count = dnsc_anchors_count(text, len, &line, &why);
 
-    if (!file) {
-        return false;
-    }
-    has = has_anchor(file);
-    fclose(file);
-    if (!has) {
+    free(text);
+    if (!count) {
         snprintf(mistake->text, sizeof(mistake->text),
                  "resolver.trust-anchor: '%s' has no DS and no DNSKEY record, "
                  "so nothing would be validated; right is a file as "
                  "dns-root-data has it, or 'dnssec: off'", path);
+    } else if (count < 0) {
+        snprintf(mistake->text, sizeof(mistake->text),
+                 "resolver.trust-anchor: '%s', line %u: %s", path, line, why);
     }
-    return has;
+    return count > 0;
+}
+
+static bool check_anchor(const char *path, DnsdMistake *mistake)
+{
+    FILE *file = open_file(path, "trust-anchor", "; Debian has the root's in "
+                           "the package dns-root-data", mistake);
+    bool ok = file && check_anchors(path, file, mistake);
+
+    if (file) {
+        fclose(file);
+    }
+    return ok;
 }
 
 static bool check_hints(const char *path, DnsdMistake *mistake)

@@ -29,7 +29,12 @@ void dns_put_text(DnsPrinter *p, const char *text, size_t len)
 
 void dns_put_number(DnsPrinter *p, uint32_t number)
 {
-    char digits[10];
+    dns_put_number64(p, number);
+}
+
+void dns_put_number64(DnsPrinter *p, uint64_t number)
+{
+    char digits[20];
     size_t at = sizeof(digits);
 
     do {

@@ -29,6 +29,31 @@ static int read_type(DnsRdataReader *r)
     return 0;
 }
 
+static int read_u64(DnsRdataReader *r)
+{
+    uint64_t value = 0;
+    uint8_t *to;
+
+    if (dns_reader_word(r, "a number")) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < r->token.len; i++) {
+        unsigned digit = (unsigned)(r->token.text[i] - '0');
+
+        if (digit > 9 || value > (UINT64_MAX - digit) / 10) {
+            return dns_reader_wrong(r, "number of 64 bits");
+        }
+        value = 10 * value + digit;
+    }
+    to = dns_reader_room(r, 8);
+    if (!to) {
+        return -EINVAL;
+    }
+    packet_put64(to, value);
+    dns_reader_next(r);
+    return 0;
+}
+
 static int read_ttl(DnsRdataReader *r)
 {
     int64_t ttl;
@@ -224,6 +249,8 @@ int dns_read_field(DnsRdataReader *r, DnsFieldKind kind)
         return dns_read_number(r, 2);
     case DNS_FIELD_U32:
         return dns_read_number(r, 4);
+    case DNS_FIELD_U64:
+        return read_u64(r);
     case DNS_FIELD_TTL:
         return read_ttl(r);
     case DNS_FIELD_TIME:
@@ -233,6 +260,7 @@ int dns_read_field(DnsRdataReader *r, DnsFieldKind kind)
     case DNS_FIELD_ALGORITHM:
     case DNS_FIELD_DIGEST_TYPE:
     case DNS_FIELD_KEY_PROTOCOL:
+    case DNS_FIELD_DSYNC_SCHEME:
         return read_mnemonic(r, kind, 1);
     case DNS_FIELD_CERT_TYPE:
     case DNS_FIELD_KEY_FLAGS:

@@ -96,6 +96,7 @@ typedef struct DnsPrinter {
 void dns_put_char(DnsPrinter *printer, char c);
 void dns_put_text(DnsPrinter *printer, const char *text, size_t len);
 void dns_put_number(DnsPrinter *printer, uint32_t number);
+void dns_put_number64(DnsPrinter *printer, uint64_t number);
 void dns_put_name(DnsPrinter *printer, const uint8_t *wire);
 /* Put an octet of a quoted string. */
 void dns_put_octet(DnsPrinter *printer, uint8_t octet);

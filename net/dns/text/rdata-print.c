@@ -75,6 +75,7 @@ static bool put_field(DnsPrinter *p, const DnsField *field)
     case DNS_FIELD_ALGORITHM:
     case DNS_FIELD_DIGEST_TYPE:
     case DNS_FIELD_KEY_PROTOCOL:
+    case DNS_FIELD_DSYNC_SCHEME:
         dns_put_number(p, *at);
         return true;
     case DNS_FIELD_U16:
@@ -85,6 +86,9 @@ static bool put_field(DnsPrinter *p, const DnsField *field)
     case DNS_FIELD_U32:
     case DNS_FIELD_TTL:
         dns_put_number(p, packet_get32(at));
+        return true;
+    case DNS_FIELD_U64:
+        dns_put_number64(p, packet_get64(at));
         return true;
     case DNS_FIELD_TIME:
         put_time(p, packet_get32(at));

@@ -24,12 +24,15 @@ enum {
     ECH,
     IPV6HINT,
     DOHPATH,
+    OHTTP,                      /* RFC 9540 */
+    TLS_SUPPORTED_GROUPS,
+    DOCPATH,                    /* RFC 9953 */
     NAMED_KEYS,
 };
 
 static const char *const names[NAMED_KEYS] = {
     "mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech",
-    "ipv6hint", "dohpath",
+    "ipv6hint", "dohpath", "ohttp", "tls-supported-groups", "docpath",
 };
 
 /* A parameter in text: the number of its key, and its value without quotes */
@@ -153,6 +156,23 @@ static int read_mandatory(DnsRdataReader *r, Pair *pair)
     return 0;
 }
 
+static int read_groups(DnsRdataReader *r, Pair *pair)
+{
+    const char *item;
+    size_t len;
+
+    while (next_item(pair, &item, &len)) {
+        int64_t group = dns_number_parse(item, len, UINT16_MAX);
+        uint8_t *to = dns_reader_room(r, 2);
+
+        if (!to || group < 0) {
+            return bad_value(r, "list of numbers from 0 to 65535");
+        }
+        packet_put16(to, group);
+    }
+    return 0;
+}
+
 static int read_ech(DnsRdataReader *r, const Pair *pair)
 {
     DnsDecoder d = { .code = DNS_CODE_BASE64 };
@@ -186,7 +206,9 @@ static int read_alpn(DnsRdataReader *r, const Pair *pair)
             *to++ = *from++;
         }
         if (to - head < 2 || to - head > 1 + UINT8_MAX) {
-            return bad_value(r, "list of protocols of 1 to 255 octets");
+            return bad_value(r, pair->key == ALPN
+                             ? "list of protocols of 1 to 255 octets"
+                             : "list of segments of 1 to 255 octets");
         }
         *head = to - head - 1;
         if (from == end) {
@@ -206,7 +228,12 @@ static int read_value(DnsRdataReader *r, Pair *pair)
         return read_mandatory(r, pair);
     case ALPN:
         return read_alpn(r, pair);
+    case DOCPATH:
+        return pair->len ? read_alpn(r, pair) : 0;
+    case TLS_SUPPORTED_GROUPS:
+        return read_groups(r, pair);
     case NO_DEFAULT_ALPN:
+    case OHTTP:
         return pair->len ? bad_value(r, "value: it has none") : 0;
     case PORT:
         return read_port(r, pair);
@@ -324,7 +351,7 @@ static void put_alpn(DnsPrinter *p, const uint8_t *value, size_t len)
 static void put_list(DnsPrinter *p, unsigned key, const uint8_t *value,
                      size_t len)
 {
-    size_t each = key == MANDATORY ? 2 : key == IPV4HINT ? 4 : 16;
+    size_t each = key == IPV4HINT ? 4 : key == IPV6HINT ? 16 : 2;
 
     for (size_t at = 0; at < len; at += each) {
         if (at) {
@@ -332,6 +359,8 @@ static void put_list(DnsPrinter *p, unsigned key, const uint8_t *value,
         }
         if (key == MANDATORY) {
             put_key(p, packet_get16(value + at));
+        } else if (key == TLS_SUPPORTED_GROUPS) {
+            dns_put_number(p, packet_get16(value + at));
         } else if (key == IPV4HINT) {
             dns_put_ipv4(p, value + at);
         } else {
@@ -347,9 +376,11 @@ static void put_value(DnsPrinter *p, unsigned key, const uint8_t *value,
     case MANDATORY:
     case IPV4HINT:
     case IPV6HINT:
+    case TLS_SUPPORTED_GROUPS:
         put_list(p, key, value, len);
         break;
     case ALPN:
+    case DOCPATH:
         put_alpn(p, value, len);
         break;
     case PORT:

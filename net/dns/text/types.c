@@ -43,6 +43,8 @@ static const Mnemonic cert_types[] = {
     { "URI", 253 }, { "OID", 254 }, { NULL, -1 },
 };
 
+static const Mnemonic dsync_schemes[] = { { "NOTIFY", 1 }, { NULL, -1 } };
+
 static const Mnemonic key_protocols[] = {
     { "NONE", 0 }, { "TLS", 1 }, { "EMAIL", 2 }, { "DNSSEC", 3 },
     { "IPSEC", 4 }, { "ALL", 255 }, { NULL, -1 },
@@ -245,6 +247,8 @@ int dns_number_from_text(DnsFieldKind kind, const char *text, size_t len)
         return find(digest_types, text, len);
     case DNS_FIELD_CERT_TYPE:
         return find(cert_types, text, len);
+    case DNS_FIELD_DSYNC_SCHEME:
+        return find(dsync_schemes, text, len);
     case DNS_FIELD_KEY_PROTOCOL:
         return find(key_protocols, text, len);
     case DNS_FIELD_KEY_FLAGS:

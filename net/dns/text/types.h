@@ -32,7 +32,8 @@ size_t dns_class_to_text(uint16_t rrclass, char text[DNS_MNEMONIC_MAX]);
 
 /**
  * dns_number_from_text: the number of a mnemonic like "ECDSAP256SHA256"
- * @kind: DNS_FIELD_ALGORITHM, _DIGEST_TYPE, _CERT_TYPE, _KEY_PROTOCOL, or
+ * @kind: DNS_FIELD_ALGORITHM, _DIGEST_TYPE, _CERT_TYPE, _KEY_PROTOCOL,
+ * _DSYNC_SCHEME, or
  * _KEY_FLAGS, which may be several, joined by "|"
  *
  * Returns: the number, or -1.  Digits are not parsed.

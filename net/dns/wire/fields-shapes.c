@@ -16,6 +16,9 @@
 #define SVCB_PORT       3
 #define SVCB_IPV4HINT   4
 #define SVCB_IPV6HINT   6
+#define SVCB_OHTTP      8       /* RFC 9540 section 4 */
+#define SVCB_GROUPS     9       /* tls-supported-groups */
+#define SVCB_DOCPATH    10
 
 /* RFC 4034 section 4.1.2: windows ascend, and none ends in zeros. */
 int dns_field_bitmap(const uint8_t *at, size_t left)
@@ -168,6 +171,12 @@ static bool is_value(uint16_t key, const uint8_t *value, size_t len,
         return len && !(len % 4);
     case SVCB_IPV6HINT:
         return len && !(len % 16);
+    case SVCB_OHTTP:
+        return !len;
+    case SVCB_GROUPS:
+        return len && !(len % 2);
+    case SVCB_DOCPATH:
+        return !len || is_alpn(value, len);
     default:
         return key != UINT16_MAX;
     }

@@ -158,6 +158,7 @@ static int field_len(const DnsFieldCursor *c, DnsFieldKind kind)
     case DNS_FIELD_ALGORITHM:
     case DNS_FIELD_DIGEST_TYPE:
     case DNS_FIELD_KEY_PROTOCOL:
+    case DNS_FIELD_DSYNC_SCHEME:
     case DNS_FIELD_RELAY_TYPE:
         return fixed(1, left);
     case DNS_FIELD_U16:
@@ -177,6 +178,7 @@ static int field_len(const DnsFieldCursor *c, DnsFieldKind kind)
         return fixed(6, left);
     case DNS_FIELD_EUI64:
     case DNS_FIELD_LOCATOR64:
+    case DNS_FIELD_U64:
         return fixed(8, left);
     case DNS_FIELD_STRING:
     case DNS_FIELD_STRING_MAYBE:

@@ -27,6 +27,7 @@ typedef enum DnsFieldKind {
     DNS_FIELD_U8,
     DNS_FIELD_U16,
     DNS_FIELD_U32,
+    DNS_FIELD_U64,
     DNS_FIELD_TTL,              /* 32 bits; text may have units: 1h30m */
     DNS_FIELD_TIME,             /* 32 bits; YYYYMMDDHHmmSS, RFC 4034 3.2 */
     DNS_FIELD_TYPE,             /* 16 bits; a mnemonic or TYPEn */
@@ -36,6 +37,7 @@ typedef enum DnsFieldKind {
     DNS_FIELD_CERT_TYPE,        /* 16 bits; RFC 4398 2.1 */
     DNS_FIELD_KEY_FLAGS,        /* 16 bits; of KEY, RFC 2535 3.1.2 */
     DNS_FIELD_KEY_PROTOCOL,     /* 8 bits; RFC 2535 7.1 */
+    DNS_FIELD_DSYNC_SCHEME,     /* 8 bits; RFC 9859 2.1 */
     /* Addresses and identifiers */
     DNS_FIELD_IPV4,
     DNS_FIELD_IPV6,

@@ -33,7 +33,8 @@ static int read_contents(DnsCursor *cursor, uint16_t type, Contents *c)
     *c = (Contents){ .answer_ttl = DNSC_TTL_MAX,
                      .denial_ttl = DNSC_NEGATIVE_TTL_MAX };
     while ((ret = dns_cursor_rr(cursor, &rr)) > 0) {
-        if (rr.rrclass == DNS_CLASS_IN &&
+        /* Newer types than DNAME are passed on as they came. */
+        if (rr.rrclass == DNS_CLASS_IN && rr.type <= DNS_TYPE_DNAME &&
             rr.section != DNS_SECTION_ADDITIONAL &&
             dnsc_rdata_copy(cursor, &rr, NULL) < 0) {
             return -EBADMSG;

@@ -41,7 +41,7 @@ static bool is_well_formed(const DnsCursor *cursor, const DnsRr *rr)
         return !dns_rdata_check(rr->type, rr->rrclass,
                                 cursor->msg + rr->rdata, rr->rdlength);
     }
-    return dnsc_rdata_copy(cursor, rr, NULL) >= 0;
+    return dnsc_rdata_passes(cursor, rr);
 }
 
 int dns_reply_parse(Reply *reply, const DnsQuestion *asked,

@@ -96,3 +96,8 @@ int dnsc_rdata_copy(const DnsCursor *cursor, const DnsRr *rr, uint8_t *out)
     }
     return put(out, 0, cursor->msg + rr->rdata, rr->rdlength);
 }
+
+bool dnsc_rdata_passes(const DnsCursor *cursor, const DnsRr *rr)
+{
+    return rr->type > DNS_TYPE_DNAME || dnsc_rdata_copy(cursor, rr, NULL) >= 0;
+}

@@ -13,4 +13,10 @@
  */
 int dnsc_rdata_copy(const DnsCursor *cursor, const DnsRr *rr, uint8_t *out);
 
+/*
+ * May the record be passed on as it came?  Types up to DNAME must have their
+ * shape.  Of newer ones only the reader may know it.
+ */
+bool dnsc_rdata_passes(const DnsCursor *cursor, const DnsRr *rr);
+
 #endif

@@ -33,10 +33,9 @@ static int read_contents(DnsCursor *cursor, uint16_t type, Contents *c)
     *c = (Contents){ .answer_ttl = DNSC_TTL_MAX,
                      .denial_ttl = DNSC_NEGATIVE_TTL_MAX };
     while ((ret = dns_cursor_rr(cursor, &rr)) > 0) {
-        /* Newer types than DNAME are passed on as they came. */
-        if (rr.rrclass == DNS_CLASS_IN && rr.type <= DNS_TYPE_DNAME &&
+        if (rr.rrclass == DNS_CLASS_IN &&
             rr.section != DNS_SECTION_ADDITIONAL &&
-            dnsc_rdata_copy(cursor, &rr, NULL) < 0) {
+            !dnsc_rdata_passes(cursor, &rr)) {
             return -EBADMSG;
         }
         if (rr.section == DNS_SECTION_ANSWER) {

@@ -580,13 +580,35 @@ def test_wrong_configuration(world: World) -> None:
         assert re.search(rf"^\S+:\d+:\d+: {told}", done.stderr, re.MULTILINE), done.stderr
 
 
-def test_wrong_key_file(world: World) -> None:
-    """The message has the line, and nothing of what the file has."""
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f'key "{KEY}" {{\n  {SECRET};\n}};\n', "line 2: a key has an algorithm and a secret, and"),
+        (f"key a {{ algorithm {SECRET};", "line 1: the algorithm must be hmac-sha1"),
+        (f'key "{SECRET}"; secret {SECRET};', "line 1: '{' is missing"),
+        (f"key other {{ algorithm hmac-sha256; secret {SECRET}; }};", "it has no key of this name"),
+    ],
+)
+def test_wrong_key_file(world: World, text: str, told: str) -> None:
+    """The message has the line and what is wrong, and nothing of what the file has."""
     server = _server(world)
     file = world.folder / "key"
-    file.write_text(f'key "{KEY}" {{\n  {SECRET};\n}};\n')
+    file.write_text(text)
     zone = {"name": "example", "image": str(world.folder / "example.vzi")}
     server.configure({"keys": [{"name": KEY, "key-file": str(file)}], "zones": [zone]})
     done = dnsd.check(server.file)
     assert done.returncode == 1 and SECRET not in done.stderr
-    assert f"keys: {KEY}: '{file}': line 2: right is 'key NAME" in done.stderr
+    assert f"keys: {KEY}: '{file}': {told}" in done.stderr
+
+
+def test_weak_keys(world: World) -> None:
+    """A secret that can be guessed is told; one in the configuration is refused, not shown."""
+    server = _server(world)
+    (world.folder / "secret").write_text("MDEy\n")
+    done = dnsd.check(server.file)
+    assert done.returncode == 0 and "the secret has 3 octets, which can be guessed" in done.stderr
+    zone = {"name": "example", "image": str(world.folder / "example.vzi")}
+    server.configure({"keys": [{"name": KEY, "secret": SECRET}], "zones": [zone]})
+    done = dnsd.check(server.file)
+    assert done.returncode == 1 and SECRET not in done.stderr
+    assert "keys[0]: a map has 'secret'; right is 'secret-file'" in done.stderr

@@ -54,7 +54,7 @@ static void test_read(void)
 static void test_wrong(void)
 {
     static const Wrong wrong[] = {
-        { "zone x { };", "line 1: a key begins with the word key, not \"zone" },
+        { "zone x { };", "line 1: a key begins with the word 'key'" },
         { "key { };", "line 1: the key needs a domain name" },
         { "key a\n{ algorithm hmac-md5; secret MDEy; };",
           "line 2: the algorithm must be hmac-sha1" },
@@ -66,16 +66,16 @@ static void test_wrong(void)
         { "key a { secret MDE; };", "line 1: the secret is not base64" },
         { "key a { secret M=Ey; };", "line 1: the secret is not base64" },
         { "key a { secret \"\"; };", "line 1: the secret is not base64" },
-        { "key a { secret MDEy\n};", "line 2: ';' is missing before \"}" },
+        { "key a { secret MDEy\n};", "line 2: ';' is missing" },
         { "key a { secret \"MDEy\n", "line 1: a quote is not closed" },
         { "key a { secret MDEy; secret MDEy; };",
-          "line 1: the key has it already: \"secret" },
+          "line 1: the key has a secret already" },
         { "key a { port 53; };",
-          "line 1: a key has an algorithm and a secret, no \"port" },
+          "line 1: a key has an algorithm and a secret, and nothing" },
         { "key a { algorithm hmac-sha1; secret MDEy; };\n"
           "key A. { algorithm hmac-sha1; secret MDEy; };",
           "line 2: there is a key of this name already" },
-        { "key a {", "line 1: a key has an algorithm and a secret, no \"" },
+        { "key a {", "line 1: the key ends without '}'" },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {

@@ -26,6 +26,13 @@ static void read_algorithm(DnsdReader *r, const yaml_node_t *node,
     }
 }
 
+/* Its value is not quoted: it is secret. */
+static void note_secret(DnsdReader *r, const yaml_node_t *node,
+                        const DnsdKey *key, void *to)
+{
+    *(bool *)to = true;
+}
+
 static const DnsdKey key_keys[] = {
     { .name = "name", .read = dnsd_read_name,
       .offset = offsetof(DnsdKeyConfig, name), .right = RIGHT_KEY_NAME },
@@ -38,6 +45,8 @@ static const DnsdKey key_keys[] = {
     { .name = "key-file", .read = dnsd_read_path,
       .offset = offsetof(DnsdKeyConfig, key_file),
       .right = "an absolute path" },
+    { .name = "secret", .read = note_secret,
+      .offset = offsetof(DnsdKeyConfig, has_secret) },
     { 0 },
 };
 
@@ -53,6 +62,10 @@ static void read_key(DnsdReader *r, const yaml_node_t *node,
     }
     if (one->name.len <= 1) {
         dnsd_reader_wrong(r, node, "has no 'name'", RIGHT_KEY_NAME);
+    } else if (one->has_secret) {
+        dnsd_reader_wrong(r, node, "has 'secret'", "'secret-file': the "
+                          "configuration may be read by all, the secret in "
+                          "base64 is in a file that may not");
     } else if (!one->secret_file == !one->key_file) {
         dnsd_reader_wrong(r, node, one->key_file ? "has both files"
                           : "has no secret", "either 'secret-file', with the "

@@ -52,6 +52,7 @@ typedef struct DnsdKeyConfig {
     const char *algorithm;      /* NULL: from the key file, or SHA256 */
     const char *secret_file;    /* path of base64; or NULL, and then */
     const char *key_file;       /* path of a file in BIND's syntax */
+    bool has_secret;            /* within the configuration: a mistake */
 } DnsdKeyConfig;
 
 /* Hosts that may request a transfer or send NOTIFY: by key, or by address */

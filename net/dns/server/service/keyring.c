@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/dns/server/host/log.h"
 #include "net/dns/server/service/keyring.h"
 #include "net/dns/server/service/load.h"
 
 #define FILE_LEN_MAX    16384
+#define SECRET_FEW      16      /* octets: RFC 8945 section 8 asks for more */
 
 /* Allow only base64: nothing in the file may become syntax. */
 static bool trim(char *text, ssize_t len)
@@ -50,15 +52,9 @@ static int add_from_file(TsigKeys *to, const DnsdKeyConfig *key,
     const TsigKey *found;
     int ret = all ? tsig_keys_read(all, text, len, error) : -ENOMEM;
 
-    /* The message would quote the wrong word, which may be the secret. */
-    if (ret == -EINVAL) {
-        snprintf(error->text, sizeof(error->text), "line %u: right is 'key "
-                 "NAME { algorithm hmac-sha256; secret BASE64; };'",
-                 error->line);
-    }
     found = ret ? NULL : tsig_keys_find(all, &key->name);
     if (!ret && !found) {
-        *error = (TsigKeysError) { 0, "has no key of this name" };
+        *error = (TsigKeysError) { 0, "it has no key of this name" };
         ret = -EINVAL;
     }
     ret = ret ? ret : tsig_keys_add(to, found);
@@ -80,10 +76,17 @@ static bool add(TsigKeys *to, const DnsdKeyConfig *key, char *mistake,
                             : add_secret(to, key, text, len, &error);
     }
     explicit_bzero(text, sizeof(text));
+    dns_name_to_text(&key->name, name);
     if (ret) {
-        dns_name_to_text(&key->name, name);
-        snprintf(mistake, mistake_len, "keys: %.255s: '%.1024s': %s", name,
-                 path, *error.text ? error.text : strerror(-ret));
+        snprintf(mistake, mistake_len, "keys: %.255s: '%.1024s': %s%s", name,
+                 path, *error.text ? error.text : strerror(-ret),
+                 key->key_file && error.line ? "; right is 'key NAME { algorithm hmac-sha256; "
+                              "secret BASE64; };'" : "");
+    } else if (tsig_keys_find(to, &key->name)->secret_len < SECRET_FEW) {
+        dnsd_log(DNSD_WARNING, "keys: %.255s: '%.1024s': the secret has %u "
+                 "octets, which can be guessed: make one of 32 with "
+                 "tsig-keygen", name, path,
+                 tsig_keys_find(to, &key->name)->secret_len);
     }
     return !ret;
 }

@@ -19,11 +19,12 @@ typedef struct Reader {
     char word[WORD_MAX];        /* "": the end of the file */
 } Reader;
 
-static int wrong(Reader *r, const char *what, const char *name)
+/* No word of the file is quoted: a misplaced one may be the secret. */
+static int wrong(Reader *r, const char *what)
 {
     r->error->line = r->line;
-    snprintf(r->error->text, sizeof(r->error->text), "line %u: %s%.60s%s",
-             r->line, what, name, *name ? "\"" : "");
+    snprintf(r->error->text, sizeof(r->error->text), "line %u: %s", r->line,
+             what);
     return -EINVAL;
 }
 
@@ -88,7 +89,7 @@ static int next_word(Reader *r)
             break;
         }
         if (len == WORD_MAX - 1 || !c) {
-            return wrong(r, "the word is too long, or not text", "");
+            return wrong(r, "a word is too long, or not text");
         }
         r->word[len++] = c;
         r->at++;
@@ -98,7 +99,7 @@ static int next_word(Reader *r)
     }
     r->word[len] = 0;
     if (is_quoted && (r->at == r->end || *r->at++ != '"')) {
-        return wrong(r, "a quote is not closed", "");
+        return wrong(r, "a quote is not closed");
     }
     return 0;
 }
@@ -110,8 +111,8 @@ static int expect(Reader *r, const char *mark)
     if (!ret && strcmp(r->word, mark)) {
         char what[32];
 
-        snprintf(what, sizeof(what), "'%s' is missing before \"", mark);
-        return wrong(r, what, r->word);
+        snprintf(what, sizeof(what), "'%s' is missing", mark);
+        return wrong(r, what);
     }
     return ret;
 }
@@ -150,7 +151,7 @@ static int read_algorithm(Reader *r, TsigKey *key)
         }
     }
     return wrong(r, "the algorithm must be hmac-sha1, -sha224, -sha256, "
-                 "-sha384 or -sha512, not \"", r->word);
+                 "-sha384 or -sha512");
 }
 
 static int base64_digit(char c)
@@ -196,7 +197,7 @@ static int read_secret(Reader *r, TsigKey *key)
     int len = from_base64(r->word, key->secret, sizeof(key->secret));
 
     if (len <= 0) {
-        return wrong(r, "the secret is not base64 of 1 to 512 octets", "");
+        return wrong(r, "the secret is not base64 of 1 to 512 octets");
     }
     key->secret_len = len;
     return 0;
@@ -208,10 +209,12 @@ static int read_clause(Reader *r, TsigKey *key)
     int ret;
 
     if (!is_algorithm && strcmp(r->word, "secret")) {
-        return wrong(r, "a key has an algorithm and a secret, no \"", r->word);
+        return wrong(r, *r->word ? "a key has an algorithm and a secret, and "
+                     "nothing else" : "the key ends without '}'");
     }
     if (is_algorithm ? key->algorithm < TSIG_ALGORITHMS : key->secret_len) {
-        return wrong(r, "the key has it already: \"", r->word);
+        return wrong(r, is_algorithm ? "the key has an algorithm already"
+                                     : "the key has a secret already");
     }
     ret = next_word(r);
     ret = ret ? ret : is_algorithm ? read_algorithm(r, key)
@@ -225,12 +228,12 @@ static int read_key(Reader *r, TsigKey *key)
 
     key->algorithm = TSIG_ALGORITHMS;
     if (strcmp(r->word, "key")) {
-        return wrong(r, "a key begins with the word key, not \"", r->word);
+        return wrong(r, "a key begins with the word 'key'");
     }
     ret = next_word(r);
     if (!ret && (is_mark(*r->word) || dns_name_from_text(&key->name,
                                                          r->word))) {
-        return wrong(r, "the key needs a domain name, not \"", r->word);
+        return wrong(r, "the key needs a domain name");
     }
     ret = ret ? ret : expect(r, "{");
     ret = ret ? ret : next_word(r);
@@ -240,7 +243,7 @@ static int read_key(Reader *r, TsigKey *key)
     }
     if (!ret && (key->algorithm == TSIG_ALGORITHMS || !key->secret_len)) {
         return wrong(r, key->secret_len ? "the key has no algorithm"
-                                        : "the key has no secret", "");
+                                        : "the key has no secret");
     }
     return ret ? ret : expect(r, ";");
 }
@@ -257,7 +260,7 @@ int tsig_keys_read(TsigKeys *keys, const char *text, size_t len,
         ret = read_key(&r, &key);
         ret = ret ? ret : tsig_keys_add(keys, &key);
         if (ret == -EEXIST) {
-            ret = wrong(&r, "there is a key of this name already", "");
+            ret = wrong(&r, "there is a key of this name already");
         }
         ret = ret ? ret : next_word(&r);
     }

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
 import struct
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +93,47 @@ def test_signatures_of_nothing(tmp_path: Path) -> None:
     assert printed.count("RRSIG") == 1 and "b.example." not in printed
     peer = ["named-checkzone", "-i", "local", "example.", str(source)]
     assert subprocess.run(peer, capture_output=True, timeout=wait.PATIENCE).returncode == 0
+
+
+#: What is taken, and what is told with it.
+ODD = {
+    "twice": ("www CNAME host.example\n", "example. has the origin twice: write 'host.example.'"),
+    "below-dname": (
+        "d DNAME other.test.\nx.d A 192.0.2.1\n",
+        "x.d.example.: it is below the DNAME",
+    ),
+    "many": (
+        "".join(f"many A 192.0.2.{number}\n" for number in range(101)),
+        "many.example. A: there are 101 records: BIND takes no more than 100",
+    ),
+    "large": (
+        "".join(f'big TXT "{number:0200d}"\n' for number in range(400)),
+        "big.example. TXT: the 400 records have 85217 octets, and a message has 65535",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_master_file(name: str, tmp_path: Path) -> None:
+    """What others refuse, or nobody reaches, is a warning; it may come from a pipe."""
+    text, told = ODD[name]
+    image = tmp_path / "odd.vzi"
+    source = (HEAD + text).encode()
+    done = zones.zone("compile", "example.", "/dev/stdin", "-o", image, stdin=source)
+    assert done.returncode == 0 and told in done.stderr, done
+    assert done.stderr.count("warning: ") == 1
+
+
+def test_check_of_a_pipe(tmp_path: Path) -> None:
+    """A pipe is read once: a master file from it is checked, an image cannot be."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert zones.zone("check", pipe).returncode == 1, "before anybody writes"
+    writer = threading.Thread(target=pipe.write_text, args=(ZONE,))
+    writer.start()
+    done = zones.zone("check", "--zone", "example.", pipe)
+    writer.join()
+    assert done.returncode == 0, done
 
 
 def wire(*labels: str) -> bytes:

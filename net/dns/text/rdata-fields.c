@@ -151,9 +151,15 @@ static int read_strings(DnsRdataReader *r)
 
 static int read_long_string(DnsRdataReader *r)
 {
+    size_t before = r->len;
+
     if (dns_reader_string(r, "a string") ||
         dns_read_octets(r, r->token.text, r->token.len, DNS_RDATA_MAX) < 0) {
         return -EINVAL;
+    }
+    if (r->len == before && !strcmp(r->type_name, "URI")) {
+        return dns_token_fault(r->lex, &r->token, "is no target: it has one "
+                               "octet or more (RFC 7553 section 4.4)");
     }
     dns_reader_next(r);
     return 0;

@@ -139,8 +139,8 @@ static void refuse_node(Builder *b, const Batch *batch, const BatchNode *node,
     report_at(b->build->report, SEVERITY_ERROR,
               bundled_place(batch_record(batch, &batch->item[node->first])),
               "%s: %s", text, error == -EFBIG
-              ? "its records are more than an image can hold: 65535 of a "
-                "type, and 64 KB of those that name hosts"
+              ? "its records are more than an image can hold: 255 types, "
+                "65535 records of a type, and 64 KB of those that name hosts"
               : "an image cannot have its records together");
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of the records of one name, the same as those of named-checkzone */
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "net/dns/text/print.h"
 #include "net/dns/text/types.h"
@@ -160,6 +162,40 @@ static void check_rrset(Look *look, size_t index, bool is_apex)
     check_wildcard(look, record);
 }
 
+/* --- how much there is ----------------------------------------------------- */
+
+#define RR_HEAD         12      /* owner as a pointer, type, class, TTL, length */
+#define MESSAGE_ROOM    (UINT16_MAX - 12 - 11)  /* beside header and OPT */
+#define BIND_RECORDS    100     /* max-records-per-type of BIND 9.20 */
+
+/* Warn of an RRset that begins at @index and that others do not take. */
+static void check_size(Look *look, size_t index)
+{
+    const Bundled *first = record_at(look, index);
+    uint64_t octets = look->name.len + 4, count = 0;
+    char text[160];
+
+    if (first->type == DNS_TYPE_RRSIG ||
+        (index && record_at(look, index - 1)->type == first->type)) {
+        return;
+    }
+    for (size_t i = index; i < look->node->count &&
+         record_at(look, i)->type == first->type; i++, count++) {
+        octets += RR_HEAD + record_at(look, i)->rdlength;
+    }
+    if (octets > MESSAGE_ROOM) {
+        snprintf(text, sizeof(text), "the %" PRIu64 " records have %" PRIu64
+                 " octets, and a message has 65535: nobody gets all of them",
+                 count, octets);
+        tell(look, SEVERITY_WARNING, first, text);
+    } else if (count > BIND_RECORDS) {
+        snprintf(text, sizeof(text), "there are %" PRIu64 " records: BIND takes "
+                 "no more than %u of a type unless its 'max-records-per-type' "
+                 "is higher", count, BIND_RECORDS);
+        tell(look, SEVERITY_WARNING, first, text);
+    }
+}
+
 /* --- names of hosts ------------------------------------------------------- */
 
 static void check_owner(Look *look, const Bundled *record)
@@ -201,6 +237,47 @@ static void check_soa(Look *look, const Bundled *soa)
     }
 }
 
+/*
+ * A name that ends with the origin twice: in the file it had the origin, and no
+ * final dot.
+ */
+static void check_dot(Look *look, const Bundled *record, const DnsName *name)
+{
+    const DnsName *origin = &look->rules->origin;
+    DnsName inner = { .len = name->len - origin->len + 1,
+                      .labels = name->labels - origin->labels };
+    char shown[DNS_PRINT_NAME_MAX], text[2 * DNS_PRINT_NAME_MAX];
+
+    if (origin->len == 1 || !dns_name_within(name, origin)) {
+        return;
+    }
+    memcpy(inner.wire, name->wire, inner.len - 1);
+    inner.wire[inner.len - 1] = 0;
+    if (dns_name_within(&inner, origin)) {
+        dns_print_name(&inner, shown);
+        snprintf(text, sizeof(text), "has the origin twice: write '%s' with "
+                 "its final dot if that is meant", shown);
+        tell_name(look, record, name, text);
+    }
+}
+
+/* Names in RDATA that a zone's author writes, each at the end of it */
+static void check_ends(Look *look, const Bundled *record)
+{
+    size_t at = record->type == DNS_TYPE_MX ? 2
+                : record->type == DNS_TYPE_SRV ? 6 : 0;
+    DnsName name;
+
+    if (record->type != DNS_TYPE_CNAME && record->type != DNS_TYPE_NS &&
+        record->type != DNS_TYPE_PTR && record->type != DNS_TYPE_DNAME && !at) {
+        return;
+    }
+    if (record->rdlength > at &&
+        !zone_wire_name(record->rdata + at, record->rdlength - at, &name)) {
+        check_dot(look, record, &name);
+    }
+}
+
 static void check_target(Look *look, const Bundled *record)
 {
     ZoneRecord view = { record->type, record->rdlength, 0, record->rdata };
@@ -222,6 +299,7 @@ static void check_target(Look *look, const Bundled *record)
 static void check_names(Look *look, const Bundled *record)
 {
     check_owner(look, record);
+    check_ends(look, record);
     if (record->type == DNS_TYPE_SOA) {
         check_soa(look, record);
     } else {
@@ -273,6 +351,7 @@ void check_settled_node(const ZoneRules *rules, const Batch *batch,
     }
     for (size_t i = 0; i < node->count; i++) {
         check_rrset(&look, i, is_apex);
+        check_size(&look, i);
         check_names(&look, record_at(&look, i));
     }
     check_spf(&look);

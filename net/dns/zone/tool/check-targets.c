@@ -17,6 +17,7 @@ typedef struct Walk {
     Report *report;
     bool has_dname;
     DnsName covers;             /* the last delegation or DNAME; len 0: none */
+    bool is_dname;              /* it is a DNAME */
 } Walk;
 
 /* A record that refers to a name of the zone */
@@ -140,6 +141,21 @@ static void check_rrset(Walk *walk, const ZoneNode *node,
     }
 }
 
+/* RFC 6672 section 2.4: a name below a DNAME cannot be reached. */
+static void tell_hidden(Walk *walk, const ZoneNode *node, const DnsName *name)
+{
+    char shown[DNS_PRINT_NAME_MAX], by[DNS_PRINT_NAME_MAX];
+
+    if (walk->is_dname && node->rrsets) {
+        dns_print_name(name, shown);
+        dns_print_name(&walk->covers, by);
+        report_at(walk->report, SEVERITY_WARNING, (ZonePlace) { 0 },
+                  "%s: it is below the DNAME record of %s, and cannot be "
+                  "reached: remove one of them (RFC 6672 section 2.4)", shown,
+                  by);
+    }
+}
+
 /*
  * Names below a delegation or a DNAME are hidden.  At a delegation only NS is
  * visible.  In the order of the image they follow the delegation.
@@ -150,10 +166,12 @@ static bool is_below(Walk *walk, const ZoneNode *node)
 
     memcpy(name.wire, node->name, node->name_len);
     if (walk->covers.len && dns_name_within(&name, &walk->covers)) {
+        tell_hidden(walk, node, &name);
         return true;
     }
     if (node->flags & (ZONE_NODE_CUT | ZONE_NODE_DNAME)) {
         walk->covers = name;
+        walk->is_dname = !(node->flags & ZONE_NODE_CUT);
     }
     return false;
 }

@@ -96,9 +96,16 @@ void image_file_close(ImageFile *file)
 int image_file_is_one(const char *path)
 {
     char magic[ZONE_MAGIC_LEN];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat about;
     ssize_t len;
+    int fd;
 
+    /* What is read from a pipe is missing from it, and its writer is gone. */
+    if (!stat(path, &about) && !S_ISREG(about.st_mode) &&
+        !S_ISDIR(about.st_mode)) {
+        return 0;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return -errno;
     }

@@ -124,6 +124,15 @@ def test_odd_master_file(name: str, tmp_path: Path) -> None:
     assert done.stderr.count("warning: ") == 1
 
 
+def test_case_is_kept(tmp_path: Path) -> None:
+    """Names in RDATA, too, are as they were written."""
+    source = f"{HEAD}a MX 10 NS.eXample.\nb CNAME nS\nb.C PTR B.c.EXAMPLE.\n"
+    image = zones.compiled(tmp_path, "case", source)
+    printed = zones.zone("print", image).stdout
+    for record in ("MX 10 NS.eXample.", "CNAME nS.example.", "b.C.example. 3600 IN PTR B.c.EXAMPLE."):
+        assert f"{record}\n" in printed
+
+
 def test_check_of_a_pipe(tmp_path: Path) -> None:
     """A pipe is read once: a master file from it is checked, an image cannot be."""
     pipe = tmp_path / "pipe"

@@ -73,13 +73,14 @@ void zone_packer_begin(ZonePacker *packer, const DnsName *owner)
     remember(packer, owner->wire, owner->len, owner->len - 1, DNS_HEADER_LEN);
 }
 
+/* The case is the same, too: a copy of the zone has the names as written. */
 static const ZoneSuffix *known(const ZonePacker *packer, const uint8_t *name,
                                unsigned len)
 {
     for (unsigned i = 0; i < packer->count; i++) {
         const ZoneSuffix *suffix = &packer->suffix[i];
 
-        if (suffix->len == len && zone_same(suffix->name, name, len)) {
+        if (suffix->len == len && !memcmp(suffix->name, name, len)) {
             return suffix;
         }
     }

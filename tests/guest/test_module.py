@@ -376,6 +376,48 @@ def test_a_service_of_the_kernel_takes_a_listener(guest: Guest) -> None:
     guest.check_kernel()
 
 
+# --- another program that uses the pool's addresses ----------------------------
+
+_SEND_TO = """
+import errno, socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+try:
+    s.sendto(b'x', (sys.argv[1], 9))
+    print('sent')
+except OSError as e:
+    print(errno.errorcode[e.errno])
+"""
+
+
+def test_addresses_of_the_pool_that_another_hands_out_are_told_once(
+    world: Lab, guest: Guest
+) -> None:
+    """A VPN's "fake IP" DNS gives the guest what the device never gave."""
+    for target in "198.19.200.1", "198.19.200.2":
+        assert guest.run(["python3", "-c", _SEND_TO, target]).stdout == "EHOSTUNREACH\n"
+    told = [line for line in guest.stderr_path.read_text().splitlines() if "pool4=" in line]
+    assert len(told) == 1, told
+    assert "the guest contacts 198.19.200.1 of pool4=198.18.0.0/15" in told[0]
+    assert world.counters(guest)["unreachable_no_mapping"] >= 2
+
+
+def test_a_route_that_takes_the_pool_away_is_told(guest: Guest) -> None:
+    """As a VPN's "fake IP" DNS has it; a route elsewhere is none of our business."""
+    guest.run(
+        "ip link add tun0 type veth peer name tun1 && ip address add 203.0.113.1/24 dev tun0 &&"
+        "ip link set tun0 up && ip link set tun1 up"
+    )
+    guest.run(["python3", "-c", _SEND_TO, "203.0.113.9"])
+    assert "the guest's routes send" not in guest.run("dmesg").stdout
+    guest.run("ip route add 198.18.0.0/15 dev tun0")
+    for target in "198.18.0.9", "198.18.0.8":
+        assert guest.run(["python3", "-c", _SEND_TO, target]).stdout == "sent\n"
+    log = guest.run("dmesg").stdout
+    guest.run("ip link del tun0")
+    assert log.count("the guest's routes send 198.18.0.9 to tun0 and not to the host") == 1
+    assert log.count("the guest's routes send") == 1
+
+
 # --- a hostile device ---------------------------------------------------------
 
 _SENDMSG, _RECVMSG, _GETSOCKOPT = 7, 8, 12

@@ -125,6 +125,36 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 	return err;
 }
 
+/*
+ * By default net.ipv4.ping_group_range lets nobody have a ping socket.  ping(8)
+ * of root then takes a raw one, which is not outsourced.  So whoever may have a
+ * raw socket may have a ping socket.
+ */
+static int (*native_ping_init)(struct sock *sk);
+
+static int vmrpc_ping_init(struct sock *sk)
+{
+	int err = native_ping_init(sk);
+
+	return err == -EACCES && net_eq(sock_net(sk), &init_net) &&
+	       capable(CAP_NET_RAW) ? 0 : err;
+}
+
+/*
+ * While it is ours, sockets are made by our create function only, which has a
+ * reference to this module.
+ */
+static void ping_take(void)
+{
+	native_ping_init = ping_prot.init;
+	WRITE_ONCE(ping_prot.init, vmrpc_ping_init);
+}
+
+static void ping_give_back(void)
+{
+	WRITE_ONCE(ping_prot.init, native_ping_init);
+}
+
 static const struct net_proto_family vmrpc_family = {
 	.family = PF_INET,
 	.create = create,
@@ -227,6 +257,7 @@ int vmrpc_family_take(struct vmrpc_device *dev)
 	rcu_assign_pointer(family_device, dev);
 	err = family_replace(&vmrpc_family);
 	if (!err) {
+		ping_take();
 		tell_older_sockets();
 		return 0;
 	}
@@ -244,6 +275,7 @@ out_free:
 void vmrpc_family_give_back(void)
 {
 	RCU_INIT_POINTER(family_device, NULL);
+	ping_give_back();
 	if (family_replace(native_family))
 		pr_err("vmrpc: another module has taken PF_INET\n");
 }

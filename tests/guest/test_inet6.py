@@ -228,21 +228,26 @@ events { worker_connections 64; }
 http { access_log off; server { listen 80; listen [::]:80; root /srv; } }
 """
 
+# Go opens [::] for 0.0.0.0, too; an address of the guest's own opens AF_INET.
 _DUAL_STACK = """
-import socket
-s = socket.create_server(('', 8080), family=socket.AF_INET6, dualstack_ipv6=True)
+import select, socket
+servers = {
+    socket.create_server(('', 8080), family=socket.AF_INET6, dualstack_ipv6=True): b'dual stack',
+    socket.create_server(('192.0.0.2', 8081)): b'own address',
+}
 print('ready', flush=True)
 while True:
-    c = s.accept()[0]
-    c.recv(1000)
-    c.sendall(b'HTTP/1.0 200 OK\\r\\n\\r\\ndual stack\\n')
-    c.close()
+    for s in select.select(servers, [], [])[0]:
+        c = s.accept()[0]
+        c.recv(1000)
+        c.sendall(b'HTTP/1.0 200 OK\\r\\n\\r\\n' + servers[s] + b'\\n')
+        c.close()
 """
 
 
 @pytest.fixture
 def servers(guest: Guest) -> Iterator[None]:
-    """Debian's nginx, and one that has a socket of AF_INET6 alone, for both families."""
+    """Debian's nginx; [::] alone, for both families; the guest's own address alone."""
     guest.put(_NGINX.encode(), "/run/nginx.conf")
     guest.put(b"nginx\n", "/srv/index.html")
     jobs: list[Job] = [
@@ -259,7 +264,7 @@ def servers(guest: Guest) -> Iterator[None]:
 
 @pytest.mark.usefixtures("servers")
 def test_servers(guest: Guest, world: Lab, setting: str) -> None:
-    """Who listens on 0.0.0.0 is reached; who listens on [::] alone is not."""
+    """Who has a socket of AF_INET is reached; who listens on [::] alone is not."""
 
     def fetch(port: int) -> str:
         command = ["curl", "-6", "-sS", "-m", "30", f"http://[{VM_ADDRESS}]:{port}/"]
@@ -268,6 +273,7 @@ def test_servers(guest: Guest, world: Lab, setting: str) -> None:
     assert wait.until(lambda: fetch(80), "nginx") == "nginx\n"
     assert guest.run("curl -sS http://127.0.0.1:8080/").stdout == "dual stack\n"
     assert fetch(8080) == ""
+    assert fetch(8081) == "own address\n"
 
 
 def test_clients(guest: Guest, setting: str) -> None:

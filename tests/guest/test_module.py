@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.guest.fixtures import KERNELS
 from vmmnet.testbed.guest.guest import MODULE_PATH, Guest, Job
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
+
+#: The kernel module that makes the device hostile.
+_HOSTILE = Path(__file__).parent / "faults" / "hostile"
+_HOSTILE_PATH = "/usr/lib/vmmnet/hostile.ko"
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +28,8 @@ def world() -> Iterator[Lab]:
 @pytest.fixture(scope="module", params=KERNELS)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel."""
-    with world.guest(request.param, ipv6=False) as running:
+    files: dict[str, bytes | Path] = {_HOSTILE_PATH: kernel.build_module(request.param, _HOSTILE)}
+    with world.guest(request.param, ipv6=False, files=files) as running:
         yield running
 
 
@@ -366,4 +373,119 @@ def test_a_service_of_the_kernel_takes_a_listener(guest: Guest) -> None:
         guest.run("umount /proc/fs/nfsd")
     guest.wait_for(f"test $(cat /sys/module/vmrpc/refcnt) = {refs}")
     assert " 0801 " not in guest.run("cat /proc/net/vmrpc").stdout
+    guest.check_kernel()
+
+
+# --- another program that uses the pool's addresses ----------------------------
+
+_SEND_TO = """
+import errno, socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+try:
+    s.sendto(b'x', (sys.argv[1], 9))
+    print('sent')
+except OSError as e:
+    print(errno.errorcode[e.errno])
+"""
+
+
+def test_addresses_of_the_pool_that_another_hands_out_are_told_once(
+    world: Lab, guest: Guest
+) -> None:
+    """A VPN's "fake IP" DNS gives the guest what the device never gave."""
+    for target in "198.19.200.1", "198.19.200.2":
+        assert guest.run(["python3", "-c", _SEND_TO, target]).stdout == "EHOSTUNREACH\n"
+    told = [line for line in guest.stderr_path.read_text().splitlines() if "pool4=" in line]
+    assert len(told) == 1, told
+    assert "the guest contacts 198.19.200.1 of pool4=198.18.0.0/15" in told[0]
+    assert world.counters(guest)["unreachable_no_mapping"] >= 2
+
+
+def test_a_route_that_takes_the_pool_away_is_told(guest: Guest) -> None:
+    """As a VPN's "fake IP" DNS has it; a route elsewhere is none of our business."""
+    guest.run(
+        "ip link add tun0 type veth peer name tun1 && ip address add 203.0.113.1/24 dev tun0 &&"
+        "ip link set tun0 up && ip link set tun1 up"
+    )
+    guest.run(["python3", "-c", _SEND_TO, "203.0.113.9"])
+    assert "the guest's routes send" not in guest.run("dmesg").stdout
+    guest.run("ip route add 198.18.0.0/15 dev tun0")
+    for target in "198.18.0.9", "198.18.0.8":
+        assert guest.run(["python3", "-c", _SEND_TO, target]).stdout == "sent\n"
+    log = guest.run("dmesg").stdout
+    guest.run("ip link del tun0")
+    assert log.count("the guest's routes send 198.18.0.9 to tun0 and not to the host") == 1
+    assert log.count("the guest's routes send") == 1
+
+
+# --- a hostile device ---------------------------------------------------------
+
+_SENDMSG, _RECVMSG, _GETSOCKOPT = 7, 8, 12
+#: More than any room of the module for a value; and a length that int cannot hold.
+_LENGTHS = (0x10000, 0xFFFFFFFF)
+
+_HOSTILE_PROGRAM = """
+import errno, os, socket
+s = socket.create_connection((address, port))
+SO_TIMESTAMP = 29
+def load(op):
+    assert not os.system(f'insmod {path} op={op} value={value}')
+def unload():
+    with open('/sys/module/hostile/parameters/changed') as file:
+        assert int(file.read()) > 0
+    assert not os.system('rmmod hostile')
+def fails(call):
+    try:
+        return call()
+    except OSError as e:
+        return errno.errorcode[e.errno]
+
+load(getsockopt)
+for room in (1, 4, 255, 256, 257, 1024):
+    got = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, room)
+    print('TCP_INFO', room, len(got) <= min(room, 256))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+open('/proc/net/vmrpc').read()
+unload()
+s.close()
+
+def receive(name, call):
+    # After the error the data are gone: each attempt has a connection of its own.
+    with socket.create_connection((address, port)) as s:
+        s.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, 1)
+        s.sendall(b'12345')
+        s.recv(5, socket.MSG_PEEK | socket.MSG_WAITALL)
+        load(recvmsg)
+        print(name, fails(lambda: call(s)))
+        unload()
+
+with socket.create_connection((address, port)) as s:
+    for size in (5, 5000):
+        load(sendmsg)
+        print('send', fails(lambda: s.send(bytes(size))))
+        unload()
+
+buffer = bytearray(8)
+for flags in (0, socket.MSG_PEEK, socket.MSG_TRUNC, socket.MSG_PEEK | socket.MSG_TRUNC):
+    receive('recv', lambda s: s.recv_into(buffer, 0, flags))
+    receive('recvmsg', lambda s: s.recvmsg_into([buffer], 256, flags))
+"""
+
+
+@pytest.mark.parametrize("value", _LENGTHS)
+def test_a_device_that_answers_more_than_was_asked(guest: Guest, value: int) -> None:
+    """No length that it gives counts beyond the room for it, whatever it claims to have written."""
+    names = {
+        "address": guest.run("getent ahostsv4 peer.test").stdout.split()[0],
+        "port": ECHO_PORT,
+        "path": _HOSTILE_PATH,
+        "value": value,
+        "sendmsg": _SENDMSG,
+        "recvmsg": _RECVMSG,
+        "getsockopt": _GETSOCKOPT,
+    }
+    given = "\n".join(f"{name} = {what!r}" for name, what in names.items())
+    lines = guest.run(["python3", "-c", f"{given}\n{_HOSTILE_PROGRAM}"]).stdout.splitlines()
+    assert lines[:6] == [f"TCP_INFO {room} True" for room in (1, 4, 255, 256, 257, 1024)]
+    assert lines[6:] == [*2 * ["send EIO"], *4 * ["recv EIO", "recvmsg EIO"]]
     guest.check_kernel()

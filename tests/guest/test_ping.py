@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.guest.guest import MODULE_PATH, Guest
 from vmmnet.testbed.peers.lab import FAR_ADDRESS, PEER_ADDRESS, Lab, lab
 
 _PATIENCE = int(wait.PATIENCE)
@@ -155,11 +155,54 @@ def test_the_host_forbids_ping_sockets(guest: Guest, world: Lab) -> None:
     assert guest.run(["python3", "-c", ERROR]).stdout == "sent\n"
 
 
-def test_the_guest_forbids_ping_sockets(guest: Guest) -> None:
-    (key, closed), opened = next(iter(NO_PING_SOCKETS.items())), PING_SOCKETS
-    guest.run(["sysctl", "-qw", f"{key}={closed}"])
-    try:
-        done = guest.run(["python3", "-c", ERROR], check=False)
-        assert "PermissionError: [Errno 13]" in done.stderr
-    finally:
-        guest.run(["sysctl", "-qw", f"{key}={opened[key]}"])
+@pytest.fixture
+def closed(guest: Guest) -> Iterator[None]:
+    """net.ipv4.ping_group_range as the kernel has it by default: nobody."""
+    (key, value), opened = next(iter(NO_PING_SOCKETS.items())), PING_SOCKETS
+    guest.run(["sysctl", "-qw", f"{key}={value}"])
+    yield
+    guest.run(["sysctl", "-qw", f"{key}={opened[key]}"])
+
+
+_UNPRIVILEGED = "setpriv --inh-caps=-all --bounding-set=-all"
+
+
+@pytest.mark.usefixtures("closed")
+def test_who_may_have_a_raw_socket_may_ping(guest: Guest) -> None:
+    """Without the module ping of root takes a raw socket, which stays in the guest."""
+    assert "2 received" in ping(guest, "-c 2 peer.test")
+    assert "2 received" in ping(guest, "-c 2 127.0.0.1")
+    guest.put(ERROR.encode(), "/run/error.py")
+    done = guest.run(f"{_UNPRIVILEGED} python3 /run/error.py", check=False)
+    assert "PermissionError: [Errno 13]" in done.stderr
+
+
+@pytest.mark.usefixtures("closed")
+def test_another_network_namespace_has_the_kernels_own_rule(guest: Guest) -> None:
+    guest.put(ERROR.encode(), "/run/error.py")
+    done = guest.run("unshare -n python3 /run/error.py", check=False)
+    assert "PermissionError: [Errno 13]" in done.stderr
+
+
+def test_raw_sockets_are_refused_at_once(guest: Guest) -> None:
+    """ping of BusyBox takes nothing else. The kernel's log names the program."""
+    address = address_of(guest, "peer.test")
+    done = guest.run(f"busybox ping -c 1 {address}", check=False)
+    assert done.rc and "Network is unreachable" in done.stderr
+    assert "1 packets received" in guest.run("busybox ping -c 1 192.0.0.2").stdout
+    assert re.search(
+        r"vmrpc: busybox\[\d+\] cannot send by a raw socket", guest.run("dmesg").stdout
+    )
+
+
+@pytest.mark.usefixtures("closed")
+def test_the_module_gives_the_rule_back(guest: Guest) -> None:
+    """Without the module the kernel's own holds, also for root."""
+    guest.put(ERROR.replace("peer.test", "127.0.0.1").encode(), "/run/error.py")
+    assert guest.run("python3 /run/error.py").stdout == "sent\n"
+    guest.run("rmmod vmrpc")
+    done = guest.run("python3 /run/error.py", check=False)
+    guest.run(f"insmod {MODULE_PATH}")
+    assert "PermissionError: [Errno 13]" in done.stderr
+    assert "1 received" in ping(guest, "-c 1 peer.test")
+    guest.check_kernel()

@@ -22,6 +22,20 @@ static size_t add_aaaa(const Dns *d, uint8_t *msg, size_t used,
     return used + 12 + 16;
 }
 
+/* The same of an A record. */
+static size_t add_a(const Dns *d, uint8_t *msg, size_t used)
+{
+    static const uint8_t head[] = { 0xc0, 12, 0, TYPE_A, 0, 1 };
+    uint32_t ttl = htonl(d->ttl_s);
+
+    msg[7]++;
+    memcpy(msg + used, head, sizeof(head));
+    memcpy(msg + used + 6, &ttl, sizeof(ttl));
+    msg[used + 11] = 4;
+    g_assert_cmpint(inet_pton(AF_INET, d->addr4, msg + used + 12), ==, 1);
+    return used + 12 + 4;
+}
+
 void dns_send_reply(Dns *d, const uint8_t *query, ssize_t len,
                     const struct sockaddr_in6 *to)
 {
@@ -29,7 +43,8 @@ void dns_send_reply(Dns *d, const uint8_t *query, ssize_t len,
     const uint8_t *end = memchr(query + 12, 0, len - 12);
     bool is_nat64 = !memcmp(query + 12, ipv4only, sizeof(ipv4only));
     g_auto(GStrv) addrs = g_strsplit((is_nat64 ? d->nat64
-                                      : d->addr6 ?: fx_peer6) ?: "", " ", 0);
+                                      : d->addr4 ? "" : d->addr6 ?: fx_peer6)
+                                     ?: "", " ", 0);
     size_t question = end + 5 - query;
     uint8_t msg[512] = { 0 };
     size_t used = question;
@@ -41,6 +56,9 @@ void dns_send_reply(Dns *d, const uint8_t *query, ssize_t len,
     for (size_t i = 0; msg[3] == 0x80 && end[2] == TYPE_AAAA && addrs[i];
          i++) {
         used = add_aaaa(d, msg, used, addrs[i]);
+    }
+    if (msg[3] == 0x80 && end[2] == TYPE_A && d->addr4) {
+        used = add_a(d, msg, used);
     }
     g_assert_cmpint(sendto(d->fd, msg, used, 0, (struct sockaddr *)to,
                            sizeof(*to)), ==, used);

@@ -17,6 +17,7 @@ typedef struct Dns {
     bool nxdomain;              /* for all names except ipv4only.arpa */
     bool silent;                /* keep the query instead of answering */
     const char *addr6;          /* address of all names; NULL: the peer's */
+    const char *addr4;          /* instead: names have this A, no AAAA */
     const char *nat64;          /* of ipv4only.arpa, with blanks; NULL: none */
     uint32_t ttl_s;
     uint8_t kept[512];

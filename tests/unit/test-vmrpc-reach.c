@@ -80,7 +80,8 @@ static void init(World *w, bool translate)
     }
     g_assert_true(vmrpc_reach_init(&w->reach, &w->config, read_clock, &err));
     g_assert_no_error(err);
-    w->reach.tracer = (VmrpcReachTracer) { on_refused, w };
+    w->reach.tracer = (VmrpcReachTracer) { .refused = on_refused,
+                                            .opaque = w };
 }
 
 static void use_policy(World *w, const char *text)

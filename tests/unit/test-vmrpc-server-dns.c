@@ -184,6 +184,71 @@ static void test_dns64(void)
     close(fd);
 }
 
+static struct {
+    unsigned told;
+    char text[128];
+} pool;
+
+static void trace_pool(void *opaque, struct in_addr addr4, const char *name)
+{
+    char addr[INET_ADDRSTRLEN];
+
+    inet_ntop(AF_INET, &addr4, addr, sizeof(addr));
+    pool.told++;
+    g_snprintf(pool.text, sizeof(pool.text), "%s %s", addr, name ?: "-");
+}
+
+/*
+ * A VPN of the host hands out addresses of our pool ("fake IP" DNS): the answer
+ * does not have them, which would be other peers in the guest, and it is told.
+ */
+static void test_pool_of_another(void)
+{
+    const VmrpcTracer tracer = { .pool = trace_pool };
+    uint8_t query[64], msg[512];
+    size_t len = make_query(query, 0xbeef, TYPE_A, false);
+    FxReply r;
+    Dns d;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init(&d, true);
+    vmrpc_server_set_tracer(d.fx->srv, &tracer);
+    d.nat64 = FX_NAT64 "192.0.0.170";
+    d.addr4 = "198.18.0.77";
+    while (!vmrpc_nat64_in_use(&d.fx->srv->reach.nat64)) {
+        fx_wait_any(d.fx);
+    }
+    fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(d.fx, 0, d.fx->resolver4, 53, query, len));
+    fx_wait(d.fx, 0, VMRPC_IN);
+    r = fx_recv(d.fx, 0, msg, sizeof(msg), 0);
+    fx_ok(r);
+    g_assert_cmpuint(msg[7], ==, 0);
+    g_assert_cmpuint(pool.told, ==, 1);
+    g_assert_true(g_str_has_prefix(pool.text, "198.18.0.77 "));
+    g_assert_cmpuint(fx_reach_counters(d.fx)->pool_in_answers, ==, 1);
+
+    /* A program of the guest has such an address by other means. */
+    fx_fails(fx_sendto(d.fx, 0, fx_ip4(d.addr4), 7, "?", 1), EHOSTUNREACH);
+    g_assert_cmpuint(pool.told, ==, 2);
+    g_assert_cmpstr(pool.text, ==, "198.18.0.77 -");
+    g_assert_cmpuint(fx_reach_counters(d.fx)->unreachable_no_mapping, ==, 1);
+
+    /* Other addresses are nobody's but the NAT64's. */
+    d.addr4 = "198.51.100.5";
+    len = make_query(query, 0xbef0, TYPE_A, false);
+    query[13]++;                /* another name */
+    fx_ok(fx_sendto(d.fx, 0, d.fx->resolver4, 53, query, len));
+    fx_wait(d.fx, 0, VMRPC_IN);
+    fx_ok(fx_recv(d.fx, 0, msg, sizeof(msg), 0));
+    g_assert_cmpuint(msg[7], ==, 1);
+    g_assert_cmpuint(pool.told, ==, 2);
+    dns_clear(&d);
+}
+
 /* One question, asked often: the server has it once, each has an answer. */
 static void test_same_question(void)
 {
@@ -880,6 +945,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc/server/dns/udp", test_udp);
     g_test_add_func("/vmrpc/server/dns/dns64", test_dns64);
+    g_test_add_func("/vmrpc/server/dns/pool-of-another",
+                    test_pool_of_another);
     g_test_add_func("/vmrpc/server/dns/same-question", test_same_question);
     g_test_add_func("/vmrpc/server/dns/udp-reconnect", test_udp_reconnect);
     g_test_add_func("/vmrpc/server/dns/udp-discard", test_udp_discard);

@@ -837,6 +837,94 @@ static void test_ipv4(void)
     fx_free(fx);
 }
 
+static void reusing_socket(Fx *fx, uint32_t handle, int type)
+{
+    uint32_t one = fx_le(1);
+
+    fx_ok(fx_socket(fx, handle, handle + 1, type));
+    fx_ok(fx_setsockopt(fx, handle, SOL_SOCKET, SO_REUSEPORT, &one, 4));
+}
+
+/* How many of a VM's sockets can have the port, and listen there? */
+static unsigned take_port(Fx *fx, int type, unsigned port)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        reusing_socket(fx, i, type);
+        if (fx_addr_op(fx, VMRPC_BIND, i, fx->guest4, port).error ||
+            (type == SOCK_STREAM && fx_op(fx, VMRPC_LISTEN, i, 8, 0).error)) {
+            return i;
+        }
+    }
+    return 2;
+}
+
+static void close_both(Fx *fx)
+{
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
+}
+
+/*
+ * translate=off: VMs of one user have one address.  SO_REUSEPORT shares a port
+ * within a VM, not between them.
+ */
+static void test_ipv4_reuse_port(void)
+{
+    const FxOptions options = { .ipv4 = true, .policy = "allow 127.0.0.0/8\n" };
+    static const int types[] = { SOCK_STREAM, SOCK_DGRAM };
+    Fx *one = fx_new(&options), *other = fx_new(&options);
+    uint16_t port;
+
+    close(peer_socket(SOCK_STREAM, &port));
+    for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+        g_assert_cmpuint(take_port(one, types[i], port), ==, 2);
+        g_assert_cmpuint(take_port(other, types[i], port), ==, 0);
+        fx_ok(fx_op(other, VMRPC_CLOSE, 0, 0, 0));
+        close_both(one);
+        g_assert_cmpuint(take_port(other, types[i], port), ==, 2);
+        close_both(other);
+    }
+
+    /* Both bound, neither listening yet: the first that listens has it. */
+    for (uint32_t i = 0; i < 2; i++) {
+        reusing_socket(one, i, SOCK_STREAM);
+        reusing_socket(other, i, SOCK_STREAM);
+        fx_ok(fx_addr_op(one, VMRPC_BIND, i, one->guest4, port));
+        fx_ok(fx_addr_op(other, VMRPC_BIND, i, one->guest4, port));
+    }
+    fx_ok(fx_op(one, VMRPC_LISTEN, 0, 8, 0));
+    fx_ok(fx_op(one, VMRPC_LISTEN, 1, 8, 0));
+    fx_fails(fx_op(other, VMRPC_LISTEN, 0, 8, 0), EADDRINUSE);
+    fx_fails(fx_op(other, VMRPC_LISTEN, 1, 8, 0), EADDRINUSE);
+    fx_free(one);
+    fx_free(other);
+}
+
+/* Connections of a server that has ended do not keep it from starting again. */
+static void test_ipv4_reuse_port_again(void)
+{
+    Fx *fx = fx_new(&(FxOptions) { .ipv4 = true,
+                                   .policy = "allow 127.0.0.0/8\n" });
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = fx->guest4 };
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    FxReply r;
+
+    reusing_socket(fx, 0, SOCK_STREAM);
+    r = fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 0);
+    fx_ok(r);
+    to.sin_port = r.addr.sin_port;
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 8, 0));
+    g_assert_cmpint(connect(fd, (struct sockaddr *)&to, sizeof(to)), ==, 0);
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_ok(fx_accept(fx, 0, 1, 2));
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    reusing_socket(fx, 2, SOCK_STREAM);
+    fx_ok(fx_addr_op(fx, VMRPC_BIND, 2, fx->guest4, ntohs(to.sin_port)));
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 2, 8, 0));
+    close(fd);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -861,5 +949,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/malformed", test_malformed);
     g_test_add_func("/vmrpc/server/config", test_config);
     g_test_add_func("/vmrpc/server/ipv4", test_ipv4);
+    g_test_add_func("/vmrpc/server/ipv4/reuse-port", test_ipv4_reuse_port);
+    g_test_add_func("/vmrpc/server/ipv4/reuse-port-again",
+                    test_ipv4_reuse_port_again);
     return g_test_run();
 }

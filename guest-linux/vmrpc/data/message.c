@@ -415,7 +415,9 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 	size_t got = min_t(size_t, n, call->data.len);
 
 	*copy = 0;
-	if (n > INT_MAX || (n > call->data.len && !(flags & MSG_TRUNC)))
+	/* Only the length of a datagram may exceed the room for it. */
+	if (n > INT_MAX ||
+	    (n > call->data.len && (stream || !(flags & MSG_TRUNC))))
 		return -EIO;
 	/* On a stream MSG_TRUNC discards the data. */
 	if (stream && (flags & MSG_TRUNC))

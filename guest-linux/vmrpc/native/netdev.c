@@ -108,6 +108,14 @@ static bool send_error_later(struct sk_buff *skb, struct net_device *netdev)
 	return true;
 }
 
+/* A program that ignores the error waits for answers that cannot come. */
+static void tell_raw(const struct sock *sk)
+{
+	if (sk->sk_type == SOCK_RAW && !sk->sk_kern_sock)
+		pr_notice_once("vmrpc: %s[%d] cannot send by a raw socket: these reach only the guest; see \"ping\" in docs/virtio-vmrpc.md of vmmnet\n",
+			       current->comm, task_pid_nr(current));
+}
+
 static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
 {
 	const struct sock *sk = skb_to_full_sk(skb);
@@ -116,6 +124,8 @@ static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
 	dev_core_stats_tx_dropped_inc(netdev);
 	if (skb->protocol == htons(ETH_P_IP)) {
 		vmrpc_kernel_refused(skb);
+		if (sk)
+			tell_raw(sk);
 		if (!sk)
 			send_error(skb);
 		else if (sk == skb->sk && (sk->sk_type == SOCK_STREAM ||

@@ -66,6 +66,27 @@ static bool is_served_elsewhere(const struct vmrpc_sock *vs, ssize_t n, u32 gen)
 			       READ_ONCE(vs->gen) != gen);
 }
 
+/*
+ * Natively segments without checksums are refused.  The host's socket, which is
+ * one of IPv6, does not look at SO_NO_CHECK.  A datagram of several calls is
+ * refused at the first of them.
+ */
+static int check_segments(struct vmrpc_sock *vs, struct msghdr *msg)
+{
+	u16 size;
+	int err;
+
+	if (likely(!vs->sk->sk_no_check_tx) || vmrpc_sk_is_ping(vs->sk))
+		return 0;
+	size = READ_ONCE(udp_sk(vs->sk)->gso_size);
+	if (msg->msg_controllen) {
+		err = udp_cmsg_send(vs->sk, msg, &size);
+		if (err < 0)
+			return err;
+	}
+	return size ? -EINVAL : 0;
+}
+
 /* Returns -ESTALE if the host does not serve the socket any more. */
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		       const struct sockaddr_in *to)
@@ -80,6 +101,9 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		return -EMSGSIZE;
 	if (msg->msg_flags & MSG_OOB)
 		return -EOPNOTSUPP;
+	n = check_segments(vs, msg);
+	if (n)
+		return n;
 	for (;;) {
 		n = sock_error(sk);
 		if (n)

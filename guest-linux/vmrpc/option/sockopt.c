@@ -281,6 +281,8 @@ static int host_get(struct vmrpc_sock *vs, int level, int name,
 	u8 value[VMRPC_OPTVAL_MAX];
 	int len;
 
+	/* From kernel 6.18 on struct tcp_info is longer than this. */
+	BUILD_BUG_ON(sizeof(value) < VMRPC_OPTVAL_MAX);
 	if (get_user(len, optlen))
 		return -EFAULT;
 	if (len < 0)

@@ -63,6 +63,18 @@ static int chosen_device(const struct vmrpc_sock *vs)
 	return ifindex;
 }
 
+/*
+ * Names lead to addresses of the pool, and a route of the guest's takes them
+ * away: that of a VPN with "fake IP" DNS, which uses the same ones.
+ */
+static void tell_pool(const struct vmrpc_device *dev, __be32 addr,
+		      const struct net_device *to)
+{
+	if (dev->pool4_mask && (addr & dev->pool4_mask) == dev->pool4)
+		pr_notice_once("vmrpc: the guest's routes send %pI4 to %s and not to the host: it is one of the addresses that names get; give the device another pool4=, or the other program other addresses\n",
+			       &addr, to->name);
+}
+
 /**
  * vmrpc_addr_is_native - is an address reached without the host?
  * @vs: a socket; its interface (SO_BINDTODEVICE, IP_UNICAST_IF) and mark are
@@ -76,9 +88,10 @@ static int chosen_device(const struct vmrpc_sock *vs)
 bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 {
 	const struct vmrpc_device *dev = vs->dev;
+	int chosen = chosen_device(vs);
 	struct flowi4 fl4 = {
 		.daddr = addr,
-		.flowi4_oif = chosen_device(vs),
+		.flowi4_oif = chosen,
 		.flowi4_mark = READ_ONCE(vs->sk->sk_mark),
 	};
 	struct rtable *rt;
@@ -89,8 +102,10 @@ bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 		return true;
 	rt = ip_route_output_key(&init_net, &fl4);
 	if (IS_ERR(rt))
-		return fl4.flowi4_oif && fl4.flowi4_oif != dev->ifindex;
+		return chosen && chosen != dev->ifindex;
 	native = rt->dst.dev != READ_ONCE(dev->netdev);
+	if (unlikely(native) && !chosen)
+		tell_pool(dev, addr, rt->dst.dev);
 	ip_rt_put(rt);
 	return native;
 }

@@ -123,6 +123,7 @@ int vmrpc_ask_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
 	int ret;
 	u32 got;
 
+	BUILD_BUG_ON(VMRPC_OPTVAL_MAX > VMRPC_INLINE_MAX);
 	if (!call)
 		return -ENOMEM;
 	call->req.u.opt.level = cpu_to_le32(level);

@@ -4,6 +4,7 @@
  *
  * Sockets may outlive the device: they hold a reference to its structure.
  */
+#include <linux/inetdevice.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
 
@@ -41,6 +42,7 @@ static int config_read(struct virtio_device *vdev, struct vmrpc_device *dev)
 {
 	u16 version, mtu;
 	u32 max_sockets;
+	u8 prefix;
 
 	virtio_cread_le(vdev, struct vmrpc_config, version, &version);
 	if (version != VMRPC_VERSION) {
@@ -60,6 +62,12 @@ static int config_read(struct virtio_device *vdev, struct vmrpc_device *dev)
 	virtio_cread_bytes(vdev, offsetof(struct vmrpc_config, guest4_prefix),
 			   &dev->guest4_prefix, sizeof(dev->guest4_prefix));
 	dev->guest4_prefix = min_t(u8, dev->guest4_prefix, 32);
+	virtio_cread_bytes(vdev, offsetof(struct vmrpc_config, pool4),
+			   &dev->pool4, sizeof(dev->pool4));
+	virtio_cread_bytes(vdev, offsetof(struct vmrpc_config, pool4_prefix),
+			   &prefix, sizeof(prefix));
+	dev->pool4_mask = inet_make_mask(min_t(u8, prefix, 32));
+	dev->pool4 &= dev->pool4_mask;
 	virtio_cread_le(vdev, struct vmrpc_config, mtu, &mtu);
 	dev->mtu = mtu;
 	dev->translate = virtio_has_feature(vdev, VMRPC_F_TRANSLATE);

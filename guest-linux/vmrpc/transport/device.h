@@ -57,6 +57,8 @@ struct vmrpc_queue {
  * @on_event: takes an event; called in interrupt context
  * @guest4: IPv4 address of the guest; 0: none
  * @guest4_prefix: prefix length of @guest4
+ * @pool4: the virtual addresses: those where @pool4_mask has these bits
+ * @pool4_mask: their netmask; 0: there are none
  * @mtu: MTU for vmrpc0; 0: the default
  * @translate: the host's sockets are IPv6 sockets
  * @moments: timestamps from the host are a struct vmrpc_moment
@@ -91,6 +93,8 @@ struct vmrpc_device {
 
 	__be32 guest4;
 	u8 guest4_prefix;
+	__be32 pool4;
+	__be32 pool4_mask;
 	u16 mtu;
 	bool translate;
 	bool moments;

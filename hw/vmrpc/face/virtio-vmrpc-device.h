@@ -24,6 +24,9 @@ OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpc, VIRTIO_VMRPC)
 /* num-queues: the transport chooses */
 #define VIRTIO_VMRPC_AUTO_NUM_QUEUES UINT16_MAX
 
+/* pool4, unless it is given */
+#define VIRTIO_VMRPC_POOL4 "198.18.0.0/15"
+
 /* An entry of the address map in the migration stream */
 typedef struct VirtIOVmrpcMapping {
     uint32_t addr4;             /* network byte order */
@@ -75,6 +78,7 @@ struct VirtIOVmrpc {
     VirtIOVmrpcIdentity identity;
 
     bool bogus_reported;        /* guarded by the server's lock */
+    bool pool_reported;         /* the same */
 
     /* under the BQL */
     bool ioeventfd_started;

@@ -64,7 +64,7 @@ static bool parse_pool4(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    "have their own IPv4 addresses", s->pool4);
         return false;
     }
-    return parse_prefix4("pool4", s->pool4 ?: "198.18.0.0/15", 0,
+    return parse_prefix4("pool4", s->pool4 ?: VIRTIO_VMRPC_POOL4, 0,
                          &config->reach.pool4, &config->reach.pool4_prefix,
                          errp);
 }

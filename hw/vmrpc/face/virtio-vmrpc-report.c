@@ -4,6 +4,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <arpa/inet.h>
+
 #include "hw/vmrpc/face/virtio-vmrpc-report.h"
 #include "qapi/qapi-events-vmrpc.h"
 #include "qemu/error-report.h"
@@ -154,6 +156,42 @@ static void report_validated(void *opaque, const DnsValidated *found)
     }
 }
 
+/* --- addresses of the pool that others use -------------------------------- */
+
+/*
+ * In any thread that uses the server; its lock is held.  The log gets the first
+ * case only: a guest can make any number of them.
+ */
+static void report_pool(void *opaque, struct in_addr addr4, const char *name)
+{
+    VirtIOVmrpc *s = opaque;
+    g_autofree char *path = object_get_canonical_path(OBJECT(s));
+    const char *id = virtio_vmrpc_id(s) ?: path;
+    const char *pool = s->pool4 ?: VIRTIO_VMRPC_POOL4;
+    char addr[INET_ADDRSTRLEN];
+
+    inet_ntop(AF_INET, &addr4, addr, sizeof(addr));
+    trace_virtio_vmrpc_pool(s, addr, name ?: "-");
+    if (s->pool_reported) {
+        return;
+    }
+    s->pool_reported = true;
+    if (name) {
+        warn_report("virtio-vmrpc '%s': the DNS servers answer %s with %s, an "
+                    "address of pool4=%s: another program hands out the same "
+                    "addresses, such as a VPN with \"fake IP\" DNS; give the "
+                    "device another pool4=; more are counted in "
+                    "pool-in-answers", id, name, addr, pool);
+    } else {
+        warn_report("virtio-vmrpc '%s': the guest contacts %s of pool4=%s, "
+                    "which stands for no peer: an address from before this "
+                    "device, or of another program that hands out the same "
+                    "addresses, such as a VPN with \"fake IP\" DNS; for that, "
+                    "give the device another pool4=; more are counted in "
+                    "unreachable-no-mapping", id, addr, pool);
+    }
+}
+
 /* --- sockets that wait after a migration ---------------------------------- */
 
 typedef struct ArrivalReport {
@@ -248,6 +286,7 @@ VmrpcTracer virtio_vmrpc_tracer(VirtIOVmrpc *s)
     return (VmrpcTracer) {
         .call = report_call,
         .refused = report_refused,
+        .pool = report_pool,
         .raced = report_raced,
         .policy = report_policy,
         .zone = report_zone,

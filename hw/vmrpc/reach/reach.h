@@ -66,6 +66,7 @@ typedef struct VmrpcReachConfig {
     X(refused_builtin)          /* loopback, link-local, metadata ... */      \
     X(refused_host_address)     /* one of the host's own addresses */         \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \
+    X(pool_in_answers)          /* DNS servers name addresses of the pool */  \
     X(unreachable_no_nat64)     /* IPv4 destination and no prefix */
 
 typedef struct VmrpcReachCounters {
@@ -83,9 +84,16 @@ typedef struct VmrpcRefusal {
     unsigned line;              /* of the policy file; 0: none */
 } VmrpcRefusal;
 
+/* Callbacks of an observer; every member may be NULL. */
 typedef struct VmrpcReachTracer {
-    /* The policy or a limit refused something; may be NULL. */
+    /* The policy or a limit refused something. */
     void (*refused)(void *opaque, const VmrpcRefusal *refusal);
+    /*
+     * Someone else uses the pool's addresses: the DNS servers answered @name
+     * with @addr4; or, if @name is NULL, the guest contacts @addr4, which
+     * stands for no peer.  Both are counted.
+     */
+    void (*pool)(void *opaque, struct in_addr addr4, const char *name);
     void *opaque;
 } VmrpcReachTracer;
 

@@ -8,13 +8,29 @@
 
 #include "hw/vmrpc/reach/dest-names.h"
 
-void vmrpc_count_unreachable(VmrpcReach *reach, VmrpcUnreachable why)
+void vmrpc_pool_in_answer(VmrpcReach *reach, struct in_addr addr4,
+                          const DnsName *name)
+{
+    char text[DNS_NAME_TEXT_MAX];
+
+    reach->counters.pool_in_answers++;
+    if (reach->tracer.pool) {
+        dns_name_to_text(name, text);
+        reach->tracer.pool(reach->tracer.opaque, addr4, text);
+    }
+}
+
+void vmrpc_count_unreachable(VmrpcReach *reach, struct in_addr guest,
+                             VmrpcUnreachable why)
 {
     switch (why) {
     case VMRPC_UNREACHABLE_OTHER:
         break;
     case VMRPC_UNREACHABLE_NO_MAPPING:
         reach->counters.unreachable_no_mapping++;
+        if (reach->tracer.pool) {
+            reach->tracer.pool(reach->tracer.opaque, guest, NULL);
+        }
         break;
     case VMRPC_UNREACHABLE_NO_NAT64:
         reach->counters.unreachable_no_nat64++;

@@ -18,7 +18,15 @@ typedef enum VmrpcUnreachable {
 } VmrpcUnreachable;
 
 /** vmrpc_count_unreachable: count a destination that cannot be translated */
-void vmrpc_count_unreachable(VmrpcReach *reach, VmrpcUnreachable why);
+void vmrpc_count_unreachable(VmrpcReach *reach, struct in_addr guest,
+                             VmrpcUnreachable why);
+
+/**
+ * vmrpc_pool_in_answer: report an A record with an address of pool4
+ * @name: that the guest asked for
+ */
+void vmrpc_pool_in_answer(VmrpcReach *reach, struct in_addr addr4,
+                          const DnsName *name);
 
 /**
  * vmrpc_refused: count a refusal and pass it to the tracer

@@ -163,7 +163,7 @@ int vmrpc_addr_to_host(VmrpcReach *reach, struct in_addr guest, in_port_t port,
     VmrpcUnreachable why;
     int ret = to_host(reach, guest, port, host, &why);
 
-    vmrpc_count_unreachable(reach, why);
+    vmrpc_count_unreachable(reach, guest, why);
     return ret;
 }
 

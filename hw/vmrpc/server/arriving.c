@@ -135,9 +135,8 @@ static VMRPC_LOCKED int make_again(VmrpcServer *srv, VmrpcSock *s,
         *refused = s->bound_group.s_addr &&
                    (ret == -EACCES || ret == -ENETUNREACH);
     }
-    if (ret == 0 && vmrpc_sock_is_listening(s) &&
-        listen(s->fd, s->backlog) < 0) {
-        ret = -errno;
+    if (ret == 0 && vmrpc_sock_is_listening(s)) {
+        ret = vmrpc_host_listen(srv, s, s->backlog);
     }
     return ret < 0 ? ret : connect_again(srv, s, refused);
 }

@@ -35,8 +35,84 @@ void vmrpc_host_filter_all(VmrpcSock *s)
                              sizeof(program)) == 0;
 }
 
+/* Has another socket of the VM's the port?  @listens: and listens there? */
+static VMRPC_LOCKED bool has_port(const VmrpcServer *srv, const VmrpcSock *s,
+                                  in_port_t port, bool listens)
+{
+    for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
+        const VmrpcSock *o = srv->socks[i];
+
+        if (o && o != s && o->type == s->type && o->proto == s->proto &&
+            vmrpc_sock_is_host(o) && o->bound_by_guest &&
+            o->local_port == port && !o->bound_group.s_addr &&
+            (listens ? vmrpc_sock_is_listening(o)
+                     : o->type == SOCK_DGRAM || !vmrpc_sock_is_connected(o))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * SO_REUSEPORT shares a port among sockets of one user.  With translate=off VMs
+ * of one user have one address: without this a VM could take another's callers.
+ * So the first socket of a VM at a port takes it without the option, which
+ * fails if anyone else has it.
+ *
+ * Returns whether the option was cleared, for reuse_port().
+ */
+static VMRPC_LOCKED bool take_alone(VmrpcServer *srv, const VmrpcSock *s,
+                                    in_port_t port, bool listens)
+{
+    int on = 0, zero = 0, one = 1;
+    socklen_t len = sizeof(on);
+
+    if (srv->config.reach.translate || !port || vmrpc_sock_is_ping(s) ||
+        getsockopt(s->fd, SOL_SOCKET, SO_REUSEPORT, &on, &len) < 0 || !on) {
+        return false;
+    }
+    /*
+     * Sockets that do not listen keep no server from starting, as with
+     * SO_REUSEPORT.  Of listeners SO_REUSEADDR allows one.
+     */
+    if (s->type == SOCK_STREAM) {
+        setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    }
+    if (has_port(srv, s, port, listens)) {
+        return false;
+    }
+    setsockopt(s->fd, SOL_SOCKET, SO_REUSEPORT, &zero, sizeof(zero));
+    return true;
+}
+
+/* Its further sockets may share the port. */
+static void reuse_port(const VmrpcSock *s)
+{
+    int one = 1;
+
+    setsockopt(s->fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one));
+}
+
+int vmrpc_host_listen(VmrpcServer *srv, VmrpcSock *s, int backlog)
+{
+    struct sockaddr_in sin;
+    bool alone;
+    int ret = vmrpc_local_address(srv, s, &sin);
+
+    if (ret < 0) {
+        return ret;
+    }
+    alone = take_alone(srv, s, sin.sin_port, true);
+    ret = listen(s->fd, backlog) < 0 ? -errno : 0;
+    if (alone) {
+        reuse_port(s);
+    }
+    return ret;
+}
+
 int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
+    bool alone;
     struct sockaddr_storage ss;
     int len = vmrpc_own_address(&srv->reach, port, &ss), zero = 0, ret;
 
@@ -70,8 +146,13 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     if (s->peer == VMRPC_PEER_RESOLVER && !s->filtered) {
         vmrpc_host_filter_all(s);
     }
-    if (bind(s->fd, (struct sockaddr *)&ss, len) < 0) {
-        return -errno;
+    alone = take_alone(srv, s, port, false);
+    ret = bind(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
+    if (alone) {
+        reuse_port(s);
+    }
+    if (ret < 0) {
+        return ret;
     }
     s->bound = true;
     return vmrpc_groups_bind(srv, s, port);

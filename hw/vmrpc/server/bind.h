@@ -26,6 +26,10 @@ VMRPC_LOCKED int vmrpc_host_open(VmrpcServer *srv, uint32_t handle,
 VMRPC_LOCKED int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s,
                                  in_port_t port);
 
+/* Listens on @s, which is bound.  Returns 0 or a negative errno. */
+VMRPC_LOCKED int vmrpc_host_listen(VmrpcServer *srv, VmrpcSock *s,
+                                   int backlog);
+
 /*
  * Gives @s the VM's address before the kernel chooses another, unless it is
  * bound or the VM has none.  Returns 0 or a negative errno.

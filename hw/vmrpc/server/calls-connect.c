@@ -89,8 +89,9 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
             return ret;
         }
     }
-    if (listen(s->fd, backlog) < 0) {
-        return -errno;
+    ret = vmrpc_host_listen(srv, s, backlog);
+    if (ret < 0) {
+        return ret;
     }
     vmrpc_sock_set_peer(srv, s, VMRPC_PEER_CLIENTS, NULL);
     s->backlog = backlog;

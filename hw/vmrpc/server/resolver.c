@@ -235,6 +235,9 @@ static VMRPC_LOCKED int proxy_usable4(void *opaque, const DnsName *asked,
     unsigned line;
 
     if (!vmrpc_addr_nat64_eligible(&srv->reach, addr4)) {
+        if (vmrpc_addrmap_contains(srv->reach.map, addr4)) {
+            vmrpc_pool_in_answer(&srv->reach, addr4, asked);
+        }
         return -ENETUNREACH;
     }
     return is_rebound(srv, asked, &addr6, &line) ? -EACCES : 0;

@@ -697,6 +697,7 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
     srv->tracer = *tracer;
     srv->reach.tracer = (VmrpcReachTracer) {
         .refused = tracer->refused,
+        .pool = tracer->pool,
         .opaque = tracer->opaque,
     };
     vmrpc_resolver_tell_servers(srv);

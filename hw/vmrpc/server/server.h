@@ -131,6 +131,8 @@ typedef struct VmrpcTracer {
                  uint32_t value);
     /* The policy or a limit refused something. */
     void (*refused)(void *opaque, const VmrpcRefusal *refusal);
+    /* Someone else uses addresses of pool4: VmrpcReachTracer. */
+    void (*pool)(void *opaque, struct in_addr addr4, const char *name);
     /* connect() found @dest, another address of the name, sooner. */
     void (*raced)(void *opaque, uint32_t handle, const char *dest);
     /*

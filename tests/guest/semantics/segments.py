@@ -14,6 +14,7 @@ from .peer import numbered
 # What Python 3.11 has no names for.
 UDP_SEGMENT = 103
 UDP_GRO = 104
+_SO_NO_CHECK = 11
 _SIZE = 1200
 _MOST = 64
 
@@ -101,6 +102,26 @@ def wrong_values(world: World) -> None:
     for value in b"", b"\x01", b"\x01\x00\x00\x00":
         with fails(errno.EINVAL):
             sock.sendmsg([b"data"], [(socket.IPPROTO_UDP, UDP_SEGMENT, value)])
+
+
+@case
+def without_checksums(world: World) -> None:
+    """Each segment needs its checksum: SO_NO_CHECK excludes the option and the control message."""
+    theirs = world.hands.open()
+    sock = world.datagrams()
+    to = (world.peer, theirs.port)
+    sock.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 1)
+    with fails(errno.EINVAL):
+        sock.sendmsg([bytes(3 * _SIZE)], _segment(_SIZE), 0, to)
+    sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, _SIZE)
+    for size in 1, 3 * _SIZE:
+        with fails(errno.EINVAL):
+            sock.sendto(bytes(size), to)
+    sock.sendmsg([b"one datagram"], _segment(0), 0, to)
+    expect(theirs.hear().data, b"one datagram")
+    sock.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 0)
+    sock.sendto(bytes(2 * _SIZE), to)
+    expect([len(theirs.hear().data) for _ in range(2)], 2 * [_SIZE])
 
 
 @case

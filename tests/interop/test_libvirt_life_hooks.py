@@ -235,8 +235,7 @@ def test_the_elements_own_nic_is_plugged_out(site: Site) -> None:
     (port,) = site.monitor(VM.name, "query-hostvlan")
     assert "interface" not in port
     site.virsh("attach-device", VM.name, own)
-    (tap,) = (line.split()[0] for line in site.virsh("domiflist", VM.name).splitlines() if line)
-    assert f"'vmmnet hostvlan attach {tap} {VM.mac}'" in _check(site)
+    assert f"'vmmnet libvirt protect {VM.name} {VM.mac}'" in _check(site)
     site.virsh("destroy", VM.name)
     site.has_nothing()
     site.virsh("start", VM.name)

@@ -72,6 +72,25 @@ class Daemon:
         """Define a domain, or redefine it."""
         self._call(self._connection.defineXML, xml)
 
+    def is_transient(self, domain: str) -> bool:
+        """Whether a domain ends with its QEMU, as it is not defined."""
+        return not self._call(self._domain(domain).isPersistent)
+
+    def set_metadata(self, domain: str, xml: str, uri: str, *, of_next_start: bool) -> None:
+        """Replace the metadata of a namespace, of a running domain or its definition.
+
+        ``xml`` has no namespaces.
+        """
+        affected = "CONFIG" if of_next_start else "LIVE"
+        self._call(
+            self._domain(domain).setMetadata,
+            self._libvirt.VIR_DOMAIN_METADATA_ELEMENT,
+            xml,
+            "vmmnet",
+            uri,
+            getattr(self._libvirt, f"VIR_DOMAIN_AFFECT_{affected}"),
+        )
+
     def undefine(self, domain: str) -> None:
         """Undefine a domain."""
         self._call(self._domain(domain).undefine)

@@ -14,9 +14,9 @@ from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status
 
-from . import connect, document, element, handoff, names, sharing
+from . import bare, connect, document, element, handoff, names, sharing
 from .element import BadElement, Net
-from .expand import OLDEST, differences, expand
+from .expand import OLDEST, differences, expand, missing
 
 
 def run(given: argparse.Namespace) -> int:
@@ -95,7 +95,8 @@ def brief(net: Net | None) -> str:
     if net.handoff:
         parts.append("handed off")
     for each in net.interfaces:
-        kinds = {"HostVLAN": each.hostvlan, "MIP6": each.mip6, "CVSW": each.cvsw}
+        vlan = "HostVLAN in eBPF" if each.ebpf else "HostVLAN"
+        kinds = {vlan: each.hostvlan, "MIP6": each.mip6, "CVSW": each.cvsw}
         there = [kind for kind, part in kinds.items() if part is not None]
         parts.append(f"{' and '.join(there)} at {each.mac}")
     return ", ".join(parts) or "with an empty <vmmnet:net>"
@@ -120,9 +121,14 @@ def _choose(path: Path, domain: etree._Element, *uri: str) -> None:
 
 def _expanded(path: Path, domain: etree._Element) -> etree._Element:
     try:
-        return expand(domain)
+        expanded = expand(domain)
+        net = element.read(expanded)
+        lack = None if net is None else missing(expanded, net) or bare.wrong(expanded, net)
     except BadElement as error:
-        raise Refused(f"{path}: {error}") from None
+        lack = error
+    if lack is not None:
+        raise Refused(f"{path}: {lack}")
+    return expanded
 
 
 def _print(given: argparse.Namespace, domain: etree._Element) -> None:

@@ -161,6 +161,7 @@ def _nic(nic: Interface) -> dict[str, Any]:
     given = {
         "mac": nic.mac,
         "hostvlan": nic.hostvlan,
+        "ebpf": nic.ebpf,
         "check-sender": nic.check_sender,
         "l2-control": nic.l2_control,
         "ra-guard": nic.ra_guard,

@@ -20,9 +20,10 @@ USERS = {
     # '--print-domain' writes the element of libvirt's room, and checks its address.
     "guestimage/command": {"libvirt/values"},
     "guestimage/domain": {"libvirt/names"},
-    # 'libvirt check' looks at HostVLAN's default table and at its eBPF programs.
-    "libvirt/check/definition": {"hostvlan/table/filestore"},
+    # 'libvirt check' looks at HostVLAN's eBPF programs; the hook and 'libvirt protect' attach them.
     "libvirt/check/host": {"hostvlan/bpf/twin"},
+    "libvirt/ebpf": {"hostvlan/bpf/twin"},
+    "libvirt/protect": {"hostvlan/table/filestore"},
     # 'libvirt show' spells the LNIDs of a device.
     "libvirt/devices": {"hostvlan/table/lnid"},
 }

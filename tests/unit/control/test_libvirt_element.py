@@ -219,6 +219,8 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{NIC} mac='{A}'/>", "mac", "this NIC has no setting"),
         (f"<{NIC} mac='{A}' l2-control='on'/>", "l2-control", "is an option of HostVLAN"),
         (f"<{NIC} mac='{A}' ra-guard='on'/>", "ra-guard", "is an option of HostVLAN"),
+        (f"<{NIC} mac='{A}' ebpf='on'/>", "ebpf", "is an option of HostVLAN"),
+        (f"<{NIC} mac='{A}' hostvlan='/t' ebpf='on'><vmmnet:cvsw control-secret='/k'/></{NIC}>", "ebpf", "leave one of the two out"),
         (f"<{NIC} mac='{A}' hostvlan='t'/>", "hostvlan", "the absolute path of a file"),
         (f"<{NIC} mac='{A}' hostvlan='/t'/>" * 2, "mac", "exists twice"),
     ],

@@ -52,6 +52,7 @@ def _of_daemon(name: str, daemon: connect.Daemon) -> Domain:
         defined,
         running,
         version=daemon.version(),
+        is_transient=daemon.is_transient(name),
         empty=empty,
         sharing=sharing.of(daemon, defined),
     )

@@ -16,7 +16,18 @@ differ from what ``expand`` would make, and ``asked`` what QEMU must support for
 
 from .drifting import differences, drift
 from .inventory import asked, digest, made
+from .nic import INTERFACES, missing
 from .qemu import OLDEST
 from .whole import expand
 
-__all__ = ["OLDEST", "asked", "differences", "digest", "drift", "expand", "made"]
+__all__ = [
+    "INTERFACES",
+    "OLDEST",
+    "asked",
+    "differences",
+    "digest",
+    "drift",
+    "expand",
+    "made",
+    "missing",
+]

@@ -78,9 +78,10 @@ def _overridden(domain: etree._Element, name: str, alias: str) -> Iterator[Item]
 
 
 def _asked(domain: etree._Element) -> set[str]:
-    """MAC addresses of the element's NICs, valid or not."""
+    """MAC addresses of the element's NICs, valid or not, without those that stay libvirt's."""
     path = f"metadata/{names.net('net')}/{names.net('interface')}"
-    return {each.get("mac", "").lower() for each in domain.iterfind(path)}
+    found = domain.iterfind(path)
+    return {each.get("mac", "").lower() for each in found if each.get("ebpf") != "on"}
 
 
 def _words(domain: etree._Element) -> Iterator[Item]:

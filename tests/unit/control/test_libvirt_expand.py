@@ -9,9 +9,9 @@ from copy import deepcopy
 
 import pytest
 from lxml import etree
-from vmmnet.libvirt import document, names
+from vmmnet.libvirt import bare, document, element, names
 from vmmnet.libvirt.element import BadElement
-from vmmnet.libvirt.expand import digest, drift, expand
+from vmmnet.libvirt.expand import digest, drift, expand, missing, qemu
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 FILTER = "vmmnet-hostvlan-525400000001"
@@ -563,3 +563,56 @@ def test_an_element_that_is_wrong() -> None:
     next(made.iter(names.net("interface"))).set("mac", B)
     with pytest.raises(BadElement, match=f"there are {A}"):
         drift(made)
+
+
+def _nic(mac: str, kind: str = "bridge", bridge: str = "br0") -> str:
+    source = f"<source bridge='{bridge}'/><driver name='vhost'/>"
+    return f"<interface type='{kind}'><mac address='{mac}'/>{source}</interface>"
+
+
+def test_ebpf_leaves_the_nic_to_libvirt() -> None:
+    """Also vhost, and the alias that a running domain has; what QEMU had before it goes."""
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t' ebpf='on'/>"
+    made = expand(domain(net, _nic(A)))
+    assert qemu.ours(made) == [] and qemu.aliases(made) == []
+    assert made.find("devices/interface/driver").get("name") == "vhost"
+    etree.SubElement(made.find("devices/interface"), "alias", name="net0")
+    assert drift(made) == []
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t'/>"
+    before = expand(domain(net, _nic(A).replace("vhost", "qemu")))
+    before.find("metadata")[0][0].set("ebpf", "on")
+    assert qemu.ours(expand(before)) == [] and qemu.aliases(expand(before)) == []
+
+
+def test_ebpf_needs_an_interface_of_the_host() -> None:
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t' ebpf='on'/>"
+    with pytest.raises(BadElement, match="type 'user', without an interface of the host"):
+        expand(domain(net, _nic(A, "user")))
+    # A running domain may have lost the NIC; 'define' does not take that.
+    out = expand(domain(net))
+    found = element.read(out)
+    assert found is not None and drift(out) == []
+    assert "no <interface> of the domain has this MAC" in str(missing(out, found))
+
+
+@pytest.mark.parametrize(
+    ("bridge", "named", "is_wrong"),
+    [
+        ("br0", "", True),
+        ("br1", "", False),
+        ("br0", "ebpf='on'", False),
+        ("br0", "ebpf='off'", False),
+    ],
+)
+def test_a_nic_beside_hostvlan(bridge: str, named: str, is_wrong: bool) -> None:
+    """Without HostVLAN on the same network it reaches all tenants."""
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t' ebpf='on'/>"
+    if named:
+        net += f"<vmmnet:interface mac='{B}' hostvlan='/t' {named}/>"
+    second = _nic(B, bridge=bridge).replace("<driver name='vhost'/>", "")
+    made = expand(domain(net, _nic(A) + second))
+    found = element.read(made)
+    assert found is not None
+    told = bare.wrong(made, found)
+    assert (told is not None) == is_wrong
+    assert told is None or f"<vmmnet:interface mac='{B}' hostvlan='/t' ebpf='on'/>" in str(told)

@@ -212,10 +212,10 @@ def _run(module: str, given: argparse.Namespace) -> int:
 
 def _domains(parsed_args: Any, **_: Any) -> Iterable[str]:
     """Names of domains, for the shell's completion."""
-    from . import connect
+    from vmmnet import libvirtd
 
     try:
-        with connect.opened(getattr(parsed_args, "connect", None)) as daemon:
+        with libvirtd.opened(getattr(parsed_args, "connect", None)) as daemon:
             return daemon.names()
     except Refused:
         return []

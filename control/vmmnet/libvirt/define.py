@@ -11,10 +11,11 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status
 
-from . import bare, connect, document, element, handoff, names, sharing
+from . import bare, document, element, handoff, names, sharing
 from .element import BadElement, Net
 from .expand import OLDEST, differences, expand, missing
 
@@ -27,14 +28,14 @@ def run(given: argparse.Namespace) -> int:
         _choose(path, domain)
         _print(given, _expanded(path, domain))
         return Status.DONE
-    with connect.opened(given.connect) as daemon:
+    with libvirtd.opened(given.connect) as daemon:
         name = identify(daemon, path, domain)
         _choose(path, domain, daemon.uri())
         give(given, daemon, name, _expanded(path, domain), {})
     return Status.DONE
 
 
-def identify(daemon: connect.Daemon, path: Path, domain: etree._Element) -> str:
+def identify(daemon: libvirtd.Daemon, path: Path, domain: etree._Element) -> str:
     """Set the UUID of the existing domain of this name, or a new one; returns the name."""
     name = _name(path, domain)
     if not (domain.findtext("uuid") or "").strip():
@@ -45,7 +46,7 @@ def identify(daemon: connect.Daemon, path: Path, domain: etree._Element) -> str:
 
 def give(
     given: argparse.Namespace,
-    daemon: connect.Daemon,
+    daemon: libvirtd.Daemon,
     name: str,
     expanded: etree._Element,
     more: dict[str, Any],
@@ -147,7 +148,7 @@ def _name(path: Path, domain: etree._Element) -> str:
     return name
 
 
-def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
+def _check_version(daemon: libvirtd.Daemon, net: Net | None) -> None:
     version = daemon.version()
     if net is not None and net.interfaces and version < OLDEST:
         raise Refused(
@@ -157,7 +158,7 @@ def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
 
 
 def _check_kept(
-    daemon: connect.Daemon, name: str, expanded: etree._Element, before: str | None
+    daemon: libvirtd.Daemon, name: str, expanded: etree._Element, before: str | None
 ) -> None:
     """Restore the former domain if libvirt silently dropped something."""
     kept = document.parse(daemon.defined(name))

@@ -14,12 +14,13 @@ from urllib.parse import urlsplit
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status
 from vmmnet.hostvlan.table import filestore
 from vmmnet.values import mac as macs
 
-from . import connect, document, ebpf, element, names
+from . import document, ebpf, element, names
 from .element import BadElement, Interface
 from .expand import digest
 
@@ -27,7 +28,7 @@ from .expand import digest
 def run(given: argparse.Namespace) -> int:
     """``protect DOMAIN MAC``."""
     mac = macs.text(given.mac)
-    with connect.opened(given.connect) as daemon:
+    with libvirtd.opened(given.connect) as daemon:
         if where := urlsplit(daemon.uri()).hostname:
             raise Refused(f"the domain is on {where}: run it there, as its interface is there")
         if not daemon.is_running(given.domain):
@@ -78,7 +79,7 @@ def _wanted(given: argparse.Namespace, name: str, live: Any, mac: str) -> tuple[
     return Interface(mac, table.absolute(), **asked, ebpf=True), False
 
 
-def _keep(daemon: connect.Daemon, name: str, live: Any, wanted: Interface) -> list[str]:
+def _keep(daemon: libvirtd.Daemon, name: str, live: Any, wanted: Interface) -> list[str]:
     """Write a NIC into the element of the running domain, and of the definition that has it."""
     _write(daemon, name, live, wanted, of_next_start=False)
     if daemon.is_transient(name):
@@ -91,7 +92,7 @@ def _keep(daemon: connect.Daemon, name: str, live: Any, wanted: Interface) -> li
 
 
 def _write(
-    daemon: connect.Daemon, name: str, domain: Any, wanted: Interface, *, of_next_start: bool
+    daemon: libvirtd.Daemon, name: str, domain: Any, wanted: Interface, *, of_next_start: bool
 ) -> None:
     found = element.find(domain)
     root = etree.Element("net")

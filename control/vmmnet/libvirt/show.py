@@ -8,10 +8,11 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status, UsageError
 
-from . import connect, devices, state
+from . import devices, state
 from .element import Cvsw, Interface, Mip6, Net, Sockets
 from .host.history import Event
 from .model import options
@@ -22,7 +23,7 @@ def run(given: argparse.Namespace) -> int:
     """``show DOMAIN`` and ``show --all``."""
     if given.all == (given.domain is not None):
         raise UsageError("name a domain, or all with --all: one of the two")
-    with connect.opened(given.connect) as daemon:
+    with libvirtd.opened(given.connect) as daemon:
         if not given.all:
             _show(given, [state.of(daemon, given.domain)])
             return Status.DONE
@@ -31,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     return Status.REFUSED if wrong else Status.DONE
 
 
-def _all(daemon: connect.Daemon) -> tuple[list[State], dict[str, str]]:
+def _all(daemon: libvirtd.Daemon) -> tuple[list[State], dict[str, str]]:
     """Domains with the element, and errors of others."""
     found: list[State] = []
     wrong: dict[str, str] = {}

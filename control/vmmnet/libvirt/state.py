@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from vmmnet import libvirtd
 from vmmnet.command.status import Refused
 
-from . import connect, devices, document, element
+from . import devices, document, element
 from .element import BadElement, Net
 from .expand import drift, made
 from .host import history, hostd
@@ -57,7 +58,7 @@ class State:
     mute: Mapping[str, str] = field(default_factory=dict)
 
 
-def of(daemon: connect.Daemon, domain: str, run: Path = RUN) -> State:
+def of(daemon: libvirtd.Daemon, domain: str, run: Path = RUN) -> State:
     """The state of a daemon's domain; ``run`` is vmmnet's folder. Raises Refused."""
     defined = document.parse(daemon.defined(domain))
     running = document.parse(daemon.running(domain)) if daemon.is_running(domain) else None
@@ -108,7 +109,7 @@ def _macs(note: Note | None) -> tuple[str, ...]:
 
 
 def _ask(
-    daemon: connect.Daemon, name: str, net: Net | None
+    daemon: libvirtd.Daemon, name: str, net: Net | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     answers: dict[str, Any] = {}
     mute: dict[str, str] = {}

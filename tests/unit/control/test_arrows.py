@@ -11,7 +11,7 @@ from vmmnet.testbed.base import arrows, paths
 #: Rooms of the control plane: none imports another one, nor the test bed.
 CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt", "testbed")
 #: What rooms stand on: it imports no room.
-BELOW = ("command", "etcd", "values", "inotify", "qmp", "service")
+BELOW = ("command", "etcd", "values", "inotify", "libvirtd", "qmp", "service")
 #: Modules that use another room's function, and not only a part that both need.
 USERS = {
     # A tenant's LNID is HostVLAN's; 'cvsw lnids' writes the file for 'hostvlan import'.

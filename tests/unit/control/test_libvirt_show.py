@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
+from vmmnet import libvirtd
 from vmmnet.command.status import Refused
-from vmmnet.libvirt import connect, devices, names, state
+from vmmnet.libvirt import devices, names, state
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host import history, hostd
 from vmmnet.libvirt.host.claims import Claims
@@ -85,7 +86,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Daemon:
     def opened(_: str | None) -> Iterator[Daemon]:
         yield made
 
-    monkeypatch.setattr(connect, "opened", opened)
+    monkeypatch.setattr(libvirtd, "opened", opened)
     of = state.of
     monkeypatch.setattr(state, "of", lambda daemon, name: of(daemon, name, tmp_path))
     return made

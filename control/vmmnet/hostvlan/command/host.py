@@ -200,12 +200,13 @@ def _host(given: argparse.Namespace) -> list[check.Finding]:
     path = options.table_path(given)
     with ports.Monitors(given.qmp) as monitors:
         answering, silent = monitors.ports()
+        nics = monitors.nics
     return [
         *check.file(path),
         *check.ports(answering, path),
         *map(check.fault, silent),
         *check.attachments(path),
-        *check.bridges(answering),
+        *check.bridges(answering, nics),
     ]
 
 

@@ -33,6 +33,11 @@ class Daemon:
         """All domains."""
         return sorted(each.name() for each in self._call(self._connection.listAllDomains))
 
+    def running_names(self) -> list[str]:
+        """Domains that are active, also paused."""
+        flags = self._libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE
+        return sorted(each.name() for each in self._call(self._connection.listAllDomains, flags))
+
     def has(self, domain: str) -> bool:
         """Whether there is a domain of this name or UUID."""
         return self._found(domain) is not None

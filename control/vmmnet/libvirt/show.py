@@ -70,6 +70,7 @@ def _show(
 
 def _whole(each: State) -> Iterator[tuple[str, str]]:
     yield "domain", f"{each.name}: {_running(each)}"
+    yield from _listed("changed", each.changes)
     yield from _rows(each)
     yield from _listed("drift", each.drift or ["none"])
     if each.here is None:
@@ -178,6 +179,7 @@ def _whole_json(each: State) -> dict[str, Any]:
         "uuid": each.uuid,
         "running": each.is_running,
         "runs-as-defined": each.runs_as_defined,
+        "changes": each.changes,
         "running-digest": each.running_digest,
         "net": None if each.net is None else _net_json(each.net),
         "drift": each.drift,

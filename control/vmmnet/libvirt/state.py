@@ -14,7 +14,7 @@ from vmmnet.command.status import Refused
 
 from . import devices, document, element
 from .element import BadElement, Net
-from .expand import drift, made
+from .expand import changes, drift, made
 from .host import history, hostd
 from .host.claims import RUN, Claims, Note
 from .host.history import Event
@@ -48,6 +48,8 @@ class State:
     is_running: bool
     #: Whether it runs as defined; None: it does not run.
     runs_as_defined: bool | None
+    #: How the running domain differs from its definition, in sentences.
+    changes: list[str]
     #: The running domain's digest; None: it does not run, or has none.
     running_digest: str | None
     #: None: the daemon is on another host.
@@ -76,6 +78,7 @@ def of(daemon: libvirtd.Daemon, domain: str, run: Path = RUN) -> State:
         found,
         running is not None,
         None if running is None else made(running) == made(defined),
+        [] if running is None else changes(running, defined),
         None if now is None else now.digest,
         None if urlsplit(daemon.uri()).hostname else _here(uuid, name, run),
         answers,

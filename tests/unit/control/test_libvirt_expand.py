@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 from vmmnet.libvirt import bare, document, element, names
 from vmmnet.libvirt.element import BadElement
-from vmmnet.libvirt.expand import digest, drift, expand, missing, qemu
+from vmmnet.libvirt.expand import changes, digest, drift, expand, missing, qemu
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 FILTER = "vmmnet-hostvlan-525400000001"
@@ -549,7 +549,41 @@ def test_a_digest_that_was_edited() -> None:
     made = expanded()
     net = next(made.iter(names.net("net")))
     net.set("digest", "0" * 16)
-    assert drift(made) == [f"the digest is '{'0' * 16}' instead of '{digest(made)}'"]
+    (told,) = drift(made)
+    assert told.endswith(f"the digest is '{'0' * 16}' instead of '{digest(made)}'")
+
+
+def _model(domain: etree._Element, mac: str, model: str) -> None:
+    (found,) = (each for each in domain.iter("interface") if each.find("mac").get("address") == mac)
+    found.find("model").set("type", model)
+
+
+def test_another_model_of_a_nic() -> None:
+    """It is told by name, although the domain is as its element's expansion would be."""
+    made = expand(domain(hostvlan(A) + hostvlan(B), nic(A) + nic(B)))
+    _model(made, B, "e1000e")
+    first, *others = drift(made)
+    assert first.startswith("a NIC was changed since the domain was expanded")
+    assert others == [f"NIC {B}: the model is 'e1000e' instead of virtio's"]
+    _model(made, A, "rtl8139")
+    assert drift(made)[1:] == [
+        f"NIC {A}: the model is 'rtl8139' instead of virtio's",
+        f"NIC {B}: the model is 'e1000e' instead of virtio's",
+    ]
+    made = expand(made)
+    assert drift(made) == []
+    _model(made, A, "virtio")
+    assert drift(made)[1:] == [
+        f"NIC {A}: the model is 'virtio' instead of another one than virtio's"
+    ]
+
+
+def test_what_changed_while_a_domain_runs() -> None:
+    before, after = (expand(domain(hostvlan(A), nic(A))) for _ in range(2))
+    assert changes(before, after) == []
+    _model(after, A, "e1000e")
+    told = changes(before, expand(after))
+    assert told[-1] == f"NIC {A}: the model is 'virtio' instead of 'e1000e'"
 
 
 def test_what_is_left_of_an_element() -> None:

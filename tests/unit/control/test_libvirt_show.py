@@ -116,7 +116,9 @@ def test_a_domain_that_runs_with_something_else(daemon: Daemon) -> None:
     found = told("guest")
     assert found["runs-as-defined"] is False
     assert found["running-digest"] not in (None, found["net"]["digest"])
+    assert any("vmmnet-sockets is missing" in each for each in found["changes"])
     text = show("guest").out
+    assert f"changed  {found['changes'][0]}" in text
     assert "guest: running with other settings; these apply from its next start" in text
     assert f"{found['net']['digest']}; it runs with {found['running-digest']}" in text
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .. import bare, document, element, names
 from ..element import BadElement, Net
-from ..expand import INTERFACES, OLDEST, drift, made, missing
+from ..expand import INTERFACES, OLDEST, changes, drift, made, missing
 from .facts import Domain, Finding, Host
 
 
@@ -66,7 +66,8 @@ def _define(domain: Domain, between: str = "") -> str:
 
 def _running(domain: Domain, host: Host) -> Iterator[Finding]:
     if made(domain.running) != made(domain.defined):
-        told = "it runs with other settings than it is defined with"
+        differs = "; ".join(changes(domain.running, domain.defined))
+        told = f"it runs with other settings than it is defined with: {differs}"
         yield Finding(domain.name, told, "they apply from its next start on", "note")
     try:
         net = element.read(domain.running) or Net()

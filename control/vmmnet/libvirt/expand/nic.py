@@ -72,10 +72,15 @@ def driver_of(nic: etree._Element) -> str:
     return "" if driver is None else driver.get("name", "")
 
 
+def model_of(nic: etree._Element) -> str:
+    """The model of a NIC; empty: libvirt's choice."""
+    model = nic.find("model")
+    return "" if model is None else model.get("type", "")
+
+
 def is_virtio(nic: etree._Element) -> bool:
     """Whether a NIC's frames could bypass QEMU by vhost."""
-    model = nic.find("model")
-    return model is not None and model.get("type", "").startswith("virtio")
+    return model_of(nic).startswith("virtio")
 
 
 def _put(domain: etree._Element, wanted: Interface) -> list[Words]:

@@ -79,6 +79,13 @@ def test_a_bare_vm_beside_a_protected_one(site: Site) -> None:
     done = _vmmnet(site, *remedy.split()[1:])
     assert done.returncode == 0, done
     assert _faults(site) == []
+    # A domain that had no element has its filter again on each new tap.
+    site.virsh("managedsave", BARE.name)
+    site.virsh("start", BARE.name)
+    assert _faults(site) == []
+    site.virsh("destroy", BARE.name)
+    site.virsh("start", BARE.name)
+    assert _faults(site) == []
 
 
 def test_watch(site: Site) -> None:

@@ -159,12 +159,17 @@ def _taken_out(made: Any) -> None:
     made.remove(made.find("metadata"))
 
 
+def _remodelled(made: Any) -> None:
+    made.find("devices/interface/model").set("type", "e1000e")
+
+
 @pytest.mark.parametrize(
     ("edit", "why"),
     [
         (_wrong_attribute, "there is no attribute 'colour' here"),
         (_changed, "<vmmnet:net> was changed since the domain was expanded"),
         (_taken_out, "it has no <vmmnet:net> any more"),
+        (_remodelled, f"NIC {VM.mac}: the model is 'e1000e' instead of virtio's"),
     ],
 )
 def test_edited(site: Site, edit: Any, why: str) -> None:

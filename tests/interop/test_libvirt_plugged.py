@@ -225,3 +225,38 @@ def test_a_filter_that_cannot_be(site: Site) -> None:
     site.virsh("start", VM.name)
     assert _filters(site)[VM.mac]["interface"] == _tap(site, VM.mac)
     site.has(VM)
+
+
+def test_what_cannot_be_protected(site: Site) -> None:
+    """The errors name the domain and the NIC, and nothing is changed."""
+    before = site.virsh("dumpxml", VM.name)
+    for words, why in (
+        ((PLUGGED,), f"no NIC has the MAC address {PLUGGED}; there are {VM.mac}"),
+        ((VM.mac, "--table", "/t"), f"the element has HostVLAN's options for {VM.mac}"),
+    ):
+        done = _vmmnet(site, "libvirt", "protect", VM.name, *words, check=False)
+        assert done.returncode == 1 and f"vmmnet libvirt: {VM.name}: {why}" in done.stderr
+    assert site.virsh("dumpxml", VM.name) == before
+    site.virsh("destroy", VM.name)
+    done = _vmmnet(site, "libvirt", "protect", VM.name, PLUGGED, check=False)
+    assert (
+        done.returncode == 1 and f"{VM.name} does not run: write <vmmnet:interface" in done.stderr
+    )
+
+
+def test_a_bare_nic_of_a_definition(site: Site) -> None:
+    """'define' refuses what the hook would."""
+    made = VM.domain()
+    second = etree.fromstring(_NIC)
+    made.find("devices").append(second)
+    file = site.write(made)
+    done = _vmmnet(site, "libvirt", "define", str(file), check=False)
+    assert done.returncode == 1 and f"the NIC {PLUGGED} has no HostVLAN" in done.stderr
+    made.find("metadata")[0].append(
+        etree.Element(names.net("interface"), mac=PLUGGED, hostvlan=TABLE, ebpf="on")
+    )
+    done = _vmmnet(site, "libvirt", "define", str(site.write(made)))
+    assert f"HostVLAN at {VM.mac}, HostVLAN in eBPF at {PLUGGED}" in done.stdout
+    site.virsh("destroy", VM.name)
+    site.virsh("start", VM.name)
+    assert _filters(site)[PLUGGED]["interface"] == _tap(site)

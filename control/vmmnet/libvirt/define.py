@@ -58,6 +58,9 @@ def give(
     there = daemon.has(name)
     net = element.read(expanded)
     _check_version(daemon, net)
+    # 'convert' gives what 'define' has not looked at.
+    if net is not None and (wrong := bare.wrong(expanded, net)) is not None:
+        raise Refused(f"{name}: {wrong}")
     before = daemon.defined(name) if there else None
     daemon.define(document.text(expanded))
     _check_kept(daemon, name, expanded, before)

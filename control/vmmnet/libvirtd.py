@@ -8,6 +8,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from vmmnet.command.status import Refused
 
@@ -28,6 +29,10 @@ class Daemon:
     def uri(self) -> str:
         """Its URI, also of the default."""
         return str(self._call(self._connection.getURI))
+
+    def is_session(self) -> bool:
+        """Whether it is a user's own daemon, which calls no hook of ours."""
+        return urlsplit(self.uri()).path == "/session"
 
     def names(self) -> list[str]:
         """All domains."""

@@ -61,6 +61,12 @@ def give(
     # 'convert' gives what 'define' has not looked at.
     if net is not None and (wrong := bare.wrong(expanded, net)) is not None:
         raise Refused(f"{name}: {wrong}")
+    for each in net.interfaces if net is not None and daemon.is_session() else ():
+        if each.ebpf:
+            raise Refused(
+                f"{name}: ebpf='on' of {each.mac}: a session has no hook that would attach it:"
+                " leave ebpf out, or define the domain at qemu:///system"
+            )
     before = daemon.defined(name) if there else None
     daemon.define(document.text(expanded))
     _check_kept(daemon, name, expanded, before)

@@ -31,6 +31,11 @@ def run(given: argparse.Namespace) -> int:
     with libvirtd.opened(given.connect) as daemon:
         if where := urlsplit(daemon.uri()).hostname:
             raise Refused(f"the domain is on {where}: run it there, as its interface is there")
+        if daemon.is_session():
+            raise Refused(
+                "a session has no hook that would attach HostVLAN again: 'vmmnet hostvlan attach"
+                f" INTERFACE {mac}' after each start"
+            )
         if not daemon.is_running(given.domain):
             raise Refused(
                 f"{given.domain} does not run: write <vmmnet:interface mac='{mac}' hostvlan='FILE'"

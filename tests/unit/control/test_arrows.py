@@ -22,6 +22,7 @@ USERS = {
     "guestimage/domain": {"libvirt/names"},
     # 'libvirt check' looks at HostVLAN's eBPF programs; the hook and 'libvirt protect' attach them.
     "libvirt/check/host": {"hostvlan/bpf/twin"},
+    "libvirt/check/definition": {"hostvlan/table/filestore"},
     "libvirt/ebpf": {"hostvlan/bpf/twin"},
     "libvirt/protect": {"hostvlan/table/filestore"},
     # 'libvirt show' spells the LNIDs of a device.

@@ -287,6 +287,14 @@ def test_a_nic_that_was_plugged_in_past_the_filter() -> None:
     assert found.about == B and found.remedy == f"'vmmnet libvirt protect guest {B}'"
     found = only(check(World(ebpf={B}), running=running))
     assert found.about == B and "ends when the domain is saved" in found.wrong
+    # A session has no hook that would attach it again.
+    session = World(ebpf={B})
+    session.hook_path = None
+    assert check(session, running=running) == []
+    session.ebpf = set()
+    assert only(check(session, running=running)).remedy == f"'vmmnet hostvlan attach vnet1 {B}'"
+    net = f"<vmmnet:interface mac='{A}' hostvlan='{TABLE}' ebpf='on'/>"
+    assert "a session has no hook" in only(check(session, expand(domain(net)))).wrong
     # The element has it, and the hook attaches it.
     net = element.find(running)
     etree.SubElement(net, names.net("interface"), mac=B, hostvlan=TABLE, ebpf="on")

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vmmnet.hostvlan.table import filestore
 
 from .. import bare, document, element, names
 from ..element import BadElement, Net
@@ -36,6 +40,10 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
         version = ".".join(map(str, domain.version))
         told = f"{version} is too old: a NIC uses these netdevs by qemu:override, which 8.2 has"
         yield Finding("libvirt", told, "install libvirt 8.2 or later")
+    for each in net.interfaces if host.hook() is None else ():
+        if each.ebpf:
+            told = "it has ebpf='on', and a session has no hook that would attach HostVLAN"
+            yield Finding(each.mac, told, _define(domain, "leave ebpf out"))
     if domain.running is not None:
         yield from _running(domain, host)
         yield from _plugged_anew(domain, net, host)
@@ -75,34 +83,37 @@ def _running(domain: Domain, host: Host) -> Iterator[Finding]:
         # The check of the definition, or the hook, has told it.
         return
     by_mac = {each.mac: each for each in net.interfaces if each.hostvlan is not None}
+    table = next((each.hostvlan for each in by_mac.values()), None)
     beside = bare.of(domain.running, net)
     for mac, nic in document.nics(domain.running).items():
         if nic.get("type") not in INTERFACES:
             continue
-        is_filtered = mac in host.filtered()
+        is_filtered, remedy = mac in host.filtered(), _protect(domain, host, nic, mac, table)
         if mac in by_mac:
             if by_mac[mac].ebpf and not is_filtered:
                 told = "<vmmnet:net> has HostVLAN in eBPF for the NIC, and its interface has none"
-                yield Finding(mac, told, _protect(domain, mac))
+                yield Finding(mac, told, remedy)
+        elif is_filtered and host.hook() is None:
+            # Nobody can do better.
+            continue
         elif is_filtered:
             told = "HostVLAN in eBPF ends when the domain is saved, moves or ends"
-            yield Finding(mac, told, f"{_protect(domain, mac)} keeps it")
+            yield Finding(mac, told, f"{remedy} keeps it")
         elif by_mac:
-            yield from _bare(domain, mac, is_beside=mac in beside)
+            yield from _bare(domain, mac, remedy, is_beside=mac in beside)
 
 
-def _bare(domain: Domain, mac: str, *, is_beside: bool) -> Iterator[Finding]:
+def _bare(domain: Domain, mac: str, remedy: str, *, is_beside: bool) -> Iterator[Finding]:
     """A NIC of the running domain without HostVLAN, which others have."""
     if mac not in document.nics(domain.defined):
         told = "the NIC was plugged in while the domain ran, and has no HostVLAN before it"
-        yield Finding(mac, told, _protect(domain, mac))
+        yield Finding(mac, told, remedy)
     elif is_beside:
         told = "the NIC has no HostVLAN before it, on a network where others of the domain have it"
-        yield Finding(mac, told, _protect(domain, mac))
+        yield Finding(mac, told, remedy)
     elif domain.is_transient:
         told = "the NIC has no HostVLAN before it, and others of the domain have"
-        remedy = f"{_protect(domain, mac)}, if there are tenants on its network"
-        yield Finding(mac, told, remedy, "note")
+        yield Finding(mac, told, f"{remedy}, if there are tenants on its network", "note")
 
 
 def _plugged_anew(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
@@ -118,10 +129,15 @@ def _plugged_anew(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
             "the NIC was plugged out and in again while the domain ran,"
             " and has no HostVLAN before it any more"
         )
-        remedy = f"{_protect(domain, each.mac)}, or end the domain and start it"
-        yield Finding(each.mac, told, remedy)
+        attach = _protect(domain, host, nic, each.mac, each.hostvlan)
+        yield Finding(each.mac, told, f"{attach}, or end the domain and start it")
 
 
-def _protect(domain: Domain, mac: str) -> str:
+def _protect(domain: Domain, host: Host, nic: Any, mac: str, table: Path | None) -> str:
     """How to put HostVLAN onto the interface of a running NIC."""
+    if host.hook() is None:
+        target = nic.find("target")
+        tap = "INTERFACE" if target is None else target.get("dev", "INTERFACE")
+        where = "" if table in (None, filestore.DEFAULT) else f" --table {shlex.quote(str(table))}"
+        return f"'vmmnet hostvlan attach {tap} {mac}{where}'"
     return f"'vmmnet libvirt protect {shlex.quote(domain.name)} {mac}'"

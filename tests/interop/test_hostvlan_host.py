@@ -166,7 +166,7 @@ def test_detached(host: Bed, vms: dict[str, Port], server: socket.socket) -> Non
 
 def findings(host: Bed, *qemus: NamedPort) -> list[tuple[str, str]]:
     with host.space.entered():
-        return [(each.kind, each.text) for each in check.bridges(qemus)]
+        return [(each.kind, each.text) for each in check.bridges(qemus, {})]
 
 
 def in_qemu(table: Path, interface: str) -> NamedPort:

@@ -83,7 +83,7 @@ def test_restored_with_an_xml_that_nobody_expanded(site: Site) -> None:
     made = expand.expand(ONE.domain())
     made.find("metadata")[0][0].set("address6", OTHER_ADDRESS)
     said = site.refuses("restore", file, "--xml", site.write(made))
-    assert OTHER_ADDRESS in said and "correct it with 'vmmnet libvirt define'" in said
+    assert OTHER_ADDRESS in said and "'vmmnet libvirt define --print FILE >NEW'" in said
     site.has_nothing()
 
 

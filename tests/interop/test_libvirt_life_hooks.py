@@ -159,12 +159,17 @@ def _taken_out(made: Any) -> None:
     made.remove(made.find("metadata"))
 
 
+def _remodelled(made: Any) -> None:
+    made.find("devices/interface/model").set("type", "e1000e")
+
+
 @pytest.mark.parametrize(
     ("edit", "why"),
     [
         (_wrong_attribute, "there is no attribute 'colour' here"),
         (_changed, "<vmmnet:net> was changed since the domain was expanded"),
         (_taken_out, "it has no <vmmnet:net> any more"),
+        (_remodelled, f"NIC {VM.mac}: the model is 'e1000e' instead of virtio's"),
     ],
 )
 def test_edited(site: Site, edit: Any, why: str) -> None:
@@ -235,8 +240,7 @@ def test_the_elements_own_nic_is_plugged_out(site: Site) -> None:
     (port,) = site.monitor(VM.name, "query-hostvlan")
     assert "interface" not in port
     site.virsh("attach-device", VM.name, own)
-    (tap,) = (line.split()[0] for line in site.virsh("domiflist", VM.name).splitlines() if line)
-    assert f"'vmmnet hostvlan attach {tap} {VM.mac}'" in _check(site)
+    assert f"'vmmnet libvirt protect {VM.name} {VM.mac}'" in _check(site)
     site.virsh("destroy", VM.name)
     site.has_nothing()
     site.virsh("start", VM.name)

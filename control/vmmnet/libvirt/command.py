@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.parser import Parser, subcommand, typed
 from vmmnet.command.status import Refused, Status, UsageError, carry_out, refuse
+from vmmnet.values import mac
 
 _BRIEF = "networks of libvirt's domains, from one element in their XML"
 _TEXT = f"""\
@@ -72,6 +73,17 @@ Run it as root, as only root may look at all of a host.
 
 The exit status is {Status.FAULTS:d} if there is a fault; notes are no faults.
 """
+_PROTECT = """\
+Put HostVLAN in eBPF onto the host's interface of a running domain's NIC, and write the NIC
+into the domain's <vmmnet:net>, so that it keeps HostVLAN when the domain is saved and
+restored, or moves: the hook attaches it there before QEMU runs. For a NIC that was plugged in:
+
+  virsh attach-device guest nic.xml               # with <link state='down'/>
+  vmmnet libvirt protect guest 52:54:00:12:34:57
+  virsh domif-setlink guest 52:54:00:12:34:57 up
+
+The definition gets it, too, if it has the NIC. Run it as root.
+"""
 _CONVERT = """\
 Put <vmmnet:net> in the place of what was written by hand for the same, in
 qemu:commandline and qemu:override, and define the domain. What the element has no words
@@ -120,10 +132,30 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
         help="replace the element by arguments of QEMU",
     )
     parser.add_argument("--print", action="store_true", help="print the result, and define nothing")
+    _add_protect(subparsers)
     parser = subcommand(subparsers, "show", _show, "state of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
     action.completer = _domains  # type: ignore[attr-defined]
     parser.add_argument("--all", action="store_true", help="all domains that have the element")
+    _add_connect(parser)
+
+
+def _add_protect(subparsers: argparse._SubParsersAction[Parser]) -> None:
+    parser = subcommand(
+        subparsers, "protect", _protect, "HostVLAN for a NIC of a running domain", _PROTECT
+    )
+    action = parser.add_argument("domain", metavar="DOMAIN", help="its name or UUID")
+    action.completer = _domains  # type: ignore[attr-defined]
+    parser.add_argument("mac", metavar="MAC", type=typed(mac.parse), help="the NIC's MAC address")
+    parser.add_argument(
+        "--table",
+        metavar="FILE",
+        type=Path,
+        help="HostVLAN's table (default: that of the domain's other NICs, or HostVLAN's default)",
+    )
+    for option in ("check-sender", "l2-control", "ra-guard", "dhcp-guard"):
+        text = f"as {option} of <vmmnet:interface>"
+        parser.add_argument(f"--{option}", choices=("on", "off"), help=text)
     _add_connect(parser)
 
 
@@ -157,6 +189,10 @@ def _convert(given: argparse.Namespace) -> int:
     return _run("convert", given)
 
 
+def _protect(given: argparse.Namespace) -> int:
+    return _run("protect", given)
+
+
 def _show(given: argparse.Namespace) -> int:
     return _run("show", given)
 
@@ -176,10 +212,10 @@ def _run(module: str, given: argparse.Namespace) -> int:
 
 def _domains(parsed_args: Any, **_: Any) -> Iterable[str]:
     """Names of domains, for the shell's completion."""
-    from . import connect
+    from vmmnet import libvirtd
 
     try:
-        with connect.opened(getattr(parsed_args, "connect", None)) as daemon:
+        with libvirtd.opened(getattr(parsed_args, "connect", None)) as daemon:
             return daemon.names()
     except Refused:
         return []

@@ -11,12 +11,13 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status
 
-from . import connect, document, element, handoff, names, sharing
+from . import bare, document, element, handoff, names, sharing
 from .element import BadElement, Net
-from .expand import OLDEST, differences, expand
+from .expand import OLDEST, differences, expand, missing
 
 
 def run(given: argparse.Namespace) -> int:
@@ -27,14 +28,14 @@ def run(given: argparse.Namespace) -> int:
         _choose(path, domain)
         _print(given, _expanded(path, domain))
         return Status.DONE
-    with connect.opened(given.connect) as daemon:
+    with libvirtd.opened(given.connect) as daemon:
         name = identify(daemon, path, domain)
         _choose(path, domain, daemon.uri())
         give(given, daemon, name, _expanded(path, domain), {})
     return Status.DONE
 
 
-def identify(daemon: connect.Daemon, path: Path, domain: etree._Element) -> str:
+def identify(daemon: libvirtd.Daemon, path: Path, domain: etree._Element) -> str:
     """Set the UUID of the existing domain of this name, or a new one; returns the name."""
     name = _name(path, domain)
     if not (domain.findtext("uuid") or "").strip():
@@ -45,7 +46,7 @@ def identify(daemon: connect.Daemon, path: Path, domain: etree._Element) -> str:
 
 def give(
     given: argparse.Namespace,
-    daemon: connect.Daemon,
+    daemon: libvirtd.Daemon,
     name: str,
     expanded: etree._Element,
     more: dict[str, Any],
@@ -57,6 +58,15 @@ def give(
     there = daemon.has(name)
     net = element.read(expanded)
     _check_version(daemon, net)
+    # 'convert' gives what 'define' has not looked at.
+    if net is not None and (wrong := bare.wrong(expanded, net)) is not None:
+        raise Refused(f"{name}: {wrong}")
+    for each in net.interfaces if net is not None and daemon.is_session() else ():
+        if each.ebpf:
+            raise Refused(
+                f"{name}: ebpf='on' of {each.mac}: a session has no hook that would attach it:"
+                " leave ebpf out, or define the domain at qemu:///system"
+            )
     before = daemon.defined(name) if there else None
     daemon.define(document.text(expanded))
     _check_kept(daemon, name, expanded, before)
@@ -95,7 +105,8 @@ def brief(net: Net | None) -> str:
     if net.handoff:
         parts.append("handed off")
     for each in net.interfaces:
-        kinds = {"HostVLAN": each.hostvlan, "MIP6": each.mip6, "CVSW": each.cvsw}
+        vlan = "HostVLAN in eBPF" if each.ebpf else "HostVLAN"
+        kinds = {vlan: each.hostvlan, "MIP6": each.mip6, "CVSW": each.cvsw}
         there = [kind for kind, part in kinds.items() if part is not None]
         parts.append(f"{' and '.join(there)} at {each.mac}")
     return ", ".join(parts) or "with an empty <vmmnet:net>"
@@ -120,9 +131,14 @@ def _choose(path: Path, domain: etree._Element, *uri: str) -> None:
 
 def _expanded(path: Path, domain: etree._Element) -> etree._Element:
     try:
-        return expand(domain)
+        expanded = expand(domain)
+        net = element.read(expanded)
+        lack = None if net is None else missing(expanded, net) or bare.wrong(expanded, net)
     except BadElement as error:
-        raise Refused(f"{path}: {error}") from None
+        lack = error
+    if lack is not None:
+        raise Refused(f"{path}: {lack}")
+    return expanded
 
 
 def _print(given: argparse.Namespace, domain: etree._Element) -> None:
@@ -141,7 +157,7 @@ def _name(path: Path, domain: etree._Element) -> str:
     return name
 
 
-def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
+def _check_version(daemon: libvirtd.Daemon, net: Net | None) -> None:
     version = daemon.version()
     if net is not None and net.interfaces and version < OLDEST:
         raise Refused(
@@ -151,7 +167,7 @@ def _check_version(daemon: connect.Daemon, net: Net | None) -> None:
 
 
 def _check_kept(
-    daemon: connect.Daemon, name: str, expanded: etree._Element, before: str | None
+    daemon: libvirtd.Daemon, name: str, expanded: etree._Element, before: str | None
 ) -> None:
     """Restore the former domain if libvirt silently dropped something."""
     kept = document.parse(daemon.defined(name))

@@ -21,7 +21,7 @@ def asked(net: Net) -> dict[str, tuple[str, dict[str, Any]]]:
     wanted: dict[str, tuple[str, dict[str, Any]]] = {}
     if net.sockets is not None:
         wanted["vmrpc"] = ("query-vmrpc", {"id": names.SOCKETS, "sockets-limit": 0})
-    if any(each.hostvlan for each in nics):
+    if any(each.table_of_qemu for each in nics):
         wanted["hostvlan"] = ("query-hostvlan", {})
     if any(each.mip6 for each in nics):
         wanted["mip6"] = ("query-mip6", {})

@@ -39,6 +39,12 @@ def parse(text: str | bytes) -> etree._Element:
     return root
 
 
+def nics(domain: etree._Element) -> dict[str, etree._Element]:
+    """The NICs of a domain by their MAC addresses, in lower case."""
+    found = domain.iterfind("devices/interface/mac")
+    return {each.get("address", "").lower(): each.getparent() for each in found}
+
+
 def identify(domain: etree._Element, text: str) -> None:
     """Set a named domain's UUID, so that it replaces the one of before."""
     for old in domain.findall("uuid"):

@@ -120,11 +120,18 @@ def _interface(node: etree._Element) -> Interface:
         _value(node, "dhcp-guard", values.on),
         None if mip6 is None else _mip6(mip6),
         None if cvsw is None else _cvsw(cvsw),
+        _value(node, "ebpf", values.on),
         node.sourceline or 0,
     )
     if result.hostvlan is None:
         right = "is an option of HostVLAN: name its table with hostvlan='FILE'"
-        _none_of(node, ("check-sender", "l2-control", "ra-guard", "dhcp-guard"), right)
+        _none_of(node, ("check-sender", "l2-control", "ra-guard", "dhcp-guard", "ebpf"), right)
+    if result.ebpf and (mip6 is not None or cvsw is not None):
+        right = (
+            "eBPF is at the host's interface, where the frames are not the guest's own with"
+            " Mobile IPv6 or a switch in QEMU: leave one of the two out"
+        )
+        raise BadElement(node, "ebpf", "on", right)
     if result.hostvlan is None and mip6 is None and cvsw is None:
         right = (
             "this NIC has no setting: name a table with hostvlan='FILE',"

@@ -11,6 +11,7 @@ libvirt, which waits for it.
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import syslog
 import time
@@ -60,27 +61,56 @@ class Event:
         return conf.read(self.conf_path)
 
 
-def _net(domain: Any) -> Net | None:
-    """The element; refuses a domain that differs from its expansion, also without an element."""
-    from . import element, expand
+def _define(name: str) -> str:
+    return "correct it with 'vmmnet libvirt define'"
 
+
+def _define_saved(name: str) -> str:
+    """A saved domain has an XML of its own, which 'define' does not change."""
+    name = shlex.quote(name)
+    return (
+        "the saved domain has its own XML: 'virsh managedsave-dumpxml --security-info"
+        f" {name} >FILE', correct FILE, 'vmmnet libvirt define --print FILE >NEW',"
+        f" 'virsh managedsave-define {name} NEW'; for a file of 'virsh save': save-image-dumpxml"
+        " and save-image-define"
+    )
+
+
+def _define_moving(name: str) -> str:
+    """A running domain, too; its QEMU has what it began with."""
+    return (
+        "this is the running domain: put its <vmmnet:net> back as it was ('virsh metadata'), or end"
+        " it, correct it with 'vmmnet libvirt define', and start it; a NIC that was plugged in gets"
+        f" HostVLAN by 'vmmnet libvirt protect {shlex.quote(name)} MAC', on the host that it leaves"
+    )
+
+
+def _net(event: Event, domain: Any, remedy: Callable[[str], str]) -> Net | None:
+    """The element; refuses a domain that differs from its expansion, also without an element.
+
+    ``remedy`` says how to correct a domain of this name.
+    """
+    from . import bare, element, expand
+
+    correct = remedy(event.name)
     try:
         net = element.read(domain)
         differences = expand.drift(domain)
     except element.BadElement as error:
-        raise Refused(f"{error}; correct it, then 'vmmnet libvirt define'") from None
+        raise Refused(f"{error}; {correct}") from None
     if differences and net is None:
         told = "; ".join(differences)
         raise Refused(
             f"it has no <vmmnet:net> any more, and what was made of that: {told}; put the"
-            " element back, or take the rest out with 'vmmnet libvirt define'"
+            f" element back, or take the rest out; {correct}"
         )
     if differences:
         told = "; ".join(differences)
         raise Refused(
-            f"it is not what 'vmmnet libvirt define' has made of <vmmnet:net>: {told};"
-            " correct it with 'vmmnet libvirt define'"
+            f"it is not what 'vmmnet libvirt define' has made of <vmmnet:net>: {told}; {correct}"
         )
+    if net is not None and (wrong := bare.wrong(domain, net)) is not None:
+        raise Refused(f"{wrong}; {correct}")
     return net
 
 
@@ -226,7 +256,7 @@ def _lay_keys(event: Event, domain: Any, values: dict[str, bytes]) -> Iterator[s
 def _prepare(event: Event) -> Iterator[str]:
     yield from event.claims.settle()
     domain = event.domain()
-    net = _net(domain)
+    net = _net(event, domain, _define)
     if net is None:
         return
     _check_tables(net)
@@ -241,6 +271,25 @@ def _prepare(event: Event) -> Iterator[str]:
     except BaseException:
         yield from event.claims.undo()
         raise
+
+
+def _start(event: Event) -> Iterator[str]:
+    # The interfaces are there, and QEMU does not run yet: nothing passes before its filter.
+    from . import ebpf, element
+
+    domain = event.domain()
+    net = element.read(domain)
+    for each in net.interfaces if net is not None else ():
+        if not each.ebpf:
+            continue
+        if ebpf.interface_of(domain, each.mac) is None:
+            yield f"{each.mac} is not plugged in: nothing to attach HostVLAN to"
+            continue
+        try:
+            interface = ebpf.attach(domain, each)
+        except ebpf.NotAttached as error:
+            raise Refused(str(error)) from None
+        yield f"{interface} has HostVLAN in eBPF for {each.mac}"
 
 
 def _started(event: Event) -> Iterator[str]:
@@ -297,13 +346,21 @@ def _rewrite_care_of(nic: Any, here: conf.Conf) -> Iterator[str]:
         yield f"the care-of address of {nic.get('mac')} is {wanted}, not {there}"
 
 
-def _arrive(event: Event) -> Iterator[str]:
+def _restore(event: Event) -> Iterator[str]:
+    yield from _arrive(event, _define_saved)
+
+
+def _migrate(event: Event) -> Iterator[str]:
+    yield from _arrive(event, _define_moving)
+
+
+def _arrive(event: Event, remedy: Callable[[str], str]) -> Iterator[str]:
     from lxml import etree
 
     from . import expand
 
     domain = event.domain()
-    net = _net(domain)
+    net = _net(event, domain, remedy)
     if net is None:
         return
     changes = list(_rewrite(domain, net, event.conf()))
@@ -320,8 +377,9 @@ def _release(event: Event) -> Iterator[str]:
 
 _EVENTS: dict[str, Callable[[Event], Iterator[str]]] = {
     "prepare": _prepare,
-    "migrate": _arrive,
-    "restore": _arrive,
+    "migrate": _migrate,
+    "restore": _restore,
+    "start": _start,
     "release": _release,
     "started": _started,
     "reconnect": _reconnect,

@@ -102,8 +102,15 @@ class Interface:
     dhcp_guard: bool | None = None
     mip6: Mip6 | None = None
     cvsw: Cvsw | None = None
+    #: HostVLAN is at the host's interface, by the hook, and not in QEMU.
+    ebpf: bool | None = None
     #: Where it is in the file; 0: unknown.
     line: int = field(default=0, compare=False)
+
+    @property
+    def table_of_qemu(self) -> Path | None:
+        """The table of HostVLAN in QEMU; None: there is none."""
+        return None if self.ebpf else self.hostvlan
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from ipaddress import IPv6Address
 from typing import Any
 
+from vmmnet import libvirtd
 from vmmnet.command.status import Refused
 
-from . import connect, document, names
+from . import document, names
 
 # Of the device's words, which are JSON or ``key=value,…``.
 _IN_WORDS = re.compile(r"address6\"?\s*[=:]\s*\"?([0-9A-Fa-f:.]+)")
 _DEVICE = "virtio-vmrpc"
 
 
-def of(daemon: connect.Daemon, domain: Any) -> dict[str, bool]:
+def of(daemon: libvirtd.Daemon, domain: Any) -> dict[str, bool]:
     """Names of the other domains with an ``address6`` of this one, and whether they run.
 
     ``domain`` need not be defined. Hand-written words for QEMU count, too. Raises Refused.

@@ -8,10 +8,11 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status, UsageError
 
-from . import connect, devices, state
+from . import devices, state
 from .element import Cvsw, Interface, Mip6, Net, Sockets
 from .host.history import Event
 from .model import options
@@ -22,7 +23,7 @@ def run(given: argparse.Namespace) -> int:
     """``show DOMAIN`` and ``show --all``."""
     if given.all == (given.domain is not None):
         raise UsageError("name a domain, or all with --all: one of the two")
-    with connect.opened(given.connect) as daemon:
+    with libvirtd.opened(given.connect) as daemon:
         if not given.all:
             _show(given, [state.of(daemon, given.domain)])
             return Status.DONE
@@ -31,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     return Status.REFUSED if wrong else Status.DONE
 
 
-def _all(daemon: connect.Daemon) -> tuple[list[State], dict[str, str]]:
+def _all(daemon: libvirtd.Daemon) -> tuple[list[State], dict[str, str]]:
     """Domains with the element, and errors of others."""
     found: list[State] = []
     wrong: dict[str, str] = {}
@@ -69,6 +70,7 @@ def _show(
 
 def _whole(each: State) -> Iterator[tuple[str, str]]:
     yield "domain", f"{each.name}: {_running(each)}"
+    yield from _listed("changed", each.changes)
     yield from _rows(each)
     yield from _listed("drift", each.drift or ["none"])
     if each.here is None:
@@ -161,6 +163,7 @@ def _nic(nic: Interface) -> dict[str, Any]:
     given = {
         "mac": nic.mac,
         "hostvlan": nic.hostvlan,
+        "ebpf": nic.ebpf,
         "check-sender": nic.check_sender,
         "l2-control": nic.l2_control,
         "ra-guard": nic.ra_guard,
@@ -176,6 +179,7 @@ def _whole_json(each: State) -> dict[str, Any]:
         "uuid": each.uuid,
         "running": each.is_running,
         "runs-as-defined": each.runs_as_defined,
+        "changes": each.changes,
         "running-digest": each.running_digest,
         "net": None if each.net is None else _net_json(each.net),
         "drift": each.drift,

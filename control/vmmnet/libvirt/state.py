@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from vmmnet import libvirtd
 from vmmnet.command.status import Refused
 
-from . import connect, devices, document, element
+from . import devices, document, element
 from .element import BadElement, Net
-from .expand import drift, made
+from .expand import changes, drift, made
 from .host import history, hostd
 from .host.claims import RUN, Claims, Note
 from .host.history import Event
@@ -47,6 +48,8 @@ class State:
     is_running: bool
     #: Whether it runs as defined; None: it does not run.
     runs_as_defined: bool | None
+    #: How the running domain differs from its definition, in sentences.
+    changes: list[str]
     #: The running domain's digest; None: it does not run, or has none.
     running_digest: str | None
     #: None: the daemon is on another host.
@@ -57,7 +60,7 @@ class State:
     mute: Mapping[str, str] = field(default_factory=dict)
 
 
-def of(daemon: connect.Daemon, domain: str, run: Path = RUN) -> State:
+def of(daemon: libvirtd.Daemon, domain: str, run: Path = RUN) -> State:
     """The state of a daemon's domain; ``run`` is vmmnet's folder. Raises Refused."""
     defined = document.parse(daemon.defined(domain))
     running = document.parse(daemon.running(domain)) if daemon.is_running(domain) else None
@@ -75,6 +78,7 @@ def of(daemon: connect.Daemon, domain: str, run: Path = RUN) -> State:
         found,
         running is not None,
         None if running is None else made(running) == made(defined),
+        [] if running is None else changes(running, defined),
         None if now is None else now.digest,
         None if urlsplit(daemon.uri()).hostname else _here(uuid, name, run),
         answers,
@@ -108,7 +112,7 @@ def _macs(note: Note | None) -> tuple[str, ...]:
 
 
 def _ask(
-    daemon: connect.Daemon, name: str, net: Net | None
+    daemon: libvirtd.Daemon, name: str, net: Net | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     answers: dict[str, Any] = {}
     mute: dict[str, str] = {}

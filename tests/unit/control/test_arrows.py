@@ -11,7 +11,7 @@ from vmmnet.testbed.base import arrows, paths
 #: Rooms of the control plane: none imports another one, nor the test bed.
 CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt", "testbed")
 #: What rooms stand on: it imports no room.
-BELOW = ("command", "etcd", "values", "inotify", "qmp", "service")
+BELOW = ("command", "etcd", "values", "inotify", "libvirtd", "qmp", "service")
 #: Modules that use another room's function, and not only a part that both need.
 USERS = {
     # A tenant's LNID is HostVLAN's; 'cvsw lnids' writes the file for 'hostvlan import'.
@@ -20,9 +20,11 @@ USERS = {
     # '--print-domain' writes the element of libvirt's room, and checks its address.
     "guestimage/command": {"libvirt/values"},
     "guestimage/domain": {"libvirt/names"},
-    # 'libvirt check' looks at HostVLAN's default table and at its eBPF programs.
-    "libvirt/check/definition": {"hostvlan/table/filestore"},
+    # 'libvirt check' looks at HostVLAN's eBPF programs; the hook and 'libvirt protect' attach them.
     "libvirt/check/host": {"hostvlan/bpf/twin"},
+    "libvirt/check/definition": {"hostvlan/table/filestore"},
+    "libvirt/ebpf": {"hostvlan/bpf/twin"},
+    "libvirt/protect": {"hostvlan/table/filestore"},
     # 'libvirt show' spells the LNIDs of a device.
     "libvirt/devices": {"hostvlan/table/lnid"},
 }

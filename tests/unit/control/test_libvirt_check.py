@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
-from vmmnet.libvirt import names
+from vmmnet.libvirt import element, names
 from vmmnet.libvirt.check import apparmor, core
 from vmmnet.libvirt.check.facts import Domain, Finding, Node, User
 from vmmnet.libvirt.expand import expand
@@ -284,15 +284,23 @@ def _plugged(into: Any) -> Any:
 def test_a_nic_that_was_plugged_in_past_the_filter() -> None:
     running = _plugged(expand(domain()))
     found = only(check(World(), running=running))
-    assert found.about == B and found.remedy == f"'vmmnet hostvlan attach vnet1 {B}'"
-    elsewhere = NIC.replace(TABLE, "/srv/t")
-    world = World()
-    world.modes["/srv/t"] = stat.S_IFREG | 0o644
-    found = only(
-        check(world, expand(domain(elsewhere)), running=_plugged(expand(domain(elsewhere))))
-    )
-    assert found.remedy == f"'vmmnet hostvlan attach vnet1 {B} --table /srv/t'"
+    assert found.about == B and found.remedy == f"'vmmnet libvirt protect guest {B}'"
+    found = only(check(World(ebpf={B}), running=running))
+    assert found.about == B and "ends when the domain is saved" in found.wrong
+    # A session has no hook that would attach it again.
+    session = World(ebpf={B})
+    session.hook_path = None
+    assert check(session, running=running) == []
+    session.ebpf = set()
+    assert only(check(session, running=running)).remedy == f"'vmmnet hostvlan attach vnet1 {B}'"
+    net = f"<vmmnet:interface mac='{A}' hostvlan='{TABLE}' ebpf='on'/>"
+    assert "a session has no hook" in only(check(session, expand(domain(net)))).wrong
+    # The element has it, and the hook attaches it.
+    net = element.find(running)
+    etree.SubElement(net, names.net("interface"), mac=B, hostvlan=TABLE, ebpf="on")
     assert check(World(ebpf={B}), running=running) == []
+    found = only(check(World(), running=running))
+    assert found.about == B and "its interface has none" in found.wrong
     # A domain without HostVLAN needs no filter.
     plain = expand(domain(SOCKETS))
     assert check(World(), plain, running=_plugged(expand(domain(SOCKETS)))) == []
@@ -306,7 +314,7 @@ def test_a_nic_that_was_plugged_out_and_in_again() -> None:
     nic.append(etree.fromstring("<target dev='vnet1'/>"))
     empty = frozenset({names.id_of("hostvlan", A)})
     found = only(check(World(), made, running=made, empty=empty))
-    assert found.about == A and f"attach vnet1 {A}" in found.remedy
+    assert found.about == A and f"protect guest {A}" in found.remedy
     assert check(World(ebpf={A}), made, running=made, empty=empty) == []
     # As long as it is out, nothing passes.
     out = expand(domain())

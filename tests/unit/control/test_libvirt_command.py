@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vmmnet import libvirtd
 from vmmnet.command.status import Refused
-from vmmnet.libvirt import connect, document, names, sharing
+from vmmnet.libvirt import document, names, sharing
 from vmmnet.libvirt.expand import drift
 from vmmnet.testbed.base import commandline, paths
 
@@ -136,7 +137,7 @@ def test_what_a_daemon_drops_is_refused(file: Path, kept: None) -> None:
 
 def test_a_libvirt_that_is_too_old(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would drop qemu:override: the NIC would be past HostVLAN."""
-    monkeypatch.setattr(connect.Daemon, "version", lambda _: (8, 1, 0))
+    monkeypatch.setattr(libvirtd.Daemon, "version", lambda _: (8, 1, 0))
     answer = libvirt("define", file, *DAEMON)
     assert answer.status == 1 and "libvirt 8.1.0 is too old" in answer.err, answer
 
@@ -149,7 +150,7 @@ def test_a_domain_without_the_element(file: Path) -> None:
 
 def test_domains_are_offered(file: Path) -> None:
     offered = commandline.offered("libvirt", "")
-    assert sorted(offered) == ["check", "convert", "define", "show"]
+    assert sorted(offered) == ["check", "convert", "define", "protect", "show"]
     for command in ("show", "check", "convert"):
         assert commandline.offered("libvirt", command, *DAEMON, "") == ["test"]
     assert commandline.offered("libvirt", "check", f"{file.parent}/g") == [str(file)]
@@ -269,7 +270,7 @@ def test_check_of_a_domain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is checked without the element, or with another host's daemon."""
     answer = libvirt("check", "test", *DAEMON)
     assert answer.status == 0 and answer.out.endswith("test: no fault found\n"), answer
-    monkeypatch.setattr(connect.Daemon, "uri", lambda _: "qemu+ssh://other/system")
+    monkeypatch.setattr(libvirtd.Daemon, "uri", lambda _: "qemu+ssh://other/system")
     answer = libvirt("check", "test", *DAEMON)
     assert answer.status == 1 and "run it on other" in answer.err
 

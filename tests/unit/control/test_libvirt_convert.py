@@ -390,6 +390,14 @@ def test_what_the_hook_did_is_told() -> None:
     assert to_commandline(domain("-S")).notes == ()
 
 
+def test_ebpf_has_no_words_for_qemu() -> None:
+    """Whoever takes the element out attaches it."""
+    nic = f"<vmmnet:interface mac='{A}' hostvlan='/t' ebpf='on'/>"
+    net = f"<vmmnet:net {NS}>{nic}</vmmnet:net>"
+    notes = to_commandline(domain(net=net)).notes
+    assert any(f"nobody attaches HostVLAN in eBPF to {A}" in each for each in notes)
+
+
 SOCKETS = {
     "address6": "2001:db8:1::c0de",
     "dns": "2001:db8::53+2001:db8::54@5353",

@@ -9,9 +9,9 @@ from copy import deepcopy
 
 import pytest
 from lxml import etree
-from vmmnet.libvirt import document, names
+from vmmnet.libvirt import bare, document, element, names
 from vmmnet.libvirt.element import BadElement
-from vmmnet.libvirt.expand import digest, drift, expand
+from vmmnet.libvirt.expand import changes, digest, drift, expand, missing, qemu
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 FILTER = "vmmnet-hostvlan-525400000001"
@@ -549,7 +549,41 @@ def test_a_digest_that_was_edited() -> None:
     made = expanded()
     net = next(made.iter(names.net("net")))
     net.set("digest", "0" * 16)
-    assert drift(made) == [f"the digest is '{'0' * 16}' instead of '{digest(made)}'"]
+    (told,) = drift(made)
+    assert told.endswith(f"the digest is '{'0' * 16}' instead of '{digest(made)}'")
+
+
+def _model(domain: etree._Element, mac: str, model: str) -> None:
+    (found,) = (each for each in domain.iter("interface") if each.find("mac").get("address") == mac)
+    found.find("model").set("type", model)
+
+
+def test_another_model_of_a_nic() -> None:
+    """It is told by name, although the domain is as its element's expansion would be."""
+    made = expand(domain(hostvlan(A) + hostvlan(B), nic(A) + nic(B)))
+    _model(made, B, "e1000e")
+    first, *others = drift(made)
+    assert first.startswith("a NIC was changed since the domain was expanded")
+    assert others == [f"NIC {B}: the model is 'e1000e' instead of virtio's"]
+    _model(made, A, "rtl8139")
+    assert drift(made)[1:] == [
+        f"NIC {A}: the model is 'rtl8139' instead of virtio's",
+        f"NIC {B}: the model is 'e1000e' instead of virtio's",
+    ]
+    made = expand(made)
+    assert drift(made) == []
+    _model(made, A, "virtio")
+    assert drift(made)[1:] == [
+        f"NIC {A}: the model is 'virtio' instead of another one than virtio's"
+    ]
+
+
+def test_what_changed_while_a_domain_runs() -> None:
+    before, after = (expand(domain(hostvlan(A), nic(A))) for _ in range(2))
+    assert changes(before, after) == []
+    _model(after, A, "e1000e")
+    told = changes(before, expand(after))
+    assert told[-1] == f"NIC {A}: the model is 'virtio' instead of 'e1000e'"
 
 
 def test_what_is_left_of_an_element() -> None:
@@ -563,3 +597,56 @@ def test_an_element_that_is_wrong() -> None:
     next(made.iter(names.net("interface"))).set("mac", B)
     with pytest.raises(BadElement, match=f"there are {A}"):
         drift(made)
+
+
+def _nic(mac: str, kind: str = "bridge", bridge: str = "br0") -> str:
+    source = f"<source bridge='{bridge}'/><driver name='vhost'/>"
+    return f"<interface type='{kind}'><mac address='{mac}'/>{source}</interface>"
+
+
+def test_ebpf_leaves_the_nic_to_libvirt() -> None:
+    """Also vhost, and the alias that a running domain has; what QEMU had before it goes."""
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t' ebpf='on'/>"
+    made = expand(domain(net, _nic(A)))
+    assert qemu.ours(made) == [] and qemu.aliases(made) == []
+    assert made.find("devices/interface/driver").get("name") == "vhost"
+    etree.SubElement(made.find("devices/interface"), "alias", name="net0")
+    assert drift(made) == []
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t'/>"
+    before = expand(domain(net, _nic(A).replace("vhost", "qemu")))
+    before.find("metadata")[0][0].set("ebpf", "on")
+    assert qemu.ours(expand(before)) == [] and qemu.aliases(expand(before)) == []
+
+
+def test_ebpf_needs_an_interface_of_the_host() -> None:
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t' ebpf='on'/>"
+    with pytest.raises(BadElement, match="type 'user', without an interface of the host"):
+        expand(domain(net, _nic(A, "user")))
+    # A running domain may have lost the NIC; 'define' does not take that.
+    out = expand(domain(net))
+    found = element.read(out)
+    assert found is not None and drift(out) == []
+    assert "no <interface> of the domain has this MAC" in str(missing(out, found))
+
+
+@pytest.mark.parametrize(
+    ("bridge", "named", "is_wrong"),
+    [
+        ("br0", "", True),
+        ("br1", "", False),
+        ("br0", "ebpf='on'", False),
+        ("br0", "ebpf='off'", False),
+    ],
+)
+def test_a_nic_beside_hostvlan(bridge: str, named: str, is_wrong: bool) -> None:
+    """Without HostVLAN on the same network it reaches all tenants."""
+    net = f"<vmmnet:interface mac='{A}' hostvlan='/t' ebpf='on'/>"
+    if named:
+        net += f"<vmmnet:interface mac='{B}' hostvlan='/t' {named}/>"
+    second = _nic(B, bridge=bridge).replace("<driver name='vhost'/>", "")
+    made = expand(domain(net, _nic(A) + second))
+    found = element.read(made)
+    assert found is not None
+    told = bare.wrong(made, found)
+    assert (told is not None) == is_wrong
+    assert told is None or f"<vmmnet:interface mac='{B}' hostvlan='/t' ebpf='on'/>" in str(told)

@@ -19,7 +19,7 @@ from vmmnet.testbed.libvirt.guide import Step
 MOST_LINES = 4
 #: Who says what, on the page, and where that is in the sources.
 SPEAKERS = {
-    "vmmnet libvirt": ("control/vmmnet/libvirt/**/*.py",),
+    "vmmnet libvirt": ("control/vmmnet/libvirt/**/*.py", "control/vmmnet/libvirtd.py"),
     "define": ("control/vmmnet/libvirt/**/*.py",),
     "hook": ("control/vmmnet/libvirt/**/*.py", "control/libvirt/vmmnet"),
     "QEMU": ("net/handoff/**/*.c", "net/hostvlan/*.c"),

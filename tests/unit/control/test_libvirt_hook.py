@@ -261,7 +261,7 @@ def test_an_element_that_is_wrong_is_refused(world: World) -> None:
     domain.find(f"metadata/{names.net('net')}").set("colour", "red")
     reason = hook.handle(world.event(domain), "prepare")
     assert reason is not None and "colour" in reason
-    assert "correct it, then 'vmmnet libvirt define'" in reason
+    assert "correct it with 'vmmnet libvirt define'" in reason
 
 
 @pytest.mark.parametrize("kind", ["prepare", "migrate", "restore"])

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
+from vmmnet import libvirtd
 from vmmnet.command.status import Refused
-from vmmnet.libvirt import connect, devices, names, state
+from vmmnet.libvirt import devices, names, state
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host import history, hostd
 from vmmnet.libvirt.host.claims import Claims
@@ -85,7 +86,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Daemon:
     def opened(_: str | None) -> Iterator[Daemon]:
         yield made
 
-    monkeypatch.setattr(connect, "opened", opened)
+    monkeypatch.setattr(libvirtd, "opened", opened)
     of = state.of
     monkeypatch.setattr(state, "of", lambda daemon, name: of(daemon, name, tmp_path))
     return made
@@ -115,7 +116,9 @@ def test_a_domain_that_runs_with_something_else(daemon: Daemon) -> None:
     found = told("guest")
     assert found["runs-as-defined"] is False
     assert found["running-digest"] not in (None, found["net"]["digest"])
+    assert any("vmmnet-sockets is missing" in each for each in found["changes"])
     text = show("guest").out
+    assert f"changed  {found['changes'][0]}" in text
     assert "guest: running with other settings; these apply from its next start" in text
     assert f"{found['net']['digest']}; it runs with {found['running-digest']}" in text
 

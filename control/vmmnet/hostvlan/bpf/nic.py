@@ -104,6 +104,19 @@ def own_mac(name: str) -> int | None:
     return found.mac if found.driver in OWN else None
 
 
+# The first octet of the MAC address of a tap that libvirt has made; the others are the VM's.
+_OF_LIBVIRT = 0xFE
+
+
+def is_of_libvirt(name: str) -> bool:
+    """Whether an interface is a tap that libvirt has made for a VM."""
+    try:
+        found = look(name)
+    except OSError:
+        return False
+    return found.driver == "tun" and found.mac >> 40 == _OF_LIBVIRT
+
+
 def _driver(control: socket.socket, name: str) -> str:
     answer = ctypes.create_string_buffer(struct.pack("=I192x", _GDRVINFO), 196)
     request = struct.pack("=16sQ16x", name.encode(), ctypes.addressof(answer))

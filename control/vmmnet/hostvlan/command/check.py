@@ -8,8 +8,9 @@ do not use the table.  A *note* is a state that is allowed but may be a mistake.
 from __future__ import annotations
 
 import os
+import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from vmmnet.values import mac
 
 from ..bpf import nic
+from ..host.domains import Nic
 from ..host.ports import Port
 from ..table import claim, layout, lnid
 from ..table.entry import Entry
@@ -309,8 +311,11 @@ def _mend(each: twin.Attachment) -> str:
     return " ".join([*words, table_option(each.table)]).rstrip()
 
 
-def bridges(found: Sequence[Port]) -> Iterator[Finding]:
-    """Faults and notes: bridge ports without HostVLAN; ``found`` are the ports of QEMUs."""
+def bridges(found: Sequence[Port], nics: Mapping[str, Nic]) -> Iterator[Finding]:
+    """Faults and notes: bridge ports without HostVLAN.
+
+    ``found`` are the ports of QEMUs, ``nics`` those of libvirt's domains by interface.
+    """
     from ..bpf import twin
 
     try:
@@ -324,15 +329,24 @@ def bridges(found: Sequence[Port]) -> Iterator[Finding]:
         if bridge.kind == "bridge":
             members = [each for each in links if each.master == bridge.index]
             if any(each.name in guarded for each in (bridge, *members)):
-                yield from _bridge(bridge, members, guarded)
+                yield from _bridge(bridge, members, guarded, nics)
 
 
-def _bridge(bridge: nic.Link, members: Sequence[nic.Link], guarded: set[str]) -> Iterator[Finding]:
+def _bridge(
+    bridge: nic.Link, members: Sequence[nic.Link], guarded: set[str], nics: Mapping[str, Nic]
+) -> Iterator[Finding]:
     for each in members:
         attach = f"vmmnet hostvlan attach {each.name} MAC"
         if each.name in guarded:
             continue
-        if each.kind == "tun":
+        if each.name in nics:
+            domain, spelled = nics[each.name].domain, nics[each.name].mac
+            yield fault(
+                f"{each.name}, the NIC {spelled} of the domain {domain}, is a port of {bridge.name}"
+                " without HostVLAN, so that this VM reaches all tenants:"
+                f" vmmnet libvirt protect {shlex.quote(domain)} {spelled}"
+            )
+        elif each.kind == "tun":
             yield fault(
                 f"{each.name} is a port of {bridge.name} without HostVLAN, so that its VM reaches"
                 f" all tenants: {attach}; or its QEMU does not answer, see --qmp"

@@ -11,6 +11,7 @@ from vmmnet.command.parser import Parser, subcommand, typed
 from vmmnet.command.status import Refused, Status, UsageError
 from vmmnet.values import mac
 
+from ..bpf import nic
 from ..host import ports
 from ..table.store import Store
 from . import check, options, watch
@@ -199,12 +200,13 @@ def _host(given: argparse.Namespace) -> list[check.Finding]:
     path = options.table_path(given)
     with ports.Monitors(given.qmp) as monitors:
         answering, silent = monitors.ports()
+        nics = monitors.nics
     return [
         *check.file(path),
         *check.ports(answering, path),
         *map(check.fault, silent),
         *check.attachments(path),
-        *check.bridges(answering),
+        *check.bridges(answering, nics),
     ]
 
 
@@ -239,6 +241,12 @@ def run_attach(given: argparse.Namespace) -> int:
     except twin.TwinError as error:
         raise Refused(str(error)) from None
     _print_attachments([attached], given.json)
+    if not given.json and nic.is_of_libvirt(attached.interface):
+        output.say(
+            f"{attached.interface} is a tap of libvirt, which makes another one without HostVLAN"
+            " when the VM is saved, or moves: 'vmmnet libvirt protect DOMAIN"
+            f" {mac.text(attached.mac)}' has it attached there, too"
+        )
     return Status.DONE if attached.whole else Status.REFUSED
 
 

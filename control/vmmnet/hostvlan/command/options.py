@@ -83,13 +83,14 @@ def add_also(parser: argparse._ActionsContainer, text: str) -> None:
 
 
 def add_qmp(parser: argparse.ArgumentParser, when: str = "") -> None:
-    """Add --qmp."""
+    """Add --qmp; ``when``: it is for a program that does not ask libvirt."""
+    libvirts = "" if when else ", and those of libvirt"
     parser.add_argument(
         "--qmp",
         metavar="PATH",
         action="append",
         help=f"{when}QMP socket of a QEMU, or a pattern of several; can be given several times"
-        f" (default: ${ports.VARIABLE}, or '{ports.DEFAULT}')",
+        f" (default: ${ports.VARIABLE}, or '{ports.DEFAULT}'{libvirts})",
     )
 
 

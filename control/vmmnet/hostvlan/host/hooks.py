@@ -52,9 +52,6 @@ _ENDING = 5.0
 # How many interfaces that are gone are remembered.
 _GONE_MAX = 256
 
-# The first octet of a tap's MAC address from libvirt; the others are those of the VM's.
-_OF_LIBVIRT = 0xFE
-
 
 class State(enum.Enum):
     """Of an interface that has been attached."""
@@ -312,7 +309,7 @@ class Hooks:
             now = nic.look(lost.interface)
         except OSError as error:
             return str(error.strerror)
-        of_libvirt = now.driver == "tun" and now.mac >> 40 == _OF_LIBVIRT
+        of_libvirt = nic.is_of_libvirt(now.name)
         if now.driver in nic.OWN and now.mac != lost.mac:
             return f"it has the MAC address {macs.text(now.mac)}, not {mac}"
         if of_libvirt and now.mac & 0xFFFFFFFFFF != lost.mac & 0xFFFFFFFFFF:

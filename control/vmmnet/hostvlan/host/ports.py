@@ -16,6 +16,7 @@ from vmmnet.qmp import Qmp, QmpError
 from vmmnet.values import mac
 
 from ..bpf import nic
+from . import domains
 
 #: The pattern of QMP sockets without --qmp.
 DEFAULT = "/run/vmmnet/*.qmp"
@@ -151,11 +152,17 @@ def sockets(patterns: Sequence[str] | None) -> list[Path]:
 
 
 class Monitors:
-    """Connections to the QEMUs of some patterns; a lost one is opened again."""
+    """Connections to the QEMUs of some patterns; a lost one is opened again.
+
+    Without a pattern also to those of this host's libvirt.
+    """
 
     def __init__(self, patterns: Sequence[str] | None) -> None:
         self._patterns = patterns
         self._open: dict[Path, Monitor] = {}
+        self._domains = None if patterns else domains.Domains()
+        #: NICs of libvirt's domains, by the host's interface, when ports() was called last.
+        self.nics: Mapping[str, domains.Nic] = {}
 
     def ports(self) -> tuple[list[Port], list[str]]:
         """All ports sorted by VM and name, and sentences about QEMUs that do not answer."""
@@ -173,6 +180,18 @@ class Monitors:
                 faults.append(str(error))
                 if path in self._open:
                     self._open.pop(path).close()
+        if self._domains is not None:
+            seen = self._domains.look()
+            self.nics = seen.nics
+            faults += seen.faults
+            # A domain may have a socket for us as well.
+            known = {port.vm for port in ports}
+            ports += [
+                _port(name, each)
+                for name, answers in seen.ports.items()
+                if name not in known
+                for each in answers
+            ]
         return sorted(ports, key=lambda port: (port.vm, port.id)), faults
 
     def __enter__(self) -> Self:
@@ -187,6 +206,8 @@ class Monitors:
         for monitor in self._open.values():
             monitor.close()
         self._open.clear()
+        if self._domains is not None:
+            self._domains.close()
 
 
 def attached() -> list[Port]:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status
 
-from .. import connect, document, handoff, sharing
+from .. import document, handoff, sharing
 from ..expand.qemu import ours
 from ..schema import BadElement
 from . import core
@@ -28,7 +29,7 @@ def run(given: argparse.Namespace) -> int:
     if document.is_file(given.subject):
         domain = _of_file(given.subject, given.connect)
     else:
-        with connect.opened(given.connect) as daemon:
+        with libvirtd.opened(given.connect) as daemon:
             uri = daemon.uri()
             _here(uri)
             domain = _of_daemon(given.subject, daemon)
@@ -43,7 +44,7 @@ def _here(uri: str) -> None:
         raise Refused(f"{uri} is another host's: run it on {where}, as it looks at that host")
 
 
-def _of_daemon(name: str, daemon: connect.Daemon) -> Domain:
+def _of_daemon(name: str, daemon: libvirtd.Daemon) -> Domain:
     defined = document.parse(daemon.defined(name))
     running = document.parse(daemon.running(name)) if daemon.is_running(name) else None
     empty = frozenset[str]() if running is None else _empty(name, running, daemon)
@@ -52,12 +53,13 @@ def _of_daemon(name: str, daemon: connect.Daemon) -> Domain:
         defined,
         running,
         version=daemon.version(),
+        is_transient=daemon.is_transient(name),
         empty=empty,
         sharing=sharing.of(daemon, defined),
     )
 
 
-def _empty(name: str, running: Any, daemon: connect.Daemon) -> frozenset[str]:
+def _empty(name: str, running: Any, daemon: libvirtd.Daemon) -> frozenset[str]:
     """HostVLAN's netdevs without an interface; none if QEMU does not answer."""
     if not any(words.option == "-netdev" for words in ours(running)):
         return frozenset()
@@ -76,7 +78,7 @@ def _of_file(subject: str, uri: str | None) -> Domain:
         raise Refused(f"{subject}: {error}") from None
     version, others = None, dict[str, bool]()
     if uri is not None:
-        with connect.opened(uri) as daemon:
+        with libvirtd.opened(uri) as daemon:
             _here(daemon.uri())
             version, others = daemon.version(), sharing.of(daemon, domain)
     if domain.find("name") is not None and not (domain.findtext("uuid") or "").strip():

@@ -38,6 +38,8 @@ class Domain:
     is_file: bool = False
     #: The daemon's version; None: no daemon was asked.
     version: tuple[int, int, int] | None = None
+    #: It ends with its QEMU: ``defined`` is what runs.
+    is_transient: bool = False
     #: IDs of HostVLAN's netdevs in its QEMU without an interface.
     empty: frozenset[str] = frozenset()
     #: Other domains of the daemon with its ``address6``, and whether they run.

@@ -63,10 +63,10 @@ def _files(net: Net) -> Iterator[_File]:
         installed = "install dns-root-data, or name a file of yours with 'trust-anchor'"
         yield _File(net.sockets.trust_anchor or _ROOT, "trust anchor", installed, shared=True)
     for nic in net.interfaces:
-        if nic.hostvlan is not None:
+        if nic.table_of_qemu is not None:
             made = f"'vmmnet hostvlan add {nic.mac} LNID --table {shlex.quote(str(nic.hostvlan))}'"
             made += " makes it"
-            yield _File(nic.hostvlan, "table", made, watched=True)
+            yield _File(nic.table_of_qemu, "table", made, watched=True)
         for key in keys.of(nic):
             if isinstance(key.source, Path):
                 yield _File(key.source, key.option, "put the key there, for QEMU's user alone")

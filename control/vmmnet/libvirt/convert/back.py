@@ -47,6 +47,12 @@ def to_commandline(domain: etree._Element) -> Written:
         notes.append(f"nobody looks any more whether {address} is an address of the host")
     if net is not None and any(each.hostvlan for each in net.interfaces):
         notes.append("an agent of HostVLAN is not told any more which ports are here")
+    for each in net.interfaces if net is not None else ():
+        if each.ebpf:
+            notes.append(
+                f"nobody attaches HostVLAN in eBPF to {each.mac} any more: 'vmmnet hostvlan attach'"
+                " after each start"
+            )
     return Written(result, tuple(notes))
 
 

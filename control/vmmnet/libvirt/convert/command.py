@@ -10,10 +10,11 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status, UsageError
 
-from .. import connect, define, document, element
+from .. import define, document, element
 from ..schema import BadElement
 from .back import to_commandline
 from .parts import CannotSay
@@ -28,7 +29,7 @@ def run(given: argparse.Namespace) -> int:
             raise UsageError("--print of a file asks no daemon: leave --connect out")
         _print(given, *_made(given, define.read(file)))
         return Status.DONE
-    with connect.opened(given.connect) as daemon:
+    with libvirtd.opened(given.connect) as daemon:
         if file is None:
             domain = document.parse(daemon.defined(given.subject))
             name = domain.findtext("name")

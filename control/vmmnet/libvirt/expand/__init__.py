@@ -14,9 +14,21 @@ that a property names.  All else in the domain is the user's.
 differ from what ``expand`` would make, and ``asked`` what QEMU must support for them.
 """
 
-from .drifting import differences, drift
+from .drifting import changes, differences, drift
 from .inventory import asked, digest, made
+from .nic import INTERFACES, missing
 from .qemu import OLDEST
 from .whole import expand
 
-__all__ = ["OLDEST", "asked", "differences", "digest", "drift", "expand", "made"]
+__all__ = [
+    "INTERFACES",
+    "OLDEST",
+    "asked",
+    "changes",
+    "differences",
+    "digest",
+    "drift",
+    "expand",
+    "made",
+    "missing",
+]

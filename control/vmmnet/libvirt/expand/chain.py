@@ -28,8 +28,8 @@ def words(wanted: Interface, backend: str, vm: str) -> list[Words]:
         given = options(wanted.mip6)
         given.update((name, ids) for name, ids in _ids(wanted).items() if name in given)
         backend = _add(result, "mip6", wanted.mac, backend, given)
-    if wanted.hostvlan is not None:
-        given = {"table": wanted.hostvlan}
+    if wanted.table_of_qemu is not None:
+        given = {"table": wanted.table_of_qemu}
         for name, value in (
             ("check-sender", wanted.check_sender),
             ("l2-control", wanted.l2_control),
@@ -52,7 +52,7 @@ def properties(wanted: Interface) -> dict[str, Property]:
         for name, value in given.items():
             kind = "unsigned" if isinstance(value, int) else "string"
             result[name] = Property(kind, str(value))
-    before = "hostvlan" if wanted.hostvlan is not None else "mip6" if wanted.mip6 else None
+    before = "hostvlan" if wanted.table_of_qemu is not None else "mip6" if wanted.mip6 else None
     if before is not None:
         result["netdev"] = Property("string", names.id_of(before, wanted.mac))
     return result

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from lxml import etree  # type: ignore[import-untyped]
 
 from .. import element, names
-from . import qemu
-from .inventory import Item, digest, made
+from . import nic, qemu
+from .inventory import Item, digest, made, other_models
 from .whole import expand
 
 _REMEDY = "vmmnet libvirt define"
@@ -27,8 +27,13 @@ def drift(domain: etree._Element) -> list[str]:
         return found
     if net.digest is None and not qemu.ours(domain) and not qemu.aliases(domain):
         return [f"the domain was never expanded: '{_REMEDY}' does that"]
+    if not found and (models := list(_models(domain, net.digest or ""))):
+        return [f"a NIC was changed since the domain was expanded: '{_REMEDY}' follows it", *models]
     if not found:
-        return [f"the digest is {_shown(net.digest or '')} instead of '{digest(domain)}'"]
+        return [
+            "<vmmnet:net>, or a NIC that it names, and what was made of that were edited alike:"
+            f" the digest is {_shown(net.digest or '')} instead of '{digest(domain)}'"
+        ]
     if net.digest == digest(domain):
         reason = f"<vmmnet:net> was changed since the domain was expanded: '{_REMEDY}' follows it"
     else:
@@ -39,6 +44,27 @@ def drift(domain: etree._Element) -> list[str]:
 def differences(domain: etree._Element) -> list[str]:
     """The same without the reason at its beginning, whatever the digest."""
     return list(_differences(made(domain), made(expand(domain))))
+
+
+def changes(before: etree._Element, after: etree._Element) -> list[str]:
+    """What two expanded domains differ in, in sentences: our parts, and the models of NICs."""
+    found = list(_differences(made(before), made(after)))
+    were = {nic.mac_of(each): nic.model_of(each) for each in nic.nics(before)}
+    for each in nic.nics(after):
+        mac, model = nic.mac_of(each), nic.model_of(each)
+        if found and were.get(mac, model) != model:
+            found.append(f"NIC {mac}: the model is {_shown(were[mac])} instead of {_shown(model)}")
+    return found
+
+
+def _models(domain: etree._Element, wanted: str) -> Iterator[str]:
+    """NICs that were of virtio when the domain got its digest, or are now, in sentences."""
+    macs = other_models(domain, wanted)
+    for each in nic.nics(domain):
+        if nic.mac_of(each) in macs:
+            before = "another one than virtio's" if nic.is_virtio(each) else "virtio's"
+            model = _shown(nic.model_of(each))
+            yield f"NIC {nic.mac_of(each)}: the model is {model} instead of {before}"
 
 
 def _differences(there: list[Item], wanted: list[Item]) -> Iterator[str]:

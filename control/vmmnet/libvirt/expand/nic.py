@@ -21,13 +21,32 @@ _PAST = {
     "vdpa": "its frames bypass QEMU, to hardware",
     "hostdev": "it is a device of the host, whose frames bypass QEMU",
 }
+#: Types of NICs with an interface of the host, which libvirt names in ``<target dev=…>``.
+INTERFACES = ("bridge", "network", "ethernet", "direct")
 
 
 def put(domain: etree._Element, net: Net | None) -> list[Words]:
     """Change NICs as the element says; returns the arguments for the command line."""
-    wanted = {} if net is None else {each.mac: each for each in net.interfaces}
+    named = () if net is None else net.interfaces
+    wanted = {each.mac: each for each in named if not each.ebpf}
     _forget_others(domain, set(wanted))
+    for each in named:
+        if each.ebpf:
+            _check_interface(domain, each)
     return [words for each in wanted.values() for words in _put(domain, each)]
+
+
+def missing(domain: etree._Element, net: Net) -> BadElement | None:
+    """The first NIC of the element with ``ebpf`` that the domain has not; None: it has all.
+
+    ``put`` does not mind, as such a NIC may be plugged out while the domain runs.
+    """
+    for each in net.interfaces:
+        try:
+            _find(domain, each)
+        except BadElement as error:
+            return error
+    return None
 
 
 def nics(domain: etree._Element) -> list[etree._Element]:
@@ -53,10 +72,15 @@ def driver_of(nic: etree._Element) -> str:
     return "" if driver is None else driver.get("name", "")
 
 
+def model_of(nic: etree._Element) -> str:
+    """The model of a NIC; empty: libvirt's choice."""
+    model = nic.find("model")
+    return "" if model is None else model.get("type", "")
+
+
 def is_virtio(nic: etree._Element) -> bool:
     """Whether a NIC's frames could bypass QEMU by vhost."""
-    model = nic.find("model")
-    return model is not None and model.get("type", "").startswith("virtio")
+    return model_of(nic).startswith("virtio")
 
 
 def _put(domain: etree._Element, wanted: Interface) -> list[Words]:
@@ -99,6 +123,18 @@ def _find(domain: etree._Element, wanted: Interface) -> etree._Element:
         f" write <mac address='{wanted.mac}'/> into the one that is meant"
     )
     raise _bad(wanted, right)
+
+
+def _check_interface(domain: etree._Element, wanted: Interface) -> None:
+    """Check that a NIC has an interface of the host's, if the domain has the NIC."""
+    for each in nics(domain):
+        kind = each.get("type", "")
+        if mac_of(each) == wanted.mac and kind not in INTERFACES:
+            right = (
+                f"the NIC is of the type '{kind}', without an interface of the host where eBPF"
+                f" could be: take one of {', '.join(INTERFACES)}, or leave ebpf out"
+            )
+            raise _bad(wanted, right)
 
 
 def _check(nic: etree._Element, wanted: Interface) -> None:

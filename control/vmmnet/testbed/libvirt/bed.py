@@ -92,8 +92,8 @@ _QUOTED = r"(?:'([^']+)'|\"([^\"]+)\")(?: in (qemu\.conf|/\S+))?"
 _TOO_OLD = """
 import sys
 from vmmnet.__main__ import main
-from vmmnet.libvirt import connect
-connect.Daemon.version = lambda _: (8, 1, 0)
+from vmmnet import libvirtd
+libvirtd.Daemon.version = lambda _: (8, 1, 0)
 sys.exit(main(sys.argv[1:]))"""
 
 

@@ -8,6 +8,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from vmmnet.command.status import Refused
 
@@ -29,9 +30,18 @@ class Daemon:
         """Its URI, also of the default."""
         return str(self._call(self._connection.getURI))
 
+    def is_session(self) -> bool:
+        """Whether it is a user's own daemon, which calls no hook of ours."""
+        return urlsplit(self.uri()).path == "/session"
+
     def names(self) -> list[str]:
         """All domains."""
         return sorted(each.name() for each in self._call(self._connection.listAllDomains))
+
+    def running_names(self) -> list[str]:
+        """Domains that are active, also paused."""
+        flags = self._libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE
+        return sorted(each.name() for each in self._call(self._connection.listAllDomains, flags))
 
     def has(self, domain: str) -> bool:
         """Whether there is a domain of this name or UUID."""
@@ -71,6 +81,25 @@ class Daemon:
     def define(self, xml: str) -> None:
         """Define a domain, or redefine it."""
         self._call(self._connection.defineXML, xml)
+
+    def is_transient(self, domain: str) -> bool:
+        """Whether a domain ends with its QEMU, as it is not defined."""
+        return not self._call(self._domain(domain).isPersistent)
+
+    def set_metadata(self, domain: str, xml: str, uri: str, *, of_next_start: bool) -> None:
+        """Replace the metadata of a namespace, of a running domain or its definition.
+
+        ``xml`` has no namespaces.
+        """
+        affected = "CONFIG" if of_next_start else "LIVE"
+        self._call(
+            self._domain(domain).setMetadata,
+            self._libvirt.VIR_DOMAIN_METADATA_ELEMENT,
+            xml,
+            "vmmnet",
+            uri,
+            getattr(self._libvirt, f"VIR_DOMAIN_AFFECT_{affected}"),
+        )
 
     def undefine(self, domain: str) -> None:
         """Undefine a domain."""

@@ -14,10 +14,11 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from ipaddress import IPv6Address
+from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.base.net import Interface, Network
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
@@ -28,6 +29,7 @@ from vmmnet.testbed.mip6.mobility import (
     HOME_PREFIX,
     SECOND_ADDRESS,
     agent_binary,
+    agent_process,
 )
 
 ETH_P_IPV6 = 0x86DD
@@ -188,6 +190,21 @@ def test_a_carrier_comes(field: Field) -> None:
     finally:
         node.close()
         field.router.ip("link", "set", port, "up")
+
+
+def test_interface_is_renamed(network: Network, tmp_path: Path) -> None:
+    """It stays on the interface, and says so; also when the old name is back."""
+    host = network.namespace("host")
+    link = network.connect(host, network.namespace("router")).a
+    with agent_process(link, tmp_path / "ha.conf", AGENT_ADDRESS, HOME_ADDRESS) as (log, _):
+        for old, new in ((link.name, "other0"), ("other0", link.name)):
+            # A name can be changed in any kernel while it is down.
+            for words in (["down"], ["name", new], ["up"]):
+                host.ip("link", "set", old if words != ["up"] else new, *words)
+            told = f"interface '{old}' was renamed '{new}': the agent stays on it"
+            wait.until(lambda text=told: text in log.read_text(), "it is told")
+            heard = f"interface '{new}' has a carrier"
+            wait.until(lambda text=heard: text in log.read_text(), "it is heard under its name")
 
 
 def test_control_socket_is_removed(field: Field, control: str) -> None:

@@ -207,6 +207,24 @@ def test_interface_is_renamed(network: Network, tmp_path: Path) -> None:
             wait.until(lambda text=heard: text in log.read_text(), "it is heard under its name")
 
 
+def test_interface_is_down_at_the_start(network: Network, tmp_path: Path) -> None:
+    """It starts and says so, as nobody reaches it; and when that is over."""
+    host = network.namespace("host")
+    link = network.connect(host, network.namespace("router"))
+    for end, told, after in (
+        (link.a, "is down", "is up"),
+        (link.b, "has no carrier", "has a carrier"),
+    ):
+        end.down()
+        wait.until(lambda: not link.a.has_carrier(), "the end of the carrier")
+        config = tmp_path / end.name
+        with agent_process(link.a, config, AGENT_ADDRESS, HOME_ADDRESS) as (log, _):
+            said = f"interface '{link.a.name}' "
+            wait.until(lambda text=said + told: text in log.read_text(), told)
+            end.up()
+            wait.until(lambda text=said + after: text in log.read_text(), after)
+
+
 def test_control_socket_is_removed(field: Field, control: str) -> None:
     """As by emptying /run: it is there again; one that cannot be made says why."""
     path = field.folder / "ha.sock"

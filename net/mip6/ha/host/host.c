@@ -395,8 +395,14 @@ static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
     }
     memcpy(h->mac, ifr.ifr_hwaddr.sa_data, sizeof(h->mac));
     g_strlcpy(h->link_name, name, sizeof(h->link_name));
-    h->link_running = ioctl(h->link_fd, SIOCGIFFLAGS, &ifr) == 0 &&
-                      (ifr.ifr_flags & IFF_RUNNING);
+    if (ioctl(h->link_fd, SIOCGIFFLAGS, &ifr) == 0) {
+        h->link_up = ifr.ifr_flags & IFF_UP;
+        h->link_running = ifr.ifr_flags & IFF_RUNNING;
+    }
+    if (!h->link_up || !h->link_running) {
+        g_message("interface '%s' %s", name,
+                  h->link_up ? "has no carrier" : "is down");
+    }
     return true;
 }
 

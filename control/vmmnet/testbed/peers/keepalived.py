@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -103,13 +102,17 @@ class Pair:
             lambda: _is_master(one) == set(VIRTUAL) and not _is_master(other),
             f"only router {number} is master",
         )
-        for address in (each for family in VIRTUAL.values() for each in family):
-            wait.until(lambda each=address: self._pings(each), f"router {number} is {address}")
+        for addresses in VIRTUAL.values():
+            for each in addresses:
+                self._reaches(each)
 
-    def _pings(self, address: str) -> bool:
-        scope = f"%{self.interface}" if re.match("fe80:", address) else ""
-        command = ["ping", "-c1", "-W1", address + scope]
-        return self.client.run(command, check=False).returncode == 0
+    def _reaches(self, address: str) -> None:
+        scope = f"%{self.interface}" if address.startswith("fe80:") else ""
+        words = ["ping", "-c1", "-W1", address + scope]
+        wait.until(
+            lambda: self.client.run(words, check=False).returncode == 0,
+            f"the client reaches {address}",
+        )
 
     def fail_over(self, times: int) -> None:
         """Let the first router fail and come back by turns, from and to a state where it runs."""

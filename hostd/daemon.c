@@ -310,6 +310,20 @@ static gboolean stop(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+/* Tells which interfaces of VMs that are here reach nobody. */
+static void look_at_downs(Daemon *d)
+{
+    const RtnlEvent *device;
+    GHashTableIter iter;
+
+    g_hash_table_iter_init(&iter, d->devices);
+    while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&device)) {
+        if (!(device->link_flags & IFF_UP)) {
+            hostd_device_set(&d->hostd, device->name, false);
+        }
+    }
+}
+
 /* The socket is opened last, when the registry is loaded and applied. */
 static bool start(Daemon *d, const char *path, GError **errp)
 {
@@ -318,6 +332,7 @@ static bool start(Daemon *d, const char *path, GError **errp)
         return false;
     }
     hostd_settle(&d->hostd);
+    look_at_downs(d);
     if (!hostd_store_save(d->state, d->hostd.vms, errp)) {
         return false;
     }

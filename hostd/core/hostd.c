@@ -281,6 +281,22 @@ bool hostd_forget(Hostd *h, HostdVm *vm, GError **errp)
     return true;
 }
 
+/* What changed while nobody watched: the address has left, the MAC address. */
+static bool settle_address(Hostd *h, HostdAddress *address, GError **errp)
+{
+    bool was_there = h->ops->has(h->opaque, address);
+    char addr[INET6_ADDRSTRLEN];
+
+    if (!add_and_announce(h, address, errp)) {
+        return false;
+    }
+    if (!was_there) {
+        inet_ntop(AF_INET6, &address->addr, addr, sizeof(addr));
+        log_line(h, "%s was not on %s: it is there again", addr, address->dev);
+    }
+    return true;
+}
+
 static void apply_place(Hostd *h, HostdVm *vm)
 {
     g_autoptr(GError) no_process = NULL, err = NULL;
@@ -291,7 +307,7 @@ static void apply_place(Hostd *h, HostdVm *vm)
         if (!h->ops->watch(h->opaque, vm, &no_process)) {
             log_line(h, "%s: %s", vm->uuid, no_process->message);
             hostd_yield(h, vm, NULL);
-        } else if (!change_all(h, vm, add, &err)) {
+        } else if (!change_all(h, vm, settle_address, &err)) {
             log_line(h, "%s: %s", vm->uuid, err->message);
         }
     }

@@ -373,6 +373,27 @@ def test_an_interface_that_comes_late(world: World) -> None:
         assert server.status("CapInh") == server.status("CapAmb") == f"{0:016x}"
 
 
+def test_an_interface_that_is_renamed(world: World) -> None:
+    """It serves there until there is one of the old name, and says so."""
+    here = "fe80::77%eth7"
+    with world.dnsd(server={"listen": [SERVER, here]}) as server:
+        address = _link(world, "fe80::77")
+        there = f"server.listen: {here}: the interface 'eth7' is there"
+        wait.until(lambda: there in server.log.read_text(), "the listener")
+        for words in ("eth7", "down"), ("eth7", "name", "other7"), ("other7", "up"):
+            world.server.ip("link", "set", *words)
+        world.server.ip("address", "replace", "fe80::77/64", "dev", "other7", "nodad")
+        told = f"server.listen: {here}: the interface 'eth7' was renamed 'other7': queries there"
+        wait.until(lambda: told in server.log.read_text(), "it is told")
+        assert world.udp(query(), address).answer
+        for words in ("other7", "down"), ("other7", "name", "eth7"), ("eth7", "up"):
+            world.server.ip("link", "set", *words)
+        world.server.ip("address", "replace", "fe80::77/64", "dev", "eth7", "nodad")
+        wait.until(lambda: server.log.read_text().count(there) == 2, "the listener")
+        assert world.udp(query(), address).answer
+        assert "is gone" not in server.log.read_text()
+
+
 def test_an_interface_that_others_use(world: World) -> None:
     """Another program has the port there: told once, tried again until it is free."""
     here = "fe80::77%eth7"

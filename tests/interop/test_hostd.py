@@ -379,6 +379,27 @@ def test_link_learns_where_it_is(world: World) -> None:
         wait.until(lambda: told in helper.log.read_text(), told)
 
 
+def test_changed_while_it_was_away(world: World) -> None:
+    """Nodes learn the MAC address; an address that has gone and an interface down are told."""
+    helper, interface = world.helpers[0], world.interfaces[0]
+    with world.vm() as vm, _advertisements(world) as seen:
+        assert vm.ask(f"take {VM}") == "ok"
+        again = f"{ADDRESS} was not on {interface.name}: it is there again"
+        for mac, gone in ("00:10:18:00:00:03", False), ("00:10:18:00:00:04", True):
+            helper.kill()
+            helper.host.ip("link", "set", interface.name, "address", mac)
+            if gone:
+                interface.remove_address(f"{ADDRESS}/128")
+            helper.start()
+            _heard_from(seen, mac)
+            assert (again in helper.log.read_text()) == gone
+        helper.kill()
+        interface.down()
+        helper.start()
+        told = f"{interface.name} is down, the interface of 1 address(es) of VMs"
+        assert told in helper.log.read_text()
+
+
 def _heard_from(seen: socket.socket, mac: str) -> None:
     """Wait for an advertisement from a MAC address."""
     while _next_na(seen)[6:12] != bytes.fromhex(mac.replace(":", "")):

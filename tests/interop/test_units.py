@@ -274,3 +274,19 @@ def test_hostd_gives_an_address_to_a_vm_of_another_user(host: Booted, space: Nam
     assert LATE in space.ip("-6", "address", "show", "dev", home.name)
     host.run("systemctl", "stop", "vm")
     wait.until(lambda: LATE not in space.ip("-6", "address", "show"), "it is taken away")
+
+
+def test_folder_in_run_is_removed(host: Booted, space: Namespace) -> None:
+    """Each unit says so, as it may write to no other folder; a restart makes the folder."""
+    space.bridge("home0").add_address("2001:db8:8::2/64")
+    sockets = {"vmmnet-hostd": hostd.SOCKET, "vmmnet-ha": "/run/vmmnet/ha.sock"}
+    host.run("systemctl", "start", *sockets)
+    for unit in sockets:
+        wait.until(lambda each=unit: _answers(host, each, "show"), f"{unit} answers")
+    host.run("rm", "-r", "/run/vmmnet")
+    for unit, path in sockets.items():
+        told = f"{path} was removed: cannot listen at"
+        wait.until(lambda each=unit, text=told: text in host.log(each), told)
+    host.run("systemctl", "restart", *sockets)
+    for unit in sockets:
+        wait.until(lambda each=unit: _answers(host, each, "show"), f"{unit} answers again")

@@ -14,10 +14,11 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from ipaddress import IPv6Address
+from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface
+from vmmnet.testbed.base.net import Interface, Network
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
 from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
@@ -28,6 +29,7 @@ from vmmnet.testbed.mip6.mobility import (
     HOME_PREFIX,
     SECOND_ADDRESS,
     agent_binary,
+    agent_process,
 )
 
 ETH_P_IPV6 = 0x86DD
@@ -188,6 +190,39 @@ def test_a_carrier_comes(field: Field) -> None:
     finally:
         node.close()
         field.router.ip("link", "set", port, "up")
+
+
+def test_interface_is_renamed(network: Network, tmp_path: Path) -> None:
+    """It stays on the interface, and says so; also when the old name is back."""
+    host = network.namespace("host")
+    link = network.connect(host, network.namespace("router")).a
+    with agent_process(link, tmp_path / "ha.conf", AGENT_ADDRESS, HOME_ADDRESS) as (log, _):
+        for old, new in ((link.name, "other0"), ("other0", link.name)):
+            # A name can be changed in any kernel while it is down.
+            for words in (["down"], ["name", new], ["up"]):
+                host.ip("link", "set", old if words != ["up"] else new, *words)
+            told = f"interface '{old}' was renamed '{new}': the agent stays on it"
+            wait.until(lambda text=told: text in log.read_text(), "it is told")
+            heard = f"interface '{new}' has a carrier"
+            wait.until(lambda text=heard: text in log.read_text(), "it is heard under its name")
+
+
+def test_interface_is_down_at_the_start(network: Network, tmp_path: Path) -> None:
+    """It starts and says so, as nobody reaches it; and when that is over."""
+    host = network.namespace("host")
+    link = network.connect(host, network.namespace("router"))
+    for end, told, after in (
+        (link.a, "is down", "is up"),
+        (link.b, "has no carrier", "has a carrier"),
+    ):
+        end.down()
+        wait.until(lambda: not link.a.has_carrier(), "the end of the carrier")
+        config = tmp_path / end.name
+        with agent_process(link.a, config, AGENT_ADDRESS, HOME_ADDRESS) as (log, _):
+            said = f"interface '{link.a.name}' "
+            wait.until(lambda text=said + told: text in log.read_text(), told)
+            end.up()
+            wait.until(lambda text=said + after: text in log.read_text(), after)
 
 
 def test_control_socket_is_removed(field: Field, control: str) -> None:

@@ -48,8 +48,10 @@ static void test_names(void)
     g_assert_true(take(links, 77, "lan", 0, false));    /* renamed */
     g_assert_cmpuint(dnsd_links_index(links, "eth77"), ==, 0);
     g_assert_cmpuint(dnsd_links_index(links, "lan"), ==, 77);
+    g_assert_cmpstr(dnsd_links_name(links, 77), ==, "lan");
     g_assert_true(hear(links, RTNL_LINK_GONE, 77));
     g_assert_false(hear(links, RTNL_LINK_GONE, 77));
+    g_assert_null(dnsd_links_name(links, 77));
     g_assert_cmpuint(dnsd_links_index(links, "lan"), ==, 0);
     g_assert_cmpuint(dnsd_links_index(links, "eth100"), ==, 100);
     dnsd_links_free(links);

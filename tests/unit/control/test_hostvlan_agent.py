@@ -22,6 +22,7 @@ from vmmnet.hostvlan.etcd.keys import FORMAT, Keys, encode_ready, write
 from vmmnet.hostvlan.etcd.report import Report
 from vmmnet.hostvlan.host import agent as etcdagent
 from vmmnet.hostvlan.host.agent import Agent, Settings
+from vmmnet.hostvlan.host.hostports import Ports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError
 from vmmnet.testbed.base import wait
@@ -362,6 +363,36 @@ def test_a_status_that_could_not_be_written_is_written_later(
     folder.mkdir()
     until(agent, (folder / "status").exists)
     assert json.loads((folder / "status").read_text())["state"] == "following"
+
+
+def test_a_status_that_was_removed_is_written_again(
+    agent: Agent, memory: Memory, tmp_path: Path
+) -> None:
+    """Also when it has not changed since, as others may empty /run."""
+    file = tmp_path / "status"
+    agent.settings = replace(agent.settings, status=file)
+    until(agent, lambda: is_told(agent, memory) and file.exists())
+    file.unlink()
+    until(agent, file.exists)
+
+
+def test_a_folder_that_names_no_port_any_more_is_told(
+    agent: Agent, memory: Memory, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The VMs may still run: somebody may have emptied /run."""
+    told = "names no port any more"
+    for found in (frozenset({A, B}), frozenset({A})):
+        agent._take_ports(Ports(found))
+    assert told not in capfd.readouterr().err
+    agent._take_ports(Ports(frozenset()))
+    said = capfd.readouterr().err
+    assert f"--ports {agent.settings.folder} {told}" in said
+    assert said.endswith("(named before: 52:54:00:00:00:01)\n")
+    agent._take_ports(Ports(frozenset()))
+    assert not capfd.readouterr().err
+    agent._take_ports(Ports(frozenset(range(A, A + 12))))
+    agent._take_ports(Ports(frozenset()))
+    assert capfd.readouterr().err.endswith("52:54:00:00:00:0a and 2 more)\n")
 
 
 def test_an_agent_tells_that_it_is_cut_off(agent: Agent, memory: Memory) -> None:

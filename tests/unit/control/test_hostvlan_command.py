@@ -21,7 +21,7 @@ from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed.base import paths
-from vmmnet.testbed.base.commandline import Command
+from vmmnet.testbed.base.commandline import Answer, Command
 
 CONTROL = paths.ROOT / "control"
 
@@ -662,6 +662,49 @@ def test_check_of_entries(hostvlan: Command, table: Path) -> None:
     assert f"note: LNID 3 has one member only, {C}" in answer.out
     table.chmod(0o666)
     assert "others than its owner may write to it (mode 0666)" in hostvlan("check").out
+
+
+def addresses(*each: str) -> tuple[str, ...]:
+    """Options that give these addresses."""
+    return tuple(word for one in each for word in ("--address", one))
+
+
+def shared(answer: Answer) -> list[str]:
+    """What check says of addresses that are shared."""
+    return [each for each in answer.out.splitlines() if " is an address of " in each]
+
+
+def test_check_excuses_what_virtual_routers_share(hostvlan: Command) -> None:
+    """As docs/hostvlan.md sets them up; each address that anyone else has, too, is a fault."""
+    shared4, shared6 = "00:00:5e:00:01:0a", "00:00:5e:00:02:0a"
+    local = ("fe80::1", "fe80::2")
+    hostvlan("add", shared4, "7", *addresses("192.0.2.1", "192.0.2.2", "192.0.2.3"))
+    hostvlan("add", shared6, "7", *addresses("fe80::10", "2001:db8::1", *local))
+    for mac, own, link in ((A, 2, local[0]), (B, 3, local[1])):
+        owned = (f"192.0.2.{own}", f"2001:db8::{own}", link, "192.0.2.1", "2001:db8::1")
+        also = ("--also", shared4, "--also", shared6)
+        assert hostvlan("add", mac, "7", *addresses(*owned), *also).status == 0
+    answer = hostvlan("check")
+    assert (answer.status, shared(answer)) == (0, [])
+    # A stranger with the virtual router's address.
+    hostvlan("add", C, "7", *addresses("2001:db8::1"))
+    assert [each.split(", and")[0] for each in shared(hostvlan("check"))] == [
+        f"fault: 2001:db8::1 is an address of {first} and of {second}"
+        for first, second in sorted((mac, C) for mac in (shared6, A, B))
+    ]
+    hostvlan("remove", C)
+    # An address of both that the virtual router has not.
+    hostvlan("add", A, "7", *addresses("192.0.2.9"))
+    hostvlan("add", B, "7", *addresses("192.0.2.9"))
+    (said,) = shared(hostvlan("check"))
+    assert said.startswith(f"fault: 192.0.2.9 is an address of {A} and of {B},")
+    hostvlan("add", shared4, "7", *addresses("192.0.2.8/31"))
+    assert not shared(hostvlan("check"))
+    # One of them no longer may send as the virtual routers.
+    hostvlan("set", B, "7", "--no-also")
+    faults = hostvlan("check", "--json")
+    texts = [each["text"] for each in json.loads(faults.out)["findings"]]
+    assert sum(B in text for text in texts) == len(texts) == 8
 
 
 def test_check_tells_of_an_interrupted_change(hostvlan: Command, table: Path) -> None:

@@ -112,7 +112,7 @@ def entries(found: Iterable[Entry]) -> Iterator[Finding]:
         for number, macs in sorted(members.items())
         if len(macs) == 1 and number != lnid.GLOBAL
     )
-    yield from _few(_shared_addresses(owners))
+    yield from _few(_shared_addresses(owners, senders))
     yield from _few(_unheard(senders, lnids))
 
 
@@ -139,17 +139,59 @@ def unheard(number: int, other: int) -> str:
     )
 
 
-def _shared_addresses(owners: dict[tuple[int, int], list[_Owned]]) -> Iterator[Finding]:
-    """Faults: an IP address of two members of one network.  Other tenants may use it."""
+def _shared_addresses(
+    owners: dict[tuple[int, int], list[_Owned]], senders: list[Entry]
+) -> Iterator[Finding]:
+    """Faults: an IP address of two members of one network.  Other tenants may use it.
+
+    Routers with VRRP share addresses through ``--also``: see _is_meant().
+    """
+    ports: dict[int, set[int]] = defaultdict(set)
+    for entry in senders:
+        for number in entry.also:
+            ports[number].add(entry.mac)
+    further: dict[int, Entry] = {}
+    if ports:
+        further = {
+            entry.mac: entry
+            for owned in owners.values()
+            for _, (_, entry) in owned
+            if entry.mac in ports
+        }
     for (network, bits), owned in sorted(owners.items(), key=lambda each: each[0]):
         for (inner, one), (outer, other) in claim.overlaps(owned, bits):
             common = sorted(set(one.lnids) & set(other.lnids))
             # They meet in each of these.
-            if one.mac != other.mac and network == common[0]:
+            if one.mac == other.mac or network != common[0]:
+                continue
+            if not _is_meant(inner, one, other, bits, ports, further):
                 yield fault(
                     f"{_shared(inner, one, outer, other, bits)},"
                     f" and both are in {lnid.named(common)}"
                 )
+
+
+def _is_meant(
+    number: int,
+    one: Entry,
+    other: Entry,
+    bits: int,
+    ports: dict[int, set[int]],
+    further: dict[int, Entry],
+) -> bool:
+    """Whether two MACs share an address as VRRP's routers do.
+
+    One port may send as both; or the ports of both may send as a third MAC that has the
+    address.  ``ports`` are those that may send as a further MAC, ``further`` its entry.
+    """
+    if ({one.mac} | ports.get(one.mac, set())) & ({other.mac} | ports.get(other.mac, set())):
+        return True
+    return any(
+        claim.covers(each, number, bits)
+        for third in set(one.also) & set(other.also)
+        if third in further
+        for each in (further[third].ip4 if bits == 32 else further[third].ip6)
+    )
 
 
 def _shared(inner: int, one: Entry, outer: int, other: Entry, bits: int) -> str:

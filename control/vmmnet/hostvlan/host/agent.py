@@ -196,6 +196,12 @@ class _Once:
         return tuple(self.said[each] for each in _LASTING if each in self.said)
 
 
+def _spell_ports(ports: frozenset[int]) -> str:
+    """The first ten MACs, and how many more there are."""
+    first = ", ".join(map(macs.text, sorted(ports)[:10]))
+    return f"{first} and {len(ports) - 10} more" if len(ports) > 10 else first
+
+
 def _log(text: str) -> None:
     # A full disk does not end the agent.
     with contextlib.suppress(OSError):
@@ -374,6 +380,12 @@ class Agent:
                 _log(f"--ports {folder} is back")
             for complaint in found.complaints:
                 self._once.say(f"port {complaint}", f"{complaint}: this line is ignored")
+            if self._ports and not found.macs:
+                # As after the last VM has ended; or somebody has emptied /run.
+                _log(
+                    f"--ports {folder} names no port any more: a VM that still runs reaches nobody"
+                    f" until its file is there again (named before: {_spell_ports(self._ports)})"
+                )
             self._ports = found.macs
         self._mirror.ports = self._ports | self.settings.fixed
 
@@ -792,20 +804,22 @@ class Agent:
             "interface_faults": self._interface_faults(),
         }
         text = json.dumps(state, indent=1) + "\n"
-        if text == self._status:
+        file = self.settings.status
+        # Others may empty /run.
+        if text == self._status and (file is None or file.exists()):
             return
         service.notify(
             f"STATUS={state['state']}: {len(self._applied)} MACs of {self._mirror.lnids} LNIDs"
             f" as of revision {self._mirror.revision}"
         )
-        if self.settings.status is not None:
-            new = self.settings.status.with_name(f".{self.settings.status.name}.{os.getpid()}")
+        if file is not None:
+            new = file.with_name(f".{file.name}.{os.getpid()}")
             try:
                 new.write_text(text)
-                new.replace(self.settings.status)
+                new.replace(file)
                 self._once.over("status")
             except OSError as error:
-                self._once.say("status", f"--status {self.settings.status}: {error.strerror}")
+                self._once.say("status", f"--status {file}: {error.strerror}")
                 return
         self._status = text
 

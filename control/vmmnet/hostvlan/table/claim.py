@@ -133,6 +133,13 @@ def is_valid(number: int, bits: int) -> bool:
     return 0 <= host_bits < bits and not number & (1 << host_bits) - 1
 
 
+def covers(outer: int, inner: int, bits: int) -> bool:
+    """Whether an address or prefix is another one, or in it."""
+    host_bits = outer >> bits
+    different = (outer ^ inner) & (1 << bits) - 1
+    return inner >> bits <= host_bits and not different >> host_bits
+
+
 def _refuse_overlap(numbers: tuple[int, ...], bits: int) -> None:
     for inner, outer in overlaps(((each, each) for each in numbers), bits):
         pair = (inner, outer)

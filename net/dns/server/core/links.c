@@ -145,6 +145,13 @@ unsigned dnsd_links_index(const DnsdLinks *l, const char *name)
     return found ? found->index : 0;
 }
 
+const char *dnsd_links_name(const DnsdLinks *l, unsigned index)
+{
+    const Link *link = find(l, index);
+
+    return link ? link->name : NULL;
+}
+
 /* --- VRFs ----------------------------------------------------------------- */
 
 static unsigned vrf_of(const DnsdLinks *l, const Link *link)

@@ -33,6 +33,9 @@ bool dnsd_links_take(DnsdLinks *links, const RtnlEvent *event);
 /** dnsd_links_index: the index of an interface; 0: there is none */
 unsigned dnsd_links_index(const DnsdLinks *links, const char *name);
 
+/** dnsd_links_name: the name of an interface; NULL: there is none */
+const char *dnsd_links_name(const DnsdLinks *links, unsigned index);
+
 /**
  * dnsd_links_vrf: the index of the VRF that has an interface; 0: none
  * @index: of the interface; a VRF has itself

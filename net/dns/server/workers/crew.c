@@ -233,13 +233,26 @@ static bool renew(DnsdCrew *crew, const DnsdPlace *place, DnsdMistake *mistake)
     return true;
 }
 
-static void follow(DnsdCrew *crew, DnsdPlace *place, unsigned index)
+/* @name: what the interface is called that had the name of the place; or NULL */
+static void tell_gone(const DnsdPlace *place, const char *name)
+{
+    if (name) {
+        dnsd_log(DNSD_WARNING, "server.listen: %s: the interface '%s' was "
+                 "renamed '%s': queries there are answered until there is one "
+                 "of the old name", place->at.text, place->at.device, name);
+    } else {
+        dnsd_log(DNSD_WARNING, "server.listen: %s: the interface '%s' is gone: "
+                 "waiting for it", place->at.text, place->at.device);
+    }
+}
+
+static void follow(DnsdCrew *crew, DnsdPlace *place, unsigned index,
+                   const DnsdLinks *links)
 {
     DnsdMistake mistake = { "" };
 
     if (!index) {
-        dnsd_log(DNSD_WARNING, "server.listen: %s: the interface '%s' is gone: "
-                 "waiting for it", place->at.text, place->at.device);
+        tell_gone(place, dnsd_links_name(links, place->index));
         place->index = 0;
         place->is_told = false;
     } else if (renew(crew, place, &mistake)) {
@@ -259,7 +272,7 @@ void dnsd_crew_follow(DnsdCrew *crew, const DnsdLinks *links)
         unsigned index = dnsd_links_index(links, crew->places[i].at.device);
 
         if (index != crew->places[i].index) {
-            follow(crew, &crew->places[i], index);
+            follow(crew, &crew->places[i], index, links);
         }
     }
 }

@@ -394,8 +394,15 @@ static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
         return fail(errp, "cannot listen on interface", name);
     }
     memcpy(h->mac, ifr.ifr_hwaddr.sa_data, sizeof(h->mac));
-    h->link_running = ioctl(h->link_fd, SIOCGIFFLAGS, &ifr) == 0 &&
-                      (ifr.ifr_flags & IFF_RUNNING);
+    g_strlcpy(h->link_name, name, sizeof(h->link_name));
+    if (ioctl(h->link_fd, SIOCGIFFLAGS, &ifr) == 0) {
+        h->link_up = ifr.ifr_flags & IFF_UP;
+        h->link_running = ifr.ifr_flags & IFF_RUNNING;
+    }
+    if (!h->link_up || !h->link_running) {
+        g_message("interface '%s' %s", name,
+                  h->link_up ? "has no carrier" : "is down");
+    }
     return true;
 }
 
@@ -571,6 +578,18 @@ static void announce_all(Mip6HaHost *h, int64_t now)
     }
 }
 
+/* The agent stays on the interface; its configuration has the first name. */
+static void name_changed(Mip6HaHost *h, const RtnlEvent *event)
+{
+    if (!strcmp(h->link_name, event->name)) {
+        return;
+    }
+    g_message("interface '%s' was renamed '%s': the agent stays on it; at a "
+              "restart it looks for the name in its configuration",
+              h->link_name, event->name);
+    g_strlcpy(h->link_name, event->name, sizeof(h->link_name));
+}
+
 /*
  * What was announced without a carrier (a bridge without a port that forwards)
  * has reached nobody.
@@ -712,6 +731,7 @@ static const char *look_again(Mip6HaHost *h, int64_t now)
     }
     memcpy(link.mac, ifr.ifr_hwaddr.sa_data, sizeof(link.mac));
     link.has_mac = true;
+    name_changed(h, &link);
     mac_changed(h, now, &link);
     tun_changed(h, tun.ifr_flags & IFF_UP);
     if (h->tun_up) {
@@ -735,6 +755,7 @@ bool mip6_ha_host_changed(Mip6HaHost *h, int64_t now, GError **errp)
             if (is_tun) {
                 tun_changed(h, event.link_flags & IFF_UP);
             } else if (is_link) {
+                name_changed(h, &event);
                 link_changed(h, now, &event);
                 mac_changed(h, now, &event);
             }

@@ -32,6 +32,7 @@ typedef struct Mip6HaHost {
     int tun_index, link_index;
     uint8_t mac[6];             /* of the home link's interface */
     bool tun_up, link_up, link_running;     /* as far as this agent was told */
+    char link_name[IF_NAMESIZE];            /* the same */
     bool is_wrong[MIP6_HA_SETTINGS];    /* when last looked at */
     RtnlWatch watch;            /* of interfaces and routes */
     GHashTable *homes;          /* struct in6_addr: proxied addresses */

@@ -948,11 +948,12 @@ static void test_prefix_arrives(void)
     World *w = away();
     Mip6HomeLearned *learned = &w->port.home.learned;
 
-    learned->has_ra = learned->has_router = true;
-    learned->ra = (PacketNdRa) {
-        .lifetime = 1800, .prefixes = 1,
-        .prefix[0] = { address(HOME), 64, true, true, false, 120, 60 },
+    hear_router(w);
+    learned->ra.prefixes = 1;
+    learned->ra.prefix[0] = (PacketNdPrefix) {
+        address(HOME), 64, true, true, false, 120, 60,
     };
+    w->port.prefixes.solicited = 0;
     mip6_port_run(&w->port, w->now);
     pass(w, 29 * SECOND);
     g_assert_cmpuint(w->port.prefixes.solicited, ==, 0);
@@ -972,6 +973,7 @@ static void test_pause_agent(void)
     Mip6Mh ba = { .type = MIP6_MH_BA, .status = MIP6_BA_SEQUENCE };
 
     w->deaf = true;
+    hear_router(w);
     mip6_binding_refresh(&w->port.binding[0], w->now);
     mip6_port_pause(&w->port);
     w->now += SECOND;
@@ -1321,6 +1323,55 @@ static void test_router_made_up(void)
     world_free(w);
 }
 
+/*
+ * Nothing was heard at home: the agent is asked for what is advertised there.
+ * The foreign router's advertisements are not the guest's, not even the first.
+ */
+static void test_started_away(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+    PacketNd nd;
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    mip6_home_set_nic_mac(&w->port.home, guest_mac);
+    g_assert_cmpint(advertise(w, "2001:db8:3000::", router_mac), ==,
+                    MIP6_DONE);
+    g_assert_true(packet_nd_parse(&nd, w->guest.buf + PACKET_ETH_LEN,
+                                  w->guest.len - PACKET_ETH_LEN));
+    g_assert_cmpint(w->port.prefixes.solicited, ==, 0);
+    pass(w, 2 * SECOND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.prefixes.solicited, >=, 1);
+    g_assert_true(mip6_home_is_made_up(&w->port.home));
+    world_free(w);
+}
+
+/* While the VM was away its router was replaced; the old one's MAC leads on. */
+static void test_router_replaced(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    mip6_home_set_nic_mac(&w->port.home, guest_mac);
+    advertise(w, "2001:db8:2000::", own_mac);   /* of some other router */
+    w->port.home_heard = false;                 /* the cable is moved */
+    mip6_careof_start(&w->port.careof, w->now);
+    advertise(w, "2001:db8:3000::", router_mac);
+    g_assert_true(w->port.is_away);
+    w->to_guest = 0;
+    advertise(w, "2001:db8:2000::", home_router_mac);
+    g_assert_false(w->port.is_away);
+    g_assert_cmpint(w->to_guest, ==, 3);
+    leads_to_router(w, own_mac);
+    /* A guest that stays at home is told nothing. */
+    w->to_guest = 0;
+    advertise(w, "2001:db8:2000::", router_mac);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1356,6 +1407,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/hold-ends", test_hold_ends);
     g_test_add_func("/mip6/port/return", test_return);
     g_test_add_func("/mip6/port/router-made-up", test_router_made_up);
+    g_test_add_func("/mip6/port/started-away", test_started_away);
+    g_test_add_func("/mip6/port/router-replaced", test_router_replaced);
     g_test_add_func("/mip6/port/probe-at-home", test_probe_at_home);
     g_test_add_func("/mip6/port/pause-agent", test_pause_agent);
     g_test_add_func("/mip6/port/prefixes", test_prefixes);

@@ -87,6 +87,7 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
     }
     mip6_home_heard(&p->home, &nd, from_guest, eth.src);
     if (!from_guest) {
+        mip6_home_is_alive(&p->home, eth.src);
         mip6_careof_nd(&p->careof, now, &nd, eth.src);
         if (p->has_left) {
             mip6_port_late_heard(p, &nd);

@@ -1365,10 +1365,27 @@ static void test_router_replaced(void)
     g_assert_false(w->port.is_away);
     g_assert_cmpint(w->to_guest, ==, 3);
     leads_to_router(w, own_mac);
-    /* A guest that stays at home is told nothing. */
+    /* A guest that stays at home is told nothing, */
     w->to_guest = 0;
     advertise(w, "2001:db8:2000::", router_mac);
     g_assert_cmpint(w->to_guest, ==, 0);
+    /* except of what another router answers to us. */
+    {
+        PacketNdRa ra = {
+            .lifetime = 1800, .prefixes = 1,
+            .prefix[0] = { address(HOME), 64, true, true, false, 7200, 3600 },
+        };
+        struct in6_addr src = packet_ip6_link_local(home_router_mac);
+        struct in6_addr dst = packet_ip6_link_local(own_mac);
+        uint8_t frame[512];
+        size_t len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                                        sizeof(frame) - PACKET_ETH_LEN, &src,
+                                        &dst, &ra, home_router_mac);
+
+        packet_eth_build(frame, own_mac, home_router_mac, PACKET_ETH_IP6);
+        from_link(w, frame, PACKET_ETH_LEN + len);
+        g_assert_cmpint(w->to_guest, ==, 1);
+    }
     world_free(w);
 }
 

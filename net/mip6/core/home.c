@@ -408,6 +408,13 @@ void mip6_home_arrive(Mip6Home *h, bool is_there)
     }
 }
 
+void mip6_home_repeat(Mip6Home *h)
+{
+    if (!h->owes) {
+        advertise(h, h->learned.router_mac);
+    }
+}
+
 void mip6_home_leave(Mip6Home *h, int64_t now)
 {
     h->advertise = INT64_MAX;

@@ -139,6 +139,12 @@ bool mip6_home_is_made_up(const Mip6Home *h);
 void mip6_home_arrive(Mip6Home *h, bool is_there);
 
 /**
+ * mip6_home_repeat: the guest runs at home; the last advertisement was for this
+ * host alone, and is given to the guest, too
+ */
+void mip6_home_repeat(Mip6Home *h);
+
+/**
  * mip6_home_query: ask the guest for its multicast groups (RFC 3810)
  *
  * Its report goes to the multicast router of its current link.

@@ -57,8 +57,9 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
 
 /*
  * At home, to a router that is not there: made up before one was heard, or
- * replaced while the VM was away. The guest uses it until its next reachability check (RFC 4861 section 7.3),
- * which can take a minute; so the frame is sent to the real router.
+ * replaced while the VM was away. The guest uses it until its next
+ * reachability check (RFC 4861 section 7.3), which can take a minute; so the
+ * frame is sent to the real router.
  */
 static Mip6Verdict to_router(Mip6Port *p, const uint8_t *head,
                              const struct iovec *iov, int iovcnt,

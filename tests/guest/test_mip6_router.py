@@ -63,8 +63,9 @@ def _replaced(site: Site, address: str) -> Iterator[None]:
 
     def become(mac: str, before: str, after: str) -> None:
         lan.namespace.ip("link", "set", lan.name, "address", mac)
-        lan.remove_address(f"{before}/64")
-        lan.add_address(f"{after}/64")
+        if after != before:
+            lan.remove_address(f"{before}/64")
+            lan.add_address(f"{after}/64")
         site.advertiser.change(prefix_line(site.prefix))
 
     become(_NEW_MAC, old, address)

@@ -153,7 +153,7 @@ def test_arrives(world: World) -> None:
 
 
 def test_leaves(world: World) -> None:
-    """Of two messages; a lease is released when the VM has left, and none is taken at home."""
+    """A lease, by two messages, is released when the VM has left, and none is taken at home."""
     with (
         _serving(world, DNSMASQ) as log,
         Guest(**_place(world.foreign, "leaves"), **_SETTINGS) as guest,
@@ -175,17 +175,26 @@ def test_leaves(world: World) -> None:
             back.check_kernel()
 
 
-def test_lives_on(world: World) -> None:
-    """Without a server people are told; then its lease is prolonged, and outlives it."""
+def test_no_server(world: World) -> None:
+    """Without a server people are told; when there is one, the VM has its network."""
     with Guest(**_place(world.foreign, "silent"), **_SETTINGS) as guest:
         roaming.configure(guest)
         wait.until(lambda: "no server has answered" in guest.stderr_path.read_text(), "a warning")
         shown = roaming.info(guest)
         assert (shown["state"], shown["reason"]) == ("acquiring", "no-care-of-address")
         assert shown["dhcpv6"]["state"] == "soliciting"
-        with _serving(world, DHCPD) as log:
+        with _serving(world, DHCPD):
             roaming.await_bound(guest, FOREIGN_PREFIX)
             roaming.pings(guest)
+        guest.check_kernel()
+
+
+def test_renewed(world: World) -> None:
+    """A lease is prolonged, and outlives its server."""
+    with Guest(**_place(world.foreign, "renewed"), **_SETTINGS) as guest:
+        with _serving(world, DHCPD) as log:
+            roaming.configure(guest)
+            roaming.await_bound(guest, FOREIGN_PREFIX)
             care_of = roaming.info(guest)["care-of"]
             wait.until(lambda: _says(log, DHCPD.renew) > 1, "renewals")
         wait.until(

@@ -39,6 +39,9 @@
 #include "system/runstate.h"
 #include "trace.h"
 
+/* Unanswered DHCPv6 messages after which people are told: some 7 s. */
+#define SILENT_TRIES    4u
+
 int64_t mip6_now(void)
 {
     return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
@@ -128,11 +131,72 @@ static void mip6_tell(Mip6Netdev *m, unsigned i)
                                b->has_care_of ? care_of : NULL);
 }
 
+static void mip6_trace_router(Mip6Netdev *m)
+{
+    const Mip6HomeLearned *l = &m->port.home.learned;
+    Mip6HomeRouter *r = &m->router;
+    g_autofree char *mac = NULL;
+    char addr[INET6_ADDRSTRLEN];
+
+    if (r->is_known == l->has_router &&
+        packet_ip6_equal(&r->addr, &l->router) &&
+        !memcmp(r->mac, l->router_mac, sizeof(r->mac))) {
+        return;
+    }
+    r->is_known = l->has_router;
+    r->addr = l->router;
+    memcpy(r->mac, l->router_mac, sizeof(r->mac));
+    mac = qemu_mac_strdup_printf(r->mac);
+    inet_ntop(AF_INET6, &r->addr, addr, sizeof(addr));
+    trace_mip6_router(net_stage_id(m->stage), r->is_known ? addr : "none", mac);
+}
+
+/* The foreign link's DHCPv6 servers; without a lease there is no network. */
+static void mip6_tell_dhcp6(Mip6Netdev *m)
+{
+    const Mip6Dhcp6 *d = &m->port.careof.dhcp;
+    const char *id = net_stage_id(m->stage);
+    char addr[INET6_ADDRSTRLEN] = "none";
+
+    if (d->state == m->dhcp6) {
+        return;
+    }
+    m->dhcp6 = d->state;
+    if (d->has_address) {
+        inet_ntop(AF_INET6, &d->address, addr, sizeof(addr));
+        m->warned_no_lease = false;
+    }
+    trace_mip6_dhcp6(id, mip6_dhcp6_state_name(d->state), addr, d->status);
+}
+
+static void mip6_warn_no_lease(Mip6Netdev *m)
+{
+    const Mip6Dhcp6 *d = &m->port.careof.dhcp;
+    const char *id = net_stage_id(m->stage);
+
+    if (m->warned_no_lease || d->has_address || d->state == MIP6_DHCP6_OFF ||
+        (!d->status && d->tries < SILENT_TRIES)) {
+        return;
+    }
+    m->warned_no_lease = true;
+    if (d->status) {
+        warn_report("mip6 '%s': the DHCPv6 server of the foreign link has no "
+                    "address for the care-of address (status %u): ask its "
+                    "operator, or set care-of=", id, d->status);
+    } else {
+        warn_report("mip6 '%s': the router of the foreign link refers to "
+                    "DHCPv6 for the care-of address (M flag), but no server "
+                    "has answered: ask its operator, or set care-of=", id);
+    }
+}
+
 /* Bottom half, scheduled by mip6_changed(). */
 static void mip6_settle(void *opaque)
 {
     Mip6Netdev *m = opaque;
 
+    mip6_trace_router(m);
+    mip6_tell_dhcp6(m);
     for (unsigned i = 0; i < m->port.bindings; i++) {
         mip6_tell(m, i);
     }
@@ -146,6 +210,7 @@ static void mip6_timer(void *opaque)
 
     m->armed = INT64_MAX;
     mip6_port_tick(&m->port, mip6_now());
+    mip6_warn_no_lease(m);
     mip6_rearm(m);
 }
 
@@ -180,6 +245,18 @@ static void mip6_warn_dhcp6(Mip6Netdev *m)
         warn_report("mip6 '%s': the guest asks for DHCPv6, which has no answer "
                     "while the VM is away (dhcpv6): use autoconfiguration, or "
                     "configure its address", net_stage_id(m->stage));
+    }
+}
+
+/* Whoever has the VM at home sees it go "away" there. */
+static void mip6_warn_off_link(Mip6Netdev *m)
+{
+    if (!m->warned_off_link && m->port.heard_off_link) {
+        m->warned_off_link = true;
+        warn_report("mip6 '%s': a router advertises the home prefix without "
+                    "the L flag, which does not tell that this is the home "
+                    "link: set the flag there, or location=home here",
+                    net_stage_id(m->stage));
     }
 }
 
@@ -247,6 +324,7 @@ static NetStageVerdict mip6_offer(Mip6Netdev *m, const NetStageFrame *frame,
     verdict = func(&m->port, mip6_now(), part, parts, &offload);
     mip6_warn_spoofed(m, part, parts);
     mip6_warn_dhcp6(m);
+    mip6_warn_off_link(m);
     mip6_rearm(m);
     return mip6_judged(m, verdict);
 }

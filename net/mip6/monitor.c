@@ -131,6 +131,25 @@ static Mip6EspInfoList *esp_list(const Mip6Netdev *m)
     return list;
 }
 
+static Mip6Dhcpv6Info *dhcp6_info(const Mip6Dhcp6 *d, int64_t now)
+{
+    Mip6Dhcpv6Info *info;
+
+    if (d->state == MIP6_DHCP6_OFF) {
+        return NULL;
+    }
+    info = g_new0(Mip6Dhcpv6Info, 1);
+    info->state = g_strdup(mip6_dhcp6_state_name(d->state));
+    info->status = d->status;
+    if (d->has_address) {
+        info->address = address_text(&d->address);
+        info->has_remaining = d->valid != INT64_MAX && d->valid > now;
+        info->remaining = info->has_remaining
+            ? (d->valid - now) / NANOSECONDS_PER_SECOND : 0;
+    }
+    return info;
+}
+
 static Mip6Info *netdev_info(Mip6Netdev *m)
 {
     const Mip6Port *p = &m->port;
@@ -151,7 +170,13 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->home_agent = p->dhaad.agents
         ? address_text(&p->dhaad.agent[p->dhaad.current]) : NULL;
     info->guest_mac = guest_mac_text(&p->home);
+    if (p->home.learned.has_router) {
+        info->router = address_text(&p->home.learned.router);
+        info->router_mac = mip6_home_is_made_up(&p->home) ? NULL
+            : qemu_mac_strdup_printf(p->home.learned.router_mac);
+    }
     info->care_of = g_strdup(first->care_of);
+    info->dhcpv6 = dhcp6_info(&p->careof.dhcp, now);
     info->has_remaining = first->has_remaining;
     info->remaining = first->remaining;
     info->mtu = mip6_tunnel_mtu(&p->tunnel, now);
@@ -223,6 +248,21 @@ static void print_esp(Monitor *mon, const Mip6EspInfo *info, bool is_further)
     monitor_printf(mon, "\n");
 }
 
+static void print_dhcp6(Monitor *mon, const Mip6Dhcpv6Info *info)
+{
+    monitor_printf(mon, "  dhcpv6   %s", info->state);
+    if (info->status) {
+        monitor_printf(mon, ", refused (status %" PRIu16 ")", info->status);
+    }
+    if (info->address) {
+        monitor_printf(mon, ", %s", info->address);
+    }
+    if (info->has_remaining) {
+        monitor_printf(mon, " for %" PRIu64 " s", info->remaining);
+    }
+    monitor_printf(mon, "\n");
+}
+
 static void print_netdev(Monitor *mon, const Mip6Info *info)
 {
     monitor_printf(mon, "%s: netdev %s, %s", info->id, info->netdev,
@@ -240,12 +280,19 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
     if (info->guest_mac) {
         monitor_printf(mon, "  guest    %s\n", info->guest_mac);
     }
+    if (info->router) {
+        monitor_printf(mon, "  router   %s, %s\n", info->router,
+                       info->router_mac ?: "made up");
+    }
     if (info->care_of) {
         monitor_printf(mon, "  care-of  %s", info->care_of);
         if (info->has_remaining) {
             monitor_printf(mon, ", bound for %" PRIu64 " s", info->remaining);
         }
         monitor_printf(mon, "\n");
+    }
+    if (info->dhcpv6) {
+        print_dhcp6(mon, info->dhcpv6);
     }
     monitor_printf(mon, "  tunnel   MTU %" PRIu32 ", sent=%" PRIu64
                    " received=%" PRIu64 " coalesced=%" PRIu64 " fragmented=%"

@@ -29,7 +29,10 @@ typedef struct Mip6Netdev {
         Mip6RegistrationState state;
         Mip6Why why;
     } reported[MIP6_HOME_ADDRESSES];
-    bool warned_spoofed, warned_dhcp6;
+    bool warned_spoofed, warned_dhcp6, warned_off_link;
+    Mip6Dhcp6State dhcp6;       /* the last reported state */
+    bool warned_no_lease;       /* since the last lease */
+    Mip6HomeRouter router;      /* the last reported one */
     /* A buffer for migration. */
     uint32_t saved_len;
     uint8_t saved[MIP6_PORT_SAVED_MAX];

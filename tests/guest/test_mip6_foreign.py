@@ -180,6 +180,30 @@ def test_address_that_leads_nowhere(world: World, agent: str) -> None:
         guest.check_kernel()
 
 
+def test_global_beside_local(world: World) -> None:
+    """Of two prefixes the global one leads to the agent (RFC 6724), whichever comes first."""
+    lines = (BRISK, prefix_line(LOCAL_PREFIX), prefix_line(FOREIGN_PREFIX))
+    with (
+        world.agent(),
+        advertising(world.foreign.advertiser, *lines, _withdrawn(NEW_PREFIX)),
+        Guest(
+            name="beside",
+            netns=world.foreign.host,
+            kernel="6.12",
+            memory="256M",
+            devices=[mobility.device("52:54:00:6d:69:72")],
+            arguments=mobility.arguments(world.foreign.tap("tap-two"), home=SECOND_ADDRESS),
+        ) as guest,
+    ):
+        roaming.configure(guest, SECOND_ADDRESS)
+        first = guest.monitor.wait_event("MIP6_STATE", state="registering")
+        assert first["data"]["care-of"].startswith(FOREIGN_PREFIX)
+        roaming.await_bound(guest, FOREIGN_PREFIX)
+        roaming.pings(guest)
+        guest.check_kernel()
+    world.foreign.advertiser.change(*ONE_PREFIX, _withdrawn(LOCAL_PREFIX))
+
+
 @contextlib.contextmanager
 def spare_router(world: World) -> Iterator[Advertiser]:
     """Another router on the foreign link, which does not go away with the first."""

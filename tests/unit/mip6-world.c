@@ -235,6 +235,17 @@ Mip6Verdict advertise(World *w, const char *prefix, const uint8_t *mac)
     return advertise_ra(w, &ra, mac);
 }
 
+void hear_router(World *w)
+{
+    Mip6HomeLearned *l = &w->port.home.learned;
+
+    l->has_ra = l->has_router = true;
+    l->router = packet_ip6_link_local(home_router_mac);
+    memcpy(l->router_mac, home_router_mac, sizeof(l->router_mac));
+    l->ra.lifetime = 1800;
+    w->port.prefixes.next = INT64_MAX;
+}
+
 size_t packet(uint8_t *frame, const char *src, const char *dst,
               size_t payload)
 {

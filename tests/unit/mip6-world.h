@@ -66,6 +66,9 @@ void world_discover(World *w, bool arriving);
 /* A foreign link, and a binding. */
 World *away(void);
 
+/* Its router was heard at home: no agent is asked for prefixes. */
+void hear_router(World *w);
+
 /* Advances the time: the port's timers run, and the agent's answers arrive. */
 void pass(World *w, int64_t ns);
 

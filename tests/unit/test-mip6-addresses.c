@@ -147,6 +147,7 @@ static void test_rate(void)
     mip6_port_start(&w->port, w->now);
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 2 * SECOND);
+    hear_router(w);
     begin = w->logged;
     mip6_port_run(&w->port, w->now);
     g_assert_cmpint(w->logged, ==, begin + 3);
@@ -207,6 +208,7 @@ static void test_refused(void)
     mip6_port_start(&w->port, w->now);
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 2 * SECOND);
+    hear_router(w);
     mip6_port_run(&w->port, w->now);
     g_assert_cmpint(send_from(w, HOME), ==, MIP6_HELD);
     changes = w->changes;

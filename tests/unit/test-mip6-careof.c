@@ -11,6 +11,9 @@
 
 #include "net/mip6/careof/careof.h"
 #include "net/packet/ip6.h"
+#include "net/packet/octets.h"
+#include "net/packet/sum.h"
+#include "net/packet/udp.h"
 
 #define SECOND  1000000000ll
 #define MS      1000000ll
@@ -34,6 +37,8 @@ typedef struct Fixture {
     unsigned sent, changes;
     unsigned reports;           /* MLD; the log does not have them */
     PacketMld report;
+    unsigned asked;             /* DHCPv6 */
+    uint8_t question;           /* type of the last such message */
     Sent log[256];
 } Fixture;
 
@@ -60,12 +65,40 @@ static bool log_report(Fixture *f, const uint8_t *frame, size_t len)
     return true;
 }
 
+/* A message to DHCPv6 servers? */
+static bool log_question(Fixture *f, const uint8_t *frame, size_t len)
+{
+    static const uint8_t group[] = { 0x33, 0x33, 0, 1, 0, 2 };
+    const uint8_t *udp = frame + PACKET_ETH_LEN + PACKET_IP6_LEN;
+    size_t left = len - PACKET_ETH_LEN - PACKET_IP6_LEN;
+    PacketUdp header;
+    PacketIp6 ip;
+
+    if (frame[PACKET_ETH_LEN + 6] != PACKET_PROTO_UDP) {
+        return false;
+    }
+    g_assert_true(packet_ip6_parse(&ip, frame + PACKET_ETH_LEN,
+                                   len - PACKET_ETH_LEN));
+    g_assert_cmpint(ip.payload, ==, left);
+    g_assert_true(packet_ip6_equal(&ip.src, &f->c.link_local.addr));
+    g_assert_true(packet_udp_parse(&header, udp, left));
+    g_assert_cmpint(header.src, ==, 546);
+    g_assert_cmpint(header.dst, ==, 547);
+    g_assert_true(packet_udp_sum_is_good(
+        udp, left, packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_UDP, left),
+        false));
+    g_assert_cmpmem(frame, 6, group, 6);
+    f->asked++;
+    f->question = udp[PACKET_UDP_LEN];
+    return true;
+}
+
 static void log_frame(void *opaque, const void *frame, size_t len)
 {
     Fixture *f = opaque;
     Sent *s = &f->log[f->sent];
 
-    if (log_report(f, frame, len)) {
+    if (log_report(f, frame, len) || log_question(f, frame, len)) {
         return;
     }
     f->sent++;
@@ -585,6 +618,156 @@ static void test_full(void)
     g_free(f);
 }
 
+/* RFC 6724 section 5, rule 6: of the two, that which is as the home agent's. */
+static void test_label(void)
+{
+    Fixture *f = begin();
+
+    f->c.toward = address("2001:db8:2000::1");
+    advertise(f, mac_a, 1800, "fd00:db8:1::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    expect_address(f, "fd00:db8:1::");      /* better than none */
+    advertise(f, mac_a, 1800, "2001:db8:a::", 7200, 3600);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:a::");
+    mip6_careof_doubt(&f->c, f->now, &f->c.address[1].addr, false);
+    expect_address(f, "fd00:db8:1::");
+    mip6_careof_trust(&f->c, &f->c.address[1].addr);
+    expect_address(f, "2001:db8:a::");
+    f->c.toward = address("fd00:db8:2000::1");
+    expect_address(f, "fd00:db8:1::");
+    f->c.toward = address("2002:c000:201::1");      /* 6to4: neither */
+    expect_address(f, "fd00:db8:1::");
+    g_free(f);
+}
+
+/* A router of DHCPv6: M, and @prefix without A. */
+static void manage(Fixture *f, const uint8_t *mac, const char *prefix,
+                   bool autonomous)
+{
+    PacketNd nd = advertisement(mac, 1800);
+
+    nd.has_slla = true;
+    memcpy(nd.slla, mac, 6);
+    nd.ra.managed = true;
+    add_prefix(&nd, prefix, 7200, 3600);
+    nd.ra.prefix[0].autonomous = autonomous;
+    hear_ra(f, &nd, mac);
+}
+
+/* A server gives @addr, at once. */
+static bool lease(Fixture *f, const char *addr)
+{
+    struct in6_addr leased = address(addr);
+    uint8_t buf[96] = { 7 }, *p = buf + 4;
+
+    packet_put32(buf, 7 << 24 | f->c.dhcp.id);
+    memcpy(p, "\0\1\0\xa\0\3\0\1", 8);
+    memcpy(p + 8, own_mac, 6);
+    memcpy(p + 14, "\0\2\0\4abcd\0\xe\0\0", 12);
+    memcpy(p + 26, "\0\3\0\x28", 4);
+    memcpy(p + 30, own_mac + 2, 4);
+    memset(p + 34, 0, 8);
+    memcpy(p + 42, "\0\5\0\x18", 4);
+    memcpy(p + 46, &leased, 16);
+    packet_put32(p + 62, 600);
+    packet_put32(p + 66, 900);
+    return mip6_careof_dhcp6(&f->c, f->now, buf, 4 + 70);
+}
+
+static void expect_leased(Fixture *f, const char *addr)
+{
+    const struct in6_addr *now = mip6_careof_address(&f->c, f->now);
+    struct in6_addr want = address(addr);
+
+    g_assert_nonnull(now);
+    g_assert_cmpmem(now, 16, &want, 16);
+}
+
+/* M, and no address of a prefix: by DHCPv6, but not at home. */
+static void test_managed(void)
+{
+    Fixture *f = begin();
+
+    pass(f, 2 * SECOND);
+    manage(f, mac_a, "2001:db8:a::", false);
+    pass(f, 2 * SECOND);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_OFF);
+    mip6_careof_foreign(&f->c, f->now, true);
+    pass(f, 100 * MS);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_SOLICITING);
+    g_assert_cmpint(f->c.dhcp.tries, ==, 1);
+    g_assert_true(lease(f, "2001:db8:a::77"));
+    expect_address(f, NULL);            /* duplicate address detection */
+    pass(f, 1100 * MS);
+    expect_leased(f, "2001:db8:a::77");
+    /* It is prolonged, or ends. */
+    pass(f, 301 * SECOND);
+    advertise(f, mac_a, 1800, NULL, 0, 0);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_RENEWING);
+    g_assert_true(lease(f, "2001:db8:a::77"));
+    g_assert_cmpint(mip6_careof_valid_until(&f->c, mip6_careof_address(
+                        &f->c, f->now)), ==, f->now + 900 * SECOND);
+    pass(f, 899 * SECOND);
+    g_assert_nonnull(mip6_careof_address(&f->c, f->now));
+    pass(f, 2 * SECOND);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_SOLICITING);
+    /* Back at home it is given up. */
+    pass(f, SECOND);
+    g_assert_true(lease(f, "2001:db8:a::78"));
+    pass(f, 2 * SECOND);
+    mip6_careof_foreign(&f->c, f->now, false);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_OFF);
+    g_free(f);
+
+    /* Where there is a prefix, it is used. */
+    f = begin();
+    mip6_careof_foreign(&f->c, f->now, true);
+    pass(f, 2 * SECOND);
+    manage(f, mac_a, "2001:db8:a::", true);
+    pass(f, 2 * SECOND);
+    expect_address(f, "2001:db8:a::");
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_OFF);
+    g_free(f);
+    f = begin_fixed("2001:db8:a::55");
+    mip6_careof_foreign(&f->c, f->now, true);
+    manage(f, mac_a, "2001:db8:a::", false);
+    pass(f, 2 * SECOND);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_OFF);
+    g_free(f);
+}
+
+/* Another node has the leased address: it is declined, and another is used. */
+static void test_declined(void)
+{
+    Fixture *f = begin();
+
+    mip6_careof_foreign(&f->c, f->now, true);
+    manage(f, mac_a, "2001:db8:a::", false);
+    g_assert_cmpint(f->c.dhcp.tries, ==, 0);    /* no address to send from */
+    pass(f, 1100 * MS);
+    g_assert_cmpint(f->c.dhcp.tries, ==, 1);
+    g_assert_true(lease(f, "2001:db8:a::77"));
+    pass(f, 100 * MS);
+    hear_na(f, "2001:db8:a::77", 0, mac_b);
+    pass(f, 100 * MS);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_DECLINING);
+    g_assert_cmpint(f->question, ==, 9);
+    g_assert_true(lease(f, "2001:db8:a::77"));  /* any answer */
+    pass(f, 2 * SECOND);
+    g_assert_true(lease(f, "2001:db8:a::78"));
+    pass(f, 1100 * MS);
+    expect_leased(f, "2001:db8:a::78");
+    /* Whoever leaves gives it back. */
+    mip6_careof_leave(&f->c, f->now);
+    g_assert_cmpint(f->question, ==, 8);
+    expect_address(f, NULL);
+    g_assert_cmpint(f->c.dhcp.state, ==, MIP6_DHCP6_OFF);
+    g_free(f);
+}
+
 static void test_fixed(void)
 {
     Fixture *f = begin_fixed("2001:db8:a::55");
@@ -1057,6 +1240,9 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/careof/prefix-without-router",
                     test_prefix_without_router);
     g_test_add_func("/mip6/careof/full", test_full);
+    g_test_add_func("/mip6/careof/label", test_label);
+    g_test_add_func("/mip6/careof/managed", test_managed);
+    g_test_add_func("/mip6/careof/declined", test_declined);
     g_test_add_func("/mip6/careof/fixed", test_fixed);
     g_test_add_func("/mip6/careof/solicit", test_solicit);
     g_test_add_func("/mip6/careof/router-lifetime", test_router_lifetime);

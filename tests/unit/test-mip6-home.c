@@ -26,6 +26,7 @@ typedef struct Fixture {
     size_t len;
     PacketEth eth;
     PacketNd nd;                /* what is in it */
+    PacketNd all[8];            /* of the first frames */
 } Fixture;
 
 static struct in6_addr address(const char *text)
@@ -48,6 +49,9 @@ static void take_frame(void *opaque, const void *frame, size_t len)
     g_assert_cmpint(f->eth.type, ==, PACKET_ETH_IP6);
     g_assert_true(packet_nd_parse(&f->nd, f->frame + f->eth.len,
                                   len - f->eth.len));
+    if (f->frames <= G_N_ELEMENTS(f->all)) {
+        f->all[f->frames - 1] = f->nd;
+    }
 }
 
 static const Mip6HomeOps ops = { .to_guest = take_frame };
@@ -164,6 +168,18 @@ static void test_learn(void)
     nd = advertisement("2001:db8:2000::", 1800);
     nd.ra.prefix[0].len = 56;
     g_assert_false(mip6_home_is_home_prefix(&f->h, &nd.ra));
+    mip6_home_heard(&f->h, &nd, false, router_mac);
+    g_assert_false(l->has_router);
+    /* Without L it does not say that the prefix is on this link. */
+    nd = advertisement("2001:db8:2000::", 1800);
+    nd.ra.prefix[0].on_link = false;
+    g_assert_false(mip6_home_is_home_prefix(&f->h, &nd.ra));
+    g_assert_true(mip6_home_is_off_link(&f->h, &nd.ra));
+    nd.ra.prefixes = 2;
+    nd.ra.prefix[1] = nd.ra.prefix[0];
+    nd.ra.prefix[1].on_link = true;
+    g_assert_false(mip6_home_is_off_link(&f->h, &nd.ra));
+    nd.ra.prefixes = 1;
     mip6_home_heard(&f->h, &nd, false, router_mac);
     g_assert_false(l->has_router);
     /* The guest's own advertisement is not the router's. */
@@ -333,8 +349,8 @@ static void test_router_mac(void)
     f = begin_with(NULL, NULL);
     g_assert_false(mip6_home_frame_head(&f->h, head));
     mip6_home_leave(&f->h, f->now);
-    g_assert_cmpint(f->frames, ==, 0);
-    g_assert_cmpint(mip6_home_deadline(&f->h), ==, INT64_MAX);
+    g_assert_cmpint(mip6_home_deadline(&f->h), ==, f->now + 200 * SECOND);
+    f->frames = 0;
     solicit(f, HOME, "2001:db8:2000::7", NULL);
     g_assert_cmpint(f->frames, ==, 1);
     g_assert_true(packet_eth_is_station(f->nd.tlla));
@@ -546,6 +562,170 @@ static void test_kinds(void)
     g_free(f);
 }
 
+/* --- another router ------------------------------------------------------- */
+
+/* The router of @mac is at home, where the guest comes to. */
+static void hear(Fixture *f, const uint8_t *mac)
+{
+    PacketNd nd = advertisement("2001:db8:2000::", 1800);
+
+    nd.src = packet_ip6_link_local(mac);
+    mip6_home_heard(&f->h, &nd, false, mac);
+}
+
+/* The guest was told that the router of @mac is at @at, and no more. */
+static void expect_told(Fixture *f, const uint8_t *mac, const uint8_t *at,
+                        unsigned frames)
+{
+    struct in6_addr router = packet_ip6_link_local(mac);
+
+    g_assert_cmpint(f->frames, ==, frames);
+    g_assert_cmpint(f->all[0].type, ==, PACKET_ND_RA);
+    g_assert_cmpint(f->all[0].ra.lifetime, >, 0);
+    g_assert_cmpmem(&f->all[0].src, 16, &router, 16);
+    g_assert_cmpmem(f->all[0].slla, 6, at, 6);
+    g_assert_cmpint(f->all[1].type, ==, PACKET_ND_NA);
+    g_assert_cmpmem(&f->all[1].target, 16, &router, 16);
+    g_assert_cmpint(f->all[1].flags, ==, PACKET_NA_ROUTER | PACKET_NA_OVERRIDE);
+    g_assert_cmpmem(f->all[1].tlla, 6, at, 6);
+    g_assert_cmpint(mip6_home_deadline(&f->h), ==, INT64_MAX);
+    f->frames = 0;
+}
+
+/* And that this one has ended. */
+static void expect_ended(Fixture *f, const struct in6_addr *addr)
+{
+    const PacketNd *end = &f->all[2];
+
+    g_assert_cmpint(f->frames, ==, 3);
+    g_assert_cmpint(end->type, ==, PACKET_ND_RA);
+    g_assert_cmpint(end->ra.lifetime, ==, 0);
+    g_assert_cmpint(end->ra.prefixes, ==, 0);
+    g_assert_cmpmem(&end->src, 16, addr, 16);
+}
+
+/* A guest that was away, whose host hears nothing of home yet. */
+static Fixture *begin_away(void)
+{
+    Fixture *f = begin();
+
+    mip6_home_leave(&f->h, f->now);
+    mip6_home_return(&f->h);
+    f->frames = 0;
+    mip6_home_arrive(&f->h, false);
+    g_assert_cmpint(f->frames, ==, 0);
+    return f;
+}
+
+static void test_replaced(void)
+{
+    Fixture *f = begin_away();
+    struct in6_addr old = packet_ip6_link_local(router_mac);
+
+    /* The same one: only what changed meanwhile. */
+    hear(f, router_mac);
+    mip6_home_arrive(&f->h, true);
+    expect_told(f, router_mac, router_mac, 2);
+    g_assert_false(mip6_home_is_gone(&f->h, router_mac));
+    mip6_home_arrive(&f->h, true);      /* once */
+    g_assert_cmpint(f->frames, ==, 0);
+    g_free(f);
+
+    /* Another one with its address. */
+    f = begin_away();
+    mip6_home_heard(&f->h, &(PacketNd) {
+        .type = PACKET_ND_RA, .src = old,
+        .ra = advertisement("2001:db8:2000::", 1800).ra,
+    }, false, other_mac);
+    mip6_home_arrive(&f->h, true);
+    expect_told(f, router_mac, other_mac, 2);
+    g_assert_true(mip6_home_is_gone(&f->h, router_mac));
+    g_assert_false(mip6_home_is_gone(&f->h, other_mac));
+    /* Away again, and back: the guest's router is the one of now. */
+    mip6_home_leave(&f->h, f->now);
+    mip6_home_return(&f->h);
+    f->frames = 0;
+    hear(f, router_mac);
+    mip6_home_arrive(&f->h, false);
+    g_assert_false(mip6_home_is_gone(&f->h, router_mac));
+    g_free(f);
+
+    /* With an address of its own; and the old one is gone, or is not. */
+    for (int is_there = 0; is_there < 2; is_there++) {
+        f = begin_away();
+        hear(f, other_mac);
+        mip6_home_arrive(&f->h, is_there);
+        if (!is_there) {
+            expect_ended(f, &old);
+        }
+        expect_told(f, other_mac, other_mac, is_there ? 2 : 3);
+        g_assert_true(mip6_home_is_gone(&f->h, router_mac) == !is_there);
+        mip6_home_is_alive(&f->h, guest_mac);
+        g_assert_true(mip6_home_is_gone(&f->h, router_mac) == !is_there);
+        mip6_home_is_alive(&f->h, router_mac);
+        g_assert_false(mip6_home_is_gone(&f->h, router_mac));
+        g_free(f);
+    }
+
+    /* By migration. */
+    f = begin_with(NULL, NULL);
+    hear(f, other_mac);
+    {
+        Fixture *away = begin();
+
+        mip6_home_load(&f->h, &away->h.learned);
+        g_free(away);
+    }
+    mip6_home_arrive(&f->h, false);
+    expect_ended(f, &old);
+    expect_told(f, other_mac, other_mac, 3);
+    g_free(f);
+}
+
+/* QEMU was started away: no router was ever heard. */
+static void test_made_up(void)
+{
+    Fixture *f = begin_with(guest_mac, NULL);
+    Mip6Icmp advert = { .managed = true, .prefixes = 1, .prefix[0] = {
+        address("2001:db8:2000::"), 64, true, true, false, 900, 600,
+    } };
+    struct in6_addr made;
+    uint8_t rs[PACKET_ND_SHORT_MAX];
+    bool tunnel;
+    size_t len;
+
+    mip6_home_leave(&f->h, f->now);
+    g_assert_true(mip6_home_is_made_up(&f->h));
+    made = f->all[0].src;
+    g_assert_cmpint(f->all[0].type, ==, PACKET_ND_RA);
+    g_assert_cmpint(f->all[0].ra.lifetime, ==, 1800);
+    g_assert_cmpint(f->all[0].ra.prefixes, ==, 0);
+    g_assert_true(mip6_home_is_gone(&f->h, f->all[0].slla));
+    /* The home agent tells the prefixes. */
+    g_assert_cmpint(mip6_home_renew(&f->h, f->now, &advert), ==, 600);
+    f->frames = 0;
+    mip6_home_tick(&f->h, f->now);
+    g_assert_cmpint(f->frames, ==, 1);
+    g_assert_cmpint(f->nd.ra.prefixes, ==, 1);
+    g_assert_true(f->nd.ra.managed && f->nd.ra.prefix[0].autonomous);
+    /* A guest that boots asks. */
+    f->frames = 0;
+    len = packet_nd_build_rs(rs, &in6addr_any, NULL);
+    offer(f, (uint8_t[]) { 0x33, 0x33, 0, 0, 0, 2 }, guest_mac, rs, len,
+          &tunnel);
+    g_assert_cmpint(f->frames, ==, 1);
+    g_assert_cmpint(f->nd.ra.lifetime, ==, 1800);
+    /* At home it ends. */
+    mip6_home_return(&f->h);
+    f->frames = 0;
+    hear(f, router_mac);
+    mip6_home_arrive(&f->h, false);
+    expect_ended(f, &made);
+    expect_told(f, router_mac, router_mac, 3);
+    g_assert_false(mip6_home_is_made_up(&f->h));
+    g_free(f);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -557,5 +737,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/home/replay", test_replay);
     g_test_add_func("/mip6/home/replay-long", test_replay_long);
     g_test_add_func("/mip6/home/kinds", test_kinds);
+    g_test_add_func("/mip6/home/replaced", test_replaced);
+    g_test_add_func("/mip6/home/made-up", test_made_up);
     return g_test_run();
 }

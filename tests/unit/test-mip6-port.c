@@ -8,6 +8,7 @@
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
+#include "net/packet/udp.h"
 
 /* --- tests ---------------------------------------------------------------- */
 
@@ -948,11 +949,12 @@ static void test_prefix_arrives(void)
     World *w = away();
     Mip6HomeLearned *learned = &w->port.home.learned;
 
-    learned->has_ra = learned->has_router = true;
-    learned->ra = (PacketNdRa) {
-        .lifetime = 1800, .prefixes = 1,
-        .prefix[0] = { address(HOME), 64, true, true, false, 120, 60 },
+    hear_router(w);
+    learned->ra.prefixes = 1;
+    learned->ra.prefix[0] = (PacketNdPrefix) {
+        address(HOME), 64, true, true, false, 120, 60,
     };
+    w->port.prefixes.solicited = 0;
     mip6_port_run(&w->port, w->now);
     pass(w, 29 * SECOND);
     g_assert_cmpuint(w->port.prefixes.solicited, ==, 0);
@@ -972,6 +974,7 @@ static void test_pause_agent(void)
     Mip6Mh ba = { .type = MIP6_MH_BA, .status = MIP6_BA_SEQUENCE };
 
     w->deaf = true;
+    hear_router(w);
     mip6_binding_refresh(&w->port.binding[0], w->now);
     mip6_port_pause(&w->port);
     w->now += SECOND;
@@ -1321,6 +1324,153 @@ static void test_router_made_up(void)
     world_free(w);
 }
 
+/*
+ * Nothing was heard at home: the agent is asked for what is advertised there.
+ * The foreign router's advertisements are not the guest's, not even the first.
+ */
+static void test_started_away(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+    PacketNd nd;
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    mip6_home_set_nic_mac(&w->port.home, guest_mac);
+    g_assert_cmpint(advertise(w, "2001:db8:3000::", router_mac), ==,
+                    MIP6_DONE);
+    g_assert_true(packet_nd_parse(&nd, w->guest.buf + PACKET_ETH_LEN,
+                                  w->guest.len - PACKET_ETH_LEN));
+    g_assert_cmpint(w->port.prefixes.solicited, ==, 0);
+    pass(w, 2 * SECOND);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->port.prefixes.solicited, >=, 1);
+    g_assert_true(mip6_home_is_made_up(&w->port.home));
+    world_free(w);
+}
+
+/* While the VM was away its router was replaced; the old one's MAC leads on. */
+static void test_router_replaced(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    mip6_home_set_nic_mac(&w->port.home, guest_mac);
+    advertise(w, "2001:db8:2000::", own_mac);   /* of some other router */
+    w->port.home_heard = false;                 /* the cable is moved */
+    mip6_careof_start(&w->port.careof, w->now);
+    advertise(w, "2001:db8:3000::", router_mac);
+    g_assert_true(w->port.is_away);
+    w->to_guest = 0;
+    advertise(w, "2001:db8:2000::", home_router_mac);
+    g_assert_false(w->port.is_away);
+    g_assert_cmpint(w->to_guest, ==, 3);
+    leads_to_router(w, own_mac);
+    /* A guest that stays at home is told nothing, */
+    w->to_guest = 0;
+    advertise(w, "2001:db8:2000::", router_mac);
+    g_assert_cmpint(w->to_guest, ==, 0);
+    /* except of what another router answers to us. */
+    {
+        PacketNdRa ra = {
+            .lifetime = 1800, .prefixes = 1,
+            .prefix[0] = { address(HOME), 64, true, true, false, 7200, 3600 },
+        };
+        struct in6_addr src = packet_ip6_link_local(home_router_mac);
+        struct in6_addr dst = packet_ip6_link_local(own_mac);
+        uint8_t frame[512];
+        size_t len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                                        sizeof(frame) - PACKET_ETH_LEN, &src,
+                                        &dst, &ra, home_router_mac);
+
+        packet_eth_build(frame, own_mac, home_router_mac, PACKET_ETH_IP6);
+        from_link(w, frame, PACKET_ETH_LEN + len);
+        g_assert_cmpint(w->to_guest, ==, 1);
+    }
+    world_free(w);
+}
+
+/* A DHCPv6 server's answer of two messages. Returns the frame's length. */
+static size_t leased(World *w, uint8_t *frame, const struct in6_addr *src,
+                     const char *addr)
+{
+    uint8_t *udp = frame + PACKET_ETH_LEN + PACKET_IP6_LEN, *p = udp + 8;
+    const size_t len = PACKET_UDP_LEN + 74;
+    struct in6_addr dst = packet_ip6_link_local(own_mac), given = address(addr);
+    PacketIp6 ip = { .src = *src, .dst = dst, .next = PACKET_PROTO_UDP,
+                     .hops = 64, .payload = len };
+
+    packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
+    packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
+    packet_udp_build(udp, &(PacketUdp) { .src = 547, .dst = 546, .len = len });
+    packet_put32(p, 7 << 24 | w->port.careof.dhcp.id);
+    memcpy(p + 4, "\0\1\0\xa\0\3\0\1", 8);
+    memcpy(p + 12, own_mac, 6);
+    memcpy(p + 18, "\0\2\0\4abcd\0\xe\0\0\0\3\0\x28", 16);
+    memcpy(p + 34, own_mac + 2, 4);
+    memset(p + 38, 0, 8);
+    memcpy(p + 46, "\0\5\0\x18", 4);
+    memcpy(p + 50, &given, 16);
+    packet_put32(p + 66, 600);
+    packet_put32(p + 70, 900);
+    packet_udp_seal(udp, len, packet_sum_pseudo6(src, &dst, PACKET_PROTO_UDP,
+                                                 len));
+    return PACKET_ETH_LEN + PACKET_IP6_LEN + len;
+}
+
+/* A foreign link with DHCPv6 only: asked, bound, and left. */
+static void test_managed(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, true);
+    struct in6_addr server = packet_ip6_link_local(router_mac);
+    struct in6_addr far = address(FAR), want = address("2001:db8:3000::77");
+    uint64_t *dropped = w->port.dropped;
+    uint8_t frame[256];
+    size_t len;
+    PacketNdRa ra = {
+        .lifetime = 1800, .managed = true, .prefixes = 1,
+        .prefix[0] = { address("2001:db8:3000::"), 64, true, false, false,
+                       7200, 3600 },
+    };
+
+    hear_router(w);
+    mip6_port_start(&w->port, w->now);
+    advertise_ra(w, &ra, router_mac);
+    pass(w, 1100 * MS);
+    g_assert_cmpmem(w->link.buf, 6, "\x33\x33\0\1\0\2", 6);
+    g_assert_cmpint(w->link.buf[PACKET_ETH_LEN + PACKET_IP6_LEN + 8], ==, 1);
+    /* Of a neighbour only, and undamaged. */
+    len = leased(w, frame, &far, "2001:db8:3000::77");
+    from_link(w, frame, len);
+    g_assert_cmpint(dropped[MIP6_DROP_UNKNOWN_PROTOCOL], ==, 1);
+    len = leased(w, frame, &server, "2001:db8:3000::77");
+    frame[len - 1] ^= 1;
+    from_link(w, frame, len);
+    g_assert_cmpint(dropped[MIP6_DROP_MALFORMED], ==, 1);
+    frame[len - 1] ^= 1;
+    for (size_t cut = PACKET_ETH_LEN + PACKET_IP6_LEN; cut < len; cut++) {
+        from_link(w, frame, cut);
+    }
+    g_assert_false(w->port.careof.dhcp.has_address);
+    g_assert_cmpint(from_link(w, frame, len), ==, MIP6_DONE);
+    pass(w, 1100 * MS);
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    g_assert_cmpmem(&w->port.binding[0].care_of, 16, &want, 16);
+    /* The lease is kept while late packets are forwarded, then released. */
+    mip6_port_pause(&w->port);
+    mip6_port_leave(&w->port, w->now);
+    pass(w, 9 * SECOND);
+    g_assert_true(w->port.careof.dhcp.has_address);
+    pass(w, 2 * SECOND);
+    g_assert_cmpint(w->port.careof.dhcp.state, ==, MIP6_DHCP6_OFF);
+    g_assert_cmpint(w->link.buf[PACKET_ETH_LEN + PACKET_IP6_LEN + 8], ==, 8);
+    pass(w, 100 * SECOND);
+    g_assert_cmpint(w->port.careof.dhcp.state, ==, MIP6_DHCP6_OFF);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1356,6 +1506,9 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/hold-ends", test_hold_ends);
     g_test_add_func("/mip6/port/return", test_return);
     g_test_add_func("/mip6/port/router-made-up", test_router_made_up);
+    g_test_add_func("/mip6/port/started-away", test_started_away);
+    g_test_add_func("/mip6/port/managed", test_managed);
+    g_test_add_func("/mip6/port/router-replaced", test_router_replaced);
     g_test_add_func("/mip6/port/probe-at-home", test_probe_at_home);
     g_test_add_func("/mip6/port/pause-agent", test_pause_agent);
     g_test_add_func("/mip6/port/prefixes", test_prefixes);

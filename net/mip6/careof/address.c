@@ -90,7 +90,7 @@ Mip6Address *mip6_address_find(Mip6CareOf *c, const struct in6_addr *addr)
     return NULL;
 }
 
-static Mip6Address *address_free(Mip6CareOf *c)
+Mip6Address *mip6_address_free(Mip6CareOf *c)
 {
     for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
         if (c->address[i].state == MIP6_ADDRESS_NONE) {
@@ -106,7 +106,7 @@ static Mip6Address *address_in(Mip6CareOf *c, const struct in6_addr *prefix)
     for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
         Mip6Address *a = &c->address[i];
 
-        if (a->state != MIP6_ADDRESS_NONE && !a->fixed &&
+        if (a->state != MIP6_ADDRESS_NONE && !a->fixed && !a->leased &&
             packet_ip6_in_prefix(&a->addr, prefix, 64)) {
             return a;
         }
@@ -119,8 +119,10 @@ void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
 {
     a->state = MIP6_ADDRESS_DUPLICATE;
     c->duplicates++;
-    if (!IN6_IS_ADDR_LINKLOCAL(&a->addr) && !a->fixed &&
-        a->collisions < IDGEN_RETRIES) {
+    if (a->leased) {
+        mip6_lease_duplicate(c, now);
+    } else if (!IN6_IS_ADDR_LINKLOCAL(&a->addr) && !a->fixed &&
+               a->collisions < IDGEN_RETRIES) {
         a->collisions++;
         packet_put32(a->addr.s6_addr + 8, c->ops->random(c->opaque));
         packet_put32(a->addr.s6_addr + 12, c->ops->random(c->opaque));
@@ -131,8 +133,8 @@ void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
     mip6_careof_tell(c);
 }
 
-/* The router that advertises its prefix does not answer. */
-static bool is_orphan(const Mip6CareOf *c, int64_t now, const Mip6Address *a)
+bool mip6_address_is_orphan(const Mip6CareOf *c, int64_t now,
+                            const Mip6Address *a)
 {
     const Mip6Neighbour *n = mip6_neighbour_find((Mip6CareOf *)c, &a->router);
 
@@ -155,7 +157,7 @@ void mip6_address_prefix(Mip6CareOf *c, int64_t now,
     }
     a = address_in(c, &p->prefix);
     if (a) {
-        if (is_orphan(c, now, a)) {
+        if (mip6_address_is_orphan(c, now, a)) {
             a->router = *router;
         }
         /* (e): a forged advertisement must not shorten it below two hours. */
@@ -167,7 +169,7 @@ void mip6_address_prefix(Mip6CareOf *c, int64_t now,
         mip6_careof_tell(c);
         return;
     }
-    a = p->valid ? address_free(c) : NULL;
+    a = p->valid ? mip6_address_free(c) : NULL;
     if (a) {
         mip6_address_begin(c, now, a, &addr,
                            mip6_careof_until(now, p->preferred), valid);
@@ -179,15 +181,38 @@ void mip6_address_prefix(Mip6CareOf *c, int64_t now,
 /* --- selection ------------------------------------------------------------ */
 
 /*
+ * The label of an address, as far as care-of addresses and home agents may have
+ * it: the policy table of RFC 6724 section 2.1.
+ */
+static unsigned label_of(const struct in6_addr *addr)
+{
+    const uint8_t *a = addr->s6_addr;
+
+    if (packet_get32(a) == 0x20010000) {
+        return 5;               /* Teredo */
+    }
+    if (packet_get16(a) == 0x2002) {
+        return 2;               /* 6to4 */
+    }
+    return (a[0] & 0xfe) == 0xfc ? 13 : 1;
+}
+
+static bool matches(const Mip6CareOf *c, const Mip6Address *a)
+{
+    return label_of(&a->addr) == label_of(&c->toward);
+}
+
+/*
  * The order and the lifetimes in advertisements do not make another address
  * better, because each change costs a registration.
  */
 static bool is_better(const Mip6CareOf *c, const Mip6Address *a,
                       const Mip6Address *b, int64_t now)
 {
-    bool preferred = a->preferred > now, orphan = is_orphan(c, now, a);
+    bool preferred = a->preferred > now;
+    bool orphan = mip6_address_is_orphan(c, now, a);
 
-    if (orphan != is_orphan(c, now, b)) {
+    if (orphan != mip6_address_is_orphan(c, now, b)) {
         return !orphan;
     }
     if (preferred != (b->preferred > now)) {
@@ -195,6 +220,9 @@ static bool is_better(const Mip6CareOf *c, const Mip6Address *a,
     }
     if (a->doubted != b->doubted) {
         return a->doubted < b->doubted;
+    }
+    if (matches(c, a) != matches(c, b)) {
+        return matches(c, a);
     }
     return preferred ? a->since < b->since : a->valid > b->valid;
 }

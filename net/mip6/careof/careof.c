@@ -33,6 +33,9 @@
  * the address's first probe, when the address is valid, and to those who ask
  * (RFC 3810). After a query of RFC 2710 it speaks version 1 for some minutes.
  *
+ * Where routers advertise the M flag and no usable prefix, it is a client of
+ * DHCPv6 (lease.c, dhcp6.c).
+ *
  * address.c has the addresses; neighbour.c has on-link prefixes, neighbours and
  * routers. This file processes messages, and starts, stops and ticks the host.
  */
@@ -95,6 +98,7 @@ static void take_ra(Mip6CareOf *c, int64_t now, const PacketNd *nd)
         mip6_neighbour_prefix(c, now, &nd->ra.prefix[i]);
         mip6_address_prefix(c, now, &nd->ra.prefix[i], &nd->src);
     }
+    mip6_lease_take_router(c, now, nd);
     mip6_careof_tell(c);
 }
 
@@ -219,6 +223,8 @@ static void forget(Mip6CareOf *c)
     c->solicitations = 0;
     c->report = INT64_MAX;
     c->mld1_until = INT64_MIN;
+    c->is_managed = false;
+    mip6_dhcp6_stop(&c->dhcp);
 }
 
 void mip6_careof_init(Mip6CareOf *c, const uint8_t mac[PACKET_ETH_ADDR_LEN],
@@ -234,6 +240,7 @@ void mip6_careof_init(Mip6CareOf *c, const uint8_t mac[PACKET_ETH_ADDR_LEN],
         c->has_fixed = true;
         c->fixed = *fixed;
     }
+    mip6_lease_init(c);
     forget(c);
 }
 
@@ -275,6 +282,7 @@ int64_t mip6_careof_deadline(const Mip6CareOf *c)
     if (!c->running) {
         return INT64_MAX;
     }
+    at = mip6_careof_min_time(at, mip6_lease_deadline(c));
     at = mip6_careof_min_time(at, mip6_address_deadline(&c->link_local,
                                                         c->last));
     for (unsigned i = 0; i < MIP6_CAREOF_ADDRESSES; i++) {
@@ -335,4 +343,5 @@ void mip6_careof_tick(Mip6CareOf *c, int64_t now)
     for (unsigned i = 0; i < MIP6_CAREOF_NEIGHBOURS; i++) {
         mip6_neighbour_tick(c, now, &c->neighbour[i]);
     }
+    mip6_lease_tick(c, now);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The mobile node's own host on the foreign link: it configures a care-of
- * address and resolves the next hop to the home agent (RFC 4861, 4862)
+ * address and resolves the next hop to the home agent (RFC 4861, 4862, 8415)
  *
  * Times are in ns of a monotonic clock. Frames are Ethernet, without tags and
  * without FCS.
@@ -9,6 +9,7 @@
 #ifndef NET_MIP6_CAREOF_CAREOF_H
 #define NET_MIP6_CAREOF_CAREOF_H
 
+#include "net/mip6/careof/dhcp6.h"
 #include "net/packet/eth.h"
 #include "net/packet/mld.h"
 #include "net/packet/nd.h"
@@ -40,12 +41,13 @@ typedef struct Mip6Address {
     Mip6AddressState state;
     struct in6_addr addr;
     bool fixed;                 /* configured, not from a prefix */
+    bool leased;                /* by DHCPv6 */
     int64_t preferred, valid;   /* end times; INT64_MAX: infinite */
     int64_t since;              /* since when it is VALID */
     int64_t doubted;            /* nothing answers to it; 0: no doubt */
     int64_t next;               /* next step of DAD */
     unsigned probes;            /* probes left to send */
-    struct in6_addr router;     /* advertised it; "::": configured */
+    struct in6_addr router;     /* advertised it, or M; "::": configured */
     unsigned collisions;        /* identifiers that were duplicates */
 } Mip6Address;
 
@@ -91,7 +93,12 @@ typedef struct Mip6CareOf {
     uint32_t mtu;               /* of link and path, 1280 or more */
     uint8_t hop_limit;
     unsigned duplicates;        /* addresses that were duplicates */
+    struct in6_addr toward;     /* set by all: the home agent */
+    Mip6Dhcp6 dhcp;
     /* Private. */
+    bool is_foreign;            /* may ask DHCPv6 servers */
+    bool is_managed;            /* a router has advertised M: */
+    struct in6_addr managed_by;
     uint32_t path_mtu;          /* from mip6_careof_init() */
     uint32_t retrans;           /* ms */
     uint32_t reachable;         /* ms, randomised */
@@ -121,6 +128,24 @@ void mip6_careof_start(Mip6CareOf *c, int64_t now);
 /** mip6_careof_solicit: start to solicit routers again */
 void mip6_careof_solicit(Mip6CareOf *c, int64_t now);
 
+/**
+ * mip6_careof_foreign: is it a foreign link? Only there, where a router
+ * advertises the M flag and no prefix gives an address, DHCPv6 is used. An
+ * address that it gave ends with @is_foreign false.
+ */
+void mip6_careof_foreign(Mip6CareOf *c, int64_t now, bool is_foreign);
+
+/** mip6_careof_leave: the host is not used here any more: releases its lease */
+void mip6_careof_leave(Mip6CareOf *c, int64_t now);
+
+/**
+ * mip6_careof_dhcp6: process a message of a DHCPv6 server, from its type on
+ *
+ * Returns: false if it is no answer to us
+ */
+bool mip6_careof_dhcp6(Mip6CareOf *c, int64_t now, const void *message,
+                       size_t len);
+
 /** mip6_careof_stop: the host leaves the link; everything is forgotten. */
 void mip6_careof_stop(Mip6CareOf *c);
 
@@ -145,11 +170,13 @@ void mip6_careof_mld(Mip6CareOf *c, int64_t now, const PacketMld *mld);
 /**
  * mip6_careof_address: choose the care-of address
  *
- * Addresses whose router answers are better. Among these, the best is the
- * preferred one that has been valid for the longest time, so that several
- * routers with different prefixes do not move the node back and forth. Those of
- * which mip6_careof_doubt() told come last, the latest at the end. Without
- * a preferred one, the deprecated one with the longest lifetime is chosen.
+ * Addresses whose router answers are better. Among these, preferred ones are
+ * better. Those of which mip6_careof_doubt() told come last, the latest at the
+ * end. Then the label of the home agent's address is better (RFC 6724 section
+ * 5, rule 6): a global address leads to a global one, a unique local one to its
+ * like. Of several, the best is the one that has been valid for the longest
+ * time, so that routers with different prefixes do not move the node back and
+ * forth; of deprecated ones, that with the longest lifetime.
  *
  * Returns: NULL if there is no address or no default router
  */
@@ -170,6 +197,10 @@ void mip6_careof_trust(Mip6CareOf *c, const struct in6_addr *addr);
 /** mip6_careof_valid_until: end of @addr; INT64_MAX: none, or unknown */
 int64_t mip6_careof_valid_until(const Mip6CareOf *c,
                                 const struct in6_addr *addr);
+
+/** mip6_careof_has_router: is a router there with this link-local address? */
+bool mip6_careof_has_router(const Mip6CareOf *c, int64_t now,
+                            const struct in6_addr *addr);
 
 /** mip6_careof_owns: is it an address of this host, and not tentative? */
 bool mip6_careof_owns(const Mip6CareOf *c, const struct in6_addr *addr);

@@ -2,7 +2,8 @@
 /*
  * Internals of the host on the foreign link, for its files
  *
- * careof.c uses address.c, address.c uses neighbour.c, and all use send.c.
+ * careof.c uses lease.c and address.c, lease.c uses address.c, address.c uses
+ * neighbour.c, and all use send.c.
  */
 #ifndef NET_MIP6_CAREOF_INTERNAL_H
 #define NET_MIP6_CAREOF_INTERNAL_H
@@ -55,6 +56,9 @@ bool mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n);
 void mip6_careof_join(Mip6CareOf *c, int64_t now, const struct in6_addr *addr);
 void mip6_careof_report(Mip6CareOf *c, int64_t now);
 
+/* Send a message to all DHCPv6 servers, from the link-local address. */
+void mip6_careof_send_dhcp6(Mip6CareOf *c, const void *message, size_t len);
+
 /* Returns: does an own address, tentative or not, listen to the group? */
 bool mip6_careof_listens(const Mip6CareOf *c, const struct in6_addr *group);
 
@@ -98,11 +102,34 @@ int64_t mip6_address_deadline(const Mip6Address *a, int64_t now);
 /* Returns: the own address @addr, tentative or not; NULL: not an own address */
 Mip6Address *mip6_address_find(Mip6CareOf *c, const struct in6_addr *addr);
 
+/* Returns: an unused entry; NULL: none */
+Mip6Address *mip6_address_free(Mip6CareOf *c);
+
+/* Does the router that it depends on not answer, or is it none any more? */
+bool mip6_address_is_orphan(const Mip6CareOf *c, int64_t now,
+                            const Mip6Address *a);
+
 /* Another node has the address, or probes it at the same time. */
 void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a);
 
 /* Makes or updates the address of a prefix (RFC 4862 section 5.5.3). */
 void mip6_address_prefix(Mip6CareOf *c, int64_t now, const PacketNdPrefix *p,
                          const struct in6_addr *router);
+
+/* --- lease.c -------------------------------------------------------------- */
+
+void mip6_lease_init(Mip6CareOf *c);
+
+/* A router has advertised: with M? */
+void mip6_lease_take_router(Mip6CareOf *c, int64_t now, const PacketNd *nd);
+
+/* Asks for an address, if there is none. */
+void mip6_lease_seek(Mip6CareOf *c, int64_t now);
+
+/* Another node has the leased address. */
+void mip6_lease_duplicate(Mip6CareOf *c, int64_t now);
+
+int64_t mip6_lease_deadline(const Mip6CareOf *c);
+void mip6_lease_tick(Mip6CareOf *c, int64_t now);
 
 #endif /* NET_MIP6_CAREOF_INTERNAL_H */

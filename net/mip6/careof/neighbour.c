@@ -284,6 +284,14 @@ void mip6_careof_confirm(Mip6CareOf *c, int64_t now,
 
 /* --- routers -------------------------------------------------------------- */
 
+bool mip6_careof_has_router(const Mip6CareOf *c, int64_t now,
+                            const struct in6_addr *addr)
+{
+    const Mip6Neighbour *n = mip6_neighbour_find((Mip6CareOf *)c, addr);
+
+    return n && n->router > now && n->reach != MIP6_REACH_FAILED;
+}
+
 /* There is a new router: checks if the known ones still answer. */
 static void probe_routers(Mip6CareOf *c, int64_t now)
 {

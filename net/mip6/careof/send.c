@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The host on the foreign link: messages that it sends (RFC 4861, 4862, 3810) */
+#include <string.h>
+
 #include "net/mip6/careof/internal.h"
+#include "net/packet/sum.h"
+#include "net/packet/udp.h"
 
 void mip6_careof_transmit(Mip6CareOf *c, uint8_t *frame, size_t packet_len,
                           const struct in6_addr *dst, const uint8_t *mac)
@@ -83,6 +87,33 @@ bool mip6_careof_send_ns(Mip6CareOf *c, const Mip6Neighbour *n)
                              c->mac);
     mip6_careof_transmit(c, frame, len, &dst, unicast ? n->mac : NULL);
     return true;
+}
+
+void mip6_careof_send_dhcp6(Mip6CareOf *c, const void *message, size_t len)
+{
+    /* RFC 8415 section 7.1: All_DHCP_Relay_Agents_and_Servers. */
+    static const struct in6_addr servers = {
+        { { 0xff, 0x02, [13] = 1, [15] = 2 } }
+    };
+    uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_LEN + PACKET_UDP_LEN +
+                  MIP6_DHCP6_MAX];
+    uint8_t *packet = frame + PACKET_ETH_LEN, *udp = packet + PACKET_IP6_LEN;
+    size_t udp_len = PACKET_UDP_LEN + len;
+    const struct in6_addr *src = &c->link_local.addr;
+    PacketIp6 ip = {
+        .src = *src, .dst = servers, .next = PACKET_PROTO_UDP, .hops = 1,
+        .payload = udp_len,
+    };
+
+    packet_ip6_build(packet, &ip);
+    packet_udp_build(udp, &(PacketUdp) {
+        .src = MIP6_DHCP6_CLIENT, .dst = MIP6_DHCP6_SERVER, .len = udp_len,
+    });
+    memcpy(udp + PACKET_UDP_LEN, message, len);
+    packet_udp_seal(udp, udp_len,
+                    packet_sum_pseudo6(src, &servers, PACKET_PROTO_UDP,
+                                       udp_len));
+    mip6_careof_transmit(c, frame, PACKET_IP6_LEN + udp_len, &servers, NULL);
 }
 
 /* --- listeners ------------------------------------------------------------ */

@@ -28,7 +28,14 @@
  * The router's last advertisement is sent to the guest again: at once, before
  * its lifetimes end, and when the guest solicits it. It is the advertisement
  * that was heard at home, so a guest that was configured by it stays
- * configured. A guest that was configured manually gets none.
+ * configured. If none was heard, because QEMU was started here, a router is
+ * made up: first without a prefix, then with those that the home agent tells.
+ *
+ * When the guest is back, its router may be another one. It gets the present
+ * router's advertisement and a neighbour advertisement that overrides the MAC
+ * address; the router that it knew ends (lifetime 0), unless it was heard here,
+ * too. The guest has the old MAC address for neighbours as well, so frames to
+ * it go to the router until somebody sends from it.
  *
  * Packets to link-local addresses and link-scope groups end here. Packets to
  * wider groups, and reports about them, go into the tunnel (RFC 6275 section
@@ -43,6 +50,7 @@
 
 #define SECOND                  1000000000ll
 #define ADVERTISE_EVERY         (200 * SECOND)
+#define ROUTER_LIFETIME         1800    /* s, of one that is made up */
 #define FRAME_MAX               1500u
 #define QUERY_RESPONSE          1000    /* ms (RFC 3810 section 9.3) */
 #define DHCP6_SERVER            547     /* port (RFC 8415 section 7.2) */
@@ -80,9 +88,16 @@ void mip6_home_set_nic_mac(Mip6Home *h,
     memcpy(h->nic_mac, mac, PACKET_ETH_ADDR_LEN);
 }
 
-bool mip6_home_is_placeholder(const uint8_t mac[PACKET_ETH_ADDR_LEN])
+bool mip6_home_is_gone(const Mip6Home *h,
+                       const uint8_t mac[PACKET_ETH_ADDR_LEN])
 {
-    return !memcmp(mac, unknown_router, PACKET_ETH_ADDR_LEN);
+    return !memcmp(mac, unknown_router, PACKET_ETH_ADDR_LEN) ||
+           (h->gone.is_known && !memcmp(mac, h->gone.mac, sizeof(h->gone.mac)));
+}
+
+void mip6_home_is_alive(Mip6Home *h, const uint8_t mac[PACKET_ETH_ADDR_LEN])
+{
+    h->gone.is_known &= memcmp(mac, h->gone.mac, sizeof(h->gone.mac)) != 0;
 }
 
 const uint8_t *mip6_home_guest_mac(const Mip6Home *h)
@@ -120,16 +135,28 @@ static bool is_link_scope(const struct in6_addr *addr)
            IN6_IS_ADDR_LOOPBACK(addr);
 }
 
-bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra)
+static bool has_home_prefix(const Mip6Home *h, const PacketNdRa *ra,
+                            bool on_link)
 {
     for (unsigned i = 0; i < ra->prefixes; i++) {
         const PacketNdPrefix *p = &ra->prefix[i];
 
-        if (p->len == h->config.prefix_len && is_of_home(h, &p->prefix)) {
+        if (p->on_link == on_link && p->len == h->config.prefix_len &&
+            is_of_home(h, &p->prefix)) {
             return true;
         }
     }
     return false;
+}
+
+bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra)
+{
+    return has_home_prefix(h, ra, true);
+}
+
+bool mip6_home_is_off_link(const Mip6Home *h, const PacketNdRa *ra)
+{
+    return has_home_prefix(h, ra, false) && !has_home_prefix(h, ra, true);
 }
 
 static void learn_guest_mac(Mip6Home *h, const uint8_t *mac)
@@ -195,6 +222,7 @@ static void learn_router(Mip6Home *h, const PacketNd *nd, const uint8_t *mac)
     memcpy(h->learned.router_mac, given, PACKET_ETH_ADDR_LEN);
     h->learned.has_ra = true;
     h->learned.ra = nd->ra;
+    h->is_heard = true;
 }
 
 void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
@@ -216,6 +244,16 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
     }
 }
 
+/* The guest knows the learned router, until it is told of another one. */
+static void owe(Mip6Home *h)
+{
+    h->owes = true;
+    h->told = (Mip6HomeRouter) {
+        .is_known = h->learned.has_router, .addr = h->learned.router,
+    };
+    memcpy(h->told.mac, router_mac(h), sizeof(h->told.mac));
+}
+
 void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned)
 {
     unsigned configured = mip6_home_configured(h);
@@ -223,6 +261,7 @@ void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned)
     Mip6HomeLearned *l = &h->learned;
 
     *l = *learned;
+    owe(h);
     if (here.has_ra) {
         l->has_router = here.has_router;
         l->router = here.router;
@@ -274,19 +313,25 @@ static void send_na(Mip6Home *h, const struct in6_addr *target,
     send_frame(h, frame, len, dst, mac);
 }
 
-static void send_ra(Mip6Home *h)
+static void send_ra(Mip6Home *h, const PacketNdRa *ra,
+                    const struct in6_addr *router, const uint8_t *mac)
 {
     uint8_t frame[FRAME_MAX];
     size_t len;
 
+    len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                             sizeof(frame) - PACKET_ETH_LEN, router,
+                             &packet_ip6_all_nodes, ra, mac);
+    send_frame(h, frame, len, &packet_ip6_all_nodes, mac);
+}
+
+/* The guest is told of its router, at this MAC address. */
+static void advertise(Mip6Home *h, const uint8_t *mac)
+{
     if (!h->learned.has_ra || !h->learned.has_router) {
         return;
     }
-    len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
-                             sizeof(frame) - PACKET_ETH_LEN,
-                             &h->learned.router, &packet_ip6_all_nodes,
-                             &h->learned.ra, router_mac(h));
-    send_frame(h, frame, len, &packet_ip6_all_nodes, router_mac(h));
+    send_ra(h, &h->learned.ra, &h->learned.router, mac);
 }
 
 /* Returns: at most half of the shortest lifetime */
@@ -320,14 +365,69 @@ void mip6_home_query(Mip6Home *h)
                router_mac(h));
 }
 
+static void make_router(Mip6HomeLearned *l)
+{
+    l->has_ra = l->has_router = true;
+    l->router = packet_ip6_link_local(unknown_router);
+    memcpy(l->router_mac, unknown_router, sizeof(l->router_mac));
+    l->ra = (PacketNdRa) { .lifetime = ROUTER_LIFETIME };
+}
+
+bool mip6_home_is_made_up(const Mip6Home *h)
+{
+    return h->learned.has_router &&
+           !memcmp(h->learned.router_mac, unknown_router,
+                   sizeof(unknown_router));
+}
+
+void mip6_home_arrive(Mip6Home *h, bool is_there)
+{
+    const Mip6HomeLearned *l = &h->learned;
+    const PacketNdRa end = { .managed = l->ra.managed, .other = l->ra.other };
+    bool is_same = l->has_router &&
+                   packet_ip6_equal(&h->told.addr, &l->router);
+
+    if (!h->owes || !h->is_heard) {
+        return;
+    }
+    h->owes = false;
+    h->gone.is_known = false;
+    if (l->has_router) {
+        advertise(h, l->router_mac);
+        send_na(h, &l->router, &packet_ip6_all_nodes, PACKET_NA_OVERRIDE,
+                l->router_mac);
+    }
+    if (!h->told.is_known || (is_there && !is_same)) {
+        return;
+    }
+    if (!is_same) {
+        send_ra(h, &end, &h->told.addr, h->told.mac);
+    }
+    if (memcmp(h->told.mac, l->router_mac, sizeof(h->told.mac))) {
+        h->gone = h->told;
+    }
+}
+
+void mip6_home_repeat(Mip6Home *h)
+{
+    if (!h->owes) {
+        advertise(h, h->learned.router_mac);
+    }
+}
+
 void mip6_home_leave(Mip6Home *h, int64_t now)
 {
     h->advertise = INT64_MAX;
+    h->is_heard = false;
+    if (!h->learned.has_ra) {
+        make_router(&h->learned);
+    }
+    owe(h);
     if (h->learned.has_router) {
         /*
          * Send one at once: during the migration the guest has received none.
          */
-        send_ra(h);
+        advertise(h, router_mac(h));
         h->advertise = now + advertise_every(h);
         /* The MAC address may be a new one if router-mac= is set. */
         send_na(h, &h->learned.router, &packet_ip6_all_nodes,
@@ -365,7 +465,7 @@ uint32_t mip6_home_renew(Mip6Home *h, int64_t now, const Mip6Icmp *advert)
     PacketNdRa *ra = &h->learned.ra;
 
     if (!h->learned.has_ra) {
-        return 0;               /* the guest was configured manually */
+        return 0;
     }
     for (unsigned i = 0; i < ra->prefixes; i++) {
         ra->prefix[i].valid = ra->prefix[i].preferred = 0;
@@ -399,7 +499,7 @@ void mip6_home_tick(Mip6Home *h, int64_t now)
 {
     if (h->advertise <= now) {
         h->advertise = now + advertise_every(h);
-        send_ra(h);
+        advertise(h, router_mac(h));
     }
 }
 
@@ -434,7 +534,7 @@ static void answer_nd(Mip6Home *h, const PacketEth *eth, const PacketNd *nd)
     if (nd->type == PACKET_ND_NS) {
         answer_ns(h, eth, nd);
     } else if (nd->type == PACKET_ND_RS) {
-        send_ra(h);
+        advertise(h, router_mac(h));
     }
 }
 

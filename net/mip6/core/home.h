@@ -31,6 +31,13 @@ typedef struct Mip6HomeOps {
     void (*to_guest)(void *opaque, const void *frame, size_t len);
 } Mip6HomeOps;
 
+/* A default router of the home link, or one in its place. */
+typedef struct Mip6HomeRouter {
+    bool is_known;
+    struct in6_addr addr;       /* its link-local address */
+    uint8_t mac[PACKET_ETH_ADDR_LEN];
+} Mip6HomeRouter;
+
 /* What was learned at home; it migrates with the VM. */
 typedef struct Mip6HomeLearned {
     bool has_guest_mac, has_router, has_ra;
@@ -51,6 +58,10 @@ typedef struct Mip6Home {
     bool has_nic_mac;
     uint8_t nic_mac[PACKET_ETH_ADDR_LEN];       /* until the guest is heard */
     int64_t advertise;          /* time of the next RA; INT64_MAX: none */
+    bool is_heard;              /* the router was heard on this home link */
+    bool owes;                  /* its guest comes from elsewhere */
+    Mip6HomeRouter told;        /* the router as the guest knows it */
+    Mip6HomeRouter gone;        /* frames for its MAC go to the router */
 } Mip6Home;
 
 void mip6_home_init(Mip6Home *h, const Mip6HomeConfig *config,
@@ -70,13 +81,26 @@ const uint8_t *mip6_home_guest_mac(const Mip6Home *h);
 bool mip6_home_is_guests(const Mip6Home *h, const struct in6_addr *addr);
 
 /**
- * mip6_home_is_placeholder: is it the MAC address that is used for neighbours
- * if no router was heard at home?
+ * mip6_home_is_gone: at home: does the guest know this MAC address, but nobody
+ * has it? It was made up, or is of a router that was replaced meanwhile.
  */
-bool mip6_home_is_placeholder(const uint8_t mac[PACKET_ETH_ADDR_LEN]);
+bool mip6_home_is_gone(const Mip6Home *h,
+                       const uint8_t mac[PACKET_ETH_ADDR_LEN]);
 
-/** mip6_home_is_home_prefix: is @ra from a router of the home link? */
+/** mip6_home_is_alive: at home: a neighbour sends from this MAC address */
+void mip6_home_is_alive(Mip6Home *h, const uint8_t mac[PACKET_ETH_ADDR_LEN]);
+
+/**
+ * mip6_home_is_home_prefix: is @ra from a router of the home link?
+ *
+ * That is, the home prefix is on-link (RFC 6275 section 11.5.5). Without the L
+ * flag an advertisement does not say where a prefix is (RFC 4861 section
+ * 4.6.2).
+ */
 bool mip6_home_is_home_prefix(const Mip6Home *h, const PacketNdRa *ra);
+
+/** mip6_home_is_off_link: does @ra have it, but without the L flag? */
+bool mip6_home_is_off_link(const Mip6Home *h, const PacketNdRa *ra);
 
 /**
  * mip6_home_heard: at home: a message of neighbour discovery passes through
@@ -94,8 +118,31 @@ void mip6_home_heard(Mip6Home *h, const PacketNd *nd, bool from_guest,
  */
 void mip6_home_load(Mip6Home *h, const Mip6HomeLearned *learned);
 
-/** mip6_home_leave: the guest is away; advertise its router to it */
+/**
+ * mip6_home_leave: the guest is away; advertise its router to it
+ *
+ * If no router was heard at home, one is made up: without a prefix, until the
+ * home agent tells the home link's.
+ */
 void mip6_home_leave(Mip6Home *h, int64_t now);
+
+/** mip6_home_is_made_up: is the guest's router such a one? */
+bool mip6_home_is_made_up(const Mip6Home *h);
+
+/**
+ * mip6_home_arrive: the guest runs at home
+ * @is_there: the router that the guest knows (h->told) is on the link, too
+ *
+ * Once the router was heard, a guest that comes from elsewhere is told of it:
+ * another may have its address, or it may have replaced another one.
+ */
+void mip6_home_arrive(Mip6Home *h, bool is_there);
+
+/**
+ * mip6_home_repeat: the guest runs at home; the last advertisement was for this
+ * host alone, and is given to the guest, too
+ */
+void mip6_home_repeat(Mip6Home *h);
 
 /**
  * mip6_home_query: ask the guest for its multicast groups (RFC 3810)

@@ -87,6 +87,7 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
     }
     mip6_home_heard(&p->home, &nd, from_guest, eth.src);
     if (!from_guest) {
+        mip6_home_is_alive(&p->home, eth.src);
         mip6_careof_nd(&p->careof, now, &nd, eth.src);
         if (p->has_left) {
             mip6_port_late_heard(p, &nd);
@@ -480,6 +481,9 @@ Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
         if (mip6_port_is_home(p)) {
             /* The next one may take half an hour (RFC 4861 section 6.2.1). */
             mip6_home_heard(&p->home, &nd, false, eth->src);
+            if (p->is_running && mip6_home_is_home_prefix(&p->home, &nd.ra)) {
+                mip6_home_repeat(&p->home);
+            }
         }
     }
     return MIP6_DONE;

@@ -56,9 +56,10 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
 }
 
 /*
- * At home, to the router address that was made up before a router was heard.
- * The guest uses it until its next reachability check (RFC 4861 section 7.3),
- * which can take a minute; so the frame is sent to the real router.
+ * At home, to a router that is not there: made up before one was heard, or
+ * replaced while the VM was away. The guest uses it until its next
+ * reachability check (RFC 4861 section 7.3), which can take a minute; so the
+ * frame is sent to the real router.
  */
 static Mip6Verdict to_router(Mip6Port *p, const uint8_t *head,
                              const struct iovec *iov, int iovcnt,
@@ -92,7 +93,7 @@ static Mip6Verdict at_home(Mip6Port *p, const uint8_t *head,
     if (mip6_port_suppresses(p, true, iov, iovcnt)) {
         return MIP6_DONE;
     }
-    if (mip6_home_is_placeholder(head) && p->home.learned.has_router) {
+    if (mip6_home_is_gone(&p->home, head) && p->home.learned.has_router) {
         return to_router(p, head, iov, iovcnt, offload);
     }
     return MIP6_PASS;

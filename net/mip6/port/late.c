@@ -484,6 +484,8 @@ void mip6_port_late_tick(Mip6Port *p)
 {
     if (p->late.end <= p->now) {
         mip6_port_late_end(p);
+        p->is_released = true;
+        mip6_careof_leave(&p->careof, p->now);
         return;
     }
     if (p->is_away && p->late.trial <= p->now) {

@@ -8,6 +8,8 @@
 #include "net/packet/ecn.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
+#include "net/packet/sum.h"
+#include "net/packet/udp.h"
 
 #define INNER_DST_AT    24u
 
@@ -226,6 +228,29 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                       iov.iov_len);
 }
 
+/* A server of the foreign link answers the care-of host. */
+static Mip6Verdict take_udp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
+                            const PacketIp6 *ip, const uint8_t *datagram,
+                            size_t len)
+{
+    PacketUdp udp;
+    uint32_t pseudo;
+
+    if (from->opened || !IN6_IS_ADDR_LINKLOCAL(&ip->src) ||
+        !packet_udp_parse(&udp, datagram, len) ||
+        udp.dst != MIP6_DHCP6_CLIENT || udp.len > len) {
+        return mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+    }
+    pseudo = packet_sum_pseudo6(&ip->src, &ip->dst, PACKET_PROTO_UDP, udp.len);
+    if (!from->offload->needs_csum &&
+        !packet_udp_sum_is_good(datagram, udp.len, pseudo, false)) {
+        return mip6_port_drop(p, MIP6_DROP_MALFORMED);
+    }
+    return mip6_careof_dhcp6(&p->careof, now, datagram + PACKET_UDP_LEN,
+                             udp.len - PACKET_UDP_LEN)
+           ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
+}
+
 static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                               const PacketIp6 *ip, const PacketIp6Ext *ext,
                               uint8_t *packet, size_t len)
@@ -244,6 +269,9 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
         }
         return out_of_tunnel(p, from, ip, from->offset + ext->offset,
                              packet + ext->offset, len - ext->offset);
+    case PACKET_PROTO_UDP:
+        return take_udp(p, now, from, ip, packet + ext->offset,
+                        len - ext->offset);
     case PACKET_PROTO_MH:
         return mip6_port_take_mh(p, now, from, ip, ext, packet, len);
     case PACKET_PROTO_ICMP6:
@@ -428,6 +456,9 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
     if (mip6_port_is_home(p) && !ours) {
         if (packet_eth_is_group(dst)) {
             mip6_port_overhear(p, now, false, iov, iovcnt);
+        }
+        if (!mip6_port_is_home(p)) {
+            return MIP6_DONE;   /* its router is not the guest's */
         }
         if (!p->is_running) {
             return for_absent(p, iov, iovcnt, offload);

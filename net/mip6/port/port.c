@@ -210,6 +210,15 @@ static void be_home(Mip6Port *p, int64_t now)
     p->settle = true;
 }
 
+/* Away: for the guest this is its home link. */
+static void simulate_home(Mip6Port *p, int64_t now)
+{
+    mip6_home_leave(&p->home, now);
+    if (mip6_home_is_made_up(&p->home) && !mip6_home_preferred(&p->home)) {
+        mip6_prefixes_ask(&p->prefixes, now);
+    }
+}
+
 static void be_away(Mip6Port *p, int64_t now)
 {
     if (p->is_known && p->is_away) {
@@ -221,7 +230,7 @@ static void be_away(Mip6Port *p, int64_t now)
     p->hold_until = now + HOLD_MAX;
     mip6_prefixes_lifetime(&p->prefixes, now, mip6_home_preferred(&p->home));
     if (p->is_running) {
-        mip6_home_leave(&p->home, now);
+        simulate_home(p, now);
     }
     p->settle = true;
 }
@@ -236,6 +245,7 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
         p->doubt_until = INT64_MAX;
         be_home(p, now);
     } else if (ra->lifetime || ra->prefixes) {
+        p->heard_off_link |= mip6_home_is_off_link(&p->home, ra);
         if (!p->home_heard || p->is_away) {
             be_away(p, now);
         } else if (p->doubt_until == INT64_MAX) {
@@ -302,6 +312,9 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
     if (!p->settle) {
         return;
     }
+    p->careof.toward = *mip6_port_agent(p);
+    mip6_careof_foreign(&p->careof, now,
+                        p->is_known && p->is_away && !p->is_released);
     if (p->is_known && (p->is_away || p->early.is_on)) {
         care_of = care_of_address(p, now);
         mip6_port_seek_agent(p, now, care_of);
@@ -332,6 +345,10 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
             p->asked = p->tunnel.local;
             mip6_home_query(&p->home);
         }
+    }
+    if (p->is_running && mip6_port_is_home(p)) {
+        mip6_home_arrive(&p->home, mip6_careof_has_router(&p->careof, now,
+                                                          &p->home.told.addr));
     }
     while (mip6_port_came_home(p, &home)) {
         announce_home(p, &home);
@@ -387,16 +404,16 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     p->now = now;
     p->is_running = true;
     p->early.is_on &= !p->has_left;     /* it came back before the end */
-    p->has_left = false;
+    p->has_left = p->is_released = false;
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
     for (unsigned i = 0; i < p->tunnel.protected; i++) {
         mip6_protect_take_back(p->config.protect[i]);
     }
     if (p->is_known && p->is_away) {
-        mip6_home_leave(&p->home, now);
         mip6_prefixes_arrive(&p->prefixes, now,
                              mip6_home_preferred(&p->home));
+        simulate_home(p, now);
         /* Another host may have registered meanwhile. */
         mip6_port_refresh(p, now);
     } else if (p->is_known && !p->early.is_on) {
@@ -503,7 +520,7 @@ bool mip6_port_passes(const Mip6Port *p, bool from_guest,
         p->early.quiet_until != INT64_MAX || packet_eth_is_group(dst)) {
         return false;
     }
-    return from_guest ? !mip6_home_is_placeholder(dst)
+    return from_guest ? !mip6_home_is_gone(&p->home, dst)
                       : !mip6_port_any_is(p, MIP6_RETURNING) &&
                         memcmp(dst, p->careof.mac, PACKET_ETH_ADDR_LEN);
 }

@@ -134,6 +134,8 @@ typedef struct Mip6Port {
     uint64_t updates;           /* Binding Updates that were sent */
     int64_t updated[MIP6_PORT_UPDATE_RATE];     /* times of the last ones */
     struct in6_addr asked;      /* care-of address that knows the groups */
+    bool is_released;           /* the VM has left, and so has this host */
+    bool heard_off_link;        /* the home prefix, without the L flag */
     bool home_heard;            /* the home prefix was advertised here */
     int64_t doubt_until;        /* INT64_MAX: no doubt about the link */
     int64_t error_credit;       /* rate limit of error answers */

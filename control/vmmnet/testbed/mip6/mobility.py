@@ -205,6 +205,16 @@ class Advertiser:
         masks = re.findall(r"^Sig(?:Blk|Cgt):\s*(\w+)$", status, re.MULTILINE)
         return any(int(mask, 16) & 1 << signal.SIGHUP - 1 for mask in masks)
 
+    @contextlib.contextmanager
+    def silent(self) -> Iterator[None]:
+        """Neither advertise nor answer for a time."""
+        assert self._child is not None
+        self._child.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._child.send_signal(signal.SIGCONT)
+
     def change(self, *lines: str) -> None:
         """Change the advertisement."""
         assert self._child is not None

@@ -16,7 +16,7 @@ typedef struct Mip6Netdev {
     Mip6Port port;
     /* For each home address; NULL: ipsec=off. */
     Mip6Protect *protect[MIP6_HOME_ADDRESSES];
-    QEMUTimer *timer;
+    int timer;                  /* a timerfd */
     int64_t armed;              /* deadline of @timer; INT64_MAX: none */
     QEMUBH *changed;
     NetStageGather *gather;     /* for decapsulated packets */
@@ -29,7 +29,7 @@ typedef struct Mip6Netdev {
         Mip6RegistrationState state;
         Mip6Why why;
     } reported[MIP6_HOME_ADDRESSES];
-    bool warned_spoofed, warned_dhcp6;
+    bool warned_spoofed, warned_dhcp6, warned_other;
     /* A buffer for migration. */
     uint32_t saved_len;
     uint8_t saved[MIP6_PORT_SAVED_MAX];

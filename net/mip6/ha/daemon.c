@@ -366,6 +366,8 @@ static gboolean each_second(gpointer opaque)
         mip6_fast_look(d->fast);
     }
     look_at_journal(d);
+    d->deadline = INT64_MIN;    /* the timer stands while the host sleeps */
+    arm(d);
     return G_SOURCE_CONTINUE;
 }
 

@@ -152,6 +152,11 @@ typedef struct Mip6AgentOps {
      */
     void (*seen)(void *opaque, const Mip6Keys *keys);
     /*
+     * A message in ESP whose number is not above @number is sent after this
+     * call. May be NULL.
+     */
+    void (*sent)(void *opaque, uint64_t number);
+    /*
      * From now on the host may encapsulate and decapsulate packets of
      * @pass->home by itself. @pass replaces an earlier one. NULL: all packets
      * must come to the agent, and the next two are NULL as well.

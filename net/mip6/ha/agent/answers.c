@@ -85,7 +85,12 @@ bool mip6_agent_believes(const Mip6Agent *a, const struct in6_addr *home)
 void mip6_agent_signal(Mip6Agent *a, const struct in6_addr *home,
                        uint8_t *packet, size_t len)
 {
-    len = mip6_keyring_protect(a->config.keys, home, packet, len);
+    uint64_t sent;
+
+    len = mip6_keyring_protect(a->config.keys, home, packet, len, &sent);
+    if (sent && a->ops->sent) {
+        a->ops->sent(a->opaque, sent);
+    }
     if (len) {
         a->ops->forward(a->opaque, packet, len);
     } else {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -305,25 +306,52 @@ def test_an_address_of_a_local_prefix(world: World) -> None:
 
 
 def test_a_control_socket_that_is_removed(world: World) -> None:
-    """It is told, and when it is there again; at its end the server leaves another's file alone."""
+    """It is made again, and told; another's file is left alone, also at the end."""
     with world.dnsd() as daemon:
-        control = daemon.control
-        aside = control.with_name("aside")
-        lost = f"server.control: '{control}' was removed, or is another's"
-        back = f"server.control: '{control}' is there again"
-        control.rename(aside)
-        wait.until(lambda: lost in daemon.log.read_text(), "the line")
-        aside.rename(control)
-        wait.until(lambda: back in daemon.log.read_text(), "the other line")
+        control, other = daemon.control, daemon.control.with_name("other")
+
+        def told(line: str, count: int = 1) -> None:
+            line = f"server.control: '{control}' {line}"
+            wait.until(lambda: daemon.log.read_text().count(line) == count, line)
+
+        control.unlink()
+        told("was removed")
+        told("is there again")
+        assert control.stat().st_mode & 0o777 == 0o600
         assert daemon.metric("threads")
-        control.rename(aside)
-        control.write_text("another's")
-        wait.until(lambda: daemon.log.read_text().count(lost) == 2, "the line again")
+        other.write_text("another's")
+        other.rename(control)
+        told("is another's")
+        control.unlink()
+        told("is there again", 2)
+        assert daemon.metric("threads")
+        other.write_text("another's")
+        other.rename(control)
+        told("is another's", 2)
     assert control.read_text() == "another's"
+    assert "cannot listen" in _failed(world, daemon)
     control.unlink()
     with world.dnsd() as daemon:
         assert daemon.control.is_socket()
     assert not control.exists()
+
+
+def test_a_control_socket_whose_folder_goes(world: World) -> None:
+    """As when somebody empties /run: told once, and made again when the folder is there."""
+    folder = world.folder / "run"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    control = folder / "control.sock"
+    with world.dnsd(server={"control": str(control)}) as daemon:
+        shutil.rmtree(folder)
+        gone = f"server.control: '{control}' was removed, and cannot be made again: No such file"
+        wait.until(lambda: gone in daemon.log.read_text(), "the line")
+        folder.mkdir()
+        folder.chmod(0o777)
+        wait.until(control.is_socket, "the socket")
+        back = f"server.control: '{control}' is there again"
+        wait.until(lambda: back in daemon.log.read_text(), "the other line")
+        assert daemon.log.read_text().count(gone) == 1
 
 
 def _link(world: World, address: str) -> str:

@@ -331,6 +331,7 @@ static unsigned calls_of(const DnsdDaemon *d)
 {
     return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
            (d->resolver ? DNSD_CALLS_RESOLVE : 0) |
+           (d->world->config->control ? DNSD_CALLS_CONTROL : 0) |
            (d->world->config->copied ? DNSD_CALLS_CONNECT : 0) |
            (d->crew.places_count ? DNSD_CALLS_LISTEN : 0);
 }

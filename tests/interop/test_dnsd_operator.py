@@ -354,19 +354,6 @@ def test_a_control_socket_whose_folder_goes(world: World) -> None:
         assert daemon.log.read_text().count(gone) == 1
 
 
-def _link(world: World, address: str) -> str:
-    """Make an interface of the server's host, with a link-local address; what a client asks."""
-    server, client = world.server, world.client
-    words = ["type", "veth", "peer", "name", "eth7", "netns", server.netns]
-    client.ip("link", "add", "client7", *words)
-    client.ip("address", "add", "fe80::8/64", "dev", "client7", "nodad")
-    server.ip("address", "add", f"{address}/64", "dev", "eth7", "nodad")
-    client.ip("link", "set", "client7", "up")
-    server.ip("link", "set", "eth7", "up")
-    index = client.run(["cat", "/sys/class/net/client7/ifindex"]).stdout.strip()
-    return f"{address}%{index}"
-
-
 def test_an_interface_that_comes_late(world: World) -> None:
     """And that is made again: its sockets are new, beside those of the wildcard address."""
     here = "fe80::77%eth7"
@@ -374,7 +361,7 @@ def test_an_interface_that_comes_late(world: World) -> None:
         told = f"server.listen: {here}: there is no interface 'eth7' yet: waiting for it"
         assert told in server.log.read_text()
         for turn in (1, 2):
-            address = _link(world, "fe80::77")
+            address = world.link_local("fe80::8", "fe80::77")
 
             def listens(count: int = turn) -> bool:
                 line = f"server.listen: {here}: the interface 'eth7' is there"
@@ -410,7 +397,7 @@ def test_an_interface_that_others_use(world: World) -> None:
         with other:
             other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             other.bind(("::", dnsd.PORT))
-            address = _link(world, "fe80::77")
+            address = world.link_local("fe80::8", "fe80::77")
             told = f"server.listen: cannot listen at {here} (UDP): Address already in use"
             wait.until(lambda: told in server.log.read_text(), "the message")
         wait.until(lambda: "'eth7' is there" in server.log.read_text(), "the listener")

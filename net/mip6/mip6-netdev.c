@@ -26,6 +26,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <sys/timerfd.h>
+
 #include "net/clients.h"
 #include "net/mip6/netdev-options.h"
 #include "net/mip6/netdev.h"
@@ -42,24 +44,33 @@
 /* Unanswered DHCPv6 messages after which people are told: some 7 s. */
 #define SILENT_TRIES    4u
 
+/*
+ * Lifetimes end while the host is suspended, too, so neither QEMU's clocks nor
+ * its timers will do.
+ */
 int64_t mip6_now(void)
 {
-    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
 static void mip6_rearm(Mip6Netdev *m)
 {
     int64_t at = mip6_port_deadline(&m->port);
+    struct itimerspec timer = { 0 };
 
     if (at == m->armed) {
         return;
     }
     m->armed = at;
-    if (at == INT64_MAX) {
-        timer_del(m->timer);
-    } else {
-        timer_mod_ns(m->timer, at);
+    if (at != INT64_MAX) {
+        at = MAX(at, 1);        /* 0 is no time */
+        timer.it_value.tv_sec = at / NANOSECONDS_PER_SECOND;
+        timer.it_value.tv_nsec = at % NANOSECONDS_PER_SECOND;
     }
+    timerfd_settime(m->timer, TFD_TIMER_ABSTIME, &timer, NULL);
 }
 
 /* --- frames sent ---------------------------------------------------------- */
@@ -111,6 +122,19 @@ Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m,
                             : (Mip6RegistrationState)b->state;
 }
 
+/* Both VMs are mostly without network. The agent knows the other's address. */
+static void mip6_warn_other(Mip6Netdev *m, const Mip6Binding *b,
+                            const char *home)
+{
+    if (b->why == MIP6_WHY_OTHER_NODE && !m->warned_other) {
+        m->warned_other = true;
+        warn_report("mip6 '%s': another node registers home-address=%s, too "
+                    "(other-node): give each VM its own; the home agent knows "
+                    "the other's care-of address", net_stage_id(m->stage),
+                    home);
+    }
+}
+
 static void mip6_tell(Mip6Netdev *m, unsigned i)
 {
     const Mip6Binding *b = &m->port.binding[i];
@@ -129,6 +153,7 @@ static void mip6_tell(Mip6Netdev *m, unsigned i)
     qapi_event_send_mip6_state(net_stage_id(m->stage), home, state,
                                mip6_why_name(b->why), b->status,
                                b->has_care_of ? care_of : NULL);
+    mip6_warn_other(m, b, home);
 }
 
 static void mip6_trace_router(Mip6Netdev *m)
@@ -207,7 +232,11 @@ static void mip6_settle(void *opaque)
 static void mip6_timer(void *opaque)
 {
     Mip6Netdev *m = opaque;
+    uint64_t times;
 
+    if (read(m->timer, &times, sizeof(times)) < 0) {
+        return;                 /* it was set again meanwhile */
+    }
     m->armed = INT64_MAX;
     mip6_port_tick(&m->port, mip6_now());
     mip6_warn_no_lease(m);
@@ -492,7 +521,8 @@ static void mip6_free(void *opaque)
     mip6_port_destroy(&m->port);
     qemu_bh_delete(m->changed);
     net_stage_gather_free(m->gather);
-    timer_free(m->timer);
+    qemu_set_fd_handler(m->timer, NULL, NULL, NULL);
+    close(m->timer);
     mip6_netdev_unprotect(m->protect);
     g_free(m->vmsd_name);
     g_free(m->backend);
@@ -509,14 +539,15 @@ static const NetStageRoom mip6_room = {
 };
 
 static Mip6Netdev *mip6_new(const NetdevMip6Options *o,
-                            const Mip6PortConfig *config)
+                            const Mip6PortConfig *config, int timer)
 {
     Mip6Netdev *m = g_new0(Mip6Netdev, 1);
 
     m->backend = g_strdup(o->netdev);
     memcpy(m->protect, config->protect, sizeof(m->protect));
     m->armed = INT64_MAX;
-    m->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mip6_timer, m);
+    m->timer = timer;
+    qemu_set_fd_handler(timer, mip6_timer, NULL, m);
     m->changed = qemu_bh_new(mip6_settle, m);
     mip6_port_init(&m->port, config, &mip6_port_ops, m,
                    runstate_check(RUN_STATE_INMIGRATE));
@@ -577,13 +608,20 @@ int net_init_mip6(const Netdev *netdev, const char *name,
     const NetdevMip6Options *o = &netdev->u.mip6;
     Mip6PortConfig config = { 0 };
     Mip6Netdev *m;
+    int timer;
 
     if (!mip6_netdev_options(name, o, &config, errp) ||
         !mip6_is_only_one(name, o, &config.home.address, errp) ||
         !mip6_netdev_protect(name, o, config.protect, errp)) {
         return -1;
     }
-    m = mip6_new(o, &config);
+    timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (timer < 0) {
+        error_setg_errno(errp, errno, "mip6 '%s': cannot make a timer", name);
+        mip6_netdev_unprotect(config.protect);
+        return -1;
+    }
+    m = mip6_new(o, &config, timer);
     m->stage = net_stage_new(&mip6_room, name, o->netdev, peer, m, errp);
     if (!m->stage) {
         mip6_free(m);

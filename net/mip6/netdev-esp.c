@@ -271,6 +271,15 @@ static void free_keys(Reader *r)
     }
 }
 
+/* A netdev that is made again has the keys of the one before, perhaps at once. */
+static uint32_t new_epoch(void)
+{
+    static uint32_t last;
+
+    last = MAX(g_get_real_time() / G_USEC_PER_SEC, last + 1ll);
+    return last;
+}
+
 static bool make_all(Reader *r, const NetdevMip6Options *o,
                      MoreOption more[MIP6_PROTECT_SAS],
                      Mip6Protect *protect[MIP6_HOME_ADDRESSES], Error **errp)
@@ -278,7 +287,7 @@ static bool make_all(Reader *r, const NetdevMip6Options *o,
     const EspAlgorithm *a = find_cipher(r->id, o->esp_cipher ? o->esp_cipher
                                         : "aes-gcm-128", errp);
     Mip6ProtectConfig common = {
-        .epoch = g_get_real_time() / G_USEC_PER_SEC,
+        .epoch = new_epoch(),
     };
 
     if (!a || !take_window(r->id, o, &common.window, errp)) {

@@ -16,7 +16,7 @@ typedef struct Mip6Netdev {
     Mip6Port port;
     /* For each home address; NULL: ipsec=off. */
     Mip6Protect *protect[MIP6_HOME_ADDRESSES];
-    QEMUTimer *timer;
+    int timer;                  /* a timerfd */
     int64_t armed;              /* deadline of @timer; INT64_MAX: none */
     QEMUBH *changed;
     NetStageGather *gather;     /* for decapsulated packets */
@@ -29,7 +29,7 @@ typedef struct Mip6Netdev {
         Mip6RegistrationState state;
         Mip6Why why;
     } reported[MIP6_HOME_ADDRESSES];
-    bool warned_spoofed, warned_dhcp6, warned_off_link;
+    bool warned_spoofed, warned_dhcp6, warned_off_link, warned_other;
     Mip6Dhcp6State dhcp6;       /* the last reported state */
     bool warned_no_lease;       /* since the last lease */
     Mip6HomeRouter router;      /* the last reported one */

@@ -7,14 +7,12 @@ import contextlib
 import socket
 from collections.abc import Iterator
 from ipaddress import IPv6Address
-from pathlib import Path
 from typing import Any
 
 import pytest
 from vmmnet.qmp import Qmp
-from vmmnet.testbed.base import scratch, wait
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.mip6 import mobility
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.mip6 import guestless, mobility
 from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     FOREIGN_PREFIX,
@@ -43,21 +41,9 @@ def world() -> Iterator[World]:
 
 @contextlib.contextmanager
 def _started(world: World, tap: str) -> Iterator[Qmp]:
-    """A VM without a NIC on the foreign link: its mobile node does all by itself."""
-    arguments = mobility.arguments(world.foreign.tap(tap), "location=away")
-    words = [word.replace(f"home-agent={AGENT_ADDRESS}", "home-agent=auto") for word in arguments]
-    with scratch.folder() as folder, contextlib.ExitStack() as stack:
-        command: list[str | Path] = [
-            *(qemu.binary(), "-machine", "none,accel=qtest", "-display", "none", "-nodefaults"),
-            *("-qmp", f"unix:{folder}/qmp,server=on,wait=off", *words),
-        ]
-        process = qemu.QemuProcess(
-            command, netns=world.foreign.host.netns, stderr=Path(folder) / "qemu.log"
-        )
-        stack.callback(process.stop)
-        monitor = Qmp(process.connect(Path(folder) / "qmp"))
-        stack.callback(monitor.close)
-        yield monitor
+    arguments = mobility.arguments(world.foreign.tap(tap), "location=away", agent="auto")
+    with guestless.node(world, arguments) as node:
+        yield node.monitor
 
 
 def _info(monitor: Qmp) -> dict[str, Any]:

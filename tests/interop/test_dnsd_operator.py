@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -305,38 +306,52 @@ def test_an_address_of_a_local_prefix(world: World) -> None:
 
 
 def test_a_control_socket_that_is_removed(world: World) -> None:
-    """It is told, and when it is there again; at its end the server leaves another's file alone."""
+    """It is made again, and told; another's file is left alone, also at the end."""
     with world.dnsd() as daemon:
-        control = daemon.control
-        aside = control.with_name("aside")
-        lost = f"server.control: '{control}' was removed, or is another's"
-        back = f"server.control: '{control}' is there again"
-        control.rename(aside)
-        wait.until(lambda: lost in daemon.log.read_text(), "the line")
-        aside.rename(control)
-        wait.until(lambda: back in daemon.log.read_text(), "the other line")
+        control, other = daemon.control, daemon.control.with_name("other")
+
+        def told(line: str, count: int = 1) -> None:
+            line = f"server.control: '{control}' {line}"
+            wait.until(lambda: daemon.log.read_text().count(line) == count, line)
+
+        control.unlink()
+        told("was removed")
+        told("is there again")
+        assert control.stat().st_mode & 0o777 == 0o600
         assert daemon.metric("threads")
-        control.rename(aside)
-        control.write_text("another's")
-        wait.until(lambda: daemon.log.read_text().count(lost) == 2, "the line again")
+        other.write_text("another's")
+        other.rename(control)
+        told("is another's")
+        control.unlink()
+        told("is there again", 2)
+        assert daemon.metric("threads")
+        other.write_text("another's")
+        other.rename(control)
+        told("is another's", 2)
     assert control.read_text() == "another's"
+    assert "cannot listen" in _failed(world, daemon)
     control.unlink()
     with world.dnsd() as daemon:
         assert daemon.control.is_socket()
     assert not control.exists()
 
 
-def _link(world: World, address: str) -> str:
-    """Make an interface of the server's host, with a link-local address; what a client asks."""
-    server, client = world.server, world.client
-    words = ["type", "veth", "peer", "name", "eth7", "netns", server.netns]
-    client.ip("link", "add", "client7", *words)
-    client.ip("address", "add", "fe80::8/64", "dev", "client7", "nodad")
-    server.ip("address", "add", f"{address}/64", "dev", "eth7", "nodad")
-    client.ip("link", "set", "client7", "up")
-    server.ip("link", "set", "eth7", "up")
-    index = client.run(["cat", "/sys/class/net/client7/ifindex"]).stdout.strip()
-    return f"{address}%{index}"
+def test_a_control_socket_whose_folder_goes(world: World) -> None:
+    """As when somebody empties /run: told once, and made again when the folder is there."""
+    folder = world.folder / "run"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    control = folder / "control.sock"
+    with world.dnsd(server={"control": str(control)}) as daemon:
+        shutil.rmtree(folder)
+        gone = f"server.control: '{control}' was removed, and cannot be made again: No such file"
+        wait.until(lambda: gone in daemon.log.read_text(), "the line")
+        folder.mkdir()
+        folder.chmod(0o777)
+        wait.until(control.is_socket, "the socket")
+        back = f"server.control: '{control}' is there again"
+        wait.until(lambda: back in daemon.log.read_text(), "the other line")
+        assert daemon.log.read_text().count(gone) == 1
 
 
 def test_an_interface_that_comes_late(world: World) -> None:
@@ -346,7 +361,7 @@ def test_an_interface_that_comes_late(world: World) -> None:
         told = f"server.listen: {here}: there is no interface 'eth7' yet: waiting for it"
         assert told in server.log.read_text()
         for turn in (1, 2):
-            address = _link(world, "fe80::77")
+            address = world.link_local("fe80::8", "fe80::77")
 
             def listens(count: int = turn) -> bool:
                 line = f"server.listen: {here}: the interface 'eth7' is there"
@@ -403,7 +418,7 @@ def test_an_interface_that_others_use(world: World) -> None:
         with other:
             other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             other.bind(("::", dnsd.PORT))
-            address = _link(world, "fe80::77")
+            address = world.link_local("fe80::8", "fe80::77")
             told = f"server.listen: cannot listen at {here} (UDP): Address already in use"
             wait.until(lambda: told in server.log.read_text(), "the message")
         wait.until(lambda: "'eth7' is there" in server.log.read_text(), "the listener")

@@ -17,7 +17,7 @@ from ipaddress import IPv6Address
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
+from vmmnet.testbed.base import process, wait
 from vmmnet.testbed.base.net import Interface, Network
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobile
@@ -431,6 +431,23 @@ def test_two_home_addresses(field: Field) -> None:
         _both_ways(field, 3, home=SECOND_ADDRESS)
 
 
+def test_two_nodes_have_one_address(field: Field, control: str) -> None:
+    """The binding goes to and fro: one line names both care-of addresses, whoever sends on."""
+    first, second = CARE_OF
+    with field.agent(control) as agent:
+        for turn in range(9):
+            assert field.mobile.register(turn + 1, care_of=CARE_OF[turn % 2]).status == 0
+        assert json.loads(_show(field, "--json"))["bindings"][0]["contested"]
+        assert f"{first}" in _show(field) and " contested\n" in _show(field)
+        assert "vmmnet_ha_contested_bindings 1\n" in _show(field, "--metrics")
+        process.stop(agent)
+    log = (field.folder / "ha.log").read_text()
+    assert log.count("moved ") == 2, log
+    assert log.count("contested: ") == 1, log
+    said = f"contested: {HOME_ADDRESS} goes to and fro (2 times), now from"
+    assert f"{said} {first} to {second}: do two nodes have this home address?" in log
+
+
 def test_refuses_strangers(field: Field) -> None:
     with field.agent("allow 2001:db8:2000::11"):
         assert field.mobile.register(1).status == 129
@@ -573,6 +590,7 @@ def test_shows_what_it_has(field: Field, control: str) -> None:
             "lifetime": 40,
             "sent": 1,
             "received": 1,
+            "contested": False,
         }
         assert shown["acknowledged"] == {"0": 1}
         assert HOME_ADDRESS in _show(field)

@@ -57,9 +57,19 @@ def _update(number: int, sequence: int, lifetime: int = 60) -> bytes:
     return mobile.ip6(packet.source, packet.destination, packet.protocol, payload)
 
 
+def _is_sealed(packet: Packet) -> bool:
+    return packet.protocol == mobile.ROUTING and packet.payload[0] == ESP
+
+
+def _number(packet: Packet) -> int:
+    """The ESP number of an acknowledgement."""
+    number: int = struct.unpack(">I", packet.payload[28:32])[0]
+    return number
+
+
 def _status(packet: Packet, sequence: int) -> int | None:
     """Of an acknowledgement in ESP, if it is the one of ``sequence``."""
-    if packet.protocol != mobile.ROUTING or packet.payload[0] != ESP:
+    if not _is_sealed(packet):
         return None
     sealed, key = packet.payload[24:], KEYS.of("signal-in")[1]
     opened = AESGCM(key[:16]).decrypt(key[16:] + sealed[8:16], sealed[16:], sealed[:8])
@@ -104,6 +114,40 @@ def _replay(field: Field, number: int) -> None:
     wait.until(lambda: _dropped(field, "esp") == before + 2, "two drops")
     assert HOME_ADDRESS not in field.agent_host.ip("-6", "route", "show", "dev", "mip6ha")
     assert _register(field, number + 2, 3) == 0
+
+
+def _acknowledged(field: Field, number: int, sequence: int) -> int:
+    """Register; the ESP number of the answer."""
+    field.mobile.send(_update(number, sequence))
+    return _number(field.mobile.receive(lambda packet: _status(packet, sequence) == 0))
+
+
+def _sent(state: str) -> int:
+    """Up to which number a state file says that numbers may have been used."""
+    return max(int(line[5:]) for line in state.splitlines() if line.startswith("sent "))
+
+
+def test_clock_goes_back(field: Field, lines: list[str]) -> None:
+    """Nodes hear an agent whose clock is behind: its numbers go on, also at a reload."""
+    file, number = field.folder / "ha.state", int(time.time())
+    with field.agent(*lines) as agent:
+        first = _acknowledged(field, number, 1)
+        assert _sent(file.read_text()) >= first
+        agent.kill()
+        agent.wait(wait.PATIENCE)
+    # As if the clock had been a day ahead until now.
+    ahead = first + 86400
+    file.write_text(file.read_text() + f"sent {ahead}\n")
+    with field.agent(*lines) as agent:
+        second = _acknowledged(field, number + 1, 2)
+        assert second > ahead
+        log = field.folder / "ha.log"
+        assert f"s behind the ESP numbers in state '{file}'" in log.read_text()
+        agent.send_signal(signal.SIGHUP)
+        wait.until(lambda: "read again" in log.read_text(), "the same configuration")
+        third = [_acknowledged(field, number + 2 + turn, 3 + turn) for turn in range(9)]
+        assert third[0] > second and third == sorted(set(third))
+        assert _sent(file.read_text()) >= third[-1]
 
 
 def test_path_of_esp(field: Field, lines: list[str]) -> None:

@@ -65,7 +65,7 @@ static const struct {
       "'address'; right is a list of addresses" },
     { ZONE("notify: [{address: here, key: k.test}]"),
       "zones[0].notify[0].address: 'here' is no address; right is an address "
-      "as '192.0.2.1' or '2001:db8::1@5353'" },
+      "as '192.0.2.1', '2001:db8::1@5353' or 'fe80::1%eth0'" },
     { ZONE("notify: [{address: 192.0.2.1, key: l.test}]"),
       "zones[0].notify[0].key: 'l.test' is no key; right is the name of a "
       "key in 'keys'" },

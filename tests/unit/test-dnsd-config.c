@@ -102,14 +102,26 @@ static const struct {
       "allow-query[0]: '::/129' has no length from 0 to 128 behind the '/'; "
       "right is a prefix as '192.0.2.0/24' or '2001:db8::/32'" },
     { ZONE("  primaries: []"), "f.yaml:4:14: zones[0].primaries: a list is "
-      "empty; right is a list of 1 to 32 addresses as '192.0.2.1' or "
-      "'2001:db8::1@5353', or of maps with 'address' and 'key'" },
+      "empty; right is a list of 1 to 32 addresses as '192.0.2.1', "
+      "'2001:db8::1@5353' or 'fe80::1%eth0', or of maps with 'address' and "
+      "'key'" },
+    { ZONE("  primaries: ['fe80::1']"), "f.yaml:4:15: zones[0].primaries[0]: "
+      "'fe80::1' is on each link, and names none; right is the address with "
+      "its interface as 'fe80::1%eth0'" },
+    { ZONE("  primaries: ['fe80::1%eth0']\n"
+           "  transfer-source: ['fe80::2%eth1']"), "f.yaml:2:3: zones[0]: a "
+      "map has 'transfer-source' on another interface than 'primaries'; right "
+      "is the interface of the addresses that are asked or notified" },
+    { "resolver: {allow: [192.0.2.1/32], forward: ['192.0.2.1%eth0']}\n",
+      "f.yaml:1:45: resolver.forward[0]: '192.0.2.1%eth0' has an interface; "
+      "right is an interface for link-local addresses only, as "
+      "'fe80::1%eth0'" },
     { ZONE("  primaries: [here]"), "f.yaml:4:15: zones[0].primaries[0]: "
-      "'here' is no address; right is an address as '192.0.2.1' or "
-      "'2001:db8::1@5353'" },
+      "'here' is no address; right is an address as '192.0.2.1', "
+      "'2001:db8::1@5353' or 'fe80::1%eth0'" },
     { ZONE("  primaries: [{key: k}]\nkeys: [{name: k, key-file: /k}]"),
       "f.yaml:4:15: zones[0].primaries[0]: a map has no 'address'; right is "
-      "an address as '192.0.2.1' or '2001:db8::1@5353'" },
+      "an address as '192.0.2.1', '2001:db8::1@5353' or 'fe80::1%eth0'" },
     { ZONE("  primaries: [{address: 192.0.2.1, key: k}]"), "f.yaml:4:41: "
       "zones[0].primaries[0].key: 'k' is no key; right is the name of a key "
       "in 'keys'" },
@@ -122,12 +134,12 @@ static const struct {
       "zone is copied from" },
     { ZONE("  primaries: [192.0.2.1]\n  transfer-source: [192.0.2.2@53]"),
       "f.yaml:5:21: zones[0].transfer-source[0]: '192.0.2.2@53' has a port; "
-      "right is an address of this host as '192.0.2.1' or '2001:db8::1', "
-      "without a port" },
+      "right is an address of this host as '192.0.2.1', '2001:db8::1' or "
+      "'fe80::1%eth0', without a port" },
     { ZONE("  primaries: [192.0.2.1]\n  transfer-source: ['::']"),
       "f.yaml:5:21: zones[0].transfer-source[0]: '::' is no host's own; right "
-      "is an address of this host as '192.0.2.1' or '2001:db8::1', without a "
-      "port" },
+      "is an address of this host as '192.0.2.1', '2001:db8::1' or "
+      "'fe80::1%eth0', without a port" },
     { ZONE("  primaries: [192.0.2.1]\n"
            "  transfer-source: [192.0.2.2, 192.0.2.3]"),
       "f.yaml:5:20: zones[0].transfer-source: a list has two of one family; "
@@ -135,8 +147,8 @@ static const struct {
       "of IPv6" },
     { ZONE("  notify: [192.0.2.1]\n  notify-source: [here]"),
       "f.yaml:5:19: zones[0].notify-source[0]: 'here' is no address; right is "
-      "an address of this host as '192.0.2.1' or '2001:db8::1', without a "
-      "port" },
+      "an address of this host as '192.0.2.1', '2001:db8::1' or "
+      "'fe80::1%eth0', without a port" },
     { ZONE("  notify: [192.0.2.1]\n  notify-source: []"),
       "f.yaml:5:18: zones[0].notify-source: a list is empty; right is a list "
       "of one address of this host, or of one of IPv4 and one of IPv6" },

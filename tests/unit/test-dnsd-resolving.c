@@ -33,7 +33,7 @@ static const struct {
       "begins at the root" },
     { RESOLVER("forward: [dns.example]"), "f.yaml:3:13: resolver.forward[0]: "
       "'dns.example' is no address; right is a list of addresses as "
-      "'192.0.2.1' or '2001:db8::1@5353', at most 16" },
+      "'192.0.2.1', '2001:db8::1@5353' or 'fe80::1%eth0', at most 16" },
     { RESOLVER("dnssec: lax"), "f.yaml:3:11: resolver.dnssec: 'lax' is none "
       "of them; right is 'off', 'permissive' or 'strict'" },
     { RESOLVER("insecure: ['']"), "f.yaml:3:14: resolver.insecure[0]: '' is "

@@ -189,6 +189,34 @@ static void test_refresh_advice(void)
     g_assert_cmpint(f.sent, ==, 2);
 }
 
+/* For a time nothing may be sent: the VM is paused. */
+static void test_resume(void)
+{
+    Fixture f;
+
+    begin(&f);
+    away(&f, "2001:db8:2::1");
+    answer(&f, 0, f.last.sequence, 15);
+    f.now += 60 * SECOND - 1;
+    mip6_binding_look(&f.b, f.now);
+    g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
+    f.now++;
+    mip6_binding_look(&f.b, f.now);
+    g_assert_cmpint(f.b.state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_EXPIRED);
+    g_assert_cmpint(f.sent, ==, 1);
+    mip6_binding_resume(&f.b, f.now);
+    g_assert_cmpint(f.sent, ==, 2);
+    /* Also where the next update is far away. */
+    pass(&f, 50 * SECOND);
+    g_assert_cmpint(f.b.next - f.now, >, 10 * SECOND);
+    f.sent = 0;
+    mip6_binding_resume(&f.b, f.now);
+    g_assert_cmpint(f.sent, ==, 1);
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
+}
+
 /* Section 11.7.3: continue from the agent's number, at once. */
 static void test_sequence(void)
 {
@@ -206,6 +234,48 @@ static void test_sequence(void)
         pass(&f, SECOND / 100);
     }
     g_assert_cmpint(f.sent, <=, 6);
+}
+
+/* The agent's number is not ours, as of another node's update. */
+static void meet_other(Fixture *f)
+{
+    pass(f, SECOND);
+    mip6_binding_refresh(&f->b, f->now);
+    g_assert_true(answer(f, MIP6_BA_SEQUENCE, f->last.sequence + 7, 0));
+    pass(f, SECOND);            /* at most three updates a second */
+    g_assert_true(answer(f, 0, f->last.sequence, 15));
+    g_assert_cmpint(f->b.state, ==, MIP6_BOUND);
+}
+
+static void test_other_node(void)
+{
+    Mip6Mh be = { .type = MIP6_MH_BE, .status = MIP6_BE_UNKNOWN_BINDING };
+    Fixture f;
+
+    begin(&f);
+    away(&f, "2001:db8:2::1");
+    /* An agent may know a number of ours from before. */
+    g_assert_true(answer(&f, MIP6_BA_SEQUENCE, 5000, 0));
+    pass(&f, SECOND);
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    meet_other(&f);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
+    /* The binding is the other's; ours has the higher number by chance. */
+    mip6_binding_error(&f.b, f.now, &be);
+    pass(&f, SECOND);
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
+    meet_other(&f);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_OTHER_NODE);
+    meet_other(&f);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_OTHER_NODE);
+    /* It is gone. */
+    pass(&f, SECOND);
+    mip6_binding_refresh(&f.b, f.now);
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
+    meet_other(&f);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
 }
 
 static void test_refused(void)
@@ -338,6 +408,8 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/binding/refresh", test_refresh);
     g_test_add_func("/mip6/binding/refresh-advice", test_refresh_advice);
     g_test_add_func("/mip6/binding/sequence", test_sequence);
+    g_test_add_func("/mip6/binding/other-node", test_other_node);
+    g_test_add_func("/mip6/binding/resume", test_resume);
     g_test_add_func("/mip6/binding/refused", test_refused);
     g_test_add_func("/mip6/binding/taken-back", test_taken_back);
     g_test_add_func("/mip6/binding/move-on", test_move_on);

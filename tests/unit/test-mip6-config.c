@@ -15,7 +15,7 @@ static void test_good(void)
     struct in6_addr addr;
     Mip6HaConfig *c;
 
-    c = mip6_ha_config_parse(GOOD, "ha.conf", &error);
+    c = mip6_ha_config_parse(GOOD, "ha.conf", 0, &error);
     g_assert_no_error(error);
     g_assert_cmpstr(c->interface, ==, "eth0");
     g_assert_cmpstr(c->tun, ==, "mip6ha");
@@ -32,7 +32,7 @@ static void test_good(void)
                              "address 2001:db8:1::9/56\n"
                              "allow 2001:db8:1::10\nallow 2001:db8:1::11\n"
                              "lifetime 262140\nbindings 1\nmtu 1320\n"
-                             "tun home0", "ha.conf", &error);
+                             "tun home0", "ha.conf", 0, &error);
     g_assert_no_error(error);
     g_assert_cmpstr(c->interface, ==, "eth1");
     g_assert_cmpstr(c->tun, ==, "home0");
@@ -62,10 +62,11 @@ static void test_fixed(void)
         { GOOD "control /a\n", "control" },
         { GOOD "fast-path off\n", "fast-path" },
     };
-    Mip6HaConfig *old = mip6_ha_config_parse(GOOD, "ha.conf", NULL);
+    Mip6HaConfig *old = mip6_ha_config_parse(GOOD, "ha.conf", 0, NULL);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        Mip6HaConfig *c = mip6_ha_config_parse(cases[i].text, "ha.conf", NULL);
+        Mip6HaConfig *c = mip6_ha_config_parse(cases[i].text, "ha.conf", 0,
+                                               NULL);
 
         g_assert_nonnull(c);
         g_assert_cmpstr(mip6_ha_config_fixed(old, c), ==, cases[i].differs);
@@ -146,7 +147,7 @@ static void test_mistakes(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(mistakes); i++) {
         g_autoptr(GError) error = NULL;
 
-        g_assert_null(mip6_ha_config_parse(mistakes[i].text, "ha.conf",
+        g_assert_null(mip6_ha_config_parse(mistakes[i].text, "ha.conf", 0,
                                            &error));
         g_assert_nonnull(error);
         if (!g_str_has_prefix(error->message, mistakes[i].message)) {
@@ -202,7 +203,7 @@ static Mip6HaConfig *parse_in(const char *folder, const char *text,
     g_auto(GStrv) parts = g_strsplit(text, "@", -1);
     g_autofree char *whole = g_strjoinv(folder, parts);
 
-    return mip6_ha_config_parse(whole, "ha.conf", error);
+    return mip6_ha_config_parse(whole, "ha.conf", 0, error);
 }
 
 static void test_esp(void)

@@ -27,7 +27,9 @@ static void keep_line(const gchar *domain, GLogLevelFlags level,
 {
     World *w = opaque;
 
-    g_assert_cmpint(level & G_LOG_LEVEL_MASK, ==, G_LOG_LEVEL_MESSAGE);
+    g_assert_cmpint(level & G_LOG_LEVEL_MASK, ==,
+                    g_str_has_prefix(message, "contested")
+                    ? G_LOG_LEVEL_WARNING : G_LOG_LEVEL_MESSAGE);
     g_string_append_printf(w->log, "%s\n", message);
     w->lines++;
 }
@@ -39,6 +41,7 @@ static void begin(World *w, const Mip6AgentConfig *config)
     w->ops.tell = tell;
     w->f->a.ops = &w->ops;
     world = w;
+    g_log_set_always_fatal(G_LOG_FATAL_MASK);   /* no warning is */
     g_log_set_default_handler(keep_line, w);
 }
 
@@ -90,6 +93,69 @@ static void test_bindings(void)
     mip6_agent_configure(&w.f->a, w.f->now, &config);
     expect(&w, "bound " HOME " at " CARE_OF "\n"
            "revoked " HOME " at " CARE_OF ": it is not allowed any more\n");
+    end(&w);
+}
+
+#define TO_AND_FRO(from, to, times) \
+    "contested: " HOME " goes to and fro (" times " times), now from " from \
+    " to " to ": do two nodes have this home address?\n"
+
+/* Two nodes with one home address: one line a minute, until one is gone. */
+static void test_contested(void)
+{
+    Mip6AgentConfig config = agent_usual_config();
+    const Mip6AgentBinding *b;
+    World w;
+
+    begin(&w, &config);
+    update(&w, HOME, CARE_OF, 15);
+    update(&w, HOME, NEXT, 15);
+    update(&w, HOME, CARE_OF, 15);
+    expect(&w, "bound " HOME " at " CARE_OF "\n"
+           "moved " HOME " from " CARE_OF " to " NEXT "\n"
+           "moved " HOME " from " NEXT " to " CARE_OF "\n");
+    update(&w, HOME, NEXT, 15);
+    expect(&w, TO_AND_FRO(CARE_OF, NEXT, "2"));
+    b = agent_binding(w.f, HOME);
+    g_assert_cmpint(b->contest.state, ==, MIP6_CONTESTED);
+    for (unsigned i = 0; i < 58; i++) {
+        w.f->now += SECOND;
+        update(&w, HOME, i % 2 ? NEXT : CARE_OF, 15);
+        w.f->sequence -= 2;     /* the other's number is an old one */
+        update(&w, HOME, i % 2 ? CARE_OF : NEXT, 15);
+        w.f->sequence++;
+    }
+    expect(&w, "");
+    w.f->now += 2 * SECOND;
+    update(&w, HOME, CARE_OF, 15);
+    expect(&w, TO_AND_FRO(NEXT, CARE_OF, "59"));
+    w.f->now += 50 * SECOND;
+    update(&w, HOME, CARE_OF, 15);
+    expect(&w, "");
+    w.f->now += 50 * SECOND;
+    update(&w, HOME, CARE_OF, 15);
+    expect(&w, HOME " stays at " CARE_OF ": it is not contested any more\n");
+    g_assert_cmpint(b->contest.state, ==, MIP6_CONTEST_NONE);
+    end(&w);
+}
+
+/* A node that roams, or comes back much later, is alone. */
+static void test_roams(void)
+{
+    Mip6AgentConfig config = agent_usual_config();
+    const char *const places[] = { CARE_OF, NEXT, FAR, CARE_OF, NEXT, CARE_OF };
+    World w;
+
+    begin(&w, &config);
+    for (unsigned i = 0; i < G_N_ELEMENTS(places); i++) {
+        update(&w, HOME, places[i], 15);
+        w.f->now += 40 * SECOND;
+        update(&w, HOME, places[i], 15);
+        w.f->now += 40 * SECOND;
+        mip6_agent_tick(&w.f->a, w.f->now);
+    }
+    g_assert_null(strstr(w.log->str, "contested"));
+    g_assert_cmpuint(w.lines, ==, G_N_ELEMENTS(places));
     end(&w);
 }
 
@@ -201,6 +267,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/news/bindings", test_bindings);
+    g_test_add_func("/mip6/news/contested", test_contested);
+    g_test_add_func("/mip6/news/roams", test_roams);
     g_test_add_func("/mip6/news/strict", test_strict);
     g_test_add_func("/mip6/news/refused", test_refused);
     g_test_add_func("/mip6/news/flood", test_flood);

@@ -1001,6 +1001,7 @@ static void test_pause(void)
     struct in6_addr home = address(HOME);
     uint64_t registered = w->agent.registered;
 
+    w->alive = true;
     mip6_port_pause(&w->port);
     advertise(w, "2001:db8:5000::", router_mac);
     pass(w, 100 * SECOND);

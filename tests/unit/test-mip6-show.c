@@ -99,7 +99,7 @@ static void test_json(void)
         "\"bindings-max\": 10000, \"bindings\": ["
         "{\"home\": \"2001:db8:2000::1:0\", \"care-of\": \"2001:db8:3000::b\", "
         "\"sequence\": 7, \"lifetime\": 60, \"left\": 60, \"sent\": 0, "
-        "\"received\": 0}, {\"home\": \"2001:db8:2000::1:1\""));
+        "\"received\": 0, \"contested\": false}, {\"home\": \"2001:db8:2000::1:1\""));
     g_assert_nonnull(strstr(text, "}], \"registered\": 3, \"refused\": 2"));
     g_assert_nonnull(strstr(text, "\"acknowledged\": {\"0\": 3, \"129\": 2}"));
     g_assert_nonnull(strstr(text, "\"no-binding\": 5"));

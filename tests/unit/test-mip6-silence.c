@@ -131,6 +131,29 @@ static void test_stopped(void)
     world_free(w);
 }
 
+/* Paused for longer than the lifetime: it is not bound, and is again at once. */
+static void test_paused(void)
+{
+    World *w = away();
+    uint16_t sequence = binding(w)->sequence;
+
+    w->alive = true;
+    mip6_port_pause(&w->port);
+    pass(w, 59 * SECOND);
+    g_assert_cmpint(binding(w)->state, ==, MIP6_BOUND);
+    pass(w, 2 * SECOND);
+    g_assert_cmpint(binding(w)->state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(binding(w)->why, ==, MIP6_WHY_EXPIRED);
+    g_assert_cmpint(binding(w)->sequence, ==, sequence);
+    pass(w, 60 * SECOND);
+    mip6_port_run(&w->port, w->now);
+    deliver(w);
+    g_assert_cmpint(binding(w)->sequence, ==, sequence + 1);
+    g_assert_cmpint(binding(w)->state, ==, MIP6_BOUND);
+    g_assert_cmpint(binding(w)->why, ==, MIP6_WHY_NONE);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -139,5 +162,6 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/silence/one-way", test_one_way);
     g_test_add_func("/mip6/silence/two-ways", test_two_ways);
     g_test_add_func("/mip6/silence/stopped", test_stopped);
+    g_test_add_func("/mip6/silence/paused", test_paused);
     return g_test_run();
 }

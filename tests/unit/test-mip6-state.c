@@ -49,8 +49,9 @@ static GHashTable *parse(const char *text, const Mip6HaClock *clock)
     g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(Mip6HaSeen));
     g_autoptr(GError) err = NULL;
+    uint32_t sent;
     GHashTable *found = mip6_ha_state_parse(text, strlen(text), "ha.state",
-                                            clock, seen, damage, &err);
+                                            clock, seen, &sent, damage, &err);
 
     g_assert_no_error(err);
     g_assert_cmpuint(damage->len, ==, 0);
@@ -130,11 +131,12 @@ static void test_damaged_line(void)
     g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
     Mip6AgentBinding b = binding("2001:db8:2000::11");
     GHashTable *found;
+    uint32_t sent;
 
     g_string_append(text, "bind " HOME "\nend x\n");
     mip6_ha_state_bind(text, &b, &written);
     found = mip6_ha_state_parse(text->str, text->len, "ha.state", &written,
-                                NULL, damage, NULL);
+                                NULL, &sent, damage, NULL);
     g_assert_cmpuint(g_hash_table_size(found), ==, 2);
     g_assert_cmpuint(damage->len, ==, 2);
     g_assert_cmpstr(g_ptr_array_index(damage, 1), ==,
@@ -150,12 +152,13 @@ static void test_cut(void)
     GString *text = text_of_one();
     size_t first = text->len;
     Mip6AgentBinding b = binding("2001:db8:2000::11");
+    uint32_t sent;
 
     mip6_ha_state_bind(text, &b, &written);
     for (size_t len = first; len < text->len; len++) {
         GHashTable *found = mip6_ha_state_parse(text->str, len, "ha.state",
-                                                &written, NULL, damage,
-                                                NULL);
+                                                &written, NULL, &sent,
+                                                damage, NULL);
 
         g_assert_nonnull(found);
         g_assert_cmpuint(damage->len, ==, 0);
@@ -171,8 +174,9 @@ static void check_mistake(const char *text, size_t len, const char *message)
     g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(Mip6HaSeen));
     g_autoptr(GError) err = NULL;
+    uint32_t sent;
     GHashTable *found = mip6_ha_state_parse(text, len, "ha.state", &written,
-                                            seen, damage, &err);
+                                            seen, &sent, damage, &err);
 
     if (g_str_has_prefix(message, "ha.state:1:")) {
         g_assert_null(found);
@@ -199,9 +203,9 @@ static void test_refused(void)
         { "vmmnet-ha-state 2 " BOOT_A "\n",
           "ha.state:1: version '2' is not 1" },
         { HEAD "\n", "ha.state:2: '' is neither 'bind' with six values, "
-          "'end' with one nor 'seen' with three" },
+          "'end' or 'sent' with one nor 'seen' with three" },
         { HEAD "end\n", "ha.state:2: 'end' is neither 'bind' with six "
-          "values, 'end' with one nor 'seen' with three" },
+          "values, 'end' or 'sent' with one nor 'seen' with three" },
         { HEAD "end " HOME "\nend x\n", "ha.state:3: 'x' is not an IPv6 "
           "address" },
         { HEAD "bind " HOME " y 1 2 3 4\n", "ha.state:2: 'y' is not an IPv6 "
@@ -215,6 +219,8 @@ static void test_refused(void)
           "9223372036854" },
         { HEAD "seen " HOME " 4294967296 1\n", "ha.state:2: SPI '4294967296' "
           "is not a number from 0 to 4294967295" },
+        { HEAD "sent 4294967296\n", "ha.state:2: number '4294967296' is not "
+          "a number from 0 to 4294967295" },
         { HEAD "seen " HOME " 4098 -1\n", "ha.state:2: number '-1' is not a "
           "number from 0 to 18446744073709551615" },
     };
@@ -229,14 +235,18 @@ static void test_seen(void)
 {
     const char text[] = HEAD "seen " HOME " 4098 1700000007\n"
                         "seen " HOME " 4098 1700000008\n"
-                        "seen 2001:db8:2000::11 4102 18446744073709551615\n";
+                        "seen 2001:db8:2000::11 4102 18446744073709551615\n"
+                        "sent 1700000100\nsent 1700000090\n";
     g_autoptr(GPtrArray) damage = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(Mip6HaSeen));
     const struct in6_addr home = address(HOME);
+    uint32_t sent;
     GHashTable *found = mip6_ha_state_parse(text, sizeof(text) - 1, "ha.state",
-                                            &written, seen, damage, NULL);
+                                            &written, seen, &sent, damage,
+                                            NULL);
     const Mip6HaSeen *s = (const void *)seen->data;
 
+    g_assert_cmpuint(sent, ==, 1700000100);
     g_assert_cmpuint(damage->len, ==, 0);
     g_assert_cmpuint(seen->len, ==, 3);
     g_assert_cmpmem(&s[1].home, 16, &home, 16);

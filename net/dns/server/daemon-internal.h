@@ -47,6 +47,15 @@ DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
                              unsigned *faults, DnsdMistakes *mistakes);
 
 /**
+ * dnsd_daemon_scopes: put the interfaces of forwarders into their addresses
+ * @is_told: log which are there, and which are not
+ *
+ * Returns: false if nothing has changed.
+ */
+bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
+                        bool is_told);
+
+/**
  * dnsd_daemon_reload: false if it was not done, or only in part; @text has the
  * reason
  */

@@ -47,6 +47,7 @@ DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
     if (!config) {
         return NULL;
     }
+    dnsd_daemon_scopes(d, &config->resolver, false);
     key = before ? dnsd_config_needs_restart(before->config, config) : NULL;
     if (key) {
         dnsd_log(DNSD_WARNING, "%s: %s has changed, which takes a restart, "

@@ -59,12 +59,51 @@ static void take_signals(DnsdDaemon *d)
     }
 }
 
+bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
+                        bool is_told)
+{
+    bool has_changed = false;
+
+    for (size_t i = 0; i < config->forwards; i++) {
+        DnsdListen *at = &config->forward[i];
+        unsigned index = *at->device && d->interfaces ? dnsd_links_index(
+            dnsd_interfaces_links(d->interfaces), at->device) : 0;
+
+        if (!*at->device || (d->world && index == dnsd_listen_scope(at))) {
+            continue;
+        }
+        ((struct sockaddr_in6 *)&at->addr)->sin6_scope_id = index;
+        has_changed = true;
+        if (is_told && !index) {
+            dnsd_log(DNSD_WARNING, "resolver.forward: %s: the interface '%s' "
+                     "is not there: waiting for it", at->text, at->device);
+        } else if (is_told && d->world) {
+            dnsd_log(DNSD_NOTICE, "resolver.forward: %s: the interface '%s' "
+                     "is there", at->text, at->device);
+        }
+    }
+    return has_changed;
+}
+
+static void follow_forwards(DnsdDaemon *d)
+{
+    DnsdResolverConfig *config = &d->world->config->resolver;
+    DnsdMistake mistake;
+
+    if (d->resolver && dnsd_daemon_scopes(d, config, true) &&
+        !dnsd_resolver_renew(d->resolver, config, &mistake)) {
+        dnsd_log(DNSD_ERROR, "resolver.forward: %s; a reload tries again",
+                 mistake.text);
+    }
+}
+
 static void look_at_interfaces(DnsdDaemon *d)
 {
     if (!d->interfaces) {
         return;
     }
     if (dnsd_interfaces_look(d->interfaces)) {
+        follow_forwards(d);
         dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
     }
     dnsd_crew_follow(&d->crew, dnsd_interfaces_links(d->interfaces));
@@ -210,23 +249,26 @@ static bool make_lives(DnsdDaemon *d, const DnsdConfig *config)
 static bool make_control(DnsdDaemon *d, const DnsdConfig *config)
 {
     static const DnsdControlOps ops = { dnsd_secondaries_notify };
+    const DnsdLinks *links = d->interfaces
+                             ? dnsd_interfaces_links(d->interfaces) : NULL;
 
     d->transfers = dnsd_transfers_new(d->epoll);
-    d->notifier = dnsd_notifier_new(d->epoll);
+    d->notifier = dnsd_notifier_new(d->epoll, links);
     d->secondaries = dnsd_secondaries_new(d->epoll, config->copied,
-                                          d->notifier);
+                                          d->notifier, links);
     d->control = dnsd_control_new(d->transfers, d->notifier, &ops,
                                   d->secondaries);
     return d->transfers && d->notifier && d->secondaries && d->control;
 }
 
 /* Libraries are mapped before the filter of system calls is installed. */
-static bool make_resolver(DnsdDaemon *d, const DnsdConfig *config,
+static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
                           DnsdMistake *mistake)
 {
     if (!config->resolver.is_on) {
         return true;
     }
+    dnsd_daemon_scopes(d, &config->resolver, true);
     d->resolver = dnsd_resolver_new(&config->resolver, mistake);
     d->crew.resolvers = d->resolver ? dnsd_resolver_workers(d->resolver)
                                     : NULL;
@@ -331,6 +373,7 @@ static unsigned calls_of(const DnsdDaemon *d)
 {
     return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
            (d->resolver ? DNSD_CALLS_RESOLVE : 0) |
+           (d->world->config->control ? DNSD_CALLS_CONTROL : 0) |
            (d->world->config->copied ? DNSD_CALLS_CONNECT : 0) |
            (d->crew.places_count ? DNSD_CALLS_LISTEN : 0);
 }

@@ -36,6 +36,11 @@
  * answer, an attacker must be on the path or have the keys; the rate limit
  * below bounds the effect.
  *
+ * An agent that has accepted this node's numbers, and then has one that it did
+ * not send, has it from another node with the same home address. A VM that ran
+ * elsewhere meanwhile, or was loaded from a snapshot, has this once. So two such
+ * registrations in a row are told, until one goes as it should.
+ *
  * At most MAX_UPDATE_RATE updates a second are sent; earlier ones are delayed.
  * The limit applies to all bindings with the same agent together, so
  * ops->not_before() can delay an update as well.
@@ -56,6 +61,7 @@
  * Time before the end of a binding for the refresh; at most half its lifetime.
  */
 #define REFRESH_BEFORE          (10 * SECOND)
+#define OTHERS_MIN              2u      /* registrations in a row */
 
 static int64_t lifetime_ns(uint16_t lifetime)
 {
@@ -167,6 +173,7 @@ void mip6_binding_next_agent(Mip6Binding *b, int64_t now)
         return;
     }
     forget(b);
+    b->was_accepted = b->is_other = false;
     restart(b, now);
     become(b, MIP6_REGISTERING, MIP6_WHY_NEXT_AGENT);
 }
@@ -220,6 +227,19 @@ static void granted(Mip6Binding *b, const Mip6Mh *ba)
     b->tries = 0;
 }
 
+/* Returns: the reason of a state that is as it should be, but for others */
+static Mip6Why note_others(Mip6Binding *b)
+{
+    if (b->is_other) {
+        b->others++;
+    } else if (!b->is_lost) {
+        b->others = 0;
+    }
+    b->was_accepted = true;
+    b->is_other = b->is_lost = false;
+    return b->others < OTHERS_MIN ? MIP6_WHY_NONE : MIP6_WHY_OTHER_NODE;
+}
+
 static void accepted(Mip6Binding *b, const Mip6Mh *ba)
 {
     if (b->state == MIP6_RETURNING) {
@@ -238,7 +258,7 @@ static void accepted(Mip6Binding *b, const Mip6Mh *ba)
         return;
     }
     granted(b, ba);
-    become(b, MIP6_BOUND, MIP6_WHY_NONE);
+    become(b, MIP6_BOUND, note_others(b));
 }
 
 static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
@@ -294,6 +314,7 @@ bool mip6_binding_ack(Mip6Binding *b, int64_t now, const Mip6Mh *ba)
         }
         b->status = ba->status;
         b->sequence = ba->sequence;
+        b->is_other |= b->was_accepted;
         restart(b, now);
         mip6_binding_tick(b, now);
         return true;
@@ -327,6 +348,7 @@ void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be)
     if (be->status == MIP6_BE_UNKNOWN_BINDING && b->state == MIP6_BOUND) {
         /* The agent has lost the binding, for example in a restart. */
         forget(b);
+        b->is_lost = true;
         restart(b, now);
         become(b, MIP6_REGISTERING, MIP6_WHY_ERROR);
         mip6_binding_tick(b, now);
@@ -441,6 +463,21 @@ void mip6_binding_tick(Mip6Binding *b, int64_t now)
     transmit(b, now);
 }
 
+void mip6_binding_resume(Mip6Binding *b, int64_t now)
+{
+    if (b->state == MIP6_BOUND || b->state == MIP6_REGISTERING) {
+        restart(b, now);
+        mip6_binding_tick(b, now);
+    }
+}
+
+void mip6_binding_look(Mip6Binding *b, int64_t now)
+{
+    if (b->state == MIP6_BOUND && b->expires <= now) {
+        expire(b, now);
+    }
+}
+
 /* --- migration ------------------------------------------------------------ */
 
 void mip6_binding_save(const Mip6Binding *b, int64_t now,
@@ -482,6 +519,7 @@ const char *mip6_why_name(Mip6Why why)
         [MIP6_WHY_NO_ANSWER] = "no-answer",
         [MIP6_WHY_REFUSED] = "refused",
         [MIP6_WHY_EXPIRED] = "expired",
+        [MIP6_WHY_OTHER_NODE] = "other-node",
         [MIP6_WHY_UNSUPPORTED] = "unsupported",
         [MIP6_WHY_ERROR] = "binding-error",
         [MIP6_WHY_NEXT_AGENT] = "next-agent",

@@ -26,6 +26,7 @@ typedef enum Mip6Why {
     MIP6_WHY_NO_ANSWER,         /* no answer to Binding Updates */
     MIP6_WHY_REFUSED,           /* see @status */
     MIP6_WHY_EXPIRED,           /* the binding's lifetime has ended */
+    MIP6_WHY_OTHER_NODE,        /* another registers the home address, too */
     MIP6_WHY_UNSUPPORTED,       /* ICMPv6: agent without mobility support */
     MIP6_WHY_ERROR,             /* the agent has sent a Binding Error */
     MIP6_WHY_NEXT_AGENT,        /* trying another home agent */
@@ -75,6 +76,10 @@ struct Mip6Binding {
     int64_t wait;               /* interval until retransmission */
     int64_t next;               /* time of the next one; INT64_MAX: none */
     uint16_t asked;             /* lifetime in the last Binding Update */
+    bool was_accepted;          /* the agent in use knows our numbers */
+    bool is_other;              /* since then it had a number of another */
+    bool is_lost;               /* since then it had no binding of ours */
+    unsigned others;            /* registrations in a row with @is_other */
 };
 
 /**
@@ -160,6 +165,18 @@ void mip6_binding_retry(Mip6Binding *b, int64_t now);
  * It will be asked again after an interval.
  */
 bool mip6_binding_is_refused(const Mip6Binding *b);
+
+/**
+ * mip6_binding_resume: after a time without mip6_binding_tick(), in which the
+ * agent's answers were lost, or others have registered: register again at once
+ */
+void mip6_binding_resume(Mip6Binding *b, int64_t now);
+
+/**
+ * mip6_binding_look: instead of mip6_binding_tick() where nothing may be sent:
+ * a binding whose lifetime is over is not bound any more
+ */
+void mip6_binding_look(Mip6Binding *b, int64_t now);
 
 /** mip6_binding_deadline: when to call mip6_binding_tick(); INT64_MAX: never */
 int64_t mip6_binding_deadline(const Mip6Binding *b);

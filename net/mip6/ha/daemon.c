@@ -31,6 +31,7 @@
  * Packets in one iteration of the main loop, so other sources are not starved.
  */
 #define BATCH           64
+#define CLOCK_SLACK     60u     /* s; numbers may be ahead of time so far */
 #define FAST_BULK       16384   /* octets of a node in 1 ms: 131 Mbit/s */
 
 typedef struct Daemon {
@@ -142,6 +143,13 @@ static void seen(void *opaque, const Mip6Keys *keys)
     mip6_ha_journal_seen(&d->journal, keys);
 }
 
+static void sent(void *opaque, uint64_t number)
+{
+    Daemon *d = opaque;
+
+    mip6_ha_journal_sent(&d->journal, number);
+}
+
 static void let_pass(void *opaque, const Mip6AgentPass *pass)
 {
     Daemon *d = opaque;
@@ -193,6 +201,7 @@ static const Mip6AgentOps agent_ops = {
     .join = join,
     .changed = changed,
     .seen = seen,
+    .sent = sent,
     .let_pass = let_pass,
     .stop_pass = stop_pass,
     .passed = passed,
@@ -366,6 +375,8 @@ static gboolean each_second(gpointer opaque)
         mip6_fast_look(d->fast);
     }
     look_at_journal(d);
+    d->deadline = INT64_MIN;    /* the timer stands while the host sleeps */
+    arm(d);
     return G_SOURCE_CONTINUE;
 }
 
@@ -377,30 +388,48 @@ static gboolean stop(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
-/* SIGHUP: reads the file again. After an error the old configuration stays. */
+/* Keys begin above @used. After an error the old configuration stays. */
+static bool read_again(Daemon *d, uint32_t used, GError **errp)
+{
+    Mip6HaConfig *old = d->config;
+    Mip6HaConfig *new = mip6_ha_config_read(d->file, used, errp);
+    const char *fixed;
+
+    if (!new) {
+        return false;
+    }
+    fixed = mip6_ha_config_fixed(old, new);
+    if (fixed) {
+        g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+                    "%s: '%s' differs, which needs a restart", d->file, fixed);
+        mip6_ha_config_free(new);
+        return false;
+    }
+    d->config = new;
+    mip6_agent_configure(&d->agent, mip6_ha_clock(), &new->agent);
+    mip6_ha_config_free(old);
+    return true;
+}
+
+/* The keys that are in use: they have sent nothing above this. */
+static void keep_sent(Daemon *d)
+{
+    if (d->config->agent.keys) {
+        mip6_ha_journal_sent(&d->journal, d->config->epoch);
+    }
+}
+
+/* SIGHUP: reads the file again. */
 static gboolean reload(gpointer opaque)
 {
     Daemon *d = opaque;
-    Mip6HaConfig *old = d->config;
     g_autoptr(GError) err = NULL;
-    const char *fixed;
 
-    d->config = mip6_ha_config_read(d->file, &err);
-    if (!d->config) {
+    if (!read_again(d, mip6_keyring_sent(d->config->agent.keys), &err)) {
         g_warning("%s; the earlier configuration holds", err->message);
-        d->config = old;
         return G_SOURCE_CONTINUE;
     }
-    fixed = mip6_ha_config_fixed(old, d->config);
-    if (fixed) {
-        g_warning("%s: '%s' differs, which needs a restart; the earlier "
-                  "configuration holds", d->file, fixed);
-        mip6_ha_config_free(d->config);
-        d->config = old;
-        return G_SOURCE_CONTINUE;
-    }
-    mip6_agent_configure(&d->agent, mip6_ha_clock(), &d->config->agent);
-    mip6_ha_config_free(old);
+    keep_sent(d);
     arm(d);
     g_message("%s: read again", d->file);
     return G_SOURCE_CONTINUE;
@@ -468,6 +497,30 @@ static void restore(Daemon *d, GHashTable *bindings)
 }
 
 /*
+ * Nodes drop numbers that go back, and no nonce may be used twice. The clock may
+ * be behind the numbers: a machine boots with a wrong one.
+ */
+static bool go_on_with_numbers(Daemon *d, GError **errp)
+{
+    uint32_t now = g_get_real_time() / G_USEC_PER_SEC;
+    uint32_t used = d->journal.sent;
+
+    if (!d->config->agent.keys) {
+        return true;
+    }
+    if (used > now + CLOCK_SLACK) {
+        g_warning("the clock is %u s behind the ESP numbers in state '%s': has "
+                  "it gone back? The numbers go on", used - now,
+                  d->journal.path);
+    }
+    if (used >= d->config->epoch && !read_again(d, used, errp)) {
+        return false;
+    }
+    keep_sent(d);
+    return true;
+}
+
+/*
  * With a state file, the TUN device and the routes are kept for the next agent:
  * meanwhile packets are lost, but are never routed elsewhere.
  */
@@ -477,7 +530,7 @@ static bool take_over(Daemon *d, GError **errp)
     g_autoptr(GHashTable) bindings = mip6_ha_journal_load(&d->journal, numbers,
                                                           errp);
 
-    if (!bindings) {
+    if (!bindings || !go_on_with_numbers(d, errp)) {
         return false;
     }
     restore(d, bindings);
@@ -627,7 +680,7 @@ bool mip6_ha_serve(const char *file, GError **errp)
     Daemon d = { .file = file, .tagged_fd = -1 };
 
     mip6_ha_multicast_init(&d.multicast);
-    d.config = mip6_ha_config_read(file, errp);
+    d.config = mip6_ha_config_read(file, 0, errp);
     if (!d.config || !start(&d, errp)) {
         mip6_fast_free(d.fast);
         return false;

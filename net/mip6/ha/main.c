@@ -17,7 +17,7 @@
 
 static bool show(const char *file, Mip6ShowFormat format, GError **errp)
 {
-    Mip6HaConfig *config = mip6_ha_config_read(file, errp);
+    Mip6HaConfig *config = mip6_ha_config_read(file, 0, errp);
     bool done;
 
     if (!config) {

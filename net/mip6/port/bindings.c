@@ -126,6 +126,32 @@ void mip6_port_refresh(Mip6Port *p, int64_t now)
     }
 }
 
+void mip6_port_resume(Mip6Port *p, int64_t now)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        mip6_binding_resume(&p->binding[i], now);
+    }
+}
+
+void mip6_port_look(Mip6Port *p, int64_t now)
+{
+    for (unsigned i = 0; i < p->bindings; i++) {
+        mip6_binding_look(&p->binding[i], now);
+    }
+}
+
+int64_t mip6_port_bound_until(const Mip6Port *p)
+{
+    int64_t at = INT64_MAX;
+
+    for (unsigned i = 0; i < p->bindings; i++) {
+        const Mip6Binding *b = &p->binding[i];
+
+        at = b->state == MIP6_BOUND && b->expires < at ? b->expires : at;
+    }
+    return at;
+}
+
 void mip6_port_deregister(Mip6Port *p, int64_t now)
 {
     for (unsigned i = 0; i < p->bindings; i++) {

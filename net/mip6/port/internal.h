@@ -152,12 +152,17 @@ void mip6_port_try_other_address(Mip6Port *p, int64_t now);
 
 /*
  * For all bindings: away, with this care-of address until the end of its
- * validity, or with none; home; refresh.
+ * validity, or with none; home; refresh; the VM runs again.
  */
 void mip6_port_register(Mip6Port *p, int64_t now,
                         const struct in6_addr *care_of, int64_t valid_until);
 void mip6_port_deregister(Mip6Port *p, int64_t now);
 void mip6_port_refresh(Mip6Port *p, int64_t now);
+void mip6_port_resume(Mip6Port *p, int64_t now);
+
+/* While the VM is paused: ends bindings; when the first one ends. */
+void mip6_port_look(Mip6Port *p, int64_t now);
+int64_t mip6_port_bound_until(const Mip6Port *p);
 
 /* Retries the bindings in p->unsent: packets can be sent now. */
 void mip6_port_retry(Mip6Port *p, int64_t now);

@@ -414,8 +414,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
         mip6_prefixes_arrive(&p->prefixes, now,
                              mip6_home_preferred(&p->home));
         simulate_home(p, now);
-        /* Another host may have registered meanwhile. */
-        mip6_port_refresh(p, now);
+        mip6_port_resume(p, now);
     } else if (p->is_known && !p->early.is_on) {
         mip6_port_deregister(p, now);
     }
@@ -478,6 +477,8 @@ int64_t mip6_port_deadline(const Mip6Port *p)
         at = min_time(at, p->silence.look);
         at = min_time(at, mip6_home_deadline(&p->home));
         at = min_time(at, mip6_prefixes_deadline(&p->prefixes));
+    } else if (!p->has_left) {
+        at = min_time(at, mip6_port_bound_until(p));
     }
     return at;
 }
@@ -509,6 +510,9 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         mip6_port_try_other_address(p, now);
         mip6_home_tick(&p->home, now);
         mip6_prefixes_tick(&p->prefixes, now);
+        mip6_port_settle(p, now);
+    } else if (!p->has_left) {
+        mip6_port_look(p, now);
         mip6_port_settle(p, now);
     }
 }

@@ -171,7 +171,8 @@ void mip6_port_run(Mip6Port *p, int64_t now);
  * mip6_port_pause: the VM does not run at present
  *
  * It may continue here or elsewhere, so no Binding Update is sent before
- * mip6_port_run(). The care-of address is kept.
+ * mip6_port_run(). The care-of address is kept; a binding ends with its
+ * lifetime.
  */
 void mip6_port_pause(Mip6Port *p);
 

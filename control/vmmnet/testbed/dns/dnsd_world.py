@@ -56,6 +56,20 @@ class World:
         with self.client.entered():
             return dns.query.udp(message, server, timeout=wait.PATIENCE)
 
+    def link_local(self, there: str, here: str) -> str:
+        """Make a link from the client's ``client7`` to the server's ``eth7``, with these addresses.
+
+        Returns the server's address, for a client.
+        """
+        words = ["type", "veth", "peer", "name", "eth7", "netns", self.server.netns]
+        self.client.ip("link", "add", "client7", *words)
+        self.client.ip("address", "add", f"{there}/64", "dev", "client7", "nodad")
+        self.server.ip("address", "add", f"{here}/64", "dev", "eth7", "nodad")
+        self.client.ip("link", "set", "client7", "up")
+        self.server.ip("link", "set", "eth7", "up")
+        index = self.client.run(["cat", "/sys/class/net/client7/ifindex"]).stdout.strip()
+        return f"{here}%{index}"
+
     def connect(self, server: str = SERVER, source: str | None = None) -> socket.socket:
         """Open a TCP connection."""
         family = socket.AF_INET6 if ":" in server else socket.AF_INET

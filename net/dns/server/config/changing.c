@@ -258,7 +258,8 @@ void dnsd_read_transfer(DnsdReader *r, const yaml_node_t *node,
 static const DnsdKey secondary_keys[] = {
     { .name = "address", .read = dnsd_read_address,
       .offset = offsetof(DnsdSecondary, at),
-      .right = "an address as '192.0.2.1' or '2001:db8::1@5353'" },
+      .right = "an address as '192.0.2.1', '2001:db8::1@5353' or "
+               "'fe80::1%eth0'" },
     { .name = "key", .read = dnsd_read_key_name,
       .offset = offsetof(DnsdSecondary, key), .right = RIGHT_KEY },
     { 0 },

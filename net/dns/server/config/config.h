@@ -198,6 +198,15 @@ const DnsdListen *dnsd_source_for(const DnsdSources *sources,
  */
 bool dnsd_listen_read(DnsdListen *listen, const char *text, uint16_t port);
 
+/** dnsd_listen_is_local: is it a link-local address of IPv6? */
+bool dnsd_listen_is_local(const DnsdListen *listen);
+
+/** dnsd_listen_scope: index of the interface, if it is in the address; or 0 */
+unsigned dnsd_listen_scope(const DnsdListen *listen);
+
+/** dnsd_listen_device: the interface of packets from @from (or NULL) to @to */
+const char *dnsd_listen_device(const DnsdListen *from, const DnsdListen *to);
+
 /**
  * dnsd_config_needs_restart: the first key that differs and that a reload
  * cannot change; NULL if there is none

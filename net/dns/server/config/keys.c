@@ -57,19 +57,6 @@ bool dnsd_listen_read(DnsdListen *listen, const char *text, uint16_t port)
     return false;
 }
 
-void dnsd_read_address(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
-{
-    const char *text = dnsd_reader_scalar(r, node, key);
-    DnsdListen *listen = to;
-
-    if (text && !dnsd_listen_read(listen, text, DNSD_PORT)) {
-        dnsd_reader_wrong(r, node, "is no address", key->right);
-    } else if (text) {
-        listen->text = dnsd_memory_text(&r->config->memory, text);
-    }
-}
-
 /* Split "ADDRESS%DEVICE@PORT" into "ADDRESS@PORT" and the device. */
 static bool split_device(const char *text, char plain[PLAIN_MAX],
                          char device[IF_NAMESIZE])
@@ -90,7 +77,7 @@ static bool split_device(const char *text, char plain[PLAIN_MAX],
                     from + 1 + len) < PLAIN_MAX;
 }
 
-static bool is_link_local(const DnsdListen *listen)
+bool dnsd_listen_is_local(const DnsdListen *listen)
 {
     const struct sockaddr_in6 *six = (const void *)&listen->addr;
 
@@ -98,8 +85,8 @@ static bool is_link_local(const DnsdListen *listen)
            IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
 }
 
-static void read_listen(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+void dnsd_read_address(DnsdReader *r, const yaml_node_t *node,
+                       const DnsdKey *key, void *to)
 {
     const char *text = dnsd_reader_scalar(r, node, key);
     char plain[PLAIN_MAX], device[IF_NAMESIZE];
@@ -111,7 +98,7 @@ static void read_listen(DnsdReader *r, const yaml_node_t *node,
     if (!split_device(text, plain, device) ||
         !dnsd_listen_read(listen, plain, DNSD_PORT)) {
         dnsd_reader_wrong(r, node, "is no address", key->right);
-    } else if (is_link_local(listen) && !*device) {
+    } else if (dnsd_listen_is_local(listen) && !*device) {
         dnsd_reader_wrong(r, node, "is on each link, and names none",
                           "the address with its interface as 'fe80::1%eth0'");
     } else {
@@ -126,8 +113,14 @@ void dnsd_read_listen(DnsdReader *r, const yaml_node_t *node,
     DnsdConfig *c = r->config;
 
     c->listen = dnsd_reader_list(r, node, key, sizeof(*c->listen),
-                                 DNSD_LISTEN_MAX, read_listen,
+                                 DNSD_LISTEN_MAX, dnsd_read_address,
                                  &c->listens);
+}
+
+unsigned dnsd_listen_scope(const DnsdListen *listen)
+{
+    return listen->addr.ss_family == AF_INET6
+           ? ((const struct sockaddr_in6 *)&listen->addr)->sin6_scope_id : 0;
 }
 
 /* Metrics have no access control, so only loopback addresses are allowed. */

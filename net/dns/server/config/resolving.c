@@ -39,13 +39,26 @@ static void read_allow(DnsdReader *r, const yaml_node_t *node,
     dnsd_read_ranges(r, node, key, &c->allow);
 }
 
+/* libunbound knows interfaces as the scope of link-local addresses only. */
+static void read_forwarder(DnsdReader *r, const yaml_node_t *node,
+                           const DnsdKey *key, void *to)
+{
+    const DnsdListen *at = to;
+
+    dnsd_read_address(r, node, key, to);
+    if (*at->device && !dnsd_listen_is_local(at)) {
+        dnsd_reader_wrong(r, node, "has an interface", "an interface for "
+                          "link-local addresses only, as 'fe80::1%eth0'");
+    }
+}
+
 static void read_forward(DnsdReader *r, const yaml_node_t *node,
                          const DnsdKey *key, void *to)
 {
     DnsdResolverConfig *c = to;
 
     c->forward = dnsd_reader_list(r, node, key, sizeof(*c->forward),
-                                  DNSD_FORWARDS_MAX, dnsd_read_address,
+                                  DNSD_FORWARDS_MAX, read_forwarder,
                                   &c->forwards);
     if (node->type == YAML_SEQUENCE_NODE && !c->forwards) {
         dnsd_reader_wrong(r, node, "is empty", "one address or more; without "
@@ -121,8 +134,8 @@ static const DnsdKey resolver_keys[] = {
     { .name = "allow", .read = read_allow,
       .right = "a list of prefixes as '192.0.2.0/24' or '2001:db8::/32'" },
     { .name = "forward", .read = read_forward,
-      .right = "a list of addresses as '192.0.2.1' or '2001:db8::1@5353', "
-               "at most 16" },
+      .right = "a list of addresses as '192.0.2.1', '2001:db8::1@5353' or "
+               "'fe80::1%eth0', at most 16" },
     KEY(dnssec, "dnssec", read_dnssec, "'off', 'permissive' or 'strict'"),
     { .name = "insecure", .read = read_insecure,
       .right = "a list of domain names as 'corp.example', at most 1000" },
@@ -166,7 +179,9 @@ static bool same_forwards(const DnsdResolverConfig *a,
                           const DnsdResolverConfig *b)
 {
     for (size_t i = 0; i < a->forwards && i < b->forwards; i++) {
-        if (strcmp(a->forward[i].text, b->forward[i].text)) {
+        if (strcmp(a->forward[i].text, b->forward[i].text) ||
+            dnsd_listen_scope(&a->forward[i]) !=
+            dnsd_listen_scope(&b->forward[i])) {
             return false;
         }
     }

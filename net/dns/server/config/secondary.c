@@ -5,25 +5,13 @@
 #include "net/dns/server/config/memory.h"
 #include "net/dns/server/config/secondary.h"
 
-#define RIGHT_ADDRESS   "an address as '192.0.2.1' or '2001:db8::1@5353'"
+#define RIGHT_ADDRESS \
+    "an address as '192.0.2.1', '2001:db8::1@5353' or 'fe80::1%eth0'"
 
 /* --- primaries ------------------------------------------------------------ */
 
-static void read_address(DnsdReader *r, const yaml_node_t *node,
-                         const DnsdKey *key, void *to)
-{
-    const char *text = dnsd_reader_scalar(r, node, key);
-    DnsdListen *at = to;
-
-    if (text && !dnsd_listen_read(at, text, DNSD_PORT)) {
-        dnsd_reader_wrong(r, node, "is no address", RIGHT_ADDRESS);
-    } else if (text) {
-        at->text = dnsd_memory_text(&r->config->memory, text);
-    }
-}
-
 static const DnsdKey primary_keys[] = {
-    { .name = "address", .read = read_address,
+    { .name = "address", .read = dnsd_read_address,
       .offset = offsetof(DnsdPrimary, at), .right = RIGHT_ADDRESS },
     { .name = "key", .read = dnsd_read_key_name,
       .offset = offsetof(DnsdPrimary, key),
@@ -38,7 +26,7 @@ static void read_primary(DnsdReader *r, const yaml_node_t *node,
     DnsdPrimary *primary = to;
 
     if (node->type == YAML_SCALAR_NODE) {
-        read_address(r, node, key, &primary->at);
+        dnsd_read_address(r, node, &primary_keys[0], &primary->at);
         return;
     }
     dnsd_reader_map(r, node, primary_keys, primary);

@@ -3,11 +3,14 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "net/dns/server/config/memory.h"
+#include "net/dns/server/config/keys.h"
 #include "net/dns/server/config/sources.h"
 
 #define RIGHT_SOURCE \
-    "an address of this host as '192.0.2.1' or '2001:db8::1', without a port"
+    "an address of this host as '192.0.2.1', '2001:db8::1' or 'fe80::1%eth0', " \
+    "without a port"
+
+static const DnsdKey source_key = { .right = RIGHT_SOURCE };
 
 static bool is_unicast(const DnsdListen *source)
 {
@@ -21,25 +24,35 @@ static bool is_unicast(const DnsdListen *source)
              !IN6_IS_ADDR_MULTICAST(&six->sin6_addr);
 }
 
+static void set_port(DnsdListen *source, uint16_t port)
+{
+    struct sockaddr_in *four = (void *)&source->addr;
+    struct sockaddr_in6 *six = (void *)&source->addr;
+
+    if (source->addr.ss_family == AF_INET) {
+        four->sin_port = htons(port);
+    } else {
+        six->sin6_port = htons(port);
+    }
+}
+
 /* The kernel chooses the port, so that it is not predictable (RFC 5452). */
 static void read_source(DnsdReader *r, const yaml_node_t *node,
                         const DnsdKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    unsigned before = r->mistakes->count;
     DnsdListen *source = to;
 
-    if (!text) {
+    dnsd_read_address(r, node, &source_key, source);
+    if (r->mistakes->count > before || !source->text) {
         return;
     }
-    if (!dnsd_listen_read(source, text, 0)) {
-        dnsd_reader_wrong(r, node, "is no address", RIGHT_SOURCE);
-    } else if (strchr(text, '@')) {
+    if (strchr(source->text, '@')) {
         dnsd_reader_wrong(r, node, "has a port", RIGHT_SOURCE);
     } else if (!is_unicast(source)) {
         dnsd_reader_wrong(r, node, "is no host's own", RIGHT_SOURCE);
-    } else {
-        source->text = dnsd_memory_text(&r->config->memory, text);
     }
+    set_port(source, 0);
 }
 
 void dnsd_read_sources(DnsdReader *r, const yaml_node_t *node,
@@ -72,6 +85,20 @@ static bool has_any(const DnsdSources *sources)
     return sources->of[0].len || sources->of[1].len;
 }
 
+/* Packets have one interface: that of both ends, or of the one with a name. */
+static void check_device(DnsdReader *r, const yaml_node_t *node,
+                         const DnsdSources *sources, const DnsdListen *to,
+                         const char *what)
+{
+    const DnsdListen *from = dnsd_source_for(sources, to);
+
+    if (from && *from->device && *to->device &&
+        strcmp(from->device, to->device)) {
+        dnsd_reader_wrong(r, node, what, "the interface of the addresses that "
+                          "are asked or notified");
+    }
+}
+
 void dnsd_read_sources_end(DnsdReader *r, const yaml_node_t *node,
                            const DnsdZoneConfig *zone)
 {
@@ -83,6 +110,20 @@ void dnsd_read_sources_end(DnsdReader *r, const yaml_node_t *node,
         dnsd_reader_wrong(r, node, "has 'transfer-source' without "
                           "'primaries'", "'primaries', the servers to ask");
     }
+    for (size_t i = 0; i < zone->secondaries; i++) {
+        check_device(r, node, &zone->notify_source, &zone->secondary[i].at,
+                     "has 'notify-source' on another interface than 'notify'");
+    }
+    for (size_t i = 0; i < zone->primaries; i++) {
+        check_device(r, node, &zone->transfer_source, &zone->primary[i].at,
+                     "has 'transfer-source' on another interface than "
+                     "'primaries'");
+    }
+}
+
+const char *dnsd_listen_device(const DnsdListen *from, const DnsdListen *to)
+{
+    return from && *from->device ? from->device : to->device;
 }
 
 const DnsdListen *dnsd_source_for(const DnsdSources *sources,

@@ -38,14 +38,15 @@ static const DnsdKey zone_keys[] = {
       .right = "a list of keys in 'keys' and of prefixes as "
                "'2001:db8::/32', at most 1000" },
     { .name = "notify", .read = dnsd_read_notify,
-      .right = "a list of addresses as '192.0.2.1' or '2001:db8::1@5353', "
-               "at most 32" },
+      .right = "a list of addresses as '192.0.2.1', '2001:db8::1@5353' or "
+               "'fe80::1%eth0', at most 32" },
     { .name = "notify-source", .read = dnsd_read_sources,
       .offset = offsetof(DnsdZoneConfig, notify_source),
       .right = RIGHT_SOURCES },
     { .name = "primaries", .read = dnsd_read_primaries,
-      .right = "a list of 1 to 32 addresses as '192.0.2.1' or "
-               "'2001:db8::1@5353', or of maps with 'address' and 'key'" },
+      .right = "a list of 1 to 32 addresses as '192.0.2.1', "
+               "'2001:db8::1@5353' or 'fe80::1%eth0', or of maps with "
+               "'address' and 'key'" },
     { .name = "transfer-source", .read = dnsd_read_sources,
       .offset = offsetof(DnsdZoneConfig, transfer_source),
       .right = RIGHT_SOURCES },

@@ -214,6 +214,21 @@ static int allow_connect(scmp_filter_ctx filter)
     return ret ? ret : allow_sockets(filter, SOCK_STREAM);
 }
 
+/* To make the control socket again; none of this connects */
+static const int allowed_control[] = {
+    SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(fchmod),
+};
+
+static int allow_control(scmp_filter_ctx filter)
+{
+    int ret = allow(filter, allowed_control,
+                    sizeof(allowed_control) / sizeof(allowed_control[0]));
+
+    return ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW,
+        SCMP_SYS(socket), 2, SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
+        SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_KINDS, SOCK_STREAM));
+}
+
 /* To listen at interfaces that come late */
 static const int allowed_listen[] = {
     SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(dup3),
@@ -244,6 +259,9 @@ static int add_rules(scmp_filter_ctx filter, unsigned more)
     }
     if (more & DNSD_CALLS_LISTEN) {
         ret = ret ? ret : allow_listen(filter);
+    }
+    if (more & DNSD_CALLS_CONTROL) {
+        ret = ret ? ret : allow_control(filter);
     }
     /* Forbid memory that is writable and executable. */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),

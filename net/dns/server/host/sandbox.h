@@ -34,6 +34,7 @@ enum {
     DNSD_CALLS_CONNECT = 2,     /* connect over TCP */
     DNSD_CALLS_RESOLVE = 4,     /* ask other servers */
     DNSD_CALLS_LISTEN = 8,      /* listen at more sockets */
+    DNSD_CALLS_CONTROL = 16,    /* make the control socket again */
 };
 
 /**

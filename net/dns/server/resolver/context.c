@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A context of libunbound */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #define OPTIONS_MAX     40
 #define VALUE_MAX       32
+#define FORWARD_MAX     80      /* octets of an address as text */
 /* Queries to servers under way at a time: each takes a socket */
 #define SOCKETS         1024
 #define STREAMS         64
@@ -98,11 +100,31 @@ static void set_names(Options *o, const DnsdResolverConfig *c)
 }
 
 /*
+ * The filter of system calls does not let libunbound look up an interface, so
+ * it gets the index; with 0, of one that is not there, it cannot send.
+ */
+static void forward_text(const DnsdListen *at, char text[FORWARD_MAX])
+{
+    const struct sockaddr_in6 *six = (const void *)&at->addr;
+    char address[INET6_ADDRSTRLEN];
+
+    if (!*at->device) {
+        snprintf(text, FORWARD_MAX, "%s", at->text);
+        return;
+    }
+    inet_ntop(AF_INET6, &six->sin6_addr, address, sizeof(address));
+    snprintf(text, FORWARD_MAX, "%s%%%u@%u", address, dnsd_listen_scope(at),
+             ntohs(six->sin6_port));
+}
+
+/*
  * Private reverse zones and the like are not asked on the Internet (RFC 6303),
  * unless there are forwarders, which may know them.
  */
 static void set_servers(Options *o, const DnsdResolverConfig *c)
 {
+    char text[FORWARD_MAX];
+
     if (c->forwards) {
         set(o, "unblock-lan-zones:", "yes");
         set(o, "do-not-query-localhost:", "no");
@@ -113,8 +135,8 @@ static void set_servers(Options *o, const DnsdResolverConfig *c)
         }
     }
     for (size_t i = 0; i < c->forwards && !o->error; i++) {
-        o->error = o->context->unbound->set_fwd(o->context->ctx,
-                                                c->forward[i].text);
+        forward_text(&c->forward[i], text);
+        o->error = o->context->unbound->set_fwd(o->context->ctx, text);
         o->name = "forward";
     }
 }

@@ -123,6 +123,12 @@ bool dnsd_resolver_reload(DnsdResolver *r, const DnsdResolverConfig *before,
            make_contexts(r, config, mistake);
 }
 
+bool dnsd_resolver_renew(DnsdResolver *r, const DnsdResolverConfig *config,
+                         DnsdMistake *mistake)
+{
+    return make_contexts(r, config, mistake);
+}
+
 const DnsdResolvers *dnsd_resolver_workers(const DnsdResolver *r)
 {
     return &r->workers;

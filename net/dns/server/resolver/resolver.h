@@ -39,6 +39,15 @@ bool dnsd_resolver_reload(DnsdResolver *resolver,
                           const DnsdResolverConfig *config,
                           DnsdMistake *mistake);
 
+/**
+ * dnsd_resolver_renew: begin with an empty cache, as interfaces have changed
+ *
+ * Returns: as dnsd_resolver_reload()
+ */
+bool dnsd_resolver_renew(DnsdResolver *resolver,
+                         const DnsdResolverConfig *config,
+                         DnsdMistake *mistake);
+
 /** dnsd_resolver_workers: the interface for workers */
 const DnsdResolvers *dnsd_resolver_workers(const DnsdResolver *resolver);
 

@@ -73,6 +73,9 @@ static bool open_line(Talk *t)
 
     t->is_used = false;
     if (ret) {
+        t->fetch->is_cut = *dnsd_listen_device(from, &f->primary.at) &&
+                           (ret == -ENODEV || ret == -ENETUNREACH ||
+                            ret == -EADDRNOTAVAIL);
         snprintf(what, sizeof(what), "no connection%s%s", from ? " from " : "",
                  from ? from->text : "");
         fail_line(t->fetch, ret, DNS_XFR_CONNECT, what);

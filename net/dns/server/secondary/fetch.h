@@ -37,6 +37,7 @@ typedef struct DnsdFetch {
     /* The result */
     DnsdFetchEnd end;
     DnsXfrReason reason;
+    bool is_cut;                /* by an interface of this host */
     char why[160];
     uint32_t got;               /* the new serial */
     uint64_t octets;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,6 +82,13 @@ static int bind_source(const DnsdLine *line, const DnsdListen *from)
            ? -errno : 0;
 }
 
+/* Also the scope of link-local addresses. */
+static int bind_device(const DnsdLine *line, const char *device)
+{
+    return *device && setsockopt(line->fd, SOL_SOCKET, SO_BINDTODEVICE, device,
+                                 strlen(device)) ? -errno : 0;
+}
+
 static int begin_connect(const DnsdLine *line, const DnsdListen *to)
 {
     if (!connect(line->fd, (const struct sockaddr *)&to->addr, to->len)) {
@@ -101,7 +109,8 @@ int dnsd_line_open(DnsdLine *line, const DnsdListen *from,
     if (line->fd < 0) {
         return -errno;
     }
-    ret = bind_source(line, from);
+    ret = bind_device(line, dnsd_listen_device(from, to));
+    ret = ret ? ret : bind_source(line, from);
     ret = ret ? ret : begin_connect(line, to);
     if (ret) {
         dnsd_line_close(line);

@@ -20,6 +20,7 @@
 #include "net/dns/server/secondary/secondary.h"
 
 #define MIB     (UINT64_C(1) << 20)
+#define CUT_RETRY_S     2
 
 static uint32_t jitter(void)
 {
@@ -126,6 +127,10 @@ static void succeed(DnsdCopy *s, uint64_t now)
 
     end_force(s);
     s->success = time(NULL);
+    if (s->is_cut) {
+        s->is_cut = false;
+        log_round(s, DNSD_NOTICE, "a primary answers again");
+    }
     s->has_news = false;
     if (atomic_exchange(&s->live->has_expired, false)) {
         log_round(s, DNSD_NOTICE, "is confirmed, and served again");
@@ -180,11 +185,15 @@ static void log_failure(const DnsdCopy *s)
     log_round(s, DNSD_WARNING, text);
 }
 
-static void count_failure(DnsdSecondaries *all, const DnsdCopy *s)
+/* Where an interface is missing, primaries are asked all the time. */
+static void count_failure(DnsdSecondaries *all, DnsdCopy *s)
 {
     all->ended[DNSD_IN_FAILED]++;
     all->failed[s->fetch->reason]++;
-    log_failure(s);
+    if (!s->fetch->is_cut || !s->is_cut) {
+        log_failure(s);
+    }
+    s->is_cut |= s->fetch->is_cut;
 }
 
 static void fail(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
@@ -327,11 +336,50 @@ static void look_for_damage(DnsdCopy *s, uint64_t now)
     }
 }
 
+/* Is there a primary whose interface, if it needs one, this host has? */
+static bool is_any_near(const DnsdSecondaries *all, const DnsdCopy *s)
+{
+    for (size_t i = 0; i < s->config->primaries; i++) {
+        const DnsdListen *to = &s->config->primary[i].at;
+        const char *device = dnsd_listen_device(
+            dnsd_source_for(&s->config->transfer_source, to), to);
+
+        if (!*device || !all->links || dnsd_links_index(all->links, device)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * RETRY may be days, and NOTIFY may have been lost meanwhile. An interface that
+ * is there may still be down.
+ */
+static void look_for_device(const DnsdSecondaries *all, DnsdCopy *s,
+                            uint64_t now)
+{
+    bool is_gone = !is_any_near(all, s);
+
+    if (is_gone != s->is_gone) {
+        s->is_gone = is_gone;
+        log_round(s, is_gone ? DNSD_WARNING : DNSD_NOTICE, is_gone
+                  ? "the interface of its primaries is not there: waiting for "
+                    "it" : "the interface of its primaries is there");
+        s->is_cut = true;
+        s->asked = is_gone ? s->asked : 0;
+    }
+    if (s->is_cut && !is_gone && !s->timers.is_asking &&
+        now >= s->asked + CUT_RETRY_S) {
+        dns_secondary_notify(&s->timers, false, 0, now);
+    }
+}
+
 void dnsd_round_tick(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 {
     DnsSecondaryDo what = DNS_SECONDARY_WAIT;
 
     look_for_damage(s, now);
+    look_for_device(all, s, now);
     if (s->is_waiting) {
         dnsd_round_settle(all, s, now);
     }

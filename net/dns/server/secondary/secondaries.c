@@ -84,7 +84,8 @@ static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdLive *live,
 
 static bool is_same_address(const DnsdListen *a, const DnsdListen *b)
 {
-    return a->len == b->len && !memcmp(&a->addr, &b->addr, a->len);
+    return a->len == b->len && !memcmp(&a->addr, &b->addr, a->len) &&
+           !strcmp(a->device, b->device);
 }
 
 static bool has_same_primaries(const DnsdZoneConfig *a,
@@ -277,7 +278,8 @@ void dnsd_secondaries_tick(DnsdSecondaries *all)
 /* --- life ----------------------------------------------------------------- */
 
 DnsdSecondaries *dnsd_secondaries_new(int epoll, bool has_any,
-                                      DnsdNotifier *notifier)
+                                      DnsdNotifier *notifier,
+                                      const DnsdLinks *links)
 {
     DnsdSecondaries *all = calloc(1, sizeof(*all));
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = all };
@@ -286,6 +288,7 @@ DnsdSecondaries *dnsd_secondaries_new(int epoll, bool has_any,
         return all;
     }
     all->notifier = notifier;
+    all->links = links;
     all->pool = dnsd_pool_new();
     if (!all->pool || epoll_ctl(epoll, EPOLL_CTL_ADD, dnsd_pool_fd(all->pool),
                                 &event) < 0) {

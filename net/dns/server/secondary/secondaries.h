@@ -16,11 +16,13 @@ typedef struct DnsdSecondaries DnsdSecondaries;
  * dnsd_secondaries_new: start the threads
  * @epoll: reports completed transfers, for dnsd_secondaries_ready()
  * @has_any: false: start no thread and never connect
+ * @links: to see interfaces that come late; NULL: not known
  *
  * Returns: NULL, and errno is set.
  */
 DnsdSecondaries *dnsd_secondaries_new(int epoll, bool has_any,
-                                      DnsdNotifier *notifier);
+                                      DnsdNotifier *notifier,
+                                      const DnsdLinks *links);
 
 /** dnsd_secondaries_free: stop all transfers; NULL is allowed */
 void dnsd_secondaries_free(DnsdSecondaries *all);

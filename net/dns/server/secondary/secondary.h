@@ -3,6 +3,7 @@
 #ifndef NET_DNS_SERVER_SECONDARY_SECONDARY_H
 #define NET_DNS_SERVER_SECONDARY_SECONDARY_H
 
+#include "net/dns/server/core/links.h"
 #include "net/dns/server/secondary/pool.h"
 #include "net/dns/server/service/notifier.h"
 #include "net/dns/update/xfr/secondary.h"
@@ -38,6 +39,8 @@ typedef struct DnsdCopy {
     DnsdKeyring *keyring;           /* holds its key */
     bool is_waiting;                /* it has ended; a merge has not */
     bool is_dropped;                /* its result is not wanted */
+    bool is_gone;                   /* all interfaces of primaries are */
+    bool is_cut;                    /* one is, or was: ask at once */
 } DnsdCopy;
 
 typedef enum DnsdTransferEnd {
@@ -59,6 +62,7 @@ typedef enum DnsdNotifyEnd {
 struct DnsdSecondaries {
     DnsdPool *pool;                 /* NULL: there was no secondary at start */
     DnsdNotifier *notifier;
+    const DnsdLinks *links;         /* NULL: not known */
     const DnsdWorld *world;
     size_t count;
     DnsdCopy **one;            /* sorted by name */

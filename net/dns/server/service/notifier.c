@@ -35,6 +35,7 @@ static const char *const ends[NOTIFY_ENDS] = {
 struct DnsdNotifier {
     int fd[DNSD_FAMILIES];      /* AF_INET, AF_INET6; -1: not available */
     uint64_t ended[NOTIFY_ENDS];
+    const DnsdLinks *links;     /* or NULL */
 };
 
 static uint64_t now_s(void)
@@ -45,7 +46,7 @@ static uint64_t now_s(void)
     return now.tv_sec;
 }
 
-DnsdNotifier *dnsd_notifier_new(int epoll)
+DnsdNotifier *dnsd_notifier_new(int epoll, const DnsdLinks *links)
 {
     static const int family[DNSD_FAMILIES] = { AF_INET, AF_INET6 };
     DnsdNotifier *n = calloc(1, sizeof(*n));
@@ -60,6 +61,9 @@ DnsdNotifier *dnsd_notifier_new(int epoll)
         if (n->fd[i] >= 0) {
             epoll_ctl(epoll, EPOLL_CTL_ADD, n->fd[i], &event);
         }
+    }
+    if (n) {
+        n->links = links;
     }
     return n;
 }
@@ -100,15 +104,24 @@ static size_t build(const DnsdSecondary *to, const TsigKeys *keys,
     return len;
 }
 
-/* Set the source address of a message; @hdr has room for it. */
-static void set_source(struct msghdr *hdr, const DnsdListen *from)
+/*
+ * Set the source address and the interface of a message; @hdr has room for it.
+ * @from: NULL: the kernel chooses the address
+ * @index: 0: it chooses the interface
+ */
+static void set_source(struct msghdr *hdr, const DnsdListen *from,
+                       unsigned index, int family)
 {
-    const struct sockaddr_in *four = (const void *)&from->addr;
-    const struct sockaddr_in6 *six = (const void *)&from->addr;
+    const struct sockaddr_in *four = from ? (const void *)&from->addr : NULL;
+    const struct sockaddr_in6 *six = from ? (const void *)&from->addr : NULL;
     struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
 
-    if (from->addr.ss_family == AF_INET) {
-        struct in_pktinfo info = { .ipi_spec_dst = four->sin_addr };
+    if (family == AF_INET) {
+        struct in_pktinfo info = { .ipi_ifindex = index };
+
+        if (four) {
+            info.ipi_spec_dst = four->sin_addr;
+        }
 
         c->cmsg_level = IPPROTO_IP;
         c->cmsg_type = IP_PKTINFO;
@@ -116,7 +129,11 @@ static void set_source(struct msghdr *hdr, const DnsdListen *from)
         memcpy(CMSG_DATA(c), &info, sizeof(info));
         hdr->msg_controllen = CMSG_SPACE(sizeof(info));
     } else {
-        struct in6_pktinfo info = { .ipi6_addr = six->sin6_addr };
+        struct in6_pktinfo info = { .ipi6_ifindex = index };
+
+        if (six) {
+            info.ipi6_addr = six->sin6_addr;
+        }
 
         c->cmsg_level = IPPROTO_IPV6;
         c->cmsg_type = IPV6_PKTINFO;
@@ -127,9 +144,13 @@ static void set_source(struct msghdr *hdr, const DnsdListen *from)
 }
 
 /* Returns 0 or an errno. */
-static int send_from(int fd, const DnsdListen *from, const DnsdListen *to,
-                     uint8_t *msg, size_t len)
+static int send_from(const DnsdNotifier *n, const DnsdListen *from,
+                     const DnsdListen *to, uint8_t *msg, size_t len)
 {
+    int fd = n->fd[to->addr.ss_family == AF_INET6];
+    const char *device = dnsd_listen_device(from, to);
+    unsigned index = *device && n->links ? dnsd_links_index(n->links, device)
+                                         : 0;
     _Alignas(struct cmsghdr) uint8_t control[
         CMSG_SPACE(sizeof(struct in6_pktinfo))] = { 0 };
     struct iovec iov = { msg, len };
@@ -138,10 +159,13 @@ static int send_from(int fd, const DnsdListen *from, const DnsdListen *to,
         .msg_iov = &iov, .msg_iovlen = 1,
     };
 
-    if (from) {
+    if (*device && !index) {
+        return ENODEV;
+    }
+    if (from || index) {
         hdr.msg_control = control;
         hdr.msg_controllen = sizeof(control);
-        set_source(&hdr, from);
+        set_source(&hdr, from, index, to->addr.ss_family);
     }
     return sendmsg(fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
@@ -152,8 +176,13 @@ static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
 {
     char name[DNS_NAME_TEXT_MAX];
 
-    if (!error) {
+    if (!error && live->unsent & 1u << i) {
         live->unsent &= ~(1u << i);
+        dns_name_to_text(&live->origin, name);
+        dnsd_log(DNSD_NOTICE, "zone %s: NOTIFY to %s is sent", name,
+                 config->secondary[i].at.text);
+    } else if (!error) {
+        return;
     } else if (error != EAGAIN && !(live->unsent & 1u << i)) {
         live->unsent |= 1u << i;
         dns_name_to_text(&live->origin, name);
@@ -194,24 +223,42 @@ static void send_one(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
 {
     const DnsdSecondary *to = &config->secondary[i];
     const DnsdListen *from = dnsd_source_for(&config->notify_source, &to->at);
-    int fd = n->fd[to->at.addr.ss_family == AF_INET6];
     uint8_t msg[NOTIFY_MAX];
     size_t len = build(to, keys, live, live->notify[i].id, msg, sizeof(msg));
 
-    if (fd >= 0 && len) {
+    if (n->fd[to->at.addr.ss_family == AF_INET6] >= 0 && len) {
         tell_unsent(config, i, live, from,
-                    send_from(fd, from, &to->at, msg, len));
+                    send_from(n, from, &to->at, msg, len));
+    }
+}
+
+static void begin_one(DnsNotify *notify, uint64_t now)
+{
+    uint16_t id;
+
+    if (getrandom(&id, sizeof(id), 0) == sizeof(id)) {
+        dns_notify_begin(notify, id, now);
+    }
+}
+
+/* Their interface is missing, or down: not a message of them was sent. */
+static void begin_unsent(const DnsdZoneConfig *config, DnsdLive *live,
+                         uint64_t now)
+{
+    for (size_t i = 0; i < config->secondaries; i++) {
+        const DnsdListen *to = &config->secondary[i].at;
+        const DnsdListen *from = dnsd_source_for(&config->notify_source, to);
+
+        if (live->unsent & 1u << i && *dnsd_listen_device(from, to)) {
+            begin_one(&live->notify[i], now);
+        }
     }
 }
 
 static void begin(const DnsdZoneConfig *config, DnsdLive *live, uint64_t now)
 {
     for (size_t i = 0; i < config->secondaries; i++) {
-        uint16_t id;
-
-        if (getrandom(&id, sizeof(id), 0) == sizeof(id)) {
-            dns_notify_begin(&live->notify[i], id, now);
-        }
+        begin_one(&live->notify[i], now);
     }
     live->told = config->secondaries;
     live->told_serial = dnsd_live_serial(live);
@@ -231,6 +278,7 @@ void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
          live->told_at != now)) {
         begin(config, live, now);
     }
+    begin_unsent(config, live, now);
     for (size_t i = 0; i < config->secondaries; i++) {
         bool is_open = !live->notify[i].is_done;
 

@@ -8,6 +8,7 @@
 #ifndef NET_DNS_SERVER_SERVICE_NOTIFIER_H
 #define NET_DNS_SERVER_SERVICE_NOTIFIER_H
 
+#include "net/dns/server/core/links.h"
 #include "net/dns/server/service/zones.h"
 
 typedef struct DnsdNotifier DnsdNotifier;
@@ -15,10 +16,11 @@ typedef struct DnsdNotifier DnsdNotifier;
 /**
  * dnsd_notifier_new: open the sockets
  * @epoll: reports replies, for dnsd_notifier_ready()
+ * @links: for addresses with an interface; NULL: these cannot be notified
  *
  * An address family that the host does not have is omitted.
  */
-DnsdNotifier *dnsd_notifier_new(int epoll);
+DnsdNotifier *dnsd_notifier_new(int epoll, const DnsdLinks *links);
 
 void dnsd_notifier_free(DnsdNotifier *notifier);
 

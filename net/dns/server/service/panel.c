@@ -26,6 +26,13 @@ typedef enum Place {
     PLACES,
 } Place;
 
+/* The file of the control socket */
+typedef enum PathState {
+    PATH_OURS,
+    PATH_GONE,                  /* it cannot be made again */
+    PATH_OTHERS,                /* there is another file */
+} PathState;
+
 typedef struct Visitor {
     int fd;                     /* -1: free */
     Place place;
@@ -43,7 +50,7 @@ struct DnsdPanel {
     const char *path;           /* of the control socket; NULL: none */
     dev_t device;               /* of the file there that is ours */
     ino_t inode;
-    bool is_lost;               /* the file is not there any more */
+    PathState state;
     int listener[PLACES];
     Visitor visitor[DNSD_PANEL_MAX];
 };
@@ -240,33 +247,108 @@ bool dnsd_panel_ready(DnsdPanel *p, void *event)
     return true;
 }
 
+/* --- the control socket's file -------------------------------------------- */
+
 /* What cannot be seen counts as ours. */
-static bool is_ours(const DnsdPanel *p)
+static PathState look(const DnsdPanel *p)
 {
     struct stat there;
 
     if (stat(p->path, &there) < 0) {
-        return errno != ENOENT && errno != ENOTDIR;
+        return errno == ENOENT || errno == ENOTDIR ? PATH_GONE : PATH_OURS;
     }
-    return there.st_dev == p->device && there.st_ino == p->inode;
+    return there.st_dev == p->device && there.st_ino == p->inode ? PATH_OURS
+                                                                 : PATH_OTHERS;
 }
 
-/* To make it again would take system calls that the filter does not allow. */
-static void look_at_path(DnsdPanel *p)
+static void become(DnsdPanel *p, PathState state, int error)
 {
-    bool is_lost = !is_ours(p);
-
-    if (is_lost == p->is_lost) {
+    if (state == p->state) {
         return;
     }
-    p->is_lost = is_lost;
-    if (is_lost) {
-        dnsd_log(DNSD_WARNING, "server.control: '%s' was removed, or is "
-                 "another's: no command comes by it, but SIGHUP reloads; "
-                 "restart this server to have it again", p->path);
-    } else {
+    p->state = state;
+    switch (state) {
+    case PATH_OURS:
         dnsd_log(DNSD_NOTICE, "server.control: '%s' is there again", p->path);
+        break;
+    case PATH_GONE:
+        dnsd_log(DNSD_WARNING, "server.control: '%s' was removed, and cannot "
+                 "be made again: %s; no command comes by it, but SIGHUP "
+                 "reloads; it is tried each second", p->path, strerror(error));
+        break;
+    case PATH_OTHERS:
+        dnsd_log(DNSD_WARNING, "server.control: '%s' is another's: no command "
+                 "comes by it, but SIGHUP reloads; remove it to have this "
+                 "server's again", p->path);
+        break;
     }
+}
+
+static bool set_path(struct sockaddr_un *addr, const char *path)
+{
+    addr->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof(addr->sun_path)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    strcpy(addr->sun_path, path);
+    return true;
+}
+
+/* The file has the mode of the socket from its beginning. */
+static int listen_at_path(const char *path)
+{
+    struct sockaddr_un addr = { 0 };
+    int fd;
+
+    if (!set_path(&addr, path)) {
+        return -1;
+    }
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && (fchmod(fd, 0600) < 0 ||
+                    bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+                    listen(fd, BACKLOG) < 0)) {
+        int error = errno;
+
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static void remember_path(DnsdPanel *p)
+{
+    struct stat there;
+
+    if (stat(p->path, &there) == 0) {
+        p->device = there.st_dev;
+        p->inode = there.st_ino;
+    }
+}
+
+static void look_at_path(DnsdPanel *p)
+{
+    PathState state = look(p);
+    int fd, error = 0;
+
+    if (state == PATH_GONE) {
+        fd = listen_at_path(p->path);
+        error = errno;
+        if (fd >= 0) {
+            if (p->state == PATH_OURS) {
+                dnsd_log(DNSD_WARNING, "server.control: '%s' was removed",
+                         p->path);
+                p->state = PATH_GONE;
+            }
+            close(p->listener[PLACE_CONTROL]);
+            p->listener[PLACE_CONTROL] = fd;
+            watch(p, EPOLL_CTL_ADD, fd, EPOLLIN, &p->listener[PLACE_CONTROL]);
+            remember_path(p);
+            state = PATH_OURS;
+        }
+    }
+    become(p, state, error);
 }
 
 void dnsd_panel_tick(DnsdPanel *p)
@@ -284,36 +366,6 @@ void dnsd_panel_tick(DnsdPanel *p)
 }
 
 /* --- life ----------------------------------------------------------------- */
-
-static bool set_path(struct sockaddr_un *addr, const char *path)
-{
-    addr->sun_family = AF_UNIX;
-    if (strlen(path) >= sizeof(addr->sun_path)) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    strcpy(addr->sun_path, path);
-    return true;
-}
-
-/* A socket that a process has left behind is replaced. */
-static int listen_at_path(const char *path)
-{
-    struct sockaddr_un addr = { 0 };
-    int fd;
-
-    if (!set_path(&addr, path)) {
-        return -1;
-    }
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    unlink(path);
-    if (fd >= 0 && (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-                    chmod(path, 0600) < 0 || listen(fd, BACKLOG) < 0)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
 
 static int listen_at_address(const DnsdListen *at)
 {
@@ -345,15 +397,23 @@ static bool open_place(DnsdPanel *p, Place place, int fd, const char *key,
     return true;
 }
 
-static void remember_path(DnsdPanel *p, const char *path)
+/* A socket that a process has left behind is replaced. */
+static bool open_control(DnsdPanel *p, const char *path, DnsdMistake *mistake)
 {
     struct stat there;
 
-    if (stat(path, &there) == 0) {
-        p->path = strdup(path);
-        p->device = there.st_dev;
-        p->inode = there.st_ino;
+    if (stat(path, &there) == 0 && S_ISSOCK(there.st_mode)) {
+        unlink(path);
     }
+    if (!open_place(p, PLACE_CONTROL, listen_at_path(path), "server.control",
+                    path, mistake)) {
+        return false;
+    }
+    p->path = strdup(path);
+    if (p->path) {
+        remember_path(p);
+    }
+    return true;
 }
 
 DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
@@ -372,13 +432,8 @@ DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
     for (unsigned i = 0; i < DNSD_PANEL_MAX; i++) {
         p->visitor[i].fd = -1;
     }
-    if (config->control &&
-        !open_place(p, PLACE_CONTROL, listen_at_path(config->control),
-                    "server.control", config->control, mistake)) {
+    if (config->control && !open_control(p, config->control, mistake)) {
         goto free_panel;
-    }
-    if (config->control) {
-        remember_path(p, config->control);
     }
     if (config->metrics.len &&
         !open_place(p, PLACE_METRICS, listen_at_address(&config->metrics),
@@ -405,7 +460,7 @@ void dnsd_panel_free(DnsdPanel *p)
         }
     }
     /* Another server may have made its own there. */
-    if (p->path && is_ours(p)) {
+    if (p->path && look(p) == PATH_OURS) {
         unlink(p->path);
     }
     free((char *)p->path);

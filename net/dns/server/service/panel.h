@@ -39,8 +39,8 @@ void dnsd_panel_free(DnsdPanel *panel);
 bool dnsd_panel_ready(DnsdPanel *panel, void *event);
 
 /**
- * dnsd_panel_tick: close connections that exceed their time, and look whether
- * the control socket is there; call it once a second
+ * dnsd_panel_tick: close connections that exceed their time, and make the
+ * control socket again if its file was removed; call it once a second
  */
 void dnsd_panel_tick(DnsdPanel *panel);
 

@@ -12,6 +12,7 @@
 
 #include "net/mip6/ha/base/addr.h"
 #include "net/mip6/ha/base/expiry.h"
+#include "net/mip6/ha/parts/contest.h"
 #include "net/mip6/ha/parts/groups.h"
 #include "net/mip6/ha/parts/keyring.h"
 #include "net/mip6/ha/parts/left.h"
@@ -52,6 +53,7 @@ typedef struct Mip6AgentBinding {
     struct in6_addr previous;   /* care-of address before the last move */
     int64_t previous_until;     /* until then it may send late packets */
     uint64_t stragglers;        /* of @sent: from @previous */
+    Mip6Contest contest;        /* with another node */
     uint32_t path_mtu;          /* to the care-of address, from errors */
     int64_t path_until;
     bool passes;                /* let_pass() was called */
@@ -86,6 +88,8 @@ typedef struct Mip6AgentPassed {
 typedef enum Mip6AgentNewsKind {
     MIP6_AGENT_BOUND,           /* for the first time */
     MIP6_AGENT_MOVED,           /* to another care-of address */
+    MIP6_AGENT_CONTESTED,       /* to and fro: two nodes have the address */
+    MIP6_AGENT_SETTLED,         /* it does not go to and fro any more */
     MIP6_AGENT_ENDED,           /* by its node */
     MIP6_AGENT_EXPIRED,         /* its lifetime is over */
     MIP6_AGENT_REVOKED,         /* not allowed after a reload */
@@ -98,7 +102,8 @@ typedef struct Mip6AgentNews {
     Mip6AgentNewsKind kind;
     struct in6_addr home;
     struct in6_addr care_of;    /* of a refused update: its source */
-    struct in6_addr previous;   /* care-of address, if moved */
+    struct in6_addr previous;   /* care-of address, if moved or contested */
+    unsigned moves;             /* if contested: not told before */
     uint8_t status;             /* why it is refused */
 } Mip6AgentNews;
 
@@ -146,6 +151,11 @@ typedef struct Mip6AgentOps {
      * processed after this call. May be NULL.
      */
     void (*seen)(void *opaque, const Mip6Keys *keys);
+    /*
+     * A message in ESP whose number is not above @number is sent after this
+     * call. May be NULL.
+     */
+    void (*sent)(void *opaque, uint64_t number);
     /*
      * From now on the host may encapsulate and decapsulate packets of
      * @pass->home by itself. @pass replaces an earlier one. NULL: all packets

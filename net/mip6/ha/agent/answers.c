@@ -65,12 +65,16 @@ void mip6_agent_tell(const Mip6Agent *a, Mip6AgentNewsKind kind,
     });
 }
 
-void mip6_agent_tell_move(const Mip6Agent *a, const Mip6AgentBinding *b)
+void mip6_agent_tell_move(const Mip6Agent *a, Mip6AgentNewsKind kind,
+                          Mip6AgentBinding *b)
 {
     tell(a, &(Mip6AgentNews) {
-        .kind = MIP6_AGENT_MOVED, .home = b->home, .care_of = b->care_of,
-        .previous = b->previous,
+        .kind = kind, .home = b->home, .care_of = b->care_of,
+        .previous = b->previous, .moves = b->contest.moves,
     });
+    if (kind == MIP6_AGENT_CONTESTED) {
+        b->contest.moves = 0;
+    }
 }
 
 bool mip6_agent_believes(const Mip6Agent *a, const struct in6_addr *home)
@@ -81,7 +85,12 @@ bool mip6_agent_believes(const Mip6Agent *a, const struct in6_addr *home)
 void mip6_agent_signal(Mip6Agent *a, const struct in6_addr *home,
                        uint8_t *packet, size_t len)
 {
-    len = mip6_keyring_protect(a->config.keys, home, packet, len);
+    uint64_t sent;
+
+    len = mip6_keyring_protect(a->config.keys, home, packet, len, &sent);
+    if (sent && a->ops->sent) {
+        a->ops->sent(a->opaque, sent);
+    }
     if (len) {
         a->ops->forward(a->opaque, packet, len);
     } else {
@@ -188,10 +197,16 @@ void mip6_agent_refuse(Mip6Agent *a, const struct in6_addr *source,
                        const struct in6_addr *home, uint8_t status,
                        uint16_t sequence)
 {
+    const Mip6AgentBinding *b = mip6_agent_bound(a, home);
+
     a->refused++;
-    tell(a, &(Mip6AgentNews) {
-        .kind = MIP6_AGENT_REFUSED, .home = *home, .care_of = *source,
-        .status = status,
-    });
+    /* Nodes that compete do not know each other's numbers. */
+    if (status != MIP6_BA_SEQUENCE || !b ||
+        b->contest.state == MIP6_CONTEST_NONE) {
+        tell(a, &(Mip6AgentNews) {
+            .kind = MIP6_AGENT_REFUSED, .home = *home, .care_of = *source,
+            .status = status,
+        });
+    }
     mip6_agent_acknowledge(a, source, home, status, sequence, 0);
 }

@@ -38,8 +38,12 @@ void mip6_agent_tell(const Mip6Agent *a, Mip6AgentNewsKind kind,
                      const struct in6_addr *home,
                      const struct in6_addr *care_of);
 
-/** mip6_agent_tell_move: tell the host that @b was at another address */
-void mip6_agent_tell_move(const Mip6Agent *a, const Mip6AgentBinding *b);
+/**
+ * mip6_agent_tell_move: tell the host that @b was at another address
+ * @kind: MIP6_AGENT_MOVED or MIP6_AGENT_CONTESTED
+ */
+void mip6_agent_tell_move(const Mip6Agent *a, Mip6AgentNewsKind kind,
+                          Mip6AgentBinding *b);
 
 /**
  * mip6_agent_believes: is the current packet authentic for the node of @home?

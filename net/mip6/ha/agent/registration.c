@@ -199,6 +199,22 @@ static void confirm(Mip6Agent *a, Mip6AgentBinding *b)
     }
 }
 
+/*
+ * A binding that goes to and fro between nodes would fill the log: then one
+ * line a minute stands for all.
+ */
+static void tell_move(Mip6Agent *a, int64_t now, Mip6AgentBinding *b)
+{
+    int64_t window = b->lifetime * (MIP6_LIFETIME_UNIT * SECOND);
+
+    if (mip6_contest_moved(&b->contest, now, window, &b->previous,
+                           &b->care_of)) {
+        mip6_agent_tell_move(a, MIP6_AGENT_CONTESTED, b);
+    } else if (b->contest.state == MIP6_CONTEST_NONE) {
+        mip6_agent_tell_move(a, MIP6_AGENT_MOVED, b);
+    }
+}
+
 /* Creates or changes a binding. */
 static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
                       const struct in6_addr *home,
@@ -226,9 +242,11 @@ static void bind_home(Mip6Agent *a, int64_t now, const Mip6Mh *bu,
         waits = probe(a, now, b);
     }
     if (moves) {
-        mip6_agent_tell_move(a, b);
+        tell_move(a, now, b);
     } else if (first && !waits) {
         mip6_agent_tell(a, MIP6_AGENT_BOUND, &b->home, &b->care_of);
+    } else if (mip6_contest_stayed(&b->contest, now)) {
+        mip6_agent_tell(a, MIP6_AGENT_SETTLED, &b->home, &b->care_of);
     }
     if (!waits) {
         confirm(a, b);

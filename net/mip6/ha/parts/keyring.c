@@ -124,6 +124,7 @@ bool mip6_keyring_add(Mip6Keyring *ring, const struct in6_addr *home,
     keys->home = *home;
     keys->protect = protect;
     keys->has_window = config->window;
+    keys->epoch = config->epoch;
     g_hash_table_insert(ring->by_home, &keys->home, keys);
     for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
         const Mip6ProtectSaConfig *sa = &config->sa[i];
@@ -211,12 +212,40 @@ void mip6_keyring_each(const Mip6Keyring *ring,
     }
 }
 
+static uint64_t sent_by(const Mip6Keys *keys)
+{
+    const EspSa *sa = mip6_protect_sa(keys->protect, MIP6_SIGNAL_OUT);
+
+    return keys->epoch + esp_sa_counters(sa)->packets[ESP_GOOD];
+}
+
+uint64_t mip6_keyring_sent(const Mip6Keyring *ring)
+{
+    uint64_t sent = 0;
+    GHashTableIter iter;
+    gpointer value;
+
+    if (!ring) {
+        return 0;
+    }
+    g_hash_table_iter_init(&iter, ring->by_home);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        sent = MAX(sent, sent_by(value));
+    }
+    return sent;
+}
+
 size_t mip6_keyring_protect(const Mip6Keyring *ring,
                             const struct in6_addr *home, void *packet,
-                            size_t len)
+                            size_t len, uint64_t *sent)
 {
     const Mip6Keys *keys = mip6_keyring_of(ring, home);
 
-    return keys ? mip6_protect_signal(keys->protect, packet, len,
-                                      len + MIP6_PROTECT_MORE) : len;
+    *sent = 0;
+    if (keys) {
+        len = mip6_protect_signal(keys->protect, packet, len,
+                                  len + MIP6_PROTECT_MORE);
+        *sent = sent_by(keys);
+    }
+    return len;
 }

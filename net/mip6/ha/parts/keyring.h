@@ -12,6 +12,7 @@ typedef struct Mip6Keys {
     Mip6Protect *protect;
     bool has_window;            /* for inbound signalling */
     uint64_t kept;              /* highest number in the state file */
+    uint32_t epoch;             /* first number of outbound signalling */
     int64_t rate_until;         /* state of the rate limit */
 } Mip6Keys;
 
@@ -35,12 +36,14 @@ Mip6Keys *mip6_keyring_of(const Mip6Keyring *ring, const struct in6_addr *home);
 /**
  * mip6_keyring_protect: seal a message to @home, if it has keys
  * @packet: with MIP6_PROTECT_MORE octets of space after its @len
+ * @sent: set to a number that is not lower than that of the message; 0: without
+ *        ESP
  *
  * Returns: octets at @packet; 0 if it cannot be sealed
  */
 size_t mip6_keyring_protect(const Mip6Keyring *ring,
                             const struct in6_addr *home, void *packet,
-                            size_t len);
+                            size_t len, uint64_t *sent);
 
 /**
  * mip6_keys_may_signal: is a message of inbound signalling within the rate
@@ -51,6 +54,12 @@ size_t mip6_keyring_protect(const Mip6Keyring *ring,
  */
 #define MIP6_KEYS_BURST 16
 bool mip6_keys_may_signal(Mip6Keys *keys, int64_t now);
+
+/**
+ * mip6_keyring_sent: no outbound signalling has a higher number, and no nonce a
+ * higher epoch; 0: there are no keys
+ */
+uint64_t mip6_keyring_sent(const Mip6Keyring *ring);
 
 /* --- replay windows of inbound signalling --------------------------------- */
 

@@ -439,8 +439,7 @@ static bool finish(Parser *p, GError **errp)
     if (!check_together(p, errp)) {
         return false;
     }
-    config->agent.keys = mip6_ha_esp_finish(p->esp, p->window,
-                                            g_get_real_time() / G_USEC_PER_SEC,
+    config->agent.keys = mip6_ha_esp_finish(p->esp, p->window, config->epoch,
                                             &p->line, &error);
     return !error || fail(p, errp, "%s", error);
 }
@@ -459,7 +458,7 @@ static bool parse_text(Parser *p, const char *text, GError **errp)
 }
 
 Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
-                                   GError **errp)
+                                   uint32_t used, GError **errp)
 {
     Mip6HaConfig *config = g_new0(Mip6HaConfig, 1);
     Parser p = { config, mip6_ha_esp_new(), MIP6_PROTECT_WINDOW, file, 0 };
@@ -467,6 +466,7 @@ Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
     config->lines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                           NULL);
     config->tun = g_strdup("mip6ha");
+    config->epoch = MAX(g_get_real_time() / G_USEC_PER_SEC, used + 1ll);
     config->agent.lifetime_max = 600 / MIP6_LIFETIME_UNIT;
     config->agent.bindings_max = 10000;
     config->agent.mtu = 1500;
@@ -479,12 +479,13 @@ Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
     return config;
 }
 
-Mip6HaConfig *mip6_ha_config_read(const char *file, GError **errp)
+Mip6HaConfig *mip6_ha_config_read(const char *file, uint32_t used,
+                                  GError **errp)
 {
     g_autofree char *text = NULL;
 
     return g_file_get_contents(file, &text, NULL, errp)
-           ? mip6_ha_config_parse(text, file, errp) : NULL;
+           ? mip6_ha_config_parse(text, file, used, errp) : NULL;
 }
 
 const char *mip6_ha_config_fixed(const Mip6HaConfig *a, const Mip6HaConfig *b)

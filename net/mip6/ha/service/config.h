@@ -19,6 +19,7 @@ typedef struct Mip6HaConfig {
     char *control;              /* UNIX socket; NULL: none */
     Mip6HaFastPath fast_path;
     GHashTable *lines;          /* word -> number of its line */
+    uint32_t epoch;             /* of keys for ESP */
     Mip6AgentConfig agent;
 } Mip6HaConfig;
 
@@ -27,18 +28,22 @@ typedef struct Mip6HaConfig {
  * @text: one statement on each line; words are separated by white space; "#"
  *        starts a comment
  * @file: its name, for messages
+ * @used: ESP numbers and epochs of earlier agents: the keys begin above them, and
+ *        not before the present time
  *
  * Returns: NULL with @errp set, which names file and line
  */
 Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
-                                   GError **errp);
+                                   uint32_t used, GError **errp);
 
 /**
  * mip6_ha_config_read: read and parse a file
+ * @used: see mip6_ha_config_parse()
  *
  * Returns: NULL with @errp set
  */
-Mip6HaConfig *mip6_ha_config_read(const char *file, GError **errp);
+Mip6HaConfig *mip6_ha_config_read(const char *file, uint32_t used,
+                                  GError **errp);
 
 /**
  * mip6_ha_config_fixed: compare the statements that need a restart

@@ -22,6 +22,7 @@
 #define NO_BOOT_ID      "00000000-0000-0000-0000-000000000000"
 #define WARNINGS        10u     /* maximum number for one file */
 #define SLACK           1000u   /* lines besides those of bindings */
+#define SENT_AHEAD      16u     /* numbers */
 
 static int64_t clock_ns(clockid_t id)
 {
@@ -96,7 +97,7 @@ static void warn_of_damage(const Mip6HaJournal *j, const char *text, size_t len,
     }
 }
 
-GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GArray *seen,
+GHashTable *mip6_ha_journal_load(Mip6HaJournal *j, GArray *seen,
                                  GError **errp)
 {
     g_autofree char *text = NULL;
@@ -115,8 +116,8 @@ GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GArray *seen,
         g_propagate_error(errp, g_steal_pointer(&err));
         return NULL;
     }
-    found = mip6_ha_state_parse(text, len, j->path, &clock, seen, damage,
-                                errp);
+    found = mip6_ha_state_parse(text, len, j->path, &clock, seen, &j->sent,
+                                damage, errp);
     warn_of_damage(j, text, len, damage);
     return found;
 }
@@ -158,6 +159,9 @@ static GString *whole(const Mip6HaJournal *j, const Mip6Agent *a)
         }
     }
     mip6_keyring_each(a->config.keys, put_seen, out);
+    if (j->sent) {
+        mip6_ha_state_sent(out, j->sent);
+    }
     return out;
 }
 
@@ -223,6 +227,19 @@ void mip6_ha_journal_seen(Mip6HaJournal *j, const Mip6Keys *keys)
     if (j->fd >= 0 && !j->behind) {
         g_string_truncate(j->line, 0);
         mip6_ha_state_seen(j->line, keys);
+        append(j);
+    }
+}
+
+void mip6_ha_journal_sent(Mip6HaJournal *j, uint64_t number)
+{
+    if (number <= j->sent) {
+        return;
+    }
+    j->sent = MIN(number + SENT_AHEAD, UINT32_MAX);
+    if (j->fd >= 0 && !j->behind) {
+        g_string_truncate(j->line, 0);
+        mip6_ha_state_sent(j->line, j->sent);
         append(j);
     }
 }

@@ -10,6 +10,7 @@ typedef struct Mip6HaJournal {
     int fd;
     unsigned lines;             /* written since the last rewrite */
     bool behind;                /* a write has failed */
+    uint32_t sent;              /* its line "sent"; 0: none */
     char boot_id[MIP6_HA_BOOT_ID_LEN + 1];
     GString *line;
 } Mip6HaJournal;
@@ -24,14 +25,14 @@ void mip6_ha_journal_destroy(Mip6HaJournal *j);
 
 /**
  * mip6_ha_journal_load: read the bindings from the file
- * @seen: see mip6_ha_state_parse()
+ * @seen: see mip6_ha_state_parse(), which also sets j->sent
  *
  * A damaged file is copied to a file with the suffix ".damaged", and the damage
  * is reported in warnings.
  *
  * Returns: as mip6_ha_state_parse(); empty if there is no file
  */
-GHashTable *mip6_ha_journal_load(const Mip6HaJournal *j, GArray *seen,
+GHashTable *mip6_ha_journal_load(Mip6HaJournal *j, GArray *seen,
                                  GError **errp);
 
 /**
@@ -52,6 +53,13 @@ void mip6_ha_journal_append(Mip6HaJournal *j, const Mip6AgentBinding *b);
 
 /** mip6_ha_journal_seen: save the highest number that @keys have accepted */
 void mip6_ha_journal_seen(Mip6HaJournal *j, const Mip6Keys *keys);
+
+/**
+ * mip6_ha_journal_sent: save that ESP numbers up to @number may have been sent
+ *
+ * It saves a little more, so few calls write.
+ */
+void mip6_ha_journal_sent(Mip6HaJournal *j, uint64_t number);
 
 /** mip6_ha_journal_is_lost: have others removed the file, or replaced it? */
 bool mip6_ha_journal_is_lost(const Mip6HaJournal *j);

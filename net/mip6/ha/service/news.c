@@ -106,6 +106,15 @@ void mip6_ha_news_tell(Mip6HaNews *n, int64_t now, const Mip6AgentNews *news,
     case MIP6_AGENT_MOVED:
         g_message("moved %s from %s to %s", home, previous, care_of);
         break;
+    case MIP6_AGENT_CONTESTED:
+        g_warning("contested: %s goes to and fro (%u times), now from %s to "
+                  "%s: do two nodes have this home address?", home,
+                  news->moves, previous, care_of);
+        break;
+    case MIP6_AGENT_SETTLED:
+        g_message("%s stays at %s: it is not contested any more", home,
+                  care_of);
+        break;
     case MIP6_AGENT_ENDED:
         g_message("ended %s at %s by its node", home, care_of);
         break;

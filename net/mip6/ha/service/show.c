@@ -15,6 +15,7 @@ struct Mip6Show {
     Mip6ShowFormat format;
     Mip6Agent agent;            /* a copy; only @ops may be dereferenced */
     unsigned groups;            /* number with listeners */
+    unsigned contested;         /* bindings */
     bool fast;                  /* the fast path is in use */
     Mip6AgentPassed passed;     /* packets on the fast path */
     int64_t now;
@@ -61,6 +62,7 @@ Mip6Show *mip6_show_new(const Mip6Agent *a, int64_t now, Mip6ShowFormat format)
 
         if (!b->tentative) {
             g_array_append_vals(s->bindings, b, 1);
+            s->contested += b->contest.state == MIP6_CONTESTED;
         }
     }
     if (format != MIP6_SHOW_METRICS) {
@@ -111,9 +113,11 @@ static void text_binding(const Mip6Show *s, const Mip6AgentBinding *b,
     char home[INET6_ADDRSTRLEN], care_of[INET6_ADDRSTRLEN];
 
     g_string_append_printf(out, "%-28s %-28s %8u %5us %10" PRIu64 " %10"
-                           PRIu64 "\n", text_of(home, &b->home),
+                           PRIu64 "%s\n", text_of(home, &b->home),
                            text_of(care_of, &b->care_of), b->sequence,
-                           left(s, b), b->sent, b->received);
+                           left(s, b), b->sent, b->received,
+                           b->contest.state == MIP6_CONTESTED ? " contested"
+                                                              : "");
 }
 
 static void text_tail(const Mip6Show *s, GString *out)
@@ -175,11 +179,14 @@ static void json_binding(const Mip6Show *s, const Mip6AgentBinding *b,
     g_string_append_printf(out, "%s{\"home\": \"%s\", \"care-of\": \"%s\", "
                            "\"sequence\": %u, \"lifetime\": %u, "
                            "\"left\": %u, \"sent\": %" PRIu64
-                           ", \"received\": %" PRIu64 "}", s->next ? ", " : "",
+                           ", \"received\": %" PRIu64 ", \"contested\": %s}",
+                           s->next ? ", " : "",
                            text_of(home, &b->home),
                            text_of(care_of, &b->care_of), b->sequence,
                            b->lifetime * MIP6_LIFETIME_UNIT, left(s, b),
-                           b->sent, b->received);
+                           b->sent, b->received,
+                           b->contest.state == MIP6_CONTESTED ? "true"
+                                                              : "false");
 }
 
 static void json_tail(const Mip6Show *s, GString *out)
@@ -257,6 +264,8 @@ static void metrics(const Mip6Show *s, GString *out)
     plain(out, "bindings", "gauge", "Valid bindings.", s->bindings->len);
     plain(out, "bindings_max", "gauge", "Maximum number of bindings.",
           s->agent.config.bindings_max);
+    plain(out, "contested_bindings", "gauge",
+          "Bindings that go to and fro between nodes.", s->contested);
     plain(out, "registrations_total", "counter",
           "Binding Updates that made or changed a binding.", a->registered);
     plain(out, "bindings_restored_total", "counter",

@@ -20,6 +20,7 @@ typedef struct Parser {
     bool same_boot;
     GHashTable *bindings;
     GArray *seen;               /* of Mip6HaSeen */
+    uint32_t *sent;
 } Parser;
 
 /* Sets an error about the parser's current line. Returns: false */
@@ -73,6 +74,11 @@ void mip6_ha_state_seen(GString *out, const Mip6Keys *keys)
         g_string_append_printf(out, " %u %" PRIu64 "\n", esp_sa_spi(sa),
                                number);
     }
+}
+
+void mip6_ha_state_sent(GString *out, uint32_t number)
+{
+    g_string_append_printf(out, "sent %" PRIu32 "\n", number);
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -159,6 +165,17 @@ static bool parse_seen(const Parser *p, char **words, GError **errp)
     return true;
 }
 
+static bool parse_sent(const Parser *p, char **words, GError **errp)
+{
+    uint64_t number = 0;
+
+    if (!parse_number(p, "number", words[1], UINT32_MAX, &number, errp)) {
+        return false;
+    }
+    *p->sent = MAX(*p->sent, number);
+    return true;
+}
+
 static bool parse_head(Parser *p, char **words, GError **errp)
 {
     if (g_strv_length(words) != 3 || strcmp(words[0], MAGIC)) {
@@ -196,17 +213,22 @@ static bool parse_line(Parser *p, const char *line, size_t len, GError **errp)
     if (count == 4 && !strcmp(words[0], "seen")) {
         return parse_seen(p, words, errp);
     }
-    return fail(p, errp, "'%s' is neither 'bind' with six values, 'end' with "
-                "one nor 'seen' with three", count ? words[0] : "");
+    if (count == 2 && !strcmp(words[0], "sent")) {
+        return parse_sent(p, words, errp);
+    }
+    return fail(p, errp, "'%s' is neither 'bind' with six values, 'end' or "
+                "'sent' with one nor 'seen' with three", count ? words[0] : "");
 }
 
 GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
                                 const Mip6HaClock *clock, GArray *seen,
-                                GPtrArray *damage, GError **errp)
+                                uint32_t *sent, GPtrArray *damage,
+                                GError **errp)
 {
     const char *end = text + len, *stop;
-    Parser p = { .file = file, .clock = clock, .seen = seen };
+    Parser p = { .file = file, .clock = clock, .seen = seen, .sent = sent };
 
+    *sent = 0;
     p.bindings = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                        NULL, g_free);
     while (text < end && (stop = memchr(text, '\n', end - text))) {

@@ -6,13 +6,15 @@
  *     bind HOME CARE-OF SEQUENCE LIFETIME BOOT-TIME WALL-TIME
  *     end HOME
  *     seen HOME SPI NUMBER
+ *     sent NUMBER
  *
  * The last "bind" or "end" line of a home address is valid. A binding's end is
  * stored twice, in ms: BOOT-TIME on CLOCK_BOOTTIME, which is used as long as
  * the boot ID is the same, and WALL-TIME on CLOCK_REALTIME, which is used after
  * a reboot. LIFETIME is in MIP6_LIFETIME_UNIT. "seen" means that for inbound
  * signalling of HOME with SPI, all sequence numbers up to NUMBER were seen; the
- * highest NUMBER is valid.
+ * highest NUMBER is valid. "sent" means that outbound signalling may have had
+ * all numbers up to NUMBER, and nonces all epochs; the highest one is valid.
  */
 #ifndef NET_MIP6_HA_STATE_H
 #define NET_MIP6_HA_STATE_H
@@ -46,11 +48,15 @@ typedef struct Mip6HaSeen {
 /** mip6_ha_state_seen: append the highest number of @keys, if there is one */
 void mip6_ha_state_seen(GString *out, const Mip6Keys *keys);
 
+/** mip6_ha_state_sent: append that numbers up to @number may have been sent */
+void mip6_ha_state_sent(GString *out, uint32_t number);
+
 /**
  * mip6_ha_state_parse: parse bindings and numbers
  * @file: name of the file, for messages
  * @clock: now
  * @seen: array of Mip6HaSeen; filled in
+ * @sent: set to the highest number that may have been sent; 0: none
  * @damage: gets a message for each line that cannot be parsed, with file and
  *          line; the other lines are used
  *
@@ -62,6 +68,7 @@ void mip6_ha_state_seen(GString *out, const Mip6Keys *keys);
  */
 GHashTable *mip6_ha_state_parse(const char *text, size_t len, const char *file,
                                 const Mip6HaClock *clock, GArray *seen,
-                                GPtrArray *damage, GError **errp);
+                                uint32_t *sent, GPtrArray *damage,
+                                GError **errp);
 
 #endif /* NET_MIP6_HA_STATE_H */

@@ -149,6 +149,36 @@ def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str)
             switch.until(lambda: switch.echoes, "an answer")
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_flows_are_removed(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
+    """Ours come again, and those that others change; NORMAL only if nobody else has flows."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            flows = expected_flows(VERSIONS[version])
+            control, normal = flows
+            switch.until(lambda: switch.flows == flows, "its flows")
+            for what in (normal[:2], control[:2]):
+                switch.remove_flow(*what)
+            switch.until(lambda: switch.flows == flows, "they come again")
+            switch.change_flow(*control[:2], 1)
+            switch.until(lambda: switch.flows == flows, "it is right again")
+            assert daemon.json("show")["switches"][0]["repairs"] == 3
+            if version == "1.3":  # 1.0 has no way to ask for it alone
+                switch.change_flow(*normal[:2], 1)
+                switch.until(lambda: switch.flows == flows, "it is right again")
+            switch.flows_before = 1
+            switch.remove_flow(*normal[:2])
+            switch.remove_flow(*control[:2])
+            switch.until(lambda: switch.flows == [control], "ours comes again")
+            switch.flows_before = 0
+            switch.until(lambda: switch.flows == flows, "NORMAL comes as well")
+        what = "switch 0000000000000001: its flow for control frames was removed: it is set again"
+        assert what in daemon.end()
+
+
 def test_socket_is_removed(tmp_path: Path, file: Path) -> None:
     """With its folder, too: it is there again, and why not is said once."""
     folder, moved = tmp_path / "run", tmp_path / "moved"

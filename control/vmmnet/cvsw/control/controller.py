@@ -69,8 +69,9 @@ class Controller:
         #: Switches that were refused: datapath-id and address, and when they last came.
         self._twins: dict[tuple[int, str], float] = {}
         self._handlers = Handlers(
-            self._switch_up, self._packet, self._switch_down, self._switch_known, self._port
-        )
+            self._switch_up, self._packet, self._switch_down, self._switch_known, self._port,
+            lambda channel, text: say(f"switch {channel.datapath_id:016x}: {text}"),
+        )  # fmt: skip
         self.keeper: Keeper
         if isinstance(options.state, Config):
             self.keeper = Share(options.state, options.name, self)

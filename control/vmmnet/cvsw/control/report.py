@@ -165,6 +165,7 @@ def switches(controller: Controller) -> list[dict[str, Any]]:
             "openflow": switch.version,
             "nics": places.count(number),
             "refused": switch.refused,
+            "repairs": switch.repairs,
             "dropped": switch.dropped,
         }
         for number, switch in sorted(fabric.switches.items())

@@ -4,7 +4,8 @@
 The switch passes control frames to us (PACKET_IN), and we send frames out of its ports
 (PACKET_OUT). The messages are os-ken's, of OpenFlow 1.0 and 1.3. A switch without any flow
 gets one for all other frames, NORMAL: stock Open vSwitch drops its flows, and all frames
-without a flow, as soon as it has a controller. All else of the switch is its administrator's.
+without a flow, as soon as it has a controller. All else of the switch is its administrator's;
+own.py keeps what is ours.
 
 Of several controllers one leads. With OpenFlow 1.3 it is the switch's master, and the others
 are slaves: the switch sends them no frames and accepts none from them (1.3.5 section 6.3.5).
@@ -24,6 +25,7 @@ from os_ken import exception
 from os_ken.ofproto import ofproto_protocol, ofproto_v1_0, ofproto_v1_3, ofproto_v1_3_parser
 
 from .message import ETHERTYPE
+from .own import LOOK_EVERY, XID_CONTROL, OwnFlows
 
 _HEADER = struct.Struct(">BBHI")
 # After the header of a PACKET_IN: the frame's length, and the port; in 1.3 the match's octets
@@ -37,15 +39,15 @@ _PORT_STATUS = 12
 # Reason and number; other reasons say that a port has changed.
 _PORT_10, _PORT_13 = struct.Struct(">B7xH"), struct.Struct(">B7xI")
 _PORT_ADDED, _PORT_DELETED = 0, 1
+_FLOW_REMOVED = 11
+_STATS_10, _STATS_13 = 17, 19
 _HELLO_FAILED, _INCOMPATIBLE = 0, 0
-_PRIORITY = 0xFFFF
 _NO_BUFFER = 0xFFFFFFFF
-#: Transactions whose errors are handled.
-_XID_CONTROL, _XID_COUNT, _XID_NORMAL, _XID_ROLE = 1, 2, 3, 4
+#: The transaction of roles.
+_XID_ROLE = 4
 _ROLE_FAILED, _STALE = 11, 0
-_ALL_TABLES, _AGGREGATE = 0xFF, 2
-#: Seconds between two ECHO_REQUESTs, and time-out of an answer.
-_ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
+#: Time-out of an answer, seconds.
+_SILENCE_MAX = 15.0
 #: Time-out, seconds, if another switch claims to be this one.
 _PROOF_IN = 2.0
 #: Octets that a switch may leave unread; further frames are dropped.
@@ -76,6 +78,8 @@ class Handlers:
     known: Callable[[Channel], None] = lambda channel: channel.lead(None)
     #: A port has been added, or removed (False).
     port: Callable[[Channel, int, bool], None] = lambda *_: None
+    #: Something for the log has happened to a switch.
+    told: Callable[[Channel, str], None] = lambda *_: None
 
 
 class Channel:
@@ -90,6 +94,7 @@ class Channel:
         self._is_known = self._is_ready = False
         self._is_master = False  # or wants to be
         self._unsent: list[bytes] = []
+        self._own: OwnFlows
         self.datapath_id = 0
         #: Frames that were not sent, and messages that the switch refused.
         self.dropped = self.refused = 0
@@ -126,6 +131,11 @@ class Channel:
     def version(self) -> str:
         """OpenFlow's version."""
         return "1.0" if self._is_10 else "1.3"
+
+    @property
+    def repairs(self) -> int:
+        """How often a flow of ours was removed or changed, and set again."""
+        return self._own.repairs
 
     def lead(self, term: int | None) -> None:
         """Direct control frames to us; ``ready`` is called when they come.
@@ -178,6 +188,12 @@ class Channel:
         if kind != _HELLO:
             raise ChannelError(f"the switch begins with a message of type {kind}, not a HELLO")
         self._protocol = ofproto_protocol.ProtocolDesc(self._common(version, body))
+        self._own = OwnFlows(
+            self._protocol,
+            self._send,
+            lambda text: self._handlers.told(self, text),
+            lambda: self._handlers.ready(self),
+        )
         parser = self._protocol.ofproto_parser
         self._send(parser.OFPFeaturesRequest(self._protocol))
 
@@ -206,56 +222,9 @@ class Channel:
             self._begin()
 
     def _begin(self) -> None:
-        self._set_up()
+        self._own.set_up(_now())
         self._is_ready = True
         self._handlers.ready(self)
-
-    def _set_up(self) -> None:
-        """Request control frames, whole, and count the present flows."""
-        ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
-        every = parser.OFPMatch()
-        if self._is_10:
-            count = parser.OFPAggregateStatsRequest(
-                self._protocol, 0, every, _ALL_TABLES, ofp.OFPP_NONE
-            )
-        else:
-            count = parser.OFPAggregateStatsRequest(
-                self._protocol, 0, _ALL_TABLES, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0, every
-            )
-        count.set_xid(_XID_COUNT)
-        self._send(count)
-        whole = 0xFFFF if self._is_10 else ofp.OFPCML_NO_BUFFER
-        control = {"dl_type" if self._is_10 else "eth_type": ETHERTYPE}
-        to_us = parser.OFPActionOutput(ofp.OFPP_CONTROLLER, whole)
-        self._add_flow(_XID_CONTROL, _PRIORITY, parser.OFPMatch(**control), to_us)
-
-    def _take_count(self, body: bytes) -> None:
-        """Forward all other frames as before there was a controller."""
-        (kind,) = struct.unpack_from(">H", body)
-        (flows,) = struct.unpack_from(">16xI", body, 4 if self._is_10 else 8)
-        if kind == _AGGREGATE and not flows:
-            ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
-            normal = parser.OFPActionOutput(ofp.OFPP_NORMAL, 0)
-            self._add_flow(_XID_NORMAL, 0, parser.OFPMatch(), normal)
-
-    def _add_flow(self, xid: int, priority: int, match: Any, action: Any) -> None:
-        ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
-        if self._is_10:
-            how: dict[str, Any] = {"actions": [action]}
-        else:
-            apply = parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, [action])
-            how = {"instructions": [apply]}
-        message = parser.OFPFlowMod(
-            self._protocol,
-            match=match,
-            cookie=0,
-            command=ofp.OFPFC_ADD,
-            priority=priority,
-            buffer_id=_NO_BUFFER,
-            **how,
-        )
-        message.set_xid(xid)
-        self._send(message)
 
     # --- messages ------------------------------------------------------------------------
 
@@ -266,7 +235,7 @@ class Channel:
         if length < _HEADER.size:
             raise ChannelError(f"a message of {length} octets, less than its header")
         body = await self._reader.readexactly(length - _HEADER.size)
-        self._heard = asyncio.get_running_loop().time()
+        self._heard = _now()
         return version, kind, xid, body
 
     def _take(self, version: int, kind: int, xid: int, body: bytes) -> None:
@@ -281,8 +250,10 @@ class Channel:
                 self._handlers.known(self)
         elif xid == _XID_ROLE and kind == _ROLE_REPLY:
             self._take_role(body)
-        elif xid == _XID_COUNT and self._is_ready:
-            self._take_count(body)
+        elif kind == (_STATS_10 if self._is_10 else _STATS_13) and self._is_ready:
+            self._own.answered(xid, body)
+        elif kind == _FLOW_REMOVED and self._is_ready:
+            self._own.removed(body, _now())
         elif kind == _PORT_STATUS and self._is_ready:
             reason, number = (_PORT_10 if self._is_10 else _PORT_13).unpack_from(body)
             if reason in (_PORT_ADDED, _PORT_DELETED):
@@ -297,7 +268,7 @@ class Channel:
             raise ChannelError("the switch obeys a controller of a later term already")
         if xid == _XID_ROLE and not self._is_master:
             return
-        if xid in (_XID_CONTROL, _XID_ROLE) or not self._is_known:
+        if xid in (XID_CONTROL, _XID_ROLE) or not self._is_known:
             raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
 
     def _take_packet(self, port: int, frame: bytes) -> None:
@@ -335,16 +306,21 @@ class Channel:
         loop.call_later(_PROOF_IN, look)
 
     async def _keep_alive(self) -> None:
-        """End the connection of a silent switch; it will connect again."""
-        loop = asyncio.get_running_loop()
-        self._heard = loop.time()
+        """Look at our flows; end the connection of a silent switch: it will connect again."""
+        self._heard = _now()
         while True:
-            await asyncio.sleep(_ECHO_EVERY)
-            if loop.time() - self._heard > _SILENCE_MAX:
+            await asyncio.sleep(LOOK_EVERY)
+            if _now() - self._heard > _SILENCE_MAX:
                 self._writer.transport.abort()
                 return
-            if self._protocol:
+            if self._is_ready:
+                self._own.look(_now())
+            elif self._protocol:
                 self._write(self._protocol.ofproto.OFP_VERSION, _ECHO_REQUEST, b"")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _packet_in_10(body: bytes) -> tuple[int, bytes]:

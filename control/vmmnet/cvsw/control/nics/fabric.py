@@ -44,6 +44,10 @@ class Switch(Protocol):
     refused: int
 
     @property
+    def repairs(self) -> int:
+        """How often a flow of ours was set again."""
+
+    @property
     def version(self) -> str:
         """OpenFlow's version."""
 

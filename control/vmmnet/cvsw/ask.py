@@ -21,6 +21,10 @@ from .client import Client
 _HOME = "\033[H\033[J"
 #: NICs that are named in one line.
 _NAMED_MAX = 8
+_ROLES = {
+    "equal": "a controller that is none of ours is its master; this one is an equal",
+    "slave": "a controller that is none of ours is its master, and keeps this one from its NICs",
+}
 _COLUMNS = ("NIC", "MAC", "tenant", "state", "switch", "port", "flows", "MTU")
 
 
@@ -65,6 +69,7 @@ Show all NICs of the file, and those that are in no file. States:
   away         it has not registered
   lost         it does not answer any more
   no switch    its switch has no connection to the controller
+  slave        its switch obeys a controller that is none of ours
   standby      another controller leads: ask that one
 """
 _FLOWS = "Show a NIC's flows, missing ones ('+') and superfluous ones ('-').\n"
@@ -248,6 +253,13 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
             yield (
                 f"refused: a switch at {twin} has the datapath-id {each['switch']} of the one at"
                 f" {each['address']}"
+            )
+        if each["role"] in _ROLES:
+            yield f"switch {each['switch']}: {_ROLES[each['role']]}"
+        if each["repairs"]:
+            yield (
+                f"switch {each['switch']}: others have removed or changed our flows:"
+                f" set again {_count_of(each['repairs'], 'time')}"
             )
     if answer["nics"]:
         more = [name for name, value in _MORE.items() if any(map(value, answer["nics"]))]

@@ -71,6 +71,7 @@ class Controller:
         self._handlers = Handlers(
             self._switch_up, self._packet, self._switch_down, self._switch_known, self._port,
             lambda channel, text: say(f"switch {channel.datapath_id:016x}: {text}"),
+            lambda: self.keeper.leads(),
         )  # fmt: skip
         self.keeper: Keeper
         if isinstance(options.state, Config):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..plan import model
 from ..plan.flows import mtu
 from ..plan.values import offload_json, offload_names
+from ..wire.role import Role
 from .nics import events as told
 from .nics.fabric import Fabric, is_same
 from .nics.nic import Nic, Phase, Trouble
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of events in an answer.
 EVENTS_MAX = 1000
-_NO_SWITCH = "no switch"
+_NO_SWITCH, _SLAVE = "no switch", "slave"
 
 
 def nics_of(plan: model.Plan) -> Iterator[model.Nic]:
@@ -81,6 +82,8 @@ def _state(fabric: Fabric, one: Nic) -> str:
         return "standby"
     if one.way and one.way.datapath_id not in fabric.switches:
         return _NO_SWITCH
+    if one.way and fabric.switches[one.way.datapath_id].role is Role.SLAVE:
+        return _SLAVE
     if one.troubles:
         return "refused"
     if one.phase is Phase.READY and fabric.is_behind(one.mac):
@@ -96,7 +99,7 @@ def unreached(fabric: Fabric) -> list[dict[str, Any]]:
     return [
         {"mac": text.mac(about.mac), "name": about.name, "state": state}
         for about, state in said
-        if state in (_NO_SWITCH, Phase.AWAY.value, Phase.LOST.value)
+        if state in (_NO_SWITCH, _SLAVE, Phase.AWAY.value, Phase.LOST.value)
     ]
 
 
@@ -163,6 +166,7 @@ def switches(controller: Controller) -> list[dict[str, Any]]:
             "address": switch.peer,
             "twins": controller.twins(number),
             "openflow": switch.version,
+            "role": switch.role.value,
             "nics": places.count(number),
             "refused": switch.refused,
             "repairs": switch.repairs,

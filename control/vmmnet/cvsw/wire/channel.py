@@ -10,6 +10,10 @@ own.py keeps what is ours.
 Of several controllers one leads. With OpenFlow 1.3 it is the switch's master, and the others
 are slaves: the switch sends them no frames and accepts none from them (1.3.5 section 6.3.5).
 OpenFlow 1.0 has no roles: the others stay silent.
+
+A foreign controller may become the master as well, which makes ours a slave without a word. The
+role is asked with each look, and an error IS_SLAVE tells of it. Ours does not fight for it: as an
+equal it may do all that a master may, and a new master makes no slave of an equal.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from os_ken.ofproto import ofproto_protocol, ofproto_v1_0, ofproto_v1_3, ofproto
 
 from .message import ETHERTYPE
 from .own import LOOK_EVERY, XID_CONTROL, OwnFlows
+from .role import Role
 
 _HEADER = struct.Struct(">BBHI")
 # After the header of a PACKET_IN: the frame's length, and the port; in 1.3 the match's octets
@@ -43,9 +48,10 @@ _FLOW_REMOVED = 11
 _STATS_10, _STATS_13 = 17, 19
 _HELLO_FAILED, _INCOMPATIBLE = 0, 0
 _NO_BUFFER = 0xFFFFFFFF
-#: The transaction of roles.
-_XID_ROLE = 4
-_ROLE_FAILED, _STALE = 11, 0
+#: Transactions of roles: from this one on.
+_XID_ROLE, _XIDS = 0x20000, 0x10000
+# Errors, by their type and code (1.3.5 section 7.4.4).
+_STALE, _IS_SLAVE, _BAD_OUT_PORT = (11, 0), (1, 10), (2, 4)
 #: Time-out of an answer, seconds.
 _SILENCE_MAX = 15.0
 #: Time-out, seconds, if another switch claims to be this one.
@@ -80,6 +86,8 @@ class Handlers:
     port: Callable[[Channel, int, bool], None] = lambda *_: None
     #: Something for the log has happened to a switch.
     told: Callable[[Channel, str], None] = lambda *_: None
+    #: Whether this controller still leads; if not, it calls stand_by().
+    leads: Callable[[], bool] = lambda: True
 
 
 class Channel:
@@ -91,8 +99,14 @@ class Channel:
         self._reader, self._writer, self._handlers = reader, writer, handlers
         self._protocol: Any = None
         self._heard = 0.0
-        self._is_known = self._is_ready = False
-        self._is_master = False  # or wants to be
+        self._is_known = False
+        self._leads = False
+        #: Set by _become() only.
+        self.role = Role.NONE
+        #: The last request of a role.
+        self._role_xid = _XID_ROLE
+        #: Kinds of errors that the log has.
+        self._errors: set[tuple[int, ...]] = set()
         self._unsent: list[bytes] = []
         self._own: OwnFlows
         self.datapath_id = 0
@@ -143,22 +157,33 @@ class Channel:
         ``term`` is higher than those of earlier leaders (generation_id); None: there is no
         other controller.
         """
-        self._is_master = True
+        self._leads = True
         if term is None or self._is_10:
-            self._begin()
+            self._become(Role.SOLE)
         else:
+            self._become(Role.NONE)
             self._ask_role(self._protocol.ofproto.OFPCR_ROLE_MASTER, term)
 
     def stand_by(self, term: int) -> None:
         """Leave control frames to another controller with this term."""
-        self._is_master = self._is_ready = False
+        self._leads = False
+        self._become(Role.NONE)
         if not self._is_10:
             self._ask_role(self._protocol.ofproto.OFPCR_ROLE_SLAVE, term)
+
+    @property
+    def _is_ready(self) -> bool:
+        """Whether NICs behind it can be programmed."""
+        return self.role in (Role.SOLE, Role.MASTER, Role.EQUAL)
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
         """Send a frame out of one port, or of all; it may get lost."""
         transport = self._writer.transport
-        if transport.is_closing() or transport.get_write_buffer_size() > _UNREAD_MAX:
+        if (
+            not self._is_ready
+            or transport.is_closing()
+            or transport.get_write_buffer_size() > _UNREAD_MAX
+        ):
             self.dropped += 1
             return
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
@@ -211,20 +236,47 @@ class Channel:
             raise ChannelError(why)
         return int(max(theirs))
 
-    def _ask_role(self, role: int, term: int) -> None:
+    def _ask_role(self, role: int, term: int = 0) -> None:
         message = self._protocol.ofproto_parser.OFPRoleRequest(self._protocol, role, term)
-        message.set_xid(_XID_ROLE)
+        self._role_xid = _XID_ROLE + (self._role_xid + 1) % _XIDS
+        message.set_xid(self._role_xid)
         self._send(message)
 
     def _take_role(self, body: bytes) -> None:
-        (role,) = struct.unpack_from(">I", body)
-        if role == self._protocol.ofproto.OFPCR_ROLE_MASTER and self._is_master:
-            self._begin()
+        (number,) = struct.unpack_from(">I", body)
+        if not self._leads:
+            return
+        ofp = self._protocol.ofproto
+        if number == ofp.OFPCR_ROLE_SLAVE:
+            self._displaced()
+        elif number == ofp.OFPCR_ROLE_MASTER:
+            self._become(Role.MASTER)
+        elif number == ofp.OFPCR_ROLE_EQUAL and self.role in (Role.MASTER, Role.SLAVE):
+            self._become(Role.EQUAL)  # before the first answer, it is what all begin as
 
-    def _begin(self) -> None:
-        self._own.set_up(_now())
-        self._is_ready = True
-        self._handlers.ready(self)
+    def _displaced(self) -> None:
+        """Another controller is the master: if it is none of ours, be an equal."""
+        if self._handlers.leads():
+            self._become(Role.SLAVE)
+            self._ask_role(self._protocol.ofproto.OFPCR_ROLE_EQUAL)
+
+    def _become(self, role: Role) -> None:
+        before, self.role = self.role, role
+        if role is before and role is not Role.SOLE:
+            return
+        if role is Role.SLAVE:
+            self._handlers.told(
+                self,
+                "a controller that is none of ours has become its master, and this one a slave,"
+                " which cannot program NICs: it asks to be an equal",
+            )
+        elif role is Role.EQUAL:
+            self._handlers.told(self, "this controller is an equal of its master: it programs NICs")
+        elif role is Role.MASTER and before is not Role.NONE:
+            self._handlers.told(self, "this controller is its master again")
+        if self._is_ready:
+            self._own.set_up(_now())
+            self._handlers.ready(self)
 
     # --- messages ------------------------------------------------------------------------
 
@@ -248,7 +300,7 @@ class Channel:
             if not self._is_known:
                 self._is_known = True
                 self._handlers.known(self)
-        elif xid == _XID_ROLE and kind == _ROLE_REPLY:
+        elif kind == _ROLE_REPLY and xid == self._role_xid:
             self._take_role(body)
         elif kind == (_STATS_10 if self._is_10 else _STATS_13) and self._is_ready:
             self._own.answered(xid, body)
@@ -261,15 +313,29 @@ class Channel:
         elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
             self._take_packet(*(_packet_in_10(body) if self._is_10 else _packet_in_13(body)))
 
-    def _take_error(self, xid: int, what: int, code: int) -> None:
-        """Handle an error: a port may have gone; without counts, no flow is added."""
+    def _take_error(self, xid: int, *error: int) -> None:
+        """Handle an error; a frame to a port that has gone is none, as its NIC is looked for."""
         self.refused += 1
-        if xid == _XID_ROLE and self._is_master and (what, code) == (_ROLE_FAILED, _STALE):
-            raise ChannelError("the switch obeys a controller of a later term already")
-        if xid == _XID_ROLE and not self._is_master:
+        is_role = xid & ~(_XIDS - 1) == _XID_ROLE
+        if is_role and xid != self._role_xid:
             return
-        if xid in (XID_CONTROL, _XID_ROLE) or not self._is_known:
-            raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
+        if self._leads and error == (_STALE if is_role else _IS_SLAVE):
+            if self.role is not Role.SLAVE:
+                self._displaced()
+        elif is_role and (not self._leads or self.role is Role.SLAVE):
+            self._tell_error("this controller's role", error)
+        elif (is_role or xid == XID_CONTROL or not self._is_known) and error != _IS_SLAVE:
+            raise ChannelError("the switch refuses a message: type {}, code {}".format(*error))
+        elif error not in (_BAD_OUT_PORT, _IS_SLAVE):
+            self._tell_error("a message", error)
+
+    def _tell_error(self, about: str, error: tuple[int, ...]) -> None:
+        """Tell each kind once."""
+        if error not in self._errors:
+            self._errors.add(error)
+            self._handlers.told(
+                self, "it refuses {}: OpenFlow's error of type {}, code {}".format(about, *error)
+            )
 
     def _take_packet(self, port: int, frame: bytes) -> None:
         if frame[12:14] == struct.pack(">H", ETHERTYPE):
@@ -315,7 +381,11 @@ class Channel:
                 return
             if self._is_ready:
                 self._own.look(_now())
-            elif self._protocol:
+            if self.role is Role.SLAVE:
+                self._ask_role(self._protocol.ofproto.OFPCR_ROLE_EQUAL)
+            elif self.role in (Role.MASTER, Role.EQUAL):
+                self._ask_role(self._protocol.ofproto.OFPCR_ROLE_NOCHANGE)
+            elif self._protocol and not self._is_ready:
                 self._write(self._protocol.ofproto.OFP_VERSION, _ECHO_REQUEST, b"")
 
 

@@ -19,6 +19,7 @@ from typing import Protocol
 from ...plan.flows import flows, mtu, pairs
 from ...plan.model import Plan
 from ...wire.message import NICS_MAC, Malformed, Message, Type, build, parse, type_of
+from ...wire.role import Role
 from ..table import entry
 from .keys import Keys, Timing
 from .nic import SOURCE, Nic, Phase, Watcher
@@ -42,6 +43,8 @@ class Switch(Protocol):
     #: Frames that were not sent, messages that the switch refused.
     dropped: int
     refused: int
+    #: What this controller is to it.
+    role: Role
 
     @property
     def repairs(self) -> int:

@@ -86,6 +86,7 @@ class Controller:
         self.keeper.leads()
         self.plan_path = path
         self.fabric.set_plan(plan, self._now())
+        say(f"{path} is in force: NICs {len(self.fabric.nics)}, tenants {len(plan.tenants)}")
         self.keeper.save()
         self.wake()
 
@@ -129,6 +130,7 @@ class Controller:
     def make_keys(self) -> None:
         """Replace all keys."""
         self.fabric.rekey(self._now())
+        say("all keys are replaced, as 'rekey' was asked")
         self.wake()
 
     def numbers(self) -> Iterator[state.Number]:

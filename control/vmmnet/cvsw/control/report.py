@@ -217,6 +217,8 @@ async def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]
     for mac, about, what in changes(fabric, other):
         await asyncio.sleep(0)
         has, will = fabric.flows_of(mac), fabric.flows_of(mac, other)
+        if what == "removed":
+            will = {key: flow for key, flow in has.items() if flow.drops}
         deleted = [flow for key, flow in has.items() if key not in will]
         changed = [flow for key, flow in will.items() if has.get(key) != flow]
         settings = _settings(fabric.plan, other, mac)
@@ -234,7 +236,11 @@ def _settings(before: model.Plan, after: model.Plan, mac: bytes) -> list[dict[st
     was, will = before.nic(mac), after.nic(mac)
     if not was or not will:
         return []
-    values = {
+    values: dict[str, tuple[object, object]] = {
+        "name": (was.name, will.name),
+        "tenant": (was.tenant, will.tenant),
+        "key": ("one", "one" if was.key == will.key else "another"),
+        "cipher": (before.tenant(was).cipher, after.tenant(will).cipher),
         "mtu": (mtu(before, was), mtu(after, will)),
         "offloads": (offload_json(was.offloads), offload_json(will.offloads)),
     }
@@ -252,6 +258,6 @@ def changes(fabric: Fabric, other: model.Plan) -> list[tuple[bytes, model.Nic, s
         before, after = fabric.plan.nic(mac), other.nic(mac)
         what = "new" if not before else "removed" if not after else "changed"
         about = after or before
-        if about and not is_same(fabric.plan, other, mac):
+        if about and (not is_same(fabric.plan, other, mac) or _settings(fabric.plan, other, mac)):
             result.append((mac, about, what))
     return result

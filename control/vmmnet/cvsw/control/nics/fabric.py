@@ -82,14 +82,14 @@ class Stranger:
 
 
 def is_same(one: Plan, other: Plan, mac: bytes) -> bool:
-    """Whether a NIC of both plans has the same flows and MTU in both."""
+    """Whether a NIC of both plans has the same flows, MTU and offloads in both."""
     a, b = one.nic(mac), other.nic(mac)
     return (
         a is not None
         and b is not None
-        and a == b
+        and (a.tunnel, a.offloads) == (b.tunnel, b.offloads)
         and (one.underlay_mtu, one.port) == (other.underlay_mtu, other.port)
-        and one.tenant(a) == other.tenant(b)
+        and one.tenant(a).shape == other.tenant(b).shape
     )
 
 
@@ -210,8 +210,10 @@ class Fabric:
         if frame[6:12] == SOURCE:
             self._gone_astray(nic, switch)
             return
-        before = nic.way
+        before, strangers = nic.way, nic.session.strangers
         nic.input(frame, way, now)
+        if nic.session.strangers > strangers == 0:
+            self._log(f"{self._who(nic)} registers with another key than the file's, at {way}")
         self._follow(nic, before)
         self._schedule(nic)
 
@@ -292,6 +294,8 @@ class Fabric:
             switch.put_out(frame, way.port)
 
     def _began(self, nic: Nic) -> None:
+        if nic.mac not in self._silent:  # else it is told that it answers again
+            self._log(f"{self._who(nic)} has registered, at {nic.way}")
         self._waiting[nic.mac] = nic
         self.keys.ended(nic.mac)
         self._admitted.discard(nic.mac)

@@ -805,6 +805,8 @@ class Agent:
                 new.replace(self.settings.status)
                 self._once.over("status")
             except OSError as error:
+                with contextlib.suppress(OSError):
+                    new.unlink()
                 self._once.say("status", f"--status {self.settings.status}: {error.strerror}")
                 return
         self._status = text

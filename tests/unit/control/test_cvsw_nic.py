@@ -318,13 +318,19 @@ def test_leaves_the_plan(world: World, tmp_path: Path) -> None:
     assert gone.mac not in world.fabric.nics
 
 
-def test_changed_behind_our_back(world: World) -> None:
-    """Flows that somebody else has deleted come again."""
+def test_changed_behind_our_back(plan: Plan) -> None:
+    """Flows that somebody else has deleted come again, and the log says so."""
+    world, log = World(), list[str]()
+    world.fabric = fabric.Fabric(world.timing, log=log.append)
+    world.populate(plan)
     world.settle()
+    log.clear()
     world.nics["blue1"].table.popitem()
     world.run(60.0)
     world.settle()
     world.as_planned()
+    said = "blue1 (52:54:00:00:00:0b): others have changed 1 of its entries: set again"
+    assert log == [said]
 
 
 def test_replaced_behind_our_back(world: World) -> None:

@@ -118,8 +118,9 @@ class Fabric:
         self.keys = Keys(self.nics, self._touch, self._ordered, lambda: self.now, timing)
         self._leaving: dict[bytes, Nic] = {}
         self._watcher = Watcher(
-            self._send, self._began, self._read, self._ready, self._forgot, self._lost
-        )
+            self._send, self._began, self._read, self._ready, self._forgot, self._lost,
+            self._mended,
+        )  # fmt: skip
         #: NICs of which the log says that they do not answer.
         self._silent: set[bytes] = set()
         self._dirty: dict[bytes, float] = {}
@@ -234,6 +235,9 @@ class Fabric:
             self._log(
                 f"{self._who(nic)} does not answer at {nic.way}: it is looked for at all ports"
             )
+
+    def _mended(self, nic: Nic, number: int) -> None:
+        self._log(f"{self._who(nic)}: others have changed {number:,} of its entries: set again")
 
     def _who(self, nic: Nic) -> str:
         about, mac = self.plan.nic(nic.mac), nic.mac.hex(":")

@@ -217,3 +217,31 @@ def test_an_interface_comes_late(waiting: Controller, host: Namespace) -> None:
         wait.until(lambda n=number: waiting.log().count(missing) == n, missing)
         with late(host, "fe80::101/64"):
             answers(host, "fe80::101%late0")
+
+
+def test_flows_are_removed(bed: Bed) -> None:
+    """By another controller's cold start, or by hand: ours come again, and the log says so."""
+    place = f"unix:{bed.switch.openflow}"
+    wait.until(lambda: bed.switch.flows().count("cookie=0x43565357") == 2, "both are there")
+    for change in (["del-flows", place], ["mod-flows", place, "actions=drop"]):
+        bed.host.run(["ovs-ofctl", "-O", "OpenFlow13", *change])
+        wait.until(
+            lambda: (
+                "priority=65535,dl_type=0x88b5 actions=CONTROLLER:65535" in bed.switch.flows()
+                and "priority=0 actions=NORMAL" in bed.switch.flows()
+            ),
+            "both are there again",
+        )
+        assert bed.controller.command("rekey") == "2 associations replaced\n"
+        bed.controller.settled()
+    bed.logs("its flow for control frames was removed: it is set again")
+    # The default of others stays, and ours does not join it.
+    bed.host.run(["ovs-ofctl", "-O", "OpenFlow13", "del-flows", place])
+    bed.host.run(["ovs-ofctl", "-O", "OpenFlow13", "add-flow", place, "priority=1,actions=drop"])
+    wait.until(lambda: "0x88b5" in bed.switch.flows(), "control frames come again")
+    keys = bed.controller.outbound("red1")
+    bed.controller.command("rekey")
+    bed.controller.awaits_new_keys("red1", keys)
+    assert "NORMAL" not in bed.switch.flows()
+    bed.host.run(["ovs-ofctl", "-O", "OpenFlow13", "--strict", "del-flows", place, "priority=1"])
+    wait.until(lambda: "priority=0 actions=NORMAL" in bed.switch.flows(), "the default is back")

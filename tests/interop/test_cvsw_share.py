@@ -15,6 +15,7 @@ import re
 import signal
 import socket
 import ssl
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,10 +158,11 @@ class Bed:
         """What the controllers have in etcd."""
         return self.etcd.ctl("get", "--prefix", "/vmmnet/cvsw", *tls_of(self.folder))
 
-    def lease(self) -> int:
-        """Whoever leads, leads with it."""
+    def leader(self) -> dict[str, int]:
+        """The lease and the term with which one leads."""
         words = ["get", "--print-value-only", "/vmmnet/cvsw/live/leader"]
-        return int(json.loads(self.etcd.ctl(*words, *tls_of(self.folder)))["lease"])
+        found: dict[str, int] = json.loads(self.etcd.ctl(*words, *tls_of(self.folder)))
+        return found
 
     def mtus(self) -> set[int]:
         """What NICs tell their guests."""
@@ -268,7 +270,7 @@ def test_etcd_is_lost(bed: Bed) -> None:
     # Its lease ends, and it is elected anew.  Nobody else has led: nothing is told to NICs.
     for _ in range(2):
         again = alpha.log().count("none has led since it did")
-        bed.etcd.ctl("lease", "revoke", f"{bed.lease():x}", *tls_of(bed.folder))
+        bed.etcd.ctl("lease", "revoke", f"{bed.leader()['lease']:x}", *tls_of(bed.folder))
         wait.until(lambda n=again: alpha.log().count("none has led since it did") > n, "it leads")
         alpha.settled()
     assert bed.keys() == before
@@ -296,6 +298,44 @@ def test_etcd_is_lost(bed: Bed) -> None:
     alpha.kill()
     wait.until(lambda: beta.sharing()["leads"], "beta leads")
     beta.settled()
+
+
+@contextlib.contextmanager
+def foreign_master(switch: Switch, generation: int) -> Iterator[None]:
+    """A controller that is none of ours, as the switch's master."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.settimeout(wait.PATIENCE)
+        other.connect(str(switch.openflow))
+        request = struct.pack(">BBHII4xQ", 4, 24, 24, 7, 2, generation)
+        other.sendall(struct.pack(">BBHI", 4, 0, 8, 0) + request)
+        octets = b""
+        while request[:1] + b"\x19" not in octets:
+            octets += other.recv(4096)
+        yield
+
+
+@pytest.mark.parametrize("later", [0, 1 << 40])
+def test_a_foreign_master(bed: Bed, later: int) -> None:
+    """Of ours' generation, or a later one: ours says so, and goes on as its equal."""
+    alpha, _ = bed.controllers
+    alpha.start()
+    bed.apply(tree(), alpha)
+    alpha.settled()
+    wait.until(lambda: bed.seals_by("red1"), "keys")
+    generation = bed.leader()["term"] + later
+    for number in range(2):
+        numbers = bed.seals_by("red1")
+        with foreign_master(bed.switch, generation + 2 * number):
+            if number == 0:
+                said(alpha, f"switch {NUMBER:016x}: a controller that is none of ours has become")
+            said(alpha, "this controller is an equal of its master: it programs NICs")
+            assert "this one is an equal\n" in alpha.command("show")
+            assert alpha.command("rekey") == "2 associations replaced\n"
+            wait.until(lambda n=numbers: not bed.seals_by("red1") & n, "new keys")
+            # It stays the master, and ours the equal, whatever it wants again.
+            with foreign_master(bed.switch, generation + 2 * number + 1):
+                alpha.settled()
+    assert alpha.log().count("none of ours has become its master") == 1
 
 
 def test_tls(host: Namespace, switch: Switch, folder: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ from .client import Client
 _HOME = "\033[H\033[J"
 #: NICs that are named in one line.
 _NAMED_MAX = 8
+_ROLES = {
+    "equal": "a controller that is none of ours is its master; this one is an equal",
+    "slave": "a controller that is none of ours is its master, and keeps this one from its NICs",
+}
 _COLUMNS = ("NIC", "MAC", "tenant", "state", "switch", "port", "flows", "MTU")
 
 
@@ -32,11 +37,13 @@ def add_commands(subparsers: argparse._SubParsersAction[Parser]) -> None:
     ):
         parser = _command(subparsers, name, run, brief, text)
         parser.add_argument("file", metavar="FILE", type=Path, help="the file of tenants")
-    _command(subparsers, "show", run_show, "all NICs and their states", _SHOW)
+    parser = _command(subparsers, "show", run_show, "all NICs and their states", _SHOW)
+    _add_filters(parser)
     parser = _command(subparsers, "flows", run_flows, "the flows of a NIC", _FLOWS)
     action = parser.add_argument("nic", metavar="NIC", help="its name in the file, or its MAC")
     action.completer = complete_nics  # type: ignore[attr-defined]
     parser = _command(subparsers, "top", run_top, "all NICs, repeatedly", _TOP)
+    _add_filters(parser)
     parser.add_argument(
         "--interval", metavar="SECONDS", type=typed(_interval), default=1.0,
         help="seconds between two reports (default: 1)",
@@ -53,6 +60,8 @@ Have the controller read a file of tenants and program all NICs accordingly.
 A file with a fault changes nothing. The controller takes it as its own: it
 reads it again when it starts, and on SIGHUP.
 """
+_STATES = ("ready", "programming", "reading", "keys", "refused", "away", "lost", "no switch",
+           "slave", "standby")  # fmt: skip
 _DIFF = "Show what 'apply' would change: NICs, and their flows. '-' is removed, '+' is added.\n"
 _SHOW = """\
 Show all NICs of the file, and those that are in no file. States:
@@ -65,6 +74,7 @@ Show all NICs of the file, and those that are in no file. States:
   away         it has not registered
   lost         it does not answer any more
   no switch    its switch has no connection to the controller
+  slave        its switch obeys a controller that is none of ours
   standby      another controller leads: ask that one
 """
 _FLOWS = "Show a NIC's flows, missing ones ('+') and superfluous ones ('-').\n"
@@ -82,6 +92,14 @@ def _command(
     parser = subcommand(subparsers, name, run, brief, text)
     daemon.add_socket(parser, "where 'run' listens")
     return parser
+
+
+def _add_filters(parser: Parser) -> None:
+    parser.add_argument(
+        "--state", metavar="STATE", action="append", choices=_STATES,
+        help="NICs in this state only; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--tenant", metavar="NAME", help="NICs of this tenant only")
 
 
 def _ask(given: argparse.Namespace, method: str, resource: str, body: object = None) -> Any:
@@ -223,11 +241,22 @@ def run_top(given: argparse.Namespace) -> int:
 
 
 def _look(given: argparse.Namespace) -> dict[str, Any]:
-    return {
+    answer = {
         **_ask(given, "GET", "/nics"),
         "switches": _ask(given, "GET", "/switches"),
         "sharing": _ask(given, "GET", "/controllers"),
     }
+    nics = answer["nics"]
+    if given.tenant is not None and given.tenant not in {nic["tenant"] for nic in nics}:
+        raise Refused(f"--tenant {given.tenant}: the file has no such tenant")
+    answer["states"] = dict(Counter(nic["state"] for nic in nics))
+    answer["nics"] = [
+        nic
+        for nic in nics
+        if given.tenant in (None, nic["tenant"])
+        and (given.state is None or nic["state"] in given.state)
+    ]
+    return answer
 
 
 def _changes_of(answer: dict[str, Any]) -> dict[str, int]:
@@ -249,11 +278,20 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
                 f"refused: a switch at {twin} has the datapath-id {each['switch']} of the one at"
                 f" {each['address']}"
             )
+        if each["role"] in _ROLES:
+            yield f"switch {each['switch']}: {_ROLES[each['role']]}"
+        if each["repairs"]:
+            yield (
+                f"switch {each['switch']}: others have removed or changed our flows:"
+                f" set again {_count_of(each['repairs'], 'time')}"
+            )
     if answer["nics"]:
         more = [name for name, value in _MORE.items() if any(map(value, answer["nics"]))]
         head = [*_COLUMNS, *more, *(["changes"] if before is not None else [])]
         rows = [head, *(_row(nic, more, before) for nic in answer["nics"])]
         yield from output.columns(rows)
+    elif answer["states"]:
+        yield "no NIC is so"
     else:
         yield "no NIC: there is no file yet, see 'vmmnet cvsw apply'"
     for nic in answer["nics"]:
@@ -263,6 +301,9 @@ def describe(answer: dict[str, Any], before: dict[str, int] | None = None) -> It
             f"unknown: {each['mac']} at switch {each['switch']}, port {each['port']}:"
             f" in no file; it is not programmed ({each['frames']:,} control frames)"
         )
+    if answer["states"]:
+        each = ", ".join(f"{answer['states'][s]:,} {s}" for s in _STATES if s in answer["states"])
+        yield f"{_count_of(sum(answer['states'].values()), 'NIC')} in the file: {each}"
 
 
 def _sharing(sharing: dict[str, Any] | None) -> Iterator[str]:

@@ -149,6 +149,36 @@ def test_switch_with_flows(tmp_path: Path, file: Path, plan: Plan, version: str)
             switch.until(lambda: switch.echoes, "an answer")
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_flows_are_removed(tmp_path: Path, file: Path, plan: Plan, version: str) -> None:
+    """Ours come again, and those that others change; NORMAL only if nobody else has flows."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), VERSIONS[version])
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            flows = expected_flows(VERSIONS[version])
+            control, normal = flows
+            switch.until(lambda: switch.flows == flows, "its flows")
+            for what in (normal[:2], control[:2]):
+                switch.remove_flow(*what)
+            switch.until(lambda: switch.flows == flows, "they come again")
+            switch.change_flow(*control[:2], 1)
+            switch.until(lambda: switch.flows == flows, "it is right again")
+            assert daemon.json("show")["switches"][0]["repairs"] == 3
+            if version == "1.3":  # 1.0 has no way to ask for it alone
+                switch.change_flow(*normal[:2], 1)
+                switch.until(lambda: switch.flows == flows, "it is right again")
+            switch.flows_before = 1
+            switch.remove_flow(*normal[:2])
+            switch.remove_flow(*control[:2])
+            switch.until(lambda: switch.flows == [control], "ours comes again")
+            switch.flows_before = 0
+            switch.until(lambda: switch.flows == flows, "NORMAL comes as well")
+        what = "switch 0000000000000001: its flow for control frames was removed: it is set again"
+        assert what in daemon.end()
+
+
 def test_socket_is_removed(tmp_path: Path, file: Path) -> None:
     """With its folder, too: it is there again, and why not is said once."""
     folder, moved = tmp_path / "run", tmp_path / "moved"
@@ -334,6 +364,77 @@ def test_events(tmp_path: Path, file: Path, plan: Plan) -> None:
                 for _ in range(2):
                     nics["blue1"].tell(packet_in)
                 switch.until(lambda: log.read_text().count(line) == 3, "what comes is told")
+
+
+def test_show_some(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """NICs of a state or a tenant, and how many there are of each state."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            switch.drop_port(1)
+            switch.until(lambda: daemon.states()["red1"] == "lost", "it is missed")
+            said = daemon.ask("show").out
+            assert re.search(r"\n7 NICs in the file: \d ready.*, 1 lost\n$", said)
+            said = daemon.ask("show", "--state", "lost").out
+            assert "\nred1 " in said
+            assert "\nblue1 " not in said
+            assert [nic["name"] for nic in daemon.json("show", "--state=lost")["nics"]] == ["red1"]
+            assert "no NIC is so\n" in daemon.ask("show", "--state", "away").out
+            said = daemon.ask("show", "--tenant", "blue").out
+            assert "\nblue1 " in said
+            assert "\nred1 " not in said
+        answer = daemon.ask("show", "--tenant", "bleu")
+        assert answer.err == "vmmnet cvsw: --tenant bleu: the file has no such tenant\n"
+        assert daemon.ask("show", "--state", "missing").status == 2
+
+
+def test_damaged_state(tmp_path: Path, file: Path) -> None:
+    """What is forgotten is said, and the damaged file is kept."""
+    state = tmp_path / "state.json"
+    for words, said in (
+        ([], "All keys are replaced; give the file again: 'vmmnet cvsw apply FILE'"),
+        ([str(file)], f"All keys are replaced; {file} is used"),
+    ):
+        state.write_text('{"version": 1, "pl')
+        with running(tmp_path, *words) as daemon:
+            assert bool(daemon.states()) == bool(words)
+            log = daemon.log.read_text()
+        assert f"{state}: damaged" in log
+        assert "the file of tenants in force and the numbers of keys are forgotten" in log
+        assert f"it is kept as {state}.damaged. {said}" in log
+        assert (tmp_path / "state.json.damaged").read_text() == '{"version": 1, "pl'
+
+
+def test_names_and_keys(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """diff shows another name and another key, and what a NIC keeps that leaves."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            nics = populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            tree = cvsw_plans.tree()
+            blue = tree["tenants"]["blue"]
+            blue["vms"] = {name.replace("blue1", "web1"): vm for name, vm in blue["vms"].items()}
+            tree["tenants"]["red"]["vms"]["red2"]["key"] = "other.key"
+            del tree["tenants"]["red"]["vms"]["red3"]
+            (tmp_path / "other").mkdir()
+            changed = cvsw_plans.write(tmp_path / "other", tree)
+            cvsw_plans.key(changed.parent, "other.key", bytes(range(64)))
+            found = {each["name"]: each for each in daemon.json("diff", str(changed))}
+            assert found.keys() == {"web1", "red1", "red2", "red3"}
+            said = daemon.ask("diff", str(changed)).out
+            assert "web1 (52:54:00:00:00:0b): changed\n  name blue1 -> web1\n" in said
+            assert "red2 (52:54:00:00:00:02): changed\n  key one -> another\n" in said
+            gone = found["red3"]["delete"]
+            assert len(gone) == len(nics["red3"].table) - 2
+            assert not any("actions=drop" in flow for flow in gone)
+            said = daemon.ask("apply", str(changed)).out
+            assert said.startswith(f"{changed}: 6 NICs of 3 tenants; 3 changed, 1 removed\n")
+            assert f"{changed} is in force: NICs 6, tenants 3\n" in daemon.log.read_text()
+            daemon.ask("rekey")
+        assert "all keys are replaced, as 'rekey' was asked\n" in daemon.end()
 
 
 def test_bad_file(tmp_path: Path, file: Path, plan: Plan) -> None:

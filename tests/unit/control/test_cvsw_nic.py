@@ -318,13 +318,19 @@ def test_leaves_the_plan(world: World, tmp_path: Path) -> None:
     assert gone.mac not in world.fabric.nics
 
 
-def test_changed_behind_our_back(world: World) -> None:
-    """Flows that somebody else has deleted come again."""
+def test_changed_behind_our_back(plan: Plan) -> None:
+    """Flows that somebody else has deleted come again, and the log says so."""
+    world, log = World(), list[str]()
+    world.fabric = fabric.Fabric(world.timing, log=log.append)
+    world.populate(plan)
     world.settle()
+    log.clear()
     world.nics["blue1"].table.popitem()
     world.run(60.0)
     world.settle()
     world.as_planned()
+    said = "blue1 (52:54:00:00:00:0b): others have changed 1 of its entries: set again"
+    assert log == [said]
 
 
 def test_replaced_behind_our_back(world: World) -> None:
@@ -410,6 +416,7 @@ def test_port_is_removed(plan: Plan) -> None:
     world.fabric = fabric.Fabric(world.timing, log=log.append)
     world.populate(plan)
     world.settle()
+    log.clear()
     nic, before = world.nics["red1"], world.now
     del world.switch.ports[1]
     world.fabric.port_changed(world.switch, 1, world.now, is_there=False)
@@ -427,6 +434,21 @@ def test_port_is_removed(plan: Plan) -> None:
     assert log == [
         f"red1 (52:54:00:00:00:01) does not answer at {place} 1: it is looked for at all ports",
         f"red1 (52:54:00:00:00:01) is at {place} 77; it was at {place} 1",
+    ]
+
+
+def test_another_key_is_told(plan: Plan) -> None:
+    """Once, however often the NIC tries."""
+    world, log = World(), list[str]()
+    world.fabric = fabric.Fabric(world.timing, log=log.append)
+    (red, *_) = plan.nics()
+    world.nic(red.name, red.mac, bytes(32), 1)
+    world.plan(plan)
+    world.fabric.switch_up(world.switch, world.now)
+    world.until(lambda: world.fabric.nics[red.mac].session.strangers > 2)
+    place = "switch 0000000000000001, port 1"
+    assert log == [
+        f"red1 (52:54:00:00:00:01) registers with another key than the file's, at {place}"
     ]
 
 
@@ -454,6 +476,10 @@ def test_silent_nic_is_told(plan: Plan) -> None:
     world.fabric = fabric.Fabric(world.timing, log=log.append)
     world.populate(plan)
     world.settle()
+    where = "has registered, at switch 0000000000000001, port 1"
+    assert log.count(f"red1 (52:54:00:00:00:01) {where}") == 1
+    assert len(log) == len(world.nics)
+    log.clear()
     nic = world.switch.ports.pop(1)
     world.run(4 * PROBE_EVERY)
     assert len(log) == 1

@@ -69,8 +69,10 @@ class Controller:
         #: Switches that were refused: datapath-id and address, and when they last came.
         self._twins: dict[tuple[int, str], float] = {}
         self._handlers = Handlers(
-            self._switch_up, self._packet, self._switch_down, self._switch_known, self._port
-        )
+            self._switch_up, self._packet, self._switch_down, self._switch_known, self._port,
+            lambda channel, text: say(f"switch {channel.datapath_id:016x}: {text}"),
+            lambda: self.keeper.leads(),
+        )  # fmt: skip
         self.keeper: Keeper
         if isinstance(options.state, Config):
             self.keeper = Share(options.state, options.name, self)
@@ -84,6 +86,7 @@ class Controller:
         self.keeper.leads()
         self.plan_path = path
         self.fabric.set_plan(plan, self._now())
+        say(f"{path} is in force: NICs {len(self.fabric.nics)}, tenants {len(plan.tenants)}")
         self.keeper.save()
         self.wake()
 
@@ -127,6 +130,7 @@ class Controller:
     def make_keys(self) -> None:
         """Replace all keys."""
         self.fabric.rekey(self._now())
+        say("all keys are replaced, as 'rekey' was asked")
         self.wake()
 
     def numbers(self) -> Iterator[state.Number]:

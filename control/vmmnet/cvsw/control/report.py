@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..plan import model
 from ..plan.flows import mtu
 from ..plan.values import offload_json, offload_names
+from ..wire.role import Role
 from .nics import events as told
 from .nics.fabric import Fabric, is_same
 from .nics.nic import Nic, Phase, Trouble
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of events in an answer.
 EVENTS_MAX = 1000
-_NO_SWITCH = "no switch"
+_NO_SWITCH, _SLAVE = "no switch", "slave"
 
 
 def nics_of(plan: model.Plan) -> Iterator[model.Nic]:
@@ -81,6 +82,8 @@ def _state(fabric: Fabric, one: Nic) -> str:
         return "standby"
     if one.way and one.way.datapath_id not in fabric.switches:
         return _NO_SWITCH
+    if one.way and fabric.switches[one.way.datapath_id].role is Role.SLAVE:
+        return _SLAVE
     if one.troubles:
         return "refused"
     if one.phase is Phase.READY and fabric.is_behind(one.mac):
@@ -96,7 +99,7 @@ def unreached(fabric: Fabric) -> list[dict[str, Any]]:
     return [
         {"mac": text.mac(about.mac), "name": about.name, "state": state}
         for about, state in said
-        if state in (_NO_SWITCH, Phase.AWAY.value, Phase.LOST.value)
+        if state in (_NO_SWITCH, _SLAVE, Phase.AWAY.value, Phase.LOST.value)
     ]
 
 
@@ -163,8 +166,10 @@ def switches(controller: Controller) -> list[dict[str, Any]]:
             "address": switch.peer,
             "twins": controller.twins(number),
             "openflow": switch.version,
+            "role": switch.role.value,
             "nics": places.count(number),
             "refused": switch.refused,
+            "repairs": switch.repairs,
             "dropped": switch.dropped,
         }
         for number, switch in sorted(fabric.switches.items())
@@ -212,6 +217,8 @@ async def differences(fabric: Fabric, other: model.Plan) -> list[dict[str, Any]]
     for mac, about, what in changes(fabric, other):
         await asyncio.sleep(0)
         has, will = fabric.flows_of(mac), fabric.flows_of(mac, other)
+        if what == "removed":
+            will = {key: flow for key, flow in has.items() if flow.drops}
         deleted = [flow for key, flow in has.items() if key not in will]
         changed = [flow for key, flow in will.items() if has.get(key) != flow]
         settings = _settings(fabric.plan, other, mac)
@@ -229,7 +236,11 @@ def _settings(before: model.Plan, after: model.Plan, mac: bytes) -> list[dict[st
     was, will = before.nic(mac), after.nic(mac)
     if not was or not will:
         return []
-    values = {
+    values: dict[str, tuple[object, object]] = {
+        "name": (was.name, will.name),
+        "tenant": (was.tenant, will.tenant),
+        "key": ("one", "one" if was.key == will.key else "another"),
+        "cipher": (before.tenant(was).cipher, after.tenant(will).cipher),
         "mtu": (mtu(before, was), mtu(after, will)),
         "offloads": (offload_json(was.offloads), offload_json(will.offloads)),
     }
@@ -247,6 +258,6 @@ def changes(fabric: Fabric, other: model.Plan) -> list[tuple[bytes, model.Nic, s
         before, after = fabric.plan.nic(mac), other.nic(mac)
         what = "new" if not before else "removed" if not after else "changed"
         about = after or before
-        if about and not is_same(fabric.plan, other, mac):
+        if about and (not is_same(fabric.plan, other, mac) or _settings(fabric.plan, other, mac)):
             result.append((mac, about, what))
     return result

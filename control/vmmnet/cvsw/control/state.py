@@ -47,11 +47,23 @@ def read(path: Path) -> State:
     except OSError as error:
         raise StateError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise StateError(f"{path}: damaged ({error}): without it all keys are replaced") from None
+        raise StateError(
+            f"{path}: damaged ({error}): the file of tenants in force and the numbers of keys are"
+            " forgotten"
+        ) from None
+
+
+def set_aside(path: Path) -> Path | None:
+    """Keep a file that cannot be used under another name; None: that is not possible."""
+    kept = path.with_name(f"{path.name}.damaged")
+    try:
+        return path.replace(kept)
+    except OSError:
+        return None
 
 
 def write(path: Path, state: State) -> None:
-    """Replace the file as a whole. Raises StateError."""
+    """Replace the file as a whole, on the disk; if that fails it stays. Raises StateError."""
     value = {
         "version": _VERSION,
         "plan": str(state.plan) if state.plan else None,
@@ -70,5 +82,8 @@ def write(path: Path, state: State) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             part.replace(path)
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            made.callback(os.close, folder)
+            os.fsync(folder)
     except OSError as error:
         raise StateError(f"{error.filename or path}: {error.strerror}") from None

@@ -7,7 +7,7 @@ All are immutable values. MAC addresses are six octets.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -96,6 +96,13 @@ class Tenant:
     def members(self) -> tuple[Nic | Station, ...]:
         """All of them, NICs first."""
         return self.nics + self.stations
+
+    @cached_property
+    def shape(self) -> Tenant:
+        """What its NICs' flows follow from: without names, keys and what a NIC has for itself."""
+        nics = (replace(nic, name="", key=b"", tenant="", offloads=None) for nic in self.nics)
+        stations = (replace(each, name="", tenant="") for each in self.stations)
+        return replace(self, name="", lnid=None, nics=tuple(nics), stations=tuple(stations))
 
     @cached_property
     def has_askers(self) -> bool:

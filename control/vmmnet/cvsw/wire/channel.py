@@ -4,11 +4,16 @@
 The switch passes control frames to us (PACKET_IN), and we send frames out of its ports
 (PACKET_OUT). The messages are os-ken's, of OpenFlow 1.0 and 1.3. A switch without any flow
 gets one for all other frames, NORMAL: stock Open vSwitch drops its flows, and all frames
-without a flow, as soon as it has a controller. All else of the switch is its administrator's.
+without a flow, as soon as it has a controller. All else of the switch is its administrator's;
+own.py keeps what is ours.
 
 Of several controllers one leads. With OpenFlow 1.3 it is the switch's master, and the others
 are slaves: the switch sends them no frames and accepts none from them (1.3.5 section 6.3.5).
 OpenFlow 1.0 has no roles: the others stay silent.
+
+A foreign controller may become the master as well, which makes ours a slave without a word. The
+role is asked with each look, and an error IS_SLAVE tells of it. Ours does not fight for it: as an
+equal it may do all that a master may, and a new master makes no slave of an equal.
 """
 
 from __future__ import annotations
@@ -24,6 +29,8 @@ from os_ken import exception
 from os_ken.ofproto import ofproto_protocol, ofproto_v1_0, ofproto_v1_3, ofproto_v1_3_parser
 
 from .message import ETHERTYPE
+from .own import LOOK_EVERY, XID_CONTROL, OwnFlows
+from .role import Role
 
 _HEADER = struct.Struct(">BBHI")
 # After the header of a PACKET_IN: the frame's length, and the port; in 1.3 the match's octets
@@ -37,15 +44,16 @@ _PORT_STATUS = 12
 # Reason and number; other reasons say that a port has changed.
 _PORT_10, _PORT_13 = struct.Struct(">B7xH"), struct.Struct(">B7xI")
 _PORT_ADDED, _PORT_DELETED = 0, 1
+_FLOW_REMOVED = 11
+_STATS_10, _STATS_13 = 17, 19
 _HELLO_FAILED, _INCOMPATIBLE = 0, 0
-_PRIORITY = 0xFFFF
 _NO_BUFFER = 0xFFFFFFFF
-#: Transactions whose errors are handled.
-_XID_CONTROL, _XID_COUNT, _XID_NORMAL, _XID_ROLE = 1, 2, 3, 4
-_ROLE_FAILED, _STALE = 11, 0
-_ALL_TABLES, _AGGREGATE = 0xFF, 2
-#: Seconds between two ECHO_REQUESTs, and time-out of an answer.
-_ECHO_EVERY, _SILENCE_MAX = 5.0, 15.0
+#: Transactions of roles: from this one on.
+_XID_ROLE, _XIDS = 0x20000, 0x10000
+# Errors, by their type and code (1.3.5 section 7.4.4).
+_STALE, _IS_SLAVE, _BAD_OUT_PORT = (11, 0), (1, 10), (2, 4)
+#: Time-out of an answer, seconds.
+_SILENCE_MAX = 15.0
 #: Time-out, seconds, if another switch claims to be this one.
 _PROOF_IN = 2.0
 #: Octets that a switch may leave unread; further frames are dropped.
@@ -76,6 +84,10 @@ class Handlers:
     known: Callable[[Channel], None] = lambda channel: channel.lead(None)
     #: A port has been added, or removed (False).
     port: Callable[[Channel, int, bool], None] = lambda *_: None
+    #: Something for the log has happened to a switch.
+    told: Callable[[Channel, str], None] = lambda *_: None
+    #: Whether this controller still leads; if not, it calls stand_by().
+    leads: Callable[[], bool] = lambda: True
 
 
 class Channel:
@@ -87,9 +99,16 @@ class Channel:
         self._reader, self._writer, self._handlers = reader, writer, handlers
         self._protocol: Any = None
         self._heard = 0.0
-        self._is_known = self._is_ready = False
-        self._is_master = False  # or wants to be
+        self._is_known = False
+        self._leads = False
+        #: Set by _become() only.
+        self.role = Role.NONE
+        #: The last request of a role.
+        self._role_xid = _XID_ROLE
+        #: Kinds of errors that the log has.
+        self._errors: set[tuple[int, ...]] = set()
         self._unsent: list[bytes] = []
+        self._own: OwnFlows
         self.datapath_id = 0
         #: Frames that were not sent, and messages that the switch refused.
         self.dropped = self.refused = 0
@@ -127,28 +146,44 @@ class Channel:
         """OpenFlow's version."""
         return "1.0" if self._is_10 else "1.3"
 
+    @property
+    def repairs(self) -> int:
+        """How often a flow of ours was removed or changed, and set again."""
+        return self._own.repairs
+
     def lead(self, term: int | None) -> None:
         """Direct control frames to us; ``ready`` is called when they come.
 
         ``term`` is higher than those of earlier leaders (generation_id); None: there is no
         other controller.
         """
-        self._is_master = True
+        self._leads = True
         if term is None or self._is_10:
-            self._begin()
+            self._become(Role.SOLE)
         else:
+            self._become(Role.NONE)
             self._ask_role(self._protocol.ofproto.OFPCR_ROLE_MASTER, term)
 
     def stand_by(self, term: int) -> None:
         """Leave control frames to another controller with this term."""
-        self._is_master = self._is_ready = False
+        self._leads = False
+        self._become(Role.NONE)
         if not self._is_10:
             self._ask_role(self._protocol.ofproto.OFPCR_ROLE_SLAVE, term)
+
+    @property
+    def _is_ready(self) -> bool:
+        """Whether NICs behind it can be programmed."""
+        return self.role in (Role.SOLE, Role.MASTER, Role.EQUAL)
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:
         """Send a frame out of one port, or of all; it may get lost."""
         transport = self._writer.transport
-        if transport.is_closing() or transport.get_write_buffer_size() > _UNREAD_MAX:
+        if (
+            not self._is_ready
+            or transport.is_closing()
+            or transport.get_write_buffer_size() > _UNREAD_MAX
+        ):
             self.dropped += 1
             return
         ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
@@ -178,6 +213,12 @@ class Channel:
         if kind != _HELLO:
             raise ChannelError(f"the switch begins with a message of type {kind}, not a HELLO")
         self._protocol = ofproto_protocol.ProtocolDesc(self._common(version, body))
+        self._own = OwnFlows(
+            self._protocol,
+            self._send,
+            lambda text: self._handlers.told(self, text),
+            lambda: self._handlers.ready(self),
+        )
         parser = self._protocol.ofproto_parser
         self._send(parser.OFPFeaturesRequest(self._protocol))
 
@@ -195,67 +236,47 @@ class Channel:
             raise ChannelError(why)
         return int(max(theirs))
 
-    def _ask_role(self, role: int, term: int) -> None:
+    def _ask_role(self, role: int, term: int = 0) -> None:
         message = self._protocol.ofproto_parser.OFPRoleRequest(self._protocol, role, term)
-        message.set_xid(_XID_ROLE)
+        self._role_xid = _XID_ROLE + (self._role_xid + 1) % _XIDS
+        message.set_xid(self._role_xid)
         self._send(message)
 
     def _take_role(self, body: bytes) -> None:
-        (role,) = struct.unpack_from(">I", body)
-        if role == self._protocol.ofproto.OFPCR_ROLE_MASTER and self._is_master:
-            self._begin()
+        (number,) = struct.unpack_from(">I", body)
+        if not self._leads:
+            return
+        ofp = self._protocol.ofproto
+        if number == ofp.OFPCR_ROLE_SLAVE:
+            self._displaced()
+        elif number == ofp.OFPCR_ROLE_MASTER:
+            self._become(Role.MASTER)
+        elif number == ofp.OFPCR_ROLE_EQUAL and self.role in (Role.MASTER, Role.SLAVE):
+            self._become(Role.EQUAL)  # before the first answer, it is what all begin as
 
-    def _begin(self) -> None:
-        self._set_up()
-        self._is_ready = True
-        self._handlers.ready(self)
+    def _displaced(self) -> None:
+        """Another controller is the master: if it is none of ours, be an equal."""
+        if self._handlers.leads():
+            self._become(Role.SLAVE)
+            self._ask_role(self._protocol.ofproto.OFPCR_ROLE_EQUAL)
 
-    def _set_up(self) -> None:
-        """Request control frames, whole, and count the present flows."""
-        ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
-        every = parser.OFPMatch()
-        if self._is_10:
-            count = parser.OFPAggregateStatsRequest(
-                self._protocol, 0, every, _ALL_TABLES, ofp.OFPP_NONE
+    def _become(self, role: Role) -> None:
+        before, self.role = self.role, role
+        if role is before and role is not Role.SOLE:
+            return
+        if role is Role.SLAVE:
+            self._handlers.told(
+                self,
+                "a controller that is none of ours has become its master, and this one a slave,"
+                " which cannot program NICs: it asks to be an equal",
             )
-        else:
-            count = parser.OFPAggregateStatsRequest(
-                self._protocol, 0, _ALL_TABLES, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0, every
-            )
-        count.set_xid(_XID_COUNT)
-        self._send(count)
-        whole = 0xFFFF if self._is_10 else ofp.OFPCML_NO_BUFFER
-        control = {"dl_type" if self._is_10 else "eth_type": ETHERTYPE}
-        to_us = parser.OFPActionOutput(ofp.OFPP_CONTROLLER, whole)
-        self._add_flow(_XID_CONTROL, _PRIORITY, parser.OFPMatch(**control), to_us)
-
-    def _take_count(self, body: bytes) -> None:
-        """Forward all other frames as before there was a controller."""
-        (kind,) = struct.unpack_from(">H", body)
-        (flows,) = struct.unpack_from(">16xI", body, 4 if self._is_10 else 8)
-        if kind == _AGGREGATE and not flows:
-            ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
-            normal = parser.OFPActionOutput(ofp.OFPP_NORMAL, 0)
-            self._add_flow(_XID_NORMAL, 0, parser.OFPMatch(), normal)
-
-    def _add_flow(self, xid: int, priority: int, match: Any, action: Any) -> None:
-        ofp, parser = self._protocol.ofproto, self._protocol.ofproto_parser
-        if self._is_10:
-            how: dict[str, Any] = {"actions": [action]}
-        else:
-            apply = parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, [action])
-            how = {"instructions": [apply]}
-        message = parser.OFPFlowMod(
-            self._protocol,
-            match=match,
-            cookie=0,
-            command=ofp.OFPFC_ADD,
-            priority=priority,
-            buffer_id=_NO_BUFFER,
-            **how,
-        )
-        message.set_xid(xid)
-        self._send(message)
+        elif role is Role.EQUAL:
+            self._handlers.told(self, "this controller is an equal of its master: it programs NICs")
+        elif role is Role.MASTER and before is not Role.NONE:
+            self._handlers.told(self, "this controller is its master again")
+        if self._is_ready:
+            self._own.set_up(_now())
+            self._handlers.ready(self)
 
     # --- messages ------------------------------------------------------------------------
 
@@ -266,7 +287,7 @@ class Channel:
         if length < _HEADER.size:
             raise ChannelError(f"a message of {length} octets, less than its header")
         body = await self._reader.readexactly(length - _HEADER.size)
-        self._heard = asyncio.get_running_loop().time()
+        self._heard = _now()
         return version, kind, xid, body
 
     def _take(self, version: int, kind: int, xid: int, body: bytes) -> None:
@@ -279,10 +300,12 @@ class Channel:
             if not self._is_known:
                 self._is_known = True
                 self._handlers.known(self)
-        elif xid == _XID_ROLE and kind == _ROLE_REPLY:
+        elif kind == _ROLE_REPLY and xid == self._role_xid:
             self._take_role(body)
-        elif xid == _XID_COUNT and self._is_ready:
-            self._take_count(body)
+        elif kind == (_STATS_10 if self._is_10 else _STATS_13) and self._is_ready:
+            self._own.answered(xid, body)
+        elif kind == _FLOW_REMOVED and self._is_ready:
+            self._own.removed(body, _now())
         elif kind == _PORT_STATUS and self._is_ready:
             reason, number = (_PORT_10 if self._is_10 else _PORT_13).unpack_from(body)
             if reason in (_PORT_ADDED, _PORT_DELETED):
@@ -290,15 +313,29 @@ class Channel:
         elif kind == self._protocol.ofproto.OFPT_PACKET_IN and self._is_ready:
             self._take_packet(*(_packet_in_10(body) if self._is_10 else _packet_in_13(body)))
 
-    def _take_error(self, xid: int, what: int, code: int) -> None:
-        """Handle an error: a port may have gone; without counts, no flow is added."""
+    def _take_error(self, xid: int, *error: int) -> None:
+        """Handle an error; a frame to a port that has gone is none, as its NIC is looked for."""
         self.refused += 1
-        if xid == _XID_ROLE and self._is_master and (what, code) == (_ROLE_FAILED, _STALE):
-            raise ChannelError("the switch obeys a controller of a later term already")
-        if xid == _XID_ROLE and not self._is_master:
+        is_role = xid & ~(_XIDS - 1) == _XID_ROLE
+        if is_role and xid != self._role_xid:
             return
-        if xid in (_XID_CONTROL, _XID_ROLE) or not self._is_known:
-            raise ChannelError(f"the switch refuses a message: type {what}, code {code}")
+        if self._leads and error == (_STALE if is_role else _IS_SLAVE):
+            if self.role is not Role.SLAVE:
+                self._displaced()
+        elif is_role and (not self._leads or self.role is Role.SLAVE):
+            self._tell_error("this controller's role", error)
+        elif (is_role or xid == XID_CONTROL or not self._is_known) and error != _IS_SLAVE:
+            raise ChannelError("the switch refuses a message: type {}, code {}".format(*error))
+        elif error not in (_BAD_OUT_PORT, _IS_SLAVE):
+            self._tell_error("a message", error)
+
+    def _tell_error(self, about: str, error: tuple[int, ...]) -> None:
+        """Tell each kind once."""
+        if error not in self._errors:
+            self._errors.add(error)
+            self._handlers.told(
+                self, "it refuses {}: OpenFlow's error of type {}, code {}".format(about, *error)
+            )
 
     def _take_packet(self, port: int, frame: bytes) -> None:
         if frame[12:14] == struct.pack(">H", ETHERTYPE):
@@ -335,16 +372,25 @@ class Channel:
         loop.call_later(_PROOF_IN, look)
 
     async def _keep_alive(self) -> None:
-        """End the connection of a silent switch; it will connect again."""
-        loop = asyncio.get_running_loop()
-        self._heard = loop.time()
+        """Look at our flows; end the connection of a silent switch: it will connect again."""
+        self._heard = _now()
         while True:
-            await asyncio.sleep(_ECHO_EVERY)
-            if loop.time() - self._heard > _SILENCE_MAX:
+            await asyncio.sleep(LOOK_EVERY)
+            if _now() - self._heard > _SILENCE_MAX:
                 self._writer.transport.abort()
                 return
-            if self._protocol:
+            if self._is_ready:
+                self._own.look(_now())
+            if self.role is Role.SLAVE:
+                self._ask_role(self._protocol.ofproto.OFPCR_ROLE_EQUAL)
+            elif self.role in (Role.MASTER, Role.EQUAL):
+                self._ask_role(self._protocol.ofproto.OFPCR_ROLE_NOCHANGE)
+            elif self._protocol and not self._is_ready:
                 self._write(self._protocol.ofproto.OFP_VERSION, _ECHO_REQUEST, b"")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _packet_in_10(body: bytes) -> tuple[int, bytes]:

@@ -199,6 +199,8 @@ def _write(path: Path, entries: Iterable[Entry], form: exchange.Format) -> int:
             made.callback(part.unlink, missing_ok=True)
             exchange.write(counted(), form, stream)
             stream.flush()
+            # Some file systems find only now that there is no room.
+            os.fsync(stream.fileno())
             part.replace(path)
     except OSError as error:
         raise Refused(f"{error.filename or path}: {error.strerror}") from None

@@ -819,6 +819,8 @@ class Agent:
                 new.replace(file)
                 self._once.over("status")
             except OSError as error:
+                with contextlib.suppress(OSError):
+                    new.unlink()
                 self._once.say("status", f"--status {file}: {error.strerror}")
                 return
         self._status = text

@@ -32,9 +32,12 @@ class Controller:
         self._folder, self._socket = folder, folder / "cvsw.sock"
         self._child: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Start the controller; returns when it accepts commands."""
-        words: list[str | Path] = [sys.executable, "-m", "vmmnet", "cvsw", "run"]
+    def start(self, *before: str | Path) -> None:
+        """Start the controller; returns when it accepts commands.
+
+        ``before`` are a command and its words that execute the controller.
+        """
+        words: list[str | Path] = [*before, sys.executable, "-m", "vmmnet", "cvsw", "run"]
         words += ["--listen", self.place, "--socket", self._socket]
         words += ["--state", self._folder / "cvsw.json", *self._words]
         where = os.pathsep.join(map(str, (paths.ROOT / "control", wheels.os_ken())))
@@ -62,6 +65,11 @@ class Controller:
         """Send it a signal."""
         assert self._child is not None
         self._child.send_signal(number)
+
+    def sees(self, path: Path) -> Path:
+        """The place of a file as the controller sees it, whose mounts may be its own."""
+        assert self._child is not None
+        return Path(f"/proc/{self._child.pid}/root{path}")
 
     def sharing(self) -> dict[str, Any]:
         """Its report about other controllers."""

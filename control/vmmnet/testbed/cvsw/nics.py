@@ -37,6 +37,7 @@ from vmmnet.cvsw.wire.message import (
     Status,
     Type,
 )
+from vmmnet.cvsw.wire.role import Role
 
 REGISTER_FIRST, REGISTER_LAST, HELLO_AGAIN = 0.25, 30.0, 1.0
 _SET_SA = struct.Struct(">IIBBH24s12sHxx")
@@ -305,6 +306,8 @@ class SimSwitch:
     peer: str = "198.51.100.1"
     dropped: int = 0
     refused: int = 0
+    repairs: int = 0
+    role: Role = Role.SOLE
     ports: dict[int, SimNic] = field(default_factory=dict)
 
     def put_out(self, frame: bytes, port: int | None = None) -> None:

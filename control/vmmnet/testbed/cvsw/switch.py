@@ -11,6 +11,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from vmmnet.cvsw.wire.message import ETHERTYPE
 
@@ -20,8 +21,9 @@ from .nics import SimNic
 _HEADER = struct.Struct(">BBHI")
 _HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY = 0, 1, 2, 3
 _FEATURES_REQUEST, _FEATURES_REPLY, _PACKET_IN, _PACKET_OUT, _FLOW_MOD = 5, 6, 10, 13, 14
-_PORT_STATUS = 12
-_STATS_REQUEST, _AGGREGATE = {1: 16, 4: 18}, 2
+_FLOW_REMOVED, _PORT_STATUS = 11, 12
+_STATS_REQUEST, _FLOW, _AGGREGATE = {1: 16, 4: 18}, 1, 2
+_SEND_FLOW_REM = 1
 _ALL = {1: 0xFFFC, 4: 0xFFFFFFFC}
 _CONTROLLER = {1: 0xFFFD, 4: 0xFFFFFFFD}
 _NORMAL = {1: 0xFFFA, 4: 0xFFFFFFFA}
@@ -30,14 +32,22 @@ _NO_BUFFER = 0xFFFFFFFF
 _TICK_EVERY = 0.01
 
 
+@dataclass
+class _Flow:
+    port: int
+    most: int
+    cookie: int
+    match: bytes
+
+
 class Switch:
     """One switch; its NICs run by pump()."""
 
     def __init__(self, address: tuple[str, int], version: int, datapath_id: int = 1) -> None:
         self.version, self.datapath_id = version, datapath_id
         self.ports: dict[int, SimNic] = {}
-        #: The flows of the switch: EtherType (None: any), priority, port.
-        self.flows: list[tuple[int | None, int, int]] = []
+        self._flows: dict[tuple[int | None, int], _Flow] = {}
+        #: Flows that others have set.
         self.flows_before = 0
         self.echoes = 0
         self.is_connected = True
@@ -45,6 +55,21 @@ class Switch:
         self._input = b""
         self._socket = socket.create_connection(address, wait.PATIENCE)
         self._send(_HELLO, struct.pack(">HHI", 1, 8, 1 << 4) if version == 4 else b"")
+
+    @property
+    def flows(self) -> list[tuple[int | None, int, int]]:
+        """The flows that the controller has set: EtherType (None: any), priority, port."""
+        return [(*key, flow.port) for key, flow in self._flows.items()]
+
+    def remove_flow(self, ether_type: int | None, priority: int) -> None:
+        """Remove one as another controller does, and tell."""
+        flow = self._flows.pop((ether_type, priority))
+        about = struct.pack(">QHB29x", flow.cookie, priority, 2)
+        self._send(_FLOW_REMOVED, flow.match + about if self.version == 1 else about + flow.match)
+
+    def change_flow(self, ether_type: int | None, priority: int, port: int) -> None:
+        """Change where one outputs, as another controller does: nobody is told."""
+        self._flows[ether_type, priority].port = port
 
     def close(self) -> None:
         """End the connection."""
@@ -82,7 +107,7 @@ class Switch:
             at += length
         self._input = self._input[at:]
         now = time.monotonic()
-        if self.flows and now >= self._tick_at:
+        if self._flows and now >= self._tick_at:
             self._tick_at = now + _TICK_EVERY
             for nic in self.ports.values():
                 if self.is_connected:
@@ -153,24 +178,50 @@ class Switch:
             assert body == b"there?"
             self.echoes += 1
         elif kind == _STATS_REQUEST[version]:
-            assert struct.unpack_from(">HH", body) == (_AGGREGATE, 0)
-            head = struct.pack(">HH", _AGGREGATE, 0) + bytes(0 if version == 1 else 4)
-            self._send(kind + 1, head + struct.pack(">QQIxxxx", 0, 0, self.flows_before), xid)
+            self._send(kind + 1, self._statistics(body), xid)
         elif kind == _FLOW_MOD:
             self._flow(body)
         elif kind == _PACKET_OUT:
             self._put_out(body)
 
+    def _statistics(self, body: bytes) -> bytes:
+        kind, flags = struct.unpack_from(">HH", body)
+        assert (kind in (_FLOW, _AGGREGATE), flags) == (True, 0)
+        head = struct.pack(">HH", kind, 0) + bytes(0 if self.version == 1 else 4)
+        if kind == _AGGREGATE:
+            total = self.flows_before + len(self._flows)
+            return head + struct.pack(">QQIxxxx", 0, 0, total)
+        if self.version == 1:
+            (ether_type,) = struct.unpack_from(">22xH", body, 4)
+            some = {key: flow for key, flow in self._flows.items() if key[0] == ether_type}
+        else:
+            cookie, mask = struct.unpack_from(">QQ", body, 24)
+            some = {k: flow for k, flow in self._flows.items() if flow.cookie & mask == cookie}
+        return head + b"".join(self._entry(key[1], flow) for key, flow in some.items())
+
+    def _entry(self, priority: int, flow: _Flow) -> bytes:
+        if self.version == 1:
+            head = struct.pack(">8xHHH6xQ16x", priority, 0, 0, flow.cookie)
+            rest = flow.match + head + struct.pack(">HHHH", 0, 8, flow.port, flow.most)
+        else:
+            head = struct.pack(">8xHHHH4xQ16x", priority, 0, 0, 0, flow.cookie)
+            output = struct.pack(">HH4xHHIH6x", 4, 24, 0, 16, flow.port, flow.most)
+            rest = head + flow.match + output
+        return struct.pack(">HBx", 4 + len(rest), 0) + rest
+
     def _flow(self, body: bytes) -> None:
         if self.version == 1:
             wildcards, ether_type = struct.unpack_from(">I18xH", body)
-            _, _, _, _, priority, buffer, _, _ = struct.unpack_from(">QHHHHIHH", body, 40)
+            cookie, _, _, _, priority, buffer, _, flags = struct.unpack_from(">QHHHHIHH", body, 40)
+            match = body[:40]
             is_any, actions = bool(wildcards & 1 << 4), body[64:]
             assert wildcards | 1 << 4 == 0x3FFFFF
             kind, _, port, most = struct.unpack(">HHHH", actions)
         else:
-            priority, buffer, _, _, _ = struct.unpack_from(">HIIIH", body, 22)
+            (cookie,) = struct.unpack_from(">Q", body)
+            priority, buffer, _, _, flags = struct.unpack_from(">HIIIH", body, 22)
             _, length = struct.unpack_from(">HH", body, 40)
+            match = body[40 : 40 + (length + 7) // 8 * 8]
             is_any = length == 4
             (ether_type,) = (0,) if is_any else struct.unpack_from(">H", body, 48)
             assert is_any or body[44:48] == bytes.fromhex("80000a02")
@@ -178,10 +229,11 @@ class Switch:
             assert struct.unpack_from(">HH", actions) == (4, 24)
             kind, _, port, most = struct.unpack_from(">HHIH", actions, 8)
         assert kind == 0
-        assert buffer == _NO_BUFFER
+        assert (buffer, flags) == (_NO_BUFFER, _SEND_FLOW_REM)
         if port == _CONTROLLER[self.version]:
             assert most == 0xFFFF
-        self.flows.append((None if is_any else ether_type, priority, port))
+        key = (None if is_any else ether_type, priority)
+        self._flows[key] = _Flow(port, most, cookie, match)
 
     def _put_out(self, body: bytes) -> None:
         if self.version == 1:

@@ -19,6 +19,7 @@ from typing import Protocol
 from ...plan.flows import flows, mtu, pairs
 from ...plan.model import Plan
 from ...wire.message import NICS_MAC, Malformed, Message, Type, build, parse, type_of
+from ...wire.role import Role
 from ..table import entry
 from .keys import Keys, Timing
 from .nic import SOURCE, Nic, Phase, Watcher
@@ -42,6 +43,12 @@ class Switch(Protocol):
     #: Frames that were not sent, messages that the switch refused.
     dropped: int
     refused: int
+    #: What this controller is to it.
+    role: Role
+
+    @property
+    def repairs(self) -> int:
+        """How often a flow of ours was set again."""
 
     @property
     def version(self) -> str:
@@ -75,14 +82,14 @@ class Stranger:
 
 
 def is_same(one: Plan, other: Plan, mac: bytes) -> bool:
-    """Whether a NIC of both plans has the same flows and MTU in both."""
+    """Whether a NIC of both plans has the same flows, MTU and offloads in both."""
     a, b = one.nic(mac), other.nic(mac)
     return (
         a is not None
         and b is not None
-        and a == b
+        and (a.tunnel, a.offloads) == (b.tunnel, b.offloads)
         and (one.underlay_mtu, one.port) == (other.underlay_mtu, other.port)
-        and one.tenant(a) == other.tenant(b)
+        and one.tenant(a).shape == other.tenant(b).shape
     )
 
 
@@ -111,8 +118,9 @@ class Fabric:
         self.keys = Keys(self.nics, self._touch, self._ordered, lambda: self.now, timing)
         self._leaving: dict[bytes, Nic] = {}
         self._watcher = Watcher(
-            self._send, self._began, self._read, self._ready, self._forgot, self._lost
-        )
+            self._send, self._began, self._read, self._ready, self._forgot, self._lost,
+            self._mended,
+        )  # fmt: skip
         #: NICs of which the log says that they do not answer.
         self._silent: set[bytes] = set()
         self._dirty: dict[bytes, float] = {}
@@ -203,8 +211,10 @@ class Fabric:
         if frame[6:12] == SOURCE:
             self._gone_astray(nic, switch)
             return
-        before = nic.way
+        before, strangers = nic.way, nic.session.strangers
         nic.input(frame, way, now)
+        if nic.session.strangers > strangers == 0:
+            self._log(f"{self._who(nic)} registers with another key than the file's, at {way}")
         self._follow(nic, before)
         self._schedule(nic)
 
@@ -225,6 +235,9 @@ class Fabric:
             self._log(
                 f"{self._who(nic)} does not answer at {nic.way}: it is looked for at all ports"
             )
+
+    def _mended(self, nic: Nic, number: int) -> None:
+        self._log(f"{self._who(nic)}: others have changed {number:,} of its entries: set again")
 
     def _who(self, nic: Nic) -> str:
         about, mac = self.plan.nic(nic.mac), nic.mac.hex(":")
@@ -285,6 +298,8 @@ class Fabric:
             switch.put_out(frame, way.port)
 
     def _began(self, nic: Nic) -> None:
+        if nic.mac not in self._silent:  # else it is told that it answers again
+            self._log(f"{self._who(nic)} has registered, at {nic.way}")
         self._waiting[nic.mac] = nic
         self.keys.ended(nic.mac)
         self._admitted.discard(nic.mac)

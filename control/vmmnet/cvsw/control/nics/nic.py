@@ -80,6 +80,7 @@ class Watcher:
     ready: Callable[[Nic], None]  # it has all that is wanted
     forgot: Callable[[Nic, int], None]  # it has no association of this number any more
     lost: Callable[[Nic], None] = lambda _: None  # it does not answer
+    mended: Callable[[Nic, int], None] = lambda *_: None  # others have changed so many entries
     #: Numbers of events, which grow over all NICs and over successive controllers.
     serials: Iterator[int] = field(default_factory=lambda: itertools.count(time.time_ns() // 1000))
 
@@ -261,6 +262,7 @@ class Nic:
         wrong = sum(before.get(key) != table.get(key) for key in before.keys() | table.keys())
         if wrong:
             self.counters["flows_mended"] += wrong
+            self._watcher.mended(self, wrong)
             self.table = table
             self._program()
 

@@ -103,6 +103,15 @@ class Agent(testbed.Agent):
         """Wait until its status file says so."""
         wait.until(lambda: self.status().get("state") == state, f"{self.name} is {state}")
 
+    def until_proven(self) -> None:
+        """Wait until its watches have received a report after all that they have received."""
+
+        def is_proven() -> bool:
+            numbers = self.metrics()
+            return numbers["held_revision"] > numbers["revision"]
+
+        wait.until(is_proven, f"the watches of {self.name} receive its report")
+
     def has_said(self, line: str) -> bool:
         """Whether its log has this."""
         return line in self.log
@@ -664,6 +673,7 @@ def test_the_table_stays_in_force_without_etcd(world: World, agent: Agent) -> No
 
 def test_a_watch_goes_on_where_it_was(world: World, agent: Agent) -> None:
     """Killed and started again, etcd is asked for what has changed, not for everything."""
+    agent.until_proven()
     generation = agent.status()["generation"]
     agent.signal(signal.SIGSTOP)
     try:
@@ -685,6 +695,7 @@ def test_a_watch_goes_on_where_it_was(world: World, agent: Agent) -> None:
 def test_what_was_compacted_meanwhile_is_read_again_without_a_gap(
     world: World, agent: Agent
 ) -> None:
+    agent.until_proven()
     agent.signal(signal.SIGSTOP)
     try:
         world.etcd.kill()
@@ -693,7 +704,7 @@ def test_what_was_compacted_meanwhile_is_read_again_without_a_gap(
             world.set(D=lnids, C=[7, *lnids[1:]])
         world.set(B=None)
         with world.opened() as store:
-            revision = store.client.look(store.keys.format)[1]
+            revision = store.client.look(store.keys.format)[0]
         world.etcd.ctl("compact", str(revision))
     finally:
         seen = watched(agent, A)

@@ -111,7 +111,7 @@ class EtcdStore:
     def problems(self) -> Iterator[str]:
         """Sentences about values that are not valid, and about copies that differ."""
         copies: dict[tuple[int, int], bytes] = {}
-        revision = self.client.look(self.keys.format)[1]
+        revision = self.client.look(self.keys.format)[0]
         for _, page in self.client.pages(self.keys.members, revision):
             for kv in page:
                 try:

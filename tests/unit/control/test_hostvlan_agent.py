@@ -508,13 +508,13 @@ def test_what_the_last_report_does_not_prove_is_read_again(
         memory.set(C, [7])
         until(agent, lambda: C in macs_in(agent))
         memory.restore(backup)
+        for _ in range(10):
+            memory.set(B, [7])
         if not written:
             until(agent, lambda: agent.counters.resyncs == 2)
     # In the other history; the agent has not noticed the end of its watches yet.
     agent._sent = None
     agent._send()
-    for _ in range(10):
-        memory.set(B, [7])
     until(agent, lambda: agent.counters.resyncs == 2)
     assert macs_in(agent) == {A, B}
 

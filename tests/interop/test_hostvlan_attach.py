@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from vmmnet.__main__ import main
 from vmmnet.hostvlan.bpf import bpf, mirror, nic, twin
 from vmmnet.hostvlan.bpf.twin import Synced
 from vmmnet.hostvlan.command import check
-from vmmnet.hostvlan.table import layout
+from vmmnet.hostvlan.host import ports
+from vmmnet.hostvlan.table import kept, layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.testbed.base import paths, tools, wait
@@ -723,6 +725,33 @@ def test_the_command_brings_over_what_was_missed(host: Bed, tenants: Three) -> N
     a.say("now")
     assert c.hears("now") == ["now"]
     assert b.hears("now") == ["not yet", "now"]
+
+
+def test_what_is_attached_and_perhaps_not_meant(
+    host: Bed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A MAC address that is in no table, and a tap whose QEMU checks it already, are told."""
+    tap = host.tap("tap0", NOBODY)
+    host.put(NOBODY + 2, 1)
+    spelled = macs.text(NOBODY)
+    words = ["hostvlan", "attach", "tap0", spelled, "--table", str(host.table)]
+
+    def told() -> str:
+        with host.space.entered():
+            assert main(words) == 0
+        return capsys.readouterr().err
+
+    assert told() == (
+        f"note: {spelled} is not in the table {host.table}, so that nothing passes tap0:"
+        f" vmmnet hostvlan add {spelled} LNID --table {host.table}\n"
+    )
+    with kept.keeping(host.table, "etcd://h/p"):
+        assert f"add {spelled} LNID --store etcd://h/p; and the agent has to know" in told()
+    host.put(NOBODY, 1)
+    assert told() == ""
+    port = ports.Port("web", "hv0", NOBODY, host.table, 1, "", (1,), "tap0")
+    monkeypatch.setattr(ports.Monitors, "ports", lambda _: ([port], []))
+    assert f"note: web/hv0 checks the frames of {tap.end.name} in QEMU already" in told()
 
 
 def test_only_root(host: Bed) -> None:

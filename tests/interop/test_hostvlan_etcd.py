@@ -339,7 +339,7 @@ def test_check_finds_what_others_have_broken(world: World) -> None:
         ("etcd://127.0.0.1:1/p", "127.0.0.1:1: Connection refused: is it running"),
         ("etcds://127.0.0.1/p", "write etcd:// instead of etcds://"),
         ("etcd://127.0.0.1:80/p", "is it etcd 3.4 or newer"),
-        ("etcd://127.0.0.1/nowhere", "there is no table yet"),
+        ("etcd://127.0.0.1/nowhere", "there is no table below the prefix /nowhere: is it right?"),
     ],
 )
 def test_mistakes_are_explained(world: World, url: str, complaint: str) -> None:
@@ -349,6 +349,25 @@ def test_mistakes_are_explained(world: World, url: str, complaint: str) -> None:
     other.close()
     assert done.returncode == 1
     assert complaint in done.stderr
+
+
+def test_a_prefix_that_was_forgotten_or_mistyped(world: World) -> None:
+    """What is read is refused, and who makes a second table is told of the first."""
+    where = f"etcd://127.0.0.1:{PORT}"
+    first, second = f"{world.prefix}/hostvlan", world.prefix
+    done = hostvlan(world.space, "add", A, "7", "--store", where + first)
+    assert done.returncode == 0
+    assert f"made the table {where}{first}: an agent follows it whose --store has" in done.stderr
+    for words in (["list"], ["show", A], ["remove", A]):
+        done = hostvlan(world.space, *words, "--store", where + second)
+        assert done.returncode == 1
+        assert f"no table below the prefix {second}: there is one at {first};" in done.stderr
+    for prefix in (second, f"{second}/other"):
+        done = hostvlan(world.space, "add", B, "8", "--store", where + prefix)
+        assert f"made the table {where}{prefix}:" in done.stderr
+        assert f"there is one at {first if prefix == second else second} already" in done.stderr
+        done = hostvlan(world.space, "add", C, "8", "--store", where + prefix)
+        assert done.stderr == ""
 
 
 def test_another_endpoint_answers(world: World) -> None:
@@ -457,6 +476,23 @@ def test_what_somebody_else_does_to_the_table_is_undone(world: World, agent: Age
     agent.table.unlink()
     world.set(D=[7])
     agent.until(A=[7], B=[7, 8], D=[7])
+
+
+def test_a_command_does_not_change_the_table_of_an_agent(world: World, agent: Agent) -> None:
+    """The agent would undo it; when the agent has ended, the table is a file like others."""
+    words = ["add", D, "7", "--table", str(agent.table)]
+    done = hostvlan(world.space, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert agent.running is not None
+    assert f"(process {agent.running.pid}) keeps it as {world.url} says" in done.stderr
+    assert hostvlan(world.space, "list", "--table", str(agent.table)).returncode == 0
+    second = world.agent("h2", *HASTY)
+    second.table = agent.table
+    second.start()
+    wait.until(lambda: f"another agent (process {agent.running.pid})" in second.log, "it is told")
+    second.stop()
+    agent.kill()
+    assert hostvlan(world.space, *words).returncode == 0
 
 
 def test_a_table_that_cannot_be_written_is_written_later(world: World, agent: Agent) -> None:
@@ -927,6 +963,8 @@ def test_an_agent_reads_and_cannot_change_the_table(guarded: World) -> None:
         assert "permission denied: the user has no role that allows it" in done.stderr
     assert host.run("show", A).returncode == 0
     # It says of itself that it is ready, and nothing of others.
+    wrong = replace(host, prefix="/u").run("list", check=False)
+    assert "is the prefix of --store, /u, right?" in wrong.stderr
     move = ["move", A, "--from", "h2", "--to", "h1"]
     assert "permission denied" in host.run(*move, check=False).stderr
     assert operator.run(*move).returncode == 0

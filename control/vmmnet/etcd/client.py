@@ -656,7 +656,11 @@ def _raise(endpoint: tuple[str, int], config: Config, status: int, data: bytes) 
     if "user name is empty" in text or (code == _DENIED and config.user is None):
         raise Denied(f"{where} wants a user: give {option}-user and {option}-password-file", code)
     if code == _DENIED:
-        raise Denied(f"{where}: {text}: the user has no role that allows it", code)
+        raise Denied(
+            f"{where}: {text}: the user has no role that allows it; is the prefix of {option},"
+            f" {config.prefix}, right?",
+            code,
+        )
     if code == _UNAUTHENTICATED:
         raise Denied(f"{where}: {text}", code)
     if "database space exceeded" in text:

@@ -75,6 +75,7 @@ from vmmnet.values import mac as macs
 from ..etcd import report as reports
 from ..etcd.keys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from ..etcd.mirror import Mirror
+from ..table import kept
 from ..table.entry import Entry
 from ..table.table import Table, TableDamaged, TableError, TableMissing
 from . import hostports, metrics
@@ -298,6 +299,7 @@ class Agent:
                     self.settings.metrics, lambda: [*self.metrics(), *ports.read()]
                 )
                 stack.callback(server.close)
+            self._keep_table(stack)
             self._make_folder()
             folder = hostports.PortsFolder(self.settings.folder, self._ports_changed)
             self._take_ports(folder.start())
@@ -366,6 +368,20 @@ class Agent:
         if self._lost_since is None and now >= self._send_at:
             self._guarded(self._send)
         self._write_status()
+
+    def _keep_table(self, stack: contextlib.ExitStack) -> None:
+        """Let commands know that this agent keeps the table."""
+        table, store = self.settings.table, self.settings.store.name
+        try:
+            other = stack.enter_context(kept.keeping(table, store))
+        except OSError as error:
+            _log(f"{table}.agent: {error.strerror}: commands do not know that this agent keeps it")
+            return
+        if other is not None:
+            _log(
+                f"{table}: another agent (process {other.process}) keeps it as {other.store} says:"
+                " each undoes what the other does; stop one of them"
+            )
 
     # Ports
 

@@ -522,6 +522,76 @@ def test_interfaces_that_are_gone(host: Bed, tenants: Three) -> None:
     assert left.mac == a.mac
 
 
+def detach_links(host: Bed, station: Port) -> None:
+    """As 'bpftool link detach' does for all of them."""
+    folder = pin_of(host, station).parent
+    with twin._locked():
+        for name in ("xdp", "send", "receive"):
+            if (folder / name).exists():
+                with bpf.closing(bpf.pinned(folder / name)) as link:
+                    bpf.link_detach(link)
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_links_that_somebody_detached(host: Bed, sending: twin.Sending) -> None:
+    """In no namespace they are taken for those of an interface that is gone."""
+    a, b = map(host.veth, "ab")
+    for port in (a, b):
+        host.put(port.mac, 1)
+        host.attach(port, sending)
+    for port in (a, b):
+        detach_links(host, port)
+    # From outside, and from a third namespace; sync() and attach() look for what is gone.
+    host.put(NOBODY, 3)
+    other = host.network.namespace("other")
+    pair = ["x0", "type", "veth", "peer", "name", "x1"]
+    other.ip("link", "add", *pair)
+    with other.entered():
+        twin.attach("x0", NOBODY, host.table)
+        left = {each.mac for each in twin.status(table=host.table)}
+    assert left == {a.mac, b.mac, NOBODY}
+    # It is mended where it is, and where it has been deleted it is forgotten, from outside too.
+    with host.space.entered():
+        mended = twin.mend(nic.look(a.end.name).index)
+    assert mended is not None and mended.whole
+    host.space.ip("link", "del", b.end.name)
+    host.put(NOBODY, 4)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac, NOBODY}
+    other.ip("link", "del", "x0")
+    host.put(NOBODY, 5)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac}
+
+
+def test_filters_that_vanish_with_their_interface(
+    host: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Linux 6.6 no link tells of an interface in another namespace that is gone."""
+    filtered(monkeypatch)
+    a, b = map(host.veth, "ab")
+    for port in (a, b):
+        host.put(port.mac, 1)
+        host.attach(port, "tc")
+    host.space.ip("link", "del", b.end.name)
+    host.put(NOBODY, 3)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac}
+
+
+def test_an_interface_of_an_older_attachment_in_another_namespace(host: Bed) -> None:
+    """Whether it exists is known in its own namespace only, where it is forgotten."""
+    a, b = map(host.veth, "ab")
+    for port in (a, b):
+        host.put(port.mac, 1)
+        host.attach(port)
+        (pin_of(host, port).parent / "interface").unlink()
+    detach_links(host, a)
+    host.space.ip("link", "del", b.end.name)
+    host.put(NOBODY, 3)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac, b.mac}
+    with host.space.entered():
+        host.put(NOBODY, 4)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac}
+
+
 def test_an_interface_that_moves_to_another_namespace(host: Bed, tenants: Three) -> None:
     """Its links go with it: it is not taken for one that is gone."""
     a, _, c = tenants

@@ -151,7 +151,7 @@ def demonstrate(options: argparse.Namespace, story: Story) -> None:
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="make run", description=__doc__)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="make run", description=__doc__)
     parser.add_argument("--kernel", choices=kernel.SERIES, default="6.1", help="guest kernel")
     parser.add_argument("--accel", default=ACCEL, help="QEMU's -accel")
     parser.add_argument(

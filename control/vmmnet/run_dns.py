@@ -85,7 +85,8 @@ def _tell(story: Story, world: World) -> None:
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
-    return argparse.ArgumentParser(prog="make run-dns", description=__doc__).parse_args(arguments)
+    parser = argparse.ArgumentParser(allow_abbrev=False, prog="make run-dns", description=__doc__)
+    return parser.parse_args(arguments)
 
 
 def main() -> int:

@@ -136,7 +136,9 @@ def demonstrate(options: argparse.Namespace, story: Story) -> None:
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="make run-migration", description=__doc__)
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, prog="make run-migration", description=__doc__
+    )
     parser.add_argument("--kernel", choices=kernel.SERIES, default="6.12", help="guest kernel")
     return parser.parse_args(arguments)
 

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from vmmnet.__main__ import main
 from vmmnet.hostvlan.bpf import bpf, mirror, nic, twin
 from vmmnet.hostvlan.bpf.twin import Synced
 from vmmnet.hostvlan.command import check
-from vmmnet.hostvlan.table import layout
+from vmmnet.hostvlan.host import ports
+from vmmnet.hostvlan.table import kept, layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.testbed.base import paths, tools, wait
@@ -520,6 +522,76 @@ def test_interfaces_that_are_gone(host: Bed, tenants: Three) -> None:
     assert left.mac == a.mac
 
 
+def detach_links(host: Bed, station: Port) -> None:
+    """As 'bpftool link detach' does for all of them."""
+    folder = pin_of(host, station).parent
+    with twin._locked():
+        for name in ("xdp", "send", "receive"):
+            if (folder / name).exists():
+                with bpf.closing(bpf.pinned(folder / name)) as link:
+                    bpf.link_detach(link)
+
+
+@pytest.mark.parametrize("sending", ["xdp", "tc"])
+def test_links_that_somebody_detached(host: Bed, sending: twin.Sending) -> None:
+    """In no namespace they are taken for those of an interface that is gone."""
+    a, b = map(host.veth, "ab")
+    for port in (a, b):
+        host.put(port.mac, 1)
+        host.attach(port, sending)
+    for port in (a, b):
+        detach_links(host, port)
+    # From outside, and from a third namespace; sync() and attach() look for what is gone.
+    host.put(NOBODY, 3)
+    other = host.network.namespace("other")
+    pair = ["x0", "type", "veth", "peer", "name", "x1"]
+    other.ip("link", "add", *pair)
+    with other.entered():
+        twin.attach("x0", NOBODY, host.table)
+        left = {each.mac for each in twin.status(table=host.table)}
+    assert left == {a.mac, b.mac, NOBODY}
+    # It is mended where it is, and where it has been deleted it is forgotten, from outside too.
+    with host.space.entered():
+        mended = twin.mend(nic.look(a.end.name).index)
+    assert mended is not None and mended.whole
+    host.space.ip("link", "del", b.end.name)
+    host.put(NOBODY, 4)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac, NOBODY}
+    other.ip("link", "del", "x0")
+    host.put(NOBODY, 5)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac}
+
+
+def test_filters_that_vanish_with_their_interface(
+    host: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Linux 6.6 no link tells of an interface in another namespace that is gone."""
+    filtered(monkeypatch)
+    a, b = map(host.veth, "ab")
+    for port in (a, b):
+        host.put(port.mac, 1)
+        host.attach(port, "tc")
+    host.space.ip("link", "del", b.end.name)
+    host.put(NOBODY, 3)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac}
+
+
+def test_an_interface_of_an_older_attachment_in_another_namespace(host: Bed) -> None:
+    """Whether it exists is known in its own namespace only, where it is forgotten."""
+    a, b = map(host.veth, "ab")
+    for port in (a, b):
+        host.put(port.mac, 1)
+        host.attach(port)
+        (pin_of(host, port).parent / "interface").unlink()
+    detach_links(host, a)
+    host.space.ip("link", "del", b.end.name)
+    host.put(NOBODY, 3)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac, b.mac}
+    with host.space.entered():
+        host.put(NOBODY, 4)
+    assert {each.mac for each in twin.status(table=host.table)} == {a.mac}
+
+
 def test_an_interface_that_moves_to_another_namespace(host: Bed, tenants: Three) -> None:
     """Its links go with it: it is not taken for one that is gone."""
     a, _, c = tenants
@@ -723,6 +795,33 @@ def test_the_command_brings_over_what_was_missed(host: Bed, tenants: Three) -> N
     a.say("now")
     assert c.hears("now") == ["now"]
     assert b.hears("now") == ["not yet", "now"]
+
+
+def test_what_is_attached_and_perhaps_not_meant(
+    host: Bed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A MAC address that is in no table, and a tap whose QEMU checks it already, are told."""
+    tap = host.tap("tap0", NOBODY)
+    host.put(NOBODY + 2, 1)
+    spelled = macs.text(NOBODY)
+    words = ["hostvlan", "attach", "tap0", spelled, "--table", str(host.table)]
+
+    def told() -> str:
+        with host.space.entered():
+            assert main(words) == 0
+        return capsys.readouterr().err
+
+    assert told() == (
+        f"note: {spelled} is not in the table {host.table}, so that nothing passes tap0:"
+        f" vmmnet hostvlan add {spelled} LNID --table {host.table}\n"
+    )
+    with kept.keeping(host.table, "etcd://h/p"):
+        assert f"add {spelled} LNID --store etcd://h/p; and the agent has to know" in told()
+    host.put(NOBODY, 1)
+    assert told() == ""
+    port = ports.Port("web", "hv0", NOBODY, host.table, 1, "", (1,), "tap0")
+    monkeypatch.setattr(ports.Monitors, "ports", lambda _: ([port], []))
+    assert f"note: web/hv0 checks the frames of {tap.end.name} in QEMU already" in told()
 
 
 def test_only_root(host: Bed) -> None:

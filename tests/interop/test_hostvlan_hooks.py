@@ -149,6 +149,26 @@ def test_a_link_that_was_detached(host: Bed, tenants: Three, keeper: Keeper) -> 
     host.refuses(c, "other-tenant", 1)
 
 
+def test_all_at_once(
+    host: Bed, tenants: Three, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing has to be loaded, and no table to be there; XDP, too."""
+    running = keeper.start()
+    monkeypatch.setattr(bpf, "Object", None)
+    hidden = host.table.rename(host.table.with_name("hidden"))
+    pins = [pin_of(host, port.end.name) for port in tenants]
+    with twin._locked():
+        for pin in (each.with_name(name) for each in pins for name in ("receive", "xdp")):
+            with bpf.closing(bpf.pinned(pin)) as link:
+                bpf.link_detach(link)
+    wait.until(lambda: running.mended == 2 * len(tenants), f"all are mended; {keeper.log}")
+    hidden.rename(host.table)
+    for port in tenants:
+        assert host.status(port).whole
+    tenants[0].say("not for the last one")
+    host.refuses(tenants[2], "other-tenant", 1)
+
+
 @pytest.mark.parametrize("torn", [["qdisc", "del", "clsact"], ["filter", "del", "egress"]])
 def test_what_tc_deletes(
     host: Bed, tenants: Three, keeper: Keeper, monkeypatch: pytest.MonkeyPatch, torn: list[str]

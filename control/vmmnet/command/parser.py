@@ -5,13 +5,30 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from .status import Status
 
 T = TypeVar("T")
 Run = Callable[[argparse.Namespace], int]
+
+#: Words of other programs, and ours.
+_MEANT = {
+    "create": "add",
+    "new": "add",
+    "del": "remove",
+    "delete": "remove",
+    "rm": "remove",
+    "erase": "remove",
+    "change": "set",
+    "edit": "set",
+    "get": "show",
+    "info": "show",
+    "start": "run",
+    "verify": "check",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,9 +50,52 @@ class Parser(argparse.ArgumentParser):
             return
         self.is_lost = True
         words = [str(each) for each in action.choices]
-        near = difflib.get_close_matches(str(value), words, n=1)
+        meant = _MEANT.get(str(value))
+        near = [meant] if meant in words else difflib.get_close_matches(str(value), words, n=1)
         hint = f"is it '{near[0]}'?" if near else f"there are {', '.join(words)}"
         raise argparse.ArgumentError(action, f"there is no '{value}': {hint}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; an option that is not this command's is an error that names the right one.
+
+        argparse would report its value as a wrong argument instead.
+        """
+        self._check_options(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
+
+    def _check_options(self, words: Sequence[str]) -> None:
+        """End with an error if an option is unknown, or stands before its sub-command."""
+        below = self._below()
+        for place, word in enumerate(words):
+            name = word.partition("=")[0]
+            if word == "--" or (below and not word.startswith("-")):
+                return
+            # argparse takes a word with a blank for a value.
+            if not word.startswith("--") or " " in word or name in self._option_string_actions:
+                continue
+            if found := [where for where, names in self._options_below() if name in names]:
+                there = {*self.prog.split(), *words[place:]}
+                meant = (each for each in found if there.issuperset(each.split()))
+                self.error(f"'{name}' comes after the command: {next(meant, found[0])} … {name}")
+            known = [each for each in self._option_string_actions if each.startswith("--")]
+            # Other programs take the beginning of one for it.
+            begun = [each for each in known if each.startswith(name)]
+            near = begun or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+            hint = f": is it '{near[0]}'?" if near else ""
+            self.error(f"there is no option '{name}'{hint}")
+
+    def _below(self) -> dict[str, Parser]:
+        """The parsers of the sub-commands, by their names."""
+        for action in self._subparsers._group_actions if self._subparsers else ():
+            if isinstance(action, argparse._SubParsersAction):
+                return action.choices
+        return {}
+
+    def _options_below(self) -> Iterator[tuple[str, set[str]]]:
+        """Each sub-command, those of sub-commands included, with its options."""
+        for parser in self._below().values():
+            yield parser.prog, set(parser._option_string_actions)
+            yield from parser._options_below()
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; an error about a word too many names the sub-command."""

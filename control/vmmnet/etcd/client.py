@@ -60,9 +60,6 @@ _RANGE_KEYS = 60
 # A lost host is detected after _KEEP_IDLE + _KEEP_COUNT * _KEEP_INTERVAL seconds.
 _KEEP_IDLE, _KEEP_INTERVAL, _KEEP_COUNT = 10, 5, 3
 
-# Log entries that etcd may apply while it reports its revision and its index.
-_UNDER_WAY = 8
-
 #: gRPC's status code NOT_FOUND, for example of an ended lease.
 NOT_FOUND = 5
 # Its other status codes.
@@ -140,25 +137,6 @@ class Watched:
 
     range: Range
     start_revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class Age:
-    """Values that only grow during a cluster's life, and restart with a restored backup.
-
-    A restored cluster can have its old identity and repeat revisions, but its log
-    is new.
-    """
-
-    #: Raft's term.
-    term: int
-    #: Entries of Raft's log without a revision.  A revision takes one entry, so a
-    #: restored cluster has fewer, by the length of the lost log.
-    others: int
-
-    def is_younger(self, other: Age) -> bool:
-        """Whether this is certainly not a later state of the same cluster."""
-        return self.term < other.term or self.others < other.others - _UNDER_WAY
 
 
 def _b64(data: bytes) -> str:
@@ -240,18 +218,17 @@ class Client:
 
     def get(self, key: bytes) -> KeyValue | None:
         """Read one key."""
-        return self.look(key)[2]
+        return self.look(key)[1]
 
-    def look(self, key: bytes, *, serializable: bool = False) -> tuple[int, int, KeyValue | None]:
-        """Read one key; also returns the cluster's identity and revision.
+    def look(self, key: bytes, *, serializable: bool = False) -> tuple[int, KeyValue | None]:
+        """Read one key; also returns the store's revision.
 
         With ``serializable`` the member answers from its own, perhaps old, state.
         """
         request = {**Range(key).json(), "serializable": serializable}
         answer = self.call("kv/range", request)
         found = [_key_value(kv) for kv in answer.get("kvs", ())]
-        cluster = int(answer["header"].get("cluster_id", 0))
-        return cluster, _revision(answer), found[0] if found else None
+        return _revision(answer), found[0] if found else None
 
     def snapshot(
         self, ranges: Sequence[Range], revision: int = 0
@@ -314,12 +291,6 @@ class Client:
         request = {"compare": list(conditions), "success": list(operations)}
         answer = self.call("kv/txn", request, repeatable=False)
         return bool(answer.get("succeeded")), _revision(answer)
-
-    def age(self) -> Age:
-        """The cluster's age, as the asked member knows it."""
-        answer = self.call("maintenance/status", {})
-        index = int(answer.get("raftAppliedIndex", 0))
-        return Age(int(answer.get("raftTerm", 0)), index - _revision(answer))
 
     def grant(self, seconds: int) -> int:
         """Create a lease, which ends unless it is renewed; returns its number."""
@@ -685,7 +656,11 @@ def _raise(endpoint: tuple[str, int], config: Config, status: int, data: bytes) 
     if "user name is empty" in text or (code == _DENIED and config.user is None):
         raise Denied(f"{where} wants a user: give {option}-user and {option}-password-file", code)
     if code == _DENIED:
-        raise Denied(f"{where}: {text}: the user has no role that allows it", code)
+        raise Denied(
+            f"{where}: {text}: the user has no role that allows it; is the prefix of {option},"
+            f" {config.prefix}, right?",
+            code,
+        )
     if code == _UNAUTHENTICATED:
         raise Denied(f"{where}: {text}", code)
     if "database space exceeded" in text:

@@ -14,6 +14,8 @@ from pathlib import Path
 from .errors import StoreError
 
 DEFAULT_PORT = 2379
+#: The prefix of a HostVLAN table if the URL has none.
+DEFAULT_PREFIX = "/vmmnet/hostvlan"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def spell(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def parse_url(text: str, *, option: str = "--store", prefix: str = "/vmmnet/hostvlan") -> Config:
+def parse_url(text: str, *, option: str = "--store", prefix: str = DEFAULT_PREFIX) -> Config:
     """Parse etcd://HOST[:PORT][,HOST[:PORT]...][/PREFIX]; raises StoreError.
 
     IPv6 addresses are in brackets.  etcds:// is with TLS.  ``option`` is the option's name,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from vmmnet.etcd.client import Age, Event, KeyValue, Range, Told, Watched
+from vmmnet.etcd.client import Event, KeyValue, Range, Told, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
@@ -94,6 +94,17 @@ class Memory:
         found = self.keys.get(KEYS.agent(HOST))
         return reports.decode(found.value) if found is not None else None
 
+    def backup(self) -> tuple[int, dict[bytes, KeyValue], list[Event]]:
+        """What ``restore()`` takes."""
+        return self.revision, dict(self.keys), list(self.log)
+
+    def restore(self, backup: tuple[int, dict[bytes, KeyValue], list[Event]]) -> None:
+        """Become an etcd that was restored from a backup, with the same identity."""
+        old, self.watches = self.watches, []
+        self.revision, self.keys, self.log = backup[0], dict(backup[1]), list(backup[2])
+        for watch in old:
+            watch.close()
+
     def lose(self) -> None:
         """End all connections."""
         for watch in self.watches:
@@ -101,10 +112,15 @@ class Memory:
 
     # The agent's part
 
-    def look(self, key: bytes, *, serializable: bool = False) -> tuple[int, int, KeyValue | None]:
+    def look(self, key: bytes, *, serializable: bool = False) -> tuple[int, KeyValue | None]:
         """Read a key."""
         self._called("probe" if serializable else "look")
-        return 1, self.revision, self.keys.get(key)
+        return self.revision, self.keys.get(key)
+
+    def get(self, key: bytes) -> KeyValue | None:
+        """Read a key alone."""
+        self._called("get")
+        return self.keys.get(key)
 
     def snapshot(self, ranges: Sequence[Range]) -> tuple[int, list[list[KeyValue]]]:
         """Read ranges."""
@@ -130,11 +146,6 @@ class Memory:
         self._called("delete")
         self.change(key, None)
         return self.revision
-
-    def age(self) -> Age:
-        """Return a constant, as there is no restore."""
-        self._called("age")
-        return Age(1, 100)
 
     def grant(self, _seconds: int) -> int:
         """Make a lease."""
@@ -252,7 +263,7 @@ def is_told(agent: Agent, memory: Memory) -> bool:
     "call",
     [
         "look",
-        "age",
+        "get",
         "snapshot",
         "pages",
         "watch",
@@ -323,11 +334,10 @@ def test_a_store_that_hangs_up_at_once_is_not_asked_ever_faster(
 
 def test_a_resync_that_fails_at_its_end_is_made_again(agent: Agent, memory: Memory) -> None:
     """A store from a backup lacks later reports of this host."""
+    backup = memory.backup()
     until(agent, lambda: is_told(agent, memory))
-    agent._mirror.revision += 1000
-    del memory.keys[READY]
     memory.failures["pages"] = [Unreachable("no answer in 1 s")]
-    memory.lose()
+    memory.restore(backup)
     until(agent, lambda: agent.counters.disconnections)
     until(agent, lambda: is_told(agent, memory))
     assert agent.counters.resyncs == 2
@@ -476,11 +486,91 @@ def test_a_store_from_a_backup_is_no_reason_to_say_more_than_is_so(
     agent: Agent, memory: Memory
 ) -> None:
     """Its revisions are lower than that up to which the table had all."""
+    backup = memory.backup()
+    for _ in range(100):
+        memory.set(C, [9])
     until(agent, lambda: has_said_all(agent, memory))
-    agent._held = agent._sent_revision = agent._mirror.revision = 1_000_000
-    memory.lose()
+    memory.restore(backup)
     until(agent, lambda: agent.counters.resyncs == 2)
     memory.set(C, [7])
     until(agent, lambda: has_said_all(agent, memory))
     assert memory.report is not None
     assert memory.report.revision <= memory.revision
+
+
+# A restored store: the same identity, and a revision that has passed that of the agent
+
+
+def is_proven(agent: Agent) -> bool:
+    """Whether all watches have received a report since anything else was received."""
+    reports = {stream.report for stream in agent._streams}
+    (report,) = reports if len(reports) == 1 else (None,)
+    return report is not None and report.mod_revision >= agent._mirror.newest
+
+
+def test_a_restored_store_is_seen_though_its_revision_has_passed(
+    agent: Agent, memory: Memory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """etcd tells this agent neither its term nor its log, and B is no longer in LNID 7."""
+    until(agent, lambda: is_told(agent, memory) and is_proven(agent))
+    backup = memory.backup()
+    memory.set(C, [7])
+    until(agent, lambda: C in macs_in(agent) and is_proven(agent))
+    passed = agent._mirror.revision
+    memory.restore(backup)
+    for _ in range(10):
+        memory.set(B, [8])
+        memory.change(KEYS.member(7, B), None)
+    assert memory.revision > passed
+    until(agent, lambda: agent.counters.resyncs == 2 and has_said_all(agent, memory))
+    assert macs_in(agent) == {A}
+    assert "may have been restored from a backup" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["before a report", "after a report"])
+def test_what_the_last_report_does_not_prove_is_read_again(
+    agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    """The backup has the last report that the agent's watches had received, not all after it."""
+    until(agent, lambda: is_told(agent, memory) and is_proven(agent))
+    backup = memory.backup()
+    with monkeypatch.context() as patched:
+        patched.setattr(agent, "_send", lambda: None)
+        memory.set(C, [7])
+        until(agent, lambda: C in macs_in(agent))
+        memory.restore(backup)
+        for _ in range(10):
+            memory.set(B, [7])
+        if not written:
+            until(agent, lambda: agent.counters.resyncs == 2)
+    # In the other history; the agent has not noticed the end of its watches yet.
+    agent._sent = None
+    agent._send()
+    until(agent, lambda: agent.counters.resyncs == 2)
+    assert macs_in(agent) == {A, B}
+
+
+def test_progress_of_a_lost_history_is_forgotten(agent: Agent, memory: Memory) -> None:
+    """Without changes, watches are told of revisions that the restored store gives again."""
+    until(agent, lambda: is_told(agent, memory) and is_proven(agent))
+    backup = memory.backup()
+    (stream,) = agent._streams
+    for number in range(len(stream.topics)):
+        agent._take_message(stream, Told(number, memory.revision + 50, ()))
+    memory.restore(backup)
+    memory.set(C, [7])
+    until(agent, lambda: C in macs_in(agent))
+    assert agent.counters.resyncs == 1
+
+
+def test_a_store_that_was_only_lost_is_not_read_again(agent: Agent, memory: Memory) -> None:
+    """Also right after a port came, and after an assignment, which are no change of an entry."""
+    for number in range(3):
+        until(agent, lambda: is_told(agent, memory) and is_proven(agent))
+        memory.lose()
+        memory.set(C, [7, number + 8])
+        until(agent, lambda: C in macs_in(agent) and is_told(agent, memory))
+        agent._mirror.ports |= {C}
+        memory.change(KEYS.assigned(HOST, B), b"")
+        until(agent, lambda: B in agent._mirror.assigned and not agent._mirror.missing())
+    assert agent.counters.resyncs == 1

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from vmmnet.etcd.client import Age, Client, Event, KeyValue, Range, Watched
+from vmmnet.etcd.client import Client, Event, KeyValue, Range, Watched
 from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
@@ -288,16 +288,6 @@ def test_without_a_password_nothing_is_asked(secured: Client) -> None:
     with pytest.raises(StoreError, match="No such file"):
         secured.get(b"key")
     assert Etcd.tokens == []
-
-
-def test_a_cluster_grows_older_only() -> None:
-    """Its term does, and what its log has beside revisions; a restore begins anew."""
-    old = Age(2, 100)
-    # Some entries may be carried out while etcd answers.
-    for later in (Age(2, 100), Age(3, 100), Age(2, 5000), Age(2, 98)):
-        assert not later.is_younger(old)
-    for younger in (Age(1, 200), Age(2, 4 - 900)):
-        assert younger.is_younger(old)
 
 
 # Keys and values

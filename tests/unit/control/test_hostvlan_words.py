@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 import vmmnet
+from vmmnet.__main__ import main
 from vmmnet.command.status import Status
 from vmmnet.etcd.client import Watch
 from vmmnet.hostvlan.bpf import nic, twin
 from vmmnet.hostvlan.command import roles
+from vmmnet.hostvlan.table import kept
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed.base import paths
@@ -180,6 +182,21 @@ WORDS = [
     (f"add {A} 7 --address 0.1.2.3", "'0.1.2.3' is of 'this network' (0.0.0.0/8)"),
     (f"add {A} 7 --address ::ffff:192.0.2.1", "and never in a packet: give 192.0.2.1"),
     (f"set {A} 7 --address 127.9.9.9", "'127.9.9.9' is a loopback address"),
+    (f"del {A}", "vmmnet hostvlan: argument COMMAND: there is no 'del': is it 'remove'?"),
+    (f"rm {A}", "there is no 'rm': is it 'remove'?"),
+    (f"create {A} 7", "there is no 'create': is it 'add'?"),
+    (f"add {A} 7 --addres 192.0.2.1", "there is no option '--addres': is it '--address'?"),
+    (f"add --addres 192.0.2.1 {A} 7", "vmmnet hostvlan add: there is no option '--addres': is it"),
+    (f"add --addres=192.0.2.1 {A} 7", "there is no option '--addres': is it '--address'?"),
+    ("list --tabel /t", "vmmnet hostvlan list: there is no option '--tabel': is it '--table'?"),
+    ("list --stor etcd://h/p", "there is no option '--stor': is it '--store'?"),
+    ("--nonsense list", "vmmnet hostvlan: there is no option '--nonsense'\n"),
+    (
+        f"--table /t add {A} 7",
+        "vmmnet hostvlan: '--table' comes after the command: vmmnet hostvlan add … --table\n",
+    ),
+    ("--json list", "'--json' comes after the command: vmmnet hostvlan list … --json\n"),
+    ("--store=etcd://h/p check", "'--store' comes after the command: vmmnet hostvlan check … --st"),
 ]
 
 
@@ -189,6 +206,55 @@ def test_words_that_are_not_right(hostvlan: Command, table: Path, words: str, sa
     assert answer.status == 2
     assert said in answer.err, answer.err
     assert not table.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--table /t hostvlan list", "'--table' comes after the command: vmmnet hostvlan list …"),
+        ("--socket /s cvsw show", "'--socket' comes after the command: vmmnet cvsw show … --so"),
+        ("cvsw --socket /s show", "vmmnet cvsw: '--socket' comes after the command: vmmnet cvsw"),
+        ("cvsw show --jso", "vmmnet cvsw show: there is no option '--jso': is it '--json'?"),
+        (
+            "libvirt check --conect x a",
+            "vmmnet libvirt check: there is no option '--conect': is it",
+        ),
+        ("guest-image --forma raw x", "there is no option '--forma': is it '--format'?"),
+        ("--versio", "vmmnet: there is no option '--versio': is it '--version'?"),
+    ],
+)
+def test_words_of_all_rooms(capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == Status.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_a_table_that_an_agent_keeps(hostvlan: Command, table: Path) -> None:
+    """Its agent would undo a change: the command names the agent, its store and the remedy."""
+    hostvlan("add", A, "7")
+    before = table.read_bytes()
+    more = table.parent / "x.csv"
+    more.write_text(f"{B},1\n")
+    link = table.parent / "link"
+    link.symlink_to(table)
+    store = "etcd://192.0.2.1:2379/vmmnet"
+    with kept.keeping(table, store) as other:
+        assert other is None
+        with kept.keeping(table, store) as other:
+            assert other == kept.Keeper(os.getpid(), store)
+        for words in (["add", B, "8"], ["set", A, "8"], ["remove", A], ["import", str(more)]):
+            for place in (table, link):
+                answer = hostvlan(*words, "--table", str(place))
+                assert (answer.status, answer.out) == (Status.REFUSED, ""), words
+                assert (
+                    f"this host's agent (process {os.getpid()}) keeps it as {store}" in answer.err
+                )
+                assert f"give --store {store}" in answer.err
+        assert table.read_bytes() == before
+        assert hostvlan("list").status == Status.DONE
+    # The agent has ended.
+    assert hostvlan("add", B, "8").status == Status.DONE
 
 
 def test_addresses_that_no_port_has_are_not_imported(hostvlan: Command, table: Path) -> None:

@@ -23,6 +23,8 @@ _LIBRARY = "libbpf.so.1"
 
 # From linux/bpf.h.
 MAP_ARRAY = 2
+_MAP_DEVMAP = 14
+_INDEX = struct.Struct("=I")
 _MAP_PERCPU_ARRAY = 6
 F_MMAPABLE = 1 << 10
 F_INNER_MAP = 1 << 12
@@ -131,10 +133,34 @@ def closing(fd: int) -> Iterator[int]:
 
 def array_create(name: str, value_size: int, entries: int, flags: int = 0) -> int:
     """Make an array."""
+    return _map_create(MAP_ARRAY, name, value_size, entries, flags)
+
+
+def interface_create(name: str, ifindex: int) -> int:
+    """Make a map that has an interface of this network namespace as its element 0.
+
+    The kernel removes the element when the interface is deleted, or moves to another
+    network namespace.
+    """
+    fd = _map_create(_MAP_DEVMAP, name, _INDEX.size, 1)
+    try:
+        update(fd, 0, _INDEX.pack(ifindex))
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def has_interface(fd: int) -> bool:
+    """Whether the interface of ``interface_create()`` still is where it was."""
+    return lookup(fd, 0, _INDEX.size) is not None
+
+
+def _map_create(kind: int, name: str, value_size: int, entries: int, flags: int = 0) -> int:
     options = _sized(_CreateOptions, map_flags=flags)
     call = _library().bpf_map_create
     key = ctypes.sizeof(ctypes.c_uint32)
-    words = (MAP_ARRAY, name.encode(), key, value_size, entries, ctypes.byref(options))
+    words = (kind, name.encode(), key, value_size, entries, ctypes.byref(options))
     return _checked(call(*words))
 
 

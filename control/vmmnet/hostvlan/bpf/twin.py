@@ -15,6 +15,7 @@ process:
     /sys/fs/bpf/vmmnet/TABLE/tables, copy   the table's copy (see ``mirror``)
                             /path           the path of its file
                             /NETNS-IFINDEX/port, counters
+                                          /interface      a map that loses it with the interface
                                           /xdp            a link
                                           /send, receive  links, or programs, of tc
                                           /send_program, receive_program
@@ -27,7 +28,9 @@ folder.
 If the interface is attached already, attach() replaces the programs in its link and its
 filters, so that no frame passes unchecked during an upgrade.  If a process is killed in
 attach(), the next attach() completes its work, and detach() removes it.  The next
-attach() or sync() removes the state of interfaces that no longer exist.
+attach() or sync(), in any network namespace, removes the state of interfaces that no
+longer exist.  That an interface has lost its links does not prove it: somebody may have
+detached them, and whoever keeps that namespace's interfaces attaches them again.
 """
 
 from __future__ import annotations
@@ -665,6 +668,7 @@ def _put_on(port: _Port, table: Table) -> None:
         bpf.update(loaded.map("port"), 0, config.pack())
         if counted is not None:
             bpf.update(loaded.map("counters"), 0, counted)
+        _keep_interface(port)
         for name, where in shared.items():
             if not (where / name).exists():
                 bpf.pin(loaded.map(name), where / name)
@@ -782,6 +786,14 @@ def _load(loaded: bpf.Object) -> None:
             f"the kernel does not take {OBJECT.name} ({error.strerror}): it must be Linux 5.17"
             " or later, with BPF and NET_CLS_BPF"
         ) from error
+
+
+def _keep_interface(port: _Port) -> None:
+    """Let other network namespaces see whether the interface still exists."""
+    pin = port.folder / "interface"
+    with bpf.closing(bpf.interface_create("hostvlan_nic", port.config.ifindex)) as fd:
+        pin.unlink(missing_ok=True)
+        bpf.pin(fd, pin)
 
 
 def _keep_path(folder: Path, table: Path) -> None:
@@ -946,8 +958,16 @@ def _is_gone(port: _Port) -> bool:
     if port.visible:
         return False
     # Links stay on an interface that moves to another namespace, where we do not see filters.
-    found = [bpf.link_ifindex(link) for link in _links(port)]
-    return not any(found) and (bool(found) or port.here)
+    if any(bpf.link_ifindex(link) for link in _links(port)):
+        return False
+    if port.here:
+        return True
+    try:
+        with bpf.closing(bpf.pinned(port.folder / "interface")) as fd:
+            return not bpf.has_interface(fd)
+    except FileNotFoundError:
+        # An older version has attached it: whoever is in its namespace knows.
+        return False
 
 
 # Status.

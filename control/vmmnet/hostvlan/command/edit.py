@@ -336,6 +336,12 @@ def tell_made(place: Store) -> None:
     """Say that a table was made: the path may be a typing error."""
     if isinstance(place, FileStore) and place.created:
         output.say(f"made the table {place.name}: start QEMU with hostvlan,table={place.name}")
+    elif place.created:
+        there = f"; there is one at {' and '.join(place.others)} already" if place.others else ""
+        output.say(
+            f"made the table {place.name}: an agent follows it whose --store has the same"
+            f" prefix{there}"
+        )
 
 
 def finish(

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vmmnet.command import output
@@ -13,7 +15,10 @@ from vmmnet.values import mac
 
 from ..bpf import nic
 from ..host import ports
+from ..table import kept
+from ..table.filestore import table_option
 from ..table.store import Store
+from ..table.table import Table, TableError
 from . import check, options, watch
 
 if TYPE_CHECKING:
@@ -247,7 +252,31 @@ def run_attach(given: argparse.Namespace) -> int:
             " when the VM is saved, or moves: 'vmmnet libvirt protect DOMAIN"
             f" {mac.text(attached.mac)}' has it attached there, too"
         )
+    for text in _doubts(attached):
+        output.say(f"note: {text}")
     return Status.DONE if attached.whole else Status.REFUSED
+
+
+def _doubts(attached: twin.Attachment) -> Iterator[str]:
+    """Sentences about an attached interface that is perhaps not what was meant."""
+    table, number = attached.table, attached.mac
+    with contextlib.suppress(TableError), Table.open(table, verify=False) as opened:
+        if number not in opened:
+            agent = kept.keeper(table)
+            how = f" --store {agent.store}" if agent else f" {table_option(table)}".rstrip()
+            text = (
+                f"{mac.text(number)} is not in the table {table}, so that nothing passes"
+                f" {attached.interface}: vmmnet hostvlan add {mac.text(number)} LNID{how}"
+            )
+            yield f"{text}; and the agent has to know the port, see its --ports" if agent else text
+    with ports.Monitors(None) as monitors:
+        for port in monitors.ports()[0]:
+            if port.interface == attached.interface:
+                yield (
+                    f"{port.name} checks the frames of {attached.interface} in QEMU already, by the"
+                    f" table {port.table}: once is enough, as 'vmmnet hostvlan detach"
+                    f" {attached.interface}' makes it"
+                )
 
 
 def run_detach(given: argparse.Namespace) -> int:

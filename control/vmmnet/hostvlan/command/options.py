@@ -149,13 +149,13 @@ def store_config(options: argparse.Namespace) -> Config:
 
 
 def open_store(options: argparse.Namespace, *, create: bool = False) -> Store:
-    """The store that the options name; with ``create``, a missing file is made."""
+    """The store that the options name; with ``create``, a change makes a missing one."""
     if options.store:
         if options.table:
             raise UsageError("--table and --store are two places: give one of them")
         from ..etcd.store import EtcdStore
 
-        return EtcdStore(store_config(options))
+        return EtcdStore(store_config(options), create=create)
     return FileStore(table_path(options), create=create, waiting=say_waiting)
 
 

@@ -18,7 +18,8 @@ topic; until then, the old entry is valid.  There is never a mixture of both.
 
 ``resume()`` returns the revision from which each topic continues after a lost
 connection.  Older events come from a watch that began before the topic was loaded,
-and the loaded entries include them.
+and the loaded entries include them.  ``rewind()`` lets all topics continue from an
+earlier revision, which is right if nothing has changed since then.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ class Mirror:
         self.complaints: list[str] = []
         #: The newest revision that was received.
         self.revision = 0
+        #: The newest revision of an event or of a loaded topic: what is known depends on
+        #: the store's history up to here.
+        self.newest = 0
         self._known: dict[int, _Known] = {}
         self._next: dict[Topic, int] = {}
         self._members: dict[Topic, set[int]] = {}
@@ -85,12 +89,19 @@ class Mirror:
         """The loaded topics, and the revision from which each continues."""
         return sorted(self._next.items(), key=lambda item: _order(item[0]))
 
+    def rewind(self, revision: int) -> None:
+        """Let all topics continue after this revision, which is not below ``newest``."""
+        self.revision = min(self.revision, revision)
+        for topic, start in self._next.items():
+            self._next[topic] = min(start, revision + 1)
+
     # Events of the store
 
     def load(self, topic: Topic, revision: int, keys: Iterable[KeyValue]) -> None:
         """Load a whole topic as it was at a revision."""
         self._next[topic] = revision + 1
         self.revision = max(self.revision, revision)
+        self.newest = max(self.newest, revision)
         self._members.setdefault(topic, set())
         for kv in keys:
             self._put(topic, kv.key, kv.value, kv.mod_revision)
@@ -108,6 +119,7 @@ class Mirror:
                 self._delete(topic, event.key)
             else:
                 self._put(topic, event.key, event.value, event.mod_revision)
+        self.newest = max(self.newest, last)
         last = last or revision
         self._next[topic] = max(first, last + 1)
         self.revision = max(self.revision, last)

@@ -8,6 +8,7 @@ characters that cannot be printed are replaced, and numbers out of range are ref
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
@@ -40,8 +41,9 @@ def bounded(errors: Iterable[str]) -> tuple[str, ...]:
 
 
 def encode(report: Report) -> bytes:
-    """The value of ``Keys.agent``."""
-    return json.dumps(asdict(report), separators=(",", ":")).encode("ascii")
+    """The value of ``Keys.agent``; no two are the same, so that one proves its own revision."""
+    said = {**asdict(report), "nonce": secrets.token_hex(8)}
+    return json.dumps(said, separators=(",", ":")).encode("ascii")
 
 
 def decode(value: bytes) -> Report | None:

@@ -19,8 +19,8 @@ from types import TracebackType
 from typing import Self
 
 from vmmnet.etcd.client import OPERATIONS_MAX, Client, Json, Range, put, unchanged
-from vmmnet.etcd.errors import StoreError, Uncertain
-from vmmnet.etcd.place import Config
+from vmmnet.etcd.errors import EtcdError, StoreError, Uncertain
+from vmmnet.etcd.place import DEFAULT_PREFIX, Config
 from vmmnet.values.mac import text as mac_text
 
 from ..table.entry import Entry
@@ -71,10 +71,15 @@ class _Step:
 class EtcdStore:
     """A ``store.Store`` in etcd."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, create: bool = True) -> None:
+        """``create``: edit() and load() make a table that is missing."""
         self.name = config.name
         self.client = Client(config)
         self.keys = Keys(config.prefix)
+        #: Whether a change has made the table, and the prefixes of other tables then.
+        self.created = False
+        self.others: Sequence[str] = ()
+        self._create = create
         self._is_ours = False
 
     def __enter__(self) -> Self:
@@ -111,7 +116,7 @@ class EtcdStore:
     def problems(self) -> Iterator[str]:
         """Sentences about values that are not valid, and about copies that differ."""
         copies: dict[tuple[int, int], bytes] = {}
-        revision = self.client.look(self.keys.format)[1]
+        revision = self.client.look(self.keys.format)[0]
         for _, page in self.client.pages(self.keys.members, revision):
             for kv in page:
                 try:
@@ -179,11 +184,26 @@ class EtcdStore:
         if not self._is_ours:
             found = self.client.get(self.keys.format)
             if found is None:
+                others = self._others()
+                hint = f"there is one at {' and '.join(others)}" if others else "is it right?"
                 raise StoreMissing(
-                    f"{self.name}: there is no table yet: the first 'add', 'set' or 'import'"
-                    " makes it; or is the prefix another?"
+                    f"{self.name}: there is no table below the prefix {self.keys.prefix}: {hint};"
+                    " the first 'add', 'set' or 'import' makes one"
                 )
             self._check_format(found.value)
+
+    def _others(self) -> list[str]:
+        """Prefixes like this one, and those of the documentation, below which there are tables."""
+        prefix = self.keys.prefix
+        like = [DEFAULT_PREFIX.rpartition("/")[0], DEFAULT_PREFIX, prefix.rpartition("/")[0]]
+        like += [prefix + DEFAULT_PREFIX[DEFAULT_PREFIX.rindex("/") :]]
+        found = []
+        for each in dict.fromkeys(like):
+            # A user may not read other prefixes.
+            with contextlib.suppress(EtcdError):
+                if each not in ("", prefix) and self.client.get(Keys(each).format) is not None:
+                    found.append(each)
+        return found
 
     def _check_format(self, value: bytes) -> None:
         if value != FORMAT:
@@ -274,12 +294,16 @@ class EtcdStore:
         """Make the key ``format``, if it is missing, before the first change."""
         if self._is_ours:
             return
+        if not self._create:
+            self.require_table()
+            return
         made = put(self.keys.format, FORMAT)
         if self.client.get(self.keys.format) is None:
             # Another writer may do the same at this moment.  require_table() sees
             # whether the key exists.
             with contextlib.suppress(Uncertain):
-                self.client.transact([unchanged(self.keys.format, 0)], [made])
+                self.created, _ = self.client.transact([unchanged(self.keys.format, 0)], [made])
+                self.others = self._others()
         self.require_table()
 
     def _step(self, mac: int, seen: _Seen, after: Entry | None) -> _Step:

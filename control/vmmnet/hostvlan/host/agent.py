@@ -6,10 +6,10 @@ Theory of operation
 Each host has one agent.  It copies the part of the store that the host's ports need
 (see ``etcd.mirror``) into the host's table.  It reads this part at one revision and
 watches it from the next revision on.  After a lost connection it continues from the
-last revision.  It reads everything again if etcd has compacted that revision, is
-another cluster, or was restored from a backup (its revision or its log is behind the
-last one); it then changes only what differs in the table.  The table is never emptied,
-so that no frame passes or is dropped by mistake for a moment.
+last revision, if etcd proves that it has the same history (see below).  It reads
+everything again otherwise, and if etcd has compacted that revision; it then changes only
+what differs in the table.  The table is never emptied, so that no frame passes or is
+dropped by mistake for a moment.
 
 The table in the file stays in force without the agent and without etcd.  When etcd is
 lost, the agent says so once in its log, and in its status file and its metrics, and it
@@ -33,6 +33,13 @@ the agent writes its report.  etcd sends the messages of a connection in order: 
 watches have received the report, they have received all changes before it, too, and the
 agent writes a second report that says so.  Without changes, nothing is written.  If a
 watch does not receive the report, all watches are started again.
+
+The report also proves that etcd was not restored from a backup.  A restored etcd can
+have the same identity and a higher revision, and a user that is not root may not read
+more of it.  But each report has a random value, and etcd gives a revision only once in
+one history.  If the last report that all watches have received is still the one in etcd,
+etcd has all that happened before it.  If nothing else was received after it, the agent
+continues from there.  What was received makes a report due at the next probe.
 
 The agent notes its own actions only after they have succeeded; after a failure of any
 kind, it does them again.
@@ -60,14 +67,15 @@ from pathlib import Path
 from typing import NoReturn
 
 from vmmnet import service
-from vmmnet.etcd.client import Age, Client, Range, Told, Watch, Watched
-from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
+from vmmnet.etcd.client import Client, Event, Range, Told, Watch, Watched
+from vmmnet.etcd.errors import Compacted, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import Config
 from vmmnet.values import mac as macs
 
 from ..etcd import report as reports
 from ..etcd.keys import FORMAT, BadValue, Keys, Topic, decode_ready, encode_ready, mac_of
 from ..etcd.mirror import Mirror
+from ..table import kept
 from ..table.entry import Entry
 from ..table.table import Table, TableDamaged, TableError, TableMissing
 from . import hostports, metrics
@@ -129,12 +137,21 @@ class _Stream:
     """A watch, and the thread that waits for its messages."""
 
     def __init__(
-        self, watch: Watch, topics: list[Topic], heard: int, put: Callable[[_Message], None]
+        self,
+        watch: Watch,
+        topics: list[Topic],
+        heard: int,
+        report: Event | None,
+        put: Callable[[_Message], None],
     ) -> None:
-        """``heard``: all topics are known up to this revision."""
+        """``heard``: all topics are known up to this revision.
+
+        ``report``: the last report that earlier watches have received.
+        """
         self._watch = watch
         self.topics = topics
         self.heard = heard
+        self.report = report
         # The topics, and this host's report.
         self.pending = len(topics) + 1
         self._put = put
@@ -142,7 +159,8 @@ class _Stream:
 
     def hear(self, told: Told) -> None:
         """Take events of this host's report: everything before them has been received."""
-        self.heard = max([self.heard, *(event.mod_revision for event in told.events)])
+        for event in told.events:
+            self.heard, self.report = max(self.heard, event.mod_revision), event
 
     def close(self) -> None:
         """End it; messages of it that are still in the queue will be ignored."""
@@ -238,9 +256,9 @@ class Agent:
         self._rewrite_at = 0.0
         # When the next try to copy the table to the kernel is; inf: it is copied.
         self._twin_at = math.inf
-        self._cluster: int | None = None
-        self._age: Age | None = None
         self._store_revision = 0
+        # The last report that all watches had received when they were closed.
+        self._witness: Event | None = None
         self._streams: list[_Stream] = []
         # Keys that this host has in the store: MACs for which it is ready, with the
         # revisions of their assignments, and the key with a lease.
@@ -287,6 +305,7 @@ class Agent:
                     self.settings.metrics, lambda: [*self.metrics(), *ports.read()]
                 )
                 stack.callback(server.close)
+            self._keep_table(stack)
             self._make_folder()
             folder = hostports.PortsFolder(self.settings.folder, self._ports_changed)
             self._take_ports(folder.start())
@@ -356,6 +375,20 @@ class Agent:
             self._guarded(self._send)
         self._write_status()
 
+    def _keep_table(self, stack: contextlib.ExitStack) -> None:
+        """Let commands know that this agent keeps the table."""
+        table, store = self.settings.table, self.settings.store.name
+        try:
+            other = stack.enter_context(kept.keeping(table, store))
+        except OSError as error:
+            _log(f"{table}.agent: {error.strerror}: commands do not know that this agent keeps it")
+            return
+        if other is not None:
+            _log(
+                f"{table}: another agent (process {other.process}) keeps it as {other.store} says:"
+                " each undoes what the other does; stop one of them"
+            )
+
     # Ports
 
     def _make_folder(self) -> None:
@@ -394,29 +427,36 @@ class Agent:
     def _connect(self) -> None:
         """Continue from the last revision, or read everything if that is impossible."""
         try:
-            cluster, revision, found = self._client.look(self._keys.format)
+            revision, found = self._client.look(self._keys.format)
             self._check_format(found.value if found is not None else None)
-            age = self._find_age()
-            if cluster != self._cluster or revision < self._mirror.revision:
-                self._is_whole = False
-            if age is not None and self._age is not None and age.is_younger(self._age):
-                self._is_whole = False
-            if not self._is_whole:
-                self._resync()
-            self._cluster, self._age = cluster, age or self._age
+            self._begin()
             self._store_revision = revision
             self._look_for_changes()
-            self._sent, self._sent_revision = None, 0
             self._follow()
         except StoreError as error:
             self._lost(error)
 
-    def _find_age(self) -> Age | None:
-        """The age of the cluster; None: this user may not read it."""
-        try:
-            return self._client.age()
-        except Denied:
-            return None
+    def _begin(self) -> None:
+        """Prepare for new watches: what is known has the store's history, or is read again."""
+        if not self._is_whole or not self._continues():
+            self._is_whole = False
+            self._resync()
+        self._sent, self._sent_revision = None, 0
+
+    def _continues(self) -> bool:
+        """Whether etcd proves that it has all that was received; topics continue from there."""
+        witness = self._witness
+        if witness is None or witness.mod_revision < self._mirror.newest:
+            return False
+        found = self._client.get(self._keys.agent(self.settings.host))
+        if found is None or Event(found.key, found.value, found.mod_revision) != witness:
+            _log(
+                f"{self.settings.store.name} may have been restored from a backup, or be another"
+                " etcd: everything is read again"
+            )
+            return False
+        self._mirror.rewind(witness.mod_revision)
+        return True
 
     def _check_format(self, value: bytes | None) -> None:
         if value is None:
@@ -436,6 +476,7 @@ class Agent:
         self._load(mirror)
         acknowledged = self._read_acknowledged()
         self._mirror, self._acknowledged, self._lease = mirror, acknowledged, None
+        self._witness = None
         self._is_whole = self._compare_all = True
         self._asked = self._held = 0
         self.counters.resyncs += 1
@@ -453,6 +494,7 @@ class Agent:
         """Read missing topics, write the table, then watch the topics without a watch."""
         if len(self._streams) > _MORE_STREAMS:
             self._close_streams()
+            self._begin()
         self._load(self._mirror)
         self._write()
         watched = {topic for stream in self._streams for topic in stream.topics}
@@ -464,10 +506,14 @@ class Agent:
         own = Watched(Range(self._keys.agent(host)), max(starts))
         watch = self._client.watch([*requests, own])
         topics = [topic for topic, _ in resume]
-        self._streams.append(_Stream(watch, topics, min(starts) - 1, self._queue.put))
+        stream = _Stream(watch, topics, min(starts) - 1, self._witness, self._queue.put)
+        self._streams.append(stream)
         self._probe_at = time.monotonic() + self._idle * random.uniform(0.5, 1)
 
     def _close_streams(self) -> None:
+        reports = {stream.report for stream in self._streams}
+        if reports:
+            self._witness = reports.pop() if len(reports) == 1 else None
         while self._streams:
             self._streams.pop().close()
 
@@ -509,9 +555,11 @@ class Agent:
         self._probe_at = time.monotonic() + self._idle
         self._compare_all = self._compare_all or not self._is_ours()
         alive = self._keys.alive(self.settings.host)
-        _, revision, found = self._client.look(alive, serializable=True)
+        revision, found = self._client.look(alive, serializable=True)
         self._store_revision = max(self._store_revision, revision)
         self._look_for_changes()
+        if self._mirror.revision > self._sent_revision:
+            self._sent = None
         self._is_announced = False
         if found is None:
             # Acknowledgements of this host may be gone, too.
@@ -530,7 +578,7 @@ class Agent:
 
     def _look_for_changes(self) -> None:
         """Read the revision of the last change of an entry."""
-        _, _, found = self._client.look(self._keys.changed, serializable=True)
+        _, found = self._client.look(self._keys.changed, serializable=True)
         self._changed = found.mod_revision if found is not None else 0
 
     def _guarded(self, action: Callable[[], None]) -> None:

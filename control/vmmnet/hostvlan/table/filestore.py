@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from . import layout, verify, writer
+from . import kept, layout, verify, writer
 from .entry import Entry
 from .store import Changed, Edit, Loaded, Progress
 from .table import Table, TableDamaged, TableError
@@ -57,6 +57,7 @@ class FileStore:
         self.name = str(path)
         #: Whether edit() or load() has made the table.
         self.created = False
+        self.others: Sequence[str] = ()
         #: Gives the new entry of a MAC whose entry in the table is damaged; if None,
         #: edit() refuses to change such a MAC.
         self.anew: Callable[[int], Entry | None] | None = None
@@ -99,6 +100,12 @@ class FileStore:
             raise TableError(f"{self.path}: {error}") from None
 
     def _change(self, *, replace: bool = False) -> Change:
+        if agent := kept.keeper(self.path):
+            raise TableError(
+                f"{self.path}: this host's agent (process {agent.process}) keeps it as"
+                f" {agent.store} says, and would undo a change of the file: give --store"
+                f" {agent.store}, or stop the agent first"
+            )
         folder = self.path.parent
         if self._create and self.path == DEFAULT:
             try:

@@ -61,6 +61,10 @@ class Store(Protocol):
 
     #: The user's name for it: the path of the file, or etcd://...
     name: str
+    #: Whether a change has made it.
+    created: bool
+    #: Where there were tables then whose names are like this one's.
+    others: Sequence[str]
 
     def __enter__(self) -> Self: ...
 

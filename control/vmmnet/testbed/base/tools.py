@@ -29,6 +29,7 @@ PACKAGES: Mapping[str, str] = {
     "etcd": "etcd-server",
     "etcdctl": "etcd-client",
     "gcc": "gcc",
+    "go": "golang",
     "ip": "iproute2",
     "iperf3": "iperf3",
     "knotd": "knot",

@@ -139,7 +139,7 @@ def local(device: str, address: str, router: str) -> Iterator[str]:
     """Return commands that give a machine its address and its router."""
     yield f"ip address add {address}/64 dev {device} nodad"
     yield f"ip link set dev {device} up"
-    yield f"ip -6 route add default via {router} dev {device}"
+    yield f"ip -6 route replace default via {router} dev {device}"
 
 
 def _tunnel(device: str, care_of: str, home: str) -> Iterator[str]:

@@ -102,7 +102,7 @@ def guest(world: World, agent: LinuxAgent, tap: Interface) -> Iterator[Guest]:
         arguments=mobility.arguments(tap, f"router-mac={world.home.link.mac}"),
     ) as guest:
         roaming.configure(guest)
-        guest.run(f"ip -6 route add default via {_home_router(world)} dev eth0")
+        guest.run(f"ip -6 route replace default via {_home_router(world)} dev eth0")
         roaming.await_bound(guest, FOREIGN_PREFIX)
         yield guest
 

@@ -62,7 +62,7 @@ def test_two_homes(world: World, agents: list[Namespace], tmp_path: Path) -> Non
             roaming.configure(guest, vm.address)
             # It hears no router of its home link.
             home = vm.address.rpartition("::")[0]
-            guest.run(f"ip -6 route add default via {home}::ffff dev eth0")
+            guest.run(f"ip -6 route replace default via {home}::ffff dev eth0")
             vm.await_settled(guest, away)
         care_of = {
             FIRST: roaming.info(first)["care-of"],

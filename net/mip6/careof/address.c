@@ -119,10 +119,8 @@ void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
 {
     a->state = MIP6_ADDRESS_DUPLICATE;
     c->duplicates++;
-    if (a->leased) {
-        mip6_lease_duplicate(c, now);
-    } else if (!IN6_IS_ADDR_LINKLOCAL(&a->addr) && !a->fixed &&
-               a->collisions < IDGEN_RETRIES) {
+    if (!IN6_IS_ADDR_LINKLOCAL(&a->addr) && !a->fixed && !a->leased &&
+        a->collisions < IDGEN_RETRIES) {
         a->collisions++;
         packet_put32(a->addr.s6_addr + 8, c->ops->random(c->opaque));
         packet_put32(a->addr.s6_addr + 12, c->ops->random(c->opaque));

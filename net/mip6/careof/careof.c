@@ -102,6 +102,17 @@ static void take_ra(Mip6CareOf *c, int64_t now, const PacketNd *nd)
     mip6_careof_tell(c);
 }
 
+/* Another node has the address, or probes it at the same time. */
+static void collide(Mip6CareOf *c, int64_t now, Mip6Address *a)
+{
+    bool leased = a->leased;
+
+    mip6_address_duplicate(c, now, a);
+    if (leased) {
+        mip6_lease_duplicate(c, now);
+    }
+}
+
 /* RFC 4862 section 5.4.3; RFC 4861 section 7.2.4. */
 static void take_ns(Mip6CareOf *c, int64_t now, const PacketNd *nd,
                     const uint8_t src_mac[PACKET_ETH_ADDR_LEN])
@@ -118,7 +129,7 @@ static void take_ns(Mip6CareOf *c, int64_t now, const PacketNd *nd,
     if (a->state == MIP6_ADDRESS_TENTATIVE) {
         /* Our own probe may be looped back. */
         if (probe && memcmp(src_mac, c->mac, PACKET_ETH_ADDR_LEN)) {
-            mip6_address_duplicate(c, now, a);
+            collide(c, now, a);
         }
         return;
     }
@@ -141,7 +152,7 @@ static void take_na(Mip6CareOf *c, int64_t now, const PacketNd *nd)
 
     if (a) {
         if (a->state == MIP6_ADDRESS_TENTATIVE) {
-            mip6_address_duplicate(c, now, a);
+            collide(c, now, a);
         }
         return;
     }

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from vmmnet.cvsw.control import alone, share, state
 from vmmnet.cvsw.control.alone import Alone
-from vmmnet.cvsw.control.keeper import Again, Lead
+from vmmnet.cvsw.control.keeper import Again, Lead, NotDone
 from vmmnet.cvsw.control.share import Share
 from vmmnet.cvsw.control.state import Number
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.etcd.errors import Unreachable
+from vmmnet.etcd.errors import EtcdError, Unreachable
 from vmmnet.etcd.place import parse_url
 from vmmnet.testbed.cvsw.etcd import PREFIX, Etcd, World
 
@@ -30,6 +30,7 @@ class Led:
     told: list[Lead | Again | int] = field(default_factory=list)
     has: list[Number] = field(default_factory=list)
     last_number: int = 0
+    rekeyed: int = 0
 
     def set_plan(self, path: Path, plan: Plan) -> None:
         """Take a plan."""
@@ -44,6 +45,7 @@ class Led:
 
     def make_keys(self) -> None:
         """Make none."""
+        self.rekeyed += 1
 
     def numbers(self) -> Iterator[Number]:
         """Numbers that NICs may have."""
@@ -138,6 +140,27 @@ def test_leads_anew(world: World, is_slow: bool, has_other: bool) -> None:
             assert second.number != first.number
         await keeper._turn()
         assert len(led.told) == 3
+
+    asyncio.run(run())
+
+
+def test_full_etcd(world: World) -> None:
+    """An etcd that takes no writes: keys are not replaced."""
+
+    async def run() -> None:
+        led = Led()
+        keeper = await leading(led)
+
+        def on_the_way(is_request: bool) -> None:
+            raise EtcdError("mvcc: database space exceeded", 8)
+
+        world.on_the_way = on_the_way
+        with pytest.raises(NotDone, match="database space exceeded"):
+            await keeper.rekey()
+        assert led.rekeyed == 0
+        world.on_the_way = lambda _: None
+        assert await keeper.rekey() is None
+        assert led.rekeyed == 1
 
     asyncio.run(run())
 

@@ -117,11 +117,13 @@ class Share:
 
     async def rekey(self) -> str | None:
         """Have the leader replace all keys."""
-        if not self.leads():
-            try:
+        try:
+            if not self.leads():
                 return await self._order(None)
-            except StoreError as error:
-                raise NotDone(str(error)) from None
+            # New keys need new numbers: without room in etcd nothing is changed.
+            await self._call(self._member.reserve)
+        except StoreError as error:
+            raise NotDone(str(error)) from None
         self._led.make_keys()
         return None
 

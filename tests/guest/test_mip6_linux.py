@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,12 +37,28 @@ def world() -> Iterator[World]:
         yield built
 
 
+def _start(guest: Guest) -> Job:
+    """Start the home agent's program."""
+    job = guest.spawn(["python3", "-u", _PROGRAM, AGENT_ADDRESS])
+    job.wait_output("ready")
+    return job
+
+
 @dataclass
 class LinuxAgent:
     """The home agent's guest, and the program that answers there."""
 
     guest: Guest
     job: Job
+
+    @contextlib.contextmanager
+    def restarted(self) -> Iterator[None]:
+        """Forget all bindings, as in a reboot; the program is started at the end."""
+        self.job.kill(signal.SIGKILL)
+        self.guest.run("ip -6 tunnel del mn0; ip xfrm policy flush; ip xfrm state flush")
+        self.guest.run(f"ip -6 neigh del proxy {HOME_ADDRESS} dev {linux_agent.LINK}")
+        yield
+        self.job = _start(self.guest)
 
     def updates(self) -> list[str]:
         """What was asked of it, and what it has answered."""
@@ -67,8 +84,7 @@ def agent(world: World) -> Iterator[LinuxAgent]:
         files={_PROGRAM: Path(linux_agent.__file__)},
     ) as guest:
         roaming.configure(guest, AGENT_ADDRESS)
-        job = guest.spawn(["python3", "-u", _PROGRAM, AGENT_ADDRESS])
-        job.wait_output("ready")
+        job = _start(guest)
         # A router believes no router advertisements.
         guest.run(f"ip -6 route replace default via {HOME_PREFIX}::ffff")
         yield LinuxAgent(guest, job)
@@ -169,6 +185,21 @@ def test_narrow_path(world: World, agent: LinuxAgent, guest: Guest) -> None:
         _datagram(world, guest, SMALLEST_MTU)
         assert roaming.info(guest)["fragmented"]
         roaming.upload(world.correspondent, guest)
+
+
+def test_agent_forgets(world: World, agent: LinuxAgent, guest: Guest) -> None:
+    """The kernel refuses the tunnel's packets: the VM tells of it, and registers at once."""
+    roaming.pings(guest)
+    guest.monitor.forget_events()
+    pinging = guest.spawn(["ping", "-n", "-i", "0.5", CORRESPONDENT_ADDRESS])
+    with agent.restarted():
+        guest.monitor.wait_event("MIP6_STATE", state="bound", reason="tunnel-refused")
+    guest.monitor.wait_event("MIP6_STATE", state="bound", reason="none")
+    roaming.pings(guest)
+    pinging.kill(signal.SIGINT)
+    assert agent.updates()[0].endswith(": 0")
+    info = guest.monitor.command("human-monitor-command", command_line="info mip6")
+    assert "mip0: netdev net0, bound\n" in info.replace("\r", "")
 
 
 def test_returns_home(world: World, agent: LinuxAgent, guest: Guest, tap: Interface) -> None:

@@ -265,17 +265,23 @@ World *away(void)
     return w;
 }
 
-void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
-                const uint8_t *cause, size_t len)
+void give_error_from(World *w, const char *src, uint8_t type, uint8_t code,
+                     uint32_t arg, const uint8_t *cause, size_t len)
 {
-    struct in6_addr router = address("2001:db8:5::1");
+    struct in6_addr from = address(src);
     uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_MTU_MIN];
 
     packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    len = packet_icmp6_error(frame + 14, PACKET_IP6_MTU_MIN, &router, 60, type,
+    len = packet_icmp6_error(frame + 14, PACKET_IP6_MTU_MIN, &from, 60, type,
                              code, arg, cause, len);
     g_assert_cmpint(len, >, 0);
     g_assert_cmpint(from_link(w, frame, 14 + len), ==, MIP6_DONE);
+}
+
+void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
+                const uint8_t *cause, size_t len)
+{
+    give_error_from(w, "2001:db8:5::1", type, code, arg, cause, len);
 }
 
 size_t to_care_of(World *w, uint8_t *frame, const char *src, uint8_t next,

@@ -94,6 +94,10 @@ void from_agent(World *w, const Mip6Mh *mh);
 void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
                 const uint8_t *cause, size_t len);
 
+/* The same from @src. */
+void give_error_from(World *w, const char *src, uint8_t type, uint8_t code,
+                     uint32_t arg, const uint8_t *cause, size_t len);
+
 /* @addr answers the solicitation of the care-of host. */
 void answer_for(World *w, const struct in6_addr *addr);
 

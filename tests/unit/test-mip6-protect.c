@@ -642,18 +642,52 @@ static void test_binding_error(void)
     world_free(w);
 }
 
-static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
-                       const uint8_t *cause, size_t len)
+static void send_error_from(World *w, const char *src, uint8_t type,
+                            uint8_t code, uint32_t arg, const uint8_t *cause,
+                            size_t len)
 {
-    struct in6_addr router = address("2001:db8:7000::1");
+    struct in6_addr from = address(src);
     uint8_t error[PACKET_IP6_MTU_MIN];
 
-    len = packet_icmp6_error(error, sizeof(error), &router, 64, type, code, arg,
+    len = packet_icmp6_error(error, sizeof(error), &from, 64, type, code, arg,
                              cause, len);
     from_link(w, error, len);
 }
 
-/* Of ICMPv6 only "packet too big" counts, if it quotes a real packet. */
+static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
+                       const uint8_t *cause, size_t len)
+{
+    send_error_from(w, "2001:db8:7000::1", type, code, arg, cause, len);
+}
+
+/* An agent without the keys: its error has to quote one of our numbers. */
+static void test_tunnel_refused(void)
+{
+    World *w = away("aes-gcm-128");
+    const Mip6Binding *b = &w->port.binding[0];
+    uint16_t sequence = b->sequence;
+    uint8_t sent[ROOM];
+    size_t len;
+
+    from_guest(w, 100);
+    len = w->link.len - PACKET_ETH_LEN;
+    memcpy(sent, w->link.buf + PACKET_ETH_LEN, len);
+    pass(w, SECOND);
+    packet_put32(sent + PACKET_IP6_LEN + 4, 2);
+    send_error_from(w, AGENT, PACKET_ICMP6_UNREACHABLE, 4, 0, sent, len);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
+    packet_put32(sent + PACKET_IP6_LEN + 4, 1);
+    send_error(w, PACKET_ICMP6_UNREACHABLE, 4, 0, sent, len);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
+    send_error_from(w, AGENT, PACKET_ICMP6_UNREACHABLE, 4, 0, sent, len);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_TUNNEL_REFUSED);
+    g_assert_cmpint(b->sequence, ==, sequence + 1);
+    deliver(w);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
+    world_free(w);
+}
+
+/* "Packet too big" counts if it quotes a real packet. */
 static void test_icmp6(void)
 {
     World *w = away("aes-gcm-128");
@@ -892,6 +926,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6-protect/another-home", test_another_home);
     g_test_add_func("/mip6-protect/wrong-key", test_wrong_key);
     g_test_add_func("/mip6-protect/binding-error", test_binding_error);
+    g_test_add_func("/mip6-protect/tunnel-refused", test_tunnel_refused);
     g_test_add_func("/mip6-protect/icmpv6", test_icmp6);
     g_test_add_func("/mip6-protect/migration", test_migration);
     g_test_add_func("/mip6-protect/late", test_late);

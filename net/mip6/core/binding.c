@@ -36,6 +36,11 @@
  * answer, an attacker must be on the path or have the keys; the rate limit
  * below bounds the effect.
  *
+ * An agent that has restarted may have lost the binding. Its ICMPv6 errors
+ * about tunnelled packets tell of this, but are not authenticated. So they are
+ * only a reason to register again, less and less often, and only while nothing
+ * else comes out of the tunnel.
+ *
  * At most MAX_UPDATE_RATE updates a second are sent; earlier ones are delayed.
  * The limit applies to all bindings with the same agent together, so
  * ops->not_before() can delay an update as well.
@@ -56,6 +61,8 @@
  * Time before the end of a binding for the refresh; at most half its lifetime.
  */
 #define REFRESH_BEFORE          (10 * SECOND)
+/* The tunnel works if a packet came out of it so lately. */
+#define PASSED_LATELY           SECOND
 
 static int64_t lifetime_ns(uint16_t lifetime)
 {
@@ -116,7 +123,7 @@ void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
     b->state = MIP6_HOME;
     b->sequence = sequence;
     b->expires = b->next = b->valid = INT64_MAX;
-    b->sent = INT64_MIN;
+    b->sent = b->passed = b->doubted = INT64_MIN;
 }
 
 /* --- movements ------------------------------------------------------------ */
@@ -340,7 +347,55 @@ bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now)
     if (!b->tries || b->next == INT64_MAX) {
         return false;
     }
-    refused(b, now, MIP6_WHY_UNSUPPORTED);
+    if (b->state == MIP6_BOUND) {
+        become(b, MIP6_BOUND, MIP6_WHY_UNSUPPORTED);
+    } else {
+        refused(b, now, MIP6_WHY_UNSUPPORTED);
+    }
+    return true;
+}
+
+/* --- the tunnel ----------------------------------------------------------- */
+
+static bool is_trouble(Mip6Why why)
+{
+    return why >= MIP6_WHY_TUNNEL_REFUSED;
+}
+
+void mip6_binding_passed(Mip6Binding *b, int64_t now)
+{
+    b->passed = now;
+    if (is_trouble(b->why)) {
+        become(b, b->state, MIP6_WHY_NONE);
+    }
+}
+
+bool mip6_binding_trouble(Mip6Binding *b, int64_t now, Mip6Why why)
+{
+    if (b->state != MIP6_BOUND ||
+        (b->why != MIP6_WHY_NONE && !is_trouble(b->why)) ||
+        (b->passed != INT64_MIN && now - b->passed < PASSED_LATELY)) {
+        return false;
+    }
+    become(b, MIP6_BOUND, why);
+    return true;
+}
+
+bool mip6_binding_tunnel_refused(Mip6Binding *b, int64_t now)
+{
+    if (!mip6_binding_trouble(b, now, MIP6_WHY_TUNNEL_REFUSED)) {
+        return false;
+    }
+    if (b->doubted == INT64_MIN || now - b->doubted >= 2 * LONGEST) {
+        b->doubt_wait = INITIAL;
+    } else if (now - b->doubted >= b->doubt_wait) {
+        b->doubt_wait = b->doubt_wait * 2 < LONGEST ? b->doubt_wait * 2
+                                                    : LONGEST;
+    } else {
+        return true;
+    }
+    b->doubted = now;
+    mip6_binding_refresh(b, now);
     return true;
 }
 
@@ -485,6 +540,7 @@ const char *mip6_why_name(Mip6Why why)
         [MIP6_WHY_UNSUPPORTED] = "unsupported",
         [MIP6_WHY_ERROR] = "binding-error",
         [MIP6_WHY_NEXT_AGENT] = "next-agent",
+        [MIP6_WHY_TUNNEL_REFUSED] = "tunnel-refused",
     };
 
     return names[why];

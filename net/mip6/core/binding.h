@@ -29,6 +29,8 @@ typedef enum Mip6Why {
     MIP6_WHY_UNSUPPORTED,       /* ICMPv6: agent without mobility support */
     MIP6_WHY_ERROR,             /* the agent has sent a Binding Error */
     MIP6_WHY_NEXT_AGENT,        /* trying another home agent */
+    /* Bound, and nothing comes out of the tunnel: see mip6_binding_trouble() */
+    MIP6_WHY_TUNNEL_REFUSED,    /* ICMPv6: the agent refuses the packets */
 } Mip6Why;
 
 typedef struct Mip6Binding Mip6Binding;
@@ -75,6 +77,9 @@ struct Mip6Binding {
     int64_t wait;               /* interval until retransmission */
     int64_t next;               /* time of the next one; INT64_MAX: none */
     uint16_t asked;             /* lifetime in the last Binding Update */
+    int64_t passed;             /* last packet from the tunnel; or INT64_MIN */
+    int64_t doubted;            /* last mip6_binding_tunnel_refused() heeded */
+    int64_t doubt_wait;         /* time to the next one */
 };
 
 /**
@@ -140,9 +145,43 @@ void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be);
  * support the mobility header or the Home Address option (section 11.3.5,
  * 11.7.3)
  *
+ * An agent that has the binding does: its daemon does not run, so it is asked
+ * again as if there were no answer.
+ *
  * Returns: false if no Binding Update is unanswered
  */
 bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now);
+
+/**
+ * mip6_binding_passed: a packet for the home address has come out of the tunnel
+ *
+ * Ends the trouble that mip6_binding_trouble() tells of.
+ */
+void mip6_binding_passed(Mip6Binding *b, int64_t now);
+
+/**
+ * mip6_binding_trouble: bound, but a packet did not pass the tunnel
+ * @why: MIP6_WHY_TUNNEL_REFUSED or a later one; users see it
+ *
+ * Has no effect unless bound, while an update has no answer or a refusal, or if
+ * a packet has passed within the last second.
+ *
+ * Returns: true if @why is the reason
+ */
+bool mip6_binding_trouble(Mip6Binding *b, int64_t now, Mip6Why why);
+
+/**
+ * mip6_binding_tunnel_refused: an ICMPv6 error of the home agent says that it
+ * does not take a packet out of the tunnel
+ *
+ * An agent without the binding sends it, for example after a restart. The node
+ * registers again, at intervals of 1 s, 2 s, ... 32 s, because anyone who has
+ * seen a packet can forge the error. It stays bound: only the agent's answer
+ * tells if it was.
+ *
+ * Returns: as mip6_binding_trouble()
+ */
+bool mip6_binding_tunnel_refused(Mip6Binding *b, int64_t now);
 
 /** mip6_binding_refresh: register again now (Binding Refresh Request). */
 void mip6_binding_refresh(Mip6Binding *b, int64_t now);

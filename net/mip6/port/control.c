@@ -394,11 +394,36 @@ static Mip6Binding *binding_of_update(Mip6Port *p, const uint8_t *packet,
     return b && packet_ip6_equal(&ip.src, &b->care_of) ? b : NULL;
 }
 
+/* Returns: the binding whose tunnelled packet is quoted; NULL: none */
+static Mip6Binding *binding_of_tunnelled(Mip6Port *p, int64_t now,
+                                         const uint8_t *outer, size_t len)
+{
+    const uint8_t *inner;
+    struct in6_addr src;
+    size_t inner_len;
+
+    if (!mip6_tunnel_was_sent(&p->tunnel, now, outer, len)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+        if (mip6_protect_is_ours(p->config.protect[i], outer, len)) {
+            return &p->binding[i];
+        }
+    }
+    inner = mip6_tunnel_inner(&p->tunnel, outer, len, &inner_len);
+    if (!inner) {
+        return NULL;
+    }
+    memcpy(&src, inner + 8, sizeof(src));
+    return mip6_port_binding(p, &src);
+}
+
 /*
  * Handles an error about a packet that we sent: tunnelled, or a Binding Update.
  */
 static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
-                                    const uint8_t *icmp, size_t len)
+                                    const PacketIp6 *ip, const uint8_t *icmp,
+                                    size_t len)
 {
     const uint8_t *outer = icmp + ICMP6_LEN, *inner;
     size_t inner_len;
@@ -427,6 +452,12 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
             heeded = true;
         }
     }
+    b = binding_of_tunnelled(p, now, outer, len);
+    if (b && p->is_running && mip6_port_is_agent(p, &ip->src) &&
+        (icmp[0] == PACKET_ICMP6_UNREACHABLE ||
+         icmp[0] == PACKET_ICMP6_PARAMETER)) {
+        heeded |= mip6_binding_tunnel_refused(b, now);
+    }
     b = binding_of_update(p, outer, len);
     /* With ESP the agent has our keys, so it supports mobility. */
     if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b &&
@@ -454,7 +485,7 @@ Mip6Verdict mip6_port_take_icmp6(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
     if (icmp[0] < PACKET_ICMP6_ECHO) {
-        return take_icmp6_error(p, now, icmp, len);
+        return take_icmp6_error(p, now, ip, icmp, len);
     }
     switch (icmp[0]) {
     case PACKET_ICMP6_ECHO:

@@ -132,6 +132,19 @@ static bool combine_ecn(const PacketIp6 *outer, Tunnelled *t)
     return true;
 }
 
+static void note_passed(Mip6Port *p, const uint8_t *inner)
+{
+    struct in6_addr dst;
+    Mip6Binding *b;
+
+    memcpy(&dst, inner + INNER_DST_AT, sizeof(dst));
+    b = mip6_port_binding(p, &dst);
+    if (b) {
+        mip6_binding_passed(b, p->now);
+    }
+    mip6_port_has_heard(p);
+}
+
 static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
                                  const PacketIp6 *outer, size_t offset,
                                  uint8_t *inner, size_t have)
@@ -142,7 +155,7 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
     if (why != MIP6_DROP_NONE) {
         return mip6_port_drop(p, why);
     }
-    mip6_port_has_heard(p);
+    note_passed(p, inner);
     t.inner = inner;
     t.have = have;
     t.len = PACKET_IP6_LEN + packet_get16(inner + 4);

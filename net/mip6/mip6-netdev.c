@@ -300,7 +300,12 @@ static void mip6_report_load(const Mip6Netdev *m, size_t len)
         mip6_list_addresses(m->port.home.learned.address,
                             mip6_home_configured(&m->port.home));
 
-    if (homes) {
+    if (homes && !strcmp(there, here)) {
+        error_report("mip6 '%s': the VM that arrives has another home agent, "
+                     "or another protection: make home-agent=, ipsec= and "
+                     "esp-payload= the same on both hosts",
+                     net_stage_id(m->stage));
+    } else if (homes) {
         error_report("mip6 '%s': the VM that arrives has the home addresses "
                      "%s, but home-address= and more-home-address= here have "
                      "%s: make them the same", net_stage_id(m->stage), there,

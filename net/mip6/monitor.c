@@ -125,7 +125,9 @@ static Mip6EspInfoList *esp_list(const Mip6Netdev *m)
 
     for (unsigned i = 0; i < MIP6_HOME_ADDRESSES && m->protect[i]; i++) {
         for (unsigned j = 0; j < MIP6_PROTECT_SAS; j++) {
-            QAPI_LIST_APPEND(tail, esp_info(m, i, j));
+            if (mip6_protect_sa(m->protect[i], j)) {
+                QAPI_LIST_APPEND(tail, esp_info(m, i, j));
+            }
         }
     }
     return list;

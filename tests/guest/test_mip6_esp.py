@@ -16,12 +16,11 @@ import pytest
 from scapy.layers.inet6 import IPv6
 from scapy.layers.ipsec import ESP
 from scapy.utils import rdpcap
-from vmmnet.qmp import Qmp
-from vmmnet.testbed.base import scratch, tools, wait
+from vmmnet.testbed.base import tools, wait
 from vmmnet.testbed.guest import qemu
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import mobility
+from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobile_esp import Keys
 from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
@@ -172,30 +171,16 @@ def _forge(world: World, target: Guest) -> None:
     assert after["care-of"].startswith(FOREIGN_PREFIX)
 
 
-@contextlib.contextmanager
-def _without_guest(world: World, arguments: list[str]) -> Iterator[Qmp]:
-    """The monitor of a VM on the foreign network that has a netdev only."""
-    with scratch.folder() as folder, contextlib.ExitStack() as stack:
-        command: list[str | Path] = [
-            *(qemu.binary(), "-machine", "none,accel=qtest", "-display", "none", "-nodefaults"),
-            *("-qmp", f"unix:{folder}/qmp,server=on,wait=off", *arguments),
-        ]
-        process = qemu.QemuProcess(
-            command, netns=world.foreign.host.netns, stderr=Path(folder) / "qemu.log"
-        )
-        stack.callback(process.stop)
-        monitor = Qmp(process.connect(Path(folder) / "qmp"))
-        stack.callback(monitor.close)
-        yield monitor
-
-
 def test_two_addresses(world: World) -> None:
     """Each is registered in associations of its own, with other keys."""
     keys, more = Keys(), Keys(seed=128, spi=0x1011, more=True)
     options = (f"more-home-address={SECOND_ADDRESS}", *more.options(), "location=away")
     arguments = _arguments(keys, world.foreign.tap("tap2"), *options)
     lines = [*_agent_lines(world, keys), *more.lines(SECOND_ADDRESS, world.folder)]
-    with world.agent(60, *lines), _without_guest(world, [*more.objects(), *arguments]) as monitor:
+    with (
+        world.agent(60, *lines),
+        roaming.without_guest(world, [*more.objects(), *arguments]) as monitor,
+    ):
 
         def info() -> dict[str, Any]:
             return dict(monitor.command("query-mip6")[0])
@@ -220,7 +205,7 @@ def test_wrong_key(world: World) -> None:
     arguments = _arguments(Keys(seed=7), tap, "location=away")
     with (
         world.agent(60, *_agent_lines(world, Keys())),
-        _without_guest(world, arguments) as monitor,
+        roaming.without_guest(world, arguments) as monitor,
     ):
         wait.until(lambda: monitor.command("query-mip6")[0]["reason"] == "no-answer", "no answer")
         assert monitor.command("query-mip6")[0]["state"] == "registering"
@@ -239,6 +224,7 @@ MISTAKES = {
     "and aes-gcm-256 needs 36: 32 of cipher, 4 of salt",
     "esp-cipher=des": "mip6 'mip0': esp-cipher=des is not one of aes-gcm-128, ",
     "replay-window=65": "mip6 'mip0': replay-window=65 is not 0, 64, 128, ... 1024",
+    "esp-payload=off": "mip6 'mip0': tunnel-out-key= has no use with esp-payload=off, which",
     "ipsec=off": "mip6 'mip0': esp-cipher= needs ipsec=esp: nothing is protected without it",
     "-signal-out-key=signal-out": "mip6 'mip0': ipsec=esp needs signal-out-key=, the ID of",
     "-tunnel-out-spi=0x1003": "mip6 'mip0': ipsec=esp needs tunnel-out-spi=, the SPI,",

@@ -266,9 +266,60 @@ static void test_daemon_is_late(void)
     world_free(w);
 }
 
+/* The path to the agent is cut, and a router of it tells. */
+static void test_unreachable(void)
+{
+    static const uint8_t errors[][2] = {
+        { PACKET_ICMP6_UNREACHABLE, 0 }, { PACKET_ICMP6_UNREACHABLE, 3 },
+        { PACKET_ICMP6_TIME_EXCEEDED, 0 },
+    };
+    World *w = away();
+    uint16_t sequence = binding(w)->sequence;
+    uint8_t outer[2048];
+    size_t len = tunnelled(w, outer);
+
+    /* The wrong flow label; lost fragments. */
+    outer[PACKET_IP6_LEN + 3] ^= 1;
+    give_error_from(w, ROUTER, PACKET_ICMP6_UNREACHABLE, 0, 0, outer, len);
+    outer[PACKET_IP6_LEN + 3] ^= 1;
+    give_error_from(w, ROUTER, PACKET_ICMP6_TIME_EXCEEDED, 1, 0, outer, len);
+    g_assert_cmpint(binding(w)->why, ==, MIP6_WHY_NONE);
+    for (unsigned i = 0; i < G_N_ELEMENTS(errors); i++) {
+        give_error_from(w, ROUTER, errors[i][0], errors[i][1], 0, outer, len);
+        g_assert_cmpint(binding(w)->state, ==, MIP6_BOUND);
+        g_assert_cmpint(binding(w)->why, ==, MIP6_WHY_UNREACHABLE);
+        hear_one(w);
+        g_assert_cmpint(binding(w)->why, ==, MIP6_WHY_NONE);
+        pass(w, SECOND);
+    }
+    g_assert_cmpint(binding(w)->sequence, ==, sequence);
+    world_free(w);
+}
+
+/* The MAC address of the foreign link's router is unknown for a while. */
+static void test_no_next_hop(void)
+{
+    World *w = away();
+    struct in6_addr router = packet_ip6_link_local(router_mac);
+
+    for (unsigned i = 0; i < MIP6_CAREOF_NEIGHBOURS; i++) {
+        w->port.careof.neighbour[i].has_mac = false;
+    }
+    send_one(w);
+    g_assert_cmpuint(w->port.dropped[MIP6_DROP_NO_NEXT_HOP], ==, 1);
+    g_assert_cmpint(binding(w)->state, ==, MIP6_BOUND);
+    g_assert_cmpint(binding(w)->why, ==, MIP6_WHY_NO_NEXT_HOP);
+    answer_for(w, &router);
+    send_one(w);
+    g_assert_cmpint(binding(w)->why, ==, MIP6_WHY_NONE);
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mip6/silence/unreachable", test_unreachable);
+    g_test_add_func("/mip6/silence/no-next-hop", test_no_next_hop);
     g_test_add_func("/mip6/silence/agent-forgot", test_agent_forgot);
     g_test_add_func("/mip6/silence/refusal-goes-on", test_refusal_goes_on);
     g_test_add_func("/mip6/silence/no-refusal", test_no_refusal);

@@ -56,6 +56,7 @@ class Mip6:
     mtu: int | None = None
     ipsec: str | None = None
     esp_cipher: str | None = None
+    esp_payload: bool | None = None
     signal_out_spi: int | None = None
     signal_out_key: Path | UUID | None = None
     signal_in_spi: int | None = None

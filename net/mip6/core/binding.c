@@ -381,6 +381,13 @@ bool mip6_binding_trouble(Mip6Binding *b, int64_t now, Mip6Why why)
     return true;
 }
 
+void mip6_binding_trouble_over(Mip6Binding *b, Mip6Why why)
+{
+    if (b->why == why) {
+        become(b, b->state, MIP6_WHY_NONE);
+    }
+}
+
 bool mip6_binding_tunnel_refused(Mip6Binding *b, int64_t now)
 {
     if (!mip6_binding_trouble(b, now, MIP6_WHY_TUNNEL_REFUSED)) {
@@ -448,7 +455,11 @@ static void transmit(Mip6Binding *b, int64_t now)
     b->sent = now;
     b->next = now + b->wait;
     b->asked = bu.lifetime;
-    b->ops->send(b->opaque, b, &bu, &bu.alternate);
+    if (b->ops->send(b->opaque, b, &bu, &bu.alternate)) {
+        mip6_binding_trouble_over(b, MIP6_WHY_NO_NEXT_HOP);
+    } else if (b->tries > 1) {
+        become(b, b->state, MIP6_WHY_NO_NEXT_HOP);
+    }
 }
 
 static void expire(Mip6Binding *b, int64_t now)
@@ -541,6 +552,10 @@ const char *mip6_why_name(Mip6Why why)
         [MIP6_WHY_ERROR] = "binding-error",
         [MIP6_WHY_NEXT_AGENT] = "next-agent",
         [MIP6_WHY_TUNNEL_REFUSED] = "tunnel-refused",
+        [MIP6_WHY_UNREACHABLE] = "unreachable",
+        [MIP6_WHY_NO_NEXT_HOP] = "no-next-hop",
+        [MIP6_WHY_UNPROTECTED] = "unprotected",
+        [MIP6_WHY_ESP] = "esp",
     };
 
     return names[why];

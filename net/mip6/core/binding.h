@@ -31,6 +31,10 @@ typedef enum Mip6Why {
     MIP6_WHY_NEXT_AGENT,        /* trying another home agent */
     /* Bound, and nothing comes out of the tunnel: see mip6_binding_trouble() */
     MIP6_WHY_TUNNEL_REFUSED,    /* ICMPv6: the agent refuses the packets */
+    MIP6_WHY_UNREACHABLE,       /* ICMPv6: they do not reach the agent */
+    MIP6_WHY_NO_NEXT_HOP,       /* the foreign link's router does not answer */
+    MIP6_WHY_UNPROTECTED,       /* the agent's packets are not in ESP */
+    MIP6_WHY_ESP,               /* they are, with another key */
 } Mip6Why;
 
 typedef struct Mip6Binding Mip6Binding;
@@ -43,9 +47,10 @@ typedef struct Mip6BindingConfig {
 typedef struct Mip6BindingOps {
     /*
      * Send a Binding Update. If @care_of is the home address, it is sent as
-     * from home, without a Home Address option.
+     * from home, without a Home Address option. Returns: false if the next hop
+     * is not known.
      */
-    void (*send)(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
+    bool (*send)(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                  const struct in6_addr *care_of);
     /*
      * May be NULL. Returns: the earliest time for a Binding Update, because
@@ -169,6 +174,9 @@ void mip6_binding_passed(Mip6Binding *b, int64_t now);
  * Returns: true if @why is the reason
  */
 bool mip6_binding_trouble(Mip6Binding *b, int64_t now, Mip6Why why);
+
+/** mip6_binding_trouble_over: @why does not apply any more */
+void mip6_binding_trouble_over(Mip6Binding *b, Mip6Why why);
 
 /**
  * mip6_binding_tunnel_refused: an ICMPv6 error of the home agent says that it

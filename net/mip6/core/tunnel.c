@@ -46,12 +46,12 @@
  * packet is fragmented. ICMPv6 errors quote an encrypted packet; of these only
  * "packet too big" for our own SPI is processed.
  *
- * "Packet too big" is accepted only about a packet that we could have sent
+ * "Packet too big" is accepted only about a packet that we could have sent,
  * and that was larger than the MTU in the error: without ESP, it must be of a
  * flow that has recently sent large packets (sent.h); with ESP, it must have
- * one of the last sequence numbers. An attacker who sees no packet of ours would have
- * to guess these. The rate of such errors is not limited, because a flood of
- * forged errors would then suppress a genuine one.
+ * one of the last sequence numbers. An attacker who sees no packet of ours
+ * would have to guess these. The rate of such errors is not limited, because a
+ * flood of forged errors would then suppress a genuine one.
  *
  * The guest does not know the tunnel, so an ICMPv6 error about an outer packet
  * cannot be passed to it directly. If the error is about the path to the home

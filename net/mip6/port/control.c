@@ -418,6 +418,24 @@ static Mip6Binding *binding_of_tunnelled(Mip6Port *p, int64_t now,
     return mip6_port_binding(p, &src);
 }
 
+/* An error about a tunnelled packet. Returns: false if it says nothing */
+static bool tunnel_failed(Mip6Binding *b, int64_t now, const uint8_t *icmp,
+                          bool from_agent)
+{
+    switch (icmp[0]) {
+    case PACKET_ICMP6_PARAMETER:
+        return from_agent && mip6_binding_tunnel_refused(b, now);
+    case PACKET_ICMP6_UNREACHABLE:
+        return from_agent ? mip6_binding_tunnel_refused(b, now)
+                          : mip6_binding_trouble(b, now, MIP6_WHY_UNREACHABLE);
+    case PACKET_ICMP6_TIME_EXCEEDED:
+        return icmp[1] == 0 &&
+               mip6_binding_trouble(b, now, MIP6_WHY_UNREACHABLE);
+    default:
+        return false;
+    }
+}
+
 /*
  * Handles an error about a packet that we sent: tunnelled, or a Binding Update.
  */
@@ -453,10 +471,9 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
         }
     }
     b = binding_of_tunnelled(p, now, outer, len);
-    if (b && p->is_running && mip6_port_is_agent(p, &ip->src) &&
-        (icmp[0] == PACKET_ICMP6_UNREACHABLE ||
-         icmp[0] == PACKET_ICMP6_PARAMETER)) {
-        heeded |= mip6_binding_tunnel_refused(b, now);
+    if (b && p->is_running) {
+        heeded |= tunnel_failed(b, now, icmp,
+                                mip6_port_is_agent(p, &ip->src));
     }
     b = binding_of_update(p, outer, len);
     /* With ESP the agent has our keys, so it supports mobility. */

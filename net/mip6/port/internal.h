@@ -64,12 +64,24 @@ static inline bool mip6_port_has_esp(const Mip6Port *p)
     return p->config.protect[0];
 }
 
+/* The number of home addresses with associations. */
+static inline unsigned mip6_port_protected(const Mip6Port *p)
+{
+    return mip6_port_has_esp(p) ? mip6_home_configured(&p->home) : 0;
+}
+
+/* Has each of them @sa? */
+static inline bool mip6_port_has_sa(const Mip6Port *p, Mip6ProtectSa sa)
+{
+    return mip6_port_has_esp(p) && mip6_protect_sa(p->config.protect[0], sa);
+}
+
 /* May the packet be accepted, given that it should have come by @sa? */
 static inline bool mip6_port_is_protected(const Mip6Port *p,
                                           const Mip6Arrived *from,
                                           Mip6ProtectSa sa)
 {
-    return mip6_port_has_esp(p) ? from->opened && from->sa == sa : true;
+    return mip6_port_has_sa(p, sa) ? from->opened && from->sa == sa : true;
 }
 
 /* Is it for the home address of the association that it came by, if any? */

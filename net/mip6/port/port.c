@@ -91,7 +91,7 @@ static void guest_packet(void *opaque, const void *packet, size_t len)
 }
 
 /* From the care-of address, or from home (RFC 6275 sections 6.1.7, 11.5.5). */
-static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
+static bool binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                          const struct in6_addr *care_of)
 {
     Mip6Port *p = opaque;
@@ -113,7 +113,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     if (!mip6_careof_next_hop(&p->careof, p->now, agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
         p->unsent |= 1u << (b - p->binding);    /* sent later */
-        return;
+        return false;
     }
     if (!at_home) {
         at += mip6_hao_build(at, PACKET_PROTO_MH, home);
@@ -131,6 +131,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     if (!at_home && !p->is_away) {
         mip6_port_early_sent(p, b, mac);
     }
+    return true;
 }
 
 /* From the care-of address, for the home address (section 11.4.2). */
@@ -362,7 +363,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     mip6_port_bind_configured(p, &binding_ops);
     mip6_prefixes_init(&p->prefixes, &prefixes_ops, p);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p, p->config.protect,
-                     mip6_port_has_esp(p) ? p->bindings : 0);
+                     mip6_port_has_sa(p, MIP6_TUNNEL_OUT) ? p->bindings : 0);
     mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
     if (config->location != MIP6_LOCATION_AUTO || !arriving) {
@@ -390,7 +391,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     p->has_left = false;
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
-    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+    for (unsigned i = 0; i < mip6_port_protected(p); i++) {
         mip6_protect_take_back(p->config.protect[i]);
     }
     if (p->is_known && p->is_away) {

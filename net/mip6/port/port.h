@@ -38,8 +38,8 @@ typedef struct Mip6PortConfig {
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
     uint32_t mtu;               /* of the path to the agent, with the link */
     /*
-     * For each home address, in order; not owned. Either all are set, or none:
-     * then ESP is not used.
+     * For each home address, in order; not owned. Either all are set, with the
+     * same associations, or none: then ESP is not used.
      */
     Mip6Protect *protect[MIP6_HOME_ADDRESSES];
 } Mip6PortConfig;

@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
+import re
 import socket
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Protocol
 
-from ..base import wait
+from ...qmp import Qmp
+from ..base import scratch, wait
 from ..base.net import Namespace
+from ..guest import qemu
 from ..guest.agent import Job
 from ..guest.guest import Guest
-from .mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS
+from .mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
 
 
 def info(guest: Guest) -> dict[str, Any]:
@@ -40,6 +46,31 @@ def await_bound(guest: Guest, prefix: str = "") -> None:
         return bool(now["state"] == "bound" and now["care-of"].startswith(prefix))
 
     wait.until(bound, f"a binding to {prefix or 'any address'}")
+
+
+def home_router(world: World) -> str:
+    """The home router's link-local address, which a guest's route has."""
+    shown = world.home.router.ip("-6", "address", "show", "dev", "lan0", "scope", "link")
+    found = re.search(r"inet6 (fe80[^/]*)", shown)
+    assert found
+    return found[1]
+
+
+@contextlib.contextmanager
+def without_guest(world: World, arguments: list[str]) -> Iterator[Qmp]:
+    """The monitor of a VM on the foreign network that has a netdev only."""
+    with scratch.folder() as folder, contextlib.ExitStack() as stack:
+        command: list[str | Path] = [
+            *(qemu.binary(), "-machine", "none,accel=qtest", "-display", "none", "-nodefaults"),
+            *("-qmp", f"unix:{folder}/qmp,server=on,wait=off", *arguments),
+        ]
+        process = qemu.QemuProcess(
+            command, netns=world.foreign.host.netns, stderr=Path(folder) / "qemu.log"
+        )
+        stack.callback(process.stop)
+        monitor = Qmp(process.connect(Path(folder) / "qmp"))
+        stack.callback(monitor.close)
+        yield monitor
 
 
 def configure(guest: Guest, *addresses: str) -> None:

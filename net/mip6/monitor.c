@@ -133,6 +133,22 @@ static Mip6EspInfoList *esp_list(const Mip6Netdev *m)
     return list;
 }
 
+static Mip6ProbeInfoList *probe_list(const Mip6Probe *p)
+{
+    Mip6ProbeInfoList *list = NULL, **tail = &list;
+
+    for (unsigned i = 0; i < MIP6_PROBES; i++) {
+        Mip6ProbeInfo *info = g_new0(Mip6ProbeInfo, 1);
+
+        info->name = g_strdup(mip6_probe_name(i));
+        info->sent = p->sent[i];
+        info->answered = p->answered[i];
+        info->result = g_strdup(mip6_probe_result_name(p->result[i]));
+        QAPI_LIST_APPEND(tail, info);
+    }
+    return list;
+}
+
 static Mip6Info *netdev_info(Mip6Netdev *m)
 {
     const Mip6Port *p = &m->port;
@@ -164,6 +180,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->reported = p->reported;
     info->forwarded = p->forwarded;
     info->dropped = drop_list(p->dropped);
+    info->probes = probe_list(&p->probe);
     info->has_esp = m->protect[0];
     info->esp = esp_list(m);
     return info;
@@ -225,6 +242,22 @@ static void print_esp(Monitor *mon, const Mip6EspInfo *info, bool is_further)
     monitor_printf(mon, "\n");
 }
 
+/* Only those that were ever sent. */
+static void print_probes(Monitor *mon, const Mip6ProbeInfoList *l)
+{
+    const char *before = "  probes   ", *after = "";
+
+    for (; l; l = l->next) {
+        if (l->value->sent) {
+            monitor_printf(mon, "%s%s=%s", before, l->value->name,
+                           l->value->result);
+            before = " ";
+            after = "\n";
+        }
+    }
+    monitor_printf(mon, "%s", after);
+}
+
 static void print_netdev(Monitor *mon, const Mip6Info *info)
 {
     monitor_printf(mon, "%s: netdev %s, %s", info->id, info->netdev,
@@ -260,6 +293,7 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
                        l->value->reason, l->value->count,
                        l->next ? "" : "\n");
     }
+    print_probes(mon, info->probes);
     for (Mip6EspInfoList *l = info->has_esp ? info->esp : NULL; l;
          l = l->next) {
         print_esp(mon, l->value,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from vmmnet.testbed.base import wait
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.mip6 import linux_home, mobility, roaming
 from vmmnet.testbed.mip6.linux_home import LinuxAgent
@@ -42,6 +43,16 @@ def test_payload_has_to_be_protected(world: World, agent: LinuxAgent) -> None:
         text = monitor.command("human-monitor-command", command_line="info mip6")
         assert "mip0: netdev net0, bound (unprotected)" in text
     assert agent.updates()[-1].endswith(": 0")
+
+
+def test_probe_comes_back(world: World, agent: LinuxAgent) -> None:
+    """The kernel returns what goes from the home address to itself: the tunnel works."""
+    words = [word for word in KEYS.options() if not word.startswith("tunnel-")]
+    words += ["esp-payload=off", "location=away"]
+    arguments = mobility.arguments(world.foreign.tap("tap2"), *words)
+    with roaming.without_guest(world, [*KEYS.objects(), *arguments]) as monitor:
+        monitor.wait_event("MIP6_STATE", state="bound")
+        wait.until(lambda: roaming.probes(monitor)["tunnel"] == "answered", "the probe")
 
 
 def test_payload_in_clear(world: World, agent: LinuxAgent) -> None:

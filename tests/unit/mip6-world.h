@@ -37,6 +37,7 @@ typedef struct World {
     Mip6Agent agent;
     int64_t now;
     bool deaf;                  /* the agent receives nothing */
+    uint8_t lost;               /* this protocol is lost on the path; 0: none */
     bool alive;                 /* the router answers probes (NUD) */
     bool probed;                /* and has to */
     unsigned changes;

@@ -203,6 +203,12 @@ void mip6_binding_home(Mip6Binding *b, int64_t now)
 
 /* --- messages of the home agent ------------------------------------------- */
 
+/* Reasons that end with the next packet out of the tunnel. */
+static bool is_trouble(Mip6Why why)
+{
+    return why >= MIP6_WHY_TUNNEL_REFUSED;
+}
+
 /*
  * Section 11.7.3: the granted lifetime. It starts when the update was sent, so
  * the binding never ends earlier at the agent than here.
@@ -245,7 +251,10 @@ static void accepted(Mip6Binding *b, const Mip6Mh *ba)
         return;
     }
     granted(b, ba);
-    become(b, MIP6_BOUND, MIP6_WHY_NONE);
+    /* The answer is no packet of the tunnel. */
+    become(b, MIP6_BOUND, b->state == MIP6_BOUND && is_trouble(b->why) &&
+                          b->why != MIP6_WHY_TUNNEL_REFUSED ? b->why
+                                                            : MIP6_WHY_NONE);
 }
 
 static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
@@ -357,9 +366,22 @@ bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now)
 
 /* --- the tunnel ----------------------------------------------------------- */
 
-static bool is_trouble(Mip6Why why)
+static bool is_unanswered(Mip6Why why)
 {
-    return why >= MIP6_WHY_TUNNEL_REFUSED;
+    return why == MIP6_WHY_NO_ANSWER || why == MIP6_WHY_OPTIONS_DROPPED ||
+           why == MIP6_WHY_UPDATE_UNANSWERED;
+}
+
+void mip6_binding_unanswered(Mip6Binding *b, Mip6Why why)
+{
+    if (is_unanswered(b->why)) {
+        become(b, b->state, why);
+    }
+}
+
+bool mip6_binding_has_trouble(const Mip6Binding *b)
+{
+    return b->state == MIP6_BOUND && is_trouble(b->why);
 }
 
 void mip6_binding_passed(Mip6Binding *b, int64_t now)
@@ -501,7 +523,7 @@ void mip6_binding_tick(Mip6Binding *b, int64_t now)
             return;
         }
     }
-    if (b->tries && !mip6_binding_is_refused(b)) {
+    if (b->tries && !mip6_binding_is_refused(b) && !is_unanswered(b->why)) {
         become(b, b->state, MIP6_WHY_NO_ANSWER);
     }
     transmit(b, now);
@@ -551,11 +573,14 @@ const char *mip6_why_name(Mip6Why why)
         [MIP6_WHY_UNSUPPORTED] = "unsupported",
         [MIP6_WHY_ERROR] = "binding-error",
         [MIP6_WHY_NEXT_AGENT] = "next-agent",
+        [MIP6_WHY_OPTIONS_DROPPED] = "options-dropped",
+        [MIP6_WHY_UPDATE_UNANSWERED] = "update-unanswered",
         [MIP6_WHY_TUNNEL_REFUSED] = "tunnel-refused",
         [MIP6_WHY_UNREACHABLE] = "unreachable",
         [MIP6_WHY_NO_NEXT_HOP] = "no-next-hop",
         [MIP6_WHY_UNPROTECTED] = "unprotected",
         [MIP6_WHY_ESP] = "esp",
+        [MIP6_WHY_TUNNEL_SILENT] = "tunnel-silent",
     };
 
     return names[why];

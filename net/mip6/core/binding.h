@@ -29,12 +29,16 @@ typedef enum Mip6Why {
     MIP6_WHY_UNSUPPORTED,       /* ICMPv6: agent without mobility support */
     MIP6_WHY_ERROR,             /* the agent has sent a Binding Error */
     MIP6_WHY_NEXT_AGENT,        /* trying another home agent */
+    /* No answer to Binding Updates, but to other packets: port/probes.c */
+    MIP6_WHY_OPTIONS_DROPPED,   /* not to those with destination options */
+    MIP6_WHY_UPDATE_UNANSWERED, /* to all others */
     /* Bound, and nothing comes out of the tunnel: see mip6_binding_trouble() */
     MIP6_WHY_TUNNEL_REFUSED,    /* ICMPv6: the agent refuses the packets */
     MIP6_WHY_UNREACHABLE,       /* ICMPv6: they do not reach the agent */
     MIP6_WHY_NO_NEXT_HOP,       /* the foreign link's router does not answer */
     MIP6_WHY_UNPROTECTED,       /* the agent's packets are not in ESP */
     MIP6_WHY_ESP,               /* they are, with another key */
+    MIP6_WHY_TUNNEL_SILENT,     /* a probe through the tunnel is lost */
 } Mip6Why;
 
 typedef struct Mip6Binding Mip6Binding;
@@ -158,6 +162,14 @@ void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be);
 bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now);
 
 /**
+ * mip6_binding_unanswered: probes have told why updates have no answer
+ * @why: MIP6_WHY_NO_ANSWER, ..._OPTIONS_DROPPED or ..._UPDATE_UNANSWERED
+ *
+ * Has no effect if one of these is not the reason already.
+ */
+void mip6_binding_unanswered(Mip6Binding *b, Mip6Why why);
+
+/**
  * mip6_binding_passed: a packet for the home address has come out of the tunnel
  *
  * Ends the trouble that mip6_binding_trouble() tells of.
@@ -174,6 +186,9 @@ void mip6_binding_passed(Mip6Binding *b, int64_t now);
  * Returns: true if @why is the reason
  */
 bool mip6_binding_trouble(Mip6Binding *b, int64_t now, Mip6Why why);
+
+/** mip6_binding_has_trouble: is it bound, and does nothing pass? */
+bool mip6_binding_has_trouble(const Mip6Binding *b);
 
 /** mip6_binding_trouble_over: @why does not apply any more */
 void mip6_binding_trouble_over(Mip6Binding *b, Mip6Why why);

@@ -507,6 +507,9 @@ Mip6Verdict mip6_port_take_icmp6(Mip6Port *p, int64_t now,
     switch (icmp[0]) {
     case PACKET_ICMP6_ECHO:
         return answer_echo(p, from, ip, icmp, len);
+    case PACKET_ICMP6_ECHO_REPLY:
+        return mip6_port_probe_echoed(p, ip, icmp, len)
+               ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_ICMP6);
     case MIP6_ICMP_AGENT_REPLY:
         return mip6_port_take_agents(p, now, ip, icmp, len);
     default:

@@ -156,6 +156,9 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
         return mip6_port_drop(p, why);
     }
     note_passed(p, inner);
+    if (mip6_port_probe_returned(p, inner, have)) {
+        return MIP6_DONE;
+    }
     t.inner = inner;
     t.have = have;
     t.len = PACKET_IP6_LEN + packet_get16(inner + 4);

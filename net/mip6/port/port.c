@@ -332,8 +332,10 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
             /* The agent does not know the groups at this address yet. */
             p->asked = p->tunnel.local;
             mip6_home_query(&p->home);
+            mip6_port_probe_bound(p, now);
         }
     }
+    mip6_port_probe_trouble(p, now);
     while (mip6_port_came_home(p, &home)) {
         announce_home(p, &home);
         mip6_home_query(&p->home);
@@ -362,6 +364,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     mip6_port_agent_init(p);
     mip6_port_bind_configured(p, &binding_ops);
     mip6_prefixes_init(&p->prefixes, &prefixes_ops, p);
+    mip6_port_probe_init(p);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p, p->config.protect,
                      mip6_port_has_sa(p, MIP6_TUNNEL_OUT) ? p->bindings : 0);
     mip6_port_late_end(p);
@@ -460,6 +463,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_port_bindings_deadline(p));
         at = min_time(at, p->silence.look);
+        at = min_time(at, mip6_port_probe_deadline(p));
         at = min_time(at, mip6_home_deadline(&p->home));
         at = min_time(at, mip6_prefixes_deadline(&p->prefixes));
     }
@@ -491,6 +495,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         mip6_port_silence_tick(p, now);
         mip6_port_bindings_tick(p, now);
         mip6_port_try_other_address(p, now);
+        mip6_port_probe_tick(p, now);
         mip6_home_tick(&p->home, now);
         mip6_prefixes_tick(&p->prefixes, now);
         mip6_port_settle(p, now);

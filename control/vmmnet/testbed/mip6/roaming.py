@@ -38,6 +38,12 @@ def dropped(guest: Guest, reason: str) -> int:
     return sum(drop["count"] for drop in info(guest)["dropped"] if drop["reason"] == reason)
 
 
+def probes(monitor: Qmp) -> dict[str, str]:
+    """What the path to the home agent lets through: the last results, by name."""
+    (found,) = monitor.command("query-mip6")
+    return {probe["name"]: probe["result"] for probe in found["probes"]}
+
+
 def await_bound(guest: Guest, prefix: str = "") -> None:
     """Wait until the home agent has the guest's binding, with a care-of address in ``prefix``."""
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A path that drops what Mobile IPv6 needs: QEMU says what it tried, and what came back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from vmmnet.qmp import Qmp
+from vmmnet.testbed.base import wait
+from vmmnet.testbed.mip6 import mobility, roaming
+from vmmnet.testbed.mip6.mobility import HOME_ADDRESS, World
+
+DESTINATION_OPTIONS, ROUTING, TUNNEL = 60, 43, 41
+
+CASES = {
+    "options": (DESTINATION_OPTIONS, "registering", "options-dropped"),
+    "routing": (ROUTING, "registering", "update-unanswered"),
+    "tunnel": (TUNNEL, "bound", "tunnel-silent"),
+}
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with mobility.world() as built:
+        yield built
+
+
+@contextlib.contextmanager
+def _dropping(world: World, protocol: int) -> Iterator[None]:
+    """Let a router on the path drop packets whose first header is of this protocol."""
+    rules = f"""table ip6 fire {{ chain wall {{
+        type filter hook forward priority 0
+        ip6 nexthdr {protocol} drop
+    }}
+    }}\n"""
+    world.core.run(["nft", "-f", "-"], input=rules)
+    try:
+        yield
+    finally:
+        world.core.run(["nft", "delete", "table", "ip6", "fire"])
+
+
+def _says(monitor: Qmp, state: str, reason: str) -> None:
+    monitor.wait_event("MIP6_STATE", state=state, reason=reason)
+    assert roaming.probes(monitor)["echo"] == "answered"
+    text = monitor.command("human-monitor-command", command_line="info mip6")
+    assert f"mip0: netdev net0, {state} ({reason})" in text
+    assert "  probes   echo=answered " in text
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_dropped(world: World, case: str) -> None:
+    """The reason names it, and ends with the firewall's rule."""
+    protocol, state, reason = CASES[case]
+    arguments = mobility.arguments(world.foreign.tap(f"tap-{case}"), "location=away")
+    with world.agent(600), contextlib.ExitStack() as stack:
+        stack.enter_context(_dropping(world, protocol))
+        with roaming.without_guest(world, arguments) as monitor:
+            _says(monitor, state, reason)
+            stack.close()
+            if case == "tunnel":
+                ping = ["ping", "-c", "1", "-W", "1", HOME_ADDRESS]
+                world.correspondent.run(ping, check=False)
+            monitor.wait_event("MIP6_STATE", state="bound", reason="none")
+
+
+def test_a_good_path(world: World) -> None:
+    """A quiet VM finds out that its tunnel works, with few packets, and has nothing to say."""
+    arguments = mobility.arguments(world.foreign.tap("tap-good"), "location=away")
+    with world.agent(600), roaming.without_guest(world, arguments) as monitor:
+        monitor.wait_event("MIP6_STATE", state="bound", reason="none")
+        wait.until(lambda: roaming.probes(monitor)["tunnel"] == "answered", "the probe")
+        (info,) = monitor.command("query-mip6")
+        assert info["reason"] == "none"
+        assert (info["sent"], info["received"]) == (0, 0)

@@ -169,6 +169,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->home_agent = p->dhaad.agents
         ? address_text(&p->dhaad.agent[p->dhaad.current]) : NULL;
     info->guest_mac = guest_mac_text(&p->home);
+    info->care_of_mac = qemu_mac_strdup_printf(p->careof.mac);
     info->care_of = g_strdup(first->care_of);
     info->has_remaining = first->has_remaining;
     info->remaining = first->remaining;
@@ -276,7 +277,8 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
         monitor_printf(mon, "  guest    %s\n", info->guest_mac);
     }
     if (info->care_of) {
-        monitor_printf(mon, "  care-of  %s", info->care_of);
+        monitor_printf(mon, "  care-of  %s at %s", info->care_of,
+                       info->care_of_mac);
         if (info->has_remaining) {
             monitor_printf(mon, ", bound for %" PRIu64 " s", info->remaining);
         }

@@ -29,7 +29,7 @@ typedef struct Mip6Netdev {
         Mip6RegistrationState state;
         Mip6Why why;
     } reported[MIP6_HOME_ADDRESSES];
-    bool warned_spoofed, warned_dhcp6;
+    bool warned_spoofed, warned_dhcp6, warned_mac;
     /* A buffer for migration. */
     uint32_t saved_len;
     uint8_t saved[MIP6_PORT_SAVED_MAX];

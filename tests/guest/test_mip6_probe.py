@@ -10,7 +10,7 @@ import pytest
 from vmmnet.qmp import Qmp
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import HOME_ADDRESS, World
+from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
 
 DESTINATION_OPTIONS, ROUTING, TUNNEL = 60, 43, 41
 
@@ -64,6 +64,27 @@ def test_what_is_dropped(world: World, case: str) -> None:
                 ping = ["ping", "-c", "1", "-W", "1", HOME_ADDRESS]
                 world.correspondent.run(ping, check=False)
             monitor.wait_event("MIP6_STATE", state="bound", reason="none")
+
+
+def test_locked_port(world: World) -> None:
+    """A port of the bridge that is locked to one address: QEMU can have it."""
+    tap, mac = world.foreign.tap("tap-locked"), "52:54:00:6d:69:99"
+    host = world.foreign.host
+    host.run(["bridge", "link", "set", "dev", tap.name, "locked", "on", "learning", "off"])
+    host.run(["bridge", "fdb", "add", mac, "dev", tap.name, "master", "static"])
+    with world.agent(600):
+        for options in ((), (f"care-of-mac={mac}",)):
+            arguments = mobility.arguments(tap, "location=away", *options)
+            with roaming.without_guest(world, arguments) as monitor:
+                if not options:
+                    monitor.wait_event("MIP6_STATE", state="registering", reason="no-answer")
+                    continue
+                monitor.wait_event("MIP6_STATE", state="bound", reason="none")
+                (info,) = monitor.command("query-mip6")
+                assert info["care-of-mac"] == mac
+                assert info["care-of"] == f"{FOREIGN_PREFIX}:0:5054:ff:fe6d:6999"
+                text = monitor.command("human-monitor-command", command_line="info mip6")
+                assert f" at {mac}, bound for " in text
 
 
 def test_a_good_path(world: World) -> None:

@@ -150,6 +150,7 @@ def _mip6(node: etree._Element) -> Mip6:
         guest_mac=_value(node, "guest-mac", values.mac),
         router_mac=_value(node, "router-mac", values.mac),
         care_of=_value(node, "care-of", values.auto_or_address6),
+        care_of_mac=_value(node, "care-of-mac", values.mac),
         location=node.get("location"),
         mtu=_value(node, "mtu", int),
         ipsec=node.get("ipsec"),

@@ -52,6 +52,7 @@ class Mip6:
     guest_mac: str | None = None
     router_mac: str | None = None
     care_of: IPv6Address | str | None = None
+    care_of_mac: str | None = None
     location: str | None = None
     mtu: int | None = None
     ipsec: str | None = None

@@ -289,6 +289,21 @@ static void mip6_warn_off_link(Mip6Netdev *m)
     }
 }
 
+/* At home, QEMU would take the guest's frames as its own. */
+static void mip6_warn_same_mac(Mip6Netdev *m, const uint8_t *mac)
+{
+    g_autofree char *same = NULL;
+
+    if (!m->warned_mac &&
+        !memcmp(mac, m->port.config.mac, PACKET_ETH_ADDR_LEN)) {
+        m->warned_mac = true;
+        same = qemu_mac_strdup_printf(mac);
+        warn_report("mip6 '%s': care-of-mac=%s is the address of the VM's NIC: "
+                    "at home the guest gets no frames: give another one",
+                    net_stage_id(m->stage), same);
+    }
+}
+
 /* Until the guest has sent a frame, its NIC's MAC address is used. */
 static void mip6_note_nic(NetStage *stage)
 {
@@ -297,6 +312,7 @@ static void mip6_note_nic(NetStage *stage)
 
     if (net_stage_nic_mac(stage, mac)) {
         mip6_home_set_nic_mac(&m->port.home, mac);
+        mip6_warn_same_mac(m, mac);
     }
 }
 
@@ -407,7 +423,12 @@ static void mip6_report_load(const Mip6Netdev *m, size_t len)
         mip6_list_addresses(m->port.home.learned.address,
                             mip6_home_configured(&m->port.home));
 
-    if (homes) {
+    if (homes && !strcmp(there, here)) {
+        error_report("mip6 '%s': the VM that arrives has another home agent, "
+                     "or another protection: make home-agent=, ipsec= and "
+                     "esp-payload= the same on both hosts",
+                     net_stage_id(m->stage));
+    } else if (homes) {
         error_report("mip6 '%s': the VM that arrives has the home addresses "
                      "%s, but home-address= and more-home-address= here have "
                      "%s: make them the same", net_stage_id(m->stage), there,

@@ -125,7 +125,9 @@ static Mip6EspInfoList *esp_list(const Mip6Netdev *m)
 
     for (unsigned i = 0; i < MIP6_HOME_ADDRESSES && m->protect[i]; i++) {
         for (unsigned j = 0; j < MIP6_PROTECT_SAS; j++) {
-            QAPI_LIST_APPEND(tail, esp_info(m, i, j));
+            if (mip6_protect_sa(m->protect[i], j)) {
+                QAPI_LIST_APPEND(tail, esp_info(m, i, j));
+            }
         }
     }
     return list;
@@ -148,6 +150,22 @@ static Mip6Dhcpv6Info *dhcp6_info(const Mip6Dhcp6 *d, int64_t now)
             ? (d->valid - now) / NANOSECONDS_PER_SECOND : 0;
     }
     return info;
+}
+
+static Mip6ProbeInfoList *probe_list(const Mip6Probe *p)
+{
+    Mip6ProbeInfoList *list = NULL, **tail = &list;
+
+    for (unsigned i = 0; i < MIP6_PROBES; i++) {
+        Mip6ProbeInfo *info = g_new0(Mip6ProbeInfo, 1);
+
+        info->name = g_strdup(mip6_probe_name(i));
+        info->sent = p->sent[i];
+        info->answered = p->answered[i];
+        info->result = g_strdup(mip6_probe_result_name(p->result[i]));
+        QAPI_LIST_APPEND(tail, info);
+    }
+    return list;
 }
 
 static Mip6Info *netdev_info(Mip6Netdev *m)
@@ -175,6 +193,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
         info->router_mac = mip6_home_is_made_up(&p->home) ? NULL
             : qemu_mac_strdup_printf(p->home.learned.router_mac);
     }
+    info->care_of_mac = qemu_mac_strdup_printf(p->careof.mac);
     info->care_of = g_strdup(first->care_of);
     info->dhcpv6 = dhcp6_info(&p->careof.dhcp, now);
     info->has_remaining = first->has_remaining;
@@ -187,6 +206,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->reported = p->reported;
     info->forwarded = p->forwarded;
     info->dropped = drop_list(p->dropped);
+    info->probes = probe_list(&p->probe);
     info->has_esp = m->protect[0];
     info->esp = esp_list(m);
     return info;
@@ -263,6 +283,22 @@ static void print_dhcp6(Monitor *mon, const Mip6Dhcpv6Info *info)
     monitor_printf(mon, "\n");
 }
 
+/* Only those that were ever sent. */
+static void print_probes(Monitor *mon, const Mip6ProbeInfoList *l)
+{
+    const char *before = "  probes   ", *after = "";
+
+    for (; l; l = l->next) {
+        if (l->value->sent) {
+            monitor_printf(mon, "%s%s=%s", before, l->value->name,
+                           l->value->result);
+            before = " ";
+            after = "\n";
+        }
+    }
+    monitor_printf(mon, "%s", after);
+}
+
 static void print_netdev(Monitor *mon, const Mip6Info *info)
 {
     monitor_printf(mon, "%s: netdev %s, %s", info->id, info->netdev,
@@ -285,7 +321,8 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
                        info->router_mac ?: "made up");
     }
     if (info->care_of) {
-        monitor_printf(mon, "  care-of  %s", info->care_of);
+        monitor_printf(mon, "  care-of  %s at %s", info->care_of,
+                       info->care_of_mac);
         if (info->has_remaining) {
             monitor_printf(mon, ", bound for %" PRIu64 " s", info->remaining);
         }
@@ -305,6 +342,7 @@ static void print_netdev(Monitor *mon, const Mip6Info *info)
                        l->value->reason, l->value->count,
                        l->next ? "" : "\n");
     }
+    print_probes(mon, info->probes);
     for (Mip6EspInfoList *l = info->has_esp ? info->esp : NULL; l;
          l = l->next) {
         print_esp(mon, l->value,

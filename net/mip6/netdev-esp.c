@@ -34,6 +34,7 @@ typedef struct Keys {
 typedef struct Reader {
     const char *id;             /* ID of the netdev */
     unsigned homes;             /* number of home addresses so far */
+    unsigned sas;               /* associations of each: the first ones */
     SaOption option[MIP6_PROTECT_SAS];          /* of this address */
     Mip6ProtectConfig config[MIP6_HOME_ADDRESSES];
     Keys keys[MIP6_HOME_ADDRESSES];
@@ -79,11 +80,18 @@ static const char *prefix(const Reader *r)
     return r->homes > 1 ? "more-" : "";
 }
 
-/* Returns: the name of an option that is set, for g_free(); NULL: none */
-static char *given(const SaOption option[MIP6_PROTECT_SAS],
-                   const MoreOption more[MIP6_PROTECT_SAS])
+/*
+ * Returns: the name of an option that is set, for g_free(); NULL: none
+ * @first: the first association to look at
+ */
+static char *given(const NetdevMip6Options *o, Mip6ProtectSa first)
 {
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+    SaOption option[MIP6_PROTECT_SAS];
+    MoreOption more[MIP6_PROTECT_SAS];
+
+    first_options(o, option);
+    more_options(o, more);
+    for (unsigned i = first; i < MIP6_PROTECT_SAS; i++) {
         if (option[i].has_spi || option[i].key) {
             return g_strdup_printf("%s-%s", mip6_protect_sa_name(i),
                                    option[i].key ? "key" : "spi");
@@ -99,19 +107,28 @@ static char *given(const SaOption option[MIP6_PROTECT_SAS],
 /* An option of ESP has no effect without ESP, so it is refused. */
 static bool check_off(const char *id, const NetdevMip6Options *o, Error **errp)
 {
+    g_autofree char *of_sa = given(o, 0);
     const char *name = o->esp_cipher ? "esp-cipher"
-                       : o->has_replay_window ? "replay-window" : NULL;
-    SaOption option[MIP6_PROTECT_SAS];
-    MoreOption more[MIP6_PROTECT_SAS];
-    g_autofree char *of_sa = NULL;
+                       : o->has_esp_payload ? "esp-payload"
+                       : o->has_replay_window ? "replay-window" : of_sa;
 
-    first_options(o, option);
-    more_options(o, more);
-    of_sa = name ? NULL : given(option, more);
-    name = name ? name : of_sa;
     if (name) {
         error_setg(errp, "mip6 '%s': %s= needs ipsec=esp: nothing is protected "
                    "without it", id, name);
+    }
+    return !name;
+}
+
+/* An option of the tunnel has no effect if payload is not protected. */
+static bool check_payload(const char *id, const NetdevMip6Options *o,
+                          Error **errp)
+{
+    g_autofree char *name = given(o, MIP6_TUNNEL_OUT);
+
+    if (name) {
+        error_setg(errp, "mip6 '%s': %s= has no use with esp-payload=off, "
+                   "which protects signalling only: leave one of them out", id,
+                   name);
     }
     return !name;
 }
@@ -158,18 +175,18 @@ static bool check_number(const char *id, const char *sa, const char *what,
 }
 
 /* Each list must be as long as the list of addresses. */
-static bool check_lists(const char *id, const NetdevMip6Options *o,
+static bool check_lists(const Reader *r, const NetdevMip6Options *o,
                         const MoreOption more[MIP6_PROTECT_SAS], Error **errp)
 {
     unsigned homes = QAPI_LIST_LENGTH(o->more_home_address);
 
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+    for (unsigned i = 0; i < r->sas; i++) {
         const char *sa = mip6_protect_sa_name(i);
 
-        if (!check_number(id, sa, "spi", QAPI_LIST_LENGTH(more[i].spi), homes,
-                          errp) ||
-            !check_number(id, sa, "key", QAPI_LIST_LENGTH(more[i].key), homes,
-                          errp)) {
+        if (!check_number(r->id, sa, "spi", QAPI_LIST_LENGTH(more[i].spi),
+                          homes, errp) ||
+            !check_number(r->id, sa, "key", QAPI_LIST_LENGTH(more[i].key),
+                          homes, errp)) {
             return false;
         }
     }
@@ -177,11 +194,12 @@ static bool check_lists(const char *id, const NetdevMip6Options *o,
 }
 
 /* Takes the first element of each list. */
-static void pop_options(MoreOption more[MIP6_PROTECT_SAS],
-                        SaOption option[MIP6_PROTECT_SAS])
+static void pop_options(MoreOption more[MIP6_PROTECT_SAS], Reader *r)
 {
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
-        option[i] = (SaOption) { true, more[i].spi->value, more[i].key->value };
+    for (unsigned i = 0; i < r->sas; i++) {
+        r->option[i] = (SaOption) {
+            true, more[i].spi->value, more[i].key->value,
+        };
         more[i].spi = more[i].spi->next;
         more[i].key = more[i].key->next;
     }
@@ -241,7 +259,7 @@ static Mip6Protect *make(Reader *r, const Mip6ProtectConfig *common,
     bool fits = true;
 
     *config = *common;
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+    for (unsigned i = 0; i < r->sas; i++) {
         if (!take_sa(r, i, errp)) {
             return NULL;
         }
@@ -288,6 +306,7 @@ static bool make_all(Reader *r, const NetdevMip6Options *o,
                                         : "aes-gcm-128", errp);
     Mip6ProtectConfig common = {
         .epoch = new_epoch(),
+        .signal_only = r->sas < MIP6_PROTECT_SAS,
     };
 
     if (!a || !take_window(r->id, o, &common.window, errp)) {
@@ -299,7 +318,7 @@ static bool make_all(Reader *r, const NetdevMip6Options *o,
     first_options(o, r->option);
     protect[0] = make(r, &common, errp);
     while (protect[r->homes - 1] && more[0].spi) {
-        pop_options(more, r->option);
+        pop_options(more, r);
         protect[r->homes] = make(r, &common, errp);
     }
     return protect[r->homes - 1];
@@ -318,7 +337,7 @@ bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
                          Error **errp)
 {
     MoreOption more[MIP6_PROTECT_SAS];
-    Reader r = { .id = id };
+    Reader r = { .id = id, .sas = MIP6_PROTECT_SAS };
     bool done;
 
     memset(protect, 0, MIP6_HOME_ADDRESSES * sizeof(*protect));
@@ -331,8 +350,14 @@ bool mip6_netdev_protect(const char *id, const NetdevMip6Options *o,
                    "out", id);
         return false;
     }
+    if (o->has_esp_payload && !o->esp_payload) {
+        r.sas = MIP6_TUNNEL_OUT;
+        if (!check_payload(id, o, errp)) {
+            return false;
+        }
+    }
     more_options(o, more);
-    if (!check_lists(id, o, more, errp)) {
+    if (!check_lists(&r, o, more, errp)) {
         return false;
     }
     done = make_all(&r, o, more, protect, errp);

@@ -172,6 +172,13 @@ static bool check_options(const char *id, const NetdevMip6Options *o,
                    id, o->care_of);
         return false;
     }
+    if (o->care_of_mac && config->home.has_guest_mac &&
+        !memcmp(config->mac, config->home.guest_mac, sizeof(config->mac))) {
+        error_setg(errp, "mip6 '%s': care-of-mac=%s is guest-mac, too: QEMU is "
+                   "another host than the guest, and needs an address of its "
+                   "own", id, o->care_of_mac);
+        return false;
+    }
     if (config->has_care_of && config->location == MIP6_LOCATION_HOME) {
         error_setg(errp, "mip6 '%s': care-of=%s has no use with location=home: "
                    "leave one of them out", id, o->care_of);
@@ -232,6 +239,9 @@ static bool parse_options(const char *id, const NetdevMip6Options *o,
     config->location = o->has_location ? (Mip6Location)o->location
                                        : MIP6_LOCATION_AUTO;
     config->lifetime = LIFETIME_S / MIP6_LIFETIME_UNIT;
+    if (o->care_of_mac) {
+        return parse_mac(id, "care-of-mac", o->care_of_mac, config->mac, errp);
+    }
     qemu_guest_getrandom_nofail(config->mac, sizeof(config->mac));
     config->mac[0] = (config->mac[0] & ~1) | 2;
     return true;

@@ -29,7 +29,7 @@ typedef struct Mip6Netdev {
         Mip6RegistrationState state;
         Mip6Why why;
     } reported[MIP6_HOME_ADDRESSES];
-    bool warned_spoofed, warned_dhcp6, warned_off_link, warned_other;
+    bool warned_spoofed, warned_dhcp6, warned_off_link, warned_other, warned_mac;
     Mip6Dhcp6State dhcp6;       /* the last reported state */
     bool warned_no_lease;       /* since the last lease */
     Mip6HomeRouter router;      /* the last reported one */

@@ -4,30 +4,24 @@
 from __future__ import annotations
 
 import contextlib
-import re
+import signal
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.guest.agent import Job
 from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import linux_agent, mobility, roaming
+from vmmnet.testbed.mip6 import linux_agent, linux_home, mobility, roaming
+from vmmnet.testbed.mip6.linux_home import LinuxAgent
 from vmmnet.testbed.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,
     HOME_ADDRESS,
-    HOME_PREFIX,
     World,
 )
 from vmmnet.testbed.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
-
-_PROGRAM = "/usr/lib/vmmnet/linux_agent.py"
-_MAC = "52:54:00:6d:69:72"
 
 
 @pytest.fixture(scope="module")
@@ -36,51 +30,10 @@ def world() -> Iterator[World]:
         yield built
 
 
-@dataclass
-class LinuxAgent:
-    """The home agent's guest, and the program that answers there."""
-
-    guest: Guest
-    job: Job
-
-    def updates(self) -> list[str]:
-        """What was asked of it, and what it has answered."""
-        return re.findall(r"^update (.*)$", self.job.output().stdout, re.MULTILINE)
-
-    @property
-    def tunnel_mtu(self) -> int:
-        """Of the kernel's tunnel."""
-        return int(self.guest.run("cat /sys/class/net/mn0/mtu").stdout)
-
-
 @pytest.fixture(scope="module")
 def agent(world: World) -> Iterator[LinuxAgent]:
-    """Run it on the home link."""
-    tap = world.home.tap("agent0")
-    with Guest(
-        name="linux-agent",
-        netns=world.home.host,
-        kernel="6.12",
-        memory="256M",
-        devices=[f"virtio-net-pci,netdev=net0,mac={_MAC},romfile="],
-        arguments=["-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"],
-        files={_PROGRAM: Path(linux_agent.__file__)},
-    ) as guest:
-        roaming.configure(guest, AGENT_ADDRESS)
-        job = guest.spawn(["python3", "-u", _PROGRAM, AGENT_ADDRESS])
-        job.wait_output("ready")
-        # A router believes no router advertisements.
-        guest.run(f"ip -6 route replace default via {HOME_PREFIX}::ffff")
-        yield LinuxAgent(guest, job)
-        guest.check_kernel()
-
-
-def _home_router(world: World) -> str:
-    """Its link-local address, which a guest's route has."""
-    shown = world.home.router.ip("-6", "address", "show", "dev", "lan0", "scope", "link")
-    found = re.search(r"inet6 (fe80[^/]*)", shown)
-    assert found
-    return found[1]
+    with linux_home.running(world) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +55,7 @@ def guest(world: World, agent: LinuxAgent, tap: Interface) -> Iterator[Guest]:
         arguments=mobility.arguments(tap, f"router-mac={world.home.link.mac}"),
     ) as guest:
         roaming.configure(guest)
-        guest.run(f"ip -6 route replace default via {_home_router(world)} dev eth0")
+        guest.run(f"ip -6 route replace default via {roaming.home_router(world)} dev eth0")
         roaming.await_bound(guest, FOREIGN_PREFIX)
         yield guest
 
@@ -169,6 +122,21 @@ def test_narrow_path(world: World, agent: LinuxAgent, guest: Guest) -> None:
         _datagram(world, guest, SMALLEST_MTU)
         assert roaming.info(guest)["fragmented"]
         roaming.upload(world.correspondent, guest)
+
+
+def test_agent_forgets(world: World, agent: LinuxAgent, guest: Guest) -> None:
+    """The kernel refuses the tunnel's packets: the VM tells of it, and registers at once."""
+    roaming.pings(guest)
+    guest.monitor.forget_events()
+    pinging = guest.spawn(["ping", "-n", "-i", "0.5", CORRESPONDENT_ADDRESS])
+    with agent.restarted():
+        guest.monitor.wait_event("MIP6_STATE", state="bound", reason="tunnel-refused")
+    guest.monitor.wait_event("MIP6_STATE", state="bound", reason="none")
+    roaming.pings(guest)
+    pinging.kill(signal.SIGINT)
+    assert agent.updates()[0].endswith(": 0")
+    info = guest.monitor.command("human-monitor-command", command_line="info mip6")
+    assert "mip0: netdev net0, bound\n" in info.replace("\r", "")
 
 
 def test_returns_home(world: World, agent: LinuxAgent, guest: Guest, tap: Interface) -> None:

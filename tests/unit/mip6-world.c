@@ -37,6 +37,15 @@ static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
     keep(&w->guest, iov, iovcnt, offload);
 }
 
+/* Does the path lose the packet, because of one of its headers? */
+static bool is_lost(const World *w, const uint8_t *packet, size_t len)
+{
+    PacketIp6Ext ext;
+
+    return w->lost && packet_ip6_walk(&ext, packet, len) &&
+           (packet[6] == w->lost || ext.next == w->lost);
+}
+
 static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
                     const PacketOffload *offload)
 {
@@ -59,8 +68,10 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
                  !memcmp(w->link.buf, router_mac, 6);
     w->on_home += !memcmp(w->link.buf + 6, guest_mac, 6);
     memcpy(&dst, w->link.buf + PACKET_ETH_LEN + 24, 16);
-    if (!w->deaf && (packet_ip6_equal(&dst, &agent) ||
-                     packet_ip6_equal(&dst, &w->agent.anycast))) {
+    if (!w->deaf && !is_lost(w, w->link.buf + PACKET_ETH_LEN,
+                             w->link.len - PACKET_ETH_LEN) &&
+        (packet_ip6_equal(&dst, &agent) ||
+         packet_ip6_equal(&dst, &w->agent.anycast))) {
         g_assert_cmpmem(w->link.buf, 6, router_mac, 6);
         mip6_agent_packet(&w->agent, w->now, w->link.buf + PACKET_ETH_LEN,
                           w->link.len - PACKET_ETH_LEN);
@@ -89,7 +100,14 @@ static const Mip6PortOps port_ops = {
 static void agent_forward(void *opaque, const void *packet, size_t len)
 {
     World *w = opaque;
+    uint8_t copy[2048];
 
+    /* From a home address to itself: the host has the route to the agent. */
+    if (!memcmp((uint8_t *)packet + 8, (uint8_t *)packet + 24, 16)) {
+        memcpy(copy, packet, len);
+        mip6_agent_packet(&w->agent, w->now, copy, len);
+        return;
+    }
     g_assert_cmpint(w->queued, <, G_N_ELEMENTS(w->from_agent));
     memcpy(w->from_agent[w->queued], packet, len);
     w->from_agent_len[w->queued++] = len;
@@ -187,6 +205,9 @@ void deliver(World *w)
         packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
         memcpy(frame + PACKET_ETH_LEN, w->from_agent[i],
                w->from_agent_len[i]);
+        if (is_lost(w, w->from_agent[i], w->from_agent_len[i])) {
+            continue;
+        }
         from_link(w, frame, PACKET_ETH_LEN + w->from_agent_len[i]);
     }
     w->queued = 0;
@@ -276,17 +297,23 @@ World *away(void)
     return w;
 }
 
-void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
-                const uint8_t *cause, size_t len)
+void give_error_from(World *w, const char *src, uint8_t type, uint8_t code,
+                     uint32_t arg, const uint8_t *cause, size_t len)
 {
-    struct in6_addr router = address("2001:db8:5::1");
+    struct in6_addr from = address(src);
     uint8_t frame[PACKET_ETH_LEN + PACKET_IP6_MTU_MIN];
 
     packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
-    len = packet_icmp6_error(frame + 14, PACKET_IP6_MTU_MIN, &router, 60, type,
+    len = packet_icmp6_error(frame + 14, PACKET_IP6_MTU_MIN, &from, 60, type,
                              code, arg, cause, len);
     g_assert_cmpint(len, >, 0);
     g_assert_cmpint(from_link(w, frame, 14 + len), ==, MIP6_DONE);
+}
+
+void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
+                const uint8_t *cause, size_t len)
+{
+    give_error_from(w, "2001:db8:5::1", type, code, arg, cause, len);
 }
 
 size_t to_care_of(World *w, uint8_t *frame, const char *src, uint8_t next,

@@ -37,6 +37,7 @@ typedef struct World {
     Mip6Agent agent;
     int64_t now;
     bool deaf;                  /* the agent receives nothing */
+    uint8_t lost;               /* this protocol is lost on the path; 0: none */
     bool alive;                 /* the router answers probes (NUD) */
     bool probed;                /* and has to */
     unsigned changes;
@@ -96,6 +97,10 @@ void from_agent(World *w, const Mip6Mh *mh);
 /* A router on the path sends an error about @cause to the care-of address. */
 void give_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
                 const uint8_t *cause, size_t len);
+
+/* The same from @src. */
+void give_error_from(World *w, const char *src, uint8_t type, uint8_t code,
+                     uint32_t arg, const uint8_t *cause, size_t len);
 
 /* @addr answers the solicitation of the care-of host. */
 void answer_for(World *w, const struct in6_addr *addr);

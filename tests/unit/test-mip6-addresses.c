@@ -96,8 +96,10 @@ static unsigned updates(const World *w, unsigned from)
     unsigned n = 0;
 
     for (unsigned i = from; i < w->logged; i++) {
-        n += w->log[i % WORLD_LOG].buf[PACKET_ETH_LEN + 6] ==
-             PACKET_PROTO_DSTOPTS;
+        const uint8_t *packet = w->log[i % WORLD_LOG].buf + PACKET_ETH_LEN;
+
+        n += packet[6] == PACKET_PROTO_DSTOPTS &&
+             packet[PACKET_IP6_LEN] == PACKET_PROTO_MH;
     }
     return n;
 }
@@ -111,15 +113,18 @@ static void test_bound(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(homes); i++) {
         struct in6_addr home = address(homes[i]);
         const Mip6AgentBinding *b = mip6_agent_binding(&w->agent, &home);
+        uint64_t received, sent;
         size_t len;
 
         g_assert_nonnull(b);
         g_assert_cmpmem(&b->care_of, 16, &w->port.binding[0].care_of, 16);
+        received = b->received;         /* a probe of the node */
         g_assert_cmpint(send_from(w, homes[i]), ==, MIP6_DONE);
-        g_assert_cmpint(b->received, ==, 1);
+        g_assert_cmpint(b->received, ==, received + 1);
         len = packet(inner, FAR, homes[i], 8) - PACKET_ETH_LEN;
+        sent = b->sent;
         mip6_agent_packet(&w->agent, w->now, inner + PACKET_ETH_LEN, len);
-        g_assert_cmpint(b->sent, ==, 1);
+        g_assert_cmpint(b->sent, ==, sent + 1);
         w->to_guest = 0;
         deliver(w);
         g_assert_cmpint(w->to_guest, ==, 1);
@@ -154,7 +159,7 @@ static void test_rate(void)
     deliver(w);
     g_assert_cmpint(w->port.binding[2].state, ==, MIP6_BOUND);
     g_assert_cmpint(w->port.binding[3].state, ==, MIP6_REGISTERING);
-    pass(w, 3 * SECOND);
+    pass(w, 3 * SECOND - 1);
     g_assert_cmpint(w->logged, ==, begin + MIP6_HOME_ADDRESSES);
     for (unsigned i = 0; i < MIP6_HOME_ADDRESSES; i++) {
         g_assert_cmpint(w->port.binding[i].state, ==, MIP6_BOUND);
@@ -227,7 +232,7 @@ static void test_refused(void)
     /* It is registered again, with long intervals. */
     begin = w->logged;
     pass(w, 31 * SECOND);
-    g_assert_cmpint(updates(w, begin), ==, 1);  /* HOME's, without an answer */
+    g_assert_cmpint(updates(w, begin), ==, 0);  /* HOME's tunnel works */
     g_hash_table_destroy(w->agent.config.allowed);
     w->agent.config.allowed = NULL;
     pass(w, 2 * SECOND);

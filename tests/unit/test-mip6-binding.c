@@ -11,6 +11,7 @@ typedef struct Fixture {
     Mip6Binding b;
     int64_t now;
     unsigned sent;
+    bool no_next_hop;
     Mip6Mh last;
     struct in6_addr from;
     int64_t at[64];             /* when updates were sent */
@@ -24,7 +25,7 @@ static struct in6_addr address(const char *text)
     return addr;
 }
 
-static void fixture_send(void *opaque, const Mip6Binding *b,
+static bool fixture_send(void *opaque, const Mip6Binding *b,
                          const Mip6Mh *bu, const struct in6_addr *care_of)
 {
     Fixture *f = opaque;
@@ -33,6 +34,7 @@ static void fixture_send(void *opaque, const Mip6Binding *b,
     f->from = *care_of;
     g_assert_cmpint(f->sent, <, G_N_ELEMENTS(f->at));
     f->at[f->sent++] = f->now;
+    return !f->no_next_hop;
 }
 
 static const Mip6BindingOps ops = { .send = fixture_send };
@@ -400,9 +402,59 @@ static void test_migration(void)
     g_assert_false(mip6_binding_load(&g.b, g.now, &saved));
 }
 
+/* An update that cannot leave has no missing answer. */
+static void test_no_next_hop(void)
+{
+    Fixture f;
+
+    begin(&f);
+    f.no_next_hop = true;
+    away(&f, "2001:db8:2::1");
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_MOVED);
+    pass(&f, 2 * SECOND);
+    g_assert_cmpint(f.b.state, ==, MIP6_REGISTERING);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NO_NEXT_HOP);
+    f.no_next_hop = false;
+    mip6_binding_retry(&f.b, f.now);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
+    pass(&f, 2 * SECOND);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NO_ANSWER);
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
+}
+
+/* What is wrong with the tunnel shows only while the registration is right. */
+static void test_trouble(void)
+{
+    Fixture f;
+
+    begin(&f);
+    g_assert_false(mip6_binding_trouble(&f.b, f.now, MIP6_WHY_UNPROTECTED));
+    away(&f, "2001:db8:2::1");
+    g_assert_false(mip6_binding_trouble(&f.b, f.now, MIP6_WHY_UNPROTECTED));
+    g_assert_true(answer(&f, 0, f.last.sequence, 15));
+    g_assert_true(mip6_binding_trouble(&f.b, f.now, MIP6_WHY_UNPROTECTED));
+    g_assert_true(mip6_binding_trouble(&f.b, f.now, MIP6_WHY_UNREACHABLE));
+    g_assert_cmpint(f.b.state, ==, MIP6_BOUND);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_UNREACHABLE);
+    mip6_binding_trouble_over(&f.b, MIP6_WHY_UNPROTECTED);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_UNREACHABLE);
+    mip6_binding_passed(&f.b, f.now);
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NONE);
+    f.now += SECOND - 1;
+    g_assert_false(mip6_binding_trouble(&f.b, f.now, MIP6_WHY_UNPROTECTED));
+    f.now++;
+    g_assert_true(mip6_binding_trouble(&f.b, f.now, MIP6_WHY_UNPROTECTED));
+    pass(&f, 52 * SECOND);      /* the refresh has no answer */
+    g_assert_cmpint(f.b.why, ==, MIP6_WHY_NO_ANSWER);
+    g_assert_false(mip6_binding_trouble(&f.b, f.now, MIP6_WHY_UNPROTECTED));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/mip6/binding/no-next-hop", test_no_next_hop);
+    g_test_add_func("/mip6/binding/trouble", test_trouble);
     g_test_add_func("/mip6/binding/register", test_register);
     g_test_add_func("/mip6/binding/no-answer", test_no_answer);
     g_test_add_func("/mip6/binding/refresh", test_refresh);

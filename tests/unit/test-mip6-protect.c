@@ -77,14 +77,20 @@ static Mip6ProtectConfig side(const char *name, bool agent, uint32_t epoch)
     return config;
 }
 
-static Mip6Protect *make(const char *name, bool agent, uint32_t epoch)
+static Mip6Protect *make_as(const Mip6ProtectConfig *config)
 {
-    Mip6ProtectConfig config = side(name, agent, epoch);
     Mip6ProtectFault fault;
-    Mip6Protect *p = mip6_protect_new(&config, &fault);
+    Mip6Protect *p = mip6_protect_new(config, &fault);
 
     g_assert_nonnull(p);
     return p;
+}
+
+static Mip6Protect *make(const char *name, bool agent, uint32_t epoch)
+{
+    Mip6ProtectConfig config = side(name, agent, epoch);
+
+    return make_as(&config);
 }
 
 static void test_faults(void)
@@ -266,6 +272,10 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
     if (ext.next == PACKET_PROTO_ICMP6 ||
         (w->port.has_left && !w->port.is_away)) {
         return;                 /* on the home link others' packets are bare */
+    }
+    if (ext.next == PACKET_PROTO_IP6) {
+        g_assert_null(mip6_protect_sa(w->protect, MIP6_TUNNEL_OUT));
+        return;
     }
     g_assert_cmpint(ext.next, ==, PACKET_PROTO_ESP);
     g_assert_false(ext.fragment);
@@ -552,6 +562,92 @@ static void test_unprotected(void)
     world_free(w);
 }
 
+/* The agent tunnels a packet to the guest, without ESP. */
+static void tunnel_plain(World *w)
+{
+    struct in6_addr home = address(HOME), far = address(FAR);
+    struct in6_addr agent = address(AGENT);
+    uint8_t packet[ROOM] = { 0 };
+
+    build(packet + PACKET_IP6_LEN, &far, &home, PACKET_PROTO_UDP, 8);
+    build(packet, &agent, &w->port.binding[0].care_of, PACKET_PROTO_IP6,
+          PACKET_IP6_LEN + 8);
+    from_link(w, packet, 2 * PACKET_IP6_LEN + 8);
+}
+
+/* Bound, and nothing passes: the reason, until something does. */
+static void test_reasons(void)
+{
+    World *w = away("aes-gcm-128");
+    const Mip6Binding *b = &w->port.binding[0];
+    struct in6_addr agent = address(AGENT), far = address(FAR);
+    struct in6_addr home = address(HOME);
+    uint8_t packet[ROOM] = { 0 };
+
+    tunnel_plain(w);
+    g_assert_cmpint(b->state, ==, MIP6_BOUND);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_UNPROTECTED);
+    /* In ESP with another key: a tunnel packet, not signalling. */
+    build(packet, &agent, &b->care_of, PACKET_PROTO_ESP, 64);
+    packet_put32(packet + PACKET_IP6_LEN, 0x1002);
+    from_link(w, packet, PACKET_IP6_LEN + 64);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_UNPROTECTED);
+    packet_put32(packet + PACKET_IP6_LEN, 0x1004);
+    from_link(w, packet, PACKET_IP6_LEN + 64);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_ESP);
+    build(packet, &far, &home, PACKET_PROTO_UDP, 100);
+    mip6_agent_packet(&w->agent, w->now, packet, PACKET_IP6_LEN + 100);
+    deliver(w);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
+    /* While it works, what others forge does not show. */
+    tunnel_plain(w);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
+    world_free(w);
+}
+
+/* Only signalling is protected, as RFC 3776 demands: payload passes in clear */
+static void test_signal_only(void)
+{
+    Mip6ProtectConfig config = side("aes-gcm-128", false, EPOCH);
+    World *w = world_new("aes-gcm-128", "aes-gcm-128"), *v;
+    uint8_t saved[MIP6_PORT_SAVED_MAX];
+    Mip6PortConfig node;
+    size_t len;
+
+    config.signal_only = true;
+    mip6_protect_free(w->protect);
+    w->protect = w->port.config.protect[0] = make_as(&config);
+    node = w->port.config;
+    mip6_port_init(&w->port, &node, &port_ops, w, true);
+    g_assert_null(mip6_protect_sa(w->protect, MIP6_TUNNEL_OUT));
+    go_away(w);
+    g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
+    g_assert_cmpint(w->agent.dropped[MIP6_AGENT_UNPROTECTED], ==, 0);
+    from_guest(w, 4);
+    g_assert_cmpint(w->link.buf[PACKET_ETH_LEN + 6], ==, PACKET_PROTO_IP6);
+    g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1460);
+    w->to_guest = 0;
+    tunnel_plain(w);
+    g_assert_cmpint(w->to_guest, ==, 1);
+    g_assert_cmpint(w->port.dropped[MIP6_DROP_UNPROTECTED], ==, 0);
+
+    /* It moves to its like; one with payload in ESP does not come here. */
+    mip6_port_pause(&w->port);
+    len = mip6_port_save(&w->port, w->now, saved);
+    v = world_new("aes-gcm-128", "aes-gcm-128");
+    mip6_protect_free(v->protect);
+    v->protect = v->port.config.protect[0] = make_as(&config);
+    g_assert_true(mip6_port_load(&v->port, v->now, saved, len));
+    world_free(v);
+    v = away("aes-gcm-128");
+    from_guest(v, 10);
+    mip6_port_pause(&v->port);
+    len = mip6_port_save(&v->port, v->now, saved);
+    g_assert_false(mip6_port_load(&w->port, w->now, saved, len));
+    world_free(v);
+    world_free(w);
+}
+
 /* ... and so at the agent. */
 static void test_agent_unprotected(void)
 {
@@ -643,18 +739,53 @@ static void test_binding_error(void)
     world_free(w);
 }
 
-static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
-                       const uint8_t *cause, size_t len)
+static void send_error_from(World *w, const char *src, uint8_t type,
+                            uint8_t code, uint32_t arg, const uint8_t *cause,
+                            size_t len)
 {
-    struct in6_addr router = address("2001:db8:7000::1");
+    struct in6_addr from = address(src);
     uint8_t error[PACKET_IP6_MTU_MIN];
 
-    len = packet_icmp6_error(error, sizeof(error), &router, 64, type, code, arg,
+    len = packet_icmp6_error(error, sizeof(error), &from, 64, type, code, arg,
                              cause, len);
     from_link(w, error, len);
 }
 
-/* Of ICMPv6 only "packet too big" counts, if it quotes a real packet. */
+static void send_error(World *w, uint8_t type, uint8_t code, uint32_t arg,
+                       const uint8_t *cause, size_t len)
+{
+    send_error_from(w, "2001:db8:7000::1", type, code, arg, cause, len);
+}
+
+/* An agent without the keys: its error has to quote one of our numbers. */
+static void test_tunnel_refused(void)
+{
+    World *w = away("aes-gcm-128");
+    const Mip6Binding *b = &w->port.binding[0];
+    uint16_t sequence = b->sequence;
+    uint8_t sent[ROOM];
+    size_t len;
+
+    from_guest(w, 100);
+    len = w->link.len - PACKET_ETH_LEN;
+    memcpy(sent, w->link.buf + PACKET_ETH_LEN, len);
+    pass(w, SECOND);
+    packet_put32(sent + PACKET_IP6_LEN + 4, 2);
+    send_error_from(w, AGENT, PACKET_ICMP6_UNREACHABLE, 4, 0, sent, len);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
+    packet_put32(sent + PACKET_IP6_LEN + 4, 1);
+    send_error(w, PACKET_ICMP6_UNREACHABLE, 0, 0, sent, len);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_UNREACHABLE);
+    g_assert_cmpint(b->sequence, ==, sequence);
+    send_error_from(w, AGENT, PACKET_ICMP6_UNREACHABLE, 4, 0, sent, len);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_TUNNEL_REFUSED);
+    g_assert_cmpint(b->sequence, ==, sequence + 1);
+    deliver(w);
+    g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
+    world_free(w);
+}
+
+/* "Packet too big" counts if it quotes a real packet. */
 static void test_icmp6(void)
 {
     World *w = away("aes-gcm-128");
@@ -889,10 +1020,13 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6-protect/restart", test_restart);
     g_test_add_func("/mip6-protect/through", test_through);
     g_test_add_func("/mip6-protect/unprotected", test_unprotected);
+    g_test_add_func("/mip6-protect/reasons", test_reasons);
+    g_test_add_func("/mip6-protect/signal-only", test_signal_only);
     g_test_add_func("/mip6-protect/agent-unprotected", test_agent_unprotected);
     g_test_add_func("/mip6-protect/another-home", test_another_home);
     g_test_add_func("/mip6-protect/wrong-key", test_wrong_key);
     g_test_add_func("/mip6-protect/binding-error", test_binding_error);
+    g_test_add_func("/mip6-protect/tunnel-refused", test_tunnel_refused);
     g_test_add_func("/mip6-protect/icmpv6", test_icmp6);
     g_test_add_func("/mip6-protect/migration", test_migration);
     g_test_add_func("/mip6-protect/late", test_late);

@@ -29,11 +29,14 @@ _TRANSLATING = (
 )
 # Maximum number of home addresses.
 _HOMES = 8
-_ASSOCIATIONS = ("signal-out", "signal-in", "tunnel-out", "tunnel-in")
+_SIGNALLING, _PAYLOAD = ("signal-out", "signal-in"), ("tunnel-out", "tunnel-in")
+_ASSOCIATIONS = (*_SIGNALLING, *_PAYLOAD)
 _MORE = tuple(f"more-{each}" for each in _ASSOCIATIONS)
+_WAYS = ("spi", "key", "secret")
 _ESP = (
     "esp-cipher",
-    *(f"{each}-{what}" for each in _ASSOCIATIONS + _MORE for what in ("spi", "key", "secret")),
+    "esp-payload",
+    *(f"{each}-{what}" for each in _ASSOCIATIONS + _MORE for what in _WAYS),
     "replay-window",
 )
 
@@ -154,10 +157,12 @@ def _mip6(node: etree._Element) -> Mip6:
         guest_mac=_value(node, "guest-mac", values.mac),
         router_mac=_value(node, "router-mac", values.mac),
         care_of=_value(node, "care-of", values.auto_or_address6),
+        care_of_mac=_value(node, "care-of-mac", values.mac),
         location=node.get("location"),
         mtu=_value(node, "mtu", int),
         ipsec=node.get("ipsec"),
         esp_cipher=node.get("esp-cipher"),
+        esp_payload=_value(node, "esp-payload", values.on),
         replay_window=_value(node, "replay-window", values.window),
         **_associations(node),
     )
@@ -202,7 +207,14 @@ def _check_homes(node: etree._Element, mip6: Mip6) -> None:
 
 def _check_esp(node: etree._Element, mip6: Mip6) -> None:
     """Check the options that ESP excludes and needs."""
-    for name in _ASSOCIATIONS:
+    used = _ASSOCIATIONS
+    if mip6.esp_payload is False:
+        used = _SIGNALLING
+        unused = [
+            f"{more}{each}-{way}" for more in ("", "more-") for each in _PAYLOAD for way in _WAYS
+        ]
+        _none_of(node, unused, "has no use with esp-payload='off': leave one of them out")
+    for name in used:
         if f"{name}-spi" not in node.attrib:
             raise BadElement(node, "ipsec", "esp", f"it takes {name}-spi as well")
         if f"{name}-key" not in node.attrib and f"{name}-secret" not in node.attrib:
@@ -213,13 +225,13 @@ def _check_esp(node: etree._Element, mip6: Mip6) -> None:
     if mip6.heard_addresses:
         right = "heard addresses have no keys: leave it out with ipsec='esp'"
         raise BadElement(node, "heard-addresses", "on", right)
-    _check_more(node, mip6)
+    _check_more(node, mip6, used)
 
 
-def _check_more(node: etree._Element, mip6: Mip6) -> None:
+def _check_more(node: etree._Element, mip6: Mip6, used: tuple[str, ...]) -> None:
     """Check that each further home address has its own associations."""
     homes, given = len(mip6.more_home_address), options(mip6)
-    for name in _MORE:
+    for name in (f"more-{each}" for each in used):
         spis, keys = len(given.get(f"{name}-spi", ())), len(given.get(f"{name}-key", ()))
         by = f"{name}-secret" if f"{name}-secret" in node.attrib else f"{name}-key"
         for attribute, count in ((f"{name}-spi", spis), (by, keys)):

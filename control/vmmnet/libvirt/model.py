@@ -52,10 +52,12 @@ class Mip6:
     guest_mac: str | None = None
     router_mac: str | None = None
     care_of: IPv6Address | str | None = None
+    care_of_mac: str | None = None
     location: str | None = None
     mtu: int | None = None
     ipsec: str | None = None
     esp_cipher: str | None = None
+    esp_payload: bool | None = None
     signal_out_spi: int | None = None
     signal_out_key: Path | UUID | None = None
     signal_in_spi: int | None = None

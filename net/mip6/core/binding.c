@@ -41,6 +41,11 @@
  * elsewhere meanwhile, or was loaded from a snapshot, has this once. So two such
  * registrations in a row are told, until one goes as it should.
  *
+ * An agent that has restarted may have lost the binding. Its ICMPv6 errors
+ * about tunnelled packets tell of this, but are not authenticated. So they are
+ * only a reason to register again, less and less often, and only while nothing
+ * else comes out of the tunnel.
+ *
  * At most MAX_UPDATE_RATE updates a second are sent; earlier ones are delayed.
  * The limit applies to all bindings with the same agent together, so
  * ops->not_before() can delay an update as well.
@@ -62,6 +67,8 @@
  */
 #define REFRESH_BEFORE          (10 * SECOND)
 #define OTHERS_MIN              2u      /* registrations in a row */
+/* The tunnel works if a packet came out of it so lately. */
+#define PASSED_LATELY           SECOND
 
 static int64_t lifetime_ns(uint16_t lifetime)
 {
@@ -122,7 +129,7 @@ void mip6_binding_init(Mip6Binding *b, const Mip6BindingConfig *config,
     b->state = MIP6_HOME;
     b->sequence = sequence;
     b->expires = b->next = b->valid = INT64_MAX;
-    b->sent = INT64_MIN;
+    b->sent = b->passed = b->doubted = INT64_MIN;
 }
 
 /* --- movements ------------------------------------------------------------ */
@@ -203,6 +210,12 @@ void mip6_binding_home(Mip6Binding *b, int64_t now)
 
 /* --- messages of the home agent ------------------------------------------- */
 
+/* Reasons that end with the next packet out of the tunnel. */
+static bool is_trouble(Mip6Why why)
+{
+    return why >= MIP6_WHY_TUNNEL_REFUSED;
+}
+
 /*
  * Section 11.7.3: the granted lifetime. It starts when the update was sent, so
  * the binding never ends earlier at the agent than here.
@@ -242,6 +255,8 @@ static Mip6Why note_others(Mip6Binding *b)
 
 static void accepted(Mip6Binding *b, const Mip6Mh *ba)
 {
+    Mip6Why why;
+
     if (b->state == MIP6_RETURNING) {
         forget(b);
         b->next = INT64_MAX;
@@ -258,7 +273,11 @@ static void accepted(Mip6Binding *b, const Mip6Mh *ba)
         return;
     }
     granted(b, ba);
-    become(b, MIP6_BOUND, note_others(b));
+    why = note_others(b);
+    /* The answer is no packet of the tunnel. */
+    become(b, MIP6_BOUND, why == MIP6_WHY_NONE && b->state == MIP6_BOUND &&
+                          is_trouble(b->why) &&
+                          b->why != MIP6_WHY_TUNNEL_REFUSED ? b->why : why);
 }
 
 static void refused(Mip6Binding *b, int64_t now, Mip6Why why)
@@ -362,7 +381,75 @@ bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now)
     if (!b->tries || b->next == INT64_MAX) {
         return false;
     }
-    refused(b, now, MIP6_WHY_UNSUPPORTED);
+    if (b->state == MIP6_BOUND) {
+        become(b, MIP6_BOUND, MIP6_WHY_UNSUPPORTED);
+    } else {
+        refused(b, now, MIP6_WHY_UNSUPPORTED);
+    }
+    return true;
+}
+
+/* --- the tunnel ----------------------------------------------------------- */
+
+static bool is_unanswered(Mip6Why why)
+{
+    return why == MIP6_WHY_NO_ANSWER || why == MIP6_WHY_OPTIONS_DROPPED ||
+           why == MIP6_WHY_UPDATE_UNANSWERED;
+}
+
+void mip6_binding_unanswered(Mip6Binding *b, Mip6Why why)
+{
+    if (is_unanswered(b->why)) {
+        become(b, b->state, why);
+    }
+}
+
+bool mip6_binding_has_trouble(const Mip6Binding *b)
+{
+    return b->state == MIP6_BOUND && is_trouble(b->why);
+}
+
+void mip6_binding_passed(Mip6Binding *b, int64_t now)
+{
+    b->passed = now;
+    if (is_trouble(b->why)) {
+        become(b, b->state, MIP6_WHY_NONE);
+    }
+}
+
+bool mip6_binding_trouble(Mip6Binding *b, int64_t now, Mip6Why why)
+{
+    if (b->state != MIP6_BOUND ||
+        (b->why != MIP6_WHY_NONE && !is_trouble(b->why)) ||
+        (b->passed != INT64_MIN && now - b->passed < PASSED_LATELY)) {
+        return false;
+    }
+    become(b, MIP6_BOUND, why);
+    return true;
+}
+
+void mip6_binding_trouble_over(Mip6Binding *b, Mip6Why why)
+{
+    if (b->why == why) {
+        become(b, b->state, MIP6_WHY_NONE);
+    }
+}
+
+bool mip6_binding_tunnel_refused(Mip6Binding *b, int64_t now)
+{
+    if (!mip6_binding_trouble(b, now, MIP6_WHY_TUNNEL_REFUSED)) {
+        return false;
+    }
+    if (b->doubted == INT64_MIN || now - b->doubted >= 2 * LONGEST) {
+        b->doubt_wait = INITIAL;
+    } else if (now - b->doubted >= b->doubt_wait) {
+        b->doubt_wait = b->doubt_wait * 2 < LONGEST ? b->doubt_wait * 2
+                                                    : LONGEST;
+    } else {
+        return true;
+    }
+    b->doubted = now;
+    mip6_binding_refresh(b, now);
     return true;
 }
 
@@ -415,7 +502,11 @@ static void transmit(Mip6Binding *b, int64_t now)
     b->sent = now;
     b->next = now + b->wait;
     b->asked = bu.lifetime;
-    b->ops->send(b->opaque, b, &bu, &bu.alternate);
+    if (b->ops->send(b->opaque, b, &bu, &bu.alternate)) {
+        mip6_binding_trouble_over(b, MIP6_WHY_NO_NEXT_HOP);
+    } else if (b->tries > 1) {
+        become(b, b->state, MIP6_WHY_NO_NEXT_HOP);
+    }
 }
 
 static void expire(Mip6Binding *b, int64_t now)
@@ -457,7 +548,7 @@ void mip6_binding_tick(Mip6Binding *b, int64_t now)
             return;
         }
     }
-    if (b->tries && !mip6_binding_is_refused(b)) {
+    if (b->tries && !mip6_binding_is_refused(b) && !is_unanswered(b->why)) {
         become(b, b->state, MIP6_WHY_NO_ANSWER);
     }
     transmit(b, now);
@@ -523,6 +614,14 @@ const char *mip6_why_name(Mip6Why why)
         [MIP6_WHY_UNSUPPORTED] = "unsupported",
         [MIP6_WHY_ERROR] = "binding-error",
         [MIP6_WHY_NEXT_AGENT] = "next-agent",
+        [MIP6_WHY_OPTIONS_DROPPED] = "options-dropped",
+        [MIP6_WHY_UPDATE_UNANSWERED] = "update-unanswered",
+        [MIP6_WHY_TUNNEL_REFUSED] = "tunnel-refused",
+        [MIP6_WHY_UNREACHABLE] = "unreachable",
+        [MIP6_WHY_NO_NEXT_HOP] = "no-next-hop",
+        [MIP6_WHY_UNPROTECTED] = "unprotected",
+        [MIP6_WHY_ESP] = "esp",
+        [MIP6_WHY_TUNNEL_SILENT] = "tunnel-silent",
     };
 
     return names[why];

@@ -30,6 +30,16 @@ typedef enum Mip6Why {
     MIP6_WHY_UNSUPPORTED,       /* ICMPv6: agent without mobility support */
     MIP6_WHY_ERROR,             /* the agent has sent a Binding Error */
     MIP6_WHY_NEXT_AGENT,        /* trying another home agent */
+    /* No answer to Binding Updates, but to other packets: port/probes.c */
+    MIP6_WHY_OPTIONS_DROPPED,   /* not to those with destination options */
+    MIP6_WHY_UPDATE_UNANSWERED, /* to all others */
+    /* Bound, and nothing comes out of the tunnel: see mip6_binding_trouble() */
+    MIP6_WHY_TUNNEL_REFUSED,    /* ICMPv6: the agent refuses the packets */
+    MIP6_WHY_UNREACHABLE,       /* ICMPv6: they do not reach the agent */
+    MIP6_WHY_NO_NEXT_HOP,       /* the foreign link's router does not answer */
+    MIP6_WHY_UNPROTECTED,       /* the agent's packets are not in ESP */
+    MIP6_WHY_ESP,               /* they are, with another key */
+    MIP6_WHY_TUNNEL_SILENT,     /* a probe through the tunnel is lost */
 } Mip6Why;
 
 typedef struct Mip6Binding Mip6Binding;
@@ -42,9 +52,10 @@ typedef struct Mip6BindingConfig {
 typedef struct Mip6BindingOps {
     /*
      * Send a Binding Update. If @care_of is the home address, it is sent as
-     * from home, without a Home Address option.
+     * from home, without a Home Address option. Returns: false if the next hop
+     * is not known.
      */
-    void (*send)(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
+    bool (*send)(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                  const struct in6_addr *care_of);
     /*
      * May be NULL. Returns: the earliest time for a Binding Update, because
@@ -80,6 +91,9 @@ struct Mip6Binding {
     bool is_other;              /* since then it had a number of another */
     bool is_lost;               /* since then it had no binding of ours */
     unsigned others;            /* registrations in a row with @is_other */
+    int64_t passed;             /* last packet from the tunnel; or INT64_MIN */
+    int64_t doubted;            /* last mip6_binding_tunnel_refused() heeded */
+    int64_t doubt_wait;         /* time to the next one */
 };
 
 /**
@@ -145,9 +159,57 @@ void mip6_binding_error(Mip6Binding *b, int64_t now, const Mip6Mh *be);
  * support the mobility header or the Home Address option (section 11.3.5,
  * 11.7.3)
  *
+ * An agent that has the binding does: its daemon does not run, so it is asked
+ * again as if there were no answer.
+ *
  * Returns: false if no Binding Update is unanswered
  */
 bool mip6_binding_refused_by_icmp(Mip6Binding *b, int64_t now);
+
+/**
+ * mip6_binding_unanswered: probes have told why updates have no answer
+ * @why: MIP6_WHY_NO_ANSWER, ..._OPTIONS_DROPPED or ..._UPDATE_UNANSWERED
+ *
+ * Has no effect if one of these is not the reason already.
+ */
+void mip6_binding_unanswered(Mip6Binding *b, Mip6Why why);
+
+/**
+ * mip6_binding_passed: a packet for the home address has come out of the tunnel
+ *
+ * Ends the trouble that mip6_binding_trouble() tells of.
+ */
+void mip6_binding_passed(Mip6Binding *b, int64_t now);
+
+/**
+ * mip6_binding_trouble: bound, but a packet did not pass the tunnel
+ * @why: MIP6_WHY_TUNNEL_REFUSED or a later one; users see it
+ *
+ * Has no effect unless bound, while an update has no answer or a refusal, or if
+ * a packet has passed within the last second.
+ *
+ * Returns: true if @why is the reason
+ */
+bool mip6_binding_trouble(Mip6Binding *b, int64_t now, Mip6Why why);
+
+/** mip6_binding_has_trouble: is it bound, and does nothing pass? */
+bool mip6_binding_has_trouble(const Mip6Binding *b);
+
+/** mip6_binding_trouble_over: @why does not apply any more */
+void mip6_binding_trouble_over(Mip6Binding *b, Mip6Why why);
+
+/**
+ * mip6_binding_tunnel_refused: an ICMPv6 error of the home agent says that it
+ * does not take a packet out of the tunnel
+ *
+ * An agent without the binding sends it, for example after a restart. The node
+ * registers again, at intervals of 1 s, 2 s, ... 32 s, because anyone who has
+ * seen a packet can forge the error. It stays bound: only the agent's answer
+ * tells if it was.
+ *
+ * Returns: as mip6_binding_trouble()
+ */
+bool mip6_binding_tunnel_refused(Mip6Binding *b, int64_t now);
 
 /** mip6_binding_refresh: register again now (Binding Refresh Request). */
 void mip6_binding_refresh(Mip6Binding *b, int64_t now);

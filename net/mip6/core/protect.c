@@ -74,6 +74,12 @@ const char *mip6_protect_sa_name(Mip6ProtectSa which)
     return names[which];
 }
 
+/* Those of signalling are the first. */
+static unsigned sas(const Mip6ProtectConfig *config)
+{
+    return config->signal_only ? MIP6_TUNNEL_OUT : MIP6_PROTECT_SAS;
+}
+
 const EspSa *mip6_protect_sa(const Mip6Protect *p, Mip6ProtectSa which)
 {
     return p->sa[which];
@@ -117,7 +123,7 @@ static bool is_unique(const Mip6ProtectConfig *config, Mip6ProtectSa which,
 static bool differ(const Mip6ProtectSaConfig *mine, Mip6ProtectSa which,
                    const Mip6ProtectConfig *other, Mip6ProtectFault *fault)
 {
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+    for (unsigned i = 0; i < sas(other); i++) {
         fault->is_key = share_key(mine, &other->sa[i]);
         if (fault->is_key || (is_out(i) == is_out(which) &&
                               mine->spi == other->sa[i].spi)) {
@@ -134,7 +140,7 @@ bool mip6_protect_fits(const Mip6ProtectConfig *config,
                        const Mip6ProtectConfig *other,
                        Mip6ProtectFault *fault)
 {
-    for (unsigned i = 0; i < MIP6_PROTECT_SAS; i++) {
+    for (unsigned i = 0; i < sas(config); i++) {
         fault->sa = i;
         if (!differ(&config->sa[i], i, other, fault)) {
             return false;
@@ -197,7 +203,7 @@ Mip6Protect *mip6_protect_new(const Mip6ProtectConfig *config,
 {
     Mip6Protect *p = OPENSSL_zalloc(sizeof(*p));
 
-    for (unsigned i = 0; p && i < MIP6_PROTECT_SAS; i++) {
+    for (unsigned i = 0; p && i < sas(config); i++) {
         if (!make_sa(p, config, i, fault)) {
             mip6_protect_free(p);
             return NULL;
@@ -310,9 +316,12 @@ static bool find_sa(const Mip6Protect *p, const struct iovec *esp, int iovcnt,
     if (!esp_spi(esp, iovcnt, &spi)) {
         return false;
     }
-    *which = spi == esp_sa_spi(p->sa[MIP6_TUNNEL_IN]) ? MIP6_TUNNEL_IN
-                                                      : MIP6_SIGNAL_IN;
-    return spi == esp_sa_spi(p->sa[*which]);
+    for (*which = MIP6_SIGNAL_IN; *which < MIP6_PROTECT_SAS; *which += 2) {
+        if (p->sa[*which] && spi == esp_sa_spi(p->sa[*which])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool mip6_protect_knows(const Mip6Protect *p, const struct iovec *esp,
@@ -370,6 +379,10 @@ bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len)
 void mip6_protect_hand_over(Mip6Protect *p, Mip6ProtectSa which,
                             EspSaState *state)
 {
+    if (!p->sa[which]) {
+        memset(state, 0, sizeof(*state));
+        return;
+    }
     esp_sa_hand_over(p->sa[which], which == MIP6_TUNNEL_OUT ? KEEP_TUNNEL
                                                             : KEEP_SIGNAL,
                      state);
@@ -378,11 +391,13 @@ void mip6_protect_hand_over(Mip6Protect *p, Mip6ProtectSa which,
 void mip6_protect_take_back(Mip6Protect *p)
 {
     esp_sa_take_back(p->sa[MIP6_SIGNAL_OUT], KEEP_SIGNAL);
-    esp_sa_take_back(p->sa[MIP6_TUNNEL_OUT], KEEP_TUNNEL);
+    if (p->sa[MIP6_TUNNEL_OUT]) {
+        esp_sa_take_back(p->sa[MIP6_TUNNEL_OUT], KEEP_TUNNEL);
+    }
 }
 
 bool mip6_protect_load(Mip6Protect *p, Mip6ProtectSa which,
                        const EspSaState *state)
 {
-    return esp_sa_load(p->sa[which], state);
+    return p->sa[which] ? esp_sa_load(p->sa[which], state) : !state->next;
 }

@@ -3,7 +3,7 @@
  * ESP between a mobile node and its home agent (RFC 3776, RFC 4877)
  *
  * A home address has four associations: for signalling and for the tunnel,
- * outbound and inbound. Both sides use this code; "out" of one side is "in" of
+ * outbound and inbound; or two, if only signalling is protected. Both sides use this code; "out" of one side is "in" of
  * the other. A node with several home addresses has four associations for each:
  * according to RFC 3776 section 4.2, with manual keys there is one association
  * for Binding Updates for each pair of home address and agent.
@@ -17,7 +17,8 @@
 typedef enum Mip6ProtectSa {
     MIP6_SIGNAL_OUT,            /* transport mode: mobility headers, ICMPv6 */
     MIP6_SIGNAL_IN,
-    MIP6_TUNNEL_OUT,            /* tunnel mode: packets of the home address */
+    /* tunnel mode: payload packets, unless @signal_only */
+    MIP6_TUNNEL_OUT,
     MIP6_TUNNEL_IN,
     MIP6_PROTECT_SAS
 } Mip6ProtectSa;
@@ -35,6 +36,7 @@ typedef struct Mip6ProtectSaConfig {
 
 typedef struct Mip6ProtectConfig {
     Mip6ProtectSaConfig sa[MIP6_PROTECT_SAS];
+    bool signal_only;           /* RFC 3776: payload needs no protection */
     uint32_t window;            /* inbound signalling: esp_replay_init() */
     uint32_t epoch;             /* real time in s; must never go back */
 } Mip6ProtectConfig;
@@ -49,7 +51,7 @@ typedef struct Mip6ProtectFault {
 typedef struct Mip6Protect Mip6Protect;
 
 /**
- * mip6_protect_new: create the four associations
+ * mip6_protect_new: create the associations
  * @fault: set if the result is NULL
  *
  * Later no more memory is allocated, with the exception in esp.c, and for a
@@ -75,7 +77,11 @@ void mip6_protect_free(Mip6Protect *p);
 /** mip6_protect_sa_name: name for messages and options, e.g. "signal-out" */
 const char *mip6_protect_sa_name(Mip6ProtectSa which);
 
-/** mip6_protect_sa: an association, for its counters; never NULL */
+/**
+ * mip6_protect_sa: an association, for its counters
+ *
+ * Returns: NULL for those of the tunnel if only signalling is protected
+ */
 const EspSa *mip6_protect_sa(const Mip6Protect *p, Mip6ProtectSa which);
 
 /**
@@ -163,7 +169,8 @@ void mip6_protect_take_back(Mip6Protect *p);
 /**
  * mip6_protect_load: take over from another host
  *
- * Returns: false if @state is invalid
+ * Returns: false if @state is invalid, or if only the other host protects
+ * payload
  */
 bool mip6_protect_load(Mip6Protect *p, Mip6ProtectSa which,
                        const EspSaState *state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Flows for which a tunnel has recently carried large packets */
+/* Flows for which a tunnel has recently carried packets */
 #include <string.h>
 
 #include "net/mip6/core/sent.h"

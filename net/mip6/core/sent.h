@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flows for which a tunnel has recently carried packets larger than the minimum
- * that every path supports
+ * Flows for which a tunnel has recently carried packets of a kind
  *
  * An ICMPv6 error quotes a packet. A node that has seen no packet of such a
  * flow cannot forge one: it would have to guess addresses, flow label and

@@ -46,12 +46,12 @@
  * packet is fragmented. ICMPv6 errors quote an encrypted packet; of these only
  * "packet too big" for our own SPI is processed.
  *
- * "Packet too big" is accepted only about a packet that we could have sent, and
- * that was larger than the MTU in the error: without ESP, it must be of a flow
- * that has recently sent large packets (sent.h); with ESP, it must have one of
- * the last sequence numbers. An attacker who sees no packet of ours would have
- * to guess these. The rate of such errors is not limited, because a flood of
- * forged errors would then suppress a genuine one.
+ * "Packet too big" is accepted only about a packet that we could have sent,
+ * and that was larger than the MTU in the error: without ESP, it must be of a
+ * flow that has recently sent large packets (sent.h); with ESP, it must have
+ * one of the last sequence numbers. An attacker who sees no packet of ours
+ * would have to guess these. The rate of such errors is not limited, because a
+ * flood of forged errors would then suppress a genuine one.
  *
  * The guest does not know the tunnel, so an ICMPv6 error about an outer packet
  * cannot be passed to it directly. If the error is about the path to the home
@@ -426,8 +426,10 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
     if (look < PACKET_IP6_LEN || inner[0] >> 4 != 6) {
         return MIP6_DROP_MALFORMED;
     }
-    if (!t->protect && len > PACKET_IP6_MTU_MIN - PACKET_IP6_LEN) {
-        mip6_sent_note(&t->big, now, inner, look);
+    if (!t->protect) {
+        mip6_sent_note(len > PACKET_IP6_MTU_MIN - PACKET_IP6_LEN ? &t->big
+                                                                 : &t->small,
+                       now, inner, look);
     }
     if (offload->gso != PACKET_GSO_NONE) {
         return send_super(&out, now, iov, iovcnt, eth_len, offload, router);
@@ -486,7 +488,7 @@ const uint8_t *mip6_tunnel_inner(const Mip6Tunnel *t, const void *outer,
 
 /* Only a node that has seen such a packet can know it. */
 static bool was_sent(const Mip6Tunnel *t, int64_t now, const void *outer,
-                     size_t len)
+                     size_t len, bool big)
 {
     const uint8_t *inner;
 
@@ -494,7 +496,14 @@ static bool was_sent(const Mip6Tunnel *t, int64_t now, const void *outer,
         return is_ours(t, outer, len);
     }
     inner = mip6_tunnel_inner(t, outer, len, &len);
-    return inner && mip6_sent_lately(&t->big, now, inner, len);
+    return inner && (mip6_sent_lately(&t->big, now, inner, len) ||
+                     (!big && mip6_sent_lately(&t->small, now, inner, len)));
+}
+
+bool mip6_tunnel_was_sent(const Mip6Tunnel *t, int64_t now, const void *outer,
+                          size_t len)
+{
+    return was_sent(t, now, outer, len, false);
 }
 
 bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
@@ -502,7 +511,7 @@ bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
 {
     const uint8_t *ip = outer;
 
-    if (!was_sent(t, now, outer, len) || mtu < PACKET_IP6_MTU_MIN ||
+    if (!was_sent(t, now, outer, len, true) || mtu < PACKET_IP6_MTU_MIN ||
         PACKET_IP6_LEN + packet_get16(ip + 4) <= mtu) {
         return false;
     }

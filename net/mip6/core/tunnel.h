@@ -35,7 +35,7 @@ typedef struct Mip6Tunnel {
     uint8_t hop_limit;
     uint32_t fragment_id;       /* of the last packet; random at first */
     uint64_t fragmented;        /* packets that were fragmented */
-    Mip6Sent big;               /* flows with large packets */
+    Mip6Sent big, small;        /* flows with large packets; with others */
     Mip6Protect *const *protects;       /* for each home address */
     unsigned protected;         /* their number; 0: no ESP */
     Mip6Protect *protect;       /* the one for the current packet; or NULL */
@@ -119,6 +119,16 @@ Mip6Drop mip6_tunnel_send(Mip6Tunnel *t, int64_t now, const uint8_t dst_mac[6],
  */
 bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
                          const void *outer, size_t len);
+
+/**
+ * mip6_tunnel_was_sent: is it a packet that went into the tunnel lately?
+ * @outer: quoted in an ICMPv6 error, may be truncated
+ *
+ * Returns: true only if the error's sender has seen a packet of the same flow,
+ * or with ESP a recent packet
+ */
+bool mip6_tunnel_was_sent(const Mip6Tunnel *t, int64_t now, const void *outer,
+                          size_t len);
 
 /**
  * mip6_tunnel_inner: find the guest's packet in an ICMPv6 error

@@ -237,6 +237,7 @@ void mip6_port_silence_tick(Mip6Port *p, int64_t now)
     } else {
         s->since = s->look = INT64_MAX;
         mip6_port_refresh(p, now);
+        mip6_port_probe(p, now);
     }
 }
 

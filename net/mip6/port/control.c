@@ -395,11 +395,54 @@ static Mip6Binding *binding_of_update(Mip6Port *p, const uint8_t *packet,
     return b && packet_ip6_equal(&ip.src, &b->care_of) ? b : NULL;
 }
 
+/* Returns: the binding whose tunnelled packet is quoted; NULL: none */
+static Mip6Binding *binding_of_tunnelled(Mip6Port *p, int64_t now,
+                                         const uint8_t *outer, size_t len)
+{
+    const uint8_t *inner;
+    struct in6_addr src;
+    size_t inner_len;
+
+    if (!mip6_tunnel_was_sent(&p->tunnel, now, outer, len)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+        if (mip6_protect_is_ours(p->config.protect[i], outer, len)) {
+            return &p->binding[i];
+        }
+    }
+    inner = mip6_tunnel_inner(&p->tunnel, outer, len, &inner_len);
+    if (!inner) {
+        return NULL;
+    }
+    memcpy(&src, inner + 8, sizeof(src));
+    return mip6_port_binding(p, &src);
+}
+
+/* An error about a tunnelled packet. Returns: false if it says nothing */
+static bool tunnel_failed(Mip6Binding *b, int64_t now, const uint8_t *icmp,
+                          bool from_agent)
+{
+    switch (icmp[0]) {
+    case PACKET_ICMP6_PARAMETER:
+        return from_agent && mip6_binding_tunnel_refused(b, now);
+    case PACKET_ICMP6_UNREACHABLE:
+        return from_agent ? mip6_binding_tunnel_refused(b, now)
+                          : mip6_binding_trouble(b, now, MIP6_WHY_UNREACHABLE);
+    case PACKET_ICMP6_TIME_EXCEEDED:
+        return icmp[1] == 0 &&
+               mip6_binding_trouble(b, now, MIP6_WHY_UNREACHABLE);
+    default:
+        return false;
+    }
+}
+
 /*
  * Handles an error about a packet that we sent: tunnelled, or a Binding Update.
  */
 static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
-                                    const uint8_t *icmp, size_t len)
+                                    const PacketIp6 *ip, const uint8_t *icmp,
+                                    size_t len)
 {
     const uint8_t *outer = icmp + ICMP6_LEN, *inner;
     size_t inner_len;
@@ -428,6 +471,11 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
             heeded = true;
         }
     }
+    b = binding_of_tunnelled(p, now, outer, len);
+    if (b && p->is_running) {
+        heeded |= tunnel_failed(b, now, icmp,
+                                mip6_port_is_agent(p, &ip->src));
+    }
     b = binding_of_update(p, outer, len);
     /* With ESP the agent has our keys, so it supports mobility. */
     if (icmp[0] == PACKET_ICMP6_PARAMETER && icmp[1] != 0 && b &&
@@ -455,11 +503,14 @@ Mip6Verdict mip6_port_take_icmp6(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
     if (icmp[0] < PACKET_ICMP6_ECHO) {
-        return take_icmp6_error(p, now, icmp, len);
+        return take_icmp6_error(p, now, ip, icmp, len);
     }
     switch (icmp[0]) {
     case PACKET_ICMP6_ECHO:
         return answer_echo(p, from, ip, icmp, len);
+    case PACKET_ICMP6_ECHO_REPLY:
+        return mip6_port_probe_echoed(p, ip, icmp, len)
+               ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_ICMP6);
     case MIP6_ICMP_AGENT_REPLY:
         return mip6_port_take_agents(p, now, ip, icmp, len);
     default:

@@ -31,7 +31,7 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
 {
     /* A report about groups, from a link-local address, may use any binding. */
     bool report = IN6_IS_ADDR_LINKLOCAL(src) || IN6_IS_ADDR_UNSPECIFIED(src);
-    const Mip6Binding *b = report ? &p->binding[0] : mip6_port_binding(p, src);
+    Mip6Binding *b = report ? &p->binding[0] : mip6_port_binding(p, src);
     uint8_t mac[PACKET_ETH_ADDR_LEN];
     Mip6Drop why;
 
@@ -42,8 +42,10 @@ static Mip6Verdict into_tunnel(Mip6Port *p, int64_t now,
         return hold(p, now, b);
     }
     if (!mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac)) {
+        mip6_binding_trouble(b, now, MIP6_WHY_NO_NEXT_HOP);
         return mip6_port_drop(p, MIP6_DROP_NO_NEXT_HOP);
     }
+    mip6_binding_trouble_over(b, MIP6_WHY_NO_NEXT_HOP);
     mip6_port_choose(p, b);
     why = mip6_tunnel_send(&p->tunnel, now, mac, p->careof.mac, iov, iovcnt,
                            eth->len, offload, mip6_port_router(p));

@@ -3,8 +3,9 @@
  * Internals of a port, for its files
  *
  * guest.c and link.c use control.c; control.c and port.c use late.c and
- * discovery.c; these use bindings.c. All except bindings.c, discovery.c and
- * guest.c use early.c. All use out.c.
+ * discovery.c; these use bindings.c. control.c, link.c, port.c and bindings.c
+ * use probes.c. All except bindings.c, discovery.c, guest.c and probes.c use
+ * early.c. All use out.c.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
@@ -64,12 +65,24 @@ static inline bool mip6_port_has_esp(const Mip6Port *p)
     return p->config.protect[0];
 }
 
+/* The number of home addresses with associations. */
+static inline unsigned mip6_port_protected(const Mip6Port *p)
+{
+    return mip6_port_has_esp(p) ? mip6_home_configured(&p->home) : 0;
+}
+
+/* Has each of them @sa? */
+static inline bool mip6_port_has_sa(const Mip6Port *p, Mip6ProtectSa sa)
+{
+    return mip6_port_has_esp(p) && mip6_protect_sa(p->config.protect[0], sa);
+}
+
 /* May the packet be accepted, given that it should have come by @sa? */
 static inline bool mip6_port_is_protected(const Mip6Port *p,
                                           const Mip6Arrived *from,
                                           Mip6ProtectSa sa)
 {
-    return mip6_port_has_esp(p) ? from->opened && from->sa == sa : true;
+    return mip6_port_has_sa(p, sa) ? from->opened && from->sa == sa : true;
 }
 
 /* Is it for the home address of the association that it came by, if any? */
@@ -172,6 +185,25 @@ bool mip6_port_came_home(Mip6Port *p, struct in6_addr *home);
 
 int64_t mip6_port_bindings_deadline(const Mip6Port *p);
 void mip6_port_bindings_tick(Mip6Port *p, int64_t now);
+
+/* --- probes.c ------------------------------------------------------------- */
+
+void mip6_port_probe_init(Mip6Port *p);
+
+/* Nothing comes from the agent: probes the path, but seldom. */
+void mip6_port_probe(Mip6Port *p, int64_t now);
+
+/* There is a binding, or trouble with one: look soon if anything passes. */
+void mip6_port_probe_bound(Mip6Port *p, int64_t now);
+void mip6_port_probe_trouble(Mip6Port *p, int64_t now);
+
+int64_t mip6_port_probe_deadline(const Mip6Port *p);
+void mip6_port_probe_tick(Mip6Port *p, int64_t now);
+
+/* Is it the answer to a probe: an echo reply; a packet out of the tunnel? */
+bool mip6_port_probe_echoed(Mip6Port *p, const PacketIp6 *ip,
+                            const uint8_t *icmp, size_t len);
+bool mip6_port_probe_returned(Mip6Port *p, const uint8_t *inner, size_t len);
 
 /* --- discovery.c ---------------------------------------------------------- */
 

@@ -134,6 +134,19 @@ static bool combine_ecn(const PacketIp6 *outer, Tunnelled *t)
     return true;
 }
 
+static void note_passed(Mip6Port *p, const uint8_t *inner)
+{
+    struct in6_addr dst;
+    Mip6Binding *b;
+
+    memcpy(&dst, inner + INNER_DST_AT, sizeof(dst));
+    b = mip6_port_binding(p, &dst);
+    if (b) {
+        mip6_binding_passed(b, p->now);
+    }
+    mip6_port_has_heard(p);
+}
+
 static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
                                  const PacketIp6 *outer, size_t offset,
                                  uint8_t *inner, size_t have)
@@ -144,7 +157,10 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
     if (why != MIP6_DROP_NONE) {
         return mip6_port_drop(p, why);
     }
-    mip6_port_has_heard(p);
+    note_passed(p, inner);
+    if (mip6_port_probe_returned(p, inner, have)) {
+        return MIP6_DONE;
+    }
     t.inner = inner;
     t.have = have;
     t.len = PACKET_IP6_LEN + packet_get16(inner + 4);
@@ -177,10 +193,10 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                               uint8_t *packet, size_t len);
 
 /* Finds the home address of an ESP packet by its SPI. */
-static const Mip6Binding *binding_of_esp(const Mip6Port *p,
-                                         const struct iovec *esp, int parts)
+static Mip6Binding *binding_of_esp(Mip6Port *p, const struct iovec *esp,
+                                   int parts)
 {
-    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+    for (unsigned i = 0; i < mip6_port_protected(p); i++) {
         if (mip6_protect_knows(p->config.protect[i], esp, parts)) {
             return &p->binding[i];
         }
@@ -201,6 +217,7 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     size_t len = PACKET_IP6_LEN + ip->payload;
     PacketIp6Ext inside;
     PacketIp6 whole;
+    Mip6Binding *b;
     int parts;
 
     if (!mip6_port_is_agent(p, &ip->src)) {
@@ -213,11 +230,13 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
             packet_iov_slice(from->iov, from->iovcnt,
                              from->offset + ext->offset, len - ext->offset,
                              esp, MIP6_TUNNEL_PARTS_MAX);
-    opened.opened = parts < 0 ? NULL : binding_of_esp(p, esp, parts);
-    if (!opened.opened ||
-        !mip6_protect_open(p->config.protect[opened.opened - p->binding],
-                           packet, ext, esp, parts, p->opened,
-                           sizeof(p->opened), &iov.iov_len, &opened.sa)) {
+    opened.opened = b = parts < 0 ? NULL : binding_of_esp(p, esp, parts);
+    if (!b || !mip6_protect_open(p->config.protect[b - p->binding], packet, ext,
+                                 esp, parts, p->opened, sizeof(p->opened),
+                                 &iov.iov_len, &opened.sa)) {
+        if (b && p->is_running && opened.sa == MIP6_TUNNEL_IN) {
+            mip6_binding_trouble(b, now, MIP6_WHY_ESP);
+        }
         return mip6_port_drop(p, MIP6_DROP_ESP);
     }
     if (!packet_ip6_parse(&whole, p->opened, iov.iov_len) ||
@@ -251,6 +270,23 @@ static Mip6Verdict take_udp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
            ? MIP6_DONE : mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
 }
 
+/* Perhaps the agent protects signalling only (esp-payload=off). */
+static void note_unprotected(Mip6Port *p, const PacketIp6 *outer,
+                             const uint8_t *inner, size_t len)
+{
+    struct in6_addr dst;
+    Mip6Binding *b;
+
+    if (p->is_running && mip6_port_is_agent(p, &outer->src) &&
+        len >= PACKET_IP6_LEN) {
+        memcpy(&dst, inner + INNER_DST_AT, sizeof(dst));
+        b = mip6_port_binding(p, &dst);
+        if (b) {
+            mip6_binding_trouble(b, p->now, MIP6_WHY_UNPROTECTED);
+        }
+    }
+}
+
 static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                               const PacketIp6 *ip, const PacketIp6Ext *ext,
                               uint8_t *packet, size_t len)
@@ -265,6 +301,7 @@ static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
                : mip6_port_drop(p, MIP6_DROP_UNKNOWN_PROTOCOL);
     case PACKET_PROTO_IP6:
         if (!mip6_port_is_protected(p, from, MIP6_TUNNEL_IN)) {
+            note_unprotected(p, ip, packet + ext->offset, len - ext->offset);
             return mip6_port_drop(p, MIP6_DROP_UNPROTECTED);
         }
         return out_of_tunnel(p, from, ip, from->offset + ext->offset,
@@ -364,7 +401,7 @@ static bool is_signal(const Mip6Port *p, const uint8_t *packet)
 {
     uint32_t spi = packet_get32(packet + PACKET_IP6_LEN);
 
-    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+    for (unsigned i = 0; i < mip6_port_protected(p); i++) {
         if (spi == esp_sa_spi(mip6_protect_sa(p->config.protect[i],
                                               MIP6_SIGNAL_IN))) {
             return packet[6] == PACKET_PROTO_ESP;

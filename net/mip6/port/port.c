@@ -91,7 +91,7 @@ static void guest_packet(void *opaque, const void *packet, size_t len)
 }
 
 /* From the care-of address, or from home (RFC 6275 sections 6.1.7, 11.5.5). */
-static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
+static bool binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
                          const struct in6_addr *care_of)
 {
     Mip6Port *p = opaque;
@@ -113,7 +113,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     if (!mip6_careof_next_hop(&p->careof, p->now, agent, mac)) {
         p->dropped[MIP6_DROP_NO_NEXT_HOP]++;
         p->unsent |= 1u << (b - p->binding);    /* sent later */
-        return;
+        return false;
     }
     if (!at_home) {
         at += mip6_hao_build(at, PACKET_PROTO_MH, home);
@@ -131,6 +131,7 @@ static void binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
     if (!at_home && !p->is_away) {
         mip6_port_early_sent(p, b, mac);
     }
+    return true;
 }
 
 /* From the care-of address, for the home address (section 11.4.2). */
@@ -344,12 +345,14 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
             /* The agent does not know the groups at this address yet. */
             p->asked = p->tunnel.local;
             mip6_home_query(&p->home);
+            mip6_port_probe_bound(p, now);
         }
     }
     if (p->is_running && mip6_port_is_home(p)) {
         mip6_home_arrive(&p->home, mip6_careof_has_router(&p->careof, now,
                                                           &p->home.told.addr));
     }
+    mip6_port_probe_trouble(p, now);
     while (mip6_port_came_home(p, &home)) {
         announce_home(p, &home);
         mip6_home_query(&p->home);
@@ -378,8 +381,9 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     mip6_port_agent_init(p);
     mip6_port_bind_configured(p, &binding_ops);
     mip6_prefixes_init(&p->prefixes, &prefixes_ops, p);
+    mip6_port_probe_init(p);
     mip6_tunnel_init(&p->tunnel, &tunnel_ops, p, p->config.protect,
-                     mip6_port_has_esp(p) ? p->bindings : 0);
+                     mip6_port_has_sa(p, MIP6_TUNNEL_OUT) ? p->bindings : 0);
     mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
     if (config->location != MIP6_LOCATION_AUTO || !arriving) {
@@ -407,7 +411,7 @@ void mip6_port_run(Mip6Port *p, int64_t now)
     p->has_left = p->is_released = false;
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
-    for (unsigned i = 0; i < p->tunnel.protected; i++) {
+    for (unsigned i = 0; i < mip6_port_protected(p); i++) {
         mip6_protect_take_back(p->config.protect[i]);
     }
     if (p->is_known && p->is_away) {
@@ -475,6 +479,7 @@ int64_t mip6_port_deadline(const Mip6Port *p)
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_port_bindings_deadline(p));
         at = min_time(at, p->silence.look);
+        at = min_time(at, mip6_port_probe_deadline(p));
         at = min_time(at, mip6_home_deadline(&p->home));
         at = min_time(at, mip6_prefixes_deadline(&p->prefixes));
     } else if (!p->has_left) {
@@ -508,6 +513,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         mip6_port_silence_tick(p, now);
         mip6_port_bindings_tick(p, now);
         mip6_port_try_other_address(p, now);
+        mip6_port_probe_tick(p, now);
         mip6_home_tick(&p->home, now);
         mip6_prefixes_tick(&p->prefixes, now);
         mip6_port_settle(p, now);

@@ -13,6 +13,7 @@
 #include "net/mip6/core/dhaad.h"
 #include "net/mip6/core/home.h"
 #include "net/mip6/core/prefixes.h"
+#include "net/mip6/core/probe.h"
 #include "net/mip6/core/tunnel.h"
 #include "net/packet/fragment.h"
 
@@ -38,8 +39,8 @@ typedef struct Mip6PortConfig {
     uint8_t mac[PACKET_ETH_ADDR_LEN];   /* on foreign links */
     uint32_t mtu;               /* of the path to the agent, with the link */
     /*
-     * For each home address, in order; not owned. Either all are set, or none:
-     * then ESP is not used.
+     * For each home address, in order; not owned. Either all are set, with the
+     * same associations, or none: then ESP is not used.
      */
     Mip6Protect *protect[MIP6_HOME_ADDRESSES];
 } Mip6PortConfig;
@@ -140,6 +141,9 @@ typedef struct Mip6Port {
     int64_t doubt_until;        /* INT64_MAX: no doubt about the link */
     int64_t error_credit;       /* rate limit of error answers */
     Mip6Silence silence;
+    Mip6Probe probe;            /* of the path to the agent; see probes.c */
+    int64_t probe_at;           /* time to look if it is needed */
+    int64_t bound_at;           /* of the binding to the care-of address */
     Mip6Early early;
     Mip6Late late;
 } Mip6Port;

@@ -172,7 +172,7 @@ size_t mip6_port_save(const Mip6Port *p, int64_t now, void *buf)
         mip6_binding_save(&p->binding[i], now, &s.binding[i]);
     }
     s.has_esp = mip6_port_has_esp(p);
-    for (unsigned i = 0; i < p->tunnel.protected * MIP6_PROTECT_SAS; i++) {
+    for (unsigned i = 0; i < mip6_port_protected(p) * MIP6_PROTECT_SAS; i++) {
         unsigned home = i / MIP6_PROTECT_SAS, sa = i % MIP6_PROTECT_SAS;
 
         mip6_protect_hand_over(p->config.protect[home], sa, &s.esp[home][sa]);

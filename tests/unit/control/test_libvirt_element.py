@@ -335,6 +335,11 @@ def test_keys_of_several_addresses_in_files_and_secrets() -> None:
             "write a number from 256 to",
         ),
         (
+            f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} esp-payload='off'/>",
+            "tunnel-out-spi",
+            "has no use with esp-payload='off'",
+        ),
+        (
             f"<vmmnet:mip6 {HOME} home-agent='2001:db8::1' {ESP} replay-window='65'/>",
             "replay-window",
             "write 0, 64, 128",

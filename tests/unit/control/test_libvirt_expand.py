@@ -181,6 +181,16 @@ def test_keys_of_mobile_ipv6_are_in_files() -> None:
     )
 
 
+def test_keys_of_signalling_only() -> None:
+    esp = "ipsec='esp' esp-payload='off'"
+    for name in ("signal-out", "signal-in"):
+        esp += f" {name}-spi='0x1001' {name}-key='/k/{name}'"
+    mip6 = f"<vmmnet:mip6 home-address='2001:db8::10' home-prefix-length='64' {esp}"
+    made = expand(domain(with_parts(A, mip6 + " home-agent='2001:db8::1'/>"), nic(A)))
+    assert "ipsec=esp,esp-payload=off,signal-out-spi=4097," in words(made)[-1]
+    assert "tunnel" not in " ".join(words(made))
+
+
 def test_keys_of_several_addresses() -> None:
     """Files, and secrets of libvirt: the words have neither their UUIDs nor their values."""
     esp = "ipsec='esp' more-home-address='2001:db8::11 2001:db8::12'"

@@ -5,7 +5,8 @@ The kernel has the data path: it reads the Home Address option and writes the ty
 routing header, encapsulates and decapsulates (ip6_tunnel), forwards, and is the proxy of
 home addresses.  A program answers Binding Updates and configures the kernel's bindings, as the
 daemons for Linux did, which are unmaintained.  It is this file, which runs in the guest by itself:
-one mobile node after RFC 6275 section 10, no IPsec, no duplicate address detection.
+one mobile node after RFC 6275 section 10, no duplicate address detection.  With keys, signalling is
+in ESP and payload is not, as RFC 3776 demands and as UMIP does without ``TunnelPayload``.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ def _run(command: str) -> None:
 class Agent:
     """Answers Binding Updates to ``address``."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *esp: str) -> None:
         self._address = address
+        self._esp = esp
         self._subnet = IPv6Network(f"{address}/64", strict=False)
         #: By home address: the last sequence number and the care-of address.
         self._bindings: dict[str, tuple[int, str]] = {}
@@ -67,7 +69,23 @@ class Agent:
         _run(f"sysctl -qw net.ipv6.neigh.{LINK}.proxy_delay=0")
         option = "proto hao mode ro"
         _run(f"ip xfrm state add src :: dst {self._address} {option} coa :: flag wildrecv")
+        if self._esp:
+            self._protect(f"tmpl {option} level use", *self._esp)
+            return
         _run(f"ip xfrm policy add dir in dst {self._address} proto 135 tmpl {option} level use")
+
+    def _protect(self, option: str, home: str, *keys: str) -> None:
+        """Demand ESP for signalling of ``home``; SPI and key, in and out."""
+        _run("modprobe -a esp6 gcm aes_generic")
+        ways = (("in", home, self._address, option), ("out", self._address, home, ""))
+        for (way, src, dst, more), spi, key in zip(ways, keys[::2], keys[1::2], strict=True):
+            ends = f"src {src} dst {dst}"
+            _run(
+                f"ip xfrm state add {ends} proto esp spi {spi} mode transport"
+                f" aead rfc4106(gcm(aes)) 0x{key} 128 sel {ends} proto 135"
+            )
+            template = f"tmpl {ends} proto esp mode transport {more}"
+            _run(f"ip xfrm policy add dir {way} {ends} proto 135 {template}")
 
     def serve(self) -> None:
         """Answer updates for ever."""
@@ -149,8 +167,8 @@ class Agent:
 
 
 def main() -> None:
-    """Run the home agent of the given address."""
-    agent = Agent(sys.argv[1])
+    """Run the home agent of the given address; a home address and its keys may follow."""
+    agent = Agent(*sys.argv[1:])
     print("ready", flush=True)
     agent.serve()
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import socket
 import threading
 from typing import Any, Protocol
 
+from ...qmp import Qmp
 from ..base import wait
 from ..base.net import Namespace
 from ..guest.agent import Job
 from ..guest.guest import Guest
-from .mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS
+from .mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
 
 
 def info(guest: Guest) -> dict[str, Any]:
@@ -32,6 +34,12 @@ def dropped(guest: Guest, reason: str) -> int:
     return sum(drop["count"] for drop in info(guest)["dropped"] if drop["reason"] == reason)
 
 
+def probes(monitor: Qmp) -> dict[str, str]:
+    """What the path to the home agent lets through: the last results, by name."""
+    (found,) = monitor.command("query-mip6")
+    return {probe["name"]: probe["result"] for probe in found["probes"]}
+
+
 def await_bound(guest: Guest, prefix: str = "") -> None:
     """Wait until the home agent has the guest's binding, with a care-of address in ``prefix``."""
 
@@ -40,6 +48,14 @@ def await_bound(guest: Guest, prefix: str = "") -> None:
         return bool(now["state"] == "bound" and now["care-of"].startswith(prefix))
 
     wait.until(bound, f"a binding to {prefix or 'any address'}")
+
+
+def home_router(world: World) -> str:
+    """The home router's link-local address, which a guest's route has."""
+    shown = world.home.router.ip("-6", "address", "show", "dev", "lan0", "scope", "link")
+    found = re.search(r"inet6 (fe80[^/]*)", shown)
+    assert found
+    return found[1]
 
 
 def configure(guest: Guest, *addresses: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -221,6 +222,16 @@ def spell(mac: int) -> str:
 
 
 @pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """State of this process alone: others' attach() would remove that of what is gone."""
+    folder = twin.ROOT.with_name(f"{twin.ROOT.name}-{os.getpid()}")
+    monkeypatch.setattr(twin, "ROOT", folder)
+    yield
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+@pytest.fixture
 def remade(host: Bed, keeper: Keeper) -> Keeper:
     """vm1 is attached for A, and is looked after."""
     host.put(A, 1)
@@ -233,9 +244,19 @@ def remade(host: Bed, keeper: Keeper) -> Keeper:
 
 
 def test_an_interface_that_is_made_again(
-    host: Bed, remade: Keeper, monkeypatch: pytest.MonkeyPatch
+    alone: None, host: Bed, remade: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the options of before; a change of the table between removes its folder."""
+    """With the options of before, and its programs, which are not verified again.
+
+    A change of the table between removes its folder, and them.
+    """
+    loads, load = [], twin._load
+
+    def counted(loaded: bpf.Object) -> None:
+        loads.append(loaded)
+        load(loaded)
+
+    monkeypatch.setattr(twin, "_load", counted)
     remade.looks_again()
     told_by_the_kernel_only(monkeypatch)
     for time in range(2):
@@ -249,6 +270,7 @@ def test_an_interface_that_is_made_again(
         assert found is not None and found.check_sender
         assert [hook.place for hook in found.hooks] == ["tc egress", "tc ingress"]
         assert remade.running is not None and remade.running.mended == 2 * (time + 1)
+        assert len(loads) == time
         remade.log.clear()
 
 

@@ -88,6 +88,7 @@ _PRIORITY, _HANDLE = 1, 0x484C414E
 _PORT = struct.Struct("=QQII16s")
 _SEND_TC, _REVERSED, _CLSACT, _L2_CONTROL, _CHECK_SENDER = 1, 2, 4, 8, 16
 _RA_GUARD, _DHCP_GUARD = 32, 64
+_OPTIONS = _L2_CONTROL | _CHECK_SENDER | _RA_GUARD | _DHCP_GUARD
 _COUNTERS = struct.Struct(f"={2 * len(REASONS)}Q")
 _PATH_MAP, _PATH_SIZE = "hostvlan_path", 4096
 # The newest version of tables that the programs read, in the flags of struct hostvlan_port.
@@ -250,6 +251,10 @@ def attach_again(lost: Attachment) -> Attachment:
 
     Raises TwinError as attach() does.
     """
+    with _translated(f"attaching to {lost.interface}"), _locked(create=True):
+        taken = _taken_over(lost)
+    if taken is not None:
+        return taken
     sending: Sending = "xdp" if any(hook.place == "xdp" for hook in lost.hooks) else "tc"
     return attach(
         lost.interface,
@@ -261,6 +266,41 @@ def attach_again(lost: Attachment) -> Attachment:
         ra_guard=lost.ra_guard,
         dhcp_guard=lost.dhcp_guard,
     )
+
+
+def _taken_over(lost: Attachment) -> Attachment | None:
+    """Give an interface the programs and counters of the one that had its name before.
+
+    The kernel needs half a second of a processor to verify programs, in which frames
+    would pass unjudged.  None: there are none any more, or they do not fit.
+    """
+    before = _known(lost.ifindex, lost.netns)
+    if before is None or not _is_gone(before) or before.config.flags & _DETACHED:
+        return None
+    device = _device(lost.interface)
+    wanted = _wanted(device, lost.mac, before.config.sending, before.config.flags & _OPTIONS)
+    pins = [_program_pin(before, verdict) for verdict in wanted.places]
+    if (
+        wanted.places != before.config.places
+        or not all(pin.exists() for pin in pins)
+        or _known(wanted.ifindex, wanted.netns) is not None
+    ):
+        return None
+    flags = wanted.flags | before.config.flags & _READS
+    port = _Port(
+        before.folder.with_name(f"{wanted.netns}-{wanted.ifindex}"), replace(wanted, flags=flags)
+    )
+    before.folder.rename(port.folder)
+    try:
+        with bpf.closing(bpf.pinned(port.folder / "port")) as fd:
+            bpf.update(fd, 0, port.config.pack())
+        if _put_back(port):
+            return _attachment(port)
+    except BaseException:
+        _take_off(port)
+        raise
+    _take_off(port)
+    return None
 
 
 def mend(ifindex: int) -> Attachment | None:

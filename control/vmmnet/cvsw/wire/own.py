@@ -17,8 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from os_ken.ofproto import ofproto_v1_0
-
 from .message import ETHERTYPE
 
 #: Seconds between two looks at the table.
@@ -34,6 +32,7 @@ _COOKIE, _COOKIE_MASK = 0x4356535700000000, 0xFFFFFFFFFFFFFF00
 _CONTROL, _NORMAL = _COOKIE | 1, _COOKIE | 2
 _NAMES = {_CONTROL: "its flow for control frames", _NORMAL: "its flow NORMAL for all other frames"}
 _PRIORITY = {_CONTROL: 0xFFFF, _NORMAL: 0}
+_VERSION_10 = 1
 _NO_BUFFER = 0xFFFFFFFF
 _FLOW, _AGGREGATE = 1, 2
 _ALL_TABLES = 0xFF
@@ -75,7 +74,7 @@ class OwnFlows:
         mended: Callable[[], None],
     ) -> None:
         self._protocol, self._send, self._tell, self._mended = protocol, send, tell, mended
-        self._is_10 = protocol.ofproto.OFP_VERSION == ofproto_v1_0.OFP_VERSION
+        self._is_10 = protocol.ofproto.OFP_VERSION == _VERSION_10
         self._turn = 0
         self._look: _Look | None = None
         #: Whether the switch has not answered yet what it had before us.

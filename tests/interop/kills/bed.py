@@ -85,6 +85,8 @@ class Host:
         assert child.returncode == 0, f"{self.name}: {said}"
         assert twin.is_synced(self.table), self.name
         left = {path.name for path in self.table.parent.glob(f"{self.table.name}*")}
+        # An agent's file stays (see table.kept); a host without an agent has none.
+        left.discard(f"{self.table.name}.agent")
         assert left == {self.table.name, f"{self.table.name}.lock"}, left
 
 

@@ -6,6 +6,7 @@
  * from their next round on.  When all of them do, the old world is freed.  If
  * the new configuration has an error, the old world stays.
  */
+#include <netinet/in.h>
 #include <stdio.h>
 
 #include "net/dns/server/core/number.h"
@@ -35,6 +36,32 @@ static bool take_resolver(DnsdDaemon *d, const DnsdWorld *before,
     }
     world->serving.generation = dnsd_resolver_generation(d->resolver);
     return true;
+}
+
+bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
+                        bool is_told)
+{
+    bool has_changed = false;
+
+    for (size_t i = 0; i < config->forwards; i++) {
+        DnsdListen *at = &config->forward[i];
+        unsigned index = *at->device && d->interfaces ? dnsd_links_index(
+            dnsd_interfaces_links(d->interfaces), at->device) : 0;
+
+        if (!*at->device || (d->world && index == dnsd_listen_scope(at))) {
+            continue;
+        }
+        ((struct sockaddr_in6 *)&at->addr)->sin6_scope_id = index;
+        has_changed = true;
+        if (is_told && !index) {
+            dnsd_log(DNSD_WARNING, "resolver.forward: %s: the interface '%s' "
+                     "is not there: waiting for it", at->text, at->device);
+        } else if (is_told && d->world) {
+            dnsd_log(DNSD_NOTICE, "resolver.forward: %s: the interface '%s' "
+                     "is there", at->text, at->device);
+        }
+    }
+    return has_changed;
 }
 
 DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,

@@ -139,6 +139,9 @@ static void check_icmp6(const World *w, const PacketIp6 *ip, uint8_t type)
     g_assert(is_ours(w, &ip->src));
     if (type >= PACKET_ND_RS && type <= PACKET_ND_NA) {
         g_assert(ip->hops == 255);
+    } else if (type == PACKET_ICMP6_ECHO) {
+        g_assert(w->port.is_running && w->port.is_away);
+        g_assert(is_agent(w, &ip->dst));        /* a probe of the path */
     } else {
         g_assert(type == PACKET_ICMP6_ECHO_REPLY ||
                  type == PACKET_ICMP6_PARAMETER);

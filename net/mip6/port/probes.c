@@ -90,7 +90,7 @@ static bool send_through(Mip6Port *p, const uint8_t *mac, uint32_t token)
         .payload = RETURN_LEN,
     };
 
-    if (!b) {
+    if (!b || !packet_ip6_equal(&b->care_of, &p->tunnel.local)) {
         return false;
     }
     ip.src = ip.dst = b->config.home;
@@ -109,7 +109,9 @@ static bool probe_send(void *opaque, Mip6ProbeKind kind, uint32_t token)
     Mip6Port *p = opaque;
     uint8_t mac[PACKET_ETH_ADDR_LEN];
 
-    if (!mip6_careof_owns(&p->careof, &p->tunnel.local) ||
+    if (!p->dhaad.agents ||
+        !packet_ip6_equal(&p->binding[0].care_of, &p->tunnel.local) ||
+        !mip6_careof_owns(&p->careof, &p->tunnel.local) ||
         !mip6_careof_next_hop(&p->careof, p->now, mip6_port_agent(p), mac)) {
         return false;
     }

@@ -129,7 +129,11 @@ def test_case_is_kept(tmp_path: Path) -> None:
     source = f"{HEAD}a MX 10 NS.eXample.\nb CNAME nS\nb.C PTR B.c.EXAMPLE.\n"
     image = zones.compiled(tmp_path, "case", source)
     printed = zones.zone("print", image).stdout
-    for record in ("MX 10 NS.eXample.", "CNAME nS.example.", "b.C.example. 3600 IN PTR B.c.EXAMPLE."):
+    for record in (
+        "MX 10 NS.eXample.",
+        "CNAME nS.example.",
+        "b.C.example. 3600 IN PTR B.c.EXAMPLE.",
+    ):
         assert f"{record}\n" in printed
 
 

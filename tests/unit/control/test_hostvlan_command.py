@@ -190,8 +190,7 @@ def test_a_damaged_table_is_not_touched(hostvlan: Command, table: Path) -> None:
         answer = hostvlan(*words)
         assert answer.status == 1
         assert (
-            f"{table}: it is a table of version 9; this program knows versions 2 to 4"
-            in answer.err
+            f"{table}: it is a table of version 9; this program knows versions 2 to 4" in answer.err
         )
     answer = hostvlan("check")
     assert answer.status == 3 and "version 9" in answer.out

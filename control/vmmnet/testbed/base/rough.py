@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the networks of the field have beside what a test makes.
 
-    with Network(ROUGH) as net: ...
+with Network(ROUGH) as net: ...
 """
 
 from __future__ import annotations

@@ -392,7 +392,7 @@ def test_an_interface_that_is_renamed(world: World) -> None:
     """It serves there until there is one of the old name, and says so."""
     here = "fe80::77%eth7"
     with world.dnsd(server={"listen": [SERVER, here]}) as server:
-        address = _link(world, "fe80::77")
+        address = world.link_local("fe80::8", "fe80::77")
         there = f"server.listen: {here}: the interface 'eth7' is there"
         wait.until(lambda: there in server.log.read_text(), "the listener")
         for words in ("eth7", "down"), ("eth7", "name", "other7"), ("other7", "up"):

@@ -1011,6 +1011,8 @@ def test_waits_for_its_interface(field: Field) -> None:
     """It ends when the interface goes, so that systemd starts it again; that one waits."""
     field.router.ip("link", "add", "gone0", "type", "veth", "peer", "name", "gone1")
     field.router.ip("link", "set", "gone0", "netns", field.agent_host.netns)
+    field.router.ip("link", "set", "gone1", "up")
+    field.agent_host.ip("link", "set", "gone0", "up")
     config = field.folder / "late.conf"
     config.write_text(f"interface gone0\naddress {AGENT_ADDRESS}/64\ntun late0\n")
     log = field.folder / "late.log"

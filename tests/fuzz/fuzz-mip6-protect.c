@@ -7,8 +7,9 @@
  * side, with the association that the step names; else it comes as it is, or
  * with an SPI of ours before its octets.
  *
- * The guest must get nothing but what was in the tunnel's association, and on
- * the link there must be no mobility and no tunnel but in ESP.
+ * The guest must get nothing but what was in the tunnel's association and what
+ * its router, which the port makes up, advertises. On the link there must be no
+ * mobility and no tunnel but in ESP.
  */
 #include <glib.h>
 #include <string.h>
@@ -42,12 +43,24 @@ typedef struct World {
     bool in_tunnel;             /* the packet is of the association */
 } World;
 
+/* An advertisement of the router that the port makes up for the guest? */
+static bool is_of_router(const World *w, const struct iovec *iov, int iovcnt)
+{
+    uint8_t p[PACKET_IP6_LEN + 1];
+
+    return packet_iov_copy(iov, iovcnt, PACKET_ETH_LEN, p, sizeof(p)) ==
+           sizeof(p) && p[6] == PACKET_PROTO_ICMP6 &&
+           (p[PACKET_IP6_LEN] == PACKET_ND_RA ||
+            p[PACKET_IP6_LEN] == PACKET_ND_NA) &&
+           !memcmp(p + 8, &w->port.home.learned.router, 16);
+}
+
 static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
                      const PacketOffload *offload)
 {
     World *w = opaque;
 
-    g_assert(w->in_tunnel);
+    g_assert(w->in_tunnel || is_of_router(w, iov, iovcnt));
     g_assert(packet_iov_len(iov, iovcnt) >= PACKET_ETH_LEN + PACKET_IP6_LEN);
 }
 

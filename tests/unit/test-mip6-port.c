@@ -41,6 +41,7 @@ static void test_first_look(void)
 
     mip6_port_start(&w->port, w->now);
     mip6_port_run(&w->port, w->now);
+    advertise(w, "2001:db8:2000::", home_router_mac);
     for (int from_guest = 0; from_guest < 2; from_guest++) {
         g_assert_true(mip6_port_passes(&w->port, from_guest, guest_mac));
         g_assert_false(mip6_port_passes(&w->port, from_guest, group));
@@ -1349,6 +1350,39 @@ static void test_started_away(void)
     world_free(w);
 }
 
+/* The first router that is heard answers the guest alone: it does not get it. */
+static void test_guest_asks_away(void)
+{
+    World *w = world_new(MIP6_LOCATION_AUTO, false);
+    PacketNdRa ra = {
+        .lifetime = 1800, .prefixes = 1,
+        .prefix[0] = { address("2001:db8:3000::"), 64, true, true, false, 7200,
+                       3600 },
+    };
+    struct in6_addr src = packet_ip6_link_local(router_mac);
+    struct in6_addr dst = packet_ip6_link_local(guest_mac);
+    uint8_t frame[512];
+    size_t len = packet_nd_build_ra(frame + PACKET_ETH_LEN,
+                                    sizeof(frame) - PACKET_ETH_LEN, &src, &dst,
+                                    &ra, router_mac);
+
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    packet_eth_build(frame, guest_mac, router_mac, PACKET_ETH_IP6);
+    g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
+    g_assert_cmpint(from_link(w, frame, PACKET_ETH_LEN + len), ==, MIP6_DONE);
+    g_assert_true(w->port.is_away);
+    world_free(w);
+
+    /* At home, where the router was heard, nothing is looked at. */
+    w = world_new(MIP6_LOCATION_AUTO, false);
+    mip6_port_start(&w->port, w->now);
+    mip6_port_run(&w->port, w->now);
+    advertise(w, "2001:db8:2000::", home_router_mac);
+    g_assert_true(mip6_port_passes(&w->port, false, guest_mac));
+    world_free(w);
+}
+
 /* While the VM was away its router was replaced; the old one's MAC leads on. */
 static void test_router_replaced(void)
 {
@@ -1508,6 +1542,7 @@ int main(int argc, char **argv)
     g_test_add_func("/mip6/port/return", test_return);
     g_test_add_func("/mip6/port/router-made-up", test_router_made_up);
     g_test_add_func("/mip6/port/started-away", test_started_away);
+    g_test_add_func("/mip6/port/guest-asks-away", test_guest_asks_away);
     g_test_add_func("/mip6/port/managed", test_managed);
     g_test_add_func("/mip6/port/router-replaced", test_router_replaced);
     g_test_add_func("/mip6/port/probe-at-home", test_probe_at_home);

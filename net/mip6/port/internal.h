@@ -34,6 +34,16 @@ static inline bool mip6_port_is_home(const Mip6Port *p)
     return p->is_known && !p->is_away;
 }
 
+/*
+ * At home, as no router has told otherwise yet. The first one to tell may
+ * answer the guest, by a frame for the guest alone.
+ */
+static inline bool mip6_port_assumes_home(const Mip6Port *p)
+{
+    return mip6_port_is_home(p) && !p->home_heard &&
+           p->config.location == MIP6_LOCATION_AUTO;
+}
+
 static inline Mip6Verdict mip6_port_drop(Mip6Port *p, Mip6Drop why)
 {
     p->dropped[why]++;

@@ -491,7 +491,7 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
     ours = memcmp(dst, p->careof.mac, sizeof(dst)) == 0 ||
            is_answer_at_home(p, iov, iovcnt);
     if (mip6_port_is_home(p) && !ours) {
-        if (packet_eth_is_group(dst)) {
+        if (packet_eth_is_group(dst) || mip6_port_assumes_home(p)) {
             mip6_port_overhear(p, now, false, iov, iovcnt);
         }
         if (!mip6_port_is_home(p)) {

@@ -531,6 +531,7 @@ bool mip6_port_passes(const Mip6Port *p, bool from_guest,
         return false;
     }
     return from_guest ? !mip6_home_is_gone(&p->home, dst)
-                      : !mip6_port_any_is(p, MIP6_RETURNING) &&
+                      : !mip6_port_assumes_home(p) &&
+                        !mip6_port_any_is(p, MIP6_RETURNING) &&
                         memcmp(dst, p->careof.mac, PACKET_ETH_ADDR_LEN);
 }

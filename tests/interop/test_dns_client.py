@@ -55,7 +55,7 @@ def host() -> Iterator[Namespace]:
 def told(host: Namespace) -> dict[str, list[Told]]:
     """What comes of every fault, all looked up at the same time."""
     names = [f"{fault}-{kind}" for fault in (*SILENT, *SPOILT) for kind in ("a", "aaaa")]
-    names += ["huge-aaaa", "forged-a", "noedns-aaaa", "fine"]
+    names += ["huge-aaaa", "forged-a", "noedns-aaaa", "lostedns-aaaa", "fine"]
     children = {
         name: host.popen(dns_client.lookup_command(f"{name}.example.net"), stdout=subprocess.PIPE)
         for name in names
@@ -93,9 +93,10 @@ def test_forged(told: dict[str, list[Told]]) -> None:
     assert sorted(data) == sorted([A, AAAA])
 
 
-def test_without_edns(told: dict[str, list[Told]]) -> None:
-    """A server that takes EDNS for an error is asked without."""
-    data = [address for call in told["noedns-aaaa"] for address in call.data]
+@pytest.mark.parametrize("fault", ["noedns", "lostedns"])
+def test_without_edns(told: dict[str, list[Told]], fault: str) -> None:
+    """A server that takes EDNS for an error, or does not answer it, is asked without."""
+    data = [address for call in told[f"{fault}-aaaa"] for address in call.data]
     assert sorted(data) == sorted([A, AAAA])
 
 

@@ -30,6 +30,7 @@ import pytest
 from vmmnet.testbed.base import process, tools, wait
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.dns import dnsd
+from vmmnet.testbed.dns import room as dns_room
 from vmmnet.testbed.dns.dnsd import Dnsd
 from vmmnet.testbed.dns.dnsd_world import CLIENT, CLIENT6, SERVER, World, made, query
 
@@ -495,6 +496,53 @@ def test_another_image(world: World) -> None:
         (world.folder / "example.vzi.jnl").unlink()
         server.reload()
         assert _serial(world) == 9 and not _answer(world, "new.example")
+
+
+def _history(world: World, serial: int) -> list[tuple[str, str]]:
+    """Owners and types of what IXFR from a serial brings."""
+    dig = ["dig", f"@{SERVER}", "example", "+noall", "+answer", "+onesoa", f"IXFR={serial}"]
+    lines = world.client.run(dig).stdout.splitlines()
+    return [(line.split()[0], line.split()[3]) for line in lines if line]
+
+
+def test_compiled_anew(world: World) -> None:
+    """A zone that nobody updates: its secondaries get what a new image changes, by IXFR."""
+    file = world.folder / "example.vzi"
+    soa = ("example.", "SOA")
+
+    def compiled(serial: int, *lines: str) -> None:
+        head = f"$TTL 300\n@ SOA ns root {serial} 3600 600 86400 300\n@ NS ns\nns A 192.0.2.1\n"
+        dns_room.compile_zone("example", head + "".join(f"{line}\n" for line in lines), file)
+
+    compiled(1, "a A 192.0.2.7", "b A 192.0.2.8")
+    with _server(world, allow_transfer=[f"{CLIENT}/32"]) as server:
+        compiled(2, "a A 192.0.2.7", "c.d A 192.0.2.9")
+        server.reload()
+        first = [soa, soa, ("b.example.", "A"), soa, ("c.d.example.", "A"), soa]
+        assert _history(world, 1) == first
+        compiled(3, "a A 192.0.2.6", "c.d A 192.0.2.9")
+        server.reload()
+        second = [soa, ("a.example.", "A"), soa, ("a.example.", "A"), soa]
+        assert _history(world, 2) == [soa, *second]
+        assert _history(world, 1) == [*first[:-1], *second]
+        server.kill()
+        server.start()
+        assert _history(world, 2) == [soa, *second] and _answer(world, "a.example") == ["192.0.2.6"]
+        # The same serial again: it is served, told, and has no history.
+        compiled(3, "a A 192.0.2.5")
+        server.reload()
+        assert _answer(world, "a.example") == ["192.0.2.5"] and not _answer(world, "c.d.example")
+        assert "the serial of the new image is not greater" in server.log.read_text()
+        assert ("ns.example.", "A") in _history(world, 2)
+        # While the server is stopped: there is nothing to compare it with.
+        server.stop()
+        compiled(4, "a A 192.0.2.4")
+        server.start()
+        assert _answer(world, "a.example") == ["192.0.2.4"] and _serial(world) == 4
+        assert ("ns.example.", "A") in _history(world, 3)
+        compiled(5, "a A 192.0.2.3")
+        server.reload()
+        assert _history(world, 4) == [soa, *second]
 
 
 def test_without_rules(world: World) -> None:

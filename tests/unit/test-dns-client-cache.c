@@ -88,7 +88,9 @@ static void test_bounded(void)
  */
 static void test_failures(void)
 {
+    DnsQuestion unreachable = question("z.example");
     DnscCache *cache = dnsc_cache_new(8);
+    DnscResult *r;
     int64_t now = 0;
 
     put(cache, "x.example", VMMNET_DNS_TIMEOUT, 0, now);
@@ -106,6 +108,14 @@ static void test_failures(void)
     /* A local error is not cached for the name. */
     put(cache, "y.example", VMMNET_DNS_RESOURCES, 0, now);
     g_assert_cmpint(get(cache, "y.example", now), ==, -1);
+    r = dnsc_result_error(VMMNET_DNS_UNREACHABLE, "");
+    r->local = true;
+    dnsc_cache_put(cache, &unreachable, r, now);
+    g_assert_cmpint(get(cache, "z.example", now), ==, -1);
+    r->local = false;
+    dnsc_cache_put(cache, &unreachable, r, now);
+    g_assert_cmpint(get(cache, "z.example", now), ==, VMMNET_DNS_UNREACHABLE);
+    dnsc_result_unref(r);
     dnsc_cache_free(cache);
 }
 

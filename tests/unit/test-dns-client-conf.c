@@ -52,7 +52,7 @@ static void test_whole(void)
                           "nameserver nobody\n"
                           "search one.example two.example..\n"
                           "options ndots:2 timeout:3 attempts:9 rotate\n"
-                          "options trust-ad use-vc edns0 ndots:x\n");
+                          "options trust-ad use-vc edns0 no-aaaa ndots:x\n");
 
     g_assert_cmpuint(conf.servers.count, ==, 2);
     g_assert_cmpint(conf.servers.addr[1].sa.sa_family, ==, AF_INET6);
@@ -62,7 +62,8 @@ static void test_whole(void)
     g_assert_cmpuint(conf.ndots, ==, 2);
     g_assert_cmpuint(conf.timeout, ==, 3);
     g_assert_cmpuint(conf.attempts, ==, 5);
-    g_assert_true(conf.rotate && conf.trust_ad && conf.use_vc);
+    g_assert_true(conf.rotate && conf.trust_ad && conf.use_vc &&
+                  conf.no_aaaa);
 }
 
 static void test_defaults(void)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "net/dns/text/number.h"
 #include "net/dns/text/rdata-internal.h"
 
 #define NXT_TYPES   128
@@ -70,10 +71,17 @@ int dns_read_nxt_bitmap(DnsRdataReader *r)
 
     while (!dns_reader_is_end(r)) {
         DnsToken token = r->token;
+        int64_t number;
         uint16_t type;
         size_t need;
 
-        if (dns_read_type(r, &type)) {
+        /* BIND writes an unknown type as a number. */
+        number = token.kind == DNS_TOKEN_WORD
+                 ? dns_number_parse(token.text, token.len, NXT_TYPES - 1) : -1;
+        if (number >= 0) {
+            type = number;
+            dns_reader_next(r);
+        } else if (dns_read_type(r, &type)) {
             return -EINVAL;
         }
         if (!type || type >= NXT_TYPES) {

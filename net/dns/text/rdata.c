@@ -46,10 +46,22 @@ static int read_generic(DnsRdataReader *r)
     return 0;
 }
 
-static bool is_generic(const DnsToken *token)
+/* In a type of strings it is one of them, unless a number follows. */
+static bool is_generic(const DnsRdataReader *r)
 {
-    return token->kind == DNS_TOKEN_WORD && token->len == 2 &&
-           !memcmp(token->text, "\\#", 2);
+    DnsLex ahead = *r->lex;
+    DnsToken token;
+
+    if (r->token.kind != DNS_TOKEN_WORD || r->token.len != 2 ||
+        memcmp(r->token.text, "\\#", 2)) {
+        return false;
+    }
+    if (r->type->fields[0] != DNS_FIELD_STRINGS) {
+        return true;
+    }
+    dns_lex_next(&ahead, &token);
+    return token.kind == DNS_TOKEN_WORD &&
+           dns_number_parse(token.text, token.len, DNS_RDATA_MAX) >= 0;
 }
 
 static int read_fields(DnsRdataReader *r)
@@ -122,7 +134,7 @@ int dns_rdata_read(DnsLex *lex, const DnsRdataText *how, uint8_t *rdata)
         dns_type_to_text(how->type, name);
     }
     dns_reader_next(&r);
-    generic = is_generic(&r.token);
+    generic = is_generic(&r);
     if (generic ? read_generic(&r) : read_fields(&r)) {
         return -EINVAL;
     }

@@ -39,7 +39,10 @@
 #define SVCB_TYPE(number, mnemonic) \
     IN_TYPE(number, mnemonic, U16, NAME, DNS_FIELD_SVC_PARAMS)
 
-/* In ascending order of their numbers */
+/*
+ * In ascending order of their numbers.  control/vmmnet/testbed/dns/registry.py
+ * compares them with IANA's registry.
+ */
 static const DnsRrType types[] = {
     IN_TYPE(1, "A", DNS_FIELD_IPV4),
     TYPE(2, "NS", NAME_1035),

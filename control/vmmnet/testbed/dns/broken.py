@@ -118,9 +118,12 @@ class Server:
             send(q.wrong_id())
             send(q.wrong_question())
             send(q.reply(q.address()))
-        elif fault == "noedns":
+        elif fault in ("noedns", "lostedns"):
             has_edns = int.from_bytes(query[10:12]) > 0
-            send(q.reply(flags=_FORMERR) if has_edns else q.reply(q.address()))
+            if not has_edns:
+                send(q.reply(q.address()))
+            elif fault == "noedns":
+                send(q.reply(flags=_FORMERR))
         elif fault == "truncated" and not over_tcp:
             send(q.reply(flags=_TRUNCATED))
         elif fault == "huge":

@@ -26,6 +26,7 @@ static void read_options(DnscConf *conf, char *words)
         const char *name;
         size_t offset;
     } flags[] = {
+        { "no-aaaa", offsetof(DnscConf, no_aaaa) },
         { "rotate", offsetof(DnscConf, rotate) },
         { "trust-ad", offsetof(DnscConf, trust_ad) },
         { "use-vc", offsetof(DnscConf, use_vc) },

@@ -17,6 +17,7 @@ typedef struct DnscConf {
     unsigned ndots;             /* 0 to 15 */
     unsigned timeout;           /* seconds, 1 to 30 */
     unsigned attempts;          /* 1 to 5 */
+    bool no_aaaa;               /* ask for no IPv6 addresses */
     bool rotate;
     bool trust_ad;
     bool use_vc;

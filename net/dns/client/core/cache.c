@@ -224,8 +224,8 @@ void dnsc_cache_put(DnscCache *cache, const DnsQuestion *question,
     bool failure = dnsc_error_is_failure(result->error);
     Entry *e;
 
-    /* A lack of memory is a local error, so it is not cached. */
-    if (result->error == VMMNET_DNS_RESOURCES || !cache->max ||
+    /* A lack of memory, or of a network, may be over at any moment. */
+    if (result->error == VMMNET_DNS_RESOURCES || result->local || !cache->max ||
         (!failure && !result->ttl)) {
         return;
     }

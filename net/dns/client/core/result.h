@@ -20,6 +20,7 @@ typedef struct DnscResult {
     VmmnetDnsSecurity security;
     int ede;                    /* VMMNET_DNS_NO_EDE: there is none */
     bool authenticated;         /* AD of a server that is trusted */
+    bool local;                 /* the failure is of this host: no cache */
     bool follow;                /* the chain continues at canonical: ask it */
     unsigned hops;              /* aliases so far */
     uint32_t ttl;               /* 0: do not cache it */

@@ -22,6 +22,7 @@ typedef struct DnscServer {
     int64_t leave_until;        /* do not ask it before */
     int64_t probed_until;       /* a probe is under way, at most until then */
     bool no_edns;               /* RFC 6891 section 6.2.2 */
+    bool has_edns;              /* an answer had it */
 } DnscServer;
 
 typedef struct DnscServers {

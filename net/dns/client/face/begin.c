@@ -14,7 +14,7 @@ static VmmnetDnsId refuse(DnscLookup *l, int error)
     return 0;
 }
 
-/* Choose the families to ask; false: this host has no address of any. */
+/* Choose the families to ask; false: none, as the host has no such address. */
 static bool choose_families(DnscLookup *l)
 {
     bool ip4 = true, ip6 = true;
@@ -22,6 +22,7 @@ static bool choose_families(DnscLookup *l)
     if (l->flags & VMMNET_DNS_ADDRCONFIG) {
         dnsc_families(&ip4, &ip6);
     }
+    ip6 = ip6 && !l->dns->conf.no_aaaa;
     l->wanted[DNSC_IP6] = l->family != AF_INET && ip6;
     l->wanted[DNSC_IP4] = l->family != AF_INET6 && ip4;
     return l->wanted[DNSC_IP6] || l->wanted[DNSC_IP4];

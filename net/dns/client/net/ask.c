@@ -116,6 +116,7 @@ static void reply(DnscAsk *ask, DnscTry *t, const uint8_t *msg, size_t len)
         malformed(ask, t);
         return;
     }
+    dnsc_ask_server(ask, t)->has_edns |= look.edns;
     if (look.truncated && t != &ask->over_tcp) {
         dnsc_attempts_send(ask, t->server, t->round, true);
         return;
@@ -138,9 +139,8 @@ static void reply(DnscAsk *ask, DnscTry *t, const uint8_t *msg, size_t len)
         dnsc_attempts_next(ask);
         return;
     } else {
-        /* The server did not accept EDNS, or what EDNS asked for. */
-        dnsc_ask_server(ask, t)->no_edns |= ask->no_edns && !t->edns &&
-                                            !ask->whole;
+        /* It did not accept EDNS, what EDNS asked for, or did not answer. */
+        dnsc_ask_server(ask, t)->no_edns |= !t->edns && !ask->whole;
         result->authenticated = look.authenticated && asker->trust_ad;
         set_ede(result, &look);
     }

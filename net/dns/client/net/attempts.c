@@ -59,13 +59,25 @@ void dnsc_attempts_failed(DnscAsk *ask, VmmnetDnsError error,
 
 /*** Going out ***/
 
+/*
+ * Some servers, or firewalls before them, drop queries with EDNS.  So where no
+ * answer has ever had it, the second query goes without.
+ */
+static bool may_have_edns(const DnscAsk *ask, uint8_t server, unsigned round)
+{
+    const DnscServer *s = &ask->asker->servers.server[server];
+
+    return !ask->no_edns && !s->no_edns &&
+           (!round || s->has_edns || ask->query.dnssec_ok);
+}
+
 static int prepare(DnscAsk *ask, DnscTry *t, uint8_t server, unsigned round)
 {
     *t = (DnscTry){
         .owner = ask,
         .server = server,
         .round = round,
-        .edns = !ask->no_edns && !ask->asker->servers.server[server].no_edns,
+        .edns = may_have_edns(ask, server, round),
     };
     ask->current = t;
     return dnsc_try_prepare(t, &ask->query.question, ask->asker->random_case);
@@ -88,9 +100,15 @@ static void fail_soon(DnscAsk *ask, int error)
 {
     bool is_ours = error == -EMFILE || error == -ENFILE || error == -ENOMEM ||
                    error == -ENOSYS;
+    DnscResult *result = dnsc_result_error(
+        is_ours ? VMMNET_DNS_RESOURCES : VMMNET_DNS_UNREACHABLE,
+        strerrordesc_np(-error));
 
-    dnsc_attempts_failed(ask, is_ours ? VMMNET_DNS_RESOURCES :
-                         VMMNET_DNS_UNREACHABLE, strerrordesc_np(-error));
+    if (result->refs) {
+        result->local = error == -ENETUNREACH || error == -EADDRNOTAVAIL ||
+                        error == -ENETDOWN;
+    }
+    dnsc_attempts_keep(ask, result);
     dnsc_timer_set(ask->asker->loop, &ask->timer, dnsc_now());
 }
 

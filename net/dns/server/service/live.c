@@ -165,6 +165,7 @@ bool dnsd_live_fill(DnsdLive *live, const char *path, char *why,
 {
     DnsStoreOptions options = {
         .image = path, .merger = live->lives->merger, .maps = &maps,
+        .is_static = live->is_static,
     };
     DnsdFile *file = dnsd_file_open(path, &live->origin, why, why_len);
     DnsStoreError error;
@@ -181,14 +182,33 @@ bool dnsd_live_fill(DnsdLive *live, const char *path, char *why,
     return live->store;
 }
 
+bool dnsd_live_follow(DnsdLive *live, char *why, size_t why_len)
+{
+    DnsdFile *file = dnsd_file_open(dns_store_path(live->store), &live->origin,
+                                    why, why_len);
+    DnsStoreError error;
+
+    dnsd_file_unref(file);
+    if (file && dns_store_follow(live->store, &error)) {
+        snprintf(why, why_len, "cannot follow the one before it: %s",
+                 error.text);
+        return false;
+    }
+    return file;
+}
+
 DnsdLive *dnsd_live_open(DnsdLives *all, const char *path,
-                         const DnsName *origin, char *why, size_t why_len)
+                         const DnsName *origin, bool is_static, char *why,
+                         size_t why_len)
 {
     DnsdLive *live = dnsd_live_new(all, origin);
 
     if (!live) {
         snprintf(why, why_len, "there is no memory for it");
-    } else if (!dnsd_live_fill(live, path, why, why_len)) {
+        return NULL;
+    }
+    live->is_static = is_static;
+    if (!dnsd_live_fill(live, path, why, why_len)) {
         dnsd_live_unref(live);
         live = NULL;
     }

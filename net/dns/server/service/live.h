@@ -24,6 +24,7 @@ typedef struct DnsdLive {
     DnsdLives *lives;
     DnsName origin;
     unsigned users;
+    bool is_static;             /* it changes by new images only */
     bool has_edits;             /* uncommitted ones */
     bool has_failed;            /* the last commit has failed */
     atomic_bool has_expired;    /* a secondary that must not be served */
@@ -56,11 +57,21 @@ bool dnsd_live_has_journal(const char *path);
 
 /**
  * dnsd_live_open: map the image and replay its journal
+ * @is_static: nobody updates the zone; it changes by new images
  *
  * Returns: NULL, and @why says what is wrong.
  */
 DnsdLive *dnsd_live_open(DnsdLives *lives, const char *path,
-                         const DnsName *origin, char *why, size_t why_len);
+                         const DnsName *origin, bool is_static, char *why,
+                         size_t why_len);
+
+/**
+ * dnsd_live_follow: serve the image that is at the path now
+ *
+ * The difference becomes a change, for IXFR.  Returns: false, and @why says what
+ * is wrong; the zone is unchanged.
+ */
+bool dnsd_live_follow(DnsdLive *live, char *why, size_t why_len);
 
 /**
  * dnsd_live_new: a zone that must still be transferred; queries get SERVFAIL

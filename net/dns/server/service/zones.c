@@ -124,6 +124,24 @@ static DnsdLive *wait_for_live(DnsdWorld *w, const DnsdZoneConfig *zone,
                                                           &zone->name);
 }
 
+static bool is_static(const DnsdZoneConfig *zone)
+{
+    return !zone->updates && !zone->primaries;
+}
+
+/* A zone whose image was replaced: it goes on, or is opened anew. */
+static DnsdLive *renew_live(DnsdWorld *w, const DnsdZoneConfig *zone,
+                            DnsdLive *before, char *why, size_t why_len)
+{
+    if (before && before->store && is_static(zone) && before->is_static &&
+        !strcmp(dns_store_path(before->store), zone->image)) {
+        return dnsd_live_follow(before, why, why_len) ? dnsd_live_ref(before)
+                                                      : NULL;
+    }
+    return dnsd_live_open(w->lives, zone->image, &zone->name, is_static(zone),
+                          why, why_len);
+}
+
 /* Open a zone that changes: share the old one if its image is the same. */
 static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
                            DnsdLive *before, unsigned *faults)
@@ -137,8 +155,7 @@ static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
     if (is_to_come(zone) && !(before && before->store)) {
         return wait_for_live(w, zone, before);
     }
-    live = dnsd_live_open(w->lives, zone->image, &zone->name, why,
-                          sizeof(why));
+    live = renew_live(w, zone, before, why, sizeof(why));
     if (live) {
         return live;
     }

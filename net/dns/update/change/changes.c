@@ -152,26 +152,12 @@ static bool node_is_right(const DnsEdit *edit, const OverlayEntry *entry)
     return true;
 }
 
-static bool differ(const DnsNode *a, const DnsNode *b)
-{
-    size_t count = a ? a->count : 0;
-
-    if (a == b || count != (b ? b->count : 0)) {
-        return a != b;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (a->record[i].ttl != b->record[i].ttl ||
-            dns_record_compare(&a->record[i], &b->record[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool dns_changes_any(const DnsEdit *edit)
 {
     for (size_t i = 0; i < edit->count; i++) {
-        if (differ(edit->saved[i].was.node, edit->saved[i].entry->now.node)) {
+        const EditSaved *saved = &edit->saved[i];
+
+        if (dns_node_differs(saved->was.node, saved->entry->now.node)) {
             return true;
         }
     }

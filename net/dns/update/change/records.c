@@ -48,6 +48,22 @@ typedef struct Filling {
     uint8_t *to;                /* address of the next RDATA */
 } Filling;
 
+bool dns_node_differs(const DnsNode *a, const DnsNode *b)
+{
+    size_t count = a ? a->count : 0;
+
+    if (a == b || count != (b ? b->count : 0)) {
+        return a != b;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (a->record[i].ttl != b->record[i].ttl ||
+            dns_record_compare(&a->record[i], &b->record[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- made from records ---------------------------------------------------- */
 
 static int compare(const void *a, const void *b)

@@ -57,4 +57,7 @@ uint16_t dns_record_covers(const ZoneRecord *record);
 const ZoneRecord *dns_node_find(const DnsNode *node, uint16_t type,
                                 size_t *count);
 
+/** dns_node_differs: do the records differ, or their TTLs?  NULL: none */
+bool dns_node_differs(const DnsNode *a, const DnsNode *b);
+
 #endif /* NET_DNS_UPDATE_CHANGE_RECORDS_H */

@@ -14,7 +14,7 @@ DnsEdit *dns_store_begin(DnsStore *s)
     return s->edit;
 }
 
-static int put_change(DnsStore *s)
+int store_put_change(DnsStore *s)
 {
     JournalRecord record = { .kind = JOURNAL_CHANGE };
     size_t begin = s->pending.len;
@@ -39,7 +39,7 @@ static int put_change(DnsStore *s)
 
 int dns_store_end(DnsStore *s, bool keep)
 {
-    int ret = keep ? s->is_broken ? -EIO : put_change(s) : 0;
+    int ret = keep ? s->is_broken ? -EIO : store_put_change(s) : 0;
 
     if (ret > 0) {
         dns_edit_keep(s->edit);
@@ -162,15 +162,15 @@ bool dns_store_is_merging(const DnsStore *s)
     return s->merge.is_running || s->rebase.is_running;
 }
 
-static void wait_for_merges(DnsStore *s)
+void store_wait(DnsStore *s)
 {
     while (dns_store_is_merging(s)) {
         dns_merger_wait(s->merger);
     }
 }
 
-static int check_image(const DnsStore *s, const char *path,
-                       const DnsLayer *layer, DnsStoreError *error)
+int store_check_image(const DnsStore *s, const char *path,
+                      const DnsLayer *layer, DnsStoreError *error)
 {
     if (dns_name_equal(&layer->image->origin, &s->origin) &&
         layer->image->rrclass == s->rrclass &&
@@ -182,25 +182,8 @@ static int check_image(const DnsStore *s, const char *path,
     return -EINVAL;
 }
 
-static int replace(DnsStore *s, const char *path, DnsLayer *layer,
-                   DnsStoreError *error)
+int store_show(DnsStore *s, DnsLayer *layer, uint64_t position)
 {
-    uint64_t position = s->position +
-                        (uint32_t)(layer->image->serial - s->position);
-    uint64_t identity = layer->image->identity;
-    int ret = check_image(s, path, layer, error);
-
-    if (ret) {
-        return ret;
-    }
-    ret = journal_set_aside(s->journal);
-    ret = ret ? ret : store_name_image(s, path, identity, position);
-    ret = ret ? ret : journal_restart(s->journal, identity, position);
-    if (ret) {
-        snprintf(error->text, sizeof(error->text), "%.150s: %s", s->path,
-                 strerror(-ret));
-        return ret;
-    }
     overlay_clear(s->overlay);
     for (unsigned i = 0; i < s->layers; i++) {
         dns_layer_unref(s->layer[i]);
@@ -214,13 +197,35 @@ static int replace(DnsStore *s, const char *path, DnsLayer *layer,
     return store_publish(s);
 }
 
+static int replace(DnsStore *s, const char *path, DnsLayer *layer,
+                   DnsStoreError *error)
+{
+    uint64_t position = s->position +
+                        (uint32_t)(layer->image->serial - s->position);
+    uint64_t identity = layer->image->identity;
+    int ret = store_check_image(s, path, layer, error);
+
+    if (ret) {
+        return ret;
+    }
+    ret = journal_set_aside(s->journal);
+    ret = ret ? ret : store_name_image(s, path, identity, position);
+    ret = ret ? ret : journal_restart(s->journal, identity, position);
+    if (ret) {
+        snprintf(error->text, sizeof(error->text), "%.150s: %s", s->path,
+                 strerror(-ret));
+        return ret;
+    }
+    return store_show(s, layer, position);
+}
+
 int dns_store_replace(DnsStore *s, const char *path, DnsStoreError *error)
 {
     ZoneFault fault = { 0 };
     DnsLayer *layer;
     int ret;
 
-    wait_for_merges(s);
+    store_wait(s);
     layer = dns_layer_open(path, s->maps, &fault);
     if (!layer) {
         ret = -errno;

@@ -39,6 +39,7 @@ struct Journal {
     uint64_t base;              /* position of the image */
     bool is_unknown;            /* nothing may be written */
     JournalLeft left;
+    bool is_foreign;            /* of another image; to be begun anew */
 };
 
 /* Count a change at @offset of the file, and perhaps add it to the index. */

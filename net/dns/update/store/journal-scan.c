@@ -228,6 +228,11 @@ static int scan_all(Scan *s, JournalReplay *replay, void *opaque)
         return ret;
     }
     if (!s->has_base && (s->map[JOURNAL_OLD] || s->map[JOURNAL_NOW])) {
+        if (j->about.is_static) {
+            j->is_foreign = true;
+            j->position = j->base;
+            return 0;
+        }
         return fail(s, s->map[JOURNAL_NOW] ? JOURNAL_NOW : JOURNAL_OLD,
                     "this is the journal of another image; remove it if its "
                     "changes are no longer wanted");

@@ -108,8 +108,10 @@ int journal_append(Journal *j, uint8_t *records, size_t len)
     ret = ret ? ret : append(j, records, len);
     for (size_t at = 0; !ret && at < len; at += record.len) {
         journal_record_head(records + at, &record);
-        ret = journal_index(file, j->position, file->len + at);
-        j->position = record.position;
+        if (record.kind == JOURNAL_CHANGE) {
+            ret = journal_index(file, j->position, file->len + at);
+            j->position = record.position;
+        }
     }
     file->len += ret ? 0 : len;
     j->is_unknown |= ret == -ENOMEM;
@@ -249,8 +251,15 @@ Journal *journal_open(const JournalAbout *about, JournalReplay *replay,
     if (!make_paths(j)) {
         snprintf(error, JOURNAL_ERROR_MAX, "there is no memory");
     } else if (!journal_scan(j, replay, opaque, error)) {
-        j->about.image = NULL;
-        return j;
+        int ret = j->is_foreign ? journal_restart(j, about->identity,
+                                                  about->serial) : 0;
+
+        if (!ret) {
+            j->about.image = NULL;
+            return j;
+        }
+        snprintf(error, JOURNAL_ERROR_MAX, "%.150s: %s", j->path[JOURNAL_NOW],
+                 strerror(-ret));
     }
     journal_close(j);
     return NULL;

@@ -18,6 +18,7 @@ typedef struct JournalAbout {
     uint64_t identity;          /* of the image */
     uint32_t serial;            /* of the image */
     uint64_t history_max;
+    bool is_static;             /* the journal of another image is dropped */
 } JournalAbout;
 
 /*
@@ -64,8 +65,8 @@ uint64_t journal_base_position(const Journal *journal);
 uint64_t journal_len(const Journal *journal);
 
 /**
- * journal_append: append complete change records, which are not sealed; they
- * are durable on return
+ * journal_append: append complete records, which are not sealed; they are
+ * durable on return
  *
  * Returns: 0 or a negative errno.  If the contents of the disk are unknown
  * then, all later calls fail with -EROFS, as durability cannot be guaranteed.

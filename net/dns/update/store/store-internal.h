@@ -80,6 +80,19 @@ DnsLayer *store_make_top(DnsStore *store);
 /* Keep that image and clear the overlay, if there is a free layer. */
 void store_seal(DnsStore *store);
 
+/* Put the edit's change into s->pending.  Returns 1, 0 if there is none. */
+int store_put_change(DnsStore *store);
+
+/* Wait for merges in the background. */
+void store_wait(DnsStore *store);
+
+/* Is it an image of this zone?  Returns 0, or -EINVAL and @error. */
+int store_check_image(const DnsStore *store, const char *path,
+                      const DnsLayer *layer, DnsStoreError *error);
+
+/* Serve this image instead of all layers; it is taken over. */
+int store_show(DnsStore *store, DnsLayer *layer, uint64_t position);
+
 /* Begin a merge if layers should be merged. */
 void store_consider_merges(DnsStore *store);
 

@@ -109,6 +109,7 @@ static bool open_journal(DnsStore *s, const DnsStoreOptions *options,
         .identity = image->identity,
         .serial = image->serial,
         .history_max = options->history_max,
+        .is_static = options->is_static,
     };
 
     s->position = image->serial;
@@ -188,6 +189,11 @@ void dns_store_close(DnsStore *s)
 }
 
 /* --- state ---------------------------------------------------------------- */
+
+const char *dns_store_path(const DnsStore *s)
+{
+    return s->path;
+}
 
 const ZoneView *dns_store_view(const DnsStore *s)
 {

@@ -37,6 +37,11 @@ typedef struct DnsStoreOptions {
     uint64_t history_max;       /* octets of changes kept for IXFR; 0: 64 MiB */
     DnsMerger *merger;          /* must outlive the store */
     const DnsMapOps *maps;      /* or NULL; a constant */
+    /*
+     * Nobody updates the zone: the journal of another image has changes of
+     * images only, and begins anew
+     */
+    bool is_static;
     /* For tests; 0: 512 nodes; and 1 MiB or an eighth of the image */
     size_t seal_nodes;
     uint64_t rebase_len;
@@ -78,6 +83,9 @@ DnsStore *dns_store_open(const DnsStoreOptions *options,
  * No reader may use a view of it any more.  Waits for a running merge.
  */
 void dns_store_close(DnsStore *store);
+
+/** dns_store_path: of its image */
+const char *dns_store_path(const DnsStore *store);
 
 /** dns_store_view: the published view */
 const ZoneView *dns_store_view(const DnsStore *store);
@@ -146,6 +154,18 @@ void dns_store_abandon(DnsStore *store);
  * Returns: 0; or a negative errno and @error, and the zone is unchanged.
  */
 int dns_store_replace(DnsStore *store, const char *path, DnsStoreError *error);
+
+/**
+ * dns_store_follow: serve the image that has been put in the place of ours
+ *
+ * Its difference from the zone becomes a change of the journal.  A large one,
+ * or a serial that is not greater, ends the history.  There must be no
+ * uncommitted edit.
+ *
+ * Returns: 0; or a negative errno and @error, and the zone is unchanged: -EBUSY
+ * if there were updates since our image.
+ */
+int dns_store_follow(DnsStore *store, DnsStoreError *error);
 
 /**
  * dns_store_is_merging: would dns_store_replace() wait for a merge?

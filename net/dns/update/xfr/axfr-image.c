@@ -129,7 +129,7 @@ static int put_name(AxfrImage *image)
         return 0;
     }
     if (is_no_zone(image, records)) {
-        return -EINVAL;
+        return -ENODATA;
     }
     for (size_t i = 0; i < image->count; i++) {
         records[i].rdata = image->rdata.octets + (uintptr_t)records[i].rdata;

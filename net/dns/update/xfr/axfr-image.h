@@ -23,7 +23,8 @@ int axfr_image_add(AxfrImage *image, const DnsName *name,
 /**
  * axfr_image_finish: write the file; durable on return
  *
- * Returns: 0; -EINVAL if the records are not a zone; or a negative errno.
+ * Returns: 0; -ENODATA if the zone has no NS; -EINVAL if the records are no zone
+ * otherwise; or a negative errno.
  */
 int axfr_image_finish(AxfrImage *image);
 

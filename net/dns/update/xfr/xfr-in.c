@@ -44,8 +44,10 @@ static DnsXfrState finish_axfr(DnsXfrIn *in)
 {
     int ret = axfr_image_finish(in->image);
 
-    if (ret == -EINVAL) {
-        return fail(in, DNS_XFR_NO_ZONE, "the records are no zone");
+    if (ret == -EINVAL || ret == -ENODATA) {
+        return fail(in, DNS_XFR_NO_ZONE, ret == -ENODATA
+                    ? "the zone has no NS records at its name"
+                    : "the records are no zone");
     }
     return ret ? fail(in, DNS_XFR_LOCAL, "the image could not be written")
                : DNS_XFR_IMAGE;

@@ -281,7 +281,7 @@ bool hostd_forget(Hostd *h, HostdVm *vm, GError **errp)
     return true;
 }
 
-/* What changed while nobody watched: the address has left, the MAC address. */
+/* Changes that nobody watched: the address has left, the MAC address. */
 static bool settle_address(Hostd *h, HostdAddress *address, GError **errp)
 {
     bool was_there = h->ops->has(h->opaque, address);

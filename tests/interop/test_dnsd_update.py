@@ -539,10 +539,25 @@ def test_compiled_anew(world: World) -> None:
         compiled(4, "a A 192.0.2.4")
         server.start()
         assert _answer(world, "a.example") == ["192.0.2.4"] and _serial(world) == 4
+        assert "the history begins anew" in server.log.read_text()
+        assert file.with_name("example.vzi.jnl.left").exists()
         assert ("ns.example.", "A") in _history(world, 3)
         compiled(5, "a A 192.0.2.3")
         server.reload()
         assert _history(world, 4) == [soa, *second]
+
+
+def test_updates_are_not_dropped(world: World) -> None:
+    """Of a zone that may be updated no more: they are in no image, so the operator decides."""
+    with _server(world, allow_update=[KEY]) as server:
+        assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
+    journal = world.folder / "example.vzi.jnl"
+    before = journal.read_bytes()
+    world.image(9)
+    with _server(world, allow_transfer=[f"{CLIENT}/32"]) as server:
+        assert world.udp(query()).rcode() == dns.rcode.SERVFAIL
+        assert "is the journal of another image; remove it" in server.log.read_text()
+        assert journal.read_bytes() == before
 
 
 def test_without_rules(world: World) -> None:

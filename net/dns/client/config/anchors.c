@@ -14,7 +14,7 @@
 #define ZONE_KEY    0x100       /* a bit of the flags of DNSKEY */
 
 /*
- * What libunbound can validate with: bits of IANA's numbers.  RSASHA1 (5, 7) and
+ * IANA's numbers, as bits, that libunbound can validate with.  RSASHA1 (5, 7) and
  * SHA-1 (1) are left to it.
  */
 #define ALGORITHMS  (1u << 5 | 1u << 7 | 1u << 8 | 1u << 10 | 1u << 13 | \

@@ -113,7 +113,7 @@ static void refuse(DnsdControl *c, const Case *one, DnsdRefusal kind)
                 &one->config->name, key_of(one), c->now);
 }
 
-/* Who has a key may see each line; the lines of others are bounded. */
+/* Owners of a key may cause any number of lines; those of others are bounded. */
 static void log_refused(DnsdControl *c, const Case *one,
                         const DnsUpdateResult *result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was refused to others */
+/* Refusals: how they are counted and told */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static const char *const words[DNSD_REFUSALS] = {
     [DNSD_REFUSED_BADTRUNC] = "badtrunc",
 };
 
-/* What the line says behind the zone or the peer, and where to look */
+/* The text behind the zone or the peer, with the key to look at */
 static const char *const texts[DNSD_REFUSALS] = {
     [DNSD_REFUSED_TRANSFER] = "a transfer is refused: 'allow-transfer' does "
                               "not have",

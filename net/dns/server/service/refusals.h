@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was refused to others: counted, and logged at a bounded rate, as anybody
- * can cause it
+ * Refusals: counted, and logged at a bounded rate, as anybody can cause them
  *
  * For the control thread.
  */

@@ -216,6 +216,7 @@ static int replace(DnsStore *s, const char *path, DnsLayer *layer,
                  strerror(-ret));
         return ret;
     }
+    snprintf(error->text, sizeof(error->text), "there is no memory");
     return store_show(s, layer, position);
 }
 

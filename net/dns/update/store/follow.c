@@ -215,5 +215,6 @@ int dns_store_follow(DnsStore *s, DnsStoreError *error)
         return ret;
     }
     journal_based(s->journal, layer->image->identity, position);
+    snprintf(error->text, sizeof(error->text), "there is no memory");
     return store_show(s, layer, position);
 }

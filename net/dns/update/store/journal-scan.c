@@ -20,6 +20,8 @@ typedef struct Scan {
     size_t map_len[JOURNAL_FILES];
     bool has_base;              /* a base of this image was found */
     bool has_chain;             /* a change was found */
+    uint64_t last_base;         /* positions of the last records */
+    uint64_t last_change;
 } Scan;
 
 static int fail(Scan *s, unsigned file, const char *what)
@@ -116,6 +118,11 @@ static int scan_records(Scan *s, unsigned i)
         return 0;
     }
     while (!journal_record_read(s->map[i] + at, s->map_len[i] - at, &record)) {
+        if (record.kind == JOURNAL_CHANGE) {
+            s->last_change = record.position;
+        } else if (record.kind == JOURNAL_BASE) {
+            s->last_base = record.position;
+        }
         if (record.kind == JOURNAL_BASE &&
             record.identity == j->about.identity) {
             s->has_base = true;
@@ -228,7 +235,9 @@ static int scan_all(Scan *s, JournalReplay *replay, void *opaque)
         return ret;
     }
     if (!s->has_base && (s->map[JOURNAL_OLD] || s->map[JOURNAL_NOW])) {
-        if (j->about.is_static) {
+        /* Updates that are in no image stay: the operator decides. */
+        if (j->about.is_static &&
+            (int64_t)(s->last_change - s->last_base) <= 0) {
             j->is_foreign = true;
             j->position = j->base;
             return 0;

@@ -203,6 +203,11 @@ int journal_restart(Journal *j, uint64_t identity, uint64_t position)
 
 /* --- life ----------------------------------------------------------------- */
 
+bool journal_is_anew(const Journal *j)
+{
+    return j->is_foreign;
+}
+
 const JournalLeft *journal_left(const Journal *j)
 {
     return &j->left;
@@ -235,6 +240,16 @@ static bool make_paths(Journal *j)
            asprintf(&j->path_new, "%s.jnl.new", j->about.image) > 0;
 }
 
+/* The journal is of another image, which has all of its changes. */
+static int begin_anew(Journal *j)
+{
+    int ret;
+
+    j->is_unknown = true;       /* nothing is added to these files */
+    ret = journal_set_aside(j);
+    return ret ? ret : journal_restart(j, j->about.identity, j->about.serial);
+}
+
 Journal *journal_open(const JournalAbout *about, JournalReplay *replay,
                       void *opaque, char error[JOURNAL_ERROR_MAX])
 {
@@ -251,8 +266,7 @@ Journal *journal_open(const JournalAbout *about, JournalReplay *replay,
     if (!make_paths(j)) {
         snprintf(error, JOURNAL_ERROR_MAX, "there is no memory");
     } else if (!journal_scan(j, replay, opaque, error)) {
-        int ret = j->is_foreign ? journal_restart(j, about->identity,
-                                                  about->serial) : 0;
+        int ret = j->is_foreign ? begin_anew(j) : 0;
 
         if (!ret) {
             j->about.image = NULL;

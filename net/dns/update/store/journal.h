@@ -18,7 +18,11 @@ typedef struct JournalAbout {
     uint64_t identity;          /* of the image */
     uint32_t serial;            /* of the image */
     uint64_t history_max;
-    bool is_static;             /* the journal of another image is dropped */
+    /*
+     * The journal of another image, which has all of its changes, is renamed to
+     * *.left, and another one begins
+     */
+    bool is_static;
 } JournalAbout;
 
 /*
@@ -51,6 +55,9 @@ Journal *journal_open(const JournalAbout *about, JournalReplay *replay,
                       void *opaque, char error[JOURNAL_ERROR_MAX]);
 
 void journal_close(Journal *journal);
+
+/** journal_is_anew: did journal_open() put that of another image aside? */
+bool journal_is_anew(const Journal *journal);
 
 /** journal_left: what journal_open() left */
 const JournalLeft *journal_left(const Journal *journal);

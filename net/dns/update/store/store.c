@@ -87,6 +87,10 @@ static void tell_left(DnsStore *s)
     const JournalLeft *left = journal_left(s->journal);
     char text[256];
 
+    if (journal_is_anew(s->journal)) {
+        store_log(s, "the journal is of an image before this one: it is "
+                  "renamed to '*.left', and the history begins anew", 0);
+    }
     if (left->changes) {
         snprintf(text, sizeof(text), "the change after serial %u, at octet "
                  "%llu of the journal%s, does not fit the zone, which is "

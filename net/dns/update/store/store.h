@@ -37,11 +37,7 @@ typedef struct DnsStoreOptions {
     uint64_t history_max;       /* octets of changes kept for IXFR; 0: 64 MiB */
     DnsMerger *merger;          /* must outlive the store */
     const DnsMapOps *maps;      /* or NULL; a constant */
-    /*
-     * Nobody updates the zone: the journal of another image has changes of
-     * images only, and begins anew
-     */
-    bool is_static;
+    bool is_static;             /* nobody updates the zone; see JournalAbout */
     /* For tests; 0: 512 nodes; and 1 MiB or an eighth of the image */
     size_t seal_nodes;
     uint64_t rebase_len;

@@ -2,6 +2,7 @@
 /* Validated messages as replies: RFC 4035 section 3.2, RFC 8914 */
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glib.h>
 #include <string.h>
 
@@ -309,6 +310,20 @@ static void test_other(void)
     end(bed);
 }
 
+/* A second question would move the records behind the first one. */
+static void test_questions(void)
+{
+    static const uint8_t msg[] = {
+        0, 0, 0x80, 0, 0, 2, 0, 1, 0, 0, 0, 0,
+        0, 0, 1, 0, 1,  0, 0, 1, 0, 1,
+        0, 0, 47, 0, 1, 0, 0, 0, 60, 0, 0,
+    };
+    DnscResult *judged = NULL;
+
+    g_assert_cmpint(dnsc_whole_read(msg, sizeof(msg), &judged), ==, -EBADMSG);
+    g_assert_null(judged);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -319,5 +334,6 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/verdict/permissive", test_permissive);
     g_test_add_func("/dns/verdict/failure", test_failure);
     g_test_add_func("/dns/verdict/other", test_other);
+    g_test_add_func("/dns/verdict/questions", test_questions);
     return g_test_run();
 }

@@ -79,13 +79,13 @@ static DnscResult *with_message(const uint8_t *msg, size_t len)
 }
 
 /*
- * Read the header, and move the cursor behind the question.  Returns 0 or
- * -EBADMSG.
+ * Read the header, and move the cursor behind the only question: records are
+ * copied with the offsets that it gives them.  Returns 0 or -EBADMSG.
  */
 static int begin(const uint8_t *msg, size_t len, DnsHeader *header,
                  DnsCursor *cursor, DnsQuestion *question)
 {
-    return dns_header_parse(msg, len, header) ||
+    return dns_header_parse(msg, len, header) || header->qdcount != 1 ||
            dns_cursor_init(cursor, msg, len) ||
            dns_cursor_question(cursor, question) <= 0 ? -EBADMSG : 0;
 }

@@ -28,7 +28,9 @@ from .remote import Hands, Stream
 
 #: Only a failure takes so long, on a machine that has much else to do.
 PATIENCE = 60.0
-_FUTEX = 202
+# A new thread may wait for these before its call: a page, memory (mmap, mprotect, munmap,
+# brk, madvise), Python's own lock (futex).
+_ON_THE_WAY = {-1, 9, 10, 11, 12, 28, 202}
 # Who has no room for so long has none: the device may hear of it late.
 _QUIET_MS = 500
 
@@ -247,8 +249,7 @@ class Task(Generic[T]):
 
     def _sleeps(self) -> bool:
         words = Path(f"/proc/self/task/{self._identity}/syscall").read_text().split()
-        # Waiting for Python's own lock does not count.
-        return words[0] != "running" and int(words[0]) != _FUTEX
+        return words[0] != "running" and int(words[0]) not in _ON_THE_WAY
 
     def wait_blocked(self) -> Task[T]:
         """Wait until the call waits in the kernel."""

@@ -172,11 +172,14 @@ static int read_by_all(Reader *readers, unsigned count, Pieces *pieces)
     return join_all(readers, threads, started);
 }
 
-static bool can_be_cut(int fd)
+/* Asked without opening it: who writes a pipe loses its reader by a close(). */
+static bool can_be_cut(const char *path)
 {
     struct stat about;
 
-    return !fstat(fd, &about) && S_ISREG(about.st_mode);
+    return !(strcmp(path, STANDARD_INPUT) ? stat(path, &about)
+                                          : fstat(STDIN_FILENO, &about)) &&
+           S_ISREG(about.st_mode);
 }
 
 static int read_file(Reader *readers, const char *path, uint32_t *number)
@@ -190,16 +193,13 @@ static int read_file(Reader *readers, const char *path, uint32_t *number)
         .default_ttl = load->default_ttl,
         .errors_max = ERRORS_MAX,
     };
-    int fd = open_path(NULL, path), ret;
+    int fd = can_be_cut(path) ? open_path(NULL, path) : -1, ret;
     Pieces pieces;
 
     for (unsigned i = 0; i < load->threads; i++) {
         readers[i].options = &options;
     }
-    if (fd < 0 || !can_be_cut(fd)) {
-        if (fd >= 0) {
-            close(fd);
-        }
+    if (fd < 0) {
         return read_whole(&readers[0], number);
     }
     pieces_open(&pieces, &options, fd, *number);

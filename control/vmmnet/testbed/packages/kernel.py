@@ -42,6 +42,7 @@ ORIGINS = {
     "7.3": Origin("trixie", or_later=True),
 }
 SERIES = tuple(ORIGINS)
+OLDEST, MAIN, NEWEST = "6.1", "6.12", "7.3"
 MODULE_SOURCES = paths.ROOT / "guest-linux" / "vmrpc"
 # Packages of the release that a build of modules needs.
 _NEEDS = "build-packages"

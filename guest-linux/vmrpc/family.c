@@ -31,7 +31,6 @@
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <net/net_namespace.h>
-#include <net/ping.h>
 #include <net/tcp.h>
 #include <net/udp.h>
 
@@ -39,6 +38,7 @@
 #include "host/attach.h"
 #include "native/kernel.h"
 #include "native/native.h"
+#include "native/ping.h"
 #include "native/prot.h"
 #include "ops/dgram.h"
 #include "ops/stream.h"
@@ -57,7 +57,7 @@ static bool is_outsourced(const struct net *net, const struct socket *sock)
 		sk->sk_protocol == IPPROTO_TCP) ||
 	       (sock->type == SOCK_DGRAM && sock->ops == &inet_dgram_ops &&
 		sk->sk_protocol == IPPROTO_UDP) ||
-	       (vmrpc_sk_is_ping(sk) && sk->sk_prot == &ping_prot);
+	       vmrpc_sk_is_ping(sk);
 }
 
 /* The device that new sockets belong to, with a reference, or NULL. */
@@ -125,36 +125,6 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 	return err;
 }
 
-/*
- * By default net.ipv4.ping_group_range lets nobody have a ping socket.  ping(8)
- * of root then takes a raw one, which is not outsourced.  So whoever may have a
- * raw socket may have a ping socket.
- */
-static int (*native_ping_init)(struct sock *sk);
-
-static int vmrpc_ping_init(struct sock *sk)
-{
-	int err = native_ping_init(sk);
-
-	return err == -EACCES && net_eq(sock_net(sk), &init_net) &&
-	       capable(CAP_NET_RAW) ? 0 : err;
-}
-
-/*
- * While it is ours, sockets are made by our create function only, which has a
- * reference to this module.
- */
-static void ping_take(void)
-{
-	native_ping_init = ping_prot.init;
-	WRITE_ONCE(ping_prot.init, vmrpc_ping_init);
-}
-
-static void ping_give_back(void)
-{
-	WRITE_ONCE(ping_prot.init, native_ping_init);
-}
-
 static const struct net_proto_family vmrpc_family = {
 	.family = PF_INET,
 	.create = create,
@@ -198,6 +168,7 @@ static void __init ops_complete(struct proto_ops *ops,
 	ops->read_skb = native->read_skb;
 	ops->peek_len = native->peek_len;
 	ops->set_rcvlowat = native->set_rcvlowat;
+	vmrpc_copy_set_rcvbuf(ops, native);
 	ops->sendmsg_locked = native->sendmsg_locked;
 #ifdef VMRPC_HAVE_SENDPAGE
 	ops->sendpage_locked = native->sendpage_locked;
@@ -257,7 +228,7 @@ int vmrpc_family_take(struct vmrpc_device *dev)
 	rcu_assign_pointer(family_device, dev);
 	err = family_replace(&vmrpc_family);
 	if (!err) {
-		ping_take();
+		vmrpc_ping_take();
 		tell_older_sockets();
 		return 0;
 	}
@@ -275,7 +246,7 @@ out_free:
 void vmrpc_family_give_back(void)
 {
 	RCU_INIT_POINTER(family_device, NULL);
-	ping_give_back();
+	vmrpc_ping_give_back();
 	if (family_replace(native_family))
 		pr_err("vmrpc: another module has taken PF_INET\n");
 }

@@ -33,6 +33,7 @@
 #include "proc.h"
 #include "sock/ask.h"
 #include "sock/sock.h"
+#include "transport/compat.h"
 
 #define NAME		"vmrpc"
 
@@ -201,10 +202,10 @@ static bool show_sock(struct seq_file *m, unsigned int number,
 		   (__force u32)line.peer.sin_addr.s_addr,
 		   ntohs(line.peer.sin_port),
 		   line.state, line.tx_queue, line.rx_queue);
-	seq_printf(m, "%08X %5u %8d %lu %s %-6s %04X %u\n",
+	seq_printf(m, "%08X %5u %8d %llu %s %-6s %04X %u\n",
 		   line.retransmits,
-		   from_kuid_munged(seq_user_ns(m), sock_i_uid(sk)),
-		   line.probes, sock_i_ino(sk),
+		   from_kuid_munged(seq_user_ns(m), vmrpc_sk_uid(sk)),
+		   line.probes, (unsigned long long)sock_i_ino(sk),
 		   type_name(sk),
 		   mode, ready, vs->handle);
 	return true;

@@ -66,8 +66,8 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 	if (!err) {
 		native.sin_family = AF_INET;
 		err = vmrpc_native_ops(vs->sk)->bind(sock,
-						     (struct sockaddr *)&native,
-						     sizeof(native));
+				(struct vmrpc_sockaddr *)&native,
+				sizeof(native));
 	}
 	/*
 	 * A stream keeps its port on the host, so the native side keeps it too.
@@ -118,7 +118,7 @@ static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
  * Returns 0 or a negative errno.
  */
 int vmrpc_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
-		      struct sockaddr *uaddr, int len)
+		      struct vmrpc_sockaddr *uaddr, int len)
 {
 	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
 	unsigned short port;
@@ -160,7 +160,7 @@ int vmrpc_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
  *
  * Returns 0 or a negative errno.
  */
-int vmrpc_bind(struct socket *sock, struct sockaddr *uaddr, int len)
+int vmrpc_bind(struct socket *sock, struct vmrpc_sockaddr *uaddr, int len)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int err;

@@ -14,6 +14,7 @@
 #include <linux/skbuff.h>
 
 #include "native/zerocopy.h"
+#include "transport/compat.h"
 
 /**
  * vmrpc_zerocopy_begin - before sending
@@ -31,7 +32,7 @@ int vmrpc_zerocopy_begin(struct sock *sk, const struct msghdr *msg,
 	if (likely(!(msg->msg_flags & MSG_ZEROCOPY)) || !size ||
 	    msg->msg_ubuf || !sock_flag(sk, SOCK_ZEROCOPY))
 		return 0;
-	*uarg = msg_zerocopy_realloc(sk, size, NULL);
+	*uarg = vmrpc_zerocopy_new(sk, size);
 	if (!*uarg)
 		return -ENOBUFS;
 	uarg_to_msgzc(*uarg)->zerocopy = 0;

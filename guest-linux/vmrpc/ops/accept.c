@@ -92,7 +92,8 @@ int vmrpc_listen(struct socket *sock, int backlog)
 	if (!inet_sk(sock->sk)->inet_num &&
 	    vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
 	    sock->state == SS_UNCONNECTED) {
-		err = vmrpc_bind(sock, (struct sockaddr *)&any, sizeof(any));
+		err = vmrpc_bind(sock, (struct vmrpc_sockaddr *)&any,
+				 sizeof(any));
 		if (err)
 			return err;
 	}

@@ -148,7 +148,7 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
  * by this call), -EALREADY (begun before) or another negative errno.
  */
 static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
-			 struct sockaddr *uaddr, int len, int flags)
+			 struct vmrpc_sockaddr *uaddr, int len, int flags)
 {
 	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
 	int err;
@@ -257,7 +257,7 @@ int vmrpc_connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
  *
  * Returns 0 or a negative errno.
  */
-int vmrpc_connect(struct socket *sock, struct sockaddr *uaddr, int len,
+int vmrpc_connect(struct socket *sock, struct vmrpc_sockaddr *uaddr, int len,
 		  int flags)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);

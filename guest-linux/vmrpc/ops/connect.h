@@ -6,8 +6,9 @@
 #define VMRPC_CONNECT_H
 
 #include "sock/sock.h"
+#include "transport/compat.h"
 
-int vmrpc_connect(struct socket *sock, struct sockaddr *uaddr, int len,
+int vmrpc_connect(struct socket *sock, struct vmrpc_sockaddr *uaddr, int len,
 		  int flags);
 int vmrpc_connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
 		       int err);

@@ -66,6 +66,24 @@ static bool is_served_elsewhere(const struct vmrpc_sock *vs, ssize_t n, u32 gen)
 			       READ_ONCE(vs->gen) != gen);
 }
 
+/* As the kernel's udp_cmsg_send(), which is not exported from 7.2 on. */
+static int segment_size(struct msghdr *msg, u16 *size)
+{
+	struct cmsghdr *cmsg;
+
+	for_each_cmsghdr(cmsg, msg) {
+		if (!CMSG_OK(msg, cmsg))
+			return -EINVAL;
+		if (cmsg->cmsg_level != SOL_UDP)
+			continue;
+		if (cmsg->cmsg_type != UDP_SEGMENT ||
+		    cmsg->cmsg_len != CMSG_LEN(sizeof(*size)))
+			return -EINVAL;
+		*size = *(u16 *)CMSG_DATA(cmsg);
+	}
+	return 0;
+}
+
 /*
  * Natively segments without checksums are refused.  The host's socket, which is
  * one of IPv6, does not look at SO_NO_CHECK.  A datagram of several calls is
@@ -80,8 +98,8 @@ static int check_segments(struct vmrpc_sock *vs, struct msghdr *msg)
 		return 0;
 	size = READ_ONCE(udp_sk(vs->sk)->gso_size);
 	if (msg->msg_controllen) {
-		err = udp_cmsg_send(vs->sk, msg, &size);
-		if (err < 0)
+		err = segment_size(msg, &size);
+		if (err)
 			return err;
 	}
 	return size ? -EINVAL : 0;
@@ -423,7 +441,7 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 	/* Registers with the wait queue, which both sides use. */
 	__poll_t native = vmrpc_sk_is_ping(sock->sk) ?
 			  datagram_poll(file, sock, wait) :
-			  udp_poll(file, sock, wait);
+			  inet_dgram_ops.poll(file, sock, wait);
 	__poll_t kept = EPOLLHUP | EPOLLRDHUP;
 
 	if (!vs)
@@ -553,7 +571,7 @@ static void dgram_splice_eof(struct socket *sock)
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-		inet_splice_eof(sock);
+		inet_dgram_ops.splice_eof(sock);
 	else
 		vmrpc_option_push(vs);
 }

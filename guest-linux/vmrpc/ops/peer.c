@@ -58,7 +58,8 @@ int vmrpc_peer_bind(struct socket *sock, struct vmrpc_sock *vs)
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE && is_bound(vs))
 		return 0;
 	if (!is_bound(vs)) {
-		err = vmrpc_bind(sock, (struct sockaddr *)&any, sizeof(any));
+		err = vmrpc_bind(sock, (struct vmrpc_sockaddr *)&any,
+				 sizeof(any));
 		/* Another task may have bound it meanwhile. */
 		if (err != -EINVAL || !is_bound(vs))
 			return err;
@@ -90,7 +91,7 @@ static int bind_native(struct socket *sock, struct vmrpc_sock *vs, __be16 port)
 		.sin_family = AF_INET,
 		.sin_port = port,
 	};
-	int err = inet_bind(sock, (struct sockaddr *)&local, sizeof(local));
+	int err = inet_bind(sock, (struct vmrpc_sockaddr *)&local, sizeof(local));
 
 	if (!err)
 		vmrpc_bind_hold_port(vs, false);
@@ -106,7 +107,7 @@ static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
 	if (!is_bound(vs))
 		err = bind_native(sock, vs, vs->local.sin_port);
 	if (!err)
-		err = inet_dgram_connect(sock, (struct sockaddr *)&peer,
+		err = inet_dgram_connect(sock, (struct vmrpc_sockaddr *)&peer,
 					 sizeof(peer), 0);
 	/* Names work without it; for the rest see came_before(). */
 	if (err)
@@ -118,7 +119,8 @@ static int unspec(struct socket *sock)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
-	return inet_dgram_connect(sock, &none, sizeof(none), 0);
+	return inet_dgram_connect(sock, (struct vmrpc_sockaddr *)&none,
+				  sizeof(none), 0);
 }
 
 /* The same before a new peer: the port stays. */
@@ -212,7 +214,7 @@ static void stop_receiving(struct vmrpc_sock *vs)
 }
 
 /* Is it 0.0.0.0?  For Linux this is the source address of the socket. */
-static bool is_unspecified(const struct sockaddr *uaddr, int len)
+static bool is_unspecified(const struct vmrpc_sockaddr *uaddr, int len)
 {
 	return len >= (int)sizeof(struct sockaddr_in) &&
 	       uaddr->sa_family == AF_INET &&
@@ -221,7 +223,7 @@ static bool is_unspecified(const struct sockaddr *uaddr, int len)
 
 /* Caller must hold vs->lock. */
 static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
-			 struct sockaddr *uaddr, int len)
+			 struct vmrpc_sockaddr *uaddr, int len)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
 	struct sockaddr_in self;
@@ -232,14 +234,14 @@ static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
 		if (is_unspecified(uaddr, len)) {
 			memcpy(&self, uaddr, sizeof(self));
 			self.sin_addr.s_addr = inet_sk(vs->sk)->inet_saddr;
-			uaddr = (struct sockaddr *)&self;
+			uaddr = (struct vmrpc_sockaddr *)&self;
 			len = sizeof(self);
 		}
 		unspec_but_port(sock, vs);
 	}
 	/* A host socket that has a queue, but no port. */
 	else if (vmrpc_sock_mode(vs) == VMRPC_BOTH && !is_bound(vs))
-		vmrpc_bind_locked(sock, vs, (struct sockaddr *)&any,
+		vmrpc_bind_locked(sock, vs, (struct vmrpc_sockaddr *)&any,
 				  sizeof(any));
 	err = inet_dgram_connect(sock, uaddr, len, 0);
 	if (!err)
@@ -266,7 +268,7 @@ static int refuse(struct socket *sock, struct vmrpc_sock *vs, int err)
 
 	if (!is_bound(vs) && vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
 	    !vmrpc_sk_is_ping(vs->sk))
-		vmrpc_bind_locked(sock, vs, (struct sockaddr *)&any,
+		vmrpc_bind_locked(sock, vs, (struct vmrpc_sockaddr *)&any,
 				  sizeof(any));
 	return err;
 }
@@ -314,7 +316,8 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	}
 	err = open_remote(sock, vs, to);
 	if (err < 0 && local)
-		connect_local(sock, vs, (struct sockaddr *)&peer, sizeof(peer));
+		connect_local(sock, vs, (struct vmrpc_sockaddr *)&peer,
+			      sizeof(peer));
 	return err;
 }
 
@@ -331,7 +334,7 @@ bool vmrpc_peer_is_native(const struct vmrpc_sock *vs, __be32 addr)
 }
 
 static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
-			  struct sockaddr *uaddr, int len)
+			  struct vmrpc_sockaddr *uaddr, int len)
 {
 	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
 	int err;
@@ -367,8 +370,8 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
  *
  * Returns 0 or a negative errno.
  */
-int vmrpc_peer_connect(struct socket *sock, struct sockaddr *uaddr, int len,
-		       int flags)
+int vmrpc_peer_connect(struct socket *sock, struct vmrpc_sockaddr *uaddr,
+		       int len, int flags)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int err;

@@ -6,12 +6,13 @@
 #define VMRPC_PEER_H
 
 #include "sock/sock.h"
+#include "transport/compat.h"
 
 bool vmrpc_peer_is_native(const struct vmrpc_sock *vs, __be32 addr);
 bool vmrpc_peer_needs_broadcast(const struct vmrpc_sock *vs,
 				const struct sockaddr_in *to);
 int vmrpc_peer_bind(struct socket *sock, struct vmrpc_sock *vs);
-int vmrpc_peer_connect(struct socket *sock, struct sockaddr *uaddr, int len,
-		       int flags);
+int vmrpc_peer_connect(struct socket *sock, struct vmrpc_sockaddr *uaddr,
+		       int len, int flags);
 
 #endif /* VMRPC_PEER_H */

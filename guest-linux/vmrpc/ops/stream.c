@@ -125,7 +125,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg)
 static int connect_first(struct socket *sock, struct msghdr *msg)
 {
 	int flags = msg->msg_flags & MSG_DONTWAIT ? O_NONBLOCK : 0;
-	struct sockaddr *to = msg->msg_name;
+	struct vmrpc_sockaddr *to = msg->msg_name;
 
 	msg->msg_flags &= ~MSG_FASTOPEN;
 	if (to && msg->msg_namelen >= sizeof(to->sa_family) &&
@@ -407,7 +407,7 @@ static void stream_splice_eof(struct socket *sock)
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-		inet_splice_eof(sock);
+		inet_stream_ops.splice_eof(sock);
 	else
 		vmrpc_option_push(vs);
 }

@@ -72,8 +72,8 @@ static s64 learn(struct vmrpc_clock *clock, const struct vmrpc_call *call,
  */
 static s64 slew(const struct vmrpc_call *call)
 {
-	const struct system_time_snapshot *a = &call->asked;
-	const struct system_time_snapshot *b = &call->answered;
+	const struct vmrpc_times *a = &call->asked;
+	const struct vmrpc_times *b = &call->answered;
 	s64 raw = b->raw - a->raw, more = b->real - a->real - raw;
 
 	/* A shorter time is too coarse.  A larger difference is a step. */
@@ -109,7 +109,7 @@ ktime_t vmrpc_clock_real(struct vmrpc_call *call,
 		return 0;
 	/* The program has asked for timestamps after the call was submitted. */
 	if (!call->timed) {
-		ktime_get_snapshot(&call->answered);
+		vmrpc_times_get(&call->answered);
 		call->asked.raw = 0;
 		call->timed = true;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Differences between the kernels this module is built for (6.1 to 6.12).
- * No other file looks at the version.
+ * Differences between the kernels this module is built for (Linux 6.1 to 7.3).
+ * features.c tells what a kernel has; no file looks at the version.
  */
 #ifndef VMRPC_COMPAT_H
 #define VMRPC_COMPAT_H
@@ -10,17 +10,20 @@
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <linux/skbuff.h>
 #include <linux/splice.h>
+#include <linux/timekeeping.h>
 #include <linux/uio.h>
-#include <linux/version.h>
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
 #include <net/inet_common.h>
 #include <net/sock.h>
 
+#include "features.h"
+
 /* --- virtqueues: 6.11 gathered the parallel arrays ---------------------- */
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#ifndef VMRPC_HAVE_VIRTQUEUE_INFO
 struct virtqueue_info {
 	const char *name;
 	vq_callback_t *callback;
@@ -57,7 +60,7 @@ static inline int vmrpc_find_vqs(struct virtio_device *vdev, unsigned int n,
 
 /* --- accept: 6.10 gathered the arguments -------------------------------- */
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#ifndef VMRPC_HAVE_ACCEPT_ARG
 struct proto_accept_arg {
 	int flags;
 	bool kern;
@@ -99,7 +102,7 @@ static inline ssize_t vmrpc_iter_pages(struct iov_iter *iter,
 				       struct page **pages, size_t size,
 				       unsigned int max, size_t *offset)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#ifndef VMRPC_HAVE_EXTRACT_PAGES
 	return iov_iter_get_pages2(iter, pages, size, max, offset);
 #else
 	return iov_iter_extract_pages(iter, &pages, size, max, 0, offset);
@@ -110,7 +113,7 @@ static inline ssize_t vmrpc_iter_pages(struct iov_iter *iter,
 static inline void vmrpc_pages_put(struct page **pages, unsigned int n,
 				   bool user, bool dirty)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#ifndef VMRPC_HAVE_EXTRACT_PAGES
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
@@ -137,7 +140,7 @@ static inline unsigned long vmrpc_iter_address(const struct iov_iter *iter)
 {
 	if (iter_is_ubuf(iter))
 		return (unsigned long)iter->ubuf + iter->iov_offset;
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#ifndef VMRPC_HAVE_ITER_IOV
 	return (unsigned long)iter->iov->iov_base + iter->iov_offset;
 #else
 	return (unsigned long)iter_iov(iter)->iov_base + iter->iov_offset;
@@ -150,16 +153,14 @@ static inline ssize_t vmrpc_splice_read(struct socket *sock, loff_t *ppos,
 					struct pipe_inode_info *pipe,
 					size_t len, unsigned int flags)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#ifndef VMRPC_HAVE_COPY_SPLICE_READ
 	return generic_file_splice_read(sock->file, ppos, pipe, len, flags);
 #else
 	return copy_splice_read(sock->file, ppos, pipe, len, flags);
 #endif
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-#define VMRPC_HAVE_SENDPAGE
-
+#ifdef VMRPC_HAVE_SENDPAGE
 /* Several pages together are one datagram, or segment. */
 static inline ssize_t vmrpc_no_sendpage(struct socket *sock, struct page *page,
 					int offset, size_t size, int flags)
@@ -176,7 +177,7 @@ static inline ssize_t vmrpc_no_sendpage(struct socket *sock, struct page *page,
  * Does the core pass setsockopt(SOL_SOCKET) to us?  If not, sock/sol.c compares
  * values.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#ifdef VMRPC_HAVE_CUSTOM_SOCKOPT
 #define VMRPC_SEES_SOL_SOCKET true
 #else
 #define VMRPC_SEES_SOL_SOCKET false
@@ -184,23 +185,83 @@ static inline ssize_t vmrpc_no_sendpage(struct socket *sock, struct page *page,
 
 static inline void vmrpc_claim_sol_socket(struct socket *sock)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#ifdef VMRPC_HAVE_CUSTOM_SOCKOPT
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
 #endif
 }
 
 static inline void vmrpc_disclaim_sol_socket(struct socket *sock)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#ifdef VMRPC_HAVE_CUSTOM_SOCKOPT
 	clear_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
 #endif
 }
 
-/* --- io_uring: from 6.6 on it uses sk_prot->ioctl ------------------------- */
+/* --- addresses: from 6.19 on a type without a length ---------------------- */
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-#define VMRPC_HAVE_URING_CMD
+/* What the address in bind() and connect() points to. */
+#ifdef VMRPC_HAVE_SOCKADDR_UNSIZED
+#define vmrpc_sockaddr sockaddr_unsized
+#else
+#define vmrpc_sockaddr sockaddr
 #endif
+
+/* --- receive buffers: 7.2 tells the protocol of SO_RCVBUF ----------------- */
+
+static inline void vmrpc_copy_set_rcvbuf(struct proto_ops *ops,
+					 const struct proto_ops *native)
+{
+#ifdef VMRPC_HAVE_SET_RCVBUF
+	ops->set_rcvbuf = native->set_rcvbuf;
+#endif
+}
+
+/* --- MSG_ZEROCOPY: 6.16 can send the memory of devices -------------------- */
+
+static inline struct ubuf_info *vmrpc_zerocopy_new(struct sock *sk, size_t size)
+{
+#ifdef VMRPC_HAVE_ZEROCOPY_DEVMEM
+	return msg_zerocopy_realloc(sk, size, NULL, false);
+#else
+	return msg_zerocopy_realloc(sk, size, NULL);
+#endif
+}
+
+/* --- the owner of a socket: 6.17 ------------------------------------------ */
+
+static inline kuid_t vmrpc_sk_uid(struct sock *sk)
+{
+#ifdef VMRPC_HAVE_SK_UID
+	return sk_uid(sk);
+#else
+	return sock_i_uid(sk);
+#endif
+}
+
+/* --- clocks: 7.2 takes a snapshot of the clock that one names ------------- */
+
+/* Readings of two clocks at one moment, in ns. */
+struct vmrpc_times {
+	ktime_t real;
+	ktime_t raw;			/* CLOCK_MONOTONIC_RAW */
+	unsigned int clock_was_set_seq;
+};
+
+static inline void vmrpc_times_get(struct vmrpc_times *times)
+{
+	struct system_time_snapshot now;
+
+#ifdef VMRPC_HAVE_SNAPSHOT_ID
+	ktime_get_snapshot_id(CLOCK_REALTIME, &now);
+	times->real = now.systime;
+	times->raw = now.monoraw;
+#else
+	ktime_get_snapshot(&now);
+	times->real = now.real;
+	times->raw = now.raw;
+#endif
+	times->clock_was_set_seq = now.clock_was_set_seq;
+}
 
 /* --- RCU ------------------------------------------------------------------ */
 

@@ -128,7 +128,7 @@ static void call_finish(struct vmrpc_call *call, int status, u32 used)
 	 * Read the clocks first: a delay here makes a timestamp late (clock.c).
 	 */
 	if (call->timed)
-		ktime_get_snapshot(&call->answered);
+		vmrpc_times_get(&call->answered);
 	if (!call->finished) {
 		complete(&call->done);
 		return;
@@ -291,7 +291,7 @@ int vmrpc_call_submit(struct vmrpc_call *call)
 	out = call_parts(call, sgs, &in);
 	call->q = q;
 	if (call->timed)
-		ktime_get_snapshot(&call->asked);
+		vmrpc_times_get(&call->asked);
 	for (;;) {
 		/*
 		 * Keeps the ring during its notification:

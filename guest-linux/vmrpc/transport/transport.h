@@ -8,10 +8,10 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
-#include <linux/timekeeping.h>
 
 #include <vmmnet/vmrpc.h>
 
+#include "transport/compat.h"
 #include "transport/device.h"
 
 struct vmrpc_buffer;
@@ -92,8 +92,8 @@ struct vmrpc_call {
 	gfp_t gfp;
 	bool partial;
 	bool timed;
-	struct system_time_snapshot asked;
-	struct system_time_snapshot answered;
+	struct vmrpc_times asked;
+	struct vmrpc_times answered;
 	void *control;
 	u32 control_len;
 	struct vmrpc_data data;

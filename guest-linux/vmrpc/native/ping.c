@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who may have a ping socket
+ *
+ * By default net.ipv4.ping_group_range lets nobody have one.  ping(8) of root
+ * then takes a raw socket, which is not outsourced.  So whoever may have a raw
+ * socket may have a ping socket: the init function of the protocol is ours.
+ *
+ * From Linux 7.2 on ping_prot is not exported.  It is in the table of protocols
+ * of datagram sockets: an entry of ours, which no program can ask for, leads to
+ * its neighbours there.
+ */
+#include <linux/capability.h>
+#include <linux/rculist.h>
+#include <net/inet_common.h>
+#include <net/net_namespace.h>
+#include <net/ping.h>
+#include <net/protocol.h>
+#include <net/udp.h>
+
+#include "native/ping.h"
+
+static struct proto *ping;
+static int (*native_init)(struct sock *sk);
+
+static int init_sock(struct sock *sk)
+{
+	int err = native_init(sk);
+
+	return err == -EACCES && net_eq(sock_net(sk), &init_net) &&
+	       capable(CAP_NET_RAW) ? 0 : err;
+}
+
+/* The protocol of ping sockets, or NULL. */
+static struct proto *find(void)
+{
+	static struct inet_protosw probe = {
+		.type = SOCK_DGRAM,
+		.protocol = U16_MAX,	/* socket() refuses it */
+		.prot = &udp_prot,
+		.ops = &inet_dgram_ops,
+	};
+	struct inet_protosw *entry = &probe;
+	struct proto *found = NULL;
+
+	inet_register_protosw(&probe);
+	rcu_read_lock();
+	/*
+	 * The list is a circle with a head that is no entry.  After the head in
+	 * memory are the pointers of the next one, which are aligned: none
+	 * looks like this type and protocol.
+	 */
+	list_for_each_entry_continue_rcu(entry, &probe.list, list)
+		if (entry->type == SOCK_DGRAM &&
+		    entry->protocol == IPPROTO_ICMP) {
+			found = entry->prot;
+			break;
+		}
+	rcu_read_unlock();
+	inet_unregister_protosw(&probe);
+	return found;
+}
+
+/**
+ * vmrpc_ping_take - let whoever may have a raw socket have a ping socket
+ *
+ * Until vmrpc_ping_give_back(), sockets must be made by our create function
+ * only, which has a reference to this module.
+ */
+void vmrpc_ping_take(void)
+{
+	ping = find();
+	if (!ping) {
+		pr_warn("vmrpc: this kernel has no ping sockets\n");
+		return;
+	}
+	native_init = ping->init;
+	WRITE_ONCE(ping->init, init_sock);
+}
+
+/**
+ * vmrpc_ping_give_back - who may have a ping socket is the kernel's again
+ */
+void vmrpc_ping_give_back(void)
+{
+	if (ping)
+		WRITE_ONCE(ping->init, native_init);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who may have a ping socket
+ */
+#ifndef VMRPC_PING_H
+#define VMRPC_PING_H
+
+void vmrpc_ping_take(void);
+void vmrpc_ping_give_back(void);
+
+#endif /* VMRPC_PING_H */

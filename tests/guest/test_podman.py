@@ -14,7 +14,6 @@ import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.guest.fixtures import kernels
 from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import VM_ADDRESS, Lab, lab
 
 pytestmark = pytest.mark.long

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import paths, wait
+from vmmnet.testbed.guest.fixtures import kernels
 from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages.kernel import SERIES
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -95,10 +96,10 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module")
-def guest(world: Lab) -> Iterator[Guest]:
+@pytest.fixture(scope="module", params=kernels(kernel.OLDEST))
+def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """A guest with a container behind a bridge, and the page's unit running."""
-    with world.guest(SERIES[0], ipv6=False, packages=PACKAGES) as running:
+    with world.guest(request.param, ipv6=False, packages=PACKAGES) as running:
         running.run(_DOCKER)
         _start_unit(running)
         yield running

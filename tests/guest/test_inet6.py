@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.fixtures import kernels
 from vmmnet.testbed.guest.guest import Guest, Job
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 _STATE = "/proc/net/vmrpc_inet6"
@@ -26,7 +27,7 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=KERNELS)
+@pytest.fixture(scope="module", params=kernels(kernel.NEWEST))
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel, with IPv6."""
     with world.guest(request.param, ipv6=True) as running:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.fixtures import kernels
 from vmmnet.testbed.guest.guest import MODULE_PATH, Guest, Job
 from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
@@ -25,7 +25,7 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=KERNELS)
+@pytest.fixture(scope="module", params=kernels(kernel.NEWEST))
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel."""
     files: dict[str, bytes | Path] = {_HOSTILE_PATH: kernel.build_module(request.param, _HOSTILE)}

@@ -74,7 +74,7 @@ def world() -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def guest(world: Lab) -> Iterator[Guest]:
-    with world.guest(kernel.SERIES[-1], ipv6=False) as running:
+    with world.guest(kernel.MAIN, ipv6=False) as running:
         yield running
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.guest.fixtures import kernels
 from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages.kernel import SERIES
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import VM_ADDRESS, Lab, lab
 
 pytestmark = pytest.mark.long
@@ -63,9 +64,9 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module")
-def guest(world: Lab) -> Iterator[Guest]:
-    with world.guest(SERIES[0], ipv6=True, packages=_PACKAGES, memory="1G") as running:
+@pytest.fixture(scope="module", params=kernels())
+def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
+    with world.guest(request.param, ipv6=True, packages=_PACKAGES, memory="1G") as running:
         running.run(_PREPARE)
         for user in "root", "user":
             _podman(running, user, "import /home/box.tar box")

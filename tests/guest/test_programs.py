@@ -34,7 +34,7 @@ from programs.tree import contents  # noqa: E402
 _WEB_JS = (_FOLDER / "web.js").read_text()
 _TREE_PY = (_FOLDER / "tree.py").read_text()
 #: The kernel with which the tests that are not long run.
-_SERIES = kernel.SERIES[-1]
+_SERIES = kernel.MAIN
 _LONG = 10
 
 _NGINX = """\

@@ -11,7 +11,7 @@ import pytest
 from vmmnet.testbed.base import tools, wait
 from vmmnet.testbed.base.rough import ROUGH
 from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.fixtures import KERNELS
+from vmmnet.testbed.guest.fixtures import kernels
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.packages import kernel
@@ -34,7 +34,7 @@ from vmmnet.testbed.peers.lab import (
 LAME_PORT, SLOW_PORT = 5301, 5302
 SHARED_VM_ADDRESS, LIMITED_VM_ADDRESS = "2001:db8:1::c0e1", "2001:db8:1::c0e2"
 #: For tests of what the device alone decides: long but with the newest kernel.
-one_kernel = pytest.mark.parametrize("guest", KERNELS, indirect=True)
+one_kernel = pytest.mark.parametrize("guest", kernels(kernel.NEWEST), indirect=True)
 NGINX = """\
 daemon off; user root; pid /run/nginx.pid; error_log stderr;
 events { worker_connections 1024; }
@@ -50,7 +50,7 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=kernel.SERIES)
+@pytest.fixture(scope="module", params=kernels(kernel.OLDEST, kernel.NEWEST))
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel."""
     with world.guest(request.param, ipv6=False) as running:

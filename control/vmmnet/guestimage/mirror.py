@@ -18,10 +18,10 @@ def _release() -> dict[str, str]:
     return dict(re.findall(r'^([A-Z_]+)="?([^"\n]*)"?$', text, re.MULTILINE))
 
 
-def of_host(more: Sequence[str] = ()) -> list[str]:
+def of_host(more: Sequence[str] = (), suite: str = SUITE) -> list[str]:
     """The host's mirrors as lines for apt; empty if it is no Debian, or has none.
 
-    ``more`` are additional suites, such as backports.
+    ``more`` are additional suites, such as backports of ``suite``.
     """
     release = _release()
     if release.get("ID") != "debian":
@@ -32,16 +32,16 @@ def of_host(more: Sequence[str] = ()) -> list[str]:
         listing = subprocess.run(command, text=True, capture_output=True).stdout
     except FileNotFoundError:
         return []
-    return lines(listing, release.get("VERSION_CODENAME", ""), more)
+    return lines(listing, release.get("VERSION_CODENAME", ""), more, suite)
 
 
-def lines(listing: str, host: str, more: Sequence[str] = ()) -> list[str]:
+def lines(listing: str, host: str, more: Sequence[str] = (), suite: str = SUITE) -> list[str]:
     """The same from apt-get's list on a host of the release ``host`` (codename)."""
-    suites = {host: (SUITE, *more), f"{host}-security": (f"{SUITE}-security",)}
+    suites = {host: (suite, *more), f"{host}-security": (f"{suite}-security",)}
     entries: dict[str, None] = {}
     for line in listing.splitlines():
         release, component, uri = line.split(" ", 2)
         if component == "main":
             entries.update(dict.fromkeys(f"deb {uri} {s} main" for s in suites.get(release, ())))
     found = list(entries)
-    return found if any(f" {SUITE} main" in each for each in found) else []
+    return found if any(f" {suite} main" in each for each in found) else []

@@ -13,6 +13,7 @@ from vmmnet.testbed.packages import debian
 
 def test_a_mirror_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """mmdebstrap keeps what apt says to itself if it is told to be quiet."""
-    monkeypatch.setattr(debian, "sources", lambda: ["deb http://127.0.0.1:9/debian bookworm main"])
+    away = ["deb http://127.0.0.1:9/debian bookworm main"]
+    monkeypatch.setattr(debian, "sources", lambda: away)
     with pytest.raises(tools.CommandFailed, match=r"Connection refused|Cannot initiate"):
         image._bootstrap(["tzdata"], tmp_path / "root")

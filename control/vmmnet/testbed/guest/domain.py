@@ -17,7 +17,7 @@ from . import image, qemu
 from .agent import Channel, Result
 from .cpio import File
 
-SERIES = kernel.SERIES[-1]
+SERIES = kernel.MAIN
 MODULE = "/usr/lib/vmmnet/vmrpc.ko"
 _BOOT = " ".join(("console=ttyS0 no_timer_check panic=-1 net.ifnames=0", *image.QUICK_BOOT))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..base import paths, tools
@@ -20,9 +20,13 @@ from . import debian
 
 _ENTER = """
 set -e
-base=$1 copy=$2
-shift 2
+base=$1 copy=$2 shared=$3
+shift 3
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$copy/upper,workdir=$copy/work" "$copy/root"
+for place in $shared; do
+    mkdir -p "$copy/root$place"
+    mount --bind "$place" "$copy/root$place"
+done
 mount -t proc proc "$copy/root/proc"
 mount --rbind /dev "$copy/root/dev"
 exec chroot "$copy/root" "$@"
@@ -65,16 +69,12 @@ def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.S
             tools.run(
                 [
                     *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt"),
-                    "--skip=cleanup/apt",
+                    *(("--skip=cleanup/apt",) if at_hand else ()),
                     *((f"--include={','.join(installed)}",) if installed else ()),
                     *(("--customize-hook=" + fetch,) if at_hand else ()),
                     suite,
                     str(fresh),
-                    *(
-                        entry.replace(debian.SUITE, suite)
-                        for entry in debian.sources()
-                        if "-backports" not in entry
-                    ),
+                    *(entry for entry in debian.sources(suite) if "-backports" not in entry),
                 ]
             )
             # A system without an init starts no services.
@@ -86,10 +86,14 @@ def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.S
 
 
 class Chroot:
-    """A copy of a base that a test changes; a context manager removes it."""
+    """A copy of a base that a test changes; a context manager removes it.
 
-    def __init__(self, system: Path) -> None:
+    ``shared`` are folders of the host that it has at the same paths.
+    """
+
+    def __init__(self, system: Path, shared: Iterable[Path] = ()) -> None:
         self._base = system
+        self._shared = tuple(shared)
         self._folder = tempfile.TemporaryDirectory(dir=system.parent, prefix="copy-")
         self._copy = Path(self._folder.name)
         for name in ("upper", "work", "root"):
@@ -108,8 +112,9 @@ class Chroot:
         """
         alone = ["--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--net"]
         enter = [tools.find("unshare"), *alone, "sh", "-c", _ENTER, "sh"]
+        shared = " ".join(map(str, self._shared))
         ended = subprocess.run(
-            [*enter, str(self._base), str(self._copy), *words],
+            [*enter, str(self._base), str(self._copy), shared, *words],
             input=text,
             env=ENVIRONMENT,
             stdout=subprocess.PIPE,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages for guests, fetched without touching the host.
 
-apt runs with a state directory of its own below ``build/``.  The mirror is that of the system,
-which apt reports at run time, so that no setting of the machine gets into a file of ours;
-signatures are checked with the system's keys.  One process at a time uses it.  The suite of the
-guests is fixed: bookworm and its backports.
+apt runs with a state directory of its own below ``build/``, one for each release.  The mirror is
+that of the system, which apt reports at run time, so that no setting of the machine gets into a
+file of ours; signatures are checked with the system's keys.  One process at a time uses it.  The
+guests' system is bookworm; a release's packages include its backports.
 """
 
 from __future__ import annotations
@@ -30,23 +30,36 @@ class Package:
     name: str
     version: str
     depends: tuple[str, ...]
+    #: The release that it was looked up in, or its backports.
+    release: str = SUITE
+
+    @property
+    def series(self) -> tuple[int, ...]:
+        """The first two numbers of its version."""
+        return series_of(self.version)
+
+
+def series_of(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version."""
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
 @cache
-def sources() -> tuple[str, ...]:
-    """The guests' apt sources as one-line entries, from the system's mirrors."""
-    entries = mirror.of_host((f"{SUITE}-backports",))
+def sources(release: str = SUITE) -> tuple[str, ...]:
+    """A release's apt sources as one-line entries, from the system's mirrors."""
+    entries = mirror.of_host((f"{release}-backports",), release)
     if not entries:
         raise RuntimeError("this is no Debian whose apt has a source for its main component")
     return tuple(entries)
 
 
-def _apt(tool: str, *arguments: str, cwd: Path | None = None) -> str:
+def _apt(release: str, tool: str, *arguments: str, cwd: Path | None = None) -> str:
+    state = _STATE / release
     options = {
-        "Dir::State": _STATE / "state",
-        "Dir::State::status": _STATE / "status",
-        "Dir::Cache": _STATE / "cache",
-        "Dir::Etc::sourcelist": _STATE / "sources.list",
+        "Dir::State": state / "state",
+        "Dir::State::status": state / "status",
+        "Dir::Cache": state / "cache",
+        "Dir::Etc::sourcelist": state / "sources.list",
         "Dir::Etc::sourceparts": "/dev/null",
         "Dir::Etc::preferencesparts": "/dev/null",
         "APT::Sandbox::User": "root",
@@ -58,45 +71,49 @@ def _apt(tool: str, *arguments: str, cwd: Path | None = None) -> str:
 
 
 @cache
-def _update() -> None:
+def _update(release: str) -> None:
+    state = _STATE / release
     for folder in ("state/lists/partial", "cache/archives/partial"):
-        (_STATE / folder).mkdir(parents=True, exist_ok=True)
-    (_STATE / "status").touch()
-    (_STATE / "sources.list").write_text("\n".join(sources()) + "\n")
-    _apt("apt-get", "update", "-qq")
+        (state / folder).mkdir(parents=True, exist_ok=True)
+    (state / "status").touch()
+    (state / "sources.list").write_text("\n".join(sources(release)) + "\n")
+    _apt(release, "apt-get", "update", "-qq")
 
 
-def _stanzas(text: str) -> list[Package]:
+def _stanzas(text: str, release: str) -> list[Package]:
     found = []
     for stanza in text.strip().split("\n\n"):
         fields = dict(re.findall(r"^([A-Za-z-]+): (.*)$", stanza, re.MULTILINE))
         depends = tuple(
             re.split(r"[ |(:]", item.strip(), maxsplit=1)[0]
             for item in fields.get("Depends", "").split(",")
+            if item
         )
-        found.append(Package(fields["Package"], fields["Version"], depends))
+        found.append(Package(fields["Package"], fields["Version"], depends, release))
     return found
 
 
 @locked("apt")
-def newest(name: str, series: str) -> Package:
-    """The newest version of a package whose version starts with ``series``."""
-    _update()
-    for package in _stanzas(_apt("apt-cache", "show", name)):
-        if package.version.startswith(series + "."):
+def newest(name: str, series: str, release: str = SUITE, *, or_later: bool = False) -> Package:
+    """The newest version of a package that is of ``series``, or optionally of a later one."""
+    _update(release)
+    wanted = series_of(series)
+    for package in _stanzas(_apt(release, "apt-cache", "show", name), release):
+        if package.version.startswith(series + ".") or (or_later and package.series > wanted):
             return package
-    raise RuntimeError(f"the mirror has no {name} of the {series} series")
+    raise RuntimeError(f"the mirror's {release} has no {name} of the {series} series")
 
 
 @locked("apt")
 def fetch(package: Package, folder: Path) -> Path:
     """Download one package file, verified by apt, into ``folder``."""
-    _update()
+    _update(package.release)
     folder.mkdir(parents=True, exist_ok=True)
     pattern = f"{package.name}_*_*.deb"
     for stale in folder.glob(pattern):
         stale.unlink()
-    _apt("apt-get", "download", "-q", f"{package.name}={package.version}", cwd=folder)
+    named = f"{package.name}={package.version}"
+    _apt(package.release, "apt-get", "download", "-q", named, cwd=folder)
     (file,) = folder.glob(pattern)
     return file
 

@@ -3,13 +3,18 @@
 
 The packages are unpacked below ``build/kernel/<series>``; nothing is
 installed on the host.  A kernel stays until its folder is removed.
+
+A kernel's headers name the compiler of its release.  Where the host has not
+that one, modules are built in a root of the release (chroot.py).
 """
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import lzma
 import os
+import re
 import shutil
 import struct
 from collections.abc import Iterator
@@ -18,10 +23,29 @@ from pathlib import Path
 
 from ..base import paths, tools
 from ..base.lock import locked
-from . import debian
+from . import chroot, debian
 
-SERIES = ("6.1", "6.12")
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a series comes from: a release of Debian with its backports."""
+
+    release: str
+    #: Backports replace a series by the next one, which serves, too.
+    or_later: bool = False
+
+
+#: The kernels of the test bed, oldest first.
+ORIGINS = {
+    "6.1": Origin("bookworm"),
+    "6.12": Origin("bookworm"),
+    "7.3": Origin("trixie", or_later=True),
+}
+SERIES = tuple(ORIGINS)
+OLDEST, MAIN, NEWEST = "6.1", "6.12", "7.3"
 MODULE_SOURCES = paths.ROOT / "guest-linux" / "vmrpc"
+# Packages of the release that a build of modules needs.
+_NEEDS = "build-packages"
 # The first octets of compressed data.
 _ZSTD, _LZ4 = b"\x28\xb5\x2f\xfd", b"\x02\x21\x4c\x18"
 
@@ -49,24 +73,37 @@ class Kernel:
         """The folder to pass to ``make -C`` for a module out of the tree."""
         return self.root / "usr" / "src" / f"linux-headers-{self.release}"
 
+    @property
+    def compiler(self) -> str:
+        """The compiler that the headers name, such as x86_64-linux-gnu-gcc-12."""
+        text = (self.headers / ".kernelvariables").read_text()
+        (version,) = re.findall(r"^CC = .*gcc-(\d+)$", text, re.MULTILINE)
+        # Headers may name it without the prefix; Debian has both names.
+        return f"x86_64-linux-gnu-gcc-{version}"
+
 
 def _packages(series: str) -> Iterator[debian.Package]:
-    """The packages of a series: image, headers, their common part, kbuild."""
-    for meta in ("linux-image-cloud-amd64", "linux-headers-cloud-amd64"):
-        (name,) = debian.newest(meta, series).depends
-        package = debian.newest(name, series)
+    """The packages of a series: image, modules, headers, their common part, kbuild."""
+    origin = ORIGINS[series]
+
+    def newest(name: str) -> debian.Package:
+        return debian.newest(name, series, origin.release, or_later=origin.or_later)
+
+    for kind, parts in (("image", "base|binary|modules"), ("headers", "headers|kbuild")):
+        versioned = re.compile(rf"linux-({kind}|{parts})-\d")
+        meta = newest(f"linux-{kind}-cloud-amd64")
+        (name,) = (each for each in meta.depends if each.startswith(f"linux-{kind}-"))
+        package = newest(name)
         yield package
-        for needed in package.depends if "headers" in name else ():
-            if needed.startswith(("linux-headers-", "linux-kbuild-")):
-                yield debian.newest(needed, series)
+        yield from (newest(needed) for needed in package.depends if versioned.match(needed))
 
 
 def _relocate(root: Path) -> None:
     """Adapt paths in the unpacked headers to their folder."""
     for makefile in (root / "usr" / "src").glob("linux-headers-*/Makefile"):
         text = makefile.read_text()
-        if text.startswith("include /usr/src/"):
-            makefile.write_text(text.replace("/usr/src/", f"{root}/usr/src/"))
+        absolute = re.compile(r"^(include |KBUILD_OUTPUT=)/usr/src/", re.MULTILINE)
+        makefile.write_text(absolute.sub(rf"\g<1>{root}/usr/src/", text))
     for link in (root / "usr" / "src").glob("linux-headers-*/*"):
         if link.is_symlink() and link.readlink().is_absolute():
             target = root / str(link.readlink()).lstrip("/")
@@ -79,15 +116,39 @@ def _release(root: Path) -> str:
     return image.name.removeprefix("vmlinuz-")
 
 
+def _lay_out(root: Path) -> None:
+    """Give a kernel that has its files below /usr, and compressed modules, the older layout.
+
+    Guests under TCG would pay for the decompression.
+    """
+    merged = root / "usr" / "lib" / "modules"
+    if not merged.exists():
+        return
+    (root / "lib").symlink_to("usr/lib")
+    (root / "boot").mkdir()
+    (folder,) = merged.iterdir()
+    for name in ("vmlinuz", "config", "System.map"):
+        (folder / name).rename(root / "boot" / f"{name}-{folder.name}")
+    for module in folder.rglob("*.ko.xz"):
+        module.with_suffix("").write_bytes(lzma.decompress(module.read_bytes()))
+        module.unlink()
+
+
 def _unpack_series(series: str, folder: Path) -> None:
     tools.require("apt-get", "dpkg-deb", "depmod")
     fresh = folder.with_name(folder.name + ".new")
     shutil.rmtree(fresh, ignore_errors=True)
+    # The compiler alone does not bring the assembler under its plain name.
+    needs = {"binutils", "make"}
     for package in _packages(series):
         file = debian.fetch(package, paths.BUILD / "guest" / "debs")
         debian.unpack(file, fresh)
         file.unlink()
+        if package.name.startswith(("linux-headers-", "linux-kbuild-")):
+            needs.update(name for name in package.depends if not name.startswith("linux-"))
+    _lay_out(fresh)
     tools.run(["depmod", "-b", fresh, _release(fresh)])
+    (fresh / _NEEDS).write_text("\n".join(sorted(needs)))
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
     _relocate(folder)
@@ -180,7 +241,7 @@ def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:
 
     ``sources`` is the folder of its Kbuild; it has the module's name.
     """
-    tools.require("make", "gcc")
+    tools.require("make")
     if not (sources / "Kbuild").exists():
         raise FileNotFoundError(f"{sources}/Kbuild: no module to build")
     kernel = get(series)
@@ -200,6 +261,19 @@ def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:
             # Type information needs pahole and vmlinux; nothing here reads it.
             "CONFIG_DEBUG_INFO_BTF_MODULES=",
         ]
-        tools.run(["make", "-C", kernel.headers, *settings, "modules"])
+        _make(kernel, folder, *settings, "modules")
         stamp_file.write_text(stamp)
     return module
+
+
+def _make(kernel: Kernel, folder: Path, *arguments: str) -> None:
+    """Run the kernel's make with its own compiler; it writes to ``folder``."""
+    command = ["make", "-C", str(kernel.headers), *arguments]
+    if shutil.which(kernel.compiler):
+        tools.run(command)
+        return
+    needs = (kernel.root / _NEEDS).read_text().split()
+    system = chroot.base(needs, [], ORIGINS[kernel.series].release)
+    shared = {place.resolve() for place in (paths.ROOT, kernel.root, folder)}
+    with chroot.Chroot(system, shared) as root:
+        root.run(*command)

@@ -5,7 +5,7 @@ An IPv6-only network with a web server whose name has only an AAAA record; a
 guest without a NIC and with IPv4 only; both directions of the paper's section
 3; then a shell in the guest.
 
-    python3 -m vmmnet.run [--kernel 6.1|6.12] [--accel kvm] [--no-shell]
+    python3 -m vmmnet.run [--kernel 6.1|6.12|7.3] [--accel kvm] [--no-shell]
     python3 -m vmmnet.run --disk image.qcow2
 """
 

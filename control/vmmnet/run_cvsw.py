@@ -4,7 +4,7 @@
 The paper's topology: two hosts with an Open vSwitch each, VMs of two tenants on both, and a
 controller that has the VMs' NICs put each tenant into tunnels.
 
-    python3 -m vmmnet.run_cvsw [--kernel 6.1|6.12] [--cipher aes-gcm-128|aes-gcm-256]
+    python3 -m vmmnet.run_cvsw [--kernel 6.1|6.12|7.3] [--cipher aes-gcm-128|aes-gcm-256]
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 The paper's section 3: a VM with an open connection migrates live from its home network to a
 foreign one, and keeps its address.
 
-    python3 -m vmmnet.run_migration [--kernel 6.1|6.12]
+    python3 -m vmmnet.run_migration [--kernel 6.1|6.12|7.3]
 """
 
 from __future__ import annotations

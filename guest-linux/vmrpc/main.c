@@ -145,6 +145,7 @@ static int validate(struct virtio_device *vdev)
 static const unsigned int features[] = {
 	VMRPC_F_TRANSLATE,
 	VMRPC_F_MOMENTS,
+	VMRPC_F_LONG_VALUES,
 };
 
 static struct virtio_driver driver = {

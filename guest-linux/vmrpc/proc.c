@@ -100,7 +100,7 @@ static u32 host_queue(struct vmrpc_sock *vs, unsigned int cmd)
 /* Caller must hold vs->lock.  Returns 0 or a negative errno. */
 static int host_info(struct vmrpc_sock *vs, struct tcp_info *info)
 {
-	int len = min_t(int, sizeof(*info), VMRPC_OPTVAL_MAX);
+	int len = min_t(int, sizeof(*info), vs->dev->getopt_max);
 
 	memset(info, 0, sizeof(*info));
 	len = vmrpc_ask_getopt(vs, IPPROTO_TCP, TCP_INFO, info, len);

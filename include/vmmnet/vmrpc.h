@@ -82,6 +82,11 @@
  * is newer than the last one that it took: the number of the error is ready_seq
  * minus age.
  *
+ * Values of options.  SETSOCKOPT has at most VMRPC_OPTVAL_MAX bytes of value.
+ * GETSOCKOPT returns at most as many as there is room for, and more than
+ * VMRPC_OPTVAL_MAX only with VMRPC_F_LONG_VALUES: then up to
+ * VMRPC_OPTVAL_LONG_MAX.  The host's struct tcp_info has 280 from Linux 6.18 on.
+ *
  * Timestamps.  The host's kernel stamps packets with the host's real time,
  * which is not the guest's.  With VMRPC_F_MOMENTS, the device gives the moment
  * on the host's monotonic clock instead, and the reading of that clock when it
@@ -108,6 +113,7 @@
 /* Feature bits */
 #define VMRPC_F_TRANSLATE       0   /* the host side is IPv6 */
 #define VMRPC_F_MOMENTS         1   /* see "Timestamps" */
+#define VMRPC_F_LONG_VALUES     2   /* see "Values of options" */
 
 #define VMRPC_QUEUE_EVENT       0
 #define VMRPC_QUEUE_REQUEST     1   /* the first of them */
@@ -116,6 +122,7 @@
 #define VMRPC_CONTROL_MAX       1024u       /* bytes of ancillary data */
 #define VMRPC_DATA_MAX          (1u << 20)  /* bytes of data a request */
 #define VMRPC_OPTVAL_MAX        256u        /* bytes of an option's value */
+#define VMRPC_OPTVAL_LONG_MAX   512u        /* see "Values of options" */
 #define VMRPC_BUFFERS_MAX       256u        /* numbers are less than this */
 
 /*

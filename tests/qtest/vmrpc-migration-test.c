@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <glib/gstdio.h>
+#include <netinet/tcp.h>
 
 #include "netns.h"
 #include "qemu/bswap.h"
@@ -360,6 +361,56 @@ static void test_migration_datagram(void)
     vm_quit(&vm);
 }
 
+/* How much of TCP_INFO does socket 1 tell, with room for more? */
+static uint32_t length_of_info(VmrpcDriver *d)
+{
+    uint8_t value[2 * VMRPC_OPTVAL_LONG_MAX];
+    VmrpcReply r = vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_GETSOCKOPT, .sock = 1, .arg = { IPPROTO_TCP, TCP_INFO },
+        .in = value, .in_len = sizeof(value),
+    });
+
+    g_assert_cmpint(r.error, ==, 0);
+    return r.value;
+}
+
+/*
+ * What guest and device have agreed on stays, where either of them does not
+ * know long values.
+ */
+static void test_migration_long_values(void)
+{
+    static const struct {
+        const char *from;
+        uint64_t unwanted;
+        const char *to;
+        uint32_t max;
+    } cases[] = {
+        { "", 0, "", VMRPC_OPTVAL_LONG_MAX },
+        { "", 1ull << VMRPC_F_LONG_VALUES, "", VMRPC_OPTVAL_MAX },
+        { "", 1ull << VMRPC_F_LONG_VALUES, "long-values=off",
+          VMRPC_OPTVAL_MAX },
+        { "long-values=off", 0, "", VMRPC_OPTVAL_MAX },
+    };
+    uint8_t value[VMRPC_OPTVAL_LONG_MAX];
+    socklen_t whole = sizeof(value);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    g_assert_cmpint(getsockopt(fd, IPPROTO_TCP, TCP_INFO, value, &whole), ==,
+                    0);
+    close(fd);
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint32_t expected = MIN(whole, cases[i].max);
+        Vm vm = vm_start(cases[i].from, cases[i].unwanted);
+
+        guest_socket(vm.d, 1, SOCK_STREAM);
+        g_assert_cmpuint(length_of_info(vm.d), ==, expected);
+        vm_migrate(&vm, boot_destination(cases[i].to, ""));
+        g_assert_cmpuint(length_of_info(vm.d), ==, expected);
+        vm_quit(&vm);
+    }
+}
+
 typedef struct Mismatch {
     const char *name;
     const char *options;        /* of the destination */
@@ -378,6 +429,7 @@ static const Mismatch mismatches[] = {
     { "max-sockets", "max-sockets=4",
       "'vmrpc': max-sockets=16384 on the source, 4 here" },
     { "queues", "num-queues=2", "virtio" },
+    { "long-values", "long-values=off", "unsupported" },
 };
 
 /*
@@ -744,6 +796,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/migration/established",
                    test_migration_established);
     qtest_add_func("/vmrpc/migration/datagram", test_migration_datagram);
+    qtest_add_func("/vmrpc/migration/long-values", test_migration_long_values);
     qtest_add_func("/vmrpc/migration/late-address",
                    test_migration_late_address);
     qtest_add_func("/vmrpc/migration/names", test_migration_names);

@@ -440,6 +440,41 @@ static void test_options(void)
     fx_free(fx);
 }
 
+/* A guest gets TCP_INFO whole, if it knows that values can be so long. */
+static void test_long_values(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    uint8_t value[2 * VMRPC_OPTVAL_LONG_MAX];
+    socklen_t whole = sizeof(value);
+
+    g_assert_cmpint(getsockopt(fd, IPPROTO_TCP, TCP_INFO, value, &whole), ==,
+                    0);
+    g_assert_cmpuint(whole, <=, VMRPC_OPTVAL_LONG_MAX);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    for (int i = 0; i < 3; i++) {
+        uint32_t max = i % 2 ? VMRPC_OPTVAL_LONG_MAX : VMRPC_OPTVAL_MAX;
+        FxReply r;
+
+        vmrpc_server_set_features(fx->srv,
+                                  i % 2 ? 1 << VMRPC_F_LONG_VALUES : 0);
+        r = fx_getsockopt(fx, 0, IPPROTO_TCP, TCP_INFO, value, sizeof(value));
+        fx_ok(r);
+        g_assert_cmpuint(r.value, ==, MIN(whole, max));
+        r = fx_getsockopt(fx, 0, IPPROTO_TCP, TCP_INFO, value, 250);
+        fx_ok(r);
+        g_assert_cmpuint(r.value, ==, MIN(whole, 250));
+        /* What is set, and so what migrates, is not longer. */
+        memset(value, 0, sizeof(value));
+        fx_ok(fx_setsockopt(fx, 0, IPPROTO_TCP, TCP_NODELAY, value,
+                            VMRPC_OPTVAL_MAX));
+        fx_fails(fx_setsockopt(fx, 0, IPPROTO_TCP, TCP_NODELAY, value,
+                               VMRPC_OPTVAL_MAX + 1), EINVAL);
+    }
+    close(fd);
+    fx_free(fx);
+}
+
 /* However long the guest would linger, close is at once. */
 static void test_linger(void)
 {
@@ -724,7 +759,7 @@ static void test_moments(void)
     fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_TIMESTAMPING_OLD, &stamping, 4));
     fd = peer_connect(SOCK_DGRAM, own);
     for (int i = 0; i < 3; i++) {
-        vmrpc_server_set_moments(fx->srv, i % 2);
+        vmrpc_server_set_features(fx->srv, i % 2 ? 1 << VMRPC_F_MOMENTS : 0);
         mono = clock_ns(CLOCK_MONOTONIC);
         real = clock_ns(CLOCK_REALTIME);
         g_assert_cmpint(send(fd, "data", 4, 0), ==, 4);
@@ -792,6 +827,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/names", test_names);
     g_test_add_func("/vmrpc/server/references", test_references);
     g_test_add_func("/vmrpc/server/options", test_options);
+    g_test_add_func("/vmrpc/server/long-values", test_long_values);
     g_test_add_func("/vmrpc/server/linger", test_linger);
     g_test_add_func("/vmrpc/server/peek-stream", test_peek_stream);
     g_test_add_func("/vmrpc/server/datagrams", test_datagrams);

@@ -14,7 +14,8 @@ _HERE = Path(__file__).resolve()
 _INSTALLED = _HERE.parents[2] / "guest-module"
 _TREE = _HERE.parents[3]
 _FILES = (
-    *("Kbuild", "Makefile", "dkms.conf", "vmrpc-ss", "modules-load.conf", "10-vmrpc.network"),
+    *("Kbuild", "Makefile", "dkms.conf", "dkms-fits", "vmrpc-ss"),
+    *("modules-load.conf", "10-vmrpc.network"),
     *("*.[ch]", "*/*.[ch]"),
 )
 

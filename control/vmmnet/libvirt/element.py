@@ -98,6 +98,7 @@ def _sockets(node: etree._Element) -> Sockets:
         alg=_value(node, "alg", values.on),
         happy_eyeballs=_value(node, "happy-eyeballs", values.on),
         guest_clock=_value(node, "guest-clock", values.on),
+        long_values=_value(node, "long-values", values.on),
         max_sockets=_value(node, "max-sockets", int),
         num_queues=_value(node, "num-queues", int),
         iothread=node.get("iothread"),

@@ -32,6 +32,7 @@ class Sockets:
     alg: bool | None = None
     happy_eyeballs: bool | None = None
     guest_clock: bool | None = None
+    long_values: bool | None = None
     max_sockets: int | None = None
     num_queues: int | None = None
     iothread: str | None = None

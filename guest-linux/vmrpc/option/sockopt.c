@@ -267,9 +267,9 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 /* --- getsockopt ----------------------------------------------------------- */
 
 /* The struct of a newer host is longer than that of the guest's kernel. */
-static unsigned int value_max(int level, int name)
+static unsigned int value_max(const struct vmrpc_sock *vs, int level, int name)
 {
-	const unsigned int max = VMRPC_OPTVAL_MAX;	/* host_get()'s room */
+	const unsigned int max = vs->dev->getopt_max;
 
 	return level == IPPROTO_TCP && name == TCP_INFO ?
 	       min_t(unsigned int, sizeof(struct tcp_info), max) : max;
@@ -278,17 +278,17 @@ static unsigned int value_max(int level, int name)
 static int host_get(struct vmrpc_sock *vs, int level, int name,
 		    char __user *optval, int __user *optlen)
 {
-	u8 value[VMRPC_OPTVAL_MAX];
+	u8 value[VMRPC_OPTVAL_LONG_MAX];
 	int len;
 
-	/* From kernel 6.18 on struct tcp_info is longer than this. */
+	/* The device's getopt_max is one of the two. */
 	BUILD_BUG_ON(sizeof(value) < VMRPC_OPTVAL_MAX);
 	if (get_user(len, optlen))
 		return -EFAULT;
 	if (len < 0)
 		return -EINVAL;
 	len = vmrpc_ask_getopt(vs, level, name, value,
-			       min_t(int, len, value_max(level, name)));
+			       min_t(int, len, value_max(vs, level, name)));
 	if (len < 0)
 		return len;
 	if (put_user(len, optlen) || copy_to_user(optval, value, len))

@@ -111,7 +111,7 @@ int vmrpc_ask_setopt(struct vmrpc_sock *vs, int level, int name,
  * @level: any
  * @name: option
  * @value: room for the value
- * @len: length of the room, at most VMRPC_OPTVAL_MAX
+ * @len: length of the room, at most the device's getopt_max
  *
  * Returns the length of the value, or a negative errno.
  */
@@ -123,7 +123,7 @@ int vmrpc_ask_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
 	int ret;
 	u32 got;
 
-	BUILD_BUG_ON(VMRPC_OPTVAL_MAX > VMRPC_INLINE_MAX);
+	BUILD_BUG_ON(VMRPC_OPTVAL_LONG_MAX > VMRPC_INLINE_MAX);
 	if (!call)
 		return -ENOMEM;
 	call->req.u.opt.level = cpu_to_le32(level);

@@ -72,6 +72,8 @@ static int config_read(struct virtio_device *vdev, struct vmrpc_device *dev)
 	dev->mtu = mtu;
 	dev->translate = virtio_has_feature(vdev, VMRPC_F_TRANSLATE);
 	dev->moments = virtio_has_feature(vdev, VMRPC_F_MOMENTS);
+	dev->getopt_max = virtio_has_feature(vdev, VMRPC_F_LONG_VALUES) ?
+			  VMRPC_OPTVAL_LONG_MAX : VMRPC_OPTVAL_MAX;
 	if (!dev->moments)
 		dev_notice(&vdev->dev,
 			   "kernel timestamps will be in the host's clock\n");

@@ -62,6 +62,7 @@ struct vmrpc_queue {
  * @mtu: MTU for vmrpc0; 0: the default
  * @translate: the host's sockets are IPv6 sockets
  * @moments: timestamps from the host are a struct vmrpc_moment
+ * @getopt_max: bytes of the longest value that GETSOCKOPT returns
  * @max_sockets: handles are less than this
  * @max_sg: scatterlist entries for the data of one call
  * @max_segment: bytes in one scatterlist entry
@@ -98,6 +99,7 @@ struct vmrpc_device {
 	u16 mtu;
 	bool translate;
 	bool moments;
+	unsigned int getopt_max;
 	u32 max_sockets;
 	unsigned int max_sg;
 	size_t max_segment;

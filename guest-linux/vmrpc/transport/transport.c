@@ -26,6 +26,11 @@
  * first.  Whether this helps depends on the peer.  A queue whose recent waits
  * did not help tries again only now and then.
  *
+ * Linux 6.13 and later can preempt the kernel's own code.  A call that was
+ * preempted on its way does not wait on the host while other tasks want to run.
+ * Between the ring and the notification no other task runs: its notification
+ * would execute this call, too, and wait for this call's peer.
+ *
  * When the device goes away, each queue loses its ring under its lock.  From
  * then on no call is submitted, and every call that is not finished gets
  * ENETDOWN.
@@ -299,6 +304,8 @@ int vmrpc_call_submit(struct vmrpc_call *call)
 		 */
 		rcu_read_lock();
 		spin_lock_irqsave(&q->lock, flags);
+		if (call->req.wait_us && !single_task_running())
+			call->req.wait_us = 0;
 		err = queue_add(q, call, sgs, out, in);
 		if (!err) {
 			struct virtqueue *vq = q->vq;
@@ -307,9 +314,11 @@ int vmrpc_call_submit(struct vmrpc_call *call)
 
 			q->irq_users += async;
 			kick = virtqueue_kick_prepare(vq);
+			preempt_disable();
 			spin_unlock_irqrestore(&q->lock, flags);
 			if (kick)
 				virtqueue_notify(vq);
+			preempt_enable();
 			rcu_read_unlock();
 			if (async)
 				queue_collect(q);

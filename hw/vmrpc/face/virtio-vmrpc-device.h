@@ -70,6 +70,7 @@ struct VirtIOVmrpc {
     bool alg;
     bool happy_eyeballs;
     bool guest_clock;
+    bool long_values;
 
     /* constant from realize on */
     VmrpcServer *server;

@@ -91,6 +91,9 @@ static uint64_t virtio_vmrpc_get_features(VirtIODevice *vdev,
     if (s->guest_clock) {
         virtio_add_feature(&features, VMRPC_F_MOMENTS);
     }
+    if (s->long_values) {
+        virtio_add_feature(&features, VMRPC_F_LONG_VALUES);
+    }
     /* The IOThread cannot give up a single queue. */
     virtio_clear_feature(&features, VIRTIO_F_RING_RESET);
     return features;
@@ -109,8 +112,7 @@ static void virtio_vmrpc_set_features(VirtIODevice *vdev, uint64_t features)
 
     virtio_vmrpc_wait_calls(s);
     vmrpc_server_set_memory(s->server, direct ? &ops : NULL);
-    vmrpc_server_set_moments(s->server,
-                             virtio_has_feature(features, VMRPC_F_MOMENTS));
+    vmrpc_server_set_features(s->server, features);
 }
 
 static void virtio_vmrpc_reset(VirtIODevice *vdev)
@@ -286,6 +288,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),
     DEFINE_PROP_BOOL("happy-eyeballs", VirtIOVmrpc, happy_eyeballs, true),
     DEFINE_PROP_BOOL("guest-clock", VirtIOVmrpc, guest_clock, true),
+    DEFINE_PROP_BOOL("long-values", VirtIOVmrpc, long_values, true),
 };
 
 static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)

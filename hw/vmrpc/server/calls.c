@@ -268,7 +268,9 @@ static VMRPC_LOCKED int call_setsockopt(VmrpcServer *srv, VmrpcSock *s,
 static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
-    uint8_t value[VMRPC_OPTVAL_MAX];
+    uint8_t value[VMRPC_OPTVAL_LONG_MAX];
+    size_t room = MIN(call->in_len, srv->has_long_values ?
+                                    VMRPC_OPTVAL_LONG_MAX : VMRPC_OPTVAL_MAX);
     VmrpcSockopt opt;
     ssize_t len;
     int ret;
@@ -277,8 +279,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return -ENOPROTOOPT;
     }
     ret = vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_GET, call->arg[0],
-                                call->arg[1], NULL,
-                                MIN(call->in_len, sizeof(value)), &opt);
+                                call->arg[1], NULL, room, &opt);
     if (ret < 0) {
         return ret;
     }
@@ -289,8 +290,7 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         /* The host's is of the first attempt alone, which may have failed. */
         opt.bytes[offsetof(struct tcp_info, tcpi_state)] = TCP_SYN_SENT;
     }
-    len = vmrpc_sockopt_from_host(&opt, value,
-                                  MIN(call->in_len, sizeof(value)));
+    len = vmrpc_sockopt_from_host(&opt, value, room);
     if (len < 0) {
         return len;
     }

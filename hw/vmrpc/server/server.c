@@ -686,9 +686,10 @@ void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops)
     }
 }
 
-void vmrpc_server_set_moments(VmrpcServer *srv, bool moments)
+void vmrpc_server_set_features(VmrpcServer *srv, uint64_t features)
 {
-    srv->tells_moments = moments;
+    srv->tells_moments = features & (1ull << VMRPC_F_MOMENTS);
+    srv->has_long_values = features & (1ull << VMRPC_F_LONG_VALUES);
 }
 
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)

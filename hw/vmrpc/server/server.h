@@ -240,10 +240,10 @@ void vmrpc_server_set_may_go_on(VmrpcServer *srv, bool (*may_go_on)(void));
 void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops);
 
 /*
- * The guest understands struct vmrpc_moment (VMRPC_F_MOMENTS), or does not.  No
- * call may be under way.
+ * What guest and device have agreed on, as bits 1 << VMRPC_F_*; the server looks
+ * at VMRPC_F_MOMENTS and VMRPC_F_LONG_VALUES.  No call may be under way.
  */
-void vmrpc_server_set_moments(VmrpcServer *srv, bool moments);
+void vmrpc_server_set_features(VmrpcServer *srv, uint64_t features);
 
 /* Sets or replaces the tracer; copied. */
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);

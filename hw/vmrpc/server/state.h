@@ -224,7 +224,9 @@ struct VmrpcServer {
     const VmrpcTimerOps *timers;
     unsigned timer_num;
     VmrpcClock clock VMRPC_GUARDED;     /* for the time stamps of packets */
-    bool tells_moments;         /* VMRPC_F_MOMENTS; constant during a call */
+    /* Constant during a call */
+    bool tells_moments;         /* VMRPC_F_MOMENTS */
+    bool has_long_values;       /* VMRPC_F_LONG_VALUES */
 
     /* the guest's memory; NULL: it may not */
     VmrpcMapped *mapped VMRPC_GUARDED;

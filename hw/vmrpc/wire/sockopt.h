@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Bytes of the largest option value, in both directions */
-#define VMRPC_SOCKOPT_MAX 256
+/* Bytes of the largest value that getsockopt() gives */
+#define VMRPC_SOCKOPT_MAX 512
 
 /* The socket on the host */
 typedef struct VmrpcSockKind {

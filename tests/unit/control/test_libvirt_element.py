@@ -34,7 +34,8 @@ def test_all_of_it() -> None:
             " nat64-prefix='64:ff9b::/96' policy='/etc/a b'"
             " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
             " zone='/var/lib/a b+/srv/c' dnssec='strict' trust-anchor='/etc/root key'"
-            " insecure='corp.test+ntp.org' iothread='iothread1' guest-clock='off'/>"
+            " insecure='corp.test+ntp.org' iothread='iothread1' guest-clock='off'"
+            " long-values='off'/>"
             f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
             f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off' ra-guard='on'"
             " dhcp-guard='off'/>",
@@ -56,6 +57,7 @@ def test_all_of_it() -> None:
             alg=False,
             happy_eyeballs=True,
             guest_clock=False,
+            long_values=False,
             max_sockets=1 << 20,
             num_queues=64,
             iothread="iothread1",

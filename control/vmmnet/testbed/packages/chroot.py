@@ -69,7 +69,7 @@ def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.S
             tools.run(
                 [
                     *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt"),
-                    *(("--skip=cleanup/apt",) if at_hand else ()),
+                    "--skip=cleanup/apt" if at_hand else "--skip=cleanup/apt/lists",
                     *((f"--include={','.join(installed)}",) if installed else ()),
                     *(("--customize-hook=" + fetch,) if at_hand else ()),
                     suite,

@@ -74,7 +74,7 @@ def test_wrong_master_file(name: str, tmp_path: Path) -> None:
     assert [row for row in errors if row.startswith(place) and told in row]
     assert image.read_bytes() == before
     assert zones.zone("check", "--zone", "example.", source).returncode == 3
-    peer = ["named-checkzone", "-i", "local", "example.", str(source)]
+    peer = [tools.find("named-checkzone"), "-i", "local", "example.", str(source)]
     done_by_bind = subprocess.run(peer, capture_output=True, timeout=wait.PATIENCE, check=False)
     assert done_by_bind.returncode == 1
 
@@ -91,7 +91,7 @@ def test_signatures_of_nothing(tmp_path: Path) -> None:
     assert f"{source}:7: warning: b.example. RRSIG: it covers RRSIG, which is never" in done.stderr
     printed = zones.zone("print", image).stdout
     assert printed.count("RRSIG") == 1 and "b.example." not in printed
-    peer = ["named-checkzone", "-i", "local", "example.", str(source)]
+    peer = [tools.find("named-checkzone"), "-i", "local", "example.", str(source)]
     assert subprocess.run(peer, capture_output=True, timeout=wait.PATIENCE).returncode == 0
 
 

@@ -86,7 +86,8 @@ class Dice:
 
 def bind(source: Path, canonical: Path) -> subprocess.CompletedProcess[str]:
     """Load a master file with BIND, which prints the zone in its own way."""
-    words: list[str | Path] = ["named-checkzone", "-i", "local", "-o", canonical, ORIGIN, source]
+    words: list[str | Path] = [tools.find("named-checkzone"), "-i", "local"]
+    words += ["-o", canonical, ORIGIN, source]
     return subprocess.run(words, capture_output=True, text=True, timeout=wait.PATIENCE, check=False)
 
 

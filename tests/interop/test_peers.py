@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 from pathlib import Path
@@ -22,13 +23,42 @@ controls {{ }};
 """
 
 
-def _version(name: str) -> str:
-    return tools.run(["cat", tools.system() / "var/lib/dpkg/status"]).split(
-        f"\nPackage: {name}\n", 1
-    )[1].split("\nVersion: ", 1)[1].split("\n", 1)[0]
-
-
 def test_each_program_is_the_suites() -> None:
     for package, names in peers.PACKAGES.items():
         for name in names:
-            assert Path(tools.find(name)).parent.parent == tools.system().parent, package
+            assert Path(tools.find(name)).is_relative_to(tools.system().parent), package
+    versions = {name: _version(name) for name in ("bind9", "libvirt-daemon", "libunbound8")}
+    told = tools.run(["named", "-v"])
+    assert versions["bind9"].partition(":")[2] in told
+    assert tools.run(["libvirtd", "-V"]).split()[-1] == versions["libvirt-daemon"].split("-")[0]
+    assert not Path("/usr/sbin/named").samefile(tools.system() / "usr/sbin/named")
+
+
+def test_it_shares_all_but_its_system(network: Network, tmp_path: Path) -> None:
+    """The pid is the program's own, as are namespace, folders of tests and signals."""
+    host = network.namespace("host")
+    config = tmp_path / "named.conf"
+    config.write_text(_CONFIG.format(folder=tmp_path))
+    child = host.popen(["named", "-g", "-c", config], stderr=subprocess.DEVNULL)
+    wait.listening(child.pid, 53)
+    assert Path(f"/proc/{child.pid}/comm").read_text() == "named\n"
+    with host.entered(), socket.create_connection(("127.0.0.1", 53)):
+        pass
+    assert process.stop(child) == 0
+
+
+def test_island_has_the_suites_system(network: Network) -> None:
+    with Island(network.namespace("one")) as one:
+        assert (
+            one.run("cat", "/etc/os-release").stdout
+            == (tools.system() / "etc/os-release").read_text()
+        )
+        assert one.run("libvirtd", "-V").stdout == tools.run(["libvirtd", "-V"])
+
+
+def _version(name: str) -> str:
+    """The version of a package of the root."""
+    text = (tools.system() / "var/lib/dpkg/status").read_text()
+    found = re.search(rf"^Package: {name}\n(?:\S.*\n|\s.*\n)*?Version: (.*)$", text, re.MULTILINE)
+    assert found is not None, name
+    return found[1]

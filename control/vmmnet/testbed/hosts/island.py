@@ -5,10 +5,10 @@
         one.run("sh", "-c", "echo $$ >/run/me.pid; logger hello")
         assert one.path("/run/me.pid").exists()
 
-/etc begins as a copy of this machine's, or of that of the system from which peers come, whose /usr
-it has then, too. /run and /var are empty; all else is shared, temporary files too.  /dev has what a container has, no disks and no KVM.  All
-processes end with the island: its first one is the owner of their PID namespace,
-and ends when the test does, however that ends.
+/etc begins as a copy of this machine's, /run and /var are empty; all else is shared, temporary
+files too.  If peers come from another system (packages/peers.py), /etc and /usr are that one's.
+/dev has what a container has, no disks and no KVM.  All processes end with the island: its first
+one is the owner of their PID namespace, and ends when the test does, however that ends.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.S
                     *(("--customize-hook=" + fetch,) if at_hand else ()),
                     # A mirror may stand still, and only the lists of a release never expire.
                     *(
-                        ("--aptopt=Acquire::Check-Valid-Until \"false\"",)
+                        ('--aptopt=Acquire::Check-Valid-Until "false"',)
                         if suite in debian.ROLLING
                         else ()
                     ),

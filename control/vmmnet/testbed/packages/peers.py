@@ -48,7 +48,7 @@ PACKAGES = {
 #: What else is in the root: the peers' own parts, and what our programs need beside libvirt.
 _BESIDE = (
     *("libvirt-daemon-driver-network", "libvirt-daemon-driver-qemu", "pdns-backend-bind"),
-    *("ipxe-qemu", "libslirp0", "qemu-system-data", "seabios", "libunbound8"),
+    *("ipxe-qemu", "libslirp0", "qemu-system-data", "seabios", "libunbound8", "libyaml-0-2"),
     *("iproute2", "procps", "python3-argcomplete", "python3-cryptography", "python3-libvirt"),
     *("python3-lxml", "python3-prometheus-client", "python3-systemd", "python3-yaml"),
 )

@@ -279,16 +279,24 @@ def test_stale(whole: Room) -> None:
         assert _data(whole.ask("short.open.example")) == [ADDRESS]
         whole.internet.stop()
         try:
-            # It lives for a second, and a stale one for 30: RFC 8767 section 4.
-            stale = wait.until(
-                lambda: next((r for r in [whole.ask("short.open.example")] if _ttl(r) > 1), None),
-                "a stale answer",
-            )
-            assert stale is not None and _data(stale) == [ADDRESS]
+            # Its rest of life falls until it is stale, when it has 30 s (RFC 8767 section 4); with
+            # libunbound 1.26 no more than it had at first.
+            lives = [small_internet.SHORT]
+
+            def is_stale() -> bool:
+                reply = whole.ask("short.open.example")
+                assert _data(reply) == [ADDRESS]
+                lives.append(_ttl(reply))
+                return lives[-1] > lives[-2]
+
+            wait.until(is_stale, "a stale answer")
+            assert lives[-1] in (small_internet.SHORT, 30)
             assert whole.ask("unknown.many.open.example").rcode() == dns.rcode.SERVFAIL
         finally:
             whole.internet.start()
-        wait.until(lambda: _ttl(whole.ask("short.open.example")) <= 1, "a fresh answer")
+        wait.until(
+            lambda: _ttl(whole.ask("short.open.example")) <= small_internet.SHORT, "a fresh answer"
+        )
         wait.until(lambda: _data(whole.ask("unknown.many.open.example")), "the other one")
 
 

@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from vmmnet.libvirt.check import apparmor
+from vmmnet.libvirt.check.apparmor import GUESTS
 from vmmnet.testbed.base import process, tools, wait
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.hosts.island import Island
@@ -54,6 +56,20 @@ def test_island_has_the_suites_system(network: Network) -> None:
             == (tools.system() / "etc/os-release").read_text()
         )
         assert one.run("libvirtd", "-V").stdout == tools.run(["libvirtd", "-V"])
+
+
+def test_apparmor_reads_additions_in_both_places() -> None:
+    """libvirt asks for the folder since 9.6; Debian's still reads the host's own file."""
+    settings = tools.system() / "etc/apparmor.d"
+    planted = {f"{GUESTS}.d": ["/of/the/folder r,"], f"local/{GUESTS}": ["/of/the/host r,"]}
+
+    def read(name: str) -> list[str]:
+        file = settings / name
+        return planted.get(name) or ([file.read_text()] if file.is_file() else [])
+
+    rules = "\n".join(apparmor.flat(read, GUESTS))
+    assert apparmor.allows(rules, "/of/the/folder", "r")
+    assert apparmor.allows(rules, "/of/the/host", "r")
 
 
 def _version(name: str) -> str:

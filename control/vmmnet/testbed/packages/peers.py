@@ -49,7 +49,14 @@ PACKAGES = {
 _BESIDE = (
     *("libvirt-daemon-driver-network", "libvirt-daemon-driver-qemu", "pdns-backend-bind"),
     *("ipxe-qemu", "libslirp0", "qemu-system-data", "seabios", "libunbound8", "libyaml-0-2"),
-    *("iproute2", "procps", "python3-argcomplete", "python3-cryptography", "python3-libvirt"),
+    *(
+        "iproute2",
+        "mount",
+        "procps",
+        "python3-argcomplete",
+        "python3-cryptography",
+        "python3-libvirt",
+    ),
     *("python3-lxml", "python3-prometheus-client", "python3-systemd", "python3-yaml"),
 )
 _ENTER = 'mount --bind "$0/etc" /etc && mount --bind "$0/usr" /usr && exec "$@"'

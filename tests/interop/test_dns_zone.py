@@ -140,7 +140,7 @@ def test_ds_without_a_delegation(rest: str, outside: bool, tmp_path: Path) -> No
     source.write_text(HEAD + rest.format(f"1 8 2 {'00' * 32}"))
     done = zones.zone("check", "--zone", "example.", source)
     assert done.returncode == 0 and ("it is no delegation" in done.stderr) == outside, done
-    peer = ["named-checkzone", "-i", "local", "example.", str(source)]
+    peer = [tools.find("named-checkzone"), "-i", "local", "example.", str(source)]
     done_by_bind = subprocess.run(peer, capture_output=True, timeout=wait.PATIENCE, check=False)
     assert done_by_bind.returncode == (outside and bind.version() >= (9, 20))
 

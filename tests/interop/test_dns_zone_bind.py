@@ -105,6 +105,11 @@ def takes_glue_for_apex(
     )
 
 
+def has_ds_without_delegation(peer: subprocess.CompletedProcess[str]) -> bool:
+    """BIND refuses it since 9.20, and 'vmmnet-zone check' warns."""
+    return "DS not at delegation point" in peer.stdout
+
+
 def same_but_for_case(differences: str) -> bool:
     """Of records that differ in letters' case BIND may keep another one."""
     lines = [line.lower() for line in differences.splitlines()]
@@ -124,7 +129,7 @@ def test_random_zones(tmp_path: Path) -> None:
         shown = (
             f"seed {seed}\n{source.read_text()}\nBIND: {peer.stdout}{peer.stderr}\n{ours.stderr}"
         )
-        if takes_glue_for_apex(peer, ours):
+        if takes_glue_for_apex(peer, ours) or has_ds_without_delegation(peer):
             continue
         assert (ours.returncode == 0) == (peer.returncode == 0), shown
         if peer.returncode:

@@ -55,7 +55,7 @@ def test_island_has_the_suites_system(network: Network) -> None:
             one.run("cat", "/etc/os-release").stdout
             == (tools.system() / "etc/os-release").read_text()
         )
-        assert one.run("libvirtd", "-V").stdout == tools.run(["libvirtd", "-V"])
+        assert one.run("/usr/sbin/libvirtd", "-V").stdout == tools.run(["libvirtd", "-V"])
 
 
 def test_apparmor_reads_additions_in_both_places() -> None:

@@ -47,7 +47,12 @@ PACKAGES = {
 }
 #: What else is in the root: the peers' own parts, and what our programs need beside libvirt.
 _BESIDE = (
-    *("libvirt-daemon-driver-network", "libvirt-daemon-driver-qemu", "pdns-backend-bind"),
+    *(
+        "libvirt-daemon-driver-network",
+        "libvirt-daemon-driver-qemu",
+        "libvirt-daemon-driver-secret",
+        "pdns-backend-bind",
+    ),
     *("ipxe-qemu", "libslirp0", "qemu-system-data", "seabios", "libunbound8", "libyaml-0-2"),
     *(
         "iproute2",

@@ -8,15 +8,12 @@ import socket
 import subprocess
 from pathlib import Path
 
-import pytest
 from vmmnet.libvirt.check import apparmor
 from vmmnet.libvirt.check.apparmor import GUESTS
 from vmmnet.testbed.base import process, tools, wait
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.hosts.island import Island
 from vmmnet.testbed.packages import peers
-
-pytestmark = pytest.mark.skipif(not peers.chosen(), reason="peers are this machine's")
 
 _CONFIG = """\
 options {{ directory "{folder}"; pid-file none; session-keyfile none;

@@ -13,9 +13,6 @@ from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.dns import dnsd
 from vmmnet.testbed.dns.dnsd import PORT
 from vmmnet.testbed.dns.dnsd_world import CLIENT, SERVER, ZONE, World, made, query
-from vmmnet.testbed.packages import peers
-
-pytestmark = pytest.mark.skipif(not peers.chosen(), reason="this machine has no PowerDNS")
 
 _SETTINGS = f"""\
 launch=bind

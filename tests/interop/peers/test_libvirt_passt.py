@@ -16,11 +16,8 @@ from vmmnet.libvirt import expand, names
 from vmmnet.testbed.base import paths, wait
 from vmmnet.testbed.libvirt import session as libvirt_session
 from vmmnet.testbed.libvirt.session import Session, bootable, connect, run
-from vmmnet.testbed.packages import peers
 from vmmnet.testbed.peers.lab import Lab, lab
 from vmmnet.values import mac as macs
-
-pytestmark = pytest.mark.skipif(not peers.chosen(), reason="this system's libvirt knows no passt")
 
 MAC, GATEWAY = "52:54:00:00:00:01", "9a:55:9a:55:9a:55"
 HOST, ROUTER, SERVER = "192.0.2.1", "192.0.2.2", "192.0.2.3"

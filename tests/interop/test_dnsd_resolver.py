@@ -285,12 +285,13 @@ def test_stale(whole: Room) -> None:
 
             def is_stale() -> bool:
                 reply = whole.ask("short.open.example")
-                assert _data(reply) == [ADDRESS]
-                lives.append(_ttl(reply))
-                return lives[-1] > lives[-2]
+                if reply.answer:
+                    assert _data(reply) == [ADDRESS]
+                    lives.append(_ttl(reply))
+                return len(lives) > 1 and lives[-1] > lives[-2]
 
             wait.until(is_stale, "a stale answer")
-            assert lives[-1] in (small_internet.SHORT, 30)
+            assert lives[-1] <= 30
             assert whole.ask("unknown.many.open.example").rcode() == dns.rcode.SERVFAIL
         finally:
             whole.internet.start()

@@ -23,4 +23,11 @@ int vmmnet_ssh_rrset(const char *name, unsigned int rdclass,
     unsigned int rdtype, unsigned int flags, struct rrsetinfo **res);
 void vmmnet_ssh_free_rrset(struct rrsetinfo *rrset);
 
+/*
+ * dns.c frees a result in places that differ between releases of OpenSSH, so
+ * its calls have the names of OpenSSH.
+ */
+#define getrrsetbyname	vmmnet_ssh_rrset
+#define freerrset	vmmnet_ssh_free_rrset
+
 #endif /* SSH_VMMNET_DNS_H */

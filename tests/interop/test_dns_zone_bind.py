@@ -86,7 +86,8 @@ class Dice:
 
 def bind(source: Path, canonical: Path) -> subprocess.CompletedProcess[str]:
     """Load a master file with BIND, which prints the zone in its own way."""
-    words: list[str | Path] = ["named-checkzone", "-i", "local", "-o", canonical, ORIGIN, source]
+    words: list[str | Path] = [tools.find("named-checkzone"), "-i", "local"]
+    words += ["-o", canonical, ORIGIN, source]
     return subprocess.run(words, capture_output=True, text=True, timeout=wait.PATIENCE, check=False)
 
 
@@ -102,6 +103,11 @@ def takes_glue_for_apex(
         and bool(errors)
         and all("example. DS: it is at the zone's origin" in line for line in errors)
     )
+
+
+def has_ds_without_delegation(peer: subprocess.CompletedProcess[str]) -> bool:
+    """BIND refuses it since 9.20, and 'vmmnet-zone check' warns."""
+    return "DS not at delegation point" in peer.stdout
 
 
 def same_but_for_case(differences: str) -> bool:
@@ -123,7 +129,7 @@ def test_random_zones(tmp_path: Path) -> None:
         shown = (
             f"seed {seed}\n{source.read_text()}\nBIND: {peer.stdout}{peer.stderr}\n{ours.stderr}"
         )
-        if takes_glue_for_apex(peer, ours):
+        if takes_glue_for_apex(peer, ours) or has_ds_without_delegation(peer):
             continue
         assert (ours.returncode == 0) == (peer.returncode == 0), shown
         if peer.returncode:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hook with virtqemud, libvirt's daemon for QEMU alone; Debian 12 has none."""
+"""The hook with virtqemud, libvirt's daemon for QEMU alone; Debian has none, up to 12.8 in sid."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from vmmnet.testbed.base import tools
 from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.libvirt.life import Site, Vm
 
@@ -15,7 +15,8 @@ VM = Vm(1)
 _DAEMON = "virtqemud"
 
 pytestmark = pytest.mark.skipif(
-    not Path("/usr/sbin", _DAEMON).exists(), reason="this system's libvirt has no virtqemud"
+    not (tools.system() / "usr/sbin" / _DAEMON).exists(),
+    reason="this system's libvirt has no virtqemud",
 )
 
 

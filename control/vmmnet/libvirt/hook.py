@@ -255,6 +255,9 @@ def _lay_keys(event: Event, domain: Any, values: dict[str, bytes]) -> Iterator[s
 
 def _prepare(event: Event) -> Iterator[str]:
     yield from event.claims.settle()
+    if refused := event.claims.refused():
+        yield from event.claims.undo()
+        raise Refused(refused)
     domain = event.domain()
     net = _net(event, domain, _define)
     if net is None:
@@ -386,6 +389,9 @@ _EVENTS: dict[str, Callable[[Event], Iterator[str]]] = {
 }
 #: Here libvirt ends the VM if the hook fails.
 _NEVER_FAIL = ("started", "reconnect")
+#: Here libvirt 11.3 removes the managed save if the hook fails, and reports success: so the event
+#: that follows, ``prepare``, refuses the VM.
+_LATER = "restore"
 
 
 def _log(level: int, text: str) -> None:
@@ -416,6 +422,15 @@ def handle(event: Event, kind: str) -> str | None:
     return reason
 
 
+def _refuse_later(event: Event, reason: str) -> None:
+    """Let ``prepare`` refuse the VM for a reason."""
+    try:
+        event.claims.announce(reason)
+    except OSError as error:
+        # "prepare" checks the domain itself, and can then make no note of claims either.
+        _log(syslog.LOG_ERR, f"{_LATER} {event.name}: the refusal cannot be noted: {error}")
+
+
 def main(arguments: Sequence[str], source: BinaryIO, answer: BinaryIO) -> int:
     """Be the hook; returns the exit status."""
     syslog.openlog("vmmnet-hook", syslog.LOG_PID, syslog.LOG_DAEMON)
@@ -430,6 +445,9 @@ def main(arguments: Sequence[str], source: BinaryIO, answer: BinaryIO) -> int:
     except Exception as error:
         reason = f"a fault of the hook itself: {error!r}"
         _log(syslog.LOG_ERR, f"{kind} {name}: {reason}")
+    if reason is not None and kind == _LATER:
+        _refuse_later(event, reason)
+        return 0
     answer.write(b"".join(event.answer))
     if reason is None or kind in _NEVER_FAIL:
         return 0

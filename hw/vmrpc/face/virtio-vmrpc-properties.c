@@ -7,9 +7,11 @@
 #include <arpa/inet.h>
 
 #include "hw/vmrpc/face/virtio-vmrpc-properties.h"
+#include "net/dns/unbound/fixes.h"
 #include "net/dns/upstream/trust-anchor.h"
 #include "qapi/error.h"
 #include "qemu/cutils.h"
+#include "qemu/error-report.h"
 
 /* Neither 0.0.0.0/8 nor loopback nor multicast nor above */
 static bool is_unicast4(struct in_addr addr)
@@ -123,6 +125,7 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
         [DNS_DNSSEC_PERMISSIVE] = "permissive",
         [DNS_DNSSEC_STRICT] = "strict",
     };
+    char warning[DNSC_WARNING_MAX];
     DnsDnssec mode = DNS_DNSSEC_OFF;
 
     while (s->dnssec && mode < G_N_ELEMENTS(modes) &&
@@ -159,6 +162,9 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
         error_setg(errp, "dnssec=%s has no use with translate=off: the guest "
                    "then asks its DNS servers itself", s->dnssec);
         return false;
+    }
+    if (mode != DNS_DNSSEC_OFF && dnsc_unbound_warning(warning)) {
+        warn_report("virtio-vmrpc: dnssec=%s: %s", s->dnssec, warning);
     }
     config->dnssec = mode;
     config->trust_anchor = s->trust_anchor;

@@ -10,10 +10,12 @@
 #include "net/dns/server/service/file.h"
 #include "net/dns/server/service/load.h"
 #include "net/dns/server/service/zones.h"
+#include "net/dns/unbound/fixes.h"
 #include "net/dns/zone/verify.h"
 
 static bool check_resolver(const char *path, const DnsdConfig *config)
 {
+    char warning[DNSC_WARNING_MAX];
     DnsdMistake mistake;
     DnsdResolver *resolver = config->resolver.is_on
         ? dnsd_resolver_new(&config->resolver, &mistake) : NULL;
@@ -21,6 +23,9 @@ static bool check_resolver(const char *path, const DnsdConfig *config)
     if (config->resolver.is_on && !resolver) {
         fprintf(stderr, "%s: %s\n", path, mistake.text);
         return false;
+    }
+    if (resolver && dnsc_unbound_warning(warning)) {
+        fprintf(stderr, "%s: warning: resolver: %s\n", path, warning);
     }
     dnsd_resolver_free(resolver);
     return true;

@@ -37,6 +37,7 @@
 #include "net/dns/server/host/turns.h"
 #include "net/dns/server/host/unsent.h"
 #include "net/dns/server/service/load.h"
+#include "net/dns/unbound/fixes.h"
 
 #define EVENTS_MAX      16
 #define TICK_MS         1000
@@ -239,6 +240,8 @@ static bool make_control(DnsdDaemon *d, const DnsdConfig *config)
 static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
                           DnsdMistake *mistake)
 {
+    char warning[DNSC_WARNING_MAX];
+
     if (!config->resolver.is_on) {
         return true;
     }
@@ -246,6 +249,9 @@ static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
     d->resolver = dnsd_resolver_new(&config->resolver, mistake);
     d->crew.resolvers = d->resolver ? dnsd_resolver_workers(d->resolver)
                                     : NULL;
+    if (d->resolver && dnsc_unbound_warning(warning)) {
+        dnsd_log(DNSD_WARNING, "resolver: %s", warning);
+    }
     return d->resolver;
 }
 

@@ -30,6 +30,7 @@ static void load(void)
         { "ub_resolve_event", &unbound.resolve },
         { "ub_cancel", &unbound.cancel },
         { "ub_strerror", &unbound.strerror },
+        { "ub_version", &unbound.version },
     };
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     size_t i;

@@ -25,6 +25,7 @@ typedef struct DnscUnbound {
     __typeof__(ub_resolve_event) *resolve;
     __typeof__(ub_cancel) *cancel;
     __typeof__(ub_strerror) *strerror;
+    __typeof__(ub_version) *version;
 } DnscUnbound;
 
 /* Thread-safe.  NULL: libunbound is not installed, or is too old. */

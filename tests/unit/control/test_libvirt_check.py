@@ -12,7 +12,7 @@ import pytest
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import element, names
 from vmmnet.libvirt.check import apparmor, core
-from vmmnet.libvirt.check.facts import Domain, Finding, Node, User
+from vmmnet.libvirt.check.facts import Domain, Finding, Library, Node, User
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host.conf import BadConf
 from vmmnet.libvirt.host.secrets import SecretError
@@ -86,6 +86,7 @@ class World:
     )
     rules: str | None = None
     enforcing: bool = False
+    library: Library | None = None
     ebpf: set[str] = field(default_factory=set)
     secrets: dict[str, SecretError | None] = field(default_factory=dict)
     no_interfaces: set[str] = field(default_factory=set)
@@ -151,6 +152,10 @@ class World:
     def sysctl(self, name: str) -> str | None:
         """What is planted."""
         return self.sysctls.get(name)
+
+    def unbound(self) -> Library | None:
+        """What is planted."""
+        return self.library
 
     def apparmor(self) -> str | None:
         """What is planted."""
@@ -427,6 +432,49 @@ def test_a_trust_anchor(named: str, path: str) -> None:
     assert path in found.about and "dns-root-data" in found.remedy
     world.modes[path] = 0o100644
     assert check(world, given) == []
+
+
+# The same are in test-dns-unbound-fixes.c.
+@pytest.mark.parametrize(
+    ("version", "package", "lacks"),
+    [
+        ("1.17.1", "", True),
+        ("1.25.2", "", True),
+        ("1.26.0", "", True),
+        ("1.26", "", True),
+        ("1.26.1", "", False),
+        ("1.26.2", "", False),
+        ("1.100.0", "", False),
+        ("2.0.0", "", False),
+        ("1.17.1", "1.17.1-2", True),
+        ("1.17.1", "1.17.1-2+deb12u2", True),
+        ("1.17.1", "1.17.1-2+deb12u4", True),
+        ("1.17.1", "1.17.1-2+deb12u5", False),
+        ("1.17.1", "1.17.1-2+deb12u10", False),
+        ("1.22.0", "1.22.0-2", True),
+        ("1.22.0", "1.22.0-2+deb13u1", True),
+        ("1.26.1", "1.26.1-0+deb13u1", False),
+        ("1.26.2", "1.26.2-0+deb13u1", False),
+        ("1.22.0", "1.22.0-2~bpo12+1", True),
+        ("1.26.2", "1.26.2-1~bpo13+1", False),
+        ("1.25.2", "1.25.2-1", True),
+        ("1.25.2", "1.25.2-1+b1", True),
+        ("1.26.2", "1.26.2-1", False),
+        ("1.19.2", "1.19.2-1ubuntu3.7", False),
+        ("1.17.1", "1.17.1-2~site3", False),
+    ],
+)
+def test_a_libunbound_without_fixes(version: str, package: str, lacks: bool) -> None:
+    world = World()
+    world.modes["/usr/share/dns/root.key"] = 0o100644
+    world.library = Library(version, package)
+    sockets = f"<vmmnet:sockets address6='{VM}' dnssec='{{}}'/>"
+    assert check(world, expand(domain(sockets.format("off") + NIC))) == []
+    found = check(world, expand(domain(sockets.format("strict") + NIC)))
+    assert bool(found) == lacks
+    for each in found:
+        assert each.severity == "note" and each.about.endswith(package or version)
+        assert "CVE-2026-81642" in each.wrong and "1.26.1" in each.remedy
 
 
 @pytest.mark.parametrize(

@@ -683,6 +683,38 @@ def test_what_is_this_hosts_is_rewritten(world: World, log: list[str], kind: str
     ]
 
 
+def _call(world: World, domain: Any, kind: str) -> tuple[int, bytes]:
+    """Status and answer of the hook's program."""
+    answer = io.BytesIO()
+    status = hook.main(["guest", kind, "begin", "-"], io.BytesIO(etree.tostring(domain)), answer)
+    return status, answer.getvalue()
+
+
+def test_what_may_not_be_restored_is_refused_afterwards(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """libvirt 11.3 would remove what is saved if the hook failed at once."""
+    monkeypatch.setattr(hook, "Claims", lambda *_: world.claims)
+    wrong = world.domain(expanded=False)
+    assert _call(world, wrong, "restore") == (0, b"")
+    # Now also for what "prepare" does not look at.
+    right = world.domain()
+    assert _call(world, right, "prepare") == (1, b"")
+    said = capsys.readouterr().err
+    assert "never expanded" in said and "virsh managedsave-define guest NEW" in said
+    world.nothing_is_left()
+    # A restore that is right afterwards, or a start, has nothing to do with it.
+    assert _call(world, wrong, "restore") == (0, b"")
+    assert _call(world, right, "restore") == (0, b"")
+    assert _call(world, right, "prepare") == (0, b"")
+
+
+def test_an_arrival_is_refused_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hook, "Claims", lambda *_: world.claims)
+    assert _call(world, world.domain(expanded=False), "migrate") == (1, b"")
+    assert _call(world, world.domain(), "prepare") == (0, b"")
+
+
 def _mip6(more: str = "") -> str:
     home = "home-address='2001:db8:2000::10' home-prefix-length='64' home-agent='2001:db8:2000::1'"
     return f"<vmmnet:mip6 {home} {more}/>"
@@ -802,6 +834,7 @@ def test_the_note_is_json(world: World, monkeypatch: pytest.MonkeyPatch) -> None
         "ports": str(world.ports),
         "handed": False,
         "arriving": False,
+        "refused": "",
         "owed": False,
         "since": now,
     }

@@ -61,6 +61,14 @@ class Node:
 
 
 @dataclass(frozen=True)
+class Library:
+    """A library, and Debian's package of it; empty: it is of no package."""
+
+    version: str
+    package: str
+
+
+@dataclass(frozen=True)
 class User:
     """QEMU's user."""
 
@@ -124,6 +132,9 @@ class Host(Protocol):
 
     def selinux(self) -> bool:
         """Whether SELinux is enforcing."""
+
+    def unbound(self) -> Library | None:
+        """libunbound; None: it is not installed, or its package is not known."""
 
     def filtered(self) -> set[str]:
         """MAC addresses with HostVLAN in eBPF, in lower case."""

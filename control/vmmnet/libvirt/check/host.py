@@ -15,8 +15,8 @@ from vmmnet.hostvlan.bpf import twin
 from vmmnet.values import mac
 
 from ..host import account, address6, conf, hostd, secrets
-from . import apparmor
-from .facts import Node, User
+from . import apparmor, library
+from .facts import Library, Node, User
 
 # Time-out of a QEMU that prints a list, seconds.
 _PATIENCE = 10.0
@@ -130,6 +130,10 @@ class ThisHost:
     def selinux(self) -> bool:
         """``Host.selinux``."""
         return not self._session and _read(Path("/sys/fs/selinux/enforce")) == "1"
+
+    def unbound(self) -> Library | None:
+        """``Host.unbound``."""
+        return library.of_system()
 
     def filtered(self) -> set[str]:
         """``Host.filtered``."""

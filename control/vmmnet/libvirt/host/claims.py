@@ -38,6 +38,8 @@ class Note:
     handed: bool = False
     #: It was announced, but has not arrived yet.
     arriving: bool = False
+    #: Why it may not be restored; empty: it may.
+    refused: str = ""
     #: It has ended, but the claims could not be released.
     owed: bool = False
     #: Time of writing, by CLOCK_MONOTONIC.
@@ -94,14 +96,19 @@ class Claims:
             # Damaged: assume all possible claims.
             return Note(self.name, str(self.ports), handed=True)
 
-    def announce(self) -> None:
-        """Note that the VM will arrive from another host, or from a file.
+    def announce(self, refused: str = "") -> None:
+        """Note that the VM will arrive from another host, or from a file, or why it shall not.
 
         If it is here already, libvirt will refuse it, and the VM here keeps its claims.
         """
         with self._alone():
             note = self.read() or Note(self.name)
-            self._write(replace(note, arriving=True))
+            self._write(replace(note, arriving=True, refused=refused))
+
+    def refused(self) -> str:
+        """Why the announced VM may not be restored; empty: it may."""
+        note = self.read()
+        return note.refused if note is not None and note.arriving and note.is_fresh() else ""
 
     def is_arriving(self) -> bool:
         """Whether it was announced, so that its addresses may arrive after it."""

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 # Program -> Debian package.
@@ -50,6 +51,7 @@ PACKAGES: Mapping[str, str] = {
     "ovs-vsctl": "openvswitch-switch",
     "ovs-vswitchd": "openvswitch-switch",
     "passt": "passt",
+    "pdns_server": "pdns-server",
     "ping": "iputils-ping",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
@@ -72,8 +74,40 @@ class CommandFailed(RuntimeError):
     """A program ended with an error; the message holds its output."""
 
 
+@dataclass(frozen=True)
+class Peers:
+    """A system beside this machine's from which programs come."""
+
+    root: Path
+    #: A folder of scripts, each of which runs the program of its name in the root.
+    programs: Path
+    #: The words before a command that run it with the root's /usr and /etc.
+    enter: Sequence[str]
+
+
+_peers: Peers | None = None
+
+
+def use_peers(chosen: Peers) -> None:
+    """Find the programs of a system before this machine's, from now on."""
+    global _peers
+    _peers = chosen
+
+
+def system() -> Path:
+    """The root of the system from which peers come."""
+    return _peers.root if _peers is not None else Path("/")
+
+
+def in_system(*words: str | Path) -> list[str | Path]:
+    """A command that runs another one, for root, where peers run."""
+    return [*(_peers.enter if _peers is not None else ()), *words]
+
+
 def find(name: str) -> str:
     """Return the path of a program, or raise with the name of its package."""
+    if _peers is not None and "/" not in name and (peer := _peers.programs / name).exists():
+        return str(peer)
     path = shutil.which(name, path=_SYSTEM_PATH) or shutil.which(name)
     if path is None:
         package = PACKAGES.get(name, name)

@@ -74,7 +74,9 @@ class Dnsd:
     def start(self, words: Sequence[str | Path] = ()) -> None:
         """Start it, after a prefix of ``words``, and wait until it serves."""
         begin = self.log.stat().st_size if self.log.exists() else 0
-        command: list[str | Path] = [*words, dns_room.program("vmmnet-dnsd"), self.file]
+        program = dns_room.program("vmmnet-dnsd")
+        # With the peers' libunbound, if there are peers.
+        command = [*words, *tools.in_system(program, self.file)]
         with self.log.open("ab") as out:
             child = self.child = process.start(
                 command, netns=self.host.netns, stdout=out, stderr=out
@@ -128,9 +130,9 @@ class Dnsd:
         raise KeyError(name)
 
 
-def check_command(file: Path) -> list[str]:
-    """The command that checks a configuration."""
-    return [str(dns_room.program("vmmnet-dnsd")), "--check", str(file)]
+def check_command(file: Path, *words: str | Path) -> list[str | Path]:
+    """The command that checks a configuration, after a prefix of ``words``."""
+    return tools.in_system(*words, dns_room.program("vmmnet-dnsd"), "--check", file)
 
 
 def check(file: Path) -> subprocess.CompletedProcess[str]:

@@ -20,12 +20,14 @@ from . import signed_zones
 
 #: The servers' addresses, on a host that the caller makes.
 ROOT, TLD, LEAF = ADDRESSES = ("192.0.2.101", "192.0.2.102", "192.0.2.103")
+#: Seconds that short.open.example may be cached.
+SHORT = 3
 
 _SOA = "$TTL 300\n@ IN SOA ns.example. h.example. 1 3600 900 86400 60\n"
 _OPEN = (
     "@ NS ns.vm.example.\n"
     f"www A {signed_zones.ADDRESS}\n"
-    f"short 1 A {signed_zones.ADDRESS}\n"
+    f"short {SHORT} A {signed_zones.ADDRESS}\n"
     f"*.many A {signed_zones.ADDRESS}\n"
     "alias CNAME www.vm.example.\n"
 ) + "".join(f'big TXT "{number:04d}{"x" * 200}"\n' for number in range(20))

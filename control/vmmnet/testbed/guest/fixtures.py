@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 
 from ..base import net, process, wait
-from ..packages import kernel
+from ..packages import kernel, peers
 from . import guest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of tests that are not in make check."""
+    """Declare the marker of tests that are not in make check, and choose the peers."""
     config.addinivalue_line("markers", "long: takes minutes; tests/run --layers suites runs it")
+    try:
+        peers.choose(peers.chosen())
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def kernels(*checked: str) -> list[Any]:

@@ -5,10 +5,10 @@
         one.run("sh", "-c", "echo $$ >/run/me.pid; logger hello")
         assert one.path("/run/me.pid").exists()
 
-/etc begins as a copy of this machine's, /run and /var are empty; all else is shared,
-temporary files too.  /dev has what a container has, no disks and no KVM.  All
-processes end with the island: its first one is the owner of their PID namespace,
-and ends when the test does, however that ends.
+/etc begins as a copy of this machine's, /run and /var are empty; all else is shared, temporary
+files too.  If peers come from another system (packages/peers.py), /etc and /usr are that one's.
+/dev has what a container has, no disks and no KVM.  All processes end with the island: its first
+one is the owner of their PID namespace, and ends when the test does, however that ends.
 """
 
 from __future__ import annotations
@@ -75,9 +75,12 @@ class Island:
         tools.require("unshare", "nsenter")
         with contextlib.ExitStack() as stack:
             self.folder = Path(stack.enter_context(scratch.folder()))
+            system = tools.system()
             shutil.copytree(
-                "/etc", self.folder / "etc", symlinks=True, ignore_dangling_symlinks=True
+                system / "etc", self.folder / "etc", symlinks=True, ignore_dangling_symlinks=True
             )
+            if system != Path("/"):
+                (self.folder / "usr").symlink_to(system / "usr")
             for name in _FOLDERS:
                 (self.folder / name).mkdir(parents=True)
             (self.folder / "var/run").symlink_to("/run")

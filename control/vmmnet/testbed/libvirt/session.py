@@ -54,7 +54,7 @@ class Session:
         user = [f"--reuid={USER.pw_uid}", f"--regid={USER.pw_gid}", "--clear-groups"]
         places = ("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
         home = [f"{name}={self.folder}" for name in places]
-        return ["setpriv", *user, "env", *home, *words]
+        return tools.in_system("setpriv", *user, "env", *home, *words)
 
     def virsh(self, *words: str | Path) -> str:
         """The output of virsh."""

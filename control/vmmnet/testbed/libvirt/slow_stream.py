@@ -16,15 +16,16 @@ _CHUNK = 1 << 15
 
 
 class SlowStream:
-    """Forwards a connection of one UNIX socket to another one.  A context manager.
+    """Forwards connections of one UNIX socket to another one.  A context manager.
 
-    The opposite direction is not slow.
+    For post-copy libvirt 11.3 has QEMU open a second one.  The opposite direction is not slow.
     """
 
     def __init__(self, here: Path, there: Path) -> None:
         self._there = there
         self._open = threading.Event()
         self._ends: list[socket.socket] = []
+        self._is_cut = False
         #: Forwarded octets: their number, and the first of them.
         self.passed = 0
         self.begin = b""
@@ -51,29 +52,31 @@ class SlowStream:
         self._open.set()
 
     def cut(self) -> None:
-        """End the connection, and accept no other."""
+        """End the connections, and accept no other."""
+        self._is_cut = True
         self._open.set()
-        for each in (self._listener, *self._ends):
-            # The connection has ended already.
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+        _shut(self._listener, *self._ends)
 
     def _serve(self) -> None:
         with self._listener, contextlib.ExitStack() as stack:
-            try:
-                source, _ = self._listener.accept()
-            except OSError:
-                return
-            stack.enter_context(source)
-            target = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-            target.connect(str(self._there))
-            self._ends = [source, target]
-            back = threading.Thread(target=self._pass, args=(target, source), daemon=True)
-            back.start()
-            self._pass(source, target, slow=True)
-            back.join()
+            # Cutting ends it, as does a destination that is gone.
+            with contextlib.suppress(OSError):
+                while True:
+                    self._forward(stack)
 
-    def _pass(self, source: socket.socket, target: socket.socket, slow: bool = False) -> None:
+    def _forward(self, stack: contextlib.ExitStack) -> None:
+        source = stack.enter_context(self._listener.accept()[0])
+        target = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        target.connect(str(self._there))
+        self._ends += [source, target]
+        if self._is_cut:
+            _shut(source, target)
+        for words in (source, target, True), (target, source, False):
+            thread = threading.Thread(target=self._pass, args=words, daemon=True)
+            thread.start()
+            stack.callback(thread.join)
+
+    def _pass(self, source: socket.socket, target: socket.socket, slow: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(_CHUNK):
                 target.sendall(data)
@@ -81,6 +84,11 @@ class SlowStream:
                     self.begin = self.begin or data
                     self.passed += len(data)
                     self._open.wait(len(data) / RATE)
-        for each in (source, target):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+        _shut(source, target)
+
+
+def _shut(*ends: socket.socket) -> None:
+    for each in ends:
+        # It may have ended already.
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)

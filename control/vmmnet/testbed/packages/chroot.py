@@ -65,6 +65,7 @@ def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.S
         if not product.exists():
             fresh = product.with_suffix(".new")
             shutil.rmtree(fresh, ignore_errors=True)
+            fresh.parent.mkdir(parents=True, exist_ok=True)
             fetch = f'chroot "$1" {" ".join(_APT)} --download-only install {" ".join(at_hand)}'
             tools.run(
                 [
@@ -72,9 +73,15 @@ def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.S
                     "--skip=cleanup/apt" if at_hand else "--skip=cleanup/apt/lists",
                     *((f"--include={','.join(installed)}",) if installed else ()),
                     *(("--customize-hook=" + fetch,) if at_hand else ()),
+                    # A mirror may stand still, and only the lists of a release never expire.
+                    *(
+                        ('--aptopt=Acquire::Check-Valid-Until "false"',)
+                        if suite in debian.ROLLING
+                        else ()
+                    ),
                     suite,
                     str(fresh),
-                    *(entry for entry in debian.sources(suite) if "-backports" not in entry),
+                    *debian.sources_of(suite),
                 ]
             )
             # A system without an init starts no services.

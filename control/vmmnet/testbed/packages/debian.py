@@ -20,6 +20,8 @@ from ..base import paths, tools
 from ..base.lock import locked
 
 SUITE = recipe.SUITE
+#: Suites that are no release.
+ROLLING = ("sid", "forky")
 _STATE = paths.BUILD / "guest" / "apt"
 
 
@@ -51,6 +53,14 @@ def sources(release: str = SUITE) -> tuple[str, ...]:
     if not entries:
         raise RuntimeError("this is no Debian whose apt has a source for its main component")
     return tuple(entries)
+
+
+def sources_of(suite: str) -> tuple[str, ...]:
+    """The same for another suite, without backports; sid and testing have no security suite."""
+    entries = [entry for entry in sources() if "-backports" not in entry]
+    if suite in ROLLING:
+        entries = [entry for entry in entries if f" {SUITE} " in entry]
+    return tuple(entry.replace(SUITE, suite) for entry in entries)
 
 
 def _apt(release: str, tool: str, *arguments: str, cwd: Path | None = None) -> str:

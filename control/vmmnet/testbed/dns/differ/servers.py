@@ -23,9 +23,17 @@ from .questions import Question
 _LASTS = range(0x8000, 0x10000)
 
 
+#: BIND follows no more in one answer (its max-query-restarts).
+_ALIASES = 11
+
+
 @dataclass
 class Server:
-    """One that answers at a port, what comes over UDP in the order in which it came."""
+    """One that answers at a port, what comes over UDP in the order in which it came.
+
+    Over TCP BIND 9.20 has any order (RFC 7766, section 6.2.1.1), and over UDP it goes on to other
+    queries after each alias of an answer.
+    """
 
     name: str
     space: Namespace
@@ -34,14 +42,16 @@ class Server:
     _udp: socket.socket | None = None
     _tcp: socket.socket | None = None
     _rest: bytes = field(default=b"")
-    #: Replies of this round over UDP, by ID.
+    #: Replies of this round over UDP and over TCP, by ID.
     _kept: dict[bytes, bytes] = field(default_factory=dict)
+    _streamed: dict[bytes, bytes] = field(default_factory=dict)
     _rounds: Iterator[int] = field(default_factory=lambda: itertools.cycle(_LASTS))
     _last: int = 0
 
     def send_all(self, asked: Sequence[tuple[Question, bytes]]) -> None:
         """Ask a round of questions."""
         self._kept.clear()
+        self._streamed.clear()
         if self._tcp is not None and self._is_closed(self._tcp):
             self.close()
         for question, message in asked:
@@ -49,6 +59,10 @@ class Server:
                 self._stream().sendall(len(message).to_bytes(2, "big") + message)
             else:
                 self._datagrams().send(message)
+        self._end_round()
+
+    def _end_round(self) -> None:
+        """Ask what is answered when all before it is."""
         last = Question(zones.ORIGIN, "SOA", None, dnssec=False, stream=False)
         self._last = next(self._rounds)
         self._datagrams().send(last.message(self._last))
@@ -58,7 +72,10 @@ class Server:
         if not question.stream:
             return self._datagram(ident)
         try:
-            return self._framed()
+            while ident not in self._streamed:
+                found = self._framed()
+                self._streamed[found[:2]] = found
+            return self._streamed.pop(ident)
         except ConnectionError:
             self.close()
             return None
@@ -103,13 +120,15 @@ class Server:
         return made
 
     def _datagram(self, ident: bytes) -> bytes | None:
-        last = self._last.to_bytes(2, "big")
-        while ident not in self._kept:
-            if last in self._kept:
-                return None
-            found = self._datagrams().recv(65535)
-            self._kept[found[:2]] = found
-        return self._kept.pop(ident)
+        for _ in range(_ALIASES + 1):
+            last = self._last.to_bytes(2, "big")
+            while ident not in self._kept and last not in self._kept:
+                found = self._datagrams().recv(65535)
+                self._kept[found[:2]] = found
+            if ident in self._kept:
+                return self._kept.pop(ident)
+            self._end_round()
+        return None
 
     def _framed(self) -> bytes:
         head = self._exactly(2)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import dns.rdata
 
+from ...base import tools
+
 ORIGIN = "differ.test."
 #: Of all records but the proofs.
 TTL = 300
@@ -99,7 +101,8 @@ def sign(folder: Path, source: Path, kind: str) -> Path:
     """Sign a zone: ``nsec``, ``nsec3`` or ``optout``; returns the file."""
 
     def run(*command: str | Path) -> str:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        words = [tools.find(str(command[0])), *command[1:]]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{command[0]}: {done.stderr}")
         return done.stdout

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from vmmnet.testbed.base import process, tools, wait
 from vmmnet.testbed.base.net import Namespace, Network
+from vmmnet.testbed.dns import bind
 from vmmnet.testbed.dns import products as dns_peers
 from vmmnet.testbed.dns import room as dns_room
 from vmmnet.testbed.dns.products import BIND, KNOT, OURS
@@ -78,7 +79,7 @@ zones:
 _BIND = """\
 key "{key}" {{ algorithm hmac-sha256; secret "{secret}"; }};
 options {{
-    directory "{folder}"; pid-file "bind.pid"; session-keyfile "session.key"; lock-file none;
+    directory "{folder}"; pid-file "bind.pid"; session-keyfile "session.key"; {lock}
     listen-on port {port} {{ {address}; }}; listen-on-v6 {{ none; }};
     recursion no; dnssec-validation no; notify no; minimal-responses yes; update-quota 1000;
 }};
@@ -215,6 +216,7 @@ class _Bed:
                 key=_KEY.rstrip("."),
                 secret=secret,
                 origin=_ORIGIN,
+                lock=bind.lock() if kind == BIND else "",
             )
         )
         if kind == OURS:

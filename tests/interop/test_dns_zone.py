@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import tools, wait
+from vmmnet.testbed.dns import bind, zones
 from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns import zones
 
 
 def names(folder: Path) -> list[str]:
@@ -122,6 +122,27 @@ def test_odd_master_file(name: str, tmp_path: Path) -> None:
     done = zones.zone("compile", "example.", "/dev/stdin", "-o", image, stdin=source)
     assert done.returncode == 0 and told in done.stderr, done
     assert done.stderr.count("warning: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("rest", "outside"),
+    [
+        ("a DS {}\n", True),
+        ("*.a DS {}\n", True),
+        ("a DS {}\na NS ns\n", False),
+        ("a NS ns.a\nns.a A 192.0.2.9\nb.a DS {}\n", False),
+        ("a DNAME b\nb.a DS {}\n", False),
+    ],
+)
+def test_ds_without_a_delegation(rest: str, outside: bool, tmp_path: Path) -> None:
+    """It is a warning, as BIND refuses it since 9.20; below a cut nobody looks."""
+    source = tmp_path / "ds.zone"
+    source.write_text(HEAD + rest.format(f"1 8 2 {'00' * 32}"))
+    done = zones.zone("check", "--zone", "example.", source)
+    assert done.returncode == 0 and ("it is no delegation" in done.stderr) == outside, done
+    peer = ["named-checkzone", "-i", "local", "example.", str(source)]
+    done_by_bind = subprocess.run(peer, capture_output=True, timeout=wait.PATIENCE, check=False)
+    assert done_by_bind.returncode == (outside and bind.version() >= (9, 20))
 
 
 def test_case_is_kept(tmp_path: Path) -> None:

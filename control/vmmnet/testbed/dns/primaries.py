@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..base import process, wait
 from ..base.net import Namespace
+from . import bind
 
 KEY = "xfr.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB0cmFuc2ZlcnM="
@@ -21,7 +22,7 @@ BIND, KNOT, NSD = NAMES = ("BIND", "Knot", "NSD")
 _BIND = """\
 key "{key}" {{ algorithm hmac-sha256; secret "{secret}"; }};
 options {{
-    directory "{folder}"; pid-file none; session-keyfile none; lock-file none;
+    directory "{folder}"; pid-file none; session-keyfile none; {lock}
     listen-on port {port} {{ {address}; }}; listen-on-v6 {{ none; }};
     recursion no; dnssec-validation no; notify explicit; notify-delay 0;
     allow-transfer {{ key "{key}"; }}; also-notify {{ {secondary} key "{key}"; }};
@@ -129,6 +130,7 @@ class Primary:
                 key=KEY,
                 secret=SECRET,
                 ixfr="yes" if self.ixfr else "no",
+                lock=bind.lock() if self.name == BIND else "",
             )
         )
         (self.folder / "knot").mkdir(exist_ok=True)

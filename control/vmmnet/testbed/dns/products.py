@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..base import tools
+from . import bind
 from . import room as dns_room
 
 ADDRESS = "127.0.0.1"
@@ -30,7 +31,7 @@ zones:
 {zones}"""
 _BIND = """\
 options {{
-    directory "{folder}"; pid-file "bind.pid"; session-keyfile "session.key"; lock-file none;
+    directory "{folder}"; pid-file "bind.pid"; session-keyfile "session.key"; {lock}
     listen-on port {port} {{ {address}; }}; listen-on-v6 {{ none; }};
     recursion no; dnssec-validation no; notify no; minimal-responses yes; minimal-any no;
     max-udp-size 4096; edns-udp-size 4096; check-names primary ignore; check-integrity no;
@@ -164,6 +165,7 @@ def _write(setup: Setup, name: str, text: str) -> Path:
         port=setup.port,
         address=ADDRESS,
         threads=setup.threads,
+        lock=bind.lock() if name == BIND else "",
         zones=_zones(setup, name),
     )
     config.write_text(filled)

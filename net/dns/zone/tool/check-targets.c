@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Do the names in NS, MX and SRV records have addresses? */
+/*
+ * Do the names in NS, MX and SRV records have addresses?  Is DS at delegations?
+ */
 #include "net/dns/text/print.h"
 #include "net/dns/text/types.h"
 #include "net/dns/zone/find.h"
@@ -156,6 +158,20 @@ static void tell_hidden(Walk *walk, const ZoneNode *node, const DnsName *name)
     }
 }
 
+/* BIND 9.20 refuses a zone in which DS is elsewhere (RFC 4035 section 2.4). */
+static void tell_stray_ds(Walk *walk, const ZoneNode *node)
+{
+    char shown[DNS_PRINT_NAME_MAX];
+    DnsName name = { node->name_len, node->labels, { 0 } };
+
+    memcpy(name.wire, node->name, node->name_len);
+    dns_print_name(&name, shown);
+    report_at(walk->report, SEVERITY_WARNING, (ZonePlace) { 0 },
+              "%s DS: the name has no NS record, so it is no delegation; BIND "
+              "from 9.20 on refuses the zone (RFC 4035 section 2.4): remove "
+              "it, or add the servers", shown);
+}
+
 /*
  * Names below a delegation or a DNAME are hidden.  At a delegation only NS is
  * visible.  In the order of the image they follow the delegation.
@@ -185,6 +201,9 @@ static void check_node(Walk *walk, const ZoneNode *node)
 
     zone_rrset_first(node, &cursor);
     while (zone_rrset_next(&cursor, &rrset)) {
+        if (rrset.type == DNS_TYPE_DS && !is_hidden && !is_cut) {
+            tell_stray_ds(walk, node);
+        }
         check_rrset(walk, node, &rrset, is_hidden ||
                     (is_cut && rrset.type != DNS_TYPE_NS));
     }

@@ -25,7 +25,10 @@ _LASTS = range(0x8000, 0x10000)
 
 @dataclass
 class Server:
-    """One that answers at a port, what comes over UDP in the order in which it came."""
+    """One that answers at a port, what comes over UDP in the order in which it came.
+
+    Over TCP BIND 9.20 has any order (RFC 7766, section 6.2.1.1).
+    """
 
     name: str
     space: Namespace
@@ -34,14 +37,16 @@ class Server:
     _udp: socket.socket | None = None
     _tcp: socket.socket | None = None
     _rest: bytes = field(default=b"")
-    #: Replies of this round over UDP, by ID.
+    #: Replies of this round over UDP and over TCP, by ID.
     _kept: dict[bytes, bytes] = field(default_factory=dict)
+    _streamed: dict[bytes, bytes] = field(default_factory=dict)
     _rounds: Iterator[int] = field(default_factory=lambda: itertools.cycle(_LASTS))
     _last: int = 0
 
     def send_all(self, asked: Sequence[tuple[Question, bytes]]) -> None:
         """Ask a round of questions."""
         self._kept.clear()
+        self._streamed.clear()
         if self._tcp is not None and self._is_closed(self._tcp):
             self.close()
         for question, message in asked:
@@ -58,7 +63,10 @@ class Server:
         if not question.stream:
             return self._datagram(ident)
         try:
-            return self._framed()
+            while ident not in self._streamed:
+                found = self._framed()
+                self._streamed[found[:2]] = found
+            return self._streamed.pop(ident)
         except ConnectionError:
             self.close()
             return None

@@ -20,11 +20,15 @@ from . import debian
 
 _ENTER = """
 set -e
-base=$1 copy=$2
-shift 2
+base=$1 copy=$2 shared=$3
+shift 3
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$copy/upper,workdir=$copy/work" "$copy/root"
 mount -t proc proc "$copy/root/proc"
 mount --rbind /dev "$copy/root/dev"
+if [ -n "$shared" ]; then
+    mkdir -p "$copy/root$shared"
+    mount --bind "$shared" "$copy/root$shared"
+fi
 exec chroot "$copy/root" "$@"
 """
 #: Environment of programs in a clean system.
@@ -86,10 +90,14 @@ def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.S
 
 
 class Chroot:
-    """A copy of a base that a test changes; a context manager removes it."""
+    """A copy of a base that a test changes; a context manager removes it.
 
-    def __init__(self, system: Path) -> None:
+    ``shared`` is a folder of this machine, which programs find by the same path.
+    """
+
+    def __init__(self, system: Path, shared: Path | None = None) -> None:
         self._base = system
+        self._shared = shared
         self._folder = tempfile.TemporaryDirectory(dir=system.parent, prefix="copy-")
         self._copy = Path(self._folder.name)
         for name in ("upper", "work", "root"):
@@ -109,7 +117,7 @@ class Chroot:
         alone = ["--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--net"]
         enter = [tools.find("unshare"), *alone, "sh", "-c", _ENTER, "sh"]
         ended = subprocess.run(
-            [*enter, str(self._base), str(self._copy), *words],
+            [*enter, str(self._base), str(self._copy), str(self._shared or ""), *words],
             input=text,
             env=ENVIRONMENT,
             stdout=subprocess.PIPE,

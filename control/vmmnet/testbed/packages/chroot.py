@@ -54,24 +54,32 @@ _APT = (
 )
 
 
-def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.SUITE) -> Path:
+def base(
+    installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.SUITE, then: str = ""
+) -> Path:
     """Make a system with installed packages of Debian, and others available offline.
 
-    Its name depends on both lists and the release, and it stays in the folder of builds.
+    ``then`` is a release that it can be upgraded to offline; what is at hand is of that. Its name
+    depends on both lists and the releases, and it stays in the folder of builds.
     """
     recipe = [suite, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
+    recipe += [then] if then else []
     product = paths.BUILD / "image" / f"chroot-{paths.digest(recipe)}"
     with locked("chroot"):
         if not product.exists():
             fresh = product.with_suffix(".new")
             shutil.rmtree(fresh, ignore_errors=True)
-            fetch = f'chroot "$1" {" ".join(_APT)} --download-only install {" ".join(at_hand)}'
+            apt = f'chroot "$1" {" ".join(_APT)} --download-only'
+            hooks = [f"{apt} install {' '.join(at_hand)}"] if at_hand else []
+            if then:
+                rename = f"""sed -i 's/{suite}/{then}/' "$1/etc/apt/sources.list\""""
+                hooks[:0] = [rename, 'chroot "$1" apt-get update', f"{apt} dist-upgrade"]
             tools.run(
                 [
                     *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt"),
                     "--skip=cleanup/apt",
                     *((f"--include={','.join(installed)}",) if installed else ()),
-                    *(("--customize-hook=" + fetch,) if at_hand else ()),
+                    *(f"--customize-hook={hook}" for hook in hooks),
                     suite,
                     str(fresh),
                     *(

@@ -50,6 +50,7 @@ PACKAGES: Mapping[str, str] = {
     "ovs-vsctl": "openvswitch-switch",
     "ovs-vswitchd": "openvswitch-switch",
     "passt": "passt",
+    "pasta": "passt",
     "ping": "iputils-ping",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",

@@ -19,16 +19,14 @@ from ..products import ADDRESS, BIND, KNOT, NAMES, NSD, OURS, Setup
 from . import replies, zones
 from .questions import Question
 
-#: IDs of queries that end rounds; what has no reply before theirs has none.
+#: IDs of queries that end rounds; what has no reply before some of theirs has none.
 _LASTS = range(0x8000, 0x10000)
+_PATIENT = 4
 
 
 @dataclass
 class Server:
-    """One that answers at a port, what comes over UDP in the order in which it came.
-
-    Over TCP BIND 9.20 has any order (RFC 7766, section 6.2.1.1).
-    """
+    """One that answers at a port, in any order as BIND 9.20 (RFC 7766, section 6.2.1.1)."""
 
     name: str
     space: Namespace
@@ -54,6 +52,9 @@ class Server:
                 self._stream().sendall(len(message).to_bytes(2, "big") + message)
             else:
                 self._datagrams().send(message)
+        self._ask_last()
+
+    def _ask_last(self) -> None:
         last = Question(zones.ORIGIN, "SOA", None, dnssec=False, stream=False)
         self._last = next(self._rounds)
         self._datagrams().send(last.message(self._last))
@@ -111,13 +112,14 @@ class Server:
         return made
 
     def _datagram(self, ident: bytes) -> bytes | None:
-        last = self._last.to_bytes(2, "big")
-        while ident not in self._kept:
-            if last in self._kept:
-                return None
-            found = self._datagrams().recv(65535)
-            self._kept[found[:2]] = found
-        return self._kept.pop(ident)
+        for _ in range(_PATIENT):
+            while not {ident, self._last.to_bytes(2, "big")} & set(self._kept):
+                found = self._datagrams().recv(65535)
+                self._kept[found[:2]] = found
+            if ident in self._kept:
+                return self._kept.pop(ident)
+            self._ask_last()
+        return None
 
     def _framed(self) -> bytes:
         head = self._exactly(2)

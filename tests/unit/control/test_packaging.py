@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -68,3 +69,25 @@ def test_what_an_installed_package_provides_is_not_missing(tmp_path: Path) -> No
     query.write_text("#!/bin/sh\necho 'config-files ${Package}, '\n")
     ended = subprocess.run(command, env=found, capture_output=True, text=True)
     assert f"sudo apt-get install --yes --no-install-recommends {' '.join(names)}" in ended.stderr
+
+
+def test_a_suite_that_is_no_name_is_told() -> None:
+    command = [sys.executable, "-m", "vmmnet.testbed.packages.elsewhere", "Trixie"]
+    ended = subprocess.run(command, cwd=paths.ROOT / "control", capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "deb: SUITE=Trixie: give a release of Debian, such as trixie\n"
+
+
+def test_the_rules_give_each_release_its_version(tmp_path: Path) -> None:
+    """An upgrade of the system passes to the packages of the next one."""
+    (found,) = re.findall(r"^RELEASE := \$\(shell (.*)\)$", text("debian/rules"), re.M)
+    for release, version in (
+        ('ID=debian\nVERSION_ID="12"\n', "+deb12"),
+        ('ID=debian\nVERSION_ID="13"\n', "+deb13"),
+        ("ID=debian\nVERSION_CODENAME=sid\n", ""),
+        ('ID=ubuntu\nVERSION_ID="24.04"\n', ""),
+    ):
+        (tmp_path / "os-release").write_text(release)
+        command = found.replace("$$", "$").replace("/etc/os-release", str(tmp_path / "os-release"))
+        said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+        assert said.stdout.strip() == version

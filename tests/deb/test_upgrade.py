@@ -46,7 +46,7 @@ def test_a_host_becomes_one_of_debian_13(old: dict[str, Path], new: dict[str, Pa
         root.run("vmmnet", "hostvlan", "add", MAC, "7")
         root.write("/etc/vmmnet/ha.conf", "interface eth0\n")
         table = root.run("vmmnet", "hostvlan", "list")
-        root.run("apt-get", "--yes", "-o", "Dpkg::Options::=--force-confold", "dist-upgrade")
+        root.run(*chroot.APT, "dist-upgrade")
         assert root.run("cat", "/etc/debian_version").startswith("13.")
         root.install(*(new[name] for name in OURS))
         assert _versions(root) == {"deb13"}

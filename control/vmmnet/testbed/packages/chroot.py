@@ -48,7 +48,7 @@ _OWN = (
     "/run/adduser",
 )
 # Keep changed configuration, as without a terminal dpkg cannot ask.
-_APT = (
+APT = (
     *("apt-get", "--yes", "--no-install-recommends"),
     *("-o", "Dpkg::Options::=--force-confold"),
 )
@@ -69,7 +69,7 @@ def base(
         if not product.exists():
             fresh = product.with_suffix(".new")
             shutil.rmtree(fresh, ignore_errors=True)
-            apt = f'chroot "$1" {" ".join(_APT)} --download-only'
+            apt = f'chroot "$1" {" ".join(APT)} --download-only'
             hooks = [f"{apt} install {' '.join(at_hand)}"] if at_hand else []
             if then:
                 rename = f"""sed -i 's/{suite}/{then}/' "$1/etc/apt/sources.list\""""
@@ -155,13 +155,13 @@ class Chroot:
             else:
                 words.append(package)
         try:
-            return self.run(*_APT, "install", *words)
+            return self.run(*APT, "install", *words)
         finally:
             self.run("rm", "-rf", "/debs")
 
     def purge(self, *names: str) -> str:
         """Remove packages with their configuration; their dependencies stay."""
-        return self.run(*_APT, "purge", *names)
+        return self.run(*APT, "purge", *names)
 
     def files(self) -> set[str]:
         """Return a line for each file, except files of the package system itself.

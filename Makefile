@@ -22,7 +22,8 @@
 #                   make install-ha: vmmnet-ha alone, with its systemd unit;
 #                   make install-hostd: the same for vmmnet-hostd;
 #                   make install-dns: the DNS server, vmmnet-zone, the client library
-#   make deb        Debian packages, into build/deb; docs/packages.md
+#   make deb        Debian packages, into build/deb; docs/packages.md. SUITE=trixie:
+#                   in a root of that release, into build/deb-trixie
 #   make clean      drop the builds; make distclean: and everything fetched
 #
 # run, check, bench and deb install the packages they need first.
@@ -33,6 +34,7 @@ DISK    ?=
 BENCH   ?= vmrpc
 DESTDIR ?=
 SECTIONS ?=
+SUITE   ?=
 export PYTHON
 # ccache without a run of the preprocessor before each compilation that it has not.
 export CCACHE_DEPEND := 1
@@ -148,8 +150,13 @@ install-dns: dns
 	@meson install -C build/dns --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 deb:
+ifeq (,$(SUITE))
 	@qemu/deps build full deb
 	@debian/make-packages
+else
+	@qemu/deps build run
+	@$(PYTHON) -m vmmnet.testbed.packages.elsewhere "$(SUITE)"
+endif
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 

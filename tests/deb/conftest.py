@@ -9,12 +9,18 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "control"))
 
 from vmmnet.testbed.guest.fixtures import clean_machine, pytest_configure, pytest_runtest_makereport
-from vmmnet.testbed.packages import debs
+from vmmnet.testbed.packages import debian, debs
 
 __all__ = ["clean_machine", "pytest_configure", "pytest_runtest_makereport"]
 
 
 @pytest.fixture(scope="session")
-def packages() -> dict[str, Path]:
-    """What make deb makes of the sources, by name."""
-    return debs.build()
+def release() -> str:
+    """The release of Debian; a module may name others."""
+    return debian.SUITE
+
+
+@pytest.fixture(scope="session")
+def packages(release: str) -> dict[str, Path]:
+    """What make deb makes of the sources for a release, by name."""
+    return debs.build(release)

@@ -10,15 +10,28 @@ from pathlib import Path
 
 import pytest
 from vmmnet.libvirt.check import apparmor
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.packages import chroot
+from vmmnet.testbed.base import tools
+from vmmnet.testbed.packages import chroot, elsewhere
 from vmmnet.testbed.packages.chroot import Chroot
-from vmmnet.testbed.packages.debs import EMULATOR, LIBVIRT, NAMES, dependencies, field, newer
+from vmmnet.testbed.packages.debs import (
+    EMULATOR,
+    LIBVIRT,
+    NAMES,
+    RELEASES,
+    dependencies,
+    field,
+    newer,
+)
 
 pytestmark = pytest.mark.long
 
-#: Names of Debian's kernels begin so, and their headers are in these packages.
-HEADERS = {"6.1.": "linux-headers-cloud-amd64", "6.12.": "linux-headers-6.12-cloud-amd64"}
+#: Of a release, names of Debian's kernels begin so, and their headers are in these packages.
+HEADERS = {
+    "bookworm": {"6.1.": "linux-headers-cloud-amd64", "6.12.": "linux-headers-6.12-cloud-amd64"},
+    "trixie": {"6.12.": "linux-headers-cloud-amd64"},
+}
+#: The version of Debian's own emulator.
+QEMUS = {"bookworm": "7", "trixie": "10"}
 RULES = "/etc/apparmor.d/abstractions/libvirt-qemu.d/vmmnet"
 LOCAL = "/etc/apparmor.d/local/abstractions/libvirt-qemu"
 HOOK = "/etc/libvirt/hooks/qemu.d/vmmnet"
@@ -43,12 +56,19 @@ profile libvirt-guest flags=(attach_disconnected) {
 """
 
 
+@pytest.fixture(scope="session", params=RELEASES)
+def release(request: pytest.FixtureRequest) -> str:
+    """Each release that there are packages for."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def system(packages: Mapping[str, Path]) -> Path:
+def system(packages: Mapping[str, Path], release: str) -> Path:
     """A Debian with what the packages depend on, but none of ours."""
     wanted = dependencies(packages.values(), "Depends")
     wanted |= dependencies([packages["vmmnet-control"]], "Recommends")
-    return chroot.base(["apparmor", "bash-completion", *HEADERS.values(), *wanted], LIBVIRT)
+    wanted |= {"apparmor", "bash-completion", *HEADERS[release].values()}
+    return chroot.base([*wanted], LIBVIRT, release)
 
 
 @pytest.fixture
@@ -63,7 +83,8 @@ def root(system: Path) -> Iterator[Chroot]:
 def kernels(root: Chroot) -> list[str]:
     """Debian's kernels whose headers are there: one of each series."""
     found = root.run("ls", "/lib/modules").split()
-    assert sorted(each[: each.index(".", 2) + 1] for each in found) == sorted(HEADERS)
+    begun = sorted(each[: each.index(".", 2) + 1] for each in found)
+    assert begun in [sorted(each) for each in HEADERS.values()]
     return found
 
 
@@ -114,13 +135,14 @@ def use(root: Chroot) -> None:
     # The example serves nothing.
     assert root.run("vmmnet-dnsd", "--check") == "/etc/vmmnet/dnsd.yaml: 0 zones\n"
     assert root.run("getent", "-s", "hosts:vmmnet", "ahosts", "localhost")
-    for release in kernels(root):
+    found = kernels(root)
+    for release in found:
         about = root.run("modinfo", "-k", release, "vmrpc")
         assert "/updates/dkms/vmrpc.ko" in about
         # The device's number, by which the module is loaded.
         assert "virtio:d0000003Fv" in about
     # Those of the version before have gone.
-    assert root.run("dkms", "status").count(": installed") == len(HEADERS)
+    assert root.run("dkms", "status").count(": installed") == len(found)
 
 
 def completed(root: Chroot, command: str, word: str) -> str:
@@ -135,9 +157,13 @@ def completed(root: Chroot, command: str, word: str) -> str:
     return root.run("bash", "-c", ask, "bash", command, word)
 
 
-def test_lintian_finds_no_errors(packages: Mapping[str, Path]) -> None:
-    (changes,) = (paths.BUILD / "deb").glob("*.changes")
-    print(tools.run(["lintian", "--allow-root", "--fail-on", "error", changes]))
+def test_lintian_finds_no_errors(packages: Mapping[str, Path], release: str) -> None:
+    """That of the release."""
+    folder = packages["vmmnet-control"].parent
+    (changes,) = folder.glob("*.changes")
+    words = ["lintian", "--allow-root", "--fail-on", "error", str(changes)]
+    with Chroot(elsewhere.root(release), shared=[folder]) as root:
+        print(root.run(*words))
 
 
 def test_purged_packages_leave_nothing(root: Chroot, packages: Mapping[str, Path]) -> None:
@@ -268,7 +294,8 @@ def test_systemd_takes_the_units(packages: Mapping[str, Path], tmp_path: Path) -
     """All of their words, and programs that are there."""
     for package in packages.values():
         tools.run(["dpkg-deb", "-x", package, tmp_path / "tree"])
-    found = sorted((tmp_path / "tree/lib/systemd/system").glob("*.service"))
+    # Debian 12 has them below /lib.
+    found = sorted((tmp_path / "tree").glob("**/lib/systemd/system/*.service"))
     assert len(found) == 5
     for unit in found:
         ours = r"^(Exec\w+=)(/\S+/vmmnet)"
@@ -282,7 +309,9 @@ def test_systemd_takes_the_units(packages: Mapping[str, Path], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("order", ["libvirt-first", "libvirt-last"])
-def test_libvirt_may_start_it(root: Chroot, packages: Mapping[str, Path], order: str) -> None:
+def test_libvirt_may_start_it(
+    root: Chroot, packages: Mapping[str, Path], release: str, order: str
+) -> None:
     """AppArmor's profile of a guest has our rules, whichever package came first."""
     first, last = [*LIBVIRT], [packages["vmmnet-qemu"]]
     if order == "libvirt-last":
@@ -305,7 +334,8 @@ def test_libvirt_may_start_it(root: Chroot, packages: Mapping[str, Path], order:
     rules = root.run("apparmor_parser", "-p", _DAEMON)
     assert all(apparmor.allows(rules, each, "x") for each in (f"/usr/bin/{EMULATOR}", HOOK))
     # Debian's emulator is still there.
-    assert "QEMU emulator version 7" in root.run("qemu-system-x86_64", "--version")
+    said = root.run("qemu-system-x86_64", "--version")
+    assert f"QEMU emulator version {QEMUS[release]}." in said
     root.purge("vmmnet-qemu")
     assert EMULATOR not in root.run("apparmor_parser", "-p", "/tmp/guest")
     root.run("apparmor_parser", "--skip-kernel-load", "--skip-cache", "/tmp/guest")

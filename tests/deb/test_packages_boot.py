@@ -15,7 +15,7 @@ from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.hosts.booted import Booted
 from vmmnet.testbed.hosts.etcd import Etcd
 from vmmnet.testbed.packages import chroot
-from vmmnet.testbed.packages.debs import dependencies, newer
+from vmmnet.testbed.packages.debs import RELEASES, dependencies, newer
 
 pytestmark = pytest.mark.long
 
@@ -34,14 +34,18 @@ CONFIGURED = {
 }
 
 
-@pytest.fixture(params=["bookworm", "trixie"])
-def host(
-    request: pytest.FixtureRequest, packages: Mapping[str, Path], tmp_path: Path
-) -> Iterator[Booted]:
+@pytest.fixture(scope="session", params=RELEASES)
+def release(request: pytest.FixtureRequest) -> str:
+    """Each release that there are packages for."""
+    return str(request.param)
+
+
+@pytest.fixture
+def host(packages: Mapping[str, Path], release: str, tmp_path: Path) -> Iterator[Booted]:
     """A machine with what the packages depend on, and their files in /debs."""
     ours = [packages[name] for name in NAMES]
     wanted = dependencies(ours, "Depends") | dependencies(ours[:1], "Recommends")
-    system = chroot.base(["dbus", "iproute2", "systemd-sysv", *wanted], [], request.param)
+    system = chroot.base(["dbus", "iproute2", "systemd-sysv", *wanted], [], release)
     for name in ("old", "new"):
         (tmp_path / "files/debs" / name).mkdir(parents=True)
     for package in ours:

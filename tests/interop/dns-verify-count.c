@@ -3,7 +3,8 @@
  * Signatures that libunbound verifies, counted: preloaded into a program
  *
  * The number is written to the file that the environment names as VERIFIED
- * when the program ends.  libunbound calls nettle, which does the work.
+ * when the program ends.  libunbound calls nettle or OpenSSL, which does the
+ * work.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -24,14 +25,14 @@ static void __attribute__((destructor)) tell(void)
     }
 }
 
-static void *next(const char *name)
+static void *next(const char *library, const char *name)
 {
     /* The client library has loaded it for libunbound alone. */
-    void *nettle = dlopen("libhogweed.so.6", RTLD_LAZY | RTLD_NOLOAD);
-    void *found = nettle ? dlsym(nettle, name) : NULL;
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = loaded ? dlsym(loaded, name) : NULL;
 
     if (!found) {
-        fprintf(stderr, "nettle has no %s\n", name);
+        fprintf(stderr, "%s has no %s\n", library, name);
         abort();
     }
     verified++;
@@ -42,7 +43,7 @@ int nettle_ecdsa_verify(const void *key, size_t len, const void *digest,
                         const void *signature)
 {
     int (*verify)(const void *, size_t, const void *, const void *) =
-        next(__func__);
+        next("libhogweed.so.6", __func__);
 
     return verify(key, len, digest, signature);
 }
@@ -50,7 +51,18 @@ int nettle_ecdsa_verify(const void *key, size_t len, const void *digest,
 int nettle_rsa_sha256_verify_digest(const void *key, const void *digest,
                                     const void *signature)
 {
-    int (*verify)(const void *, const void *, const void *) = next(__func__);
+    int (*verify)(const void *, const void *, const void *) = next("libhogweed.so.6", __func__);
 
     return verify(key, digest, signature);
+}
+
+int EVP_DigestVerify(void *context, const unsigned char *signature,
+                     size_t signature_len, const unsigned char *data,
+                     size_t len)
+{
+    int (*verify)(void *, const unsigned char *, size_t,
+                  const unsigned char *, size_t) =
+        next("libcrypto.so.3", __func__);
+
+    return verify(context, signature, signature_len, data, len);
 }

@@ -15,7 +15,6 @@ import contextlib
 import queue
 import socket
 import struct
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -56,9 +55,7 @@ class Controller:
     """channel.py in a thread of its own; what it tells is in queues."""
 
     def __init__(self, space: Namespace) -> None:
-        folder = str(wheels.os_ken())
-        if folder not in sys.path:
-            sys.path.append(folder)
+        wheels.use_os_ken()
         self.ready: queue.Queue[Channel] = queue.Queue()
         self.packets: queue.Queue[PacketIn] = queue.Queue()
         self.ended: queue.Queue[Channel] = queue.Queue()

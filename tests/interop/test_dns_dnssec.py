@@ -20,6 +20,8 @@ from vmmnet.testbed.dns.signed.zones import ADDRESS, APEX, WILD
 from vmmnet.testbed.packages import programs
 
 _OK, _NAME, _DATA = "no error", "there is no such name", "the name has no such records"
+#: Of libunbound with nettle, as in Debian 12, and with OpenSSL, as in 13.
+_UNVERIFIED = "signature verification failed|signature crypto failed"
 _FORGED, _FAILED = "the answer is forged or wrongly signed", "the servers failed"
 _TXT = 16
 
@@ -91,12 +93,12 @@ _WRONG = [
     _bogus("nothing.expired", 7, "signature expired"),
     _bogus("www.early", 8, "signature before inception date"),
     _bogus("www.stripped", 10, "no signatures"),
-    _bogus("www.forged", 6, "signature verification failed"),
-    _bogus("www.corrupt", 6, "ECDSA signature"),
+    _bogus("www.forged", 6, _UNVERIFIED),
+    _bogus("www.corrupt", 6, f"ECDSA signature|{_UNVERIFIED}"),
     _bogus("www.wrongds", 9, "no keys have a DS with algorithm ECDSAP256SHA256"),
     _bogus("www.digest", 9, "DS hash mismatches key"),
     _bogus("www.nokeys", 9, "No DNSKEY record"),
-    _bogus("www.wrongchain", 6, "signature verification failed"),
+    _bogus("www.wrongchain", 6, _UNVERIFIED),
     _bogus("nothing.nodenial", 12, "no DNSSEC records"),
     _bogus("www.nodenial", 12, "no DNSSEC records", kind=_TXT),
     _bogus("x.wild.nodenial", 12, "wildcard proof failed"),
@@ -184,7 +186,7 @@ def test_judged(
     told = world.lookup(*how, name, server=row.server)
     assert (told.error, told.security) == (row.error, row.security), told
     assert (tuple(told.data), told.ede) == (row.data, row.ede), told
-    assert row.reason in told.reason
+    assert any(each in told.reason for each in row.reason.split("|"))
     if not row.kind:
         status, addresses = resolved[name, row.server]
         assert tuple(addresses) == row.data

@@ -131,6 +131,11 @@ def test_random_zones(tmp_path: Path) -> None:
         )
         if takes_glue_for_apex(peer, ours) or has_ds_without_delegation(peer):
             continue
+        if "DS not at delegation point" in peer.stdout:
+            # BIND 9.20 refuses what ours warns of.
+            assert "it is no delegation" in ours.stderr or ours.returncode, shown
+            refused += 1
+            continue
         assert (ours.returncode == 0) == (peer.returncode == 0), shown
         if peer.returncode:
             refused += 1

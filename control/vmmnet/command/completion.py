@@ -88,15 +88,11 @@ class Finder(argcomplete.CompletionFinder):  # type: ignore[misc]
             default_completer=default_completer,
         )
 
-    def collect_completions(
-        self,
-        active_parsers: list[Any],
-        parsed_args: argparse.Namespace,
-        cword_prefix: str,
-        debug: Callable[..., None],
-    ) -> list[str]:
-        """Offer nothing after a word that is not one of the choices."""
+    def collect_completions(self, active_parsers: list[Any], *rest: Any) -> list[str]:
+        """Offer nothing after a word that is not one of the choices.
+
+        ``rest`` is for argcomplete's own: after 2.0 it has an argument less.
+        """
         if getattr(active_parsers[-1], "is_lost", False):
             return []
-        found = super().collect_completions(active_parsers, parsed_args, cword_prefix, debug)
-        return list(found)
+        return list(super().collect_completions(active_parsers, *rest))

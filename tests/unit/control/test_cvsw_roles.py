@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import struct
-import sys
 from pathlib import Path
 
 from vmmnet.cvsw.control import report
@@ -57,7 +56,7 @@ def test_no_equals() -> None:
 
 
 async def _no_equals() -> None:
-    sys.path.append(str(wheels.os_ken()))
+    wheels.use_os_ken()
     from vmmnet.cvsw.wire.channel import Channel, Handlers
 
     said, channels = list[str](), list[Channel]()

@@ -12,6 +12,7 @@ import pytest
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.testbed.base import paths
+from vmmnet.testbed.packages import wheels
 
 CONTROL = paths.ROOT / "control"
 
@@ -26,8 +27,9 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def offer(table: Path, line: str) -> list[str]:
-    """Return the completions of this line."""
+def offer(table: Path, line: str, argcomplete: Path | None = None) -> list[str]:
+    """Return the completions of this line, by the system's argcomplete or that in a folder."""
+    folder = argcomplete or Path("/nowhere")
     tools = table.parent / "bin"
     program = tools / "vmmnet"
     if not program.exists():
@@ -38,8 +40,8 @@ def offer(table: Path, line: str) -> list[str]:
     ended = subprocess.run(
         ["bash", "-c", _ASK, "bash", script, line],
         env={
-            "PATH": f"{tools}:{os.environ['PATH']}",
-            "PYTHONPATH": str(CONTROL),
+            "PATH": f"{tools}:{folder / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": f"{CONTROL}:{folder}",
             "VMMNET_TABLE": str(table),
         },
         cwd=table.parent,
@@ -108,3 +110,19 @@ def filled(table: Path) -> Path:
 def test_completion(filled: Path, line: str, replies: list[str]) -> None:
     # Bash sorts them.
     assert sorted(offer(filled, line)) == sorted(replies)
+
+
+@pytest.mark.parametrize(
+    ("line", "replies"),
+    [
+        ("vmmnet hostvlan s", ["set", "show", "status", "sync"]),
+        ("vmmnet hostvlan show 52:5", ["54:00:00:00:01", "54:00:00:00:02"]),
+        ("vmmnet hostvlan export --format ", ["csv", "json"]),
+        ("vmmnet hostvlan nonsense ", []),
+    ],
+)
+def test_completion_with_debian_13s_argcomplete(
+    filled: Path, line: str, replies: list[str]
+) -> None:
+    newer = wheels.installed(paths.ROOT / "tests/unit/control/wheels.txt")
+    assert sorted(offer(filled, line, newer)) == sorted(replies)

@@ -10,6 +10,7 @@ import json
 import queue
 import random
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -48,6 +49,7 @@ from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import hostports, metrics, portmetrics, ports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.testbed.base import wait
+from vmmnet.testbed.packages import certificates
 from vmmnet.values import hostname
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
@@ -92,6 +94,52 @@ def _reset_once(listener: socket.socket) -> None:
     # Unread data or not, an end without lingering is a reset.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
+
+
+@pytest.fixture
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the default of Python 3.13 on any."""
+    made = ssl.create_default_context
+
+    def stricter(**options: Any) -> ssl.SSLContext:
+        context = made(**options)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", stricter)
+
+
+@pytest.mark.parametrize(("signer", "known"), [("own", True), ("other", False)])
+@pytest.mark.usefixtures("strict")
+def test_a_plain_authority_is_known_and_another_is_not(
+    tmp_path: Path, signer: str, known: bool
+) -> None:
+    """``openssl req -x509`` alone makes one without the extensions of a strict check."""
+    for name in ("own", "other"):
+        (tmp_path / name).mkdir()
+        certificates.make(tmp_path / name, "etcd")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "own/etcd.pem", tmp_path / "own/etcd.key")
+    shaken: list[bool] = []
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        try:
+            with context.wrap_socket(connection, server_side=True) as secured:
+                shaken.append(secured.recv(1) != b"")
+        except ssl.SSLError:
+            shaken.append(False)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve, args=(listener,))
+        server.start()
+        config = parse_url(f"etcds://127.0.0.1:{listener.getsockname()[1]}")
+        config = replace(config, ca=tmp_path / signer / "ca.pem")
+        with Client(config) as client, pytest.raises(Unreachable) as error:
+            client.get(b"key")
+        server.join(wait.PATIENCE)
+    assert shaken == [known]
+    assert ("--store-ca names who signs" in str(error.value)) != known
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import vmmnet
 from vmmnet.testbed.base import paths
@@ -44,3 +48,46 @@ def test_the_rules_build_and_install_each_package() -> None:
         lines = re.findall(rf"^({step}-[^:=]*):", text("debian/rules"), re.M)
         # Those of the DNS room are built together.
         assert packages | {"dns"} == set(re.findall(rf"{step}-(\S+)", "\n".join(lines)))
+
+
+def test_what_an_installed_package_provides_is_not_missing(tmp_path: Path) -> None:
+    """A name may be virtual in one release of Debian; who is not root is asked for nothing."""
+    names = sorted(section("dns"))
+    real, virtual = names[1:], names[0]
+    listed = [f"installed {each}, " for each in real]
+    listed.append(f"installed {virtual}t64, another (= 1), {virtual} (= 1.2-3)")
+    listed.append("config-files removed, gone")
+    query = tmp_path / "dpkg-query"
+    query.write_text("#!/bin/sh\ncat <<END\n" + "\n".join(listed) + "\nEND\n")
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")
+    for program in query, tmp_path / "id":
+        program.chmod(0o755)
+    found = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [paths.ROOT / "qemu/deps", "dns"]
+    ended = subprocess.run(command, env=found, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("deps: nothing is missing (dns)\n", "")
+    query.write_text("#!/bin/sh\necho 'config-files ${Package}, '\n")
+    ended = subprocess.run(command, env=found, capture_output=True, text=True)
+    assert f"sudo apt-get install --yes --no-install-recommends {' '.join(names)}" in ended.stderr
+
+
+def test_a_suite_that_is_no_name_is_told() -> None:
+    command = [sys.executable, "-m", "vmmnet.testbed.packages.elsewhere", "Trixie"]
+    ended = subprocess.run(command, cwd=paths.ROOT / "control", capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "deb: SUITE=Trixie: give a release of Debian, such as trixie\n"
+
+
+def test_the_rules_give_each_release_its_version(tmp_path: Path) -> None:
+    """An upgrade of the system passes to the packages of the next one."""
+    (found,) = re.findall(r"^RELEASE := \$\(shell (.*)\)$", text("debian/rules"), re.M)
+    for release, version in (
+        ('ID=debian\nVERSION_ID="12"\n', "+deb12"),
+        ('ID=debian\nVERSION_ID="13"\n', "+deb13"),
+        ("ID=debian\nVERSION_CODENAME=sid\n", ""),
+        ('ID=ubuntu\nVERSION_ID="24.04"\n', ""),
+    ):
+        (tmp_path / "os-release").write_text(release)
+        command = found.replace("$$", "$").replace("/etc/os-release", str(tmp_path / "os-release"))
+        said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+        assert said.stdout.strip() == version

@@ -32,3 +32,19 @@ def test_later_process_with_the_number_lives() -> None:
     later.stdin.close()
     assert later.stdout.readline() == b"alive\n"
     assert later.wait(wait.PATIENCE) == 0
+
+
+def test_no_orphan_is_of_another_pid_namespace() -> None:
+    """Its owner has another number there: tests/machines runs a test bed within."""
+    alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    child = process.start(
+        [*alone, "env", f"{process.MARK}=1.0", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    for text in (b"before\n", b"after\n"):
+        child.stdin.write(text)
+        child.stdin.flush()
+        assert child.stdout.readline() == text
+        process.kill_orphans()
+    process.stop(child)

@@ -21,7 +21,7 @@ from typing import IO
 
 from . import tools, wait
 
-_MARK = "VMMNET_TESTBED_OWNER"
+MARK = "VMMNET_TESTBED_OWNER"
 
 
 def start_time(pid: int) -> str | None:
@@ -59,7 +59,7 @@ def start(
         words = [tools.find("ip"), "netns", "exec", netns, *words]
     return subprocess.Popen(
         words,
-        env={**os.environ, **(env or {}), _MARK: _owner()},
+        env={**os.environ, **(env or {}), MARK: _owner()},
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -103,13 +103,21 @@ def _end_session(pid: int) -> None:
 
 
 def _marks() -> Iterator[tuple[int, str]]:
-    prefix = f"{_MARK}=".encode()
+    prefix = f"{MARK}=".encode()
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
                 for entry in (folder / "environ").read_bytes().split(b"\0"):
                     if entry.startswith(prefix):
                         yield int(folder.name), entry[len(prefix) :].decode()
+
+
+def _pid_namespace(pid: int | str) -> str:
+    """The PID namespace of a process; empty: it has ended."""
+    try:
+        return str(Path(f"/proc/{pid}/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def owned(owner: str | None = None) -> list[int]:
@@ -119,11 +127,15 @@ def owned(owner: str | None = None) -> list[int]:
 
 
 def kill_orphans() -> list[int]:
-    """Kill test bed processes whose owner is gone; return their pids."""
+    """Kill test bed processes whose owner is gone; return their pids.
+
+    Those of another PID namespace name their owners by other numbers, and end with its first one.
+    """
     killed = []
+    here = _pid_namespace("self")
     for pid, mark in list(_marks()):
         owner, _, began = mark.partition(".")
-        if start_time(int(owner)) != began:
+        if start_time(int(owner)) != began and _pid_namespace(pid) == here:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)

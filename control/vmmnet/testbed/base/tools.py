@@ -52,6 +52,7 @@ PACKAGES: Mapping[str, str] = {
     "ovs-vswitchd": "openvswitch-switch",
     "passt": "passt",
     "pdns_server": "pdns-server",
+    "pasta": "passt",
     "ping": "iputils-ping",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",

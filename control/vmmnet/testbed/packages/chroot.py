@@ -48,37 +48,45 @@ _OWN = (
     "/run/adduser",
 )
 # Keep changed configuration, as without a terminal dpkg cannot ask.
-_APT = (
+APT = (
     *("apt-get", "--yes", "--no-install-recommends"),
     *("-o", "Dpkg::Options::=--force-confold"),
 )
 
 
-def base(installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.SUITE) -> Path:
+def base(
+    installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.SUITE, then: str = ""
+) -> Path:
     """Make a system with installed packages of Debian, and others available offline.
 
-    Its name depends on both lists and the release, and it stays in the folder of builds.
+    ``then`` is a release that it can be upgraded to offline; what is at hand is of that. Its name
+    depends on both lists and the releases, and it stays in the folder of builds.
     """
     recipe = [suite, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
+    recipe += [then] if then else []
     product = paths.BUILD / "image" / f"chroot-{paths.digest(recipe)}"
     with locked("chroot"):
         if not product.exists():
             fresh = product.with_suffix(".new")
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.parent.mkdir(parents=True, exist_ok=True)
-            fetch = f'chroot "$1" {" ".join(_APT)} --download-only install {" ".join(at_hand)}'
+            apt = f'chroot "$1" {" ".join(APT)} --download-only'
+            hooks = [f"{apt} install {' '.join(at_hand)}"] if at_hand else []
+            if then:
+                rename = f"""sed -i 's/{suite}/{then}/' "$1/etc/apt/sources.list\""""
+                hooks[:0] = [rename, 'chroot "$1" apt-get update', f"{apt} dist-upgrade"]
             tools.run(
                 [
                     *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt"),
-                    "--skip=cleanup/apt" if at_hand else "--skip=cleanup/apt/lists",
+                    "--skip=cleanup/apt" if hooks else "--skip=cleanup/apt/lists",
                     *((f"--include={','.join(installed)}",) if installed else ()),
-                    *(("--customize-hook=" + fetch,) if at_hand else ()),
                     # A mirror may stand still, and only the lists of a release never expire.
                     *(
                         ('--aptopt=Acquire::Check-Valid-Until "false"',)
                         if suite in debian.ROLLING
                         else ()
                     ),
+                    *(f"--customize-hook={hook}" for hook in hooks),
                     suite,
                     str(fresh),
                     *debian.sources_of(suite),
@@ -151,13 +159,13 @@ class Chroot:
             else:
                 words.append(package)
         try:
-            return self.run(*_APT, "install", *words)
+            return self.run(*APT, "install", *words)
         finally:
             self.run("rm", "-rf", "/debs")
 
     def purge(self, *names: str) -> str:
         """Remove packages with their configuration; their dependencies stay."""
-        return self.run(*_APT, "purge", *names)
+        return self.run(*APT, "purge", *names)
 
     def files(self) -> set[str]:
         """Return a line for each file, except files of the package system itself.

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Our Debian packages, built as by ``make deb``."""
+"""Our Debian packages, built as by ``make deb``, for a release of Debian."""
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,10 @@ from pathlib import Path
 
 from ..base import paths, tools
 from ..base.lock import locked
+from . import debian
 
+#: Releases that the packages are built for.
+RELEASES = ("bookworm", "trixie")
 NAMES = (
     *("libnss-vmmnet", "libvmmnet-dns-dev", "libvmmnet-dns0"),
     *("vmmnet-control", "vmmnet-dnsd", "vmmnet-guest-dkms", "vmmnet-ha", "vmmnet-qemu"),
@@ -20,22 +24,31 @@ LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")
 EMULATOR = "qemu-system-x86_64-vmmnet"
 
 
-_FOLDER = paths.BUILD / "deb"
-# Identifies the sources of the packages; a new build empties their folder.
-_STAMP = _FOLDER / "sources"
+def is_own(release: str) -> bool:
+    """Whether this machine has that release."""
+    return platform.freedesktop_os_release().get("VERSION_CODENAME") == release
 
 
-def build() -> dict[str, Path]:
+def folder(release: str) -> Path:
+    """Where the packages of a release are."""
+    return paths.BUILD / ("deb" if is_own(release) else f"deb-{release}")
+
+
+def build(release: str = debian.SUITE) -> dict[str, Path]:
     """Return all packages, by name; existing ones, if they belong to these sources.
 
     Test modules run in parallel, and one of them builds the packages for all.
     """
+    where = folder(release)
+    # Identifies the sources of the packages; a new build empties their folder.
+    stamp = where / "sources"
     with locked("deb"):
         sources = _sources()
-        if not _STAMP.exists() or _STAMP.read_text() != sources:
-            tools.run(["make", "-C", paths.ROOT, "deb"])
-            _STAMP.write_text(sources)
-    found = {each.name.split("_")[0]: each for each in _FOLDER.glob("*.deb")}
+        if not stamp.exists() or stamp.read_text() != sources:
+            suite = [] if is_own(release) else [f"SUITE={release}"]
+            tools.run(["make", "-C", paths.ROOT, "deb", *suite])
+            stamp.write_text(sources)
+    found = {each.name.split("_")[0]: each for each in where.glob("*.deb")}
     assert tuple(sorted(found)) == NAMES
     return found
 

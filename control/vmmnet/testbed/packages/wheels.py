@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 from ..base import paths, tools
@@ -29,3 +30,10 @@ def installed(requirements: Path) -> Path:
 def os_ken() -> Path:
     """Return the folder to import os-ken from, with its dependencies."""
     return installed(paths.ROOT / "tests" / "interop" / "wheels.txt")
+
+
+def use_os_ken() -> None:
+    """Let this process import os-ken from there, also where Debian's, without cases, is."""
+    folder = str(os_ken())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)

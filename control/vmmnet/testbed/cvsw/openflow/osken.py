@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import struct
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,7 @@ class OsKen:
     """The parsers of one version."""
 
     def __init__(self, version: int) -> None:
-        folder = str(wheels.os_ken())
-        if folder not in sys.path:
-            sys.path.append(folder)
+        wheels.use_os_ken()
         self.version = version
         self._parser = importlib.import_module("os_ken.ofproto.ofproto_parser")
         protocol = importlib.import_module("os_ken.ofproto.ofproto_protocol")

@@ -147,6 +147,15 @@ def empty_wildcard(difference: Difference) -> Facts:
     return found if empty else _NOTHING
 
 
+def bind_no_empty_wildcard(difference: Difference) -> Facts:
+    """NXDOMAIN below a name whose wildcard is there, but only above other names."""
+    lower = difference.zone.lower
+    wildcards = {f"*.{each}" for each in names_above(difference.ends[-1])} - set(lower)
+    is_empty = any(each.endswith(f".{wildcard}") for wildcard in wildcards for each in lower)
+    is_it = (difference.ours.rcode, difference.theirs.rcode) == ("NOERROR", "NXDOMAIN")
+    return {Fact("rcode")} if is_it and is_empty else _NOTHING
+
+
 def bind_nsec_at_cut(difference: Difference) -> Facts:
     """All, if theirs is the NSEC record of the delegation that ours refers to."""
     answers = {(each[0], each[1]) for each in difference.theirs.answer} - {

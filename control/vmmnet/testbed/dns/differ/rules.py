@@ -376,6 +376,14 @@ RULES = (
         oddities.checking_disabled,
     ),
     Rule(
+        "no wildcard that is empty",
+        (BIND,),
+        "BIND 9.20 says NXDOMAIN where the wildcard is an empty non-terminal; it is there and "
+        "answers with no data (RFC 4592 sections 2.2.2 and 3.3.1), as of NSD, Knot and BIND 9.18",
+        proofs.bind_no_empty_wildcard,
+        needs_another=_always,
+    ),
+    Rule(
         "NSEC at a delegation",
         (BIND,),
         "BIND answers from the parent; we refer, as NSD and Knot (RFC 4035 section 3.1.4.1 "

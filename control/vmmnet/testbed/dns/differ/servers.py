@@ -19,10 +19,8 @@ from ..products import ADDRESS, BIND, KNOT, NAMES, NSD, OURS, Setup
 from . import replies, zones
 from .questions import Question
 
-#: IDs of queries that end rounds; what has no reply before theirs has none.
+#: IDs of queries that end rounds; what has no reply before some of theirs has none.
 _LASTS = range(0x8000, 0x10000)
-
-
 #: BIND follows no more in one answer (its max-query-restarts).
 _ALIASES = 11
 

@@ -151,6 +151,8 @@ class _Asker:
     #: Chooses the faults; the questions do not depend on it.
     rng: random.Random
     result: Result = field(default_factory=Result)
+    #: Those of questions, so that no reply that is late is taken for that to another one.
+    idents: Iterator[int] = field(default_factory=lambda: itertools.cycle(range(0x8000)))
 
     def ask_all(self, all_questions: Iterator[Question]) -> None:
         """A few at a time, so that no server waits for another."""
@@ -161,7 +163,7 @@ class _Asker:
 
     def replies(self, some: Sequence[Question]) -> list[list[Reply]]:
         """Of all servers to each."""
-        asked = [(question, question.message(ident)) for ident, question in enumerate(some)]
+        asked = [(question, question.message(next(self.idents))) for question in some]
         for server in self.servers:
             server.send_all(asked)
         return [

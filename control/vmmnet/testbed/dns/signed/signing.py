@@ -60,6 +60,10 @@ class Key:
     number: int = 0
 
 
+#: Iterations of NSEC3 in zones that BIND 9.20 signs.
+MOST_BY_BIND = 50
+
+
 @dataclass(frozen=True)
 class Style:
     """Parameters of a zone's signatures."""
@@ -112,8 +116,7 @@ class Workshop:
         """The zone with the DNSKEY records of these keys, signed by all of them."""
         if not keys:
             return self._plain(zone, body)
-        # BIND 9.20 makes no more iterations.
-        by_bind = keys[0].maker == "bind" and style.iterations <= 50
+        by_bind = keys[0].maker == "bind" and style.iterations <= MOST_BY_BIND
         text = (
             self._by_bind(zone, body, keys, style)
             if by_bind

@@ -23,6 +23,10 @@ SUITE = recipe.SUITE
 _STATE = paths.BUILD / "guest" / "apt"
 
 
+class Unavailable(RuntimeError):
+    """This system's apt does not lead to Debian's packages."""
+
+
 @dataclass(frozen=True)
 class Package:
     """One version of one package in the archive."""
@@ -37,7 +41,10 @@ def sources() -> tuple[str, ...]:
     """The guests' apt sources as one-line entries, from the system's mirrors."""
     entries = mirror.of_host((f"{SUITE}-backports",))
     if not entries:
-        raise RuntimeError("this is no Debian whose apt has a source for its main component")
+        raise Unavailable(
+            "this system is no Debian whose apt has a source for its main component: add a mirror"
+            " of Debian, or see docs/other-systems.md"
+        )
     return tuple(entries)
 
 
@@ -85,7 +92,7 @@ def newest(name: str, series: str) -> Package:
     for package in _stanzas(_apt("apt-cache", "show", name)):
         if package.version.startswith(series + "."):
             return package
-    raise RuntimeError(f"the mirror has no {name} of the {series} series")
+    raise Unavailable(f"the mirror has no {name} of the {series} series")
 
 
 @locked("apt")

@@ -55,10 +55,9 @@ def shell() -> Iterator[Shell]:
             shutil.copy2(paths.ROOT / name, target, follow_symlinks=False)
 
     def run(script: str) -> str:
-        # One view of processes: a test bed knows its owner by the number.
-        enter = ["unshare", "--mount", "sh", "-c", _ENTER, "sh", folder / "host", folder, script]
+        enter = [tools.find("unshare"), "--mount", "sh", "-c", _ENTER, "sh"]
         done = subprocess.run(
-            [tools.find("unshare"), *map(str, enter[1:])],
+            [*enter, str(folder / "host"), str(folder), script],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -86,5 +85,5 @@ def test_make_run_needs_a_privileged_container(shell: Shell) -> None:
 
 
 def test_make_run_ends_with_both_pages(shell: Shell) -> None:
-    said = shell(f"{_PODMAN} run --pid=host {_RUN} vmmnet")
+    said = shell(f"{_PODMAN} run {_RUN} vmmnet")
     assert "<title>An IPv6-only page</title>" in said and "<title>An IPv4 server</title>" in said

@@ -32,3 +32,18 @@ def test_later_process_with_the_number_lives() -> None:
     later.stdin.close()
     assert later.stdout.readline() == b"alive\n"
     assert later.wait(wait.PATIENCE) == 0
+
+
+def test_a_test_bed_in_a_container_goes_on() -> None:
+    """Its owner has another number here, and perhaps a number that nobody has."""
+    nobody = {process._MARK: "4194304.1"}
+    with (
+        subprocess.Popen(["sleep", "1000"], env={**nobody, process._VIEW: "pid:[1]"}) as foreign,
+        subprocess.Popen(["sleep", "1000"], env=nobody) as orphan,
+    ):
+        try:
+            killed = process.kill_orphans()
+        finally:
+            foreign.kill()
+            orphan.kill()
+    assert orphan.pid in killed and foreign.pid not in killed

@@ -22,6 +22,8 @@ from typing import IO
 from . import tools, wait
 
 _MARK = "VMMNET_TESTBED_OWNER"
+#: The namespace that the owner's number is of: a container's test bed has its own.
+_VIEW = "VMMNET_TESTBED_VIEW"
 
 
 def start_time(pid: int) -> str | None:
@@ -32,6 +34,11 @@ def start_time(pid: int) -> str | None:
         return None
     fields = text.rpartition(")")[2].split()
     return None if fields[0] in "ZX" else fields[19]
+
+
+@cache
+def _view() -> str:
+    return str(Path("/proc/self/ns/pid").readlink())
 
 
 @cache
@@ -59,7 +66,7 @@ def start(
         words = [tools.find("ip"), "netns", "exec", netns, *words]
     return subprocess.Popen(
         words,
-        env={**os.environ, **(env or {}), _MARK: _owner()},
+        env={**os.environ, **(env or {}), _MARK: _owner(), _VIEW: _view()},
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -103,13 +110,14 @@ def _end_session(pid: int) -> None:
 
 
 def _marks() -> Iterator[tuple[int, str]]:
-    prefix = f"{_MARK}=".encode()
+    """Processes of test beds, and their owners, in this view of processes."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
-                for entry in (folder / "environ").read_bytes().split(b"\0"):
-                    if entry.startswith(prefix):
-                        yield int(folder.name), entry[len(prefix) :].decode()
+                lines = (folder / "environ").read_bytes().decode(errors="replace").split("\0")
+                values = dict(line.partition("=")[::2] for line in lines)
+                if _MARK in values and values.get(_VIEW, _view()) == _view():
+                    yield int(folder.name), values[_MARK]
 
 
 def owned(owner: str | None = None) -> list[int]:

@@ -31,7 +31,9 @@ mount -t cgroup2 none sys/fs/cgroup
 mount --rbind /dev dev
 exec chroot . sh -ec "$1"
 """
-_RUN = "--privileged --cgroups=disabled --network=host --rm --volume /mnt/clone:/vmmnet"
+_RUN = (
+    "--privileged --cgroups=disabled --network=host --ulimit=host --rm --volume /mnt/clone:/vmmnet"
+)
 
 Shell = Callable[[str], str]
 

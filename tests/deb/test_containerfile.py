@@ -31,9 +31,9 @@ mount -t cgroup2 none sys/fs/cgroup
 mount --rbind /dev dev
 exec chroot . sh -ec "$1"
 """
-_RUN = (
-    "--privileged --cgroups=disabled --network=host --ulimit=host --rm --volume /mnt/clone:/vmmnet"
-)
+#: Limits that a bed without CAP_SYS_RESOURCE may set.
+_LIMITS = "--ulimit nofile=4096:4096 --ulimit nproc=4096:4096"
+_RUN = f"--privileged --cgroups=disabled --network=host {_LIMITS} --rm --volume /mnt/clone:/vmmnet"
 
 Shell = Callable[[str], str]
 

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.long
 _PODMAN = "podman --storage-driver=vfs --cgroup-manager=cgroupfs --events-backend=file"
 _ENTER = """
 set -e
+# The runtime changes the root's propagation, so that it has to be a mount.
+mount --bind "$1" "$1"
 cd "$1"; shift
 for each in run tmp; do mount -t tmpfs tmpfs $each; done
 mount --bind "$1" mnt; shift

@@ -26,7 +26,8 @@
 #                   in a root of that release, into build/deb-trixie
 #   make clean      drop the builds; make distclean: and everything fetched
 #
-# run, check, bench and deb install the packages they need first.
+# run, check, bench and deb ask first whether this system can do it (qemu/ready), and install
+# the packages they need.
 
 PYTHON  ?= /usr/bin/python3
 RUN     ?=
@@ -90,41 +91,51 @@ dns:
 	@test -f build/dns/build.ninja || meson setup build/dns net/dns/programs >/dev/null
 	@ninja -C build/dns
 
-guests: ; @$(PYTHON) -m vmmnet.testbed.guest.image
+guests: ; @qemu/ready $@ && $(PYTHON) -m vmmnet.testbed.guest.image
 
 $(FULL)/build.ninja: $(source) ; @./configure --reuse
 $(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse
 $(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse
 
-deps: ; @qemu/deps $(SECTIONS)
+deps: ; @qemu/ready $@ && qemu/deps $(SECTIONS)
 
 run:
+	@qemu/ready $@
 	@qemu/deps build run
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m vmmnet.run $(if $(DISK),--disk "$(DISK)") $(RUN)
 
 run-migration:
+	@qemu/ready $@
 	@qemu/deps build run
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m vmmnet.run_migration $(RUN)
 
 run-cvsw:
+	@qemu/ready $@
 	@qemu/deps build run cvsw
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m vmmnet.run_cvsw $(RUN)
 
 run-dns:
+	@qemu/ready $@
 	@qemu/deps build run dns
 	@$(MAKE) --no-print-directory dns
 	@$(PYTHON) -m vmmnet.run_dns $(RUN)
 
 check:
+	@qemu/ready $@
 	@qemu/deps build
 	@tests/run --build
 
-check-quick: lean ; @tests/run --quick
+check-quick:
+	@qemu/ready $@
+	@qemu/deps build run test
+	@$(MAKE) --no-print-directory lean
+	@tests/run --quick
 
 bench:
+	@qemu/ready $@
 	@qemu/deps build run bench
 	@$(MAKE) --no-print-directory lean bpf
 	@bench/run $(BENCH)
@@ -150,6 +161,7 @@ install-dns: dns
 	@meson install -C build/dns --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 deb:
+	@qemu/ready $@
 ifeq (,$(SUITE))
 	@qemu/deps build full deb
 	@debian/make-packages

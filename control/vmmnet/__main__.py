@@ -20,12 +20,48 @@ from vmmnet.libvirt import command as libvirt
 if TYPE_CHECKING:
     from vmmnet.command.completion import Completer
 
+_TEXT = """\
+The control plane of vmmnet, the network inside QEMU. A ROOM is a part of vmmnet that has
+commands here:
+
+  vmmnet help ROOM             what it is for, and its commands
+  vmmnet help ROOM COMMAND     what a command does, and its options
+
+Other parts are programs of their own: vmmnet-dnsd and vmmnet-zone (DNS), vmmnet-ha (the home
+agent of Mobile IPv6), vmmnet-hostd (moves addresses), vmrpc-ss (in a guest). What QEMU does
+is in its options: -device virtio-vmrpc-pci, -device virtio-net-cvsw-pci, -netdev hostvlan,
+-netdev mip6; see vmmnet-qemu(7).
+"""
+
+_DNS = "DNS is served by the program vmmnet-dnsd: docs/dnsd.md"
+_ZONE = "images of zones are made by the program vmmnet-zone: docs/dns-zone.md"
+_HA = "the home agent of Mobile IPv6 is the program vmmnet-ha: docs/vmmnet-ha.md"
+_MIP6 = "Mobile IPv6 is an option of QEMU, -netdev mip6, and the program vmmnet-ha: docs/mip6.md"
+_HOSTD = "the helper that moves addresses is the program vmmnet-hostd: docs/hostd.md"
+_VMRPC = (
+    "outsourced sockets are an option of QEMU, -device virtio-vmrpc-pci: docs/virtio-vmrpc.md;"
+    " in a guest, vmrpc-ss shows them"
+)
+_QEMU = "the emulator is the program qemu-system-x86_64-vmmnet: docs/packages.md"
+_MAKE = "that is a target of the sources' Makefile: 'make {}' there"
+#: Rooms of vmmnet, and words of its README, that are no rooms of this command.
+ELSEWHERE = {
+    **dict.fromkeys(("dns", "dnsd", "resolver"), _DNS),
+    "zone": _ZONE,
+    **dict.fromkeys(("ha", "home-agent"), _HA),
+    **dict.fromkeys(("mip6", "mobile-ipv6"), _MIP6),
+    "hostd": _HOSTD,
+    **dict.fromkeys(("vmrpc", "virtio-vmrpc", "ss"), _VMRPC),
+    "qemu": _QEMU,
+    **{word: _MAKE.format(word) for word in ("run", "check", "bench", "deb", "install")},
+    "version": "it is an option: vmmnet --version",
+}
+
 
 def parser() -> Parser:
     """The command line."""
-    result = Parser(
-        prog="vmmnet", description="The control plane of vmmnet, the network inside QEMU."
-    )
+    result = Parser(prog="vmmnet", description=_TEXT)
+    result.elsewhere = ELSEWHERE
     result.add_argument("--version", action="version", version=f"vmmnet {VERSION}")
     rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
     for room in (cvsw, guestimage, hostvlan, libvirt):
@@ -53,14 +89,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Status.UNWRITTEN
 
 
-def _run(words: Sequence[str]) -> int:
+def _asked(words: list[str]) -> list[str]:
+    """A command line with "help" among its commands, as argparse knows it."""
+    if "help" not in words[:2]:
+        return words
+    words.remove("help")
+    return [*words[:2], "--help"]
+
+
+def _run(words: list[str]) -> int:
     line = parser()
     if "_ARGCOMPLETE" in os.environ:
         # Only a shell that asks waits for argcomplete.
         from vmmnet.command.completion import Finder
 
         Finder()(line, default_completer=completer())
-    given = line.parse_args(words)
+    given = line.parse_args(_asked(words))
     status: int = given.execute(given)
     return status
 

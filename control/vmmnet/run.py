@@ -20,11 +20,11 @@ from pathlib import Path
 
 from vmmnet import own_disk, terminal
 from vmmnet.story import Story
-from vmmnet.testbed.base import net, process
 from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.guest import image, qemu
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.packages.conclude import conclude
 from vmmnet.testbed.peers import servers as peers
 
 WEB_NAME = "www.example.test"
@@ -167,15 +167,17 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Entry point."""
     options = parse()
-    process.unwind_on_signals()
-    net.reap_stale()
     story = Story()
-    try:
+
+    def show() -> None:
         if options.disk:
             with network(story) as (host, _):
                 own_disk.boot(options.disk, host, device(), options.accel)
         else:
             demonstrate(options, story)
+
+    try:
+        return conclude("make run", show)
     except qemu.QemuFailed as error:
         print(f"\n{error}", file=sys.stderr)
         if options.accel != ACCEL:
@@ -185,10 +187,6 @@ def main() -> int:
                 file=sys.stderr,
             )
         return 1
-    except KeyboardInterrupt:
-        print("\nInterrupted; all started programs have ended.", file=sys.stderr)
-        return 130
-    return 0
 
 
 if __name__ == "__main__":

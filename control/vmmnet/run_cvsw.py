@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vmmnet.story import Story
-from vmmnet.testbed.base import net, process, wait
+from vmmnet.testbed.base import wait
 from vmmnet.testbed.cvsw import switched
 from vmmnet.testbed.cvsw.switched import CONTROL, Bed, Vm
 from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.packages.conclude import conclude
 
 _CIPHERS = ("aes-gcm-128", "aes-gcm-256")
 _SECONDS = 5
@@ -128,14 +129,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Entry point."""
     options = parse()
-    process.unwind_on_signals()
-    net.reap_stale()
-    try:
-        demonstrate(options, Story())
-    except KeyboardInterrupt:
-        print("\nInterrupted; all started programs have ended.", file=sys.stderr)
-        return 130
-    return 0
+    return conclude("make run-cvsw", lambda: demonstrate(options, Story()))
 
 
 if __name__ == "__main__":

@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vmmnet.story import Story
-from vmmnet.testbed.base import net, paths, process, tools
+from vmmnet.testbed.base import paths, tools
 from vmmnet.testbed.dns import names
 from vmmnet.testbed.dns.names import DROPPING, FORGING, IMPOSTOR4, IMPOSTOR6, NAME, WHOLE, World
+from vmmnet.testbed.packages.conclude import conclude
 
 _STOCK = Path("/usr/bin/ssh")
 _OURS = paths.BUILD / "ssh" / "ssh"
@@ -92,14 +93,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Entry point."""
     parse()
-    process.unwind_on_signals()
-    net.reap_stale()
-    try:
-        demonstrate(Story())
-    except KeyboardInterrupt:
-        print("\nInterrupted; all started programs have ended.", file=sys.stderr)
-        return 130
-    return 0
+    return conclude("make run-dns", lambda: demonstrate(Story()))
 
 
 if __name__ == "__main__":

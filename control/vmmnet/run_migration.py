@@ -17,12 +17,13 @@ import sys
 from collections.abc import Sequence
 
 from vmmnet.story import Story
-from vmmnet.testbed.base import net, process, wait
+from vmmnet.testbed.base import wait
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
 from vmmnet.testbed.packages import kernel
+from vmmnet.testbed.packages.conclude import conclude
 
 _URI = f"tcp:[{mobility.HOST_B_ADDRESS}]:4444"
 _LINE_PORT = 7
@@ -146,14 +147,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Entry point."""
     options = parse()
-    process.unwind_on_signals()
-    net.reap_stale()
-    try:
-        demonstrate(options, Story())
-    except KeyboardInterrupt:
-        print("\nInterrupted; all started programs have ended.", file=sys.stderr)
-        return 130
-    return 0
+    return conclude("make run-migration", lambda: demonstrate(options, Story()))
 
 
 if __name__ == "__main__":

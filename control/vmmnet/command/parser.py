@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from .status import Status
@@ -36,6 +36,8 @@ class Parser(argparse.ArgumentParser):
 
     #: Returns a hint about a word that the command does not take, or nothing.
     hint: Callable[[str], str] = staticmethod(lambda _: "")
+    #: Where it is what some would look for among the choices.
+    elsewhere: Mapping[str, str] = {}
     #: Whether it was given a word that is not one of several choices.
     is_lost = False
 
@@ -49,6 +51,8 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         self.is_lost = True
+        if str(value) in self.elsewhere:
+            raise argparse.ArgumentError(None, f"'{value}': {self.elsewhere[str(value)]}")
         words = [str(each) for each in action.choices]
         meant = _MEANT.get(str(value))
         near = [meant] if meant in words else difflib.get_close_matches(str(value), words, n=1)
@@ -66,23 +70,46 @@ class Parser(argparse.ArgumentParser):
     def _check_options(self, words: Sequence[str]) -> None:
         """End with an error if an option is unknown, or stands before its sub-command."""
         below = self._below()
-        for place, word in enumerate(words):
+        for word in words:
             name = word.partition("=")[0]
             if word == "--" or (below and not word.startswith("-")):
                 return
             # argparse takes a word with a blank for a value.
-            if not word.startswith("--") or " " in word or name in self._option_string_actions:
+            if name in self._option_string_actions or not self._is_option(word):
                 continue
             if found := [where for where, names in self._options_below() if name in names]:
-                there = {*self.prog.split(), *words[place:]}
-                meant = (each for each in found if there.issuperset(each.split()))
-                self.error(f"'{name}' comes after the command: {next(meant, found[0])} … {name}")
+                self.error(
+                    f"'{name}' comes after the command: {self._meant(found, words)} … {name}"
+                )
             known = [each for each in self._option_string_actions if each.startswith("--")]
+            long = f"--{name.lstrip('-').lower()}"
             # Other programs take the beginning of one for it.
-            begun = [each for each in known if each.startswith(name)]
-            near = begun or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-            hint = f": is it '{near[0]}'?" if near else ""
+            begun = [each for each in known if each.startswith(long)]
+            near = begun or difflib.get_close_matches(long, known, n=1, cutoff=0.7)
+            hint = f": is it '{near[0]}'?" if near else self._hint_below(long, words)
             self.error(f"there is no option '{name}'{hint}")
+
+    def _is_option(self, word: str) -> bool:
+        """Whether a word can only be meant as an option."""
+        if " " in word or self._negative_number_matcher.match(word):
+            return False
+        # "-o" may have its value in the same word.
+        return word.startswith("--") or (
+            len(word) > 1 and word[0] == "-" and word[:2] not in self._option_string_actions
+        )
+
+    def _hint_below(self, name: str, words: Sequence[str]) -> str:
+        """A hint about an option that is like one of a sub-command."""
+        below = {each for _, names in self._options_below() for each in names}
+        for near in difflib.get_close_matches(name, sorted(below), n=1, cutoff=0.7):
+            found = [where for where, names in self._options_below() if near in names]
+            return f": is it '{near}', after the command: {self._meant(found, words)} … {near}?"
+        return ""
+
+    def _meant(self, found: Sequence[str], words: Sequence[str]) -> str:
+        """Of commands, the one whose words are among those of the line, or the first."""
+        there = {*self.prog.split(), *words}
+        return next((each for each in found if there.issuperset(each.split())), found[0])
 
     def _below(self) -> dict[str, Parser]:
         """The parsers of the sub-commands, by their names."""
@@ -108,6 +135,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the message and where help is."""
+        if message.startswith("the following arguments are required") and (below := self._below()):
+            kind = next(each.metavar for each in self._actions if each.choices is below)
+            message = f"a {kind} is missing: there are {', '.join(below)}"
         self.exit(Status.USAGE, f"{self.prog}: {message}\nSee '{self.prog} --help'.\n")
 
 

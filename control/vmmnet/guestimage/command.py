@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -47,7 +48,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     parser = subcommand(rooms, _NAME, _run, _BRIEF, _TEXT)
     parser.set_defaults(execute=execute)
     add = parser.add_argument
-    add("--output", metavar="FILE", type=Path, help="the image (default: guest.FORMAT)")
+    add("--output", metavar="FILE", type=Path, help="the image to make")
     add("--size", type=typed(recipe.size), default="4G", help="of its disk (default: 4G)")
     add("--format", choices=recipe.FORMATS, default="qcow2", help="default: qcow2")
     add("--hostname", metavar="NAME", type=typed(recipe.hostname), default="guest", help="its name")
@@ -102,6 +103,7 @@ def _address6(text: str) -> str:
 
 
 def _run(given: argparse.Namespace) -> int:
+    named = given.output is not None
     given.output = Path(given.output or f"guest.{given.format}").absolute()
     if given.print_domain:
         if given.json:
@@ -110,6 +112,9 @@ def _run(given: argparse.Namespace) -> int:
         return Status.DONE
     if given.address6:
         raise UsageError("--address6 is the VM's, not the image's: it goes with --print-domain")
+    if not named:
+        given.parser.print_usage(sys.stderr)
+        raise UsageError("--output names the image to make, for example guest.qcow2")
     if os.path.lexists(given.output):
         raise Refused(f"--output {given.output}: exists already; remove it, or give another name")
     if not given.output.parent.is_dir():

@@ -11,6 +11,8 @@ from pathlib import Path
 from .recipe import SUITE
 
 _RELEASE = Path("/etc/os-release")
+#: Names of releases that apt's sources may have beside the release's own.
+_ALIASES = ("oldstable", "stable", "testing", "unstable", "sid")
 
 
 def _release() -> dict[str, str]:
@@ -26,7 +28,7 @@ def of_host(more: Sequence[str] = (), suite: str = SUITE) -> list[str]:
     release = _release()
     if release.get("ID") != "debian":
         return []
-    fields = "$(RELEASE) $(COMPONENT) $(REPO_URI)"
+    fields = "$(RELEASE) $(COMPONENT) $(REPO_URI) $(ORIGIN)"
     command = ["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]
     try:
         listing = subprocess.run(command, text=True, capture_output=True).stdout
@@ -36,12 +38,18 @@ def of_host(more: Sequence[str] = (), suite: str = SUITE) -> list[str]:
 
 
 def lines(listing: str, host: str, more: Sequence[str] = (), suite: str = SUITE) -> list[str]:
-    """The same from apt-get's list on a host of the release ``host`` (codename)."""
-    suites = {host: (suite, *more), f"{host}-security": (f"{suite}-security",)}
+    """The same from apt-get's list on a host of the release ``host`` (codename).
+
+    Other archives name their suites like Debian's. An archive has no origin while its
+    lists were not fetched.
+    """
+    suites: dict[str, tuple[str, ...]] = {}
+    for name in (host, *_ALIASES):
+        suites |= {name: (suite, *more), f"{name}-security": (f"{suite}-security",)}
     entries: dict[str, None] = {}
     for line in listing.splitlines():
-        release, component, uri = line.split(" ", 2)
-        if component == "main":
+        release, component, uri, origin = [*line.split(" ", 3), ""][:4]
+        if component == "main" and origin in ("Debian", ""):
             entries.update(dict.fromkeys(f"deb {uri} {s} main" for s in suites.get(release, ())))
     found = list(entries)
     return found if any(f" {suite} main" in each for each in found) else []

@@ -201,13 +201,13 @@ def _run(module: str, given: argparse.Namespace) -> int:
     """Import a module and call its ``run``, so that other rooms do not need its packages."""
     try:
         loaded: Any = importlib.import_module(f".{module}", __package__)
+        return int(loaded.run(given))
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("lxml"):
             raise
         raise Refused(
             "needs Python's package lxml: apt install python3-lxml, or pip install lxml"
         ) from None
-    return int(loaded.run(given))
 
 
 def _domains(parsed_args: Any, **_: Any) -> Iterable[str]:

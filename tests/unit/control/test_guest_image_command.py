@@ -183,6 +183,10 @@ def test_packages_and_mirrors() -> None:
     found = ["deb http://m/debian bookworm main", "deb http://m/s bookworm-security main"]
     assert mirror.lines(listing, "trixie") == found
     assert mirror.lines("x main http://other/\n", "trixie") == []
+    # The sources of a host may say "stable", and others than Debian have suites of these names.
+    stable = "stable main http://other/chrome Google LLC\nstable main http://m/debian Debian\n"
+    assert mirror.lines(stable, "trixie") == found[:1]
+    assert mirror.lines("trixie main http://other/ HashiCorp\n", "trixie") == []
 
 
 def test_what_is_put_into_the_system() -> None:

@@ -10,8 +10,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import vmmnet
-from vmmnet.testbed.base import paths
+from vmmnet.testbed.base import paths, tools
 
 
 def text(name: str) -> str:
@@ -91,3 +92,57 @@ def test_the_rules_give_each_release_its_version(tmp_path: Path) -> None:
         command = found.replace("$$", "$").replace("/etc/os-release", str(tmp_path / "os-release"))
         said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
         assert said.stdout.strip() == version
+
+
+def test_a_program_has_a_page() -> None:
+    """That of the emulator's devices is written of its own help, when the package is built."""
+    pages = {path.name for path in (paths.ROOT / "debian/man").glob("*.[1-8]")}
+    named = set()
+    for file in (paths.ROOT / "debian").glob("*.manpages"):
+        named |= {line.removeprefix("debian/man/") for line in file.read_text().split()}
+    assert pages == named | {"vmmnet.1"}
+    assert {"vmrpc-ss.1", "nss-vmmnet.8", "qemu-system-x86_64-vmmnet.1"} <= named
+    assert "debian/man/emulator $(QEMU)/qemu-system-x86_64" in text("debian/rules")
+
+
+#: An emulator that has what the page is about, and QEMU's own.
+_EMULATOR = """\
+#!/bin/sh
+case "$*" in
+"-device virtio-rng-pci,help") echo virtio-rng-pci options: ; echo '  aer=<bool>' ;;
+"-device virtio-net-pci,help") echo virtio-net-pci options: ; echo '  mac=<str>' ;;
+"-device virtio-vmrpc-pci,help") echo o: ; echo '  aer=<bool>'; echo '  address6=<str>' ;;
+"-device virtio-net-cvsw-pci,help") echo o: ; echo '  mac=<str>'; echo '  miss=<str>' ;;
+"-object vmmnet-handoff,help") echo o: ; echo '  path=<string>  - a socket' ;;
+-help) printf -- '-netdev %s,id=str\\n      what it is\\n' tap stage hostvlan mip6 ;;
+*) exit 1 ;;
+esac
+"""
+
+
+def test_the_page_of_the_emulator(tmp_path: Path) -> None:
+    """It has our options, and not those that other devices have."""
+    emulator = tmp_path / "qemu"
+    emulator.write_text(_EMULATOR)
+    emulator.chmod(0o755)
+    tools.run([paths.ROOT / "debian/man/emulator", emulator, tmp_path])
+    page = (tmp_path / "vmmnet-qemu.7").read_text()
+    assert page.startswith('.\\" SPDX') and ".TH VMMNET\\-QEMU 7 " in page
+    for own in ("address6=<str>", "miss=<str>", "path=<string>", "what it is"):
+        assert own in page
+    assert "aer=" not in page and "mac=" not in page and "\\-netdev tap" not in page
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("--help",), 0, "usage: vmrpc-ss [FILE]"),
+        (("--hlep",), 2, "vmrpc-ss: '--hlep' is wrong; usage: vmrpc-ss [FILE]"),
+        (("a", "b"), 2, "vmrpc-ss: 'a b' is wrong; usage: vmrpc-ss [FILE]"),
+        (("/none",), 1, "vmrpc-ss: /none cannot be read: is the module vmrpc loaded here?"),
+    ],
+)
+def test_vmrpc_ss_says_what_is_wrong(words: tuple[str, ...], status: int, said: str) -> None:
+    program = paths.ROOT / "guest-linux/vmrpc/vmrpc-ss"
+    done = subprocess.run(["sh", program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == status and (done.stdout + done.stderr).startswith(said)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import lzma
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from pathlib import Path
 from ..base import paths, tools
 from ..base.lock import locked
 from ..packages import debian
+from ..packages.conclude import conclude
 from ..packages.kernel import SERIES, Kernel, build_module, get, plain_image
 from . import cpio
 from .cpio import File
@@ -213,4 +215,4 @@ def prepare() -> None:
 
 
 if __name__ == "__main__":
-    prepare()
+    sys.exit(conclude("make guests", prepare))

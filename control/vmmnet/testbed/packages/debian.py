@@ -25,6 +25,10 @@ ROLLING = ("sid", "forky")
 _STATE = paths.BUILD / "guest" / "apt"
 
 
+class Unavailable(RuntimeError):
+    """This system's apt does not lead to Debian's packages."""
+
+
 @dataclass(frozen=True)
 class Package:
     """One version of one package in the archive."""
@@ -51,7 +55,10 @@ def sources(release: str = SUITE) -> tuple[str, ...]:
     """A release's apt sources as one-line entries, from the system's mirrors."""
     entries = mirror.of_host((f"{release}-backports",), release)
     if not entries:
-        raise RuntimeError("this is no Debian whose apt has a source for its main component")
+        raise Unavailable(
+            "this system is no Debian whose apt has a source for its main component: add a mirror"
+            " of Debian, or see docs/other-systems.md"
+        )
     return tuple(entries)
 
 
@@ -111,7 +118,7 @@ def newest(name: str, series: str, release: str = SUITE, *, or_later: bool = Fal
     for package in _stanzas(_apt(release, "apt-cache", "show", name), release):
         if package.version.startswith(series + ".") or (or_later and package.series > wanted):
             return package
-    raise RuntimeError(f"the mirror's {release} has no {name} of the {series} series")
+    raise Unavailable(f"the mirror's {release} has no {name} of the {series} series")
 
 
 @locked("apt")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ _WITHOUT = (
 _UP = 2 * wait.PATIENCE
 #: Boots of the host, of which the emulation may lose one.
 _ATTEMPTS = 2
-# Seconds of a whole run.
+# Seconds of a whole layer.
 _LIMIT = 4 * 3600.0
 
 
@@ -105,11 +106,13 @@ def run(
     folder: Path,
     environment: Mapping[str, str] | None = None,
     settings: Settings | None = None,
+    limit: float = _LIMIT,
 ) -> int:
     """Boot the host, run a command in the tree's root there, and return its status.
 
-    Its output is this process's; the console of the host, and all that the command leaves in
-    build/logs, are in ``folder``.
+    A command that takes more than ``limit`` seconds ends with the host.  Its output is this
+    process's; the console of the host, and all that the command leaves in build/logs, are in
+    ``folder``.
     """
     settings = settings or Settings()
     folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +128,7 @@ def run(
     script += f"run() {{ {shlex.join(map(str, command))}; }}\n"
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return _boot(host, system, script, folder, settings)
+            return _boot(host, system, script, folder, settings, limit)
         except HostFailed as error:
             log = folder / "host-console.log"
             kept = log.with_name(f"host-console-{attempt}.log")
@@ -137,7 +140,9 @@ def run(
     raise AssertionError
 
 
-def _boot(host: Kernel, system: Path, script: str, folder: Path, settings: Settings) -> int:
+def _boot(
+    host: Kernel, system: Path, script: str, folder: Path, settings: Settings, limit: float
+) -> int:
     """One boot, to its end."""
     up, status = folder / "up", folder / "status"
     for path in (up, status):
@@ -171,9 +176,11 @@ def _boot(host: Kernel, system: Path, script: str, folder: Path, settings: Setti
             wait.until(lambda: up.exists() or child.poll() is not None, "the host with KVM", _UP)
             if not up.exists():
                 raise HostFailed(f"its QEMU ended with {child.returncode}")
-            child.wait(_LIMIT)
+            child.wait(limit)
         except wait.Timeout as error:
             raise HostFailed(str(error)) from error
+        except subprocess.TimeoutExpired as error:
+            raise HostFailed(f"its command did not end within {limit:g} s") from error
         finally:
             process.stop(child)
     if not status.exists():
@@ -189,6 +196,6 @@ def _share(name: str, folder: Path, more: str) -> list[str]:
 
 def _program(system: Path, name: str) -> list[str | Path]:
     """A program of the unpacked system with the libraries of that system, in this one."""
-    libraries = ":".join(str(system / folder) for folder in ("usr/lib/x86_64-linux-gnu", "lib"))
-    loader = system / "lib64" / "ld-linux-x86-64.so.2"
-    return [loader.resolve(), "--library-path", libraries, system / "usr" / "bin" / name]
+    folder = system / "usr" / "lib" / "x86_64-linux-gnu"
+    words = (folder / "ld-linux-x86-64.so.2", "--library-path", folder)
+    return [*words, system / "usr" / "bin" / name]

@@ -13,6 +13,7 @@ import random
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,10 @@ def _syncs(guest: Guest) -> int:
     return int(ram.get("dirty-sync-count", 0))
 
 
+def _has_passed(place: Place, guest: Guest, frames: int) -> bool:
+    return place.passed(guest) >= frames
+
+
 def test_datagrams_of_a_migration_are_whole(
     accel: str, place: Place, network: Network, tmp_path: Path
 ) -> None:
@@ -142,7 +147,8 @@ def test_datagrams_of_a_migration_are_whole(
                 for number, datagram in enumerate(datagrams, 1):
                     sender.send(datagram)
                     if number % 50 == 0:
-                        wait.until(lambda n=number: place.passed(vm) >= before + n, "datagrams")
+                        arrived = before + number
+                        wait.until(partial(_has_passed, place, vm, arrived), "datagrams")
             vm.qmp("migrate-set-parameters", downtime_limit=5000)
             move.complete()
             holder.write(b"read\n")

@@ -66,7 +66,8 @@ def cannot_boot(command: Sequence[str | Path], limit: float = LIMIT) -> str:
 
 def _command(series: str) -> list[str | Path]:
     return [
-        *(qemu.binary(), *qemu.firmware_options(), "-machine", "q35", "-accel", "kvm"),
+        qemu.binary(),
+        *(*qemu.firmware_options(), "-machine", "q35", "-accel", "kvm"),
         *("-cpu", "max", "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none"),
         *("-no-reboot", "-kernel", kernel.plain_image(kernel.get(series))),
         *("-append", "console=ttyS0 panic=-1", "-serial", "stdio"),

@@ -5,7 +5,7 @@ An IPv6-only network with a web server whose name has only an AAAA record; a
 guest without a NIC and with IPv4 only; both directions of the paper's section
 3; then a shell in the guest.
 
-    python3 -m vmmnet.run [--kernel 6.1|6.12|7.3] [--accel kvm] [--no-shell]
+    python3 -m vmmnet.run [--kernel 6.1|6.12|7.3] [--accel kvm|tcg] [--no-shell]
     python3 -m vmmnet.run --disk image.qcow2
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from vmmnet import own_disk, terminal
 from vmmnet.story import Story
 from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest import image, qemu
+from vmmnet.testbed.guest import accelerator, image, qemu
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.packages.conclude import conclude
@@ -32,9 +32,6 @@ WEB_ADDRESS = "2001:db8:80::80"
 DNS_ADDRESS = "2001:db8:80::53"
 ROUTER_HOST, ROUTER_PEER = "2001:db8:1::1", "2001:db8:1::2"
 VM_ADDRESS = "2001:db8:1::c0de"
-
-#: QEMU's -accel that works on every host.
-ACCEL = "tcg,thread=multi"
 
 PAGE = """\
 <title>An IPv6-only page</title>
@@ -107,6 +104,15 @@ def fetch_inwards(story: Story, guest: Guest, peer: Namespace) -> None:
             raise RuntimeError("unexpected page")
 
 
+def accelerate(options: argparse.Namespace) -> str:
+    """The accelerator that the user wants, else KVM where guests start on it."""
+    if options.accel:
+        return str(options.accel)
+    choice = accelerator.choose(options.kernel)
+    print(f"    {choice.reason}", flush=True)
+    return choice.accel
+
+
 def shell(guest: Guest) -> None:
     """A shell in the guest, until it ends or the user presses Ctrl-]."""
     print(
@@ -131,16 +137,16 @@ def demonstrate(options: argparse.Namespace, story: Story) -> None:
         print(f"    {image.root().name}")
     with contextlib.ExitStack() as stack:
         host, peer = stack.enter_context(network(story))
-        guest = Guest(
-            netns=host,
-            kernel=options.kernel,
-            devices=[device()],
-            module=module,
-            shell=True,
-            accel=options.accel,
-        )
         with story.step("Boot the guest: no NIC, one virtio-vmrpc device"):
             print(f"    -device {device()}")
+            guest = Guest(
+                netns=host,
+                kernel=options.kernel,
+                devices=[device()],
+                module=module,
+                shell=True,
+                accel=accelerate(options),
+            )
             stack.enter_context(guest)
         fetch_outwards(story, guest)
         fetch_inwards(story, guest, peer)
@@ -153,7 +159,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="make run", description=__doc__)
     parser.add_argument("--kernel", choices=kernel.SERIES, default="6.1", help="guest kernel")
-    parser.add_argument("--accel", default=ACCEL, help="QEMU's -accel")
+    parser.add_argument(
+        "--accel", help="QEMU's -accel, such as tcg; else kvm, where guests start on it"
+    )
     parser.add_argument(
         "--no-shell", dest="shell", action="store_false", help="end after the pages"
     )
@@ -172,7 +180,7 @@ def main() -> int:
     def show() -> None:
         if options.disk:
             with network(story) as (host, _):
-                own_disk.boot(options.disk, host, device(), options.accel)
+                own_disk.boot(options.disk, host, device(), accelerate(options))
         else:
             demonstrate(options, story)
 
@@ -180,10 +188,10 @@ def main() -> int:
         return conclude("make run", show)
     except qemu.QemuFailed as error:
         print(f"\n{error}", file=sys.stderr)
-        if options.accel != ACCEL:
+        if options.accel and options.accel != qemu.TCG:
             print(
                 f"make run: --accel {options.accel}: QEMU cannot run the guest so on this host."
-                f"  Leave --accel out: {ACCEL} runs it on every host.",
+                f"  Leave --accel out, or take {qemu.TCG}, which runs it on every host.",
                 file=sys.stderr,
             )
         return 1

@@ -13,6 +13,7 @@ from vmmnet.testbed.base.report import (
     from_tap,
     summary,
     table,
+    to_junit,
 )
 
 
@@ -80,3 +81,9 @@ def test_summary_is_bounded() -> None:
     lines = summary([Failure("case", f"reason {n}") for n in range(100)]).splitlines()
     assert len(lines) < 30
     assert lines[-1] == "and for 80 other reasons"
+
+
+def test_junit_that_is_written_reads_the_same(tmp_path: Path) -> None:
+    counts = Counts(2, 1, (Failure("test_a::two", "1 < 2 & more"),))
+    to_junit(counts, tmp_path / "report.xml")
+    assert from_junit(tmp_path / "report.xml") == counts

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from . import paths, process
 
-#: How many programs run at a time.
-WORKERS = os.cpu_count() or 1
+#: How many programs run at a time: ``$VMMNET_WORKERS``, else one for each processor.
+WORKERS = int(os.environ.get("VMMNET_WORKERS") or os.cpu_count() or 1)
 # After SIGTERM a test has to remove guests and namespaces.
 _GRACE = 60.0
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from typing import Literal, TypeVar
 T = TypeVar("T")
 
 #: Limit in seconds for events that come at once on an idle machine. Only a failure takes so long,
-#: and no test fails because of other load.
-PATIENCE = 180.0
+#: and no test fails because of other load. ``$VMMNET_PATIENCE`` multiplies it, for hosts that are
+#: slower than others by their nature.
+PATIENCE = 180.0 * float(os.environ.get("VMMNET_PATIENCE") or 1)
 
 # Interval of polling for conditions without an event, in seconds.
 _INTERVAL = 0.02

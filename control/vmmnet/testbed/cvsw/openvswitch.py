@@ -33,8 +33,8 @@ class Switch:
 
     @classmethod
     @contextlib.contextmanager
-    def running(cls, space: Namespace) -> Iterator[Switch]:
-        """Start it with an empty bridge."""
+    def running(cls, space: Namespace, datapath: str = "netdev") -> Iterator[Switch]:
+        """Start it with an empty bridge; the datapath ``system`` is the kernel's."""
         tools.require("ovs-vswitchd", "ovs-vsctl", "ovs-ofctl")
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(scratch.folder()))
@@ -48,7 +48,7 @@ class Switch:
             switch.set("--no-wait", "init")
             daemon = ["ovs-vswitchd", _QUIET, switch._database]
             switch._daemon = stack.enter_context(space.started(daemon, env=environment))
-            switch.set("add-br", "sw", "--", "set", "bridge", "sw", "datapath_type=netdev")
+            switch.set("add-br", "sw", "--", "set", "bridge", "sw", f"datapath_type={datapath}")
             yield switch
 
     def set(self, *words: str) -> None:

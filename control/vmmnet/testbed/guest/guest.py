@@ -30,6 +30,7 @@ from ..packages import kernel
 from . import console, image, qemu
 from .agent import Channel, CommandError, Job, Result
 from .cpio import File
+from .qemu import accelerator
 
 __all__ = ["CommandError", "Guest", "GuestConfig", "Job", "Result"]
 
@@ -74,7 +75,7 @@ class GuestConfig:
     smp: int = 2
     cpu: str = "max"
     machine: str = "q35"
-    accel: str = "tcg,thread=multi"
+    accel: str = field(default_factory=accelerator)
     shell: bool = False
     resolver: str = "192.0.0.1"
     files: Mapping[str, bytes | Path] = field(default_factory=dict)

@@ -128,14 +128,14 @@ def modules(kernel: Kernel) -> Path:
     return product
 
 
-def _load_order(kernel: Kernel) -> list[Path]:
-    """The files of the boot modules, each after those it depends on."""
+def load_order(kernel: Kernel, names: Iterable[str] = _BOOT_MODULES) -> list[Path]:
+    """The files of modules, each after those it depends on; by default those of a guest's boot."""
     depends: dict[str, tuple[str, list[str]]] = {}
     for line in (kernel.modules / "modules.dep").read_text().splitlines():
         file, _, needed = line.partition(":")
         depends[_module_name(file)] = (file, needed.split())
     order: dict[str, None] = {}
-    for name in _BOOT_MODULES:
+    for name in names:
         # A module that is not listed is built into this kernel.
         if name in depends:
             target, first = depends[name]
@@ -175,7 +175,7 @@ def initramfs(kernel: Kernel) -> Path:
             "/overlay/usr/sbin/vmmnet-agent": File(_compiled(_AGENT_SOURCE), 0o755),
         }
         order = []
-        for module in _load_order(kernel):
+        for module in load_order(kernel):
             name = f"/{_module_name(module.name)}.ko"
             files[name] = File(_module_data(module))
             order.append(name)

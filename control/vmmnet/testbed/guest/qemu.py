@@ -12,6 +12,8 @@ from pathlib import Path
 from ..base import paths, process, tools, wait
 from ..base.wait import PATIENCE
 
+#: The accelerator that works on every host.
+TCG = "tcg,thread=multi"
 # Debian separates the firmware from QEMU; our build does the same.
 _FIRMWARE = (Path("/usr/share/seabios"), Path("/usr/share/qemu"))
 
@@ -30,6 +32,11 @@ def binary() -> Path:
         if path.exists():
             return path
     raise tools.MissingTool("QEMU is not built: run 'make'")
+
+
+def accelerator() -> str:
+    """QEMU's -accel of every guest of the test bed: ``$VMMNET_ACCEL``, else TCG."""
+    return os.environ.get("VMMNET_ACCEL") or TCG
 
 
 def sanitized() -> Path:

@@ -11,8 +11,8 @@
 #include "hw/virtio/virtio.h"
 #include "hw/vmrpc/server/claim.h"
 #include "hw/vmrpc/server/server.h"
+#include "net/departure/departure.h"
 #include "qapi/qapi-types-vmrpc.h"
-#include "qemu/notify.h"
 #include "qemu/thread.h"
 #include "qom/object.h"
 #include "system/iothread.h"
@@ -91,7 +91,7 @@ struct VirtIOVmrpc {
     VmrpcAddressClaim claim_state;      /* only with a claim */
     QEMUTimer *claim_timer;
     VMChangeStateEntry *claim_vmstate;
-    NotifierWithReturn claim_migration;
+    Departure claim_departure;
     VmrpcRoute *address_route;  /* NULL: the VM has no address of its own */
     VmrpcAddressState address_state;    /* only with address_route */
     QEMUTimer *address_timer;

@@ -39,6 +39,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/sockets.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 /* Unanswered DHCPv6 messages after which people are told: some 7 s. */
@@ -502,20 +503,20 @@ static void mip6_warn_unregistered(const Mip6Netdev *m)
     }
 }
 
-/* On the source; after MIG_EVENT_PRECOPY_DONE the VM does not continue here. */
+/* On the source; after MIG_EVENT_DONE the VM does not continue here. */
 static int mip6_migrates(NotifierWithReturn *notifier, MigrationEvent *event,
                          Error **errp)
 {
     Mip6Netdev *m = container_of(notifier, Mip6Netdev, migrates);
 
     switch (event->type) {
-    case MIG_EVENT_PRECOPY_SETUP:
+    case MIG_EVENT_SETUP:
         mip6_port_prepare(&m->port, mip6_now());
         break;
-    case MIG_EVENT_PRECOPY_FAILED:
+    case MIG_EVENT_FAILED:
         mip6_port_stay(&m->port, mip6_now());
         break;
-    case MIG_EVENT_PRECOPY_DONE:
+    case MIG_EVENT_DONE:
         mip6_warn_unregistered(m);
         mip6_port_leave(&m->port, mip6_now());
         m->port.dropped[MIP6_DROP_LATE] +=

@@ -32,6 +32,7 @@
 #include "migration/vmstate.h"
 #include "qemu/error-report.h"
 #include "qemu/timer.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 static CvswState state_of(const CvswNic *nic)
@@ -205,18 +206,18 @@ static void vm_state(void *opaque, bool running, RunState state)
     cvsw_nic_tick(nic);
 }
 
-/* On the source; after MIG_EVENT_PRECOPY_DONE the VM does not continue here. */
+/* On the source; after MIG_EVENT_DONE the VM does not continue here. */
 static int migrates(NotifierWithReturn *notifier, MigrationEvent *event,
                     Error **errp)
 {
     CvswNic *nic = container_of(notifier, CvswNic, migrates);
 
     switch (event->type) {
-    case MIG_EVENT_PRECOPY_FAILED:
+    case MIG_EVENT_FAILED:
         nic->has_migrated = false;
         take_back(nic);
         break;
-    case MIG_EVENT_PRECOPY_DONE:
+    case MIG_EVENT_DONE:
         nic->has_migrated = true;
         break;
     default:

@@ -18,7 +18,6 @@
 #include <arpa/inet.h>
 
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
-#include "migration/misc.h"
 #include "qapi/error.h"
 #include "qapi/qapi-events-vmrpc.h"
 #include "qemu/error-report.h"
@@ -26,6 +25,7 @@
 #include "qemu/uuid.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "vmmnet/qemu-compat.h"
 
 /* How often a VM without its address tries to take it. */
 #define RETRY_MS        1000
@@ -153,7 +153,7 @@ static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
     VirtIOVmrpc *s = container_of(notifier, VirtIOVmrpc, claim_migration);
 
     /* Also if the VM stays stopped. */
-    if (ev->type == MIG_EVENT_PRECOPY_FAILED) {
+    if (ev->type == MIG_EVENT_FAILED) {
         take_or_report(s);
     }
     return 0;

@@ -22,6 +22,7 @@
 #                   make install-ha: vmmnet-ha alone, with its systemd unit;
 #                   make install-hostd: the same for vmmnet-hostd;
 #                   make install-dns: the DNS server, vmmnet-zone, the client library
+#   make ... SERIES=10.2 with another series of QEMU than the default (qemu/series)
 #   make deb        Debian packages, into build/deb; docs/packages.md
 #   make clean      drop the builds; make distclean: and everything fetched
 #
@@ -33,21 +34,28 @@ DISK    ?=
 BENCH   ?= vmrpc
 DESTDIR ?=
 SECTIONS ?=
+SERIES  ?=
 export PYTHON
 # ccache without a run of the preprocessor before each compilation that it has not.
 export CCACHE_DEPEND := 1
 export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-FULL := build/qemu
-LEAN := build/qemu-lean
-ASAN := build/qemu-asan
+# The series of QEMU; another than the default has folders with its name.
+OTHER := $(if $(SERIES),$(filter-out $(shell awk '!/^\#/ {print $$1; exit}' qemu/series),$(SERIES)))
+TAIL := $(addprefix -,$(OTHER))
+FULL := build/qemu$(TAIL)
+LEAN := build/qemu-lean$(TAIL)
+ASAN := build/qemu-asan$(TAIL)
+ifneq ($(OTHER),)
+export VMMNET_QEMU ?= $(CURDIR)/$(LEAN)/qemu-system-x86_64
+endif
 BPF  := control/vmmnet/hostvlan/bpf/hostvlan.bpf.o
 
 configured := $(if $(wildcard $(FULL)/build.ninja),full) \
               $(if $(wildcard $(LEAN)/build.ninja),lean)
 
-source := configure $(wildcard qemu/src/.vmmnet/origin)
-build = @qemu/weave && $(PYTHON) qemu/build
+source := configure $(wildcard qemu/src$(TAIL)/.vmmnet/origin)
+build = @qemu/weave $(OTHER) && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
 .PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw run-dns check \
@@ -90,9 +98,9 @@ dns:
 
 guests: ; @$(PYTHON) -m vmmnet.testbed.guest.image
 
-$(FULL)/build.ninja: $(source) ; @./configure --reuse
-$(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse
-$(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse
+$(FULL)/build.ninja: $(source) ; @./configure --reuse $(addprefix --series=,$(OTHER))
+$(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse $(addprefix --series=,$(OTHER))
+$(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse $(addprefix --series=,$(OTHER))
 
 deps: ; @qemu/deps $(SECTIONS)
 
@@ -153,4 +161,4 @@ deb:
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 
-distclean: clean ; rm -rf build qemu/src
+distclean: clean ; rm -rf build qemu/src qemu/src-*

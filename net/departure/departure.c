@@ -2,16 +2,16 @@
 /*
  * The departure of this QEMU's VM: events of QEMU's migration become turns
  *
- * QEMU 10.0 has one event, DONE, for the switch of post-copy and for the end of
- * a migration.  The migration still runs at the former.  A background snapshot
- * is a migration to a file whose VM runs on: its end is no departure.
+ * QEMU before 11.0 has one event, DONE, for the switch of post-copy and for the
+ * end of a migration.  The migration still runs at the former.  A background
+ * snapshot is a migration to a file whose VM runs on: its end is no departure.
  */
 #include "qemu/osdep.h"
 
-#include "migration/misc.h"
 #include "net/departure/departure.h"
 #include "qemu/error-report.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 
 /* Before all other handlers, whose priority is 0 or more. */
 #define PRIORITY        (-100)
@@ -58,13 +58,16 @@ static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
                              Error **errp)
 {
     switch (ev->type) {
-    case MIG_EVENT_PRECOPY_SETUP:
+    case MIG_EVENT_SETUP:
         happen(DEPARTURE_SETUP);
         break;
-    case MIG_EVENT_PRECOPY_FAILED:
+    case MIG_EVENT_FAILED:
         happen(DEPARTURE_FAILED);
         break;
-    case MIG_EVENT_PRECOPY_DONE:
+    case MIG_EVENT_POSTCOPY_START:
+        happen(DEPARTURE_SWITCH);
+        break;
+    case MIG_EVENT_DONE:
         happen(migration_is_running() ? DEPARTURE_SWITCH
                : runstate_is_running() ? DEPARTURE_FAILED : DEPARTURE_DONE);
         break;

@@ -27,7 +27,6 @@
  */
 #include "qemu/osdep.h"
 
-#include "migration/misc.h"
 #include "migration/vmstate.h"
 #include "net/departure/departure.h"
 #include "net/handoff/talk.h"
@@ -39,6 +38,7 @@
 #include "qemu/uuid.h"
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 #define TYPE_VMMNET_HANDOFF     "vmmnet-handoff"
@@ -403,7 +403,7 @@ static void handoff_init(Object *obj)
     VMMNET_HANDOFF(obj)->path = g_strdup(DEFAULT_PATH);
 }
 
-static void handoff_class_init(ObjectClass *oc, void *data)
+static void handoff_class_init(ObjectClass *oc, QomClassData *data)
 {
     UserCreatableClass *ucc = USER_CREATABLE_CLASS(oc);
 

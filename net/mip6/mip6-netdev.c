@@ -39,6 +39,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/sockets.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 /* Unanswered DHCPv6 messages after which people are told: some 7 s. */

@@ -33,6 +33,7 @@
 #include "migration/vmstate.h"
 #include "qemu/error-report.h"
 #include "qemu/timer.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 static CvswState state_of(const CvswNic *nic)

@@ -25,6 +25,7 @@
 #include "qemu/uuid.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "vmmnet/qemu-compat.h"
 
 /* How often a VM without its address tries to take it. */
 #define RETRY_MS        1000

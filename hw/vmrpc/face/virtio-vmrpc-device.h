@@ -7,7 +7,6 @@
 #ifndef HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
 #define HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
 
-#include "exec/memory.h"
 #include "hw/virtio/virtio.h"
 #include "hw/vmrpc/server/claim.h"
 #include "hw/vmrpc/server/server.h"
@@ -17,6 +16,7 @@
 #include "qom/object.h"
 #include "system/iothread.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 
 #define TYPE_VIRTIO_VMRPC "virtio-vmrpc-device"
 OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpc, VIRTIO_VMRPC)

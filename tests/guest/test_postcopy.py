@@ -37,7 +37,7 @@ def switched(world: World, source: Vm) -> Iterator[tuple[Vm, all_rooms.Relay]]:
         wait.until(target.runs, "a VM that runs at the destination")
         source.await_status("postcopy-active")
         world.await_owner(target)
-        assert source.owns() == LEFT
+        wait.until(lambda: source.owns() == LEFT, "a source that has nothing")
         yield target, relay
 
 
@@ -119,7 +119,7 @@ def test_end_is_not_heard(world: World) -> None:
         source.qmp.command("cont")
         mine = {**HERE, "cvsw": "given away"}  # the numbers have been used there
         wait.until(lambda: source.owns() == mine, "a VM that is the source's again")
-        assert world.owners() == [world.hosts[0]]
+        wait.until(lambda: world.owners() == [world.hosts[0]], "its address")
 
 
 @pytest.mark.parametrize("end", ["dies", "cancelled"])
@@ -147,7 +147,7 @@ def test_refused_at_the_switch(world: World) -> None:
         all_rooms.begin(source, target.uri)
         source.qmp.command("migrate-start-postcopy")
         source.await_status("pre-switchover")
-        assert world.owners() == []
+        wait.until(lambda: world.owners() == [], "an address that is nobody's")
         source.qmp.command("migrate_cancel")
         source.await_status("cancelled")
         wait.until(source.runs, "a VM that goes on")

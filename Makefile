@@ -24,6 +24,7 @@
 #                   make install-dns: the DNS server, vmmnet-zone, the client library
 #   make deb        Debian packages, into build/deb; docs/packages.md. SUITE=trixie:
 #                   in a root of that release, into build/deb-trixie
+#   make ... SERIES=10.2 with another series of QEMU than the default (qemu/series)
 #   make clean      drop the builds; make distclean: and everything fetched
 #
 # run, check, bench and deb ask first whether this system can do it (qemu/ready), and install
@@ -36,21 +37,28 @@ BENCH   ?= vmrpc
 DESTDIR ?=
 SECTIONS ?=
 SUITE   ?=
+SERIES  ?=
 export PYTHON
 # ccache without a run of the preprocessor before each compilation that it has not.
 export CCACHE_DEPEND := 1
 export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-FULL := build/qemu
-LEAN := build/qemu-lean
-ASAN := build/qemu-asan
+# The series of QEMU; another than the default has folders with its name.
+OTHER := $(if $(SERIES),$(filter-out $(shell awk '!/^\#/ {print $$1; exit}' qemu/series),$(SERIES)))
+TAIL := $(addprefix -,$(OTHER))
+FULL := build/qemu$(TAIL)
+LEAN := build/qemu-lean$(TAIL)
+ASAN := build/qemu-asan$(TAIL)
+ifneq ($(OTHER),)
+export VMMNET_QEMU ?= $(CURDIR)/$(LEAN)/qemu-system-x86_64
+endif
 BPF  := control/vmmnet/hostvlan/bpf/hostvlan.bpf.o
 
 configured := $(if $(wildcard $(FULL)/build.ninja),full) \
               $(if $(wildcard $(LEAN)/build.ninja),lean)
 
-source := configure $(wildcard qemu/src/.vmmnet/origin)
-build = @qemu/weave && $(PYTHON) qemu/build
+source := configure $(wildcard qemu/src$(TAIL)/.vmmnet/origin)
+build = @qemu/weave $(OTHER) && $(PYTHON) qemu/build
 
 .DEFAULT_GOAL := all
 .PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw run-dns check \
@@ -93,9 +101,9 @@ dns:
 
 guests: ; @qemu/ready $@ && $(PYTHON) -m vmmnet.testbed.guest.image
 
-$(FULL)/build.ninja: $(source) ; @./configure --reuse
-$(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse
-$(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse
+$(FULL)/build.ninja: $(source) ; @./configure --reuse $(addprefix --series=,$(OTHER))
+$(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse $(addprefix --series=,$(OTHER))
+$(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse $(addprefix --series=,$(OTHER))
 
 deps: ; @qemu/ready $@ && qemu/deps $(SECTIONS)
 
@@ -172,4 +180,4 @@ endif
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)
 
-distclean: clean ; rm -rf build qemu/src
+distclean: clean ; rm -rf build qemu/src qemu/src-*

@@ -41,6 +41,7 @@ write_sources() { # RELEASE
     while read -r kind uri; do
         any=yes
         if [ "$kind" = - ]; then kind=; fi
+        case $1$kind in sid-security|experimental-security) continue ;; esac # there is none
         echo "deb-src [signed-by=$keyring] $uri $1$kind main" >>"$apt/sources.list.new"
     done < <(mirrors)
     [ -n "$any" ] || return 1

@@ -21,14 +21,16 @@ class QmpError(RuntimeError):
 class Qmp:
     """A connection to a QMP socket, past the greeting."""
 
-    def __init__(self, connection: socket.socket, patience: float = PATIENCE) -> None:
-        """Greet, within ``patience`` seconds."""
+    def __init__(
+        self, connection: socket.socket, patience: float = PATIENCE, *, oob: bool = False
+    ) -> None:
+        """Greet, within ``patience`` seconds; ``oob`` allows out_of_band()."""
         self._socket = connection
         self._buffer = bytearray()
         self._lock = threading.Lock()
         self._events: list[dict[str, Any]] = []
         self._next_message(time.monotonic() + patience)
-        self.command("qmp_capabilities", patience)
+        self.command("qmp_capabilities", patience, **({"enable": ["oob"]} if oob else {}))
 
     def _next_message(self, deadline: float) -> dict[str, Any]:
         while b"\n" not in self._buffer:
@@ -55,7 +57,14 @@ class Qmp:
 
     def execute(self, name: str, arguments: Mapping[str, object], timeout: float = PATIENCE) -> Any:
         """Execute a command with unchanged arguments."""
-        request = {"execute": name, "arguments": dict(arguments)}
+        return self._request({"execute": name, "arguments": dict(arguments)}, timeout)
+
+    def out_of_band(self, name: str, timeout: float = PATIENCE, **arguments: object) -> Any:
+        """Execute one of the commands that a QEMU takes while its main loop waits."""
+        return self._request({"exec-oob": name, "arguments": arguments}, timeout)
+
+    def _request(self, request: Mapping[str, object], timeout: float) -> Any:
+        name = request.get("execute", request.get("exec-oob"))
         with self._lock:
             self._socket.sendall(json.dumps(request).encode() + b"\n")
             deadline = time.monotonic() + timeout

@@ -12,8 +12,8 @@
  * when the VM is stopped for the last part of its state, and waits for the
  * answer for a short time that a guest tolerates. The destination takes the
  * address when the VM starts to run there, which is after that. If the
- * migration fails, the source continues and takes the address back. A source
- * that got no answer in time says so in the migration stream, and the
+ * migration fails before that, the source continues and takes the address back
+ * (net/departure/state.h). A source that got no answer in time says so in the migration stream, and the
  * destination then waits a little before it takes.
  *
  * Taking does not block: the guest's sockets get the address as soon as the
@@ -27,8 +27,8 @@
  */
 #include "qemu/osdep.h"
 
-#include "migration/misc.h"
 #include "migration/vmstate.h"
+#include "net/departure/departure.h"
 #include "net/handoff/talk.h"
 #include "qapi/error.h"
 #include "qemu/error-report.h"
@@ -38,6 +38,7 @@
 #include "qemu/uuid.h"
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 #define TYPE_VMMNET_HANDOFF     "vmmnet-handoff"
@@ -78,7 +79,8 @@ struct VmmnetHandoff {
     bool source_was_late;       /* the source's yield had no answer */
     QEMUTimer *timer;           /* for the next attempt */
     VMChangeStateEntry *vmstate;
-    NotifierWithReturn precopy, migration;
+    NotifierWithReturn precopy;
+    Departure departure;
 };
 
 /* Without its name, because the object has none while it is finalized. */
@@ -254,16 +256,14 @@ static int precopy_changed(NotifierWithReturn *notifier, void *data,
     return 0;
 }
 
-static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
-                             Error **errp)
+static void departure_turn(void *opaque, DepartureTurn turn)
 {
-    VmmnetHandoff *h = container_of(notifier, VmmnetHandoff, migration);
+    VmmnetHandoff *h = opaque;
 
-    /* Also for a VM that stays paused. */
-    if (ev->type == MIG_EVENT_PRECOPY_FAILED && h->left) {
+    /* For a VM that stays paused; one that runs has taken it. */
+    if (turn == DEPARTURE_TURN_STAYS && h->left && !runstate_is_running()) {
         take(h);
     }
-    return 0;
 }
 
 /* --- state for the destination -------------------------------------------- */
@@ -322,7 +322,7 @@ static void handoff_complete(UserCreatable *uc, Error **errp)
     h->vmstate = qemu_add_vm_change_state_handler(vm_state_changed, h);
     h->precopy.notify = precopy_changed;
     precopy_add_notifier(&h->precopy);
-    migration_add_notifier(&h->migration, migration_changed);
+    departure_follow(&h->departure, departure_turn, h);
     vmstate_register(NULL, VMSTATE_INSTANCE_ID_ANY, &vmstate_handoff, h);
     if (runstate_is_running()) {
         take(h);
@@ -338,7 +338,7 @@ static void handoff_finalize(Object *obj)
 
     if (h->talk) {
         vmstate_unregister(NULL, &vmstate_handoff, h);
-        migration_remove_notifier(&h->migration);
+        departure_unfollow(&h->departure);
         precopy_remove_notifier(&h->precopy);
         qemu_del_vm_change_state_handler(h->vmstate);
         yield(h);
@@ -403,7 +403,7 @@ static void handoff_init(Object *obj)
     VMMNET_HANDOFF(obj)->path = g_strdup(DEFAULT_PATH);
 }
 
-static void handoff_class_init(ObjectClass *oc, void *data)
+static void handoff_class_init(ObjectClass *oc, QomClassData *data)
 {
     UserCreatableClass *ucc = USER_CREATABLE_CLASS(oc);
 

@@ -39,6 +39,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/sockets.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 /* Unanswered DHCPv6 messages after which people are told: some 7 s. */
@@ -502,30 +503,25 @@ static void mip6_warn_unregistered(const Mip6Netdev *m)
     }
 }
 
-/* On the source; after MIG_EVENT_PRECOPY_DONE the VM does not continue here. */
-static int mip6_migrates(NotifierWithReturn *notifier, MigrationEvent *event,
-                         Error **errp)
+static void mip6_departs(void *opaque, DepartureTurn turn)
 {
-    Mip6Netdev *m = container_of(notifier, Mip6Netdev, migrates);
+    Mip6Netdev *m = opaque;
 
-    switch (event->type) {
-    case MIG_EVENT_PRECOPY_SETUP:
+    switch (turn) {
+    case DEPARTURE_TURN_LEAVING:
         mip6_port_prepare(&m->port, mip6_now());
         break;
-    case MIG_EVENT_PRECOPY_FAILED:
+    case DEPARTURE_TURN_STAYS:
         mip6_port_stay(&m->port, mip6_now());
         break;
-    case MIG_EVENT_PRECOPY_DONE:
+    case DEPARTURE_TURN_LEFT:
         mip6_warn_unregistered(m);
         mip6_port_leave(&m->port, mip6_now());
         m->port.dropped[MIP6_DROP_LATE] +=
             net_stage_gather_discard(m->gather);
         break;
-    default:
-        break;
     }
     mip6_rearm(m);
-    return 0;
 }
 
 /* --- creation and deletion ------------------------------------------------ */
@@ -536,7 +532,7 @@ static void mip6_free(void *opaque)
 
     if (m->vm_state) {
         qemu_del_vm_change_state_handler(m->vm_state);
-        migration_remove_notifier(&m->migrates);
+        departure_unfollow(&m->departure);
         vmstate_unregister(NULL, &m->vmsd, m);
     }
     mip6_port_destroy(&m->port);
@@ -582,7 +578,7 @@ static void mip6_attach(Mip6Netdev *m, const char *id)
     m->vmsd.name = m->vmsd_name;
     vmstate_register(NULL, 0, &m->vmsd, m);
     m->vm_state = qemu_add_vm_change_state_handler(mip6_vm_state, m);
-    migration_add_notifier(&m->migrates, mip6_migrates);
+    departure_follow(&m->departure, mip6_departs, m);
     m->gather = net_stage_gather_new(m->stage, NULL, NULL);
     net_stage_gather_pause(m->gather, !runstate_is_running());
     mip6_port_start(&m->port, mip6_now());

@@ -3,8 +3,8 @@
 #ifndef NET_MIP6_NETDEV_H
 #define NET_MIP6_NETDEV_H
 
-#include "migration/misc.h"
 #include "migration/vmstate.h"
+#include "net/departure/departure.h"
 #include "net/mip6/port/port.h"
 #include "net/stage/gather.h"
 #include "qapi/qapi-types-mip6.h"
@@ -21,7 +21,7 @@ typedef struct Mip6Netdev {
     QEMUBH *changed;
     NetStageGather *gather;     /* for decapsulated packets */
     VMChangeStateEntry *vm_state;
-    NotifierWithReturn migrates;
+    Departure departure;
     VMStateDescription vmsd;
     char *vmsd_name;
     /* The last reported state of each binding. */

@@ -6,6 +6,7 @@
 #include "net/stage/tap.h"
 #include "net/stage/vnet.h"
 #include "qemu/main-loop.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 bool stage_is_deleted(const NetStage *s)
@@ -244,28 +245,33 @@ static void stage_tell_offloads(NetStage *s)
 {
     unsigned on = s->asked & ~s->denied;
 
-    qemu_set_offload(stage_backend_queue(s, 0), !!(on & NET_STAGE_CSUM),
-                     !!(on & NET_STAGE_TSO4), !!(on & NET_STAGE_TSO6),
-                     !!(on & NET_STAGE_ECN), !!(on & NET_STAGE_UFO),
-                     !!(on & NET_STAGE_USO4), !!(on & NET_STAGE_USO6));
+    compat_set_offload(stage_backend_queue(s, 0), &(NetOffloads) {
+        .csum = on & NET_STAGE_CSUM,
+        .tso4 = on & NET_STAGE_TSO4,
+        .tso6 = on & NET_STAGE_TSO6,
+        .ecn = on & NET_STAGE_ECN,
+        .ufo = on & NET_STAGE_UFO,
+        .uso4 = on & NET_STAGE_USO4,
+        .uso6 = on & NET_STAGE_USO6,
+    });
     if (s->takes_tunnels && stage_backend_queue(s, 0)) {
         net_stage_tap_take_tunnels(stage_backend_queue(s, 0), on);
     }
 }
 
-static void stage_set_offload(NetClientState *nc, int csum, int tso4,
-                              int tso6, int ecn, int ufo, int uso4, int uso6)
+static void stage_set_offload(NetClientState *nc, OFFLOAD_PARAMS)
 {
     NetStage *s = stage_behind(nc);
+    const NetOffloads *o = OFFLOADS;
 
     if (s) {
-        s->asked = (csum ? NET_STAGE_CSUM : 0) |
-                   (tso4 ? NET_STAGE_TSO4 : 0) |
-                   (tso6 ? NET_STAGE_TSO6 : 0) |
-                   (ecn ? NET_STAGE_ECN : 0) |
-                   (ufo ? NET_STAGE_UFO : 0) |
-                   (uso4 ? NET_STAGE_USO4 : 0) |
-                   (uso6 ? NET_STAGE_USO6 : 0);
+        s->asked = (o->csum ? NET_STAGE_CSUM : 0) |
+                   (o->tso4 ? NET_STAGE_TSO4 : 0) |
+                   (o->tso6 ? NET_STAGE_TSO6 : 0) |
+                   (o->ecn ? NET_STAGE_ECN : 0) |
+                   (o->ufo ? NET_STAGE_UFO : 0) |
+                   (o->uso4 ? NET_STAGE_USO4 : 0) |
+                   (o->uso6 ? NET_STAGE_USO6 : 0);
         stage_tell_offloads(s);
     }
 }

@@ -25,6 +25,7 @@
 #include "net/vhost_net.h"
 #include "qapi/error.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 
 #define VNET_LEN        12
 
@@ -98,13 +99,13 @@ static void endpoint_set_vnet_hdr_len(NetClientState *nc, int len)
     nc->vnet_hdr_len = len;
 }
 
-static void endpoint_set_offload(NetClientState *nc, int csum, int tso4,
-                                 int tso6, int ecn, int ufo, int uso4,
-                                 int uso6)
+static void endpoint_set_offload(NetClientState *nc, OFFLOAD_PARAMS)
 {
-    DO_UPCAST(Endpoint, nc, nc)->offloads = csum | tso4 << 1 | tso6 << 2 |
-                                            ecn << 3 | ufo << 4 | uso4 << 5 |
-                                            uso6 << 6;
+    const NetOffloads *o = OFFLOADS;
+
+    DO_UPCAST(Endpoint, nc, nc)->offloads =
+        o->csum | o->tso4 << 1 | o->tso6 << 2 | o->ecn << 3 | o->ufo << 4 |
+        o->uso4 << 5 | o->uso6 << 6;
 }
 
 static NetClientInfo nic_info = {
@@ -770,12 +771,22 @@ static void test_past_qemu(void)
     }
 }
 
+static void ask_offloads(unsigned on)
+{
+    compat_set_offload(nic->nc.peer, &(NetOffloads) {
+        .csum = on & NET_STAGE_CSUM,
+        .tso4 = on & NET_STAGE_TSO4,
+        .tso6 = on & NET_STAGE_TSO6,
+        .uso6 = on & NET_STAGE_USO6,
+    });
+}
+
 static void test_offloads(void)
 {
     NetStage *stage = setup(0);
 
     g_assert_cmpuint(net_stage_offloads(stage), ==, 0);
-    qemu_set_offload(nic->nc.peer, 1, 1, 0, 0, 0, 0, 1);
+    ask_offloads(NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_USO6);
     g_assert_cmpuint(net_stage_offloads(stage), ==,
                      NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_USO6);
     g_assert_cmpuint(wire->offloads, ==, net_stage_offloads(stage));
@@ -786,7 +797,7 @@ static void test_offloads(void)
     g_assert_cmpuint(net_stage_offloads(stage), ==, wire->offloads);
     g_assert_cmpuint(net_stage_asked(stage), ==,
                      NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_USO6);
-    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    ask_offloads(NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_TSO6);
     g_assert_cmpuint(wire->offloads, ==, NET_STAGE_CSUM | NET_STAGE_TSO4);
     net_stage_deny(stage, 0);
     g_assert_cmpuint(wire->offloads, ==,
@@ -910,7 +921,7 @@ static void test_no_tunnels(void)
     g_assert_cmpuint(net_stage_vnet_len(stage, NET_STAGE_BACKEND, 0), ==,
                      VNET_LEN);
     net_stage_take_tunnels(stage);
-    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    ask_offloads(NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_TSO6);
     g_assert_cmpuint(wire->in_tunnels, ==, 0);
     endpoint_send(nic, "pass");
     endpoint_check(wire, "pass ");
@@ -923,17 +934,17 @@ static void test_tunnel_offloads(void)
 {
     NetStage *stage = setup_tunnels();
 
-    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    ask_offloads(NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_TSO6);
     g_assert_cmpuint(wire->in_tunnels, ==, 0);
     net_stage_take_tunnels(stage);
     g_assert_cmpuint(wire->in_tunnels, ==,
                      NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_TSO6);
     net_stage_deny(stage, NET_STAGE_TSO6);
     g_assert_cmpuint(wire->in_tunnels, ==, NET_STAGE_CSUM | NET_STAGE_TSO4);
-    qemu_set_offload(nic->nc.peer, 0, 0, 0, 0, 0, 0, 0);
+    ask_offloads(0);
     g_assert_cmpuint(wire->in_tunnels, ==, 0);
     qemu_del_net_client(&wire->nc);
-    qemu_set_offload(nic->nc.peer, 1, 1, 1, 0, 0, 0, 0);
+    ask_offloads(NET_STAGE_CSUM | NET_STAGE_TSO4 | NET_STAGE_TSO6);
     teardown();
 }
 
@@ -1136,11 +1147,10 @@ void qemu_set_vnet_hdr_len(NetClientState *nc, int len)
     nc->info->set_vnet_hdr_len(nc, len);
 }
 
-void qemu_set_offload(NetClientState *nc, int csum, int tso4, int tso6,
-                      int ecn, int ufo, int uso4, int uso6)
+void qemu_set_offload(NetClientState *nc, OFFLOAD_PARAMS)
 {
     if (nc && nc->info->set_offload) {
-        nc->info->set_offload(nc, csum, tso4, tso6, ecn, ufo, uso4, uso6);
+        nc->info->set_offload(nc, OFFLOAD_ARGS);
     }
 }
 

@@ -7,7 +7,7 @@
 #include "hw/net/cvsw/event/packet-in.h"
 #include "hw/net/cvsw/nic.h"
 #include "hw/net/cvsw/run/run.h"
-#include "migration/misc.h"
+#include "net/departure/departure.h"
 #include "net/stage/gather.h"
 #include "net/stage/stage.h"
 #include "system/runstate.h"
@@ -47,10 +47,10 @@ struct CvswNic {
     /* Migration and snapshots. */
     uint32_t epoch_min;         /* minimum epoch of new SAs; real time in s */
     VMChangeStateEntry *vm_state;
-    NotifierWithReturn migrates;
+    Departure departure;
     bool is_loaded;             /* state loaded, VM not started yet */
     bool is_saved;              /* state saved, including SAs */
-    bool has_migrated;          /* the VM runs on another host */
+    bool has_left;              /* the VM runs on another host */
 };
 
 /** cvsw_nic_foreach: call @func for all NICs that have a switch */

@@ -11,9 +11,10 @@
  *
  * Saving the state (state/state.h) also gives away the sequence numbers of the
  * security associations: the source seals no more packets.  If the migration
- * fails, the VM continues on the source, with sequence numbers after those that
- * the destination may have used.  If a user continues the VM on the source by
- * hand after a successful migration, it has no ESP.
+ * fails before the VM runs at the destination (net/departure/state.h), the VM
+ * continues on the source, with sequence numbers after those that the
+ * destination may have used.  If a user continues the VM on the source by hand
+ * after that, it has no ESP.
  *
  * A snapshot contains no security associations, because it can be loaded more
  * than once, and each time the same sequence numbers would be used.  If the
@@ -32,6 +33,7 @@
 #include "migration/vmstate.h"
 #include "qemu/error-report.h"
 #include "qemu/timer.h"
+#include "vmmnet/qemu-compat.h"
 #include "trace.h"
 
 static CvswState state_of(const CvswNic *nic)
@@ -117,7 +119,7 @@ static void begin_with(CvswNic *nic, CvswState *state)
     nic->commanded.mtu = state->mtu;
     nic->denied = state->denied;
     nic->is_loaded = true;
-    nic->is_saved = nic->has_migrated = false;
+    nic->is_saved = nic->has_left = false;
     trace_cvsw_load(nic->name, cvsw_table_stats(nic->run->table).entries,
                     cvsw_sas_count(nic->run->sas));
 }
@@ -196,7 +198,7 @@ static void vm_state(void *opaque, bool running, RunState state)
 {
     CvswNic *nic = opaque;
 
-    if (running && !nic->has_migrated) {
+    if (running && !nic->has_left) {
         take_back(nic);
     }
     if (running && nic->is_loaded) {
@@ -205,36 +207,28 @@ static void vm_state(void *opaque, bool running, RunState state)
     cvsw_nic_tick(nic);
 }
 
-/* On the source; after MIG_EVENT_PRECOPY_DONE the VM does not continue here. */
-static int migrates(NotifierWithReturn *notifier, MigrationEvent *event,
-                    Error **errp)
+static void departs(void *opaque, DepartureTurn turn)
 {
-    CvswNic *nic = container_of(notifier, CvswNic, migrates);
+    CvswNic *nic = opaque;
 
-    switch (event->type) {
-    case MIG_EVENT_PRECOPY_FAILED:
-        nic->has_migrated = false;
+    if (turn == DEPARTURE_TURN_LEFT) {
+        nic->has_left = true;
+    } else if (turn == DEPARTURE_TURN_STAYS) {
+        nic->has_left = false;
         take_back(nic);
-        break;
-    case MIG_EVENT_PRECOPY_DONE:
-        nic->has_migrated = true;
-        break;
-    default:
-        break;
     }
-    return 0;
 }
 
 void cvsw_nic_watch(CvswNic *nic)
 {
     nic->vm_state = qemu_add_vm_change_state_handler(vm_state, nic);
-    migration_add_notifier(&nic->migrates, migrates);
+    departure_follow(&nic->departure, departs, nic);
 }
 
 void cvsw_nic_unwatch(CvswNic *nic)
 {
     if (nic->vm_state) {
         qemu_del_vm_change_state_handler(nic->vm_state);
-        migration_remove_notifier(&nic->migrates);
+        departure_unfollow(&nic->departure);
     }
 }

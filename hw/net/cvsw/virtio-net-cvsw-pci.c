@@ -3,9 +3,9 @@
 #include "qemu/osdep.h"
 
 #include "hw/net/cvsw/virtio-net-cvsw.h"
-#include "hw/qdev-properties.h"
 #include "hw/virtio/virtio-pci.h"
 #include "qapi/error.h"
+#include "vmmnet/qemu-compat.h"
 
 #define TYPE_VIRTIO_NET_CVSW_PCI "virtio-net-cvsw-pci-base"
 OBJECT_DECLARE_SIMPLE_TYPE(VirtIONetCvswPCI, VIRTIO_NET_CVSW_PCI)
@@ -36,7 +36,7 @@ static void cvsw_pci_realize(VirtIOPCIProxy *proxy, Error **errp)
     qdev_realize(DEVICE(&dev->vdev), BUS(&proxy->bus), errp);
 }
 
-static void cvsw_pci_class_init(ObjectClass *klass, void *data)
+static void cvsw_pci_class_init(ObjectClass *klass, QomClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);

@@ -9,9 +9,9 @@
 #include "qemu/osdep.h"
 
 #include "hw/net/cvsw/virtio-net-cvsw.h"
-#include "hw/qdev-properties.h"
 #include "hw/virtio/virtio.h"
 #include "qapi/error.h"
+#include "vmmnet/qemu-compat.h"
 
 /* Limits for memory, and for the time of a look-up. */
 #define FLOWS_MAX       65536
@@ -147,7 +147,7 @@ static const Property cvsw_properties[] = {
                             ON_OFF_AUTO_AUTO),
 };
 
-static void cvsw_class_init(ObjectClass *klass, void *data)
+static void cvsw_class_init(ObjectClass *klass, QomClassData *data)
 {
     VirtIONetCvswClass *c = VIRTIO_NET_CVSW_CLASS(klass);
     VirtioDeviceClass *vdc = VIRTIO_DEVICE_CLASS(klass);

@@ -6,8 +6,8 @@
  * VM that arrives by migration may have its source on the same host, so it
  * claims the address when it begins to run.  The source gives the address up
  * before that: when it stops for the switch-over or, if it was stopped
- * already, when its state is saved.  If the migration fails, the source takes
- * the address back.
+ * already, when its state is saved.  If the migration fails before the VM runs
+ * at the destination (net/departure/state.h), the source takes the address back.
  *
  * Management may make both sides of a migration run.  The VM without the claim
  * is not stopped: it reports the conflict in the log and by an event, and
@@ -18,7 +18,6 @@
 #include <arpa/inet.h>
 
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
-#include "migration/misc.h"
 #include "qapi/error.h"
 #include "qapi/qapi-events-vmrpc.h"
 #include "qemu/error-report.h"
@@ -26,6 +25,7 @@
 #include "qemu/uuid.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "vmmnet/qemu-compat.h"
 
 /* How often a VM without its address tries to take it. */
 #define RETRY_MS        1000
@@ -147,16 +147,12 @@ void virtio_vmrpc_claim_saved(VirtIOVmrpc *s)
     }
 }
 
-static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
-                             Error **errp)
+static void departure_turn(void *opaque, DepartureTurn turn)
 {
-    VirtIOVmrpc *s = container_of(notifier, VirtIOVmrpc, claim_migration);
-
     /* Also if the VM stays stopped. */
-    if (ev->type == MIG_EVENT_PRECOPY_FAILED) {
-        take_or_report(s);
+    if (turn == DEPARTURE_TURN_STAYS) {
+        take_or_report(opaque);
     }
-    return 0;
 }
 
 bool virtio_vmrpc_claim_realize(VirtIOVmrpc *s, Error **errp)
@@ -185,7 +181,7 @@ bool virtio_vmrpc_claim_realize(VirtIOVmrpc *s, Error **errp)
         report(s, err);
     }
     s->claim_vmstate = qemu_add_vm_change_state_handler(vm_state_changed, s);
-    migration_add_notifier(&s->claim_migration, migration_changed);
+    departure_follow(&s->claim_departure, departure_turn, s);
     return true;
 }
 
@@ -195,7 +191,7 @@ void virtio_vmrpc_claim_unrealize(VirtIOVmrpc *s)
         return;
     }
     if (s->claim_vmstate) {
-        migration_remove_notifier(&s->claim_migration);
+        departure_unfollow(&s->claim_departure);
         qemu_del_vm_change_state_handler(s->claim_vmstate);
         s->claim_vmstate = NULL;
     }

@@ -7,16 +7,16 @@
 #ifndef HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
 #define HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
 
-#include "exec/memory.h"
 #include "hw/virtio/virtio.h"
 #include "hw/vmrpc/server/claim.h"
 #include "hw/vmrpc/server/server.h"
+#include "net/departure/departure.h"
 #include "qapi/qapi-types-vmrpc.h"
-#include "qemu/notify.h"
 #include "qemu/thread.h"
 #include "qom/object.h"
 #include "system/iothread.h"
 #include "system/runstate.h"
+#include "vmmnet/qemu-compat.h"
 
 #define TYPE_VIRTIO_VMRPC "virtio-vmrpc-device"
 OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpc, VIRTIO_VMRPC)
@@ -92,7 +92,7 @@ struct VirtIOVmrpc {
     VmrpcAddressClaim claim_state;      /* only with a claim */
     QEMUTimer *claim_timer;
     VMChangeStateEntry *claim_vmstate;
-    NotifierWithReturn claim_migration;
+    Departure claim_departure;
     VmrpcRoute *address_route;  /* NULL: the VM has no address of its own */
     VmrpcAddressState address_state;    /* only with address_route */
     QEMUTimer *address_timer;

@@ -9,9 +9,9 @@
  */
 #include "qemu/osdep.h"
 
-#include "exec/address-spaces.h"
 #include "hw/vmrpc/face/virtio-vmrpc-memory.h"
 #include "qemu/main-loop.h"
+#include "vmmnet/qemu-compat.h"
 
 static void memory_hold(void *opaque, const struct iovec *iov, unsigned num)
 {

@@ -12,6 +12,7 @@
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
 #include "hw/vmrpc/face/virtio-vmrpc-migration.h"
 #include "qemu/error-report.h"
+#include "vmmnet/qemu-compat.h"
 
 static bool map_num_is_valid(void *opaque, int version_id)
 {
@@ -245,11 +246,7 @@ static int virtio_vmrpc_pre_save(void *opaque)
     return 0;
 }
 
-static int virtio_vmrpc_post_save(void *opaque)
-{
-    virtio_vmrpc_drop_saved(opaque);
-    return 0;
-}
+DEFINE_POST_SAVE(virtio_vmrpc_post_save, virtio_vmrpc_drop_saved)
 
 static void G_GNUC_PRINTF(2, 3) report(VirtIOVmrpc *s, const char *format, ...)
 {

@@ -13,7 +13,6 @@
 
 #include <arpa/inet.h>
 
-#include "hw/qdev-core.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
 #include "hw/vmrpc/face/virtio-vmrpc-report.h"
 #include "hw/vmrpc/server/inspect.h"
@@ -24,6 +23,7 @@
 #include "qemu/coroutine.h"
 #include "qemu/main-loop.h"
 #include "qobject/qdict.h"
+#include "vmmnet/qemu-compat.h"
 
 /* Long enough for a vCPU to wake up and to take the BQL. */
 #define PAUSE_US                100

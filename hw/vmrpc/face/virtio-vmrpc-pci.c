@@ -4,11 +4,11 @@
  */
 #include "qemu/osdep.h"
 
-#include "hw/qdev-properties.h"
 #include "hw/virtio/virtio-pci.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
 #include "hw/vmrpc/face/virtio-vmrpc-memory.h"
 #include "qemu/module.h"
+#include "vmmnet/qemu-compat.h"
 
 #define TYPE_VIRTIO_VMRPC_PCI "virtio-vmrpc-pci-base"
 OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpcPCI, VIRTIO_VMRPC_PCI)
@@ -51,7 +51,7 @@ static void virtio_vmrpc_pci_realize(VirtIOPCIProxy *vpci_dev, Error **errp)
     vpci_dev->notify_pio.mr.disable_reentrancy_guard = true;
 }
 
-static void virtio_vmrpc_pci_class_init(ObjectClass *klass, void *data)
+static void virtio_vmrpc_pci_class_init(ObjectClass *klass, QomClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     VirtioPCIClass *k = VIRTIO_PCI_CLASS(klass);

@@ -6,13 +6,13 @@
  */
 #include "qemu/osdep.h"
 
-#include "block/aio-wait.h"
 #include "hw/core/cpu.h"
 #include "hw/virtio/virtio-bus.h"
 #include "hw/vmrpc/face/virtio-vmrpc-queues.h"
 #include "qemu/error-report.h"
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
+#include "vmmnet/qemu-compat.h"
 #include "hw/vmrpc/trace.h"
 
 /*
@@ -218,7 +218,7 @@ static void flush_events(VirtIOVmrpc *s)
         }
     }
     if (pushed) {
-        virtio_notify_irqfd(vdev, s->event_vq);
+        virtio_notify_anywhere(vdev, s->event_vq);
     }
 }
 

@@ -48,7 +48,6 @@
 #include "qemu/osdep.h"
 
 #include "hw/core/cpu.h"
-#include "hw/qdev-properties.h"
 #include "hw/virtio/virtio-bus.h"
 #include "hw/vmrpc/face/virtio-vmrpc-address.h"
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
@@ -61,6 +60,7 @@
 #include "qapi/error.h"
 #include "qemu/guest-random.h"
 #include "qemu/module.h"
+#include "vmmnet/qemu-compat.h"
 #include "hw/vmrpc/trace.h"
 
 /* Bytes; programs in the guest read it as the MTU of the interface. */
@@ -291,7 +291,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_BOOL("long-values", VirtIOVmrpc, long_values, true),
 };
 
-static void virtio_vmrpc_class_init(ObjectClass *klass, void *data)
+static void virtio_vmrpc_class_init(ObjectClass *klass, QomClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     VirtioDeviceClass *vdc = VIRTIO_DEVICE_CLASS(klass);

@@ -5,7 +5,8 @@
  * Rooms use the newest names.  This header gives older series the same names,
  * and is the only file that asks for QEMU's version.  It is for faces: cores
  * have no QEMU header.  No series from 11.0 on is in qemu/series: what is here
- * for those follows what a trial build of 11.1-rc2 needed, and was not compiled.
+ * for those follows what a trial build of 11.1-rc2 needed; it has not been
+ * compiled.
  */
 
 #ifndef VMMNET_QEMU_COMPAT_H

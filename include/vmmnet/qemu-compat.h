@@ -2,9 +2,11 @@
 /*
  * What differs between the series of QEMU that vmmnet is built on
  *
- * Rooms are written for the newest series that qemu/series names.  This header
- * gives an older one the same names, and is the only file that asks for QEMU's
- * version.  It is for faces: cores have no QEMU header.
+ * Rooms use the newest names.  This header gives older series the same names,
+ * and is the only file that asks for QEMU's version.  It is for faces: cores
+ * have no QEMU header.  No series from 11.0 on is in qemu/series: what is here
+ * for those follows what a trial build of 11.1-rc2 needed; it has not been
+ * compiled.
  */
 
 #ifndef VMMNET_QEMU_COMPAT_H

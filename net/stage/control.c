@@ -293,6 +293,11 @@ void stage_control_info(NetClientInfo *info, NetStageSide side)
     info->link_status_changed = stage_front_link_changed;
     info->has_ufo = stage_has_ufo;
     info->has_uso = stage_has_uso;
+    /*
+     * Not has_tunnel (from 10.2 on), so a NIC has no tunnel offloads behind a
+     * stage: its header, and what the guest sees, are the same for each series
+     * and machine type.
+     */
     info->has_vnet_hdr = stage_has_vnet_hdr;
     info->has_vnet_hdr_len = stage_has_vnet_hdr_len;
     info->set_offload = stage_set_offload;

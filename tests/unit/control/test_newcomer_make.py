@@ -365,20 +365,6 @@ def test_a_full_disk_while_fetching(clone: Clone, fails: str, said: str) -> None
     assert ("404" in last) == (said == "check the network")
 
 
-def test_debians_archive_without_its_patches(clone: Clone) -> None:
-    """It would be configured for a minute, and fail for a file of firmware."""
-    tree = "qemu-10.0.13"
-    make = f"mkdir -p {tree}/pc-bios {tree}/subprojects/keycodemapdb && cd {tree} &&"
-    make += " echo 10.0.13 >VERSION && touch configure subprojects/keycodemapdb/meson.build &&"
-    make += f" chmod +x configure && cd .. && tar -cJf qemu.orig.tar.xz {tree}"
-    give = "qemu/fetch --qemu-src=qemu.orig.tar.xz"
-    done = clone.run("sh", "-c", f"({make}) && {give}")
-    assert done.returncode and done.stdout.splitlines()[-1].startswith("fetch: --qemu-src="), (
-        done.stdout
-    )
-    assert "does not build without Debian's patches: give the .dsc" in done.stdout
-
-
 # ---- the test runner, the benchmarks ---------------------------------------
 
 

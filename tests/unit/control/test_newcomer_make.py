@@ -25,6 +25,7 @@ mount -t tmpfs -o size="$1" clone "$2/clone" &&
 cp -a "$2/files/." "$2/clone" &&
 mount --bind "$2/os-release" /etc/os-release &&
 mount -t tmpfs sbin /usr/sbin &&
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKE_TERMOUT MAKE_TERMERR &&
 cd "$2/clone" && PATH="$2/bin:$PATH" && shift 2 && exec "$@"
 """
 SYSTEMS = {

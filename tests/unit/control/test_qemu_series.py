@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed.base import paths
 
-SCRIPTS = ("apt.sh", "checksums", "fetch", "series", "series.sh", "weave")
+SCRIPTS = ("apt.sh", "checksums", "disk.sh", "fetch", "series", "series.sh", "weave")
 
 
 @pytest.fixture

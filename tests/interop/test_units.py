@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import dns.exception
 import dns.message
 import dns.query
 import dns.rcode
@@ -136,10 +137,21 @@ def _is_active(host: Booted, unit: str) -> bool:
 
 
 def _ask(space: Namespace, name: str, server: str = "127.0.0.1") -> list[str]:
-    with space.entered():
-        question = dns.message.make_query(name, "A")
-        reply = dns.query.udp(question, server, timeout=wait.PATIENCE)
-    return [item.to_text() for rrset in reply.answer for item in rrset]
+    """Ask as resolvers do, again after a second: a datagram may meet a change of the interface."""
+    question = dns.message.make_query(name, "A")
+    found: list[str] = []
+
+    def is_answered() -> bool:
+        try:
+            with space.entered():
+                reply = dns.query.udp(question, server, timeout=1)
+        except dns.exception.Timeout:
+            return False
+        found.extend(item.to_text() for rrset in reply.answer for item in rrset)
+        return True
+
+    wait.until(is_answered, f"a reply of {server}")
+    return found
 
 
 def _answers(host: Booted, *command: str) -> bool:

@@ -566,11 +566,7 @@ def test_progress_of_a_lost_history_is_forgotten(agent: Agent, memory: Memory) -
 def test_a_store_that_was_only_lost_is_not_read_again(agent: Agent, memory: Memory) -> None:
     """Also right after a port came, and after an assignment, which are no change of an entry."""
     for number in range(3):
-        # A watch that starts after a report has none of it, and asks for none: nothing is proven
-        # then until something changes, and the store may be read again.
-        until(agent, lambda: is_told(agent, memory) and not agent._is_awaiting())
-        if not is_proven(agent):
-            return
+        until(agent, lambda: is_told(agent, memory) and is_proven(agent))
         memory.lose()
         memory.set(C, [7, number + 8])
         until(agent, lambda: C in macs_in(agent) and is_told(agent, memory))

@@ -16,9 +16,10 @@ lost, the agent says so once in its log, and in its status file and its metrics,
 tries again without end.  A prefix without a table is an error, not an empty table: it
 changes nothing.
 
-A topic that becomes necessary is read and gets a watch beside the others.  A topic that
-is no longer necessary stays watched, and its events are ignored.  After several such
-changes, all watches are closed, and one new watch has the necessary topics.
+A topic that becomes necessary is read and gets a watch beside the others, and a report
+is due (see below).  A topic that is no longer necessary stays watched, and its events
+are ignored.  After several such changes, all watches are closed, and one new watch has
+the necessary topics.
 
 For a new port, the MACs that it may hear are in the table before its own entry.  A MAC
 that the store assigns to this host (``vmmnet hostvlan move``) is treated as a port; when
@@ -508,6 +509,9 @@ class Agent:
         topics = [topic for topic, _ in resume]
         stream = _Stream(watch, topics, min(starts) - 1, self._witness, self._queue.put)
         self._streams.append(stream)
+        if max(starts) > self._sent_revision:
+            # The last report is older than this watch, which will never receive it.
+            self._sent = None
         self._probe_at = time.monotonic() + self._idle * random.uniform(0.5, 1)
 
     def _close_streams(self) -> None:

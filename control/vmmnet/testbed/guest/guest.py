@@ -203,10 +203,30 @@ class Guest:
             tail = log.read_text(errors="replace")[-3000:] if log.exists() else ""
             raise qemu.QemuFailed(
                 f"the guest did not boot: {error}\n"
-                f"console, {log}:\n{tail}\nQEMU:\n{self._qemu.errors()}"
+                f"console, {log}:\n{tail}\nQEMU:\n{self._qemu.errors()}\n{self._state()}"
             ) from error
         if self.config.module:
             self.run(f"insmod {MODULE_PATH} {self.config.module_arguments}")
+
+    def _state(self) -> str:
+        """Where a guest that says nothing stands: its vCPUs, timers, and virtio queues."""
+        lines = []
+        with contextlib.suppress(OSError, QmpError):
+            for command in ("info registers -a", "info lapic", "info chardev"):
+                text = self.qmp("human-monitor-command", command_line=command)
+                lines += re.findall(r"^(?:CPU|[ER]IP|ICR|ISR|IRR|Timer|agent:).*", text, re.M)
+            for device in self.qmp("x-query-virtio"):
+                lines += self._queues(device["path"], device["name"])
+        return "\n".join(lines)
+
+    def _queues(self, path: str, name: str) -> Iterator[str]:
+        """The indices of each queue that has been used."""
+        with contextlib.suppress(QmpError):
+            for number in itertools.count():
+                queue = self.qmp("x-query-virtio-queue-status", path=path, queue=number)
+                keys = ("last-avail-idx", "used-idx", "signalled-used")
+                if queue[keys[0]]:
+                    yield f"{name}, queue {number}: {[queue[key] for key in keys]}"
 
     def reboot(self) -> None:
         """Reset the machine and wait for the agent again; what ran in the guest is lost."""

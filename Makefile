@@ -5,9 +5,11 @@
 #   make full       QEMU with everything it finds; what make install installs
 #   make asan       a QEMU with sanitizers for our qtests, and these
 #   make bpf        HostVLAN's programs for interfaces of the host
-#   make ha         vmmnet-ha, the home agent: build/ha/vmmnet-ha
-#   make dns        the DNS server, its tools and the client library: build/dns
-#   make hostd      vmmnet-hostd, the root helper: build/hostd/vmmnet-hostd
+#   make ha         vmmnet-ha, the home agent: build/programs/net/mip6/ha
+#   make dns        the DNS server, its tools and the client library:
+#                   build/programs/net/dns/programs
+#   make hostd      vmmnet-hostd, the root helper: build/programs/hostd
+#   make test       the unit tests of a room, without QEMU: ROOM=net/esp [TEST=esp-sa]
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
@@ -38,6 +40,8 @@ DESTDIR ?=
 SECTIONS ?=
 SUITE   ?=
 SERIES  ?=
+ROOM    ?=
+TEST    ?=
 export PYTHON
 # ccache without a run of the preprocessor before each compilation that it has not.
 export CCACHE_DEPEND := 1
@@ -59,9 +63,12 @@ configured := $(if $(wildcard $(FULL)/build.ninja),full) \
 
 source := configure $(wildcard qemu/src$(TAIL)/.vmmnet/origin)
 build = @qemu/weave $(OTHER) && $(PYTHON) qemu/build
+install = meson configure build/programs --prefix=$$(control/install --print-prefix) && \
+    meson install -C build/programs --no-rebuild --quiet \
+        $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha hostd dns guests deps run run-migration run-cvsw run-dns check \
+.PHONY: all full lean asan bpf ha hostd dns test guests deps run run-migration run-cvsw run-dns check \
         check-quick bench install install-control install-ha install-hostd install-dns deb clean \
         distclean
 
@@ -87,17 +94,19 @@ $(BPF): $(addprefix net/hostvlan/,bpf/hostvlan.bpf.c bpf/twin.h dhcp.h forged.h 
 	    -c $< -o $@.part
 	@mv $@.part $@
 
-ha:
-	@test -f build/ha/build.ninja || meson setup build/ha net/mip6/ha >/dev/null
-	@ninja -C build/ha
+# Programs that need nothing of QEMU.
+build/programs/build.ninja: ; @meson setup build/programs -Dtests=false >/dev/null
 
-hostd:
-	@test -f build/hostd/build.ninja || meson setup build/hostd hostd >/dev/null
-	@ninja -C build/hostd
+ha hostd dns: build/programs/build.ninja ; @ninja -C build/programs programs-$@
 
-dns:
-	@test -f build/dns/build.ninja || meson setup build/dns net/dns/programs >/dev/null
-	@ninja -C build/dns
+test: build/unit/build.ninja
+	@meson test -C build/unit $(addprefix --suite ,$(ROOM)) $(TEST)
+
+# What a sanitizer's report and a core dump need are the line numbers of -g1.  It
+# and -O1 are compiled in less than half the time of -g and -O2.
+build/unit/build.ninja:
+	@meson setup build/unit -Dprograms=[] -Db_sanitize=address,undefined \
+	    -Db_lundef=false -Ddebug=false -Doptimization=1 -Dc_args=-g1 >/dev/null
 
 guests: ; @qemu/ready $@ && $(PYTHON) -m vmmnet.testbed.guest.image
 
@@ -157,16 +166,13 @@ install-control: $(BPF)
 	@DESTDIR=$(abspath $(DESTDIR)) control/install
 
 install-ha: ha
-	@meson configure build/ha --prefix=$(shell control/install --print-prefix)
-	@meson install -C build/ha --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	@$(install) --tags ha
 
 install-hostd: hostd
-	@meson configure build/hostd --prefix=$(shell control/install --print-prefix)
-	@meson install -C build/hostd --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	@$(install) --tags hostd
 
 install-dns: dns
-	@meson configure build/dns --prefix=$(shell control/install --print-prefix)
-	@meson install -C build/dns --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	@$(install) --tags dns,devel
 
 deb:
 	@qemu/ready $@

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "net/dns/wire/wire.h"
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #define ASKED       (1u << 16)
 #define NAMES_MAX   4096

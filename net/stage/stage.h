@@ -19,8 +19,8 @@
  *    table of net/net.c and net/clients.h, as
  *    qemu/patches/hooks/netdev-stage.patch does it for the type "stage".  This
  *    makes NET_CLIENT_DRIVER_TALLY and NetdevTallyOptions.
- * 2. A room net/tally, with meson.build, in qemu/weave and in
- *    qemu/patches/hooks/build-net-rooms.patch, after "stage" there.
+ * 2. A room net/tally in qemu/weave; its cores, if it has any, in a meson.build
+ *    and in the list of rooms of ours, its face in qemu/faces/meson.build.
  * 3. Its face, net/tally/tally-netdev.c.  This one drops what the guest
  *    sends to a group, and counts it:
  *

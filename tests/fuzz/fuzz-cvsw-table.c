@@ -3,9 +3,9 @@
  * Commands and frames for CVSW's flow table, which must behave as the naive one
  *
  * The first octet is how many entries there may be, the second how many masks;
- * the others choose what is done (tests/unit/cvsw-play.c).
+ * the others choose what is done (tests/fixtures/cvsw-play.c).
  */
-#include "tests/unit/cvsw-play.h"
+#include "tests/fixtures/cvsw-play.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "net/packet/crc32c.h"
-#include "tests/unit/answer-fixture.h"
+#include "tests/fixtures/answer-fixture.h"
 
 #define CHANGE      3
 #define ROOM        1400

@@ -10,7 +10,7 @@
 #include <glib/gstdio.h>
 
 #include "net/dns/update/store/record.h"
-#include "tests/unit/dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

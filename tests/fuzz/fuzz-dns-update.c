@@ -8,7 +8,7 @@
 #include <glib.h>
 
 #include "net/dns/update/update.h"
-#include "tests/unit/dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include "net/dns/update/xfr/notify.h"
 #include "net/dns/update/xfr/xfr-in.h"
 #include "net/packet/octets.h"
-#include "tests/unit/dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 
 #define ID 1
 

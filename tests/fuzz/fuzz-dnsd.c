@@ -13,7 +13,7 @@
 #include "net/dns/server/core/http.h"
 #include "net/dns/server/core/stream.h"
 #include "net/dns/server/serve/serve.h"
-#include "tests/unit/zone-fixture.h"
+#include "tests/fixtures/zone-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 
 #include "net/esp/esp.h"
 #include "net/packet/octets.h"
-#include "tests/unit/esp-fixture.h"
+#include "tests/fixtures/esp-fixture.h"
 
 #define TAKE_MAX        256u
 #define ROOM            (TAKE_MAX + 128)

@@ -13,7 +13,7 @@
 
 #include "hostd/core/line.h"
 #include "hostd/core/state.h"
-#include "tests/unit/hostd-fixture.h"
+#include "tests/fixtures/hostd-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 
 #include "net/packet/octets.h"
 #include "net/packet/tcp.h"
-#include "tests/unit/packet-frames.h"
+#include "tests/fixtures/packet-frames.h"
 
 #define STEP_LEN        8u
 #define STEPS_MAX       400u

@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "tests/unit/alg-fixture.h"
+#include "tests/fixtures/alg-fixture.h"
 
 #define TURN            0x1e
 #define MANY            0x1d

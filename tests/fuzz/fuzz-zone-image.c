@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "net/packet/crc32c.h"
-#include "tests/unit/zone-fixture.h"
+#include "tests/fixtures/zone-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

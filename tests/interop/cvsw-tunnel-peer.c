@@ -30,7 +30,7 @@
 #include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "net/stage/vnet.h"
-#include "tests/unit/cvsw-nic.h"
+#include "tests/fixtures/cvsw-nic.h"
 
 /* Only a failure takes so long. */
 #define PATIENCE_MS     180000

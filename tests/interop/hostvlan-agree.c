@@ -31,8 +31,8 @@
 #include "net/hostvlan/bpf/twin.h"
 #include "net/hostvlan/sender.h"
 #include "net/hostvlan/verdict.h"
-#include "tests/unit/hostvlan-fixture.h"
-#include "tests/unit/hostvlan-frames.h"
+#include "tests/fixtures/hostvlan-fixture.h"
+#include "tests/fixtures/hostvlan-frames.h"
 
 #define ROUND           2500    /* frames of one table */
 #define PORT_FRAMES     16      /* frames of one port */

@@ -26,7 +26,7 @@
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
 #include "net/packet/tcp.h"
-#include "tests/unit/mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 
 #define ETH_LEN         14u     /* BPF_PROG_TEST_RUN wants an Ethernet frame */
 #define ROOM            4096u

@@ -13,7 +13,7 @@
 
 #include "qobject/qdict.h"
 #include "stage-nic.h"
-#include "tests/unit/vmmnet/hostvlan-fixture.h"
+#include "tests/fixtures/hostvlan-fixture.h"
 
 #define GUEST           0x525400123456ull
 #define GUEST_TEXT      "52:54:00:12:34:56"

@@ -7,7 +7,7 @@
 
 #include "hostvlan-bed.h"
 #include "standard-headers/linux/virtio_net.h"
-#include "tests/unit/vmmnet/hostvlan-frames.h"
+#include "tests/fixtures/hostvlan-frames.h"
 
 /* --- verdicts ------------------------------------------------------------- */
 

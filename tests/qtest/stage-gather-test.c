@@ -13,7 +13,7 @@
 #include "net/stage/offload.h"
 #include "qapi/error.h"
 #include "standard-headers/linux/virtio_net.h"
-#include "tests/unit/vmmnet/packet-frames.h"
+#include "tests/fixtures/packet-frames.h"
 
 #define VNET_LEN        12
 #define SIZE            1000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ND and ARP requests that a NIC answers, and packets that it ignores */
-#include "cvsw-nic.h"
+#include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 

@@ -2,8 +2,8 @@
 /* Flows as "ovs-ofctl dump-flows" prints them */
 #include <glib.h>
 
-#include "cvsw-of13-pieces.h"
-#include "cvsw-openflow-fixture.h"
+#include "tests/fixtures/cvsw-of13-pieces.h"
+#include "tests/fixtures/cvsw-openflow-fixture.h"
 #include "hw/net/cvsw/openflow/dump.h"
 
 #define NOW_MS          100000u

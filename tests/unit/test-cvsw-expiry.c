@@ -3,7 +3,7 @@
  * Expiry of entries in CVSW's flow table (OpenFlow 1.3.5 section 5.5), and many
  * entries that are added and deleted
  */
-#include "cvsw-table-fixture.h"
+#include "tests/fixtures/cvsw-table-fixture.h"
 
 static void test_idle(Fixture *f, const void *unused)
 {

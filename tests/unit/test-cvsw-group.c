@@ -2,7 +2,7 @@
 /*
  * A table's groups: the rules of OpenFlow 1.3.5 (sections 5.6 and 6.5) by name
  */
-#include "cvsw-table-fixture.h"
+#include "tests/fixtures/cvsw-table-fixture.h"
 
 /* A bucket with the action GROUP or OUTPUT. */
 static CvswGroupBucket bucket_of(CvswActionType type, uint32_t number)

@@ -2,7 +2,7 @@
 /* Fields, matches and keys of CVSW, against OpenFlow 1.3.5's table 12 */
 #include <string.h>
 
-#include "cvsw-play.h"
+#include "tests/fixtures/cvsw-play.h"
 #include "net/packet/ip4.h"
 #include "net/packet/octets.h"
 

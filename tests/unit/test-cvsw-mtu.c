@@ -7,13 +7,13 @@
  */
 #include <arpa/inet.h>
 
-#include "cvsw-nic.h"
+#include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
-#include "packet-frames.h"
+#include "tests/fixtures/packet-frames.h"
 
 enum { GUEST_MTU = 1500, MTU = 1450 };
 

@@ -2,8 +2,8 @@
 /* OpenFlow 1.3's instructions and actions, and why they are refused */
 #include <glib.h>
 
-#include "cvsw-of13-pieces.h"
-#include "cvsw-openflow-fixture.h"
+#include "tests/fixtures/cvsw-of13-pieces.h"
+#include "tests/fixtures/cvsw-openflow-fixture.h"
 #include "hw/net/cvsw/flow/action.h"
 
 /* --- instructions and actions -------------------------------------------- */

@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "cvsw-of13-pieces.h"
-#include "cvsw-openflow-fixture.h"
+#include "tests/fixtures/cvsw-of13-pieces.h"
+#include "tests/fixtures/cvsw-openflow-fixture.h"
 #include "hw/net/cvsw/openflow/dump.h"
 #include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/reply.h"

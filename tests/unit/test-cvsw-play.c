@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Random commands and frames: CVSW's flow table behaves as the naive one */
-#include "cvsw-play.h"
+#include "tests/fixtures/cvsw-play.h"
 
 /* Limits that are often reached, and others that are not. */
 static const struct Limits {

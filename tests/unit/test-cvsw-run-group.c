@@ -5,7 +5,7 @@
  * A bucket changes its copy exactly as a flow with the same actions would
  * change the frame.
  */
-#include "cvsw-nic.h"
+#include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip4.h"
 #include "net/packet/octets.h"
 

@@ -4,7 +4,7 @@
  *
  * One decapsulates the frames that the other one encapsulates.
  */
-#include "cvsw-nic.h"
+#include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"

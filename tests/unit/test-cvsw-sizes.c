@@ -9,7 +9,7 @@
  * changes, and some of the others. Where the wire cuts, it is asked for no more
  * than the NIC would do: its pieces are looked at.
  */
-#include "cvsw-nic.h"
+#include "tests/fixtures/cvsw-nic.h"
 #include "hw/net/cvsw/tunnel/super.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
@@ -17,7 +17,7 @@
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
-#include "packet-frames.h"
+#include "tests/fixtures/packet-frames.h"
 
 enum {
     LINK_MTU = 1500,

@@ -7,7 +7,7 @@
  * super-frame is decapsulated whole, or arrives as its frames.  An invalid
  * super-frame is dropped.
  */
-#include "cvsw-nic.h"
+#include "tests/fixtures/cvsw-nic.h"
 #include "hw/net/cvsw/tunnel/super.h"
 #include "net/packet/ip4.h"
 #include "net/packet/octets.h"

@@ -3,7 +3,7 @@
  * CVSW's flow table: the rules of OpenFlow 1.0.1 (section 4.6) and 1.3.5
  * (sections 5.5 and 6.4) by name
  */
-#include "cvsw-table-fixture.h"
+#include "tests/fixtures/cvsw-table-fixture.h"
 
 static void test_priority(Fixture *f, const void *unused)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* RFC 4035 and RFC 5155, appendix B, without what minimal replies leave out */
-#include "answer-fixture.h"
+#include "tests/fixtures/answer-fixture.h"
 #include "net/dns/answer/sha1.h"
 
 /* RFC 4035 appendix A */

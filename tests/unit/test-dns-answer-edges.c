@@ -2,7 +2,7 @@
 /* Replies that do not fit, queries that are malformed, and refusals */
 #include <string.h>
 
-#include "answer-fixture.h"
+#include "tests/fixtures/answer-fixture.h"
 #include "net/packet/octets.h"
 
 #define SOA \

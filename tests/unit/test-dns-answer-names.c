@@ -2,7 +2,7 @@
 /* Wildcards (RFC 4592), DNAME (RFC 6672), chains of aliases, deltas */
 #include <string.h>
 
-#include "answer-fixture.h"
+#include "tests/fixtures/answer-fixture.h"
 
 #define SOA(zone) \
     zone " 3600 SOA ns.test root.test 1 7200 600 3600000 900\n"

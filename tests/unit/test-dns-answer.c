@@ -2,7 +2,7 @@
 /* Replies from zones without signatures: RFC 1034 section 6, and the rest */
 #include <string.h>
 
-#include "answer-fixture.h"
+#include "tests/fixtures/answer-fixture.h"
 
 /* --- RFC 1034 section 6.1 ------------------------------------------------- */
 

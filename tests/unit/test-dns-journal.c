@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 #include "net/packet/crc32c.h"
 
 #define CHANGES 20

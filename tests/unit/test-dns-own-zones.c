@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "net/dns/own/zones.h"
-#include "zone-fixture.h"
+#include "tests/fixtures/zone-fixture.h"
 
 static const ZoneLine lines[] = {
     { "example", DNS_TYPE_NS, "ns.example" },

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 /*** Flags and EDNS ***/
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 #define TYPE_NSEC 47
 

@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 #define REVERSE "1.0.18.198.in-addr.arpa"
 #define IP6_ARPA_1 "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0." \

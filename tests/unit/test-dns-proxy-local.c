@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 #define ZERO8 "0.0.0.0.0.0.0.0."
 #define IP6_LOOPBACK "1.0.0.0.0.0.0.0." ZERO8 ZERO8 ZERO8 "ip6.arpa"

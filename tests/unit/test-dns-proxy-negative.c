@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DNS proxy: the TTL of negative answers, RFC 2308 */
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 static void begin_noerror(World *w, const char *name, uint16_t type)
 {

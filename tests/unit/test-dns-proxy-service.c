@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 #define OCTETS(text) { (text), sizeof(text) - 1 }
 

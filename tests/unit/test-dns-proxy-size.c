@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 #define A_LEN       16      /* of a record whose owner is a pointer */
 #define TEXT_LEN    100

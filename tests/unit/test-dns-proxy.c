@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "tests/unit/dns-proxy-fixture.h"
+#include "tests/fixtures/dns-proxy-fixture.h"
 
 /*** A from AAAA ***/
 

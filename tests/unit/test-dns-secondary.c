@@ -5,7 +5,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 #include "net/dns/update/change/key.h"
 #include "net/dns/update/xfr/notify.h"
 #include "net/dns/update/xfr/secondary.h"

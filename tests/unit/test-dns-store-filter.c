@@ -5,7 +5,7 @@
  */
 #include <glib.h>
 
-#include "dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 
 #define NAMES       2000
 #define STRANGERS   100000

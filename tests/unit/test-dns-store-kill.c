@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 
 #define KILLS           200
 #define NAMES           5

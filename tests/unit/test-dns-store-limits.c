@@ -10,7 +10,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 
 #define ROUNDS          100
 #define TEXTS           400     /* that a name may have */

@@ -11,7 +11,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dns-store-fixture.h"
+#include "tests/fixtures/dns-store-fixture.h"
 #include "net/dns/update/change/walk.h"
 
 #define ROUNDS          400

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dns-text-fixture.h"
+#include "tests/fixtures/dns-text-fixture.h"
 
 /* A file, and the records that it is read as */
 typedef struct Reading {

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dns-text-fixture.h"
+#include "tests/fixtures/dns-text-fixture.h"
 #include "net/dns/wire/fields.h"
 #include "net/dns/text/rdata.h"
 #include "net/dns/text/types.h"

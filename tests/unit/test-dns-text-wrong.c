@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dns-text-fixture.h"
+#include "tests/fixtures/dns-text-fixture.h"
 
 #define HEAD    "$TTL 1h\n"
 #define LABEL64 "0123456789abcdef0123456789abcdef" \

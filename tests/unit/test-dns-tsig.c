@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dns-tsig-golden.h"
+#include "tests/fixtures/dns-tsig-golden.h"
 #include "net/dns/update/tsig/tsig.h"
 #include "net/packet/octets.h"
 

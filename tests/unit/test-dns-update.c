@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dns-store-fixture.h"
-#include "dns-update-message.h"
+#include "tests/fixtures/dns-store-fixture.h"
+#include "tests/fixtures/dns-update-message.h"
 #include "net/dns/update/update.h"
 #include "net/packet/octets.h"
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dns-xfr-fixture.h"
+#include "tests/fixtures/dns-xfr-fixture.h"
 #include "net/packet/octets.h"
 
 #define HOSTS           300

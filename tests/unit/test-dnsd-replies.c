@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/dns/server/serve/replies.h"
-#include "zone-fixture.h"
+#include "tests/fixtures/zone-fixture.h"
 
 static const uint64_t key[2] = { 7, 8 };
 

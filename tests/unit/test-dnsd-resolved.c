@@ -6,7 +6,7 @@
 
 #include "net/dns/server/serve/serve.h"
 #include "net/packet/octets.h"
-#include "zone-fixture.h"
+#include "tests/fixtures/zone-fixture.h"
 
 static const uint64_t key[2] = { 9, 10 };
 

@@ -7,7 +7,7 @@
 #include "net/dns/answer/edns.h"
 #include "net/dns/server/core/metrics.h"
 #include "net/dns/server/serve/serve.h"
-#include "zone-fixture.h"
+#include "tests/fixtures/zone-fixture.h"
 
 static const ZoneLine lines[] = {
     { "example", DNS_TYPE_NS, "ns.example" },

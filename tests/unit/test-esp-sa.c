@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/esp/esp.h"
-#include "tests/unit/esp-fixture.h"
+#include "tests/fixtures/esp-fixture.h"
 
 /* Octets of keying material: RFC 4106, 3602, 2404, 4868. */
 static const struct {

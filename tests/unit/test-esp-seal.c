@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "net/esp/esp.h"
-#include "tests/unit/esp-fixture.h"
+#include "tests/fixtures/esp-fixture.h"
 
 #define PAYLOAD_MAX     200u
 #define PACKET          400u    /* room for an encrypted packet */

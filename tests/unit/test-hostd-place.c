@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "hostd-fixture.h"
+#include "tests/fixtures/hostd-fixture.h"
 #include "hostd/core/state.h"
 
 #define BOTH    "register " VM_A " " PIDS_A "\naddress6 " ADDR_1 " eth0\n" \

@@ -2,7 +2,7 @@
 /* The protocol of vmmnet-hostd: permissions and errors */
 #include <string.h>
 
-#include "hostd-fixture.h"
+#include "tests/fixtures/hostd-fixture.h"
 #include "hostd/core/line.h"
 
 static void test_register_and_show(void)

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "hostvlan-file.h"
+#include "tests/fixtures/hostvlan-file.h"
 #include "net/hostvlan/verdict.h"
 
 #define NOBODY  0x0200dead0000ull

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/hostvlan/sender.h"
-#include "tests/unit/hostvlan-frames.h"
+#include "tests/fixtures/hostvlan-frames.h"
 
 #define MAC             0x020000000001ull
 #define OTHER_MAC       0x020000000002ull

@@ -5,7 +5,7 @@
 #include <glib/gstdio.h>
 #include <unistd.h>
 
-#include "hostvlan-file.h"
+#include "tests/fixtures/hostvlan-file.h"
 #include "net/hostvlan/follow.h"
 
 static void assert_kept(HostvlanFollow *f, int code)

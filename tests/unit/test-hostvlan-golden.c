@@ -9,7 +9,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "hostvlan-fixture.h"
+#include "tests/fixtures/hostvlan-fixture.h"
 #include "net/hostvlan/table.h"
 
 typedef struct Octets {
@@ -19,13 +19,13 @@ typedef struct Octets {
 
 #define OCTETS(at, ...) { .offset = at, .octet = { __VA_ARGS__ } },
 static const Octets golden2[] = {
-#include "hostvlan-golden.h"
+#include "tests/fixtures/hostvlan-golden.h"
 };
 static const Octets golden3[] = {
-#include "hostvlan-golden3.h"
+#include "tests/fixtures/hostvlan-golden3.h"
 };
 static const Octets golden4[] = {
-#include "hostvlan-golden4.h"
+#include "tests/fixtures/hostvlan-golden4.h"
 };
 #undef OCTETS
 

@@ -4,8 +4,8 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "hostvlan-fixture.h"
-#include "hostvlan-frames.h"
+#include "tests/fixtures/hostvlan-fixture.h"
+#include "tests/fixtures/hostvlan-frames.h"
 #include "net/hostvlan/verdict.h"
 
 #define TENANT          0x020000000001ull

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hostvlan-file.h"
+#include "tests/fixtures/hostvlan-file.h"
 #include "net/hostvlan/follow.h"
 #include "net/hostvlan/guard.h"
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "hostvlan-file.h"
-#include "hostvlan-frames.h"
+#include "tests/fixtures/hostvlan-file.h"
+#include "tests/fixtures/hostvlan-frames.h"
 #include "net/hostvlan/verdict.h"
 
 #define BOTH    (HOSTVLAN_OFFER_ROUTER | HOSTVLAN_OFFER_DHCP)

@@ -4,7 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "hostvlan-file.h"
+#include "tests/fixtures/hostvlan-file.h"
 #include "net/hostvlan/guard.h"
 
 typedef struct Damage {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "hostvlan-file.h"
+#include "tests/fixtures/hostvlan-file.h"
 #include "net/hostvlan/follow.h"
 
 /* --- lookup ------------------------------------------------------------- */

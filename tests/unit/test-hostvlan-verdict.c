@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hostvlan-fixture.h"
+#include "tests/fixtures/hostvlan-fixture.h"
 #include "net/hostvlan/verdict.h"
 
 #define MAC(n)  (0x020000000000ull + (n))

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-world.h"
+#include "tests/fixtures/mip6-world.h"
 
 #define SECOND_HOME     "2001:db8:2000::11"
 #define THIRD_HOME      "2001:db8:2000::12"

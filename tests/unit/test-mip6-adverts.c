@@ -2,7 +2,7 @@
 /* The agent advertises prefixes and other agents to mobile nodes */
 #include <string.h>
 
-#include "mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 

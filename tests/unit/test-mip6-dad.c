@@ -2,7 +2,7 @@
 /*
  * Duplicate address detection of the home agent: optimistic, or before binding
  */
-#include "mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 
 static AgentFixture *begin(Mip6AgentDad dad)
 {

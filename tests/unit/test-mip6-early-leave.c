@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-early.h"
+#include "tests/fixtures/mip6-early.h"
 
 static const uint8_t guest_at[] = { 0x02, 0xee, 0, 0, 0, 1 };
 

@@ -5,7 +5,7 @@
  */
 #include <glib.h>
 
-#include "mip6-early.h"
+#include "tests/fixtures/mip6-early.h"
 
 /* While it is at home, it registers from an address on the home link. */
 static void test_registers(void)

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-world.h"
+#include "tests/fixtures/mip6-world.h"
 #include "net/packet/ecn.h"
 #include "net/packet/octets.h"
 

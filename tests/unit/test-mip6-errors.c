@@ -2,7 +2,7 @@
 /* The home agent's errors about packets that it cannot accept */
 #include <string.h>
 
-#include "mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 
 #define MESSAGES        40u

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-world.h"
+#include "tests/fixtures/mip6-world.h"
 #include "net/packet/octets.h"
 
 static const uint8_t agent_mac[] = { 0x02, 0xcc, 0, 0, 0, 1 };

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/mip6/ha/service/news.h"
 
 typedef struct World {

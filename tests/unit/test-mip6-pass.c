@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bindings that the home agent lets its host forward itself, and their end */
-#include "mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 

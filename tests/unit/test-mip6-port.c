@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-world.h"
+#include "tests/fixtures/mip6-world.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"

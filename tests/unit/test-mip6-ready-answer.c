@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-ready.h"
+#include "tests/fixtures/mip6-ready.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-ready.h"
+#include "tests/fixtures/mip6-ready.h"
 
 #define FIRST   "2001:db8:2000::a1"
 #define OTHER "2001:db8:2000::a2"

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <glib.h>
 
-#include "mip6-ready.h"
+#include "tests/fixtures/mip6-ready.h"
 
 /* The agent answers at home: to the home address, without a routing header. */
 static Mip6Verdict answer_at_home(World *w, const Mip6Mh *mh)

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <glib.h>
 
-#include "mip6-ready.h"
+#include "tests/fixtures/mip6-ready.h"
 
 /* Solicitation and probes first; an update only from a checked address. */
 static void test_form(void)

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-ready.h"
+#include "tests/fixtures/mip6-ready.h"
 #include "net/packet/octets.h"
 
 /* Out: from the care-of address; the guest's packet as it is (RFC 2473). */

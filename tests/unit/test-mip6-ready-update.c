@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <glib.h>
 
-#include "mip6-ready.h"
+#include "tests/fixtures/mip6-ready.h"
 
 /* RFC 6275 sections 6.1.7, 11.7.1: each field of a home registration. */
 static void test_format(void)

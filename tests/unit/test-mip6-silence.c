@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mip6-world.h"
+#include "tests/fixtures/mip6-world.h"
 
 static const Mip6Binding *binding(const World *w)
 {

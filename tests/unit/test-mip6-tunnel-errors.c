@@ -2,7 +2,7 @@
 /* ICMPv6 errors about tunnelled packets (RFC 2473 section 8) */
 #include <string.h>
 
-#include "mip6-agent-fixture.h"
+#include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/mip6/ha/parts/path.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"

@@ -5,7 +5,7 @@
 #include "net/packet/ip4.h"
 #include "net/packet/octets.h"
 #include "net/packet/tcp.h"
-#include "packet-frames.h"
+#include "tests/fixtures/packet-frames.h"
 
 #define ALL     (PACKET_COALESCE_TCP4 | PACKET_COALESCE_TCP6 | \
                  PACKET_COALESCE_ECN | PACKET_COALESCE_UDP4 | \

@@ -12,7 +12,7 @@
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
-#include "packet-frames.h"
+#include "tests/fixtures/packet-frames.h"
 
 static uint8_t payload[4096];
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tests/unit/alg-fixture.h"
+#include "tests/fixtures/alg-fixture.h"
 
 #define STEPS(...) (const AlgStep []) { __VA_ARGS__, { 0, NULL, NULL } }
 

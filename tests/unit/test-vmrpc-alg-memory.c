@@ -8,7 +8,7 @@
 
 #include "hw/vmrpc/alg/alg-flow.h"
 #include "hw/vmrpc/alg/alg-ftp-command.h"
-#include "tests/unit/alg-fixture.h"
+#include "tests/fixtures/alg-fixture.h"
 
 #define NOOP            "NOOP\r\n"
 

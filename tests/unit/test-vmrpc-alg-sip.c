@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "tests/unit/alg-fixture.h"
+#include "tests/fixtures/alg-fixture.h"
 
 #define OUT             VMRPC_ALG_TO_HOST
 #define IN              VMRPC_ALG_TO_GUEST

@@ -13,7 +13,7 @@
 #include <linux/errqueue.h>
 
 #include "hw/vmrpc/wire/cmsg.h"
-#include "tests/unit/sockopt-fixture.h"
+#include "tests/fixtures/sockopt-fixture.h"
 
 /* The guest's interface; no other number passes. */
 #define GUEST_IFINDEX 0

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "tests/unit/policy-fixture.h"
+#include "tests/fixtures/policy-fixture.h"
 
 /* --- names -------------------------------------------------------------- */
 

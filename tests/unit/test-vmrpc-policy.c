@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/unit/policy-fixture.h"
+#include "tests/fixtures/policy-fixture.h"
 
 static VmrpcVerdictReason verdict_of(const char *text, const char *addr)
 {

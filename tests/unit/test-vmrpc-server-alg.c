@@ -2,7 +2,7 @@
 /*
  * The vmrpc server: FTP and SIP through a guest's sockets
  */
-#include "server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

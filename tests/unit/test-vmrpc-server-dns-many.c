@@ -9,7 +9,7 @@
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/state.h"
 #include "net/dns/wire/wire.h"
-#include "tests/unit/server-dns-fixture.h"
+#include "tests/fixtures/server-dns-fixture.h"
 
 #define MAX_HELD        4096
 #define NAMES           1000

@@ -12,7 +12,7 @@
 
 #include "hw/vmrpc/server/inspect.h"
 #include "hw/vmrpc/server/state.h"
-#include "tests/unit/server-dns-fixture.h"
+#include "tests/fixtures/server-dns-fixture.h"
 
 /* "a.example", with @id; behind two octets of length if @tcp */
 static size_t make_query(uint8_t *buf, uint16_t id, uint8_t type, bool tcp)

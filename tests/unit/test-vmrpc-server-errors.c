@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #define PROHIBITED6 "2001:db8:bad::1"
 #define PROHIBITED4 "203.0.113.1"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/server/inspect.h"
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 /* What the server shows of @handle, which must exist. */
 static VmrpcSockView see(Fx *fx, uint32_t handle)

@@ -3,7 +3,7 @@
  * The vmrpc server and memory that the guest has mapped: calls that name a
  * buffer, and guests that name what is not theirs to name.
  */
-#include "server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #include <errno.h>
 #include <string.h>

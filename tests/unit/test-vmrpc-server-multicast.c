@@ -13,7 +13,7 @@
 
 #include "hw/vmrpc/wire/multicast.h"
 #include "hw/vmrpc/server/state.h"
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #define GROUP "239.1.2.3"
 #define OTHER "239.1.2.4"

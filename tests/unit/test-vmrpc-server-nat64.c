@@ -11,7 +11,7 @@
 
 #include "hw/vmrpc/server/state.h"
 #include "hw/vmrpc/server/timer.h"
-#include "tests/unit/server-dns-fixture.h"
+#include "tests/fixtures/server-dns-fixture.h"
 
 /* NAT64 prefix learnt from the network (RFC 7050). */
 static void test_nat64_auto(void)

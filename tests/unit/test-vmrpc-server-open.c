@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 static void test_connect_stream(void)
 {

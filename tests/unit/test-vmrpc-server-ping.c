@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "hw/vmrpc/server/inspect.h"
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #define GROUP_RANGE "/proc/sys/net/ipv4/ping_group_range"
 

@@ -5,7 +5,7 @@
  * Destinations are addresses that no route leads to: what the policy lets
  * through gets ENETUNREACH from the host, and nothing is counted as refused.
  */
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * A dead address is a listener whose queue is full: Linux drops what comes
  * then.  Were it waited for, the tests would end after FX_WAIT_MS.
  */
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <linux/net_tstamp.h>
 
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 /* --- where a guest may go ------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/server/state.h"
 #include "hw/vmrpc/server/timer.h"
-#include "tests/unit/server-dns-fixture.h"
+#include "tests/fixtures/server-dns-fixture.h"
 
 static struct {
     unsigned refusals;

@@ -17,7 +17,7 @@
 #include "hw/vmrpc/server/state.h"
 #include "hw/vmrpc/server/table.h"
 #include "hw/vmrpc/server/timer.h"
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 typedef struct Saved {
     VmrpcSavedSock sock[FX_HANDLES];

@@ -3,7 +3,7 @@
  * The vmrpc server: who waits for readiness, in a call or for an event, and
  * calls from many threads.
  */
-#include "server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 #include "hw/vmrpc/server/inspect.h"
 
 #include <errno.h>

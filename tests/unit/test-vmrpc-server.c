@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/unit/server-fixture.h"
+#include "tests/fixtures/server-fixture.h"
 
 /* --- streams ------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <linux/net_tstamp.h>
 
-#include "tests/unit/sockopt-fixture.h"
+#include "tests/fixtures/sockopt-fixture.h"
 
 static const int levels[] = { SOL_SOCKET, SOL_IP, SOL_TCP, SOL_UDP };
 static const int types[] = { SOCK_STREAM, SOCK_DGRAM };

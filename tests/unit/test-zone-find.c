@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "zone-fixture.h"
+#include "tests/fixtures/zone-fixture.h"
 
 enum {
     MX = 15,

@@ -132,7 +132,7 @@ def test_octets(table: Path) -> None:
 
 def golden(version: str = "") -> bytes:
     """The table that tests of the reader in C have, too; its octets are given one by one."""
-    source = (paths.ROOT / f"tests/unit/hostvlan-golden{version}.h").read_text()
+    source = (paths.ROOT / f"tests/fixtures/hostvlan-golden{version}.h").read_text()
     (size,) = re.findall(r"^#define HOSTVLAN_GOLDEN[34]?_SIZE (\d+)$", source, re.MULTILINE)
     octets = bytearray(int(size))
     lines = re.findall(r"^OCTETS\((0x[0-9a-f]{4}), (.*)\)", source, re.MULTILINE)

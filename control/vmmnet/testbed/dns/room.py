@@ -13,9 +13,9 @@ from ..base.lock import locked
 @cache
 def built() -> Path:
     """Build the DNS programs and libraries, if needed; return their folder."""
-    with locked("vmmnet-dns"):
+    with locked("programs"):
         tools.run(["make", "-C", paths.ROOT, "dns"])
-    return paths.BUILD / "dns"
+    return paths.BUILD / "programs/net/dns/programs"
 
 
 def program(name: str) -> Path:

@@ -23,9 +23,9 @@ AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-group
 
 def binary() -> Path:
     """Build vmmnet-hostd, if needed, and return its path."""
-    with locked("vmmnet-hostd"):
+    with locked("programs"):
         tools.run(["make", "-C", paths.ROOT, "hostd"])
-    return paths.BUILD / "hostd" / "vmmnet-hostd"
+    return paths.BUILD / "programs/hostd/vmmnet-hostd"
 
 
 def ask(path: Path, lines: str) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """libvirt runs guests with virtio-vmrpc and HostVLAN by words for QEMU, unprivileged.
 
-The domains are those of docs/libvirt-convert.md, the NIC that is plugged in later is that
+The domains are those of docs/libvirt-by-hand.md, the NIC that is plugged in later is that
 of docs/libvirt.md; what is changed in them is where this machine keeps things, and how the
 guest boots.  libvirt's session daemon and its QEMU are the user nobody's.
 """
@@ -37,7 +37,7 @@ from vmmnet.testbed.libvirt.session import (
 from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 from vmmnet.values import mac as macs
 
-_PAGE = paths.ROOT / "docs" / "libvirt-convert.md"
+_PAGE = paths.ROOT / "docs" / "libvirt-by-hand.md"
 _GUIDE = paths.ROOT / "docs" / "libvirt.md"
 
 

@@ -32,8 +32,6 @@ A domain says in its metadata what network it has:
   virsh start guest
   vmmnet libvirt show guest
 
-'convert' makes the element of words for QEMU that were written by hand, and the other way.
-
 exit status: {Status.DONE:d}  done
              {Status.REFUSED:d}  it cannot be done; what is said tells why
              {Status.FAULTS:d}  'check' has found a fault
@@ -84,17 +82,6 @@ restored, or moves: the hook attaches it there before QEMU runs. For a NIC that 
 
 The definition gets it, too, if it has the NIC. Run it as root.
 """
-_CONVERT = """\
-Put <vmmnet:net> in the place of what was written by hand for the same, in
-qemu:commandline and qemu:override, and define the domain. What the element has no words
-for stays, and is named with the reason.
-
-DOMAIN is one of the daemon; FILE, which has a '/' in it or ends in .xml ('-': stdin), is
-what 'define' takes.
-
-With --to-commandline the other way: the element goes, and what it has come to stays as
-words for QEMU. Neither 'define' nor the hook has to do with such a domain.
-"""
 
 
 def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
@@ -118,20 +105,6 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     )
     action.completer = _domains_and_files  # type: ignore[attr-defined]
     _add_connect(parser)
-    parser = subcommand(
-        subparsers, "convert", _convert, "hand-written arguments to the element, and back", _CONVERT
-    )
-    action = parser.add_argument(
-        "subject", metavar="DOMAIN|FILE", help="a domain's name or UUID, or its XML"
-    )
-    action.completer = _domains_and_files  # type: ignore[attr-defined]
-    _add_connect(parser)
-    parser.add_argument(
-        "--to-commandline",
-        action="store_true",
-        help="replace the element by arguments of QEMU",
-    )
-    parser.add_argument("--print", action="store_true", help="print the result, and define nothing")
     _add_protect(subparsers)
     parser = subcommand(subparsers, "show", _show, "state of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
@@ -183,10 +156,6 @@ def _define(given: argparse.Namespace) -> int:
 
 def _check(given: argparse.Namespace) -> int:
     return _run("check", given)
-
-
-def _convert(given: argparse.Namespace) -> int:
-    return _run("convert", given)
 
 
 def _protect(given: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ import argparse
 import sys
 import uuid
 from pathlib import Path
-from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
@@ -29,13 +28,13 @@ def run(given: argparse.Namespace) -> int:
         _print(given, _expanded(path, domain))
         return Status.DONE
     with libvirtd.opened(given.connect) as daemon:
-        name = identify(daemon, path, domain)
+        name = _identify(daemon, path, domain)
         _choose(path, domain, daemon.uri())
-        give(given, daemon, name, _expanded(path, domain), {})
+        _give(given, daemon, name, _expanded(path, domain))
     return Status.DONE
 
 
-def identify(daemon: libvirtd.Daemon, path: Path, domain: etree._Element) -> str:
+def _identify(daemon: libvirtd.Daemon, path: Path, domain: etree._Element) -> str:
     """Set the UUID of the existing domain of this name, or a new one; returns the name."""
     name = _name(path, domain)
     if not (domain.findtext("uuid") or "").strip():
@@ -44,23 +43,13 @@ def identify(daemon: libvirtd.Daemon, path: Path, domain: etree._Element) -> str
     return name
 
 
-def give(
-    given: argparse.Namespace,
-    daemon: libvirtd.Daemon,
-    name: str,
-    expanded: etree._Element,
-    more: dict[str, Any],
+def _give(
+    given: argparse.Namespace, daemon: libvirtd.Daemon, name: str, expanded: etree._Element
 ) -> None:
-    """Have a daemon define a domain, whole or not at all, and print the result.
-
-    ``more`` is added to JSON.
-    """
+    """Have a daemon define a domain, whole or not at all, and print the result."""
     there = daemon.has(name)
     net = element.read(expanded)
     _check_version(daemon, net)
-    # 'convert' gives what 'define' has not looked at.
-    if net is not None and (wrong := bare.wrong(expanded, net)) is not None:
-        raise Refused(f"{name}: {wrong}")
     for each in net.interfaces if net is not None and daemon.is_session() else ():
         if each.ebpf:
             raise Refused(
@@ -83,7 +72,6 @@ def give(
                 "changed": before != after,
                 "running": daemon.is_running(name),
                 "same-address6": sorted(others),
-                **more,
             }
         )
     else:

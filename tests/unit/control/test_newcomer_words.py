@@ -110,7 +110,7 @@ def test_nothing_is_downloaded_unasked(tmp_path: Path) -> None:
     assert "vmmnet guest-image: --output names the image to make" in answer.err
 
 
-@pytest.mark.parametrize("command", ["define", "check", "convert", "show"])
+@pytest.mark.parametrize("command", ["define", "check", "show"])
 def test_libvirt_without_lxml(tmp_path: Path, command: str) -> None:
     file = tmp_path / "guest.xml"
     file.write_text("<domain/>")

@@ -62,7 +62,7 @@ class Session:
         return self.world.host.run(command, timeout=wait.PATIENCE).stdout
 
     def monitor(self, command: str, domain: str = "guest") -> Any:
-        """Ask QEMU by QMP, as docs/libvirt-convert.md shows it."""
+        """Ask QEMU by QMP, as docs/libvirt-by-hand.md shows it."""
         request = json.dumps({"execute": command})
         return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
 

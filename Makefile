@@ -5,9 +5,9 @@
 #   make full       QEMU with everything it finds; what make install installs
 #   make asan       a QEMU with sanitizers for our qtests, and these
 #   make bpf        HostVLAN's programs for interfaces of the host
-#   make ha         vmmnet-ha, the home agent: build/programs/net/mip6/ha
+#   make ha         vmmnet-ha, the home agent: build/programs/ha
 #   make dns        the DNS server, its tools and the client library:
-#                   build/programs/net/dns/programs
+#                   build/programs/dnsd
 #   make hostd      vmmnet-hostd, the root helper: build/programs/hostd
 #   make test       the unit tests of a room, without QEMU: ROOM=net/esp [TEST=esp-sa]
 #   make guests     the guests' kernels, modules and system, fetched and built

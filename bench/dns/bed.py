@@ -34,7 +34,7 @@ _LOG_TAIL = 2000
 
 def build(name: str, folder: Path) -> Path:
     """Compile one of the C programs beside this file."""
-    libraries = dns_room.program("libvmmnet-dns.so").parent
+    libraries = dns_room.library()
     product = folder / name
     options = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", *_WARNINGS, f"-I{tree.ROOT / 'include'}"]
     source = tree.ROOT / "bench/dns" / f"{name}.c"

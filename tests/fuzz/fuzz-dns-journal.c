@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
-#include "net/dns/update/store/record.h"
+#include "dnsd/update/store/record.h"
 #include "tests/fixtures/dns-store-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "net/dns/wire/fields.h"
-#include "net/dns/text/master.h"
-#include "net/dns/text/print.h"
+#include "dnsd/text/master.h"
+#include "dnsd/text/print.h"
 
 #define RECORDS_MAX     100     /* $GENERATE makes many records of few octets */
 #define PRINTED_MAX     16      /* of a file: those of a kind take long */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/dns/update/tsig/tsig.h"
+#include "dnsd/update/tsig/tsig.h"
 
 #define NOW 1700000000
 

@@ -7,7 +7,7 @@
  */
 #include <glib.h>
 
-#include "net/dns/update/update.h"
+#include "dnsd/update/update.h"
 #include "tests/fixtures/dns-store-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

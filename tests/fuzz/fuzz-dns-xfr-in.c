@@ -8,8 +8,8 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
-#include "net/dns/update/xfr/notify.h"
-#include "net/dns/update/xfr/xfr-in.h"
+#include "dnsd/update/xfr/notify.h"
+#include "dnsd/update/xfr/xfr-in.h"
 #include "net/packet/octets.h"
 #include "tests/fixtures/dns-store-fixture.h"
 

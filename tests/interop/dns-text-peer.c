@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "net/dns/wire/fields.h"
-#include "net/dns/text/master.h"
-#include "net/dns/text/number.h"
-#include "net/dns/text/print.h"
+#include "dnsd/text/master.h"
+#include "dnsd/text/number.h"
+#include "dnsd/text/print.h"
 
 static char text[DNS_PRINT_RECORD_MAX];
 

@@ -4,7 +4,7 @@
  *
  *   mip6-fast-agree fast.bpf.o PACKETS SEED
  *
- * Random packets, some with wrong octets, go to the agent (net/mip6/ha/agent)
+ * Random packets, some with wrong octets, go to the agent (ha/agent)
  * and, by BPF_PROG_TEST_RUN, to the program that the kernel has in its place.
  * What the program sends must be what the agent sends, octet for octet, and be
  * counted once, of the right binding; else the packet must be as it was. Of
@@ -22,7 +22,7 @@
 #include <bpf/bpf.h>
 #include <linux/pkt_cls.h>
 
-#include "net/mip6/ha/host/fast.h"
+#include "ha/host/fast.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
 #include "net/packet/tcp.h"

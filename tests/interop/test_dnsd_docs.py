@@ -17,7 +17,7 @@ from vmmnet.testbed.dns.dnsd_world import ZONE, World, made
 PAGE = paths.ROOT / "docs/dnsd.md"
 EXAMPLE = paths.ROOT / "debian/examples/dnsd.yaml"
 #: Where tables of keys are, and how an entry of one looks.
-TABLES = paths.ROOT / "net/dns/server/config"
+TABLES = paths.ROOT / "dnsd/server/config"
 _ENTRY = re.compile(r'(?:\.name = |\b[A-Z]+\((?:[\w.]+, )?)"([a-z-]+)"')
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiBleGFtcGxlcw=="
 

@@ -82,8 +82,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     units.mkdir(parents=True, exist_ok=True)
     for unit, program in {
         "hostd/vmmnet-hostd": hostd.binary(),
-        "net/mip6/ha/vmmnet-ha": agent_binary(),
-        "net/dns/server/vmmnet-dnsd": dns_room.program("vmmnet-dnsd"),
+        "ha/vmmnet-ha": agent_binary(),
+        "dnsd/server/vmmnet-dnsd": dns_room.program("vmmnet-dnsd"),
     }.items():
         shutil.copy(program, programs)
         text = (paths.ROOT / f"{unit}.service.in").read_text()

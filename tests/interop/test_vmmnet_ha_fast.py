@@ -123,7 +123,7 @@ def _filters(net: Field) -> str:
 def test_it_does_what_the_agent_does(seed: int) -> None:
     """Random packets, octet for octet; and what is not plain is left to the agent."""
     agent_binary()
-    program = paths.BUILD / "programs/net/mip6/ha/fast.bpf.o"
+    program = paths.BUILD / "programs/ha/fast.bpf.o"
     command = [str(programs.built("mip6-fast-agree")), str(program), str(PACKETS), str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     print(done.stdout)

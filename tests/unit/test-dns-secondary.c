@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "tests/fixtures/dns-store-fixture.h"
-#include "net/dns/update/change/key.h"
-#include "net/dns/update/xfr/notify.h"
-#include "net/dns/update/xfr/secondary.h"
-#include "net/dns/update/xfr/sorter.h"
+#include "dnsd/update/change/key.h"
+#include "dnsd/update/xfr/notify.h"
+#include "dnsd/update/xfr/secondary.h"
+#include "dnsd/update/xfr/sorter.h"
 #include "net/packet/octets.h"
 
 #define NOW     1000000

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "tests/fixtures/dns-store-fixture.h"
-#include "net/dns/update/change/walk.h"
+#include "dnsd/update/change/walk.h"
 
 #define ROUNDS          400
 #define RDATA_KINDS     6

@@ -6,8 +6,8 @@
 
 #include "tests/fixtures/dns-text-fixture.h"
 #include "net/dns/wire/fields.h"
-#include "net/dns/text/rdata.h"
-#include "net/dns/text/types.h"
+#include "dnsd/text/rdata.h"
+#include "dnsd/text/types.h"
 
 #define KEY "AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ=="
 #define HIT "200100107B1A74DF365639CC39F1D578"

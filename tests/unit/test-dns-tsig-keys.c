@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/update/tsig/keys.h"
+#include "dnsd/update/tsig/keys.h"
 
 typedef struct Wrong {
     const char *text;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/fixtures/dns-tsig-golden.h"
-#include "net/dns/update/tsig/tsig.h"
+#include "dnsd/update/tsig/tsig.h"
 #include "net/packet/octets.h"
 
 #define NOW             1700000000

@@ -6,7 +6,7 @@
 
 #include "tests/fixtures/dns-store-fixture.h"
 #include "tests/fixtures/dns-update-message.h"
-#include "net/dns/update/update.h"
+#include "dnsd/update/update.h"
 #include "net/packet/octets.h"
 
 #define LINES_MAX   5

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/server/config/config.h"
+#include "dnsd/server/config/config.h"
 
 static DnsdMistakes mistakes;
 

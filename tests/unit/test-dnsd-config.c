@@ -6,8 +6,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/server/config/config.h"
-#include "net/dns/server/config/nearest.h"
+#include "dnsd/server/config/config.h"
+#include "dnsd/server/config/nearest.h"
 
 static DnsdMistakes mistakes;
 

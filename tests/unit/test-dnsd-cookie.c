@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/server/core/cookie.h"
+#include "dnsd/server/core/cookie.h"
 
 static size_t from_hex(uint8_t *to, const char *hex)
 {

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/server/core/limit.h"
+#include "dnsd/server/core/limit.h"
 
 static const uint64_t key[2] = { 1, 2 };
 

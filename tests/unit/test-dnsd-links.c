@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <stdlib.h>
 
-#include "net/dns/server/core/links.h"
+#include "dnsd/server/core/links.h"
 
 static bool take(DnsdLinks *links, unsigned index, const char *name,
                  unsigned master, bool is_vrf)

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "net/dns/server/core/local.h"
+#include "dnsd/server/core/local.h"
 
 typedef union Answer {
     struct nlmsghdr head;

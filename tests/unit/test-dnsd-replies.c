@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/dns/server/serve/replies.h"
+#include "dnsd/server/serve/replies.h"
 #include "tests/fixtures/zone-fixture.h"
 
 static const uint64_t key[2] = { 7, 8 };

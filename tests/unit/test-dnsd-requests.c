@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/dns/server/workers/request.h"
+#include "dnsd/server/workers/request.h"
 
 #define PUTTERS     4
 #define BATCH       64

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/dns/server/serve/serve.h"
+#include "dnsd/server/serve/serve.h"
 #include "net/packet/octets.h"
 #include "tests/fixtures/zone-fixture.h"
 

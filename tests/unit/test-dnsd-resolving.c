@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/dns/server/config/resolving.h"
-#include "net/dns/server/core/tally.h"
+#include "dnsd/server/config/resolving.h"
+#include "dnsd/server/core/tally.h"
 
 static DnsdMistakes mistakes;
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "net/dns/answer/edns.h"
-#include "net/dns/server/core/metrics.h"
-#include "net/dns/server/serve/serve.h"
+#include "dnsd/server/core/metrics.h"
+#include "dnsd/server/serve/serve.h"
 #include "tests/fixtures/zone-fixture.h"
 
 static const ZoneLine lines[] = {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/fixtures/mip6-agent-fixture.h"
-#include "net/mip6/ha/parts/path.h"
+#include "ha/parts/path.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"

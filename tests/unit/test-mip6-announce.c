@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/host/announce.h"
+#include "ha/host/announce.h"
 
 #define MS      1000000ll
 #define SECOND  (1000 * MS)

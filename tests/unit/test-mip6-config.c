@@ -5,7 +5,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "net/mip6/ha/service/config.h"
+#include "ha/service/config.h"
 
 #define GOOD    "interface eth0\naddress 2001:db8:2000::1/64\n"
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/parts/discovery.h"
+#include "ha/parts/discovery.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/agent/agent.h"
+#include "ha/agent/agent.h"
 
 #define SECOND  1000000000ll
 #define MANY    10000u

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/fixtures/mip6-agent-fixture.h"
-#include "net/mip6/ha/service/news.h"
+#include "ha/service/news.h"
 
 typedef struct World {
     AgentFixture *f;

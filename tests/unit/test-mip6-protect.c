@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/agent/agent.h"
+#include "ha/agent/agent.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/service/show.h"
+#include "ha/service/show.h"
 
 #define SECOND  1000000000ll
 

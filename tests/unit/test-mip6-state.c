@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/mip6/ha/service/state.h"
+#include "ha/service/state.h"
 
 #define SECOND  1000000000ll
 #define BOOT_A  "0a7c1f3e-0000-4000-8000-00000000000a"

@@ -61,7 +61,7 @@ def parse(lines: Sequence[str]) -> list[Told]:
 
 def lookup_command(*words: str | Path) -> list[str | Path]:
     """Return the command of the example program, which asks SERVER."""
-    return [dns_room.built() / "dns-lookup", "-s", SERVER, *words]
+    return [dns_room.library() / "dns-lookup", "-s", SERVER, *words]
 
 
 def lookup(host: Namespace, *words: str | Path, own: bool = False) -> list[Told]:
@@ -95,7 +95,7 @@ def run_unmodified(
     (etc / "resolv.conf").write_text(f"nameserver {SERVER}\nsearch example.net\n{resolver}\n")
     script = f'mount -t overlay overlay -o lowerdir={etc}:/etc /etc && exec "$@"'
     words = ["unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", "env"]
-    variables = {"LD_LIBRARY_PATH": str(dns_room.built()), **(env or {})}
+    variables = {"LD_LIBRARY_PATH": str(dns_room.library()), **(env or {})}
     words += [f"{name}={value}" for name, value in variables.items()]
     return host.run([*words, *command], check=False)
 

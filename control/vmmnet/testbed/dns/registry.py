@@ -31,7 +31,7 @@ def types() -> dict[int, str]:
 
 def keys() -> dict[int, str]:
     """Our SvcParam keys: number and name."""
-    found = _KEYS.search((ROOT / "net/dns/text/svcb.c").read_text())
+    found = _KEYS.search((ROOT / "dnsd/text/svcb.c").read_text())
     assert found is not None
     return dict(enumerate(re.findall(r'"([a-z0-9-]+)"', found[1])))
 

@@ -12,15 +12,20 @@ from ..base.lock import locked
 
 @cache
 def built() -> Path:
-    """Build the DNS programs and libraries, if needed; return their folder."""
+    """Build the DNS programs and libraries, if needed; return the build folder."""
     with locked("programs"):
         tools.run(["make", "-C", paths.ROOT, "dns"])
-    return paths.BUILD / "programs/net/dns/programs"
+    return paths.BUILD / "programs"
+
+
+def library() -> Path:
+    """Return the folder of the client library, of its NSS module, and of ``dns-lookup``."""
+    return built() / "net/dns/client"
 
 
 def program(name: str) -> Path:
     """Return the path of a program."""
-    return built() / name
+    return built() / "dnsd" / name
 
 
 def compile_zone(origin: str, text: str, image: Path) -> Path:

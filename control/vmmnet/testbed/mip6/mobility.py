@@ -134,7 +134,7 @@ def agent_binary() -> Path:
     """Build vmmnet-ha, if it is not built, and return it."""
     with locked("programs"):
         tools.run(["make", "-C", paths.ROOT, "ha"])
-    return paths.BUILD / "programs/net/mip6/ha/vmmnet-ha"
+    return paths.BUILD / "programs/ha/vmmnet-ha"
 
 
 def _await_text(child: subprocess.Popen[bytes], log: Path, text: str) -> None:

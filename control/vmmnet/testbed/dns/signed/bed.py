@@ -66,7 +66,7 @@ class Bed:
 
     def command(self, *words: str | Path, server: str = SERVER) -> list[str | Path]:
         """Return a command of dns-lookup with validation."""
-        program = dns_room.program("dns-lookup")
+        program = dns_room.library() / "dns-lookup"
         return [program, "-s", server, "-v", "-a", self.anchor, *words]
 
     def lookup(self, *words: str | Path, server: str = SERVER) -> Told:

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shared by the files of vmmnet-dnsd as a process */
+#ifndef DNSD_SERVER_DAEMON_INTERNAL_H
+#define DNSD_SERVER_DAEMON_INTERNAL_H
+
+#include <time.h>
+
+#include "dnsd/server/host/addresses.h"
+#include "dnsd/server/host/interfaces.h"
+#include "dnsd/server/resolver/resolver.h"
+#include "dnsd/server/secondary/secondaries.h"
+#include "dnsd/server/service/control.h"
+#include "dnsd/server/service/panel.h"
+#include "dnsd/server/service/zones.h"
+#include "dnsd/server/workers/crew.h"
+
+typedef struct DnsdDaemon {
+    const char *path;
+    DnsdWorld *world;
+    DnsdCrew crew;
+    DnsdRequests requests;
+    DnsdPanel *panel;
+    DnsdResolver *resolver;     /* NULL: no resolver */
+    /* NULL: no zone can change */
+    DnsdLives *lives;
+    DnsdTransfers *transfers;
+    DnsdNotifier *notifier;
+    DnsdSecondaries *secondaries;
+    DnsdControl *control;
+    DnsdInterfaces *interfaces; /* NULL: the kernel does not tell */
+    DnsdAddresses *addresses;   /* NULL: nobody follows them */
+    int epoll, signals, lost;
+    uint8_t secret[DNSD_SECRET_LEN];
+    uint64_t reloads, reloads_failed;
+    time_t looked;              /* time of the last each_second() */
+    bool is_stopping;
+} DnsdDaemon;
+
+/**
+ * dnsd_daemon_world: make a world from the configuration
+ * @before: the world that is served; NULL: none
+ * @faults: set to the number of images that cannot be used
+ *
+ * Returns: NULL, and @mistakes has the reasons.
+ */
+DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
+                             unsigned *faults, DnsdMistakes *mistakes);
+
+/**
+ * dnsd_daemon_scopes: put the interfaces of forwarders into their addresses
+ * @is_told: log which are there, and which are not
+ *
+ * Returns: false if nothing has changed.
+ */
+bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
+                        bool is_told);
+
+/**
+ * dnsd_daemon_reload: false if it was not done, or only in part; @text has the
+ * reason
+ */
+bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text);
+
+/* Commands of the control socket; "opaque" is a DnsdDaemon */
+extern const DnsdPanelOps dnsd_daemon_panel;
+
+#endif /* DNSD_SERVER_DAEMON_INTERNAL_H */

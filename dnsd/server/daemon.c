@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The process of vmmnet-dnsd
+ *
+ * Theory of operation
+ *
+ * The first thread is the control thread.  It handles signals, reloads, the
+ * control socket, and requests that are not plain queries.  The other threads
+ * are workers (workers/worker.c), which do not depend on it, and the threads of
+ * the resolver if there is one (resolver/thread.c).
+ *
+ * The start has an order because of privileges.  Sockets are opened as the user
+ * that started the process.  All else is done as the final user, so what works
+ * at the start also works at a reload.  To listen at an interface that comes late,
+ * the capability for ports below 1024 is kept.  The filter of system calls is installed
+ * before the first octet from the network is read.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dnsd/server/core/number.h"
+#include "dnsd/server/daemon-internal.h"
+#include "dnsd/server/daemon.h"
+#include "dnsd/server/host/fault.h"
+#include "dnsd/server/host/log.h"
+#include "dnsd/server/host/sandbox.h"
+#include "dnsd/server/host/systemd.h"
+#include "dnsd/server/host/turns.h"
+#include "dnsd/server/host/unsent.h"
+#include "dnsd/server/service/load.h"
+#include "net/dns/unbound/fixes.h"
+
+#define EVENTS_MAX      16
+#define TICK_MS         1000
+#define FILES_BESIDE    256     /* descriptors besides those of the crew */
+#define FILES_ZONE      2       /* for the journal of a zone that changes */
+
+/* --- the loop ------------------------------------------------------------- */
+
+static void take_signals(DnsdDaemon *d)
+{
+    struct signalfd_siginfo info;
+    DnsdText nowhere = { 0 };
+
+    while (read(d->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGHUP) {
+            dnsd_daemon_reload(d, &nowhere);
+        } else {
+            d->is_stopping = true;
+        }
+    }
+}
+
+static void follow_forwards(DnsdDaemon *d)
+{
+    DnsdResolverConfig *config = &d->world->config->resolver;
+    DnsdMistake mistake;
+
+    if (d->resolver && dnsd_daemon_scopes(d, config, true) &&
+        !dnsd_resolver_renew(d->resolver, config, &mistake)) {
+        dnsd_log(DNSD_ERROR, "resolver.forward: %s; a reload tries again",
+                 mistake.text);
+    }
+}
+
+static void look_at_interfaces(DnsdDaemon *d)
+{
+    if (!d->interfaces) {
+        return;
+    }
+    if (dnsd_interfaces_look(d->interfaces)) {
+        follow_forwards(d);
+        dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
+    }
+    dnsd_crew_follow(&d->crew, dnsd_interfaces_links(d->interfaces));
+}
+
+static void look_at_addresses(DnsdDaemon *d)
+{
+    if (d->addresses) {
+        dnsd_addresses_look(d->addresses, dnsd_interfaces_links(d->interfaces));
+    }
+}
+
+static void take_event(DnsdDaemon *d, void *what)
+{
+    uint64_t count;
+
+    if (what == &d->signals) {
+        take_signals(d);
+    } else if (what == &d->requests) {
+        dnsd_control_take(d->control, d->world, &d->requests);
+    } else if (what == &d->lost) {
+        if (read(d->lost, &count, sizeof(count)) > 0) {
+            dnsd_world_look(d->world);
+        }
+    } else if (what == &d->interfaces) {
+        look_at_interfaces(d);
+    } else if (what == &d->lives) {
+        dnsd_lives_run(d->lives);
+    } else if (!dnsd_transfers_ready(d->transfers, what) &&
+               !dnsd_notifier_ready(d->notifier, d->world, what) &&
+               !dnsd_secondaries_ready(d->secondaries, what)) {
+        dnsd_panel_ready(d->panel, what);
+    }
+}
+
+/* Work for which once a second is enough */
+static void each_second(DnsdDaemon *d)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec != d->looked) {
+        d->looked = now.tv_sec;
+        dnsd_panel_tick(d->panel);
+        dnsd_transfers_expire(d->transfers);
+        dnsd_secondaries_tick(d->secondaries);
+        dnsd_notifier_look_all(d->notifier, d->world);
+        dnsd_world_look(d->world);
+        look_at_interfaces(d);
+        look_at_addresses(d);
+        dnsd_unsent_tell(now.tv_sec);
+    }
+}
+
+static void loop(DnsdDaemon *d)
+{
+    struct epoll_event events[EVENTS_MAX];
+
+    while (!d->is_stopping) {
+        int count = epoll_wait(d->epoll, events, EVENTS_MAX, TICK_MS);
+
+        for (int i = 0; i < count; i++) {
+            take_event(d, events[i].data.ptr);
+        }
+        if (d->lives) {
+            dnsd_lives_tidy(d->lives);
+        }
+        each_second(d);
+    }
+}
+
+static bool watch(DnsdDaemon *d, int fd, void *what)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+
+    return fd >= 0 && !epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static bool make_loop(DnsdDaemon *d)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    d->epoll = epoll_create1(EPOLL_CLOEXEC);
+    d->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    d->lost = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return d->epoll >= 0 && !dnsd_requests_init(&d->requests) &&
+           watch(d, d->signals, &d->signals) && watch(d, d->lost, &d->lost) &&
+           watch(d, d->requests.wake, &d->requests) &&
+           !dnsd_fault_init(d->lost);
+}
+
+/* Without it all works, but in VRFs. */
+static void make_interfaces(DnsdDaemon *d)
+{
+    d->interfaces = dnsd_interfaces_new();
+    if (!d->interfaces || !watch(d, dnsd_interfaces_fd(d->interfaces),
+                                 &d->interfaces)) {
+        dnsd_log(DNSD_WARNING, "the interfaces of this host cannot be "
+                 "followed: %s: replies over UDP to clients in a VRF are lost, "
+                 "and interfaces in server.listen that come late are not "
+                 "used; allow AF_NETLINK", strerror(errno));
+        dnsd_interfaces_free(d->interfaces);
+        d->interfaces = NULL;
+        return;
+    }
+    dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
+}
+
+/* Sockets that systemd has opened are systemd's to look after. */
+static void make_addresses(DnsdDaemon *d, const DnsdConfig *config)
+{
+    if (!d->interfaces || !dnsd_crew_is_opener(&d->crew)) {
+        return;
+    }
+    d->addresses = dnsd_addresses_new(config,
+                                      dnsd_interfaces_links(d->interfaces));
+    if (!d->addresses) {
+        dnsd_log(DNSD_WARNING, "the addresses of server.listen cannot be "
+                 "followed: %s", strerror(errno));
+    }
+}
+
+/* --- start and end -------------------------------------------------------- */
+
+/* The merger's threads must exist before the first zone. */
+static bool make_lives(DnsdDaemon *d, const DnsdConfig *config)
+{
+    if (!dnsd_world_writes(config)) {
+        return true;
+    }
+    dnsd_crew_keep_off(&d->crew);
+    dnsd_turns_long();
+    d->lives = dnsd_lives_new(&d->crew);
+    return d->lives && watch(d, dnsd_lives_fd(d->lives), &d->lives);
+}
+
+static bool make_control(DnsdDaemon *d, const DnsdConfig *config)
+{
+    static const DnsdControlOps ops = { dnsd_secondaries_notify };
+    const DnsdLinks *links = d->interfaces
+                             ? dnsd_interfaces_links(d->interfaces) : NULL;
+
+    d->transfers = dnsd_transfers_new(d->epoll);
+    d->notifier = dnsd_notifier_new(d->epoll, links);
+    d->secondaries = dnsd_secondaries_new(d->epoll, config->copied,
+                                          d->notifier, links);
+    d->control = dnsd_control_new(d->transfers, d->notifier, &ops,
+                                  d->secondaries);
+    return d->transfers && d->notifier && d->secondaries && d->control;
+}
+
+/* Libraries are mapped before the filter of system calls is installed. */
+static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
+                          DnsdMistake *mistake)
+{
+    char warning[DNSC_WARNING_MAX];
+
+    if (!config->resolver.is_on) {
+        return true;
+    }
+    dnsd_daemon_scopes(d, &config->resolver, true);
+    d->resolver = dnsd_resolver_new(&config->resolver, mistake);
+    d->crew.resolvers = d->resolver ? dnsd_resolver_workers(d->resolver)
+                                    : NULL;
+    if (d->resolver && dnsc_unbound_warning(warning)) {
+        dnsd_log(DNSD_WARNING, "resolver: %s", warning);
+    }
+    return d->resolver;
+}
+
+static bool become(DnsdDaemon *d, const DnsdConfig *config,
+                   DnsdMistake *mistake)
+{
+    uid_t uid;
+
+    if (!dnsd_sandbox_uid(config->user, &uid, mistake)) {
+        return false;
+    }
+    if (d->crew.places_count && !geteuid()) {
+        dnsd_crew_own(&d->crew, uid);
+    }
+    return dnsd_sandbox_user(config->user, d->crew.places_count, mistake);
+}
+
+/* Do all that takes privileges, and drop them. */
+static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
+{
+    static DnsdMistakes mistakes;
+    DnsdConfig *config = dnsd_load(d->path, &mistakes);
+    bool done;
+
+    if (!config) {
+        dnsd_log(DNSD_ERROR, "%s", mistakes.text);
+        return false;
+    }
+    make_interfaces(d);
+    done = dnsd_sandbox_files(FILES_BESIDE + FILES_ZONE * config->changing +
+                              dnsd_resolver_files(&config->resolver) +
+                              dnsd_crew_files(&d->crew, config), mistake) &&
+           dnsd_crew_open(&d->crew, config, mistake) &&
+           become(d, config, mistake) &&
+           make_resolver(d, config, mistake);
+    if (done) {
+        make_addresses(d, config);
+    }
+    if (done && (!make_lives(d, config) || !make_control(d, config))) {
+        snprintf(mistake->text, sizeof(mistake->text), "no control thread: %s",
+                 strerror(errno));
+        done = false;
+    }
+    dnsd_config_free(config);
+    return done;
+}
+
+static bool open_world(DnsdDaemon *d)
+{
+    static DnsdMistakes mistakes;
+    unsigned faults = 0;
+
+    d->world = getrandom(d->secret, sizeof(d->secret), 0) < 0 ? NULL
+               : dnsd_daemon_world(d, NULL, &faults, &mistakes);
+    if (!d->world) {
+        dnsd_log(DNSD_ERROR, "%s", mistakes.text);
+        return false;
+    }
+    if (faults) {
+        dnsd_log(DNSD_ERROR, "%u of %zu zone%s cannot be served: the lines "
+                 "above say why; reload when that is mended", faults,
+                 d->world->config->zones,
+                 dnsd_plural(d->world->config->zones));
+    }
+    return dnsd_secondaries_follow(d->secondaries, d->world);
+}
+
+static void stop(DnsdDaemon *d)
+{
+    if (d->transfers) {
+        dnsd_transfers_free(d->transfers);
+    }
+    dnsd_secondaries_free(d->secondaries);
+    if (d->resolver) {
+        dnsd_resolver_stop(d->resolver);
+    }
+    dnsd_crew_stop(&d->crew);
+    dnsd_addresses_free(d->addresses);
+    dnsd_interfaces_free(d->interfaces);
+    dnsd_resolver_free(d->resolver);
+    if (d->panel) {
+        dnsd_panel_free(d->panel);
+    }
+    if (d->world) {
+        dnsd_world_free(d->world);
+    }
+    if (d->lives) {
+        dnsd_lives_free(d->lives);
+    }
+    if (d->notifier) {
+        dnsd_notifier_free(d->notifier);
+    }
+    dnsd_control_free(d->control);
+    dnsd_requests_destroy(&d->requests);
+    explicit_bzero(d->secret, sizeof(d->secret));
+}
+
+static unsigned calls_of(const DnsdDaemon *d)
+{
+    return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
+           (d->resolver ? DNSD_CALLS_RESOLVE : 0) |
+           (d->world->config->control ? DNSD_CALLS_CONTROL : 0) |
+           (d->world->config->copied ? DNSD_CALLS_CONNECT : 0) |
+           (d->crew.places_count ? DNSD_CALLS_LISTEN : 0);
+}
+
+static bool begin(DnsdDaemon *d, DnsdMistake *mistake)
+{
+    if (!make_loop(d)) {
+        snprintf(mistake->text, sizeof(mistake->text), "no event loop: %s",
+                 strerror(errno));
+        return false;
+    }
+    if (!prepare(d, mistake) || !open_world(d)) {
+        return false;
+    }
+    d->panel = dnsd_panel_new(d->world->config, d->epoll, &dnsd_daemon_panel, d,
+                              mistake);
+    dnsd_systemd_notify("STATUS=Starting");
+    return d->panel && dnsd_sandbox_calls(calls_of(d), mistake) &&
+           (!d->resolver || dnsd_resolver_start(d->resolver, mistake)) &&
+           dnsd_crew_start(&d->crew, &d->world->serving, &d->requests,
+                           mistake);
+}
+
+bool dnsd_run(const char *path)
+{
+    DnsdDaemon d = {
+        .path = path, .epoll = -1, .signals = -1, .lost = -1,
+        .requests = { .wake = -1 },
+    };
+    DnsdMistake mistake = { "" };
+    bool begun = begin(&d, &mistake);
+
+    if (begun) {
+        size_t zones = d.world->config->zones;
+
+        dnsd_log(DNSD_NOTICE, "serving %zu zone%s with %u thread%s", zones,
+                 dnsd_plural(zones), d.crew.started,
+                 dnsd_plural(d.crew.started));
+        dnsd_systemd_notify("READY=1\nSTATUS=Serving");
+        loop(&d);
+        dnsd_systemd_notify("STOPPING=1");
+    } else if (*mistake.text) {
+        dnsd_log(DNSD_ERROR, "%s", mistake.text);
+    }
+    stop(&d);
+    return begun;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The interface to systemd */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dnsd/server/core/number.h"
+#include "dnsd/server/host/systemd.h"
+
+#define FDS_FIRST   3
+#define FDS_MAX     256
+
+/* The socket is opened once, as a sandbox may forbid it later. */
+static int notify_fd = -1;
+static struct sockaddr_un notify_addr;
+static socklen_t notify_len;
+
+static bool open_notify(void)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    size_t len = path ? strlen(path) : 0;
+
+    if (notify_fd >= 0) {
+        return true;
+    }
+    if (len < 2 || len >= sizeof(notify_addr.sun_path)) {
+        return false;
+    }
+    notify_addr.sun_family = AF_UNIX;
+    memcpy(notify_addr.sun_path, path, len);
+    if (*path == '@') {
+        notify_addr.sun_path[0] = 0;
+    }
+    notify_len = offsetof(struct sockaddr_un, sun_path) + len;
+    notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    return notify_fd >= 0;
+}
+
+void dnsd_systemd_notify(const char *state)
+{
+    if (open_notify()) {
+        sendto(notify_fd, state, strlen(state), MSG_NOSIGNAL,
+               (struct sockaddr *)&notify_addr, notify_len);
+    }
+}
+
+void dnsd_systemd_reloading(void)
+{
+    struct timespec now;
+    char text[64];
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+             (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    dnsd_systemd_notify(text);
+}
+
+unsigned dnsd_systemd_fds(int *first)
+{
+    const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+    uint32_t fds, whose;
+
+    if (!pid || !count || dnsd_number_read(pid, 1, INT32_MAX, &whose) ||
+        whose != (uint32_t)getpid() ||
+        dnsd_number_read(count, 0, FDS_MAX, &fds)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < fds; i++) {
+        fcntl(FDS_FIRST + i, F_SETFD, FD_CLOEXEC);
+    }
+    *first = FDS_FIRST;
+    return fds;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Installation of a zone that was transferred */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dnsd/server/secondary/fresh.h"
+#include "dnsd/server/secondary/secondary.h"
+#include "dnsd/update/xfr/source.h"
+#include "net/packet/octets.h"
+
+#define SOA_NUMBERS     20      /* octets of the numbers of an SOA */
+
+bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa)
+{
+    XfrSource source;
+    bool done = !xfr_source_begin(&source, dns_store_view(live->store)) &&
+                source.soa->rdlength >= SOA_NUMBERS;
+
+    if (done) {
+        const uint8_t *at = source.soa->rdata + source.soa->rdlength -
+                            SOA_NUMBERS;
+
+        *soa = (DnsSoa) {
+            .serial = packet_get32(at), .refresh = packet_get32(at + 4),
+            .retry = packet_get32(at + 8), .expire = packet_get32(at + 12),
+            .minimum = packet_get32(at + 16),
+        };
+    }
+    xfr_source_end(&source);
+    return done;
+}
+
+/*
+ * For an image without that file, the age of the image counts.  Seconds are
+ * rounded up, so a zone that expired before a restart is expired after it.
+ */
+uint64_t dnsd_secondary_age(const DnsdLive *live, const char *image,
+                            uint64_t *success)
+{
+    const ZoneView *view = dns_store_view(live->store);
+    uint64_t now = time(NULL);
+
+    *success = dnsd_fresh_read(image);
+    if (!*success) {
+        *success = view->layer[view->layers - 1]->made;
+    }
+    return now >= *success ? now - *success + 1 : 0;
+}
+
+/* --- the first image ------------------------------------------------------ */
+
+static int sync_folder_of(const char *path)
+{
+    char *copy = strdup(path);
+    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                  : -1;
+    int ret = !copy ? -ENOMEM : fd < 0 || fsync(fd) ? -errno : 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(copy);
+    return ret;
+}
+
+/* A journal without its image is useless. */
+static int remove_journal(const char *image, const char *suffix)
+{
+    char *path = NULL;
+    int ret = asprintf(&path, "%s%s", image, suffix) < 0 ? -ENOMEM
+              : unlink(path) && errno != ENOENT ? -errno : 0;
+
+    free(path);
+    return ret;
+}
+
+static bool install_first(DnsdLive *live, const char *image, const char *path,
+                          char *why, size_t why_len)
+{
+    int ret = remove_journal(image, ".jnl");
+
+    ret = ret ? ret : remove_journal(image, ".jnl.old");
+    ret = ret || !rename(path, image) ? ret : -errno;
+    ret = ret ? ret : sync_folder_of(image);
+    if (ret) {
+        snprintf(why, why_len, "the image cannot be put in place: %s",
+                 strerror(-ret));
+        return false;
+    }
+    return dnsd_live_fill(live, image, why, why_len);
+}
+
+bool dnsd_secondary_install(DnsdLive *live, const char *image,
+                            const char *path, char *why, size_t why_len)
+{
+    DnsStoreError error;
+
+    if (!live->store) {
+        return install_first(live, image, path, why, why_len);
+    }
+    if (dns_store_replace(live->store, path, &error)) {
+        snprintf(why, why_len, "%s", error.text);
+        return false;
+    }
+    return true;
+}

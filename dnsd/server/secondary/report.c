@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Metrics of secondary zones */
+#include <inttypes.h>
+
+#include "dnsd/server/secondary/secondaries.h"
+#include "dnsd/server/secondary/secondary.h"
+
+static const char *const ends[DNSD_IN_ENDS] = {
+    [DNSD_IN_AXFR] = "axfr",
+    [DNSD_IN_IXFR] = "ixfr",
+    [DNSD_IN_CURRENT] = "current",
+    [DNSD_IN_FAILED] = "failed",
+};
+
+static const char *const notifies[DNSD_NOTIFY_ENDS] = {
+    [DNSD_NOTIFY_TAKEN] = "taken",
+    [DNSD_NOTIFY_REFUSED] = "refused",
+    [DNSD_NOTIFY_NO_ZONE] = "no-zone",
+    [DNSD_NOTIFY_MALFORMED] = "malformed",
+};
+
+void dnsd_secondaries_metrics(const DnsdSecondaries *all, DnsdText *text)
+{
+    const char *reasons[DNS_XFR_REASONS];
+    char name[DNS_NAME_TEXT_MAX];
+
+    for (unsigned i = 0; i < DNS_XFR_REASONS; i++) {
+        reasons[i] = dns_xfr_reason_word(i);
+    }
+    dnsd_metrics_counts(text, all->ended, "transfers_in_total", "result", ends,
+                        DNSD_IN_ENDS);
+    dnsd_metrics_counts(text, all->failed, "transfers_in_failed_total",
+                        "reason", reasons, DNS_XFR_REASONS);
+    dnsd_metrics_counts(text, all->notified, "notifies_total", "result",
+                        notifies, DNSD_NOTIFY_ENDS);
+    dnsd_metrics_type(text, "zone_last_success_seconds", "gauge");
+    for (size_t i = 0; i < all->count; i++) {
+        dns_name_to_text(&all->one[i]->name, name);
+        dnsd_metrics_zone(text, "zone_last_success_seconds", name,
+                          all->one[i]->success);
+    }
+}

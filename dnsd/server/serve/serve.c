@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One request and its reply
+ *
+ * Theory of operation
+ *
+ * net/dns/answer makes the reply.  This file adds what a public server needs,
+ * in this order:
+ *
+ * - requests that are not queries (UPDATE, NOTIFY, transfers, everything with
+ *   TSIG) go to the control thread;
+ * - cookies: a client with a valid cookie has proved its address;
+ * - the access list of the zone, after the zone of the name was found;
+ * - the resolver, for names in no zone or below a delegation, if the client
+ *   may use recursion and sets RD.  If the worker has kept the answer, it is
+ *   used.  Otherwise the query goes to a thread of the resolver and comes back
+ *   to dnsd_serve_resolved();
+ * - the rate limit, for UDP and clients without a valid cookie.  Over the
+ *   limit most queries are dropped, and some get a reply as short as the
+ *   question.  If the query has a cookie option, that reply is BADCOOKIE, with
+ *   a cookie that exempts an honest client from the limit.  Otherwise it has
+ *   TC, so that the client uses TCP;
+ * - options of the reply.
+ */
+#include "net/dns/answer/edns.h"
+#include "dnsd/server/serve/chaos.h"
+#include "dnsd/server/serve/options.h"
+#include "net/dns/wire/rrtype.h"
+
+#define QUERY_MAX   4096        /* octets of a query for the resolver */
+
+typedef struct Request {
+    const DnsdServing *serving;
+    DnsdDesk *desk;
+    const DnsdClient *client;
+    DnsQuery query;
+    DnsdOptions options;
+    DnsAnswerInfo info;
+    uint8_t *out;
+    size_t room;
+    bool may_recurse;           /* RA of RFC 1035, for this client */
+    bool is_for_resolver;       /* there is no reply yet */
+} Request;
+
+static const DnsAnswerer *answerer(const Request *r)
+{
+    return r->client->is_stream ? &r->serving->tcp : &r->serving->udp;
+}
+
+static size_t reply_error(Request *r, DnsRcode rcode, int ede)
+{
+    return dns_answer_error(answerer(r), &r->query, rcode, ede, r->out,
+                            r->room, &r->info);
+}
+
+/* --- access --------------------------------------------------------------- */
+
+/*
+ * Replace the reply by REFUSED if access is denied, SERVFAIL for a lost zone.
+ */
+static size_t guard_zone(Request *r, size_t len)
+{
+    const DnsdRules *rules = r->info.zone ? r->info.zone->opaque : NULL;
+
+    if (!rules) {
+        return len;
+    }
+    if (rules->allow_query &&
+        !dnsd_ranges_have(rules->allow_query, &r->client->addr)) {
+        dnsd_count(&r->desk->counters, DNSD_COUNT_DENIED);
+        return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_PROHIBITED);
+    }
+    if (rules->lost &&
+        atomic_load_explicit(rules->lost, memory_order_relaxed)) {
+        return reply_error(r, DNS_RCODE_SERVFAIL, DNS_EDE_INVALID_DATA);
+    }
+    return len;
+}
+
+/* --- the resolver --------------------------------------------------------- */
+
+static void look_at_client(Request *r)
+{
+    const DnsdResolverConfig *c = &r->serving->config->resolver;
+
+    r->may_recurse = c->is_on && dnsd_ranges_have(&c->allow, &r->client->addr);
+}
+
+/* Bogus data is only for clients that expect it (CD). */
+static size_t reply_resolved(Request *r, const DnsdResolved *found,
+                             uint32_t age)
+{
+    bool is_strict = r->serving->config->resolver.dnssec ==
+                     DNSD_DNSSEC_STRICT && !(r->query.flags & DNS_FLAG_CD);
+    bool is_bogus = found->security == DNSD_BOGUS;
+    size_t len = dnsd_resolved_reply(found, age, found->rcode ==
+                                     DNS_RCODE_SERVFAIL ||
+                                     (is_bogus && is_strict), answerer(r),
+                                     &r->query, r->out, r->room, &r->info);
+
+    if (is_bogus) {
+        dnsd_count(&r->desk->counters, is_strict ? DNSD_COUNT_BOGUS_FAILED
+                                                 : DNSD_COUNT_BOGUS_SHOWN);
+    }
+    /* RFC 4035 section 3.2.2: CD is copied, even in errors. */
+    r->out[3] |= r->query.flags & DNS_FLAG_CD;
+    return len;
+}
+
+/* Returns the length of the reply, or 0 if the resolver must be asked. */
+static size_t resolve(Request *r)
+{
+    const DnsdResolved *kept;
+    uint32_t age;
+
+    if (!r->may_recurse) {
+        dnsd_count(&r->desk->counters, DNSD_COUNT_DENIED);
+        return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_PROHIBITED);
+    }
+    if (!r->desk->replies) {
+        return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_NOT_SUPPORTED);
+    }
+    if (dns_rrtype_is_meta(r->query.type) && r->query.type != DNS_TYPE_ANY) {
+        return reply_error(r, DNS_RCODE_NOTIMP, -1);
+    }
+    if (r->query.len > QUERY_MAX) {
+        return reply_error(r, DNS_RCODE_FORMERR, -1);
+    }
+    kept = dnsd_replies_find(r->desk->replies, &r->query,
+                             r->serving->generation, r->client->now_ms, &age);
+    r->is_for_resolver = !kept;
+    dnsd_count(&r->desk->counters, kept ? DNSD_COUNT_RESOLVER_KEPT
+                                        : DNSD_COUNT_RESOLVER_ASKED);
+    return kept ? reply_resolved(r, kept, age) : 0;
+}
+
+/* Is the name in no zone, or below a delegation of one? */
+static bool is_of_others(const Request *r)
+{
+    return r->serving->config->resolver.is_on &&
+           r->query.kind == DNS_QUERY_ASK && r->query.flags & DNS_FLAG_RD &&
+           r->query.qclass == DNS_CLASS_IN &&
+           ((!r->info.zone && r->info.rcode == DNS_RCODE_REFUSED) ||
+            (r->info.kind == DNS_ANSWER_REFERRAL && r->may_recurse));
+}
+
+/* --- rate limit ----------------------------------------------------------- */
+
+static bool is_limited(const Request *r)
+{
+    return r->desk->limit && !r->client->is_stream &&
+           r->options.cookie != DNSD_COOKIE_VALID &&
+           !dnsd_ranges_have(&r->serving->config->limit_exempt,
+                             &r->client->addr);
+}
+
+/* All errors share an account, as anybody can invent names for them. */
+static DnsdLimitVerdict judge(const Request *r)
+{
+    unsigned at = r->info.common_at;
+    DnsdLimitAccount account = {
+        .client = r->client->addr, .kind = r->info.kind,
+    };
+
+    if (r->info.kind != DNS_ANSWER_ERROR && at < r->query.name.len) {
+        account.name = r->query.name.wire + at;
+        account.name_len = r->query.name.len - at;
+    }
+    return dnsd_limit_judge(r->desk->limit, &account, r->client->now_ms);
+}
+
+static size_t slip(Request *r)
+{
+    if (r->options.cookie == DNSD_COOKIE_CLIENT) {
+        dnsd_count(&r->desk->counters, DNSD_COUNT_SLIP_BADCOOKIE);
+        return reply_error(r, DNS_RCODE_BADCOOKIE, -1);
+    }
+    dnsd_count(&r->desk->counters, DNSD_COUNT_SLIP_TRUNCATED);
+    return dns_answer_truncated(answerer(r), &r->query, r->out, r->room,
+                                &r->info);
+}
+
+/* Returns the length of the reply or of a short one; 0: send none. */
+static size_t limit(Request *r, size_t len)
+{
+    if (!is_limited(r)) {
+        return len;
+    }
+    switch (judge(r)) {
+    case DNSD_LIMIT_SEND:
+        return len;
+    case DNSD_LIMIT_SLIP:
+        return slip(r);
+    default:
+        dnsd_count(&r->desk->counters, DNSD_DROP_RATE);
+        return 0;
+    }
+}
+
+/* --- counting ------------------------------------------------------------- */
+
+static void count_request(const Request *r)
+{
+    DnsdCounters *c = &r->desk->counters;
+
+    dnsd_count(c, r->client->is_stream ? DNSD_COUNT_TCP : DNSD_COUNT_UDP);
+    if (r->query.has_edns) {
+        dnsd_count(c, DNSD_COUNT_EDNS);
+        dnsd_count(c, DNSD_COUNT_COOKIE_NONE + r->options.cookie);
+    }
+    if (r->query.dnssec_ok) {
+        dnsd_count(c, DNSD_COUNT_DNSSEC_OK);
+    }
+    if (r->query.kind == DNS_QUERY_ASK) {
+        dnsd_count(c, DNSD_COUNT_TYPE + dnsd_type_index(r->query.type));
+    }
+}
+
+static void count_reply(const Request *r)
+{
+    DnsdCounters *c = &r->desk->counters;
+
+    if (r->info.rcode < DNSD_RCODES) {
+        dnsd_count(c, DNSD_COUNT_RCODE + r->info.rcode);
+    }
+    dnsd_count(c, DNSD_COUNT_KIND + r->info.kind);
+    if (r->info.truncated) {
+        dnsd_count(c, DNSD_COUNT_TRUNCATED);
+    }
+}
+
+/* --- one request ---------------------------------------------------------- */
+
+/* DNSD_REPLY: it is answered here. */
+static DnsdOutcome goes_to(const DnsQuery *query)
+{
+    if (query->kind == DNS_QUERY_ASK && (query->type == DNS_TYPE_AXFR ||
+                                         query->type == DNS_TYPE_IXFR)) {
+        return DNSD_TRANSFER;
+    }
+    return query->kind == DNS_QUERY_NOTIFY ||
+           query->kind == DNS_QUERY_UPDATE ||
+           (query->kind == DNS_QUERY_ASK && query->tsig_at) ? DNSD_CONTROL
+                                                            : DNSD_REPLY;
+}
+
+static size_t answer(Request *r)
+{
+    size_t len = 0;
+
+    if (r->options.wrong) {
+        return reply_error(r, DNS_RCODE_FORMERR, -1);
+    }
+    if (r->query.kind == DNS_QUERY_ASK && r->query.qclass == DNS_CLASS_CH) {
+        len = dnsd_chaos(r->serving, &r->query, r->out, r->room, &r->info);
+    }
+    if (len) {
+        return len;
+    }
+    len = dns_answer(answerer(r), &r->query, r->out, r->room, &r->info);
+    len = guard_zone(r, len);
+    return is_of_others(r) ? resolve(r) : len;
+}
+
+/* Complete the reply.  Returns its length, 0 for none. */
+static size_t finish(Request *r, size_t len)
+{
+    len = len ? limit(r, len) : 0;
+    if (!len) {
+        return 0;
+    }
+    if (r->info.opt_at) {
+        len = dnsd_options_append(&r->options, r->serving, r->out, len,
+                                  r->room, r->info.opt_at);
+    }
+    if (r->may_recurse) {
+        r->out[3] |= DNS_FLAG_RA;
+    }
+    count_reply(r);
+    return len;
+}
+
+DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
+                       const DnsdClient *client, const uint8_t *msg,
+                       size_t len, uint8_t *out, size_t room,
+                       size_t *reply_len)
+{
+    Request r = {
+        .serving = serving, .desk = desk, .client = client, .out = out,
+        .room = room,
+    };
+    DnsdOutcome outcome;
+
+    dns_query_read(msg, len, &r.query);
+    if (r.query.kind == DNS_QUERY_IGNORE) {
+        dnsd_count(&desk->counters, DNSD_DROP_IGNORED);
+        return DNSD_DROP;
+    }
+    dnsd_options_read(&r.options, serving, client, &r.query);
+    r.query.reserve += client->reserve;
+    count_request(&r);
+    outcome = goes_to(&r.query);
+    if (outcome != DNSD_REPLY) {
+        dnsd_count(&desk->counters, DNSD_COUNT_HANDED_OVER);
+        return outcome;
+    }
+    look_at_client(&r);
+    len = answer(&r);
+    if (r.is_for_resolver) {
+        return DNSD_RESOLVE;
+    }
+    *reply_len = finish(&r, len);
+    return *reply_len ? DNSD_REPLY : DNSD_DROP;
+}
+
+DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
+                                const DnsdClient *client, const uint8_t *msg,
+                                size_t len, const DnsdResolved *resolved,
+                                uint32_t generation, uint8_t *out, size_t room,
+                                size_t *reply_len)
+{
+    Request r = {
+        .serving = serving, .desk = desk, .client = client, .out = out,
+        .room = room, .may_recurse = true,
+    };
+
+    dns_query_read(msg, len, &r.query);
+    dnsd_options_read(&r.options, serving, client, &r.query);
+    if (resolved->security != DNSD_BOGUS &&
+        generation == serving->generation) {
+        dnsd_replies_put(desk->replies, &r.query, resolved, generation,
+                         client->now_ms);
+    }
+    *reply_len = finish(&r, reply_resolved(&r, resolved, 0));
+    return *reply_len ? DNSD_REPLY : DNSD_DROP;
+}
+
+size_t dnsd_serve_error(const DnsdServing *serving, const DnsdClient *client,
+                        const uint8_t *msg, size_t len, DnsRcode rcode,
+                        uint8_t *out, size_t room)
+{
+    DnsdOptions options;
+    DnsAnswerInfo info;
+    DnsQuery query;
+
+    dns_query_read(msg, len, &query);
+    if (query.kind == DNS_QUERY_IGNORE) {
+        return 0;
+    }
+    dnsd_options_read(&options, serving, client, &query);
+    query.reserve += client->reserve;
+    len = dns_answer_error(client->is_stream ? &serving->tcp : &serving->udp,
+                           &query, rcode, -1, out, room, &info);
+    return len && info.opt_at
+           ? dnsd_options_append(&options, serving, out, len, room,
+                                 info.opt_at) : len;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of vmmnet-zone */
+#ifndef DNSD_ZONE_COMMANDS_H
+#define DNSD_ZONE_COMMANDS_H
+
+#include "dnsd/zone/args.h"
+
+#define PROGRAM "vmmnet-zone"
+
+extern const ArgCommand command_compile;
+extern const ArgCommand command_print;
+extern const ArgCommand command_check;
+extern const ArgCommand command_show;
+extern const ArgCommand command_diff;
+
+#endif /* DNSD_ZONE_COMMANDS_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* JSON strings, RFC 8259, and error messages */
+#ifndef DNSD_ZONE_JSON_H
+#define DNSD_ZONE_JSON_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/**
+ * json_string: write a string in quotes, with escapes
+ *
+ * Octets that are not ASCII, which paths may have, are treated as Latin-1, so
+ * that the output is always valid JSON.
+ */
+void json_string(FILE *out, const char *text);
+
+/**
+ * reject: print "vmmnet-zone COMMAND: ..." to standard error, or {"error":
+ * "..."}
+ *
+ * Returns: EXIT_CANNOT.
+ */
+int reject(const char *command, bool json, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif /* DNSD_ZONE_JSON_H */

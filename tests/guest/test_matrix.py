@@ -19,32 +19,29 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed.base import paths, tools
 from vmmnet.testbed.base.lock import locked
+from vmmnet.testbed.guest import qemu
 from vmmnet.testbed.packages import kernel
 
 pytestmark = pytest.mark.long
 
 _SEMANTICS = Path(__file__).with_name("test_semantics.py")
-_LISTED = (paths.ROOT / "qemu" / "series").read_text().splitlines()
-#: The series of QEMU, the default one first.
-_QEMUS = [line.split()[0] for line in _LISTED if line and not line.startswith("#")]
 _TABLE = paths.BUILD / "matrix.md"
 _PYTEST = ("-m", "pytest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q")
 
 
 def _qemu(series: str) -> Path:
     """The small QEMU of a series, which is built first if it is not the default one."""
-    folder = paths.BUILD / "qemu-lean"
-    if series != _QEMUS[0]:
-        folder = paths.BUILD / f"qemu-lean-{series}"
+    folder = qemu.folder("lean", series)
+    if series != qemu.series()[0]:
         with locked(f"qemu-{series}"):
             tools.run(["make", "-C", paths.ROOT, "lean", f"SERIES={series}"])
     return folder / "qemu-system-x86_64"
 
 
-def _run(qemu: Path, *words: str | Path) -> str:
+def _run(binary: Path, *words: str | Path) -> str:
     """Run Python on a QEMU; returns its output."""
     path = os.pathsep.join(filter(None, (f"{paths.ROOT}/control", os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "VMMNET_QEMU": str(qemu), "PYTHONPATH": path}
+    environment = {**os.environ, "VMMNET_QEMU": str(binary), "PYTHONPATH": path}
     ended = subprocess.run(
         [sys.executable, *words],
         cwd=paths.ROOT,
@@ -70,16 +67,16 @@ def cells() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("series", kernel.SERIES)
-@pytest.mark.parametrize("of_qemu", _QEMUS)
+@pytest.mark.parametrize("of_qemu", qemu.series())
 def test_cell(cells: list[str], of_qemu: str, series: str) -> None:
-    qemu = _qemu(of_qemu)
-    (version,) = re.findall(r"version ([0-9.]+)", tools.run([qemu, "--version"]))
+    binary = _qemu(of_qemu)
+    (version,) = re.findall(r"version ([0-9.]+)", tools.run([binary, "--version"]))
     assert version.startswith(f"{of_qemu}."), version
     began = time.monotonic()
-    told = _run(qemu, "-m", "vmmnet.run", "--no-shell", "--kernel", series)
+    told = _run(binary, "-m", "vmmnet.run", "--no-shell", "--kernel", series)
     assert "An IPv6-only page" in told and "An IPv4 server" in told
     seconds = time.monotonic() - began
-    cases = _run(qemu, *_PYTEST, _SEMANTICS, "-k", f"[{series}-").splitlines()[-1]
+    cases = _run(binary, *_PYTEST, _SEMANTICS, "-k", f"[{series}-").splitlines()[-1]
     (passed,) = re.findall(r"^(\d+) passed", cases)
     host = platform.freedesktop_os_release()["PRETTY_NAME"]
     cells.append(

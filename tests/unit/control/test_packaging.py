@@ -94,6 +94,18 @@ def test_the_rules_give_each_release_its_version(tmp_path: Path) -> None:
         assert said.stdout.strip() == version
 
 
+@pytest.mark.parametrize("qemu", ["10.0.13", "10.2.2", "11.0.0", "11.1.3"])
+def test_the_rules_say_which_libvirt_does_not_save_vms(tmp_path: Path, qemu: str) -> None:
+    (found,) = re.findall(r"^BREAKS := \$\(shell (.*)\)$", text("debian/rules"), re.M)
+    (tmp_path / "VERSION").write_text(f"{qemu}\n")
+    command = found.replace("qemu/src", str(tmp_path))
+    said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    breaks = "libvirt-daemon-driver-qemu (<< 12.1)\n" if qemu.startswith("11") else ""
+    assert said.stdout == breaks
+    assert "-V'qemu:Breaks=$(BREAKS)'" in text("debian/rules")
+    assert "\nBreaks: ${qemu:Breaks}\n" in text("debian/control")
+
+
 def test_a_program_has_a_page() -> None:
     """That of the emulator's devices is written of its own help, when the package is built."""
     pages = {path.name for path in (paths.ROOT / "debian/man").glob("*.[1-8]")}

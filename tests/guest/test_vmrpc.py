@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -932,6 +933,40 @@ c.sendall(b'after the move')
             world.peer.run(["python3", "-c", client])
             server.wait(check=True)
             assert moved.run("curl -sS http://www.test/").stdout == PAGE
+
+
+#: Of a connection over which 5 octets went and came: what TCP_INFO has of them.
+TCP_INFO = f"""
+import socket, struct
+TCP, INFO = socket.IPPROTO_TCP, socket.TCP_INFO
+print('whole', len(socket.socket().getsockopt(TCP, INFO, 1024)), flush=True)
+while word := input():
+    sock = socket.create_connection(('peer.test', {ECHO_PORT}))
+    sock.sendall(b'12345')
+    sock.recv(5, socket.MSG_WAITALL)
+    info = sock.getsockopt(TCP, INFO, 1024)
+    state, received, sent, again = struct.unpack_from('B127xQ64xQQ', info)
+    print(word, len(info), state, received, sent - again, flush=True)
+"""
+
+
+@pytest.mark.parametrize("long_values", ["on", "off"])
+def test_tcp_info_is_as_long_after_a_migration(world: Lab, long_values: str) -> None:
+    """Whole; or what the guest has agreed on with a device that had no longer values."""
+    here = world.device(OWN_VM_ADDRESS, long_values=long_values)
+    hosts = len(socket.socket().getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1024))
+    with world.guest(kernel.NEWEST, device=here, ipv6=False) as source:
+        program = source.spawn(["python3", "-c", TCP_INFO])
+        guests = int(program.wait_output(r"^whole (\d+)$")[1])
+        length = min(hosts, guests, 512 if long_values == "on" else 256)
+        program.write(b"before\n")
+        program.wait_output(f"^before {length} 1 5 5$")
+        with migrated(source, name="moved", devices=[world.device(OWN_VM_ADDRESS)]) as moved:
+            # Both QEMUs are on one host here: the source has the address until it ends.
+            source.qmp("quit")
+            program.write(b"after\n")
+            program.wait_output(f"^after {length} 1 5 5$")
+            moved.check_kernel()
 
 
 #: Bound like a server of datagrams; it sends where it is told to.

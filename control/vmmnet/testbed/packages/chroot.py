@@ -51,6 +51,8 @@ _OWN = (
 APT = (
     *("apt-get", "--yes", "--no-install-recommends"),
     *("-o", "Dpkg::Options::=--force-confold"),
+    # A system that ends with the test need not outlive a crash of the machine.
+    *("-o", "Dpkg::Options::=--force-unsafe-io"),
 )
 
 

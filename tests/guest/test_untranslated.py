@@ -110,7 +110,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def outcomes(world: World) -> dict[str, tuple[str | None, list[str]]]:
     """The error of every case, and where it was."""
-    command = ["env", f"PYTHONPATH={_FOLDER}", "python3", "-m", "semantics.run"]
+    variables = [f"PYTHONPATH={_FOLDER}", f"VMMNET_PATIENCE={wait.SLOWNESS}"]
+    command = ["env", *variables, "python3", "-m", "semantics.run"]
     output = world.guest.run([*command, _PEER, _VM, *_SELECTED], timeout=10 * wait.PATIENCE).stdout
     records = map(json.loads, output.splitlines())
     return {record["case"]: (record["error"], record["trace"]) for record in records}

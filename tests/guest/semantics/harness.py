@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from .peer import CLOSED_PORT, ECHO_PORT
+from .peer import CLOSED_PORT, ECHO_PORT, SLOWNESS
 from .remote import Hands, Stream
 
 #: Only a failure takes so long, on a machine that has much else to do.
-PATIENCE = 60.0
+PATIENCE = 60.0 * SLOWNESS
 # A new thread may wait for these before its call: a page, memory (mmap, mprotect, munmap,
 # brk, madvise), Python's own lock (futex).
 _ON_THE_WAY = {-1, 9, 10, 11, 12, 28, 202}

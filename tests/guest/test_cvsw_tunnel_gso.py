@@ -26,6 +26,7 @@ from vmmnet.testbed.cvsw import bed as cvsw
 from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
 from vmmnet.testbed.guest import qemu
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
 
 MAC = "52:54:00:00:00:01"
 OUTSIDE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}
@@ -124,7 +125,7 @@ def running(*words: str) -> Iterator[Bed]:
         far = network.connect(bridge, network.namespace("far"), (), outside).b
         with Guest(
             netns=host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             smp=1,
             devices=[],

@@ -13,6 +13,7 @@ from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, SECOND_ADDRESS, World
+from vmmnet.testbed.packages import kernel
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_keeps_its_address(world: World) -> None:
         Guest(
             name="mobile",
             netns=world.home.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.DEVICE],
             arguments=mobility.arguments(home_tap, _SECOND),

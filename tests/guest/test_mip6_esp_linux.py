@@ -12,6 +12,7 @@ from vmmnet.testbed.mip6 import guestless, linux_home, mobility, roaming
 from vmmnet.testbed.mip6.linux_home import LinuxAgent
 from vmmnet.testbed.mip6.mobile_esp import Keys
 from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
+from vmmnet.testbed.packages import kernel
 
 KEYS = Keys()
 
@@ -65,7 +66,7 @@ def test_payload_in_clear(world: World, agent: LinuxAgent) -> None:
     with Guest(
         name="mobile",
         netns=world.foreign.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[mobility.DEVICE],
         arguments=[*KEYS.objects(), *mobility.arguments(tap, *words)],

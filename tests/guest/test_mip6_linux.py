@@ -22,6 +22,7 @@ from vmmnet.testbed.mip6.mobility import (
     World,
 )
 from vmmnet.testbed.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
+from vmmnet.testbed.packages import kernel
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def guest(world: World, agent: LinuxAgent, tap: Interface) -> Iterator[Guest]:
     with Guest(
         name="mobile",
         netns=world.foreign.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[mobility.DEVICE],
         arguments=mobility.arguments(tap, f"router-mac={world.home.link.mac}"),

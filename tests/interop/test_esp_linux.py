@@ -12,6 +12,7 @@ from vmmnet.testbed.cvsw.esp import ALGORITHMS, SPI, Algorithm, Ours
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.mip6 import mobile, mobility, roaming
 from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, HOME_PREFIX, World
+from vmmnet.testbed.packages import kernel
 
 PEER_ADDRESS = f"{HOME_PREFIX}::99"
 LINUX_MAC = "52:54:00:6d:69:71"
@@ -30,7 +31,7 @@ def linux(world: World) -> Iterator[Guest]:
     with Guest(
         name="linux",
         netns=world.home.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[f"virtio-net-pci,netdev=net0,mac={LINUX_MAC},romfile="],
         arguments=["-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"],

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..guest.agent import Job
 from ..guest.guest import Guest
+from ..packages import kernel
 from . import linux_agent, roaming
 from .mobility import AGENT_ADDRESS, HOME_ADDRESS, HOME_PREFIX, World
 
@@ -58,7 +59,7 @@ def running(world: World, *esp: str) -> Iterator[LinuxAgent]:
     with Guest(
         name="linux-agent",
         netns=world.home.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[f"virtio-net-pci,netdev=net0,mac={_MAC},romfile="],
         arguments=["-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"],

@@ -148,7 +148,7 @@ class Bed:
 
 
 @pytest.fixture(scope="module")
-def bed() -> Iterator[Bed]:
+def bed(series: str) -> Iterator[Bed]:
     with Network() as network:
         host = network.namespace("host")
         tap = host.tap("tap0")
@@ -162,7 +162,7 @@ def bed() -> Iterator[Bed]:
             f"host_mtu={GUEST_MTU}"
         )
         with Guest(
-            netns=host, kernel=kernel.MAIN, memory="256M", smp=1, devices=[nic], arguments=arguments
+            netns=host, kernel=series, memory="256M", smp=1, devices=[nic], arguments=arguments
         ) as guest:
             guest.run("modprobe virtio_net")
             where = "ls -d /sys/bus/pci/devices/0000:00:10.0/virtio*"

@@ -18,18 +18,18 @@ KEYS = Keys()
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world(series: str) -> Iterator[World]:
     with mobility.world() as built:
         yield built
 
 
 @pytest.fixture(scope="module")
-def agent(world: World) -> Iterator[LinuxAgent]:
+def agent(world: World, series: str) -> Iterator[LinuxAgent]:
     words = [HOME_ADDRESS]
     for name in ("signal-out", "signal-in"):
         spi, key = KEYS.of(name)
         words += [hex(spi), key.hex()]
-    with linux_home.running(world, *words) as found:
+    with linux_home.running(world, series, *words) as found:
         yield found
 
 

@@ -26,14 +26,14 @@ from vmmnet.testbed.packages import kernel
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world(series: str) -> Iterator[World]:
     with mobility.world() as built:
         yield built
 
 
 @pytest.fixture(scope="module")
-def agent(world: World) -> Iterator[LinuxAgent]:
-    with linux_home.running(world) as found:
+def agent(world: World, series: str) -> Iterator[LinuxAgent]:
+    with linux_home.running(world, series) as found:
         yield found
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import ECHO_PORT, VM_ADDRESS, Lab, lab
 
 _HERE = Path(__file__).parent
@@ -73,8 +72,8 @@ def world() -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="module")
-def guest(world: Lab) -> Iterator[Guest]:
-    with world.guest(kernel.MAIN, ipv6=False) as running:
+def guest(world: Lab, series: str) -> Iterator[Guest]:
+    with world.guest(series, ipv6=False) as running:
         yield running
 
 

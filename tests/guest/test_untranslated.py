@@ -20,6 +20,7 @@ import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers import servers as peers
 
 _SCRIPTS = Path(__file__).parent / "semantics"
@@ -93,7 +94,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         guest = stack.enter_context(
             Guest(
                 netns=host,
-                kernel="6.12",
+                kernel=kernel.MAIN,
                 ipv6=False,
                 module=True,
                 devices=[device],

@@ -27,6 +27,7 @@ from vmmnet.qmp import Qmp, QmpError
 
 from ..base import paths, process, scratch, wait
 from ..packages import kernel
+from ..packages.kernel import OLDEST
 from . import console, image, qemu
 from .agent import Channel, CommandError, Job, Result
 from .cpio import File
@@ -64,7 +65,7 @@ class GuestConfig:
     name: str = "guest"
     qemu: Path | None = None
     netns: str | None = None
-    kernel: str = "6.1"
+    kernel: str = OLDEST
     devices: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     module: bool | Path = False

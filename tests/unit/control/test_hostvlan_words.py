@@ -102,7 +102,9 @@ def test_a_full_disk_behind_the_standard_error(table: Path) -> None:
     """What is done is done, and the answer says so."""
     with Path("/dev/full").open("w") as full:
         ended = run(table, "hostvlan", "add", A, "7", stderr=full)
+        wrong = run(table, "hostvlan", "add", A, stderr=full)
     assert (ended.returncode, ended.stdout) == (0, f"{A}: new, in LNID 7\n")
+    assert (wrong.returncode, wrong.stdout) == (Status.USAGE, "")
 
 
 def test_a_standard_output_that_is_closed(table: Path) -> None:

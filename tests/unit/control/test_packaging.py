@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import vmmnet
 from vmmnet.testbed.base import paths, tools
+from vmmnet.testbed.packages import elsewhere
 
 
 def text(name: str) -> str:
@@ -77,6 +79,21 @@ def test_a_suite_that_is_no_name_is_told() -> None:
     ended = subprocess.run(command, cwd=paths.ROOT / "control", capture_output=True, text=True)
     assert ended.returncode == 2
     assert ended.stderr == "deb: SUITE=Trixie: give a release of Debian, such as trixie\n"
+
+
+def test_packages_that_are_not_built_to_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line says why."""
+    monkeypatch.setattr(sys, "argv", ["elsewhere", "trixie"])
+    for error, said, status in (
+        (KeyboardInterrupt(), "deb: interrupted; all started programs have ended.", 130),
+        (tools.CommandFailed("debian/make-packages: exit 1"), "deb: debian/make-packages: ", 1),
+        (OSError(28, "No space left on device"), "deb: the disk is full ", 1),
+    ):
+        monkeypatch.setattr(elsewhere, "build", Mock(side_effect=error))
+        assert elsewhere.main() == status
+        assert f"\n{said}" in capsys.readouterr().err
 
 
 def test_the_rules_give_each_release_its_version(tmp_path: Path) -> None:

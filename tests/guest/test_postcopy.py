@@ -48,14 +48,29 @@ def stays_away(world: World, source: Vm) -> None:
     assert "VMRPC_ADDRESS" not in source.process.errors()
 
 
-def recovers(target: Vm, uri: str) -> bool:
-    """Let it wait for its source again, as soon as it knows that it has lost it."""
-    try:
-        target.qmp.out_of_band("migrate-recover", uri=uri)
-    except QmpError as error:
-        assert "only be run when postcopy is paused" in str(error)
-        return False
-    return True
+def test_pre_copy(world: World) -> None:
+    """The source has nothing of the VM when that has completed."""
+    with world.source() as source, world.target() as target:
+        source.qmp.command("migrate", uri=target.uri)
+        source.await_status("completed")
+        world.await_owner(target)
+        stays_away(world, source)
+
+
+def test_background_snapshot(world: World) -> None:
+    """It is a migration to a file, of a VM that stays; keys are not in it, as it has many heirs."""
+    file = world.folder / "snapshot"
+    with world.source() as source:
+        all_rooms.enable(source, "background-snapshot")
+        source.qmp.command("migrate", uri=f"file:{file}")
+        source.await_status("completed")
+        wait.until(source.runs, "a VM that runs on")
+        world.await_owner(source)
+        assert source.numbers() == 1
+        source.kill()
+    with world.target(uri=f"file:{file}") as heir:
+        heir.await_status("completed")
+        wait.until(lambda: heir.owns() == {**HERE, "cvsw": "given away"}, "a VM without keys")
 
 
 def test_completes(world: World) -> None:
@@ -81,7 +96,7 @@ def test_network_is_lost_and_comes_back(world: World) -> None:
                 source.qmp.command(command)
         assert world.owners() == [world.hosts[1]]
         again = f"{target.uri}-again"
-        wait.until(lambda: recovers(target, again), "a destination that knows of the loss")
+        wait.until(lambda: all_rooms.recovers(target, again), "a destination that knows its loss")
         source.qmp.command("migrate", uri=again, resume=True)
         all_rooms.hurry(source)
         source.await_status("completed")

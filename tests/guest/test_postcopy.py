@@ -9,6 +9,7 @@ person's ``cont`` makes the source take back what it has given away.
 from __future__ import annotations
 
 import contextlib
+import struct
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +20,9 @@ from vmmnet.testbed.hosts import all_rooms
 from vmmnet.testbed.hosts.all_rooms import HERE, LEFT, Vm, World
 
 POSTCOPY = "postcopy-ram"
+#: A destination's answer that it has loaded the devices: MIG_RP_MSG_PONG with
+#: QEMU_VM_PING_PACKAGED_LOADED, of QEMU 10.2.
+_LOADED = struct.pack(">HHI", 2, 4, 0x42)
 
 
 @pytest.fixture
@@ -114,6 +118,31 @@ def test_destination_dies(world: World) -> None:
         with pytest.raises(QmpError, match="Migration is not finalized yet"):
             source.qmp.command("cont")
         wait.until(lambda: world.owners() == [], "an address that is nobody's")
+
+
+def test_switch_is_not_heard(world: World) -> None:
+    """The VM runs there, and the source does not know: it must not run it as well.
+
+    From QEMU 10.2 on the source's migration fails then; before, it pauses.
+    """
+    with (
+        world.source() as source,
+        world.target(1, POSTCOPY) as target,
+        world.relay(target) as relay,
+    ):
+        all_rooms.enable(source, POSTCOPY)
+        all_rooms.begin(source, f"unix:{relay.here}")
+        relay.lose(_LOADED)
+        source.qmp.command("migrate-start-postcopy")
+        wait.until(target.runs, "a VM that runs at the destination")
+        world.await_owner(target)
+        relay.cut()
+        source.await_status("postcopy-paused", "failed")
+        wait.until(lambda: source.owns() == LEFT, "a source that has nothing")
+        if source.status() == "failed":
+            wait.until(lambda: source.run_state() != "finish-migrate", "an end at the source")
+        stays_away(world, source)
+        target.kill()  # it waits for its memory, and does not end by itself
 
 
 def test_end_is_not_heard(world: World) -> None:

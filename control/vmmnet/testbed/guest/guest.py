@@ -188,7 +188,8 @@ class Guest:
         )
         connection = self._qemu.connect(self.folder / "qmp")
         try:
-            self._qmp = Qmp(connection)
+            # A destination of post-copy may wait for memory.
+            self._qmp = Qmp(connection, oob=incoming)
         except (OSError, QmpError) as error:
             status = self._qemu.wait(wait.PATIENCE)
             raise qemu.QemuFailed(f"QEMU ended with {status}:\n{self._qemu.errors()}") from error
@@ -358,6 +359,12 @@ class Guest:
         """The process id of the guest's QEMU."""
         assert self._qemu is not None
         return self._qemu.pid
+
+    @property
+    def process(self) -> qemu.QemuProcess:
+        """The process of its QEMU."""
+        assert self._qemu is not None
+        return self._qemu
 
     @property
     def shell_path(self) -> Path:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Post-copy of a guest that sends by VMRPC, Mobile IPv6 and CVSW in ESP all the time."""
+"""Post-copy of a guest that sends by VMRPC, Mobile IPv6 and CVSW in ESP all the time.
+
+The other host has the same series of QEMU, or another one.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ import socket
 import struct
 from collections.abc import Iterator
 from ipaddress import IPv6Address
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Interface, Network
 from vmmnet.testbed.cvsw.bed import GUEST, WIRE, encap, encrypt, flow, output
+from vmmnet.testbed.guest import qemu
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import Move
 from vmmnet.testbed.guest.relay import Relay
@@ -131,9 +137,9 @@ def vm_of(host: Host, guest: Guest) -> Vm:
 
 
 @contextlib.contextmanager
-def moving(world: World, source: Guest, host: Host) -> Iterator[tuple[Move, Relay]]:
+def moving(world: World, source: Guest, host: Host, binary: Path) -> Iterator[tuple[Move, Relay]]:
     """The guest runs, and its memory is on its way to a host."""
-    with Move(source, postcopy=True, **world.place(host)) as move:
+    with Move(source, postcopy=True, **world.place(host, binary)) as move:
         path = world.folder / f"relay-{host.folder.name}"
         with Relay(path, move.target.folder / "stream") as relay:
             move.begin(slowly=True, through=f"unix:{path}")
@@ -155,11 +161,14 @@ def configure(guest: Guest) -> None:
 
 
 @pytest.mark.long
-def test_nothing_is_lost(world: World, traffic: Traffic) -> None:
+@pytest.mark.parametrize("newer", qemu.series())
+def test_nothing_is_lost(world: World, traffic: Traffic, newer: str) -> None:
     """There, where the network is lost once after the switch; and back, which nobody hears of."""
     here, there = world.hosts
-    settings = {"module": True, "kernel": "6.12", "memory": "128M", "smp": 1}
-    with Guest(name="guest", **settings, **world.place(here)) as first:
+    old, new = map(qemu.of_series, (qemu.series()[0], newer))
+    settings: dict[str, Any] = {"module": True, "kernel": "6.12", "memory": "128M", "smp": 1}
+    settings["machine"] = f"pc-q35-{qemu.series()[0]}"
+    with Guest(name="guest", **settings, **world.place(here, old)) as first:
         world.program()
         ends = ((CVSW_MAC, OUTER), (PEER_MAC, PEER_OUTER))
         world.controller.set(flow(encap(100, *ends), encrypt(1), output(WIRE), in_port=GUEST))
@@ -167,7 +176,7 @@ def test_nothing_is_lost(world: World, traffic: Traffic) -> None:
         traffic.goes_on()
         source = vm_of(here, first)
         world.await_owner(source)
-        with moving(world, first, there) as (move, relay):
+        with moving(world, first, there, new) as (move, relay):
             traffic.goes_on()
             move.switch()
             target = vm_of(there, move.target)
@@ -184,7 +193,7 @@ def test_nothing_is_lost(world: World, traffic: Traffic) -> None:
             traffic.goes_on()
             assert source.owns() == LEFT
             first.kill()  # its socket has the port of the VM's
-            with moving(world, guest, here) as (back, relay):
+            with moving(world, guest, here, old) as (back, relay):
                 traffic.goes_on()
                 back.switch()
                 back_at = vm_of(here, back.target)

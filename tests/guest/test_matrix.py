@@ -29,15 +29,6 @@ _HEAD = "| host | QEMU | guest | `make run` | semantic cases |\n|---|---|---|---
 _PYTEST = ("-m", "pytest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q")
 
 
-def _qemu(series: str) -> Path:
-    """The small QEMU of a series, which is built first if it is not the default one."""
-    folder = qemu.folder("lean", series)
-    if series != qemu.series()[0]:
-        with locked(f"qemu-{series}"):
-            tools.run(["make", "-C", paths.ROOT, "lean", f"SERIES={series}"])
-    return folder / "qemu-system-x86_64"
-
-
 def _run(binary: Path, *words: str | Path) -> str:
     """Run Python on a QEMU; returns its output."""
     path = os.pathsep.join(filter(None, (f"{paths.ROOT}/control", os.environ.get("PYTHONPATH"))))
@@ -66,7 +57,7 @@ def _tell(cell: str, how: str) -> None:
 @pytest.mark.parametrize("series", kernel.SERIES)
 @pytest.mark.parametrize("of_qemu", qemu.series())
 def test_cell(of_qemu: str, series: str) -> None:
-    binary = _qemu(of_qemu)
+    binary = qemu.of_series(of_qemu)
     (version,) = re.findall(r"version ([0-9.]+)", tools.run([binary, "--version"]))
     assert version.startswith(f"{of_qemu}."), version
     host = platform.freedesktop_os_release()["PRETTY_NAME"]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..base import paths, process, tools, wait
+from ..base.lock import locked
 from ..base.wait import PATIENCE
 
 #: The accelerator that works on every host.
@@ -50,6 +51,14 @@ def folder(shape: str, of_series: str) -> Path:
     """Where a shape (``lean``, ``asan``) of a series is built."""
     tail = "" if of_series == series()[0] else f"-{of_series}"
     return paths.BUILD / f"qemu-{shape}{tail}"
+
+
+def of_series(name: str) -> Path:
+    """The small QEMU of a series, which is built first if it is not the default one."""
+    if name != series()[0]:
+        with locked(f"qemu-{name}"):
+            tools.run(["make", "-C", paths.ROOT, "lean", f"SERIES={name}"])
+    return folder("lean", name) / "qemu-system-x86_64"
 
 
 def sanitized() -> Path:

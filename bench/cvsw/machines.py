@@ -15,6 +15,7 @@ from vmmnet.testbed.base import tools
 from vmmnet.testbed.cvsw.bed import Controller
 from vmmnet.testbed.guest.agent import Job
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
 
 from . import bed, rules, station
 from .bed import Bed
@@ -171,7 +172,7 @@ def _machine(
     guest = Guest(
         name=f"vm{ends[OVS].number}",
         netns=made.hosts[side].space,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         ipv6=False,
         memory="192M",
         smp=1,

@@ -30,6 +30,7 @@ from vmmnet.testbed.mip6.mobility import (
     HOME_PREFIX,
     World,
 )
+from vmmnet.testbed.packages import kernel
 
 from ..base import forwarder, loads, measure, paths
 from ..base.forwarder import Pair
@@ -201,7 +202,7 @@ def _guest(world: World, name: str, pingpong: File) -> Iterator[Place]:
     with Guest(
         name=name,
         netns=world.foreign.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[f"virtio-net-pci,netdev={'mip0' if middle else 'net0'},romfile="],
         arguments=[word for netdev in netdevs for word in ("-netdev", netdev)],

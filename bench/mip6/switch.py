@@ -27,6 +27,7 @@ from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.mip6 import mobile, mobility
 from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
+from vmmnet.testbed.packages import kernel
 
 #: Events of a switch, in the order of a timeline.
 STOP, RESUME, UPDATE, ACK = "stop", "resume", "update", "ack"
@@ -278,7 +279,7 @@ def _travelling(
     guest = Guest(
         name=name,
         netns=stops[0].tap.namespace,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="128M",
         devices=[device],
         arguments=stops[0].netdevs,

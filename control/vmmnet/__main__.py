@@ -87,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except output.Unwritten as error:
         output.say(f"vmmnet: the answer cannot be written: standard output: {error}")
         return Status.UNWRITTEN
+    finally:
+        output.end_errors()
 
 
 def _asked(words: list[str]) -> list[str]:

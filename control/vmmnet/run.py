@@ -158,7 +158,9 @@ def demonstrate(options: argparse.Namespace, story: Story) -> None:
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="make run", description=__doc__)
-    parser.add_argument("--kernel", choices=kernel.SERIES, default="6.1", help="guest kernel")
+    parser.add_argument(
+        "--kernel", choices=kernel.SERIES, default=kernel.OLDEST, help="guest kernel"
+    )
     parser.add_argument(
         "--accel", help="QEMU's -accel, such as tcg; else kvm, where guests start on it"
     )

@@ -4,11 +4,13 @@
  *
  * QEMU before 11.0 has one event, DONE, for the switch of post-copy and for the
  * end of a migration.  The migration still runs at the former.  A background
- * snapshot is a migration to a file whose VM runs on: its end is no departure.
+ * snapshot is a migration to a file, and no departure.
  */
 #include "qemu/osdep.h"
 
 #include "net/departure/departure.h"
+#include "migration/misc.h"
+#include "migration/client-options.h"    /* needs misc.h */
 #include "qemu/error-report.h"
 #include "system/runstate.h"
 #include "vmmnet/qemu-compat.h"
@@ -57,6 +59,9 @@ static void happen(DepartureEvent event)
 static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
                              Error **errp)
 {
+    if (migrate_background_snapshot()) {
+        return 0;
+    }
     switch (ev->type) {
     case MIG_EVENT_SETUP:
         happen(DEPARTURE_SETUP);
@@ -68,8 +73,7 @@ static int migration_changed(NotifierWithReturn *notifier, MigrationEvent *ev,
         happen(DEPARTURE_SWITCH);
         break;
     case MIG_EVENT_DONE:
-        happen(migration_is_running() ? DEPARTURE_SWITCH
-               : runstate_is_running() ? DEPARTURE_FAILED : DEPARTURE_DONE);
+        happen(migration_is_running() ? DEPARTURE_SWITCH : DEPARTURE_DONE);
         break;
     default:
         break;
@@ -82,6 +86,11 @@ static void vm_state_changed(void *opaque, bool running, RunState run_state)
     if (running) {
         happen(DEPARTURE_RUN);
     }
+}
+
+bool departure_is_snapshot(void)
+{
+    return runstate_check(RUN_STATE_SAVE_VM) || migrate_background_snapshot();
 }
 
 void departure_follow(Departure *d,

@@ -34,6 +34,13 @@ void departure_follow(Departure *d,
                       void (*turn)(void *opaque, DepartureTurn turn),
                       void *opaque);
 
+/**
+ * departure_is_snapshot: is the state that QEMU saves a snapshot's?
+ *
+ * The VM stays, and the state can be loaded more than once.
+ */
+bool departure_is_snapshot(void);
+
 /** departure_unfollow: no more calls; @d may be one that does not follow */
 void departure_unfollow(Departure *d);
 

@@ -13,8 +13,8 @@
  * answer for a short time that a guest tolerates. The destination takes the
  * address when the VM starts to run there, which is after that. If the
  * migration fails before that, the source continues and takes the address back
- * (net/departure/state.h). A source that got no answer in time says so in the migration stream, and the
- * destination then waits a little before it takes.
+ * (net/departure/state.h). A source that got no answer in time says so in the
+ * migration stream, and the destination then waits a little before it takes.
  *
  * Taking does not block: the guest's sockets get the address as soon as the
  * host has it (hw/vmrpc). While vmmnet-hostd does not answer, QEMU repeats the

@@ -328,7 +328,9 @@ def test_libvirt_may_start_it(
     for path, access in _FILES_OF_GUESTS.items():
         assert apparmor.allows(rules, path, access), path
     assert not apparmor.allows(rules, "/etc/vmmnet/ha.conf", "r")
-    assert root.run("grep", "-c", "by vmmnet-qemu", LOCAL) == "1\n"
+    # Later versions of libvirt include the folder themselves.
+    lines = root.run("sh", "-c", f"cat {LOCAL} 2>/dev/null || true")
+    assert lines.count("by vmmnet-qemu") == (release == "bookworm")
     # The daemon itself runs both.
     root.run("apparmor_parser", "--skip-kernel-load", "--skip-cache", _DAEMON)
     rules = root.run("apparmor_parser", "-p", _DAEMON)

@@ -12,6 +12,7 @@ from vmmnet.testbed.guest.fixtures import (
     network,
     pytest_configure,
     pytest_runtest_makereport,
+    series,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "network",
     "pytest_configure",
     "pytest_runtest_makereport",
+    "series",
 ]

@@ -21,6 +21,7 @@ from vmmnet.testbed.hosts import changes
 from vmmnet.testbed.hosts.changes import Place, Report, Subject
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, lab
 from vmmnet.values import mac as macs
 
@@ -54,7 +55,7 @@ def vmrpc(folder: Path) -> Iterator[list[Subject]]:
         for address in (f"{HOST_ADDRESS}/64", f"{VM_ADDRESS}/128"):
             bridge.add_address(address)
         world.host.ip("-6", "route", "replace", "2001:db8:80::/64", "via", PEER_ADDRESS)
-        with world.guest("6.12") as guest:
+        with world.guest(kernel.MAIN) as guest:
 
             def serves() -> bool:
                 # A question of curl takes a second of a busy host, to start it.
@@ -76,7 +77,7 @@ def mip6(folder: Path) -> Iterator[list[Subject]]:
         with Guest(
             name="mobile",
             netns=world.foreign.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.DEVICE],
             arguments=mobility.arguments(tap),
@@ -115,7 +116,7 @@ def hostvlan(folder: Path) -> Iterator[list[Subject]]:
                 change.set(Entry.of(mac, [7]))
         with Guest(
             netns=host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[f"virtio-net-pci,netdev=hv0,mac={macs.text(MAC)},romfile="],
             arguments=[

@@ -37,7 +37,7 @@ class Bed:
 
 
 @pytest.fixture(scope="module")
-def bed() -> Iterator[Bed]:
+def bed(series: str) -> Iterator[Bed]:
     with Network() as network:
         host = network.namespace("host")
         tap = host.tap("tap0")
@@ -48,7 +48,7 @@ def bed() -> Iterator[Bed]:
         ]
         nic = f"virtio-net-cvsw-pci,netdev=net0,mac={MAC},control-secret=key,addr=0x10,romfile="
         with Guest(
-            netns=host, kernel="6.12", memory="256M", smp=1, devices=[nic], arguments=arguments
+            netns=host, kernel=series, memory="256M", smp=1, devices=[nic], arguments=arguments
         ) as guest:
             guest.run("modprobe virtio_net")
             where = "/sys/bus/pci/devices/0000:00:10.0/virtio*/net/"

@@ -30,6 +30,7 @@ from vmmnet.testbed.cvsw.openflow.trial import error_name
 from vmmnet.testbed.guest.agent import Job
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.hosts import bridged
+from vmmnet.testbed.packages import kernel
 
 MAC = "52:54:00:00:00:01"
 PROGRAM = "/usr/lib/vmmnet/tests/end.py"
@@ -139,7 +140,7 @@ def device() -> Iterator[Device]:
         guest = stack.enter_context(
             Guest(
                 netns=host,
-                kernel="6.12",
+                kernel=kernel.MAIN,
                 ipv6=False,
                 memory="256M",
                 smp=1,

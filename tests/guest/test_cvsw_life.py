@@ -17,6 +17,7 @@ from vmmnet.testbed.cvsw import bed as cvsw
 from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
 from vmmnet.testbed.guest.guest import Guest, Job
 from vmmnet.testbed.hosts.bridged import PacketWire
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers import servers as peers
 
 MAC = "52:54:00:00:00:01"
@@ -159,7 +160,7 @@ def bed() -> Iterator[Bed]:
         )
         guest = Guest(
             netns=host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             smp=QUEUES,
             devices=[nic],

@@ -34,6 +34,7 @@ from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import Move
 from vmmnet.testbed.hosts.bridged import QUIET, PacketWire
 from vmmnet.testbed.mip6 import pair
+from vmmnet.testbed.packages import kernel
 
 MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02")
 OUTER = ("192.0.2.1", "192.0.2.2")
@@ -93,7 +94,7 @@ def guest_on(tap: Interface, index: int) -> Guest:
     return Guest(
         name=f"vm{index}",
         netns=tap.namespace,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="192M",
         smp=1,
         arguments=cvsw.options(tap, MACS[index]),

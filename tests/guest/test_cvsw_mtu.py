@@ -27,6 +27,7 @@ from vmmnet.testbed.base.net import Interface, Namespace, Network
 from vmmnet.testbed.cvsw import bed as cvsw
 from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
 
 MAC = "52:54:00:00:00:01"
 HOST, VM = "192.0.2.1", "192.0.2.2"
@@ -147,7 +148,7 @@ class Bed:
 
 
 @pytest.fixture(scope="module")
-def bed() -> Iterator[Bed]:
+def bed(series: str) -> Iterator[Bed]:
     with Network() as network:
         host = network.namespace("host")
         tap = host.tap("tap0")
@@ -161,7 +162,7 @@ def bed() -> Iterator[Bed]:
             f"host_mtu={GUEST_MTU}"
         )
         with Guest(
-            netns=host, kernel="6.12", memory="256M", smp=1, devices=[nic], arguments=arguments
+            netns=host, kernel=series, memory="256M", smp=1, devices=[nic], arguments=arguments
         ) as guest:
             guest.run("modprobe virtio_net")
             where = "ls -d /sys/bus/pci/devices/0000:00:10.0/virtio*"
@@ -362,7 +363,7 @@ def test_pressure(tmp_path: Path) -> None:
     with (
         contextlib.closing(Wire(tmp_path)) as wire,
         Guest(
-            kernel="6.12", memory="256M", smp=1, devices=[nic], arguments=arguments, ipv6=False
+            kernel=kernel.MAIN, memory="256M", smp=1, devices=[nic], arguments=arguments, ipv6=False
         ) as guest,
     ):
         guest.run("modprobe virtio_net")

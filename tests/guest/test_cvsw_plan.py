@@ -18,6 +18,7 @@ from vmmnet.testbed.base.net import Interface, Namespace, Network
 from vmmnet.testbed.cvsw import bed as cvsw
 from vmmnet.testbed.cvsw.bed import Controller
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
 
 MAC, BEHIND = "52:54:00:00:00:01", "02:00:00:00:00:77"
 HOST, VM = "192.0.2.1", "192.0.2.2"
@@ -111,7 +112,7 @@ def bed() -> Iterator[Bed]:
             "romfile="
         )
         with Guest(
-            netns=host, kernel="6.12", memory="256M", smp=1, devices=[nic], arguments=arguments
+            netns=host, kernel=kernel.MAIN, memory="256M", smp=1, devices=[nic], arguments=arguments
         ) as guest:
             guest.run("modprobe virtio_net")
             where = "/sys/bus/pci/devices/0000:00:10.0/virtio*/net/"

@@ -114,7 +114,7 @@ class Bed:
 
 
 @contextlib.contextmanager
-def running(*words: str) -> Iterator[Bed]:
+def running(series: str, *words: str) -> Iterator[Bed]:
     """Start a guest whose NIC has such properties."""
     with Network() as network:
         host = network.namespace("host")
@@ -124,7 +124,7 @@ def running(*words: str) -> Iterator[Bed]:
         far = network.connect(bridge, network.namespace("far"), (), outside).b
         with Guest(
             netns=host,
-            kernel="6.12",
+            kernel=series,
             memory="256M",
             smp=1,
             devices=[],
@@ -176,8 +176,8 @@ def pings(bed: Bed) -> bool:
 
 
 @pytest.fixture(scope="module")
-def bed() -> Iterator[Bed]:
-    with running() as made:
+def bed(series: str) -> Iterator[Bed]:
+    with running(series) as made:
         if not made.info()["tunnel-gso"]:
             pytest.skip("this kernel's taps take no tunnels: it is before 6.17")
         yield made
@@ -205,9 +205,9 @@ def test_elsewhere(bed: Bed) -> None:
         bed.send(4)
 
 
-def test_off() -> None:
+def test_off(series: str) -> None:
     """With tunnel-gso=off the NIC cuts, and the kernel cuts for it."""
-    with running("tunnel-gso=off") as bed, tunnel(bed, 4):
+    with running(series, "tunnel-gso=off") as bed, tunnel(bed, 4):
         bed.send(4)
         assert bed.longest_mean(4) < MTU + 100
         info = bed.info()
@@ -215,9 +215,9 @@ def test_off() -> None:
         assert info["tunnel-gso-sent"] == 0
 
 
-def test_on() -> None:
+def test_on(series: str) -> None:
     """With tunnel-gso=on the user says that whoever has the tap takes them."""
-    with running("tunnel-gso=on") as bed, tunnel(bed, 4):
+    with running(series, "tunnel-gso=on") as bed, tunnel(bed, 4):
         bed.host.ip("link", "set", bed.tap.name, "nomaster")
         assert bed.info()["tunnel-gso"]
         bed.host.ip("link", "set", bed.tap.name, "master", bed.bridge.name)

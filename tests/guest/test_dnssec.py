@@ -18,6 +18,7 @@ from vmmnet.testbed.base import scratch
 from vmmnet.testbed.dns import signed_zones
 from vmmnet.testbed.dns.signed_zones import ADDRESS6, FORGED6
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import (
     OWN_VM_ADDRESS,
     PAGE,
@@ -196,7 +197,7 @@ def test_exceptions_by_name(world: World) -> None:
         f"virtio-vmrpc-pci,id=vmrpc0,address6={OWN_VM_ADDRESS},dns={SERVER},dnssec=strict"
         f",trust-anchor={world.anchor},insecure={'+'.join(exceptions)}"
     )
-    with world.lab.guest(device=device, kernel="6.12") as guest:
+    with world.lab.guest(device=device, kernel=kernel.MAIN) as guest:
         *told, bogus = ask(
             guest,
             *((f"six.{zone}", "A", "+adflag") for zone in exceptions),

@@ -114,12 +114,13 @@ def refuses(vm: Guest, stranger: Interface) -> None:
     wait.until(lambda: port(vm)["receive"]["other-tenant"] > before, "what comes is refused")
 
 
-def test_a_vm_moves_and_goes_on_talking(world: World, tmp_path: Path) -> None:
+def test_a_vm_moves_and_goes_on_talking(world: World, series: str, tmp_path: Path) -> None:
     world.one.write(*world.members())
     world.two.write(*world.members())
     with Guest(
         name="mover",
         netns=world.one.space,
+        kernel=series,
         devices=[f"virtio-net-pci,netdev=hv0,mac={VM_MAC}"],
         arguments=world.one.netdevs,
         ipv6=False,

@@ -13,6 +13,7 @@ from vmmnet.testbed.base.net import Network
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
+from vmmnet.testbed.packages import kernel
 from vmmnet.values import mac as macs
 
 MAC = "52:54:00:00:00:01"
@@ -48,7 +49,7 @@ def test_nd_and_queries(network: Network, tmp_path: Path) -> None:
     ]
     nic = f"virtio-net-pci,netdev=hv0,mac={MAC},addr=0x10,romfile="
     with Guest(
-        netns=host, kernel="6.12", memory="256M", smp=1, devices=[nic], arguments=netdevs
+        netns=host, kernel=kernel.MAIN, memory="256M", smp=1, devices=[nic], arguments=netdevs
     ) as vm:
         vm.run("modprobe virtio_net")
         where = "/sys/bus/pci/devices/0000:00:10.0/virtio*/net/"

@@ -18,6 +18,7 @@ from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.guest.agent import Job
 from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.hosts import ebpf
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers import keepalived
 from vmmnet.testbed.peers.keepalived import ADDRESSES, LNID, MACS
 from vmmnet.values import mac as macs
@@ -69,7 +70,7 @@ def _guest(host: Namespace, number: int, filtered: str) -> Guest:
     return Guest(
         name=f"router{number}",
         netns=host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         smp=1,
         packages=("keepalived",),

@@ -13,7 +13,7 @@ from vmmnet.testbed.packages import kernel
 
 def test_first_pages() -> None:
     """Both pages of make run, in a host that is emulated with its KVM."""
-    kernel.build_module("6.1")
+    kernel.build_module(kernel.OLDEST)
     status = kvmhost.run(
         [sys.executable, "-m", "vmmnet.run", "--no-shell", "--accel", "kvm"],
         log_folder(),

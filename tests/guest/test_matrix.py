@@ -2,7 +2,7 @@
 """Supported versions: on this host, each series of QEMU with each guest kernel.
 
 A cell is ``make run`` to both pages, and all semantic cases.  ``build/matrix.md`` has a line for
-each that passed.
+each that passed when it was run last.
 """
 
 from __future__ import annotations
@@ -13,38 +13,26 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from vmmnet.testbed.base import paths, tools
 from vmmnet.testbed.base.lock import locked
+from vmmnet.testbed.guest import qemu
 from vmmnet.testbed.packages import kernel
 
 pytestmark = pytest.mark.long
 
 _SEMANTICS = Path(__file__).with_name("test_semantics.py")
-_LISTED = (paths.ROOT / "qemu" / "series").read_text().splitlines()
-#: The series of QEMU, the default one first.
-_QEMUS = [line.split()[0] for line in _LISTED if line and not line.startswith("#")]
 _TABLE = paths.BUILD / "matrix.md"
+_HEAD = "| host | QEMU | guest | `make run` | semantic cases |\n|---|---|---|---|---|\n"
 _PYTEST = ("-m", "pytest", "--import-mode=importlib", "-p", "no:cacheprovider", "-q")
 
 
-def _qemu(series: str) -> Path:
-    """The small QEMU of a series, which is built first if it is not the default one."""
-    folder = paths.BUILD / "qemu-lean"
-    if series != _QEMUS[0]:
-        folder = paths.BUILD / f"qemu-lean-{series}"
-        with locked(f"qemu-{series}"):
-            tools.run(["make", "-C", paths.ROOT, "lean", f"SERIES={series}"])
-    return folder / "qemu-system-x86_64"
-
-
-def _run(qemu: Path, *words: str | Path) -> str:
+def _run(binary: Path, *words: str | Path) -> str:
     """Run Python on a QEMU; returns its output."""
     path = os.pathsep.join(filter(None, (f"{paths.ROOT}/control", os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "VMMNET_QEMU": str(qemu), "PYTHONPATH": path}
+    environment = {**os.environ, "VMMNET_QEMU": str(binary), "PYTHONPATH": path}
     ended = subprocess.run(
         [sys.executable, *words],
         cwd=paths.ROOT,
@@ -58,31 +46,27 @@ def _run(qemu: Path, *words: str | Path) -> str:
     return ended.stdout
 
 
-@pytest.fixture(scope="module")
-def cells() -> Iterator[list[str]]:
-    """A line for each cell that passed; they are written down at the end."""
-    lines: list[str] = []
-    yield lines
-    _TABLE.write_text(
-        "| host | QEMU | guest | `make run` | semantic cases |\n|---|---|---|---|---|\n"
-        + "".join(lines)
-    )
+def _tell(cell: str, how: str) -> None:
+    """Write how a cell passed, in place of what is there; with nothing to say, that goes."""
+    with locked("matrix"):
+        lines = _TABLE.read_text().splitlines(keepends=True)[2:] if _TABLE.exists() else []
+        lines = [line for line in lines if not line.startswith(cell)]
+        _TABLE.write_text(_HEAD + "".join(sorted([*lines, f"{cell}{how}\n"] if how else lines)))
 
 
 @pytest.mark.parametrize("series", kernel.SERIES)
-@pytest.mark.parametrize("of_qemu", _QEMUS)
-def test_cell(cells: list[str], of_qemu: str, series: str) -> None:
-    qemu = _qemu(of_qemu)
-    (version,) = re.findall(r"version ([0-9.]+)", tools.run([qemu, "--version"]))
+@pytest.mark.parametrize("of_qemu", qemu.series())
+def test_cell(of_qemu: str, series: str) -> None:
+    binary = qemu.of_series(of_qemu)
+    (version,) = re.findall(r"version ([0-9.]+)", tools.run([binary, "--version"]))
     assert version.startswith(f"{of_qemu}."), version
+    host = platform.freedesktop_os_release()["PRETTY_NAME"]
+    cell = f"| {host} | {version} | {kernel.get(series).release} |"
+    _tell(cell, "")
     began = time.monotonic()
-    told = _run(qemu, "-m", "vmmnet.run", "--no-shell", "--kernel", series)
+    told = _run(binary, "-m", "vmmnet.run", "--no-shell", "--kernel", series)
     assert "An IPv6-only page" in told and "An IPv4 server" in told
     seconds = time.monotonic() - began
-    cases = _run(qemu, *_PYTEST, _SEMANTICS, "-k", f"[{series}-").splitlines()[-1]
+    cases = _run(binary, *_PYTEST, _SEMANTICS, "-k", f"[{series}-").splitlines()[-1]
     (passed,) = re.findall(r"^(\d+) passed", cases)
-    host = platform.freedesktop_os_release()["PRETTY_NAME"]
-    cells.append(
-        f"| {host} | {version} | {kernel.get(series).release} | {seconds:.0f} s"
-        f" | {passed} passed |\n"
-    )
+    _tell(cell, f" {seconds:.0f} s | {passed} passed |")

@@ -16,7 +16,7 @@ from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, SE
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world(series: str) -> Iterator[World]:
     with mobility.world(ROUGH) as built:
         yield built
 
@@ -30,7 +30,7 @@ def _bound(guest: Guest) -> list[str]:
     return [b["home-address"] for b in bindings if b["state"] == "bound"]
 
 
-def test_keeps_its_address(world: World) -> None:
+def test_keeps_its_address(world: World, series: str) -> None:
     """What the guest says and hears goes on over the move to a foreign network."""
     home_tap, foreign_tap = world.home.tap("tap0"), world.foreign.tap("tap0")
     with (
@@ -38,7 +38,7 @@ def test_keeps_its_address(world: World) -> None:
         Guest(
             name="mobile",
             netns=world.home.host,
-            kernel="6.12",
+            kernel=series,
             memory="256M",
             devices=[mobility.DEVICE],
             arguments=mobility.arguments(home_tap, _SECOND),

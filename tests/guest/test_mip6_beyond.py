@@ -35,6 +35,7 @@ from vmmnet.testbed.mip6.stranger import (
     binding_error,
     standing,
 )
+from vmmnet.testbed.packages import kernel
 
 STRANGER_ADDRESS = f"{CORE_PREFIX}::bad"
 #: ICMPv6: what the errors and the messages of neighbour discovery have as a type.
@@ -81,7 +82,7 @@ def away(world: World, request: pytest.FixtureRequest) -> Iterator[Away]:
         Guest(
             name=request.param,
             netns=world.foreign.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.DEVICE],
             arguments=[*(keys.objects() if keys else []), *arguments],

@@ -30,6 +30,7 @@ from vmmnet.testbed.mip6.mobility import (
     SECOND_ADDRESS,
     World,
 )
+from vmmnet.testbed.packages import kernel
 
 _ECHO = """
 import socket
@@ -121,7 +122,7 @@ def test_move(world: World, tmp_path: Path) -> None:
         Guest(
             name="esp",
             netns=world.home.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.DEVICE],
             arguments=_arguments(keys, home_tap),

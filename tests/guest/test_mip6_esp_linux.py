@@ -12,23 +12,24 @@ from vmmnet.testbed.mip6 import guestless, linux_home, mobility, roaming
 from vmmnet.testbed.mip6.linux_home import LinuxAgent
 from vmmnet.testbed.mip6.mobile_esp import Keys
 from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
+from vmmnet.testbed.packages import kernel
 
 KEYS = Keys()
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world(series: str) -> Iterator[World]:
     with mobility.world() as built:
         yield built
 
 
 @pytest.fixture(scope="module")
-def agent(world: World) -> Iterator[LinuxAgent]:
+def agent(world: World, series: str) -> Iterator[LinuxAgent]:
     words = [HOME_ADDRESS]
     for name in ("signal-out", "signal-in"):
         spi, key = KEYS.of(name)
         words += [hex(spi), key.hex()]
-    with linux_home.running(world, *words) as found:
+    with linux_home.running(world, series, *words) as found:
         yield found
 
 
@@ -65,7 +66,7 @@ def test_payload_in_clear(world: World, agent: LinuxAgent) -> None:
     with Guest(
         name="mobile",
         netns=world.foreign.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[mobility.DEVICE],
         arguments=[*KEYS.objects(), *mobility.arguments(tap, *words)],

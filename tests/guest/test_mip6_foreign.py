@@ -32,6 +32,7 @@ from vmmnet.testbed.mip6.stranger import (
     binding_error,
     standing,
 )
+from vmmnet.testbed.packages import kernel
 
 NEW_PREFIX, LOCAL_PREFIX = "2001:db8:6000", "fd00:db8:6000"
 #: Neighbours are looked after soon, so that a router that is gone is missed soon.
@@ -52,7 +53,7 @@ def started(world: World) -> Iterator[Guest]:
     with Guest(
         name="mobile",
         netns=world.foreign.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[mobility.DEVICE],
         arguments=mobility.arguments(world.foreign.tap("tap0")),
@@ -161,7 +162,7 @@ def test_address_that_leads_nowhere(world: World, agent: str) -> None:
         Guest(
             name=f"local-{agent[:4]}",
             netns=world.foreign.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.device("52:54:00:6d:69:71")],
             arguments=mobility.arguments(tap, home=SECOND_ADDRESS, agent=agent),
@@ -189,7 +190,7 @@ def test_global_beside_local(world: World) -> None:
         Guest(
             name="beside",
             netns=world.foreign.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.device("52:54:00:6d:69:72")],
             arguments=mobility.arguments(world.foreign.tap("tap-two"), home=SECOND_ADDRESS),

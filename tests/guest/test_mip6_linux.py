@@ -22,17 +22,18 @@ from vmmnet.testbed.mip6.mobility import (
     World,
 )
 from vmmnet.testbed.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
+from vmmnet.testbed.packages import kernel
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world(series: str) -> Iterator[World]:
     with mobility.world() as built:
         yield built
 
 
 @pytest.fixture(scope="module")
-def agent(world: World) -> Iterator[LinuxAgent]:
-    with linux_home.running(world) as found:
+def agent(world: World, series: str) -> Iterator[LinuxAgent]:
+    with linux_home.running(world, series) as found:
         yield found
 
 
@@ -49,7 +50,7 @@ def guest(world: World, agent: LinuxAgent, tap: Interface) -> Iterator[Guest]:
     with Guest(
         name="mobile",
         netns=world.foreign.host,
-        kernel="6.12",
+        kernel=kernel.MAIN,
         memory="256M",
         devices=[mobility.DEVICE],
         arguments=mobility.arguments(tap, f"router-mac={world.home.link.mac}"),

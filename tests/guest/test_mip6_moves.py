@@ -18,6 +18,7 @@ from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.guest.traffic import GuestAsks, HostAsks, Pings
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, Site, World
+from vmmnet.testbed.packages import kernel
 
 #: Of the longest test.
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "100"))
@@ -60,7 +61,7 @@ def guest(world: World) -> Iterator[Guest]:
 
 _SETTINGS: dict[str, Any] = {
     "name": "mobile",
-    "kernel": "6.12",
+    "kernel": kernel.MAIN,
     "memory": "128M",
     "devices": (mobility.DEVICE,),
 }

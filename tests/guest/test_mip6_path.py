@@ -10,6 +10,7 @@ from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import World
 from vmmnet.testbed.mip6.narrow import narrowed
+from vmmnet.testbed.packages import kernel
 
 MTU = 1400
 
@@ -32,7 +33,7 @@ def test_tcp_where_no_router_tells(world: World, who_knows: str) -> None:
         Guest(
             name=f"path-{who_knows}",
             netns=world.foreign.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.DEVICE],
             arguments=mobility.arguments(tap, *options),

@@ -13,6 +13,7 @@ from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_PREFIX, Advertiser, World, prefix_line
+from vmmnet.testbed.packages import kernel
 
 #: Made of the NIC's MAC address (RFC 4291 appendix A).
 ADDRESS = f"{HOME_PREFIX}:0:5054:ff:fe6d:6970"
@@ -55,7 +56,7 @@ def test_address_follows_its_prefix(world: World, near: Advertiser) -> None:
     """A VM that has come from home learns what is advertised there."""
     settings: dict[str, Any] = {
         "name": "renewed",
-        "kernel": "6.12",
+        "kernel": kernel.MAIN,
         "memory": "128M",
         "devices": (mobility.DEVICE,),
     }

@@ -15,10 +15,11 @@ from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.guest.migration import migrated
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import HOME_PREFIX, Site, World, prefix_line
+from vmmnet.testbed.packages import kernel
 
 _SETTINGS: dict[str, Any] = {
     "name": "routed",
-    "kernel": "6.12",
+    "kernel": kernel.MAIN,
     "memory": "128M",
     "devices": (mobility.DEVICE,),
 }

@@ -13,6 +13,7 @@ from vmmnet.testbed.guest.guest import Guest
 from vmmnet.testbed.hosts import snooping
 from vmmnet.testbed.mip6 import mobility, roaming
 from vmmnet.testbed.mip6.mobility import World
+from vmmnet.testbed.packages import kernel
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_bound_where_a_switch_snoops(world: World) -> None:
         Guest(
             name="mobile",
             netns=foreign.host,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="256M",
             devices=[mobility.DEVICE],
             arguments=mobility.arguments(tap),

@@ -15,6 +15,7 @@ from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Interface, Link
 from vmmnet.testbed.guest.guest import Guest, Job
 from vmmnet.testbed.guest.migration import migrated
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import (
     OWN_VM_ADDRESS,
     PEER_ADDRESS,
@@ -43,7 +44,9 @@ def guest(world: Lab) -> Iterator[Guest]:
 
 @pytest.fixture(scope="module")
 def second(world: Lab) -> Iterator[Guest]:
-    with world.guest(ipv6=False, kernel="6.12", device=world.device(SECOND_VM_ADDRESS)) as running:
+    with world.guest(
+        ipv6=False, kernel=kernel.MAIN, device=world.device(SECOND_VM_ADDRESS)
+    ) as running:
         yield running
 
 
@@ -312,7 +315,7 @@ def test_membership_survives_a_bridge_made_again(world: Lab) -> None:
     with on_a_bridge(world) as make:
         link = make()
         device = world.device(OWN_VM_ADDRESS)
-        with world.guest(device=device, ipv6=False, kernel="6.12") as guest:
+        with world.guest(device=device, ipv6=False, kernel=kernel.MAIN) as guest:
             job = listen(guest, "0.0.0.0", GROUP, PORT, 2)
             command = [sys.executable, "-c", SEND6, PEER_ADDRESS]
             world.peer.run([*command, link.b.name, GROUP6, str(PORT), "before"])

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers.lab import ECHO_PORT, VM_ADDRESS, Lab, lab
 
 _HERE = Path(__file__).parent
@@ -63,7 +62,7 @@ _ELSEWHERE = {
 
 
 #: Seconds after which something hangs, however busy the machine is.
-_PATIENCE = 300.0
+_PATIENCE = 2 * wait.PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +72,8 @@ def world() -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="module")
-def guest(world: Lab) -> Iterator[Guest]:
-    with world.guest(kernel.MAIN, ipv6=False) as running:
+def guest(world: Lab, series: str) -> Iterator[Guest]:
+    with world.guest(series, ipv6=False) as running:
         yield running
 
 
@@ -188,11 +187,11 @@ THREADS = 16
 #: socket, connect, send, receive, close; what has to wait asks again.
 MOST_REQUESTS = 8
 
-SHORT_CLIENT = """
+SHORT_CLIENT = f"""
 import socket, sys
 from concurrent.futures import ThreadPoolExecutor
 def once(number):
-    with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=120) as s:
+    with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout={wait.INNER}) as s:
         s.sendall(b'%d' % number)
         return s.recv(100) == b'%d' % number
 with ThreadPoolExecutor(int(sys.argv[3])) as pool:
@@ -287,13 +286,13 @@ def test_no_socket_is_left(guest: Guest, world: Lab) -> None:
 
 # --- names ------------------------------------------------------------------------------------
 
-DNS = """
+DNS = f"""
 import select, socket, struct
 query = struct.pack('>6H', 7, 0x100, 1, 0, 0, 0) + b'\\4peer\\4test\\0' + struct.pack('>2H', 1, 1)
 server = ('192.0.0.1', 53)
 for how in 'connect', 'connect and poll', 'bind and connect', 'sendto', 'connect and sendto':
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(60)
+    s.settimeout({wait.INNER})
     if 'bind' in how:
         s.bind(('', 0))
     if 'connect' in how:
@@ -318,11 +317,11 @@ def test_dns_by_a_connected_socket(guest: Guest) -> None:
     _python(guest, DNS)
 
 
-BOX = """
+BOX = f"""
 import errno, socket
 for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
     s = socket.socket(socket.AF_INET, kind)
-    s.settimeout(120)
+    s.settimeout({wait.INNER})
     try:
         s.connect(('198.18.0.1', 53))
         s.send(b'x')

@@ -114,7 +114,7 @@ class World:
         return self.python(f"""
 import errno, socket
 try:
-    socket.create_connection(({host!r}, {port}), timeout=60)
+    socket.create_connection(({host!r}, {port}), timeout={wait.INNER})
 except socket.gaierror as e:
     print('DNS')
 except OSError as e:
@@ -179,7 +179,7 @@ def test_denied_name(world: World) -> None:
         [
             "python3",
             "-c",
-            """
+            f"""
 import socket, sys
 address = socket.gethostbyname('ads.test')
 print('ready', flush=True)
@@ -190,7 +190,7 @@ try:
 except socket.gaierror:
     print('refused')
 try:
-    socket.create_connection((address, 80), timeout=60)
+    socket.create_connection((address, 80), timeout={wait.INNER})
     print('connected')
 except PermissionError:
     print('refused')
@@ -225,7 +225,7 @@ def test_connections_outlive_new_rules(world: World) -> None:
             "-c",
             f"""
 import socket, sys
-s = socket.create_connection(('peer.test', {ECHO_PORT}), timeout=60)
+s = socket.create_connection(('peer.test', {ECHO_PORT}), timeout={wait.INNER})
 print('ready', flush=True)
 sys.stdin.readline()
 s.sendall(b'still here')
@@ -281,7 +281,7 @@ import errno, socket
 peer = socket.gethostbyname('peer.test'), {ECHO_PORT}
 def new(kind=socket.SOCK_STREAM):
     s = socket.socket(socket.AF_INET, kind)
-    s.settimeout(60)
+    s.settimeout({wait.INNER})
     return s
 def error(call, *words):
     try:
@@ -310,7 +310,7 @@ assert more.recv(10) == b'again'
 
 _CALLER = f"""
 import socket, sys
-with socket.create_connection(({VM_ADDRESS!r}, sys.argv[1]), timeout=60) as s:
+with socket.create_connection(({VM_ADDRESS!r}, sys.argv[1]), timeout={wait.INNER}) as s:
     print(s.recv(100).decode(), end='')
 """
 
@@ -438,7 +438,7 @@ def test_dead_address(world: World, name: str) -> None:
 import selectors, socket
 for address in socket.gethostbyname_ex({name!r})[2]:
     # a program that waits,
-    with socket.create_connection((address, 80), timeout=60) as s:
+    with socket.create_connection((address, 80), timeout={wait.INNER}) as s:
         assert s.getpeername() == (address, 80)
         s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
         page = b''.join(iter(lambda: s.recv(4096), b''))

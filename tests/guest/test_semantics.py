@@ -127,9 +127,13 @@ def world() -> Iterator[Lab]:
         yield built
 
 
+def _python() -> list[str]:
+    """Python in a guest, for the scripts there, which wait as much longer as this bed does."""
+    return ["env", f"PYTHONPATH={_FOLDER}", f"VMMNET_PATIENCE={wait.SLOWNESS}", "python3"]
+
+
 def _in_guest(guest: Guest, module: str, *words: str, timeout: float) -> str:
-    command = ["env", f"PYTHONPATH={_FOLDER}", "python3", "-m", f"semantics.{module}", *words]
-    return guest.run(command, timeout=timeout).stdout
+    return guest.run([*_python(), "-m", f"semantics.{module}", *words], timeout=timeout).stdout
 
 
 def _run_side(guest: Guest, side: str, peer: str, me: str) -> Outcomes:
@@ -157,7 +161,7 @@ def outcomes(request: pytest.FixtureRequest, world: Lab) -> Iterator[Outcomes]:
         for key, value in _PING_SOCKETS.items():
             guest.run(["sysctl", "-qw", f"{key}={value}"])
         guest.run(["date", "--set", _CLOCK])
-        peer = guest.spawn(["python3", f"{_FOLDER}/semantics/peer.py", "127.0.0.1"])
+        peer = guest.spawn([*_python(), f"{_FOLDER}/semantics/peer.py", "127.0.0.1"])
         peer.wait_output("ready")
         found: Outcomes = {}
         if _is_wanted(request, "linux"):

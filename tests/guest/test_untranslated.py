@@ -20,6 +20,7 @@ import pytest
 from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Namespace, Network
 from vmmnet.testbed.guest.guest import Guest
+from vmmnet.testbed.packages import kernel
 from vmmnet.testbed.peers import servers as peers
 
 _SCRIPTS = Path(__file__).parent / "semantics"
@@ -93,7 +94,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         guest = stack.enter_context(
             Guest(
                 netns=host,
-                kernel="6.12",
+                kernel=kernel.MAIN,
                 ipv6=False,
                 module=True,
                 devices=[device],
@@ -110,7 +111,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def outcomes(world: World) -> dict[str, tuple[str | None, list[str]]]:
     """The error of every case, and where it was."""
-    command = ["env", f"PYTHONPATH={_FOLDER}", "python3", "-m", "semantics.run"]
+    variables = [f"PYTHONPATH={_FOLDER}", f"VMMNET_PATIENCE={wait.SLOWNESS}"]
+    command = ["env", *variables, "python3", "-m", "semantics.run"]
     output = world.guest.run([*command, _PEER, _VM, *_SELECTED], timeout=10 * wait.PATIENCE).stdout
     records = map(json.loads, output.splitlines())
     return {record["case"]: (record["error"], record["trace"]) for record in records}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,7 +160,7 @@ import socket
 peer = socket.gethostbyname('peer.test')
 for connected in False, True:
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(60)
+    s.settimeout({wait.INNER})
     if connected:
         s.connect((peer, {ECHO_PORT}))
         assert s.getpeername() == (peer, {ECHO_PORT})
@@ -202,7 +203,7 @@ def test_udp_server_answers_where_it_was_asked(guest: Guest, world: Lab) -> None
 import socket
 for port in 40001, 40002:
     s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-    s.settimeout(60)
+    s.settimeout({wait.INNER})
     s.bind(('{PEER_ADDRESS}', port))
     s.sendto(b'hello', ('{VM_ADDRESS}', 5353))
     data, source = s.recvfrom(100)
@@ -211,10 +212,10 @@ s.sendto(b'', ('{VM_ADDRESS}', 5353))
 assert s.recvfrom(100)[0] == b''
 """
     world.peer.run(["python3", "-c", ask])
-    inside = """
+    inside = f"""
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(60)
+s.settimeout({wait.INNER})
 s.sendto(b'inside', ('127.0.0.1', 5353))
 assert s.recvfrom(100) == (b'INSIDE', ('127.0.0.1', 5353))
 """
@@ -225,10 +226,10 @@ assert s.recvfrom(100) == (b'INSIDE', ('127.0.0.1', 5353))
 def test_udp_unreachable_port_is_refused(guest: Guest) -> None:
     python(
         guest,
-        """
+        f"""
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(60)
+s.settimeout({wait.INNER})
 s.connect((socket.gethostbyname('peer.test'), 9))
 s.send(b'x')
 try:
@@ -318,7 +319,7 @@ def connect_error(guest: Guest, host: str, port: int) -> str:
     script = f"""
 import errno, socket
 try:
-    socket.create_connection(({host!r}, {port}), timeout=60)
+    socket.create_connection(({host!r}, {port}), timeout={wait.INNER})
 except OSError as e:
     print(errno.errorcode.get(e.errno, e))
 """
@@ -369,7 +370,7 @@ while got < sent:
 
 
 def test_non_blocking_and_epoll(guest: Guest) -> None:
-    python(guest, NON_BLOCKING, timeout=120)
+    python(guest, NON_BLOCKING)
 
 
 def test_timeouts_and_signals(guest: Guest) -> None:
@@ -465,7 +466,6 @@ for i in range(1000):
         s.sendall(b'x')
         assert s.recv(1) == b'x'
 """,
-        timeout=180,
     )
     counters = world.counters(guest)
     assert counters["sockets_refused_limit"] == 0
@@ -485,7 +485,7 @@ try:
         slow.send(bytes(1 << 20))
 except BlockingIOError:
     pass
-with socket.create_connection(peer, timeout=60) as fast:
+with socket.create_connection(peer, timeout={wait.INNER}) as fast:
     for i in range(100):
         fast.sendall(b'x' * 1000)
         got = 0
@@ -584,7 +584,7 @@ print(l.accept()[1][0])
         ]
     )
     server.wait_output("ready")
-    call = f"import socket; socket.create_connection(('{VM_ADDRESS}', 8090), timeout=60)"
+    call = f"import socket; socket.create_connection(('{VM_ADDRESS}', 8090), timeout={wait.INNER})"
     refused = world.host.run(["python3", "-c", call], check=False)
     assert "ConnectionRefusedError" in refused.stderr, refused.stderr
     guest.run("ip netns exec box socat -u TCP:10.9.9.1:8090 -")
@@ -612,13 +612,13 @@ def test_host_address_by_listener_is_unreachable(guest: Guest, world: Lab) -> No
         [
             "python3",
             "-c",
-            """
+            f"""
 import socket
 l = socket.create_server(('', 8088))
 print('ready', flush=True)
 c, peer = l.accept()
 try:
-    socket.create_connection((peer[0], 7777), timeout=60)
+    socket.create_connection((peer[0], 7777), timeout={wait.INNER})
     raise SystemExit('the host let us in')
 except OSError as e:
     assert e.errno == 101, e
@@ -926,12 +926,46 @@ c.sendall(b'after the move')
             assert "ConnectionResetError" in ended.stderr, ended
             client = (
                 "import socket;"
-                f"s = socket.create_connection(('{OWN_VM_ADDRESS}', 6001), timeout=60);"
+                f"s = socket.create_connection(('{OWN_VM_ADDRESS}', 6001), timeout={wait.INNER});"
                 "assert s.recv(100) == b'after the move'"
             )
             world.peer.run(["python3", "-c", client])
             server.wait(check=True)
             assert moved.run("curl -sS http://www.test/").stdout == PAGE
+
+
+#: Of a connection over which 5 octets went and came: what TCP_INFO has of them.
+TCP_INFO = f"""
+import socket, struct
+TCP, INFO = socket.IPPROTO_TCP, socket.TCP_INFO
+print('whole', len(socket.socket().getsockopt(TCP, INFO, 1024)), flush=True)
+while word := input():
+    sock = socket.create_connection(('peer.test', {ECHO_PORT}))
+    sock.sendall(b'12345')
+    sock.recv(5, socket.MSG_WAITALL)
+    info = sock.getsockopt(TCP, INFO, 1024)
+    state, received, sent, again = struct.unpack_from('B127xQ64xQQ', info)
+    print(word, len(info), state, received, sent - again, flush=True)
+"""
+
+
+@pytest.mark.parametrize("long_values", ["on", "off"])
+def test_tcp_info_is_as_long_after_a_migration(world: Lab, long_values: str) -> None:
+    """Whole; or what the guest has agreed on with a device that had no longer values."""
+    here = world.device(OWN_VM_ADDRESS, long_values=long_values)
+    hosts = len(socket.socket().getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1024))
+    with world.guest(kernel.NEWEST, device=here, ipv6=False) as source:
+        program = source.spawn(["python3", "-c", TCP_INFO])
+        guests = int(program.wait_output(r"^whole (\d+)$")[1])
+        length = min(hosts, guests, 512 if long_values == "on" else 256)
+        program.write(b"before\n")
+        program.wait_output(f"^before {length} 1 5 5$")
+        with migrated(source, name="moved", devices=[world.device(OWN_VM_ADDRESS)]) as moved:
+            # Both QEMUs are on one host here: the source has the address until it ends.
+            source.qmp("quit")
+            program.write(b"after\n")
+            program.wait_output(f"^after {length} 1 5 5$")
+            moved.check_kernel()
 
 
 #: Bound like a server of datagrams; it sends where it is told to.

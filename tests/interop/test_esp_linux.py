@@ -18,19 +18,19 @@ LINUX_MAC = "52:54:00:6d:69:71"
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world(series: str) -> Iterator[World]:
     with mobility.world() as built:
         yield built
 
 
 @pytest.fixture(scope="module")
-def linux(world: World) -> Iterator[Guest]:
+def linux(world: World, series: str) -> Iterator[Guest]:
     """Run the kernel, on the home link."""
     tap = world.home.tap("linux0")
     with Guest(
         name="linux",
         netns=world.home.host,
-        kernel="6.12",
+        kernel=series,
         memory="256M",
         devices=[f"virtio-net-pci,netdev=net0,mac={LINUX_MAC},romfile="],
         arguments=["-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"],

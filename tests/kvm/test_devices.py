@@ -133,4 +133,4 @@ def test_vhost_net_beside_hostvlan(network: Network, tmp_path: Path) -> None:
             "human-monitor-command",
             **{"command-line": f"netdev_add hostvlan,id=hv1,netdev=net1,table={table}"},
         )
-        assert "has vhost=on" in refused
+        assert "netdev 'net1' is already used" in refused

@@ -18,6 +18,7 @@
 
 #include "standard-headers/linux/virtio_config.h"
 #include "standard-headers/linux/virtio_net.h"
+#include "standard-headers/linux/virtio_pci.h"
 #include "standard-headers/linux/virtio_ring.h"
 #include "tests/qtest/libqos/virtio-pci.h"
 #include "stage-nic.h"
@@ -284,6 +285,22 @@ static void virtio_ring_init(VirtioNic *v, VirtioRing *ring, unsigned index)
     ring->buffers = guest_alloc(alloc, NIC_SLOTS * NIC_SLOT_SIZE);
 }
 
+/* Reads features from 64 on, which libqos does not know. */
+static uint64_t read_offered_more(const QVirtioPCIDevice *dev)
+{
+    uint64_t words[2];
+
+    for (unsigned i = 0; i < ARRAY_SIZE(words); i++) {
+        qpci_io_writel(dev->pdev, dev->bar, dev->common_cfg_offset +
+                       offsetof(struct virtio_pci_common_cfg,
+                                device_feature_select), 2 + i);
+        words[i] = qpci_io_readl(dev->pdev, dev->bar, dev->common_cfg_offset +
+                                 offsetof(struct virtio_pci_common_cfg,
+                                          device_feature));
+    }
+    return words[1] << 32 | words[0];
+}
+
 static Nic *virtio_start(Machine *m, const NicKind *kind)
 {
     VirtioNic *v = g_new0(VirtioNic, 1);
@@ -301,6 +318,9 @@ static Nic *virtio_start(Machine *m, const NicKind *kind)
     qvirtio_pci_device_enable(v->dev);
     qvirtio_start_device(&v->dev->vdev);
     v->nic.offered = qvirtio_get_features(&v->dev->vdev);
+    if (v->nic.offered & VERSION_1) {
+        v->nic.offered_more = read_offered_more(v->dev);
+    }
     features = v->nic.offered & kind->features;
     qvirtio_set_features(&v->dev->vdev, features);
     v->nic.vnet_len = !(features & VERSION_1) ? 10 :

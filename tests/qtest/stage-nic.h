@@ -44,6 +44,7 @@ struct Nic {
     unsigned pairs;             /* queues for frames, each way */
     unsigned vnet_len;          /* 0: e1000 */
     uint64_t offered;           /* features of the device; virtio-net */
+    uint64_t offered_more;      /* those from 64 on; only of virtio 1.0 */
     uint8_t vnet[NIC_VNET_MAX]; /* header of the frame received last */
     void (*send)(Nic *nic, unsigned queue, const void *vnet, const void *frame,
                  size_t len);

@@ -36,6 +36,21 @@ def say(text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def end_errors() -> None:
+    """Forget what the standard error has not taken: Python 3.14 ends with 120 if it cannot."""
+    try:
+        if sys.stderr:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        _drop(sys.stderr)
+
+
+def _drop(stream: TextIO) -> None:
+    """Have what a stream still holds go nowhere: at its end, Python tries again to write it."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 class Unwritten(Exception):
     """The standard output cannot be written; the message says why."""
 
@@ -87,9 +102,7 @@ def checked() -> Iterator[None]:
                 finally:
                     sys.stdout.flush()
         except Unwritten:
-            # At its end, Python tries again to write the rest of its buffer.
-            with contextlib.suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            _drop(stream)
             raise
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,6 +46,11 @@ class Parser(argparse.ArgumentParser):
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(*args, **kwargs)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print, and ignore a full disk behind the standard error, as Python 3.12 and later do."""
+        with contextlib.suppress(OSError):
+            super()._print_message(message, file)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """For a word that is not one of the choices, name the nearest one, or all."""

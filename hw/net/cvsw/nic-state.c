@@ -16,10 +16,10 @@
  * destination may have used.  If a user continues the VM on the source by hand
  * after that, it has no ESP.
  *
- * A snapshot contains no security associations, because it can be loaded more
- * than once, and each time the same sequence numbers would be used.  If the
- * controller sets a key again that the NIC had before the snapshot, the new
- * association has different IVs (esp.c: IVs).
+ * A snapshot, a background snapshot too, contains no security associations,
+ * because it can be loaded more than once, and each time the same sequence
+ * numbers would be used.  If the controller sets a key again that the NIC had
+ * before the snapshot, the new association has different IVs (esp.c: IVs).
  *
  * On the destination, a NIC registers again at once: sessions do not migrate.
  */
@@ -65,7 +65,7 @@ static int put_state(QEMUFile *f, void *pv, size_t size,
 {
     CvswNic *nic = pv;
     CvswState state = state_of(nic);
-    bool is_snapshot = runstate_check(RUN_STATE_SAVE_VM);
+    bool is_snapshot = departure_is_snapshot();
 
     cvsw_state_save(&state, !is_snapshot, cvsw_nic_now(), put_record, f);
     nic->is_saved |= !is_snapshot;

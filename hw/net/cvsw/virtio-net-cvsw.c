@@ -147,6 +147,25 @@ static const Property cvsw_properties[] = {
                             ON_OFF_AUTO_AUTO),
 };
 
+/*
+ * Machine types from 10.2 on turn virtio-net's tunnel offloads on.  They make
+ * the guest's header longer, and a switch has no use for them: a frame in the
+ * guest's tunnel would pass it as one large segment.  This device has the same
+ * features in each machine type and series, with a control-secret or without.
+ */
+static void cvsw_instance_init(Object *obj)
+{
+    static const char *const tunnels[] = {
+        "host_tunnel", "host_tunnel_csum", "guest_tunnel", "guest_tunnel_csum"
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(tunnels); i++) {
+        if (object_property_find(obj, tunnels[i])) {
+            object_property_set_bool(obj, tunnels[i], false, &error_abort);
+        }
+    }
+}
+
 static void cvsw_class_init(ObjectClass *klass, QomClassData *data)
 {
     VirtIONetCvswClass *c = VIRTIO_NET_CVSW_CLASS(klass);
@@ -163,6 +182,7 @@ static const TypeInfo cvsw_info = {
     .name = TYPE_VIRTIO_NET_CVSW,
     .parent = TYPE_VIRTIO_NET,
     .instance_size = sizeof(VirtIONetCvsw),
+    .instance_init = cvsw_instance_init,
     .class_size = sizeof(VirtIONetCvswClass),
     .class_init = cvsw_class_init,
 };

@@ -23,13 +23,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from vmmnet.testbed.base import wait
 from vmmnet.testbed.base.net import Namespace
 from vmmnet.testbed.guest.guest import Guest
 
 PROGRAM = Path(__file__).with_name("marionette.py")
 #: Where a guest finds it.
 GUEST_PROGRAM = "/usr/lib/vmmnet/tests/marionette.py"
-_LIMIT = 180.0
+_LIMIT = wait.PATIENCE
 
 
 class Failed(AssertionError):

@@ -38,7 +38,7 @@ PACKAGES = (
 )
 
 #: Seconds after which something hangs, however busy the machine is.
-_PATIENCE = 300.0
+_PATIENCE = 2 * wait.PATIENCE
 
 #: Seconds after which a program that has been asked to end is asked again.
 _AGAIN = 5.0

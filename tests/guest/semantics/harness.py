@@ -23,14 +23,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from .peer import CLOSED_PORT, ECHO_PORT
+from .peer import CLOSED_PORT, ECHO_PORT, SLOWNESS
 from .remote import Hands, Stream
 
 #: Only a failure takes so long, on a machine that has much else to do.
-PATIENCE = 60.0
+PATIENCE = 60.0 * SLOWNESS
 # A new thread may wait for these before its call: a page, memory (mmap, mprotect, munmap,
 # brk, madvise), Python's own lock (futex).
 _ON_THE_WAY = {-1, 9, 10, 11, 12, 28, 202}
+# A call may also sleep while its request is on the way to the host, for less time than these
+# looks take.
+_LOOKS = 5
 # Who has no room for so long has none: the device may hear of it late.
 _QUIET_MS = 500
 
@@ -234,6 +237,7 @@ class Task(Generic[T]):
         self._error: BaseException | None = None
         self._started = threading.Event()
         self._identity = 0
+        self._looks = self._wakings = 0
         self._call = functools.partial(call, *arguments)
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -248,8 +252,13 @@ class Task(Generic[T]):
             self._error = error
 
     def _sleeps(self) -> bool:
+        """It sleeps, and has not been awake at the last looks, as on the way to where it waits."""
         words = Path(f"/proc/self/task/{self._identity}/syscall").read_text().split()
-        return words[0] != "running" and int(words[0]) not in _ON_THE_WAY
+        sleeps = words[0] != "running" and int(words[0]) not in _ON_THE_WAY
+        wakings = self.wakings()
+        self._looks = self._looks + 1 if sleeps and wakings == self._wakings else 0
+        self._wakings = wakings
+        return self._looks >= _LOOKS
 
     def wait_blocked(self) -> Task[T]:
         """Wait until the call waits in the kernel."""

@@ -41,6 +41,7 @@ from . import (
     uring,
 )
 from .harness import CASES, Case, World
+from .peer import SLOWNESS
 
 __all__ = [
     "CASES",
@@ -64,7 +65,7 @@ __all__ = [
 ]
 
 #: How long a case may take; then it hangs.
-LIMIT = 60.0
+LIMIT = 60.0 * SLOWNESS
 
 
 def _perform(case: Case, world: World) -> dict[str, object]:

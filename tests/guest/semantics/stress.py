@@ -18,13 +18,13 @@ import socket
 import threading
 import time
 
-from .peer import ECHO_PORT
+from .peer import ECHO_PORT, SLOWNESS
 
 _STREAM_SIZES = (1, 10, 5000, 70_000, 1_500_000)
 _SEND_SIZES = (1, 100, 1024, 1025, 4096, 4097, 65536, 1 << 20)
 _RECEIVE_SIZES = (1, 1000, 4096, 4097, 65536, 1 << 20)
 _DATAGRAM_SIZES = (1, 1400, 9000)
-_STALL = 60.0
+_STALL = 60.0 * SLOWNESS
 _ABANDONED = 0.1
 
 

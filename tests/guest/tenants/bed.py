@@ -30,6 +30,7 @@ from vmmnet.testbed.base.rough import SMOOTH, Rough
 from vmmnet.testbed.cvsw.openvswitch import Switch
 from vmmnet.testbed.guest.guest import Guest, Job
 from vmmnet.testbed.hosts import bridged
+from vmmnet.testbed.packages import kernel
 from vmmnet.values import mac as macs
 
 from .judge import Heard, Place, Row, judge
@@ -114,7 +115,7 @@ class Vm:
         self.guest = Guest(
             name=f"vm{name}",
             netns=host.space,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             ipv6=False,
             memory="256M",
             smp=1,

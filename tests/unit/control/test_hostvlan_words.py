@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -16,7 +17,7 @@ import vmmnet
 from vmmnet.__main__ import main
 from vmmnet.command.status import Status
 from vmmnet.etcd.client import Watch
-from vmmnet.hostvlan.bpf import nic, twin
+from vmmnet.hostvlan.bpf import bpf, nic, twin
 from vmmnet.hostvlan.command import roles
 from vmmnet.hostvlan.table import kept
 from vmmnet.hostvlan.table.entry import Entry
@@ -101,7 +102,9 @@ def test_a_full_disk_behind_the_standard_error(table: Path) -> None:
     """What is done is done, and the answer says so."""
     with Path("/dev/full").open("w") as full:
         ended = run(table, "hostvlan", "add", A, "7", stderr=full)
+        wrong = run(table, "hostvlan", "add", A, stderr=full)
     assert (ended.returncode, ended.stdout) == (0, f"{A}: new, in LNID 7\n")
+    assert (wrong.returncode, wrong.stdout) == (Status.USAGE, "")
 
 
 def test_a_standard_output_that_is_closed(table: Path) -> None:
@@ -327,6 +330,40 @@ def test_what_nobody_is_behind(driver: str, loopback: bool, said: str) -> None:
     device = nic.Nic("if0", 1, driver, ethernet=False, loopback=loopback, mac=0)
     with pytest.raises(twin.TwinError, match=said):
         twin._wanted(device, None, "xdp", 0)
+
+
+class _Refusing(bpf.Object):
+    """A bpf.Object whose programs the kernel does not load."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def load(self) -> None:
+        raise OSError(self._number, os.strerror(self._number))
+
+
+_PERFMON = 1 << 38
+
+
+@pytest.mark.parametrize(
+    ("number", "capabilities", "said"),
+    [
+        (errno.EPERM, 0, "only root can .*CAP_PERFMON"),
+        (errno.EACCES, 0, "only root can .*CAP_PERFMON"),
+        (errno.EACCES, _PERFMON, r"^the verifier of Linux \S+ refuses hostvlan.bpf.o .*bpftool"),
+        (errno.E2BIG, _PERFMON, r"^the verifier of Linux \S+ refuses hostvlan.bpf.o .*bpftool"),
+        (errno.EINVAL, _PERFMON, "must be Linux 5.17 or later"),
+    ],
+)
+def test_who_refuses_the_programs(
+    number: int, capabilities: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A verifier that refuses them does so for root, too."""
+    status = tmp_path / "status"
+    status.write_text(f"CapPrm:\t{_PERFMON:016x}\nCapEff:\t{capabilities:016x}\n")
+    monkeypatch.setattr(twin, "_STATUS", status)
+    with pytest.raises(twin.TwinError, match=said), twin._translated("attaching to tap0"):
+        twin._load(_Refusing(number))
 
 
 def test_the_version() -> None:

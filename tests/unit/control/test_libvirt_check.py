@@ -74,6 +74,7 @@ class World:
     labels: dict[str, str] = field(default_factory=dict)
     hook_path: Path | None = Path(HOOK)
     qemu: dict[tuple[str, str], str] | None = field(default_factory=_devices)
+    release: str = "10.0.13"
     addresses: set[str] = field(default_factory=lambda: {VM})
     devices: dict[str, str] = field(default_factory=lambda: {VM: "eth0"})
     host_conf: str = ""
@@ -118,6 +119,11 @@ class World:
         """Of the one emulator."""
         assert str(emulator) == EMULATOR
         return None if self.qemu is None else self.qemu.get((option, what), "")
+
+    def version(self, emulator: Path) -> str | None:
+        """Of the one emulator."""
+        assert str(emulator) == EMULATOR
+        return None if self.qemu is None else f"QEMU emulator version {self.release} (vmmnet)\n"
 
     def address6_missing(self, address: str) -> str:
         """Of the addresses."""
@@ -397,6 +403,24 @@ def test_a_qemu_that_lacks_something(asked: tuple[str, str], said: str, wrong: s
 
 def test_a_qemu_that_does_not_answer() -> None:
     assert "did not answer" in only(check(World(qemu=None)), "note").wrong
+
+
+@pytest.mark.parametrize("release", ["11.0.0", "11.1.3", "12.0.0"])
+def test_a_libvirt_that_does_not_save_this_qemu(release: str) -> None:
+    for defined in (None, expand(domain(SOCKETS))):
+        found = only(check(World(release=release), defined, version=(12, 0, 9)))
+        told = f"12.0.9 does not save and restore VMs of QEMU {release}"
+        assert found.about == "libvirt" and told in found.wrong
+        assert found.remedy.startswith("install libvirt 12.1.0 or later, or")
+    assert check(World(release=release), version=(12, 1, 0)) == []
+
+
+@pytest.mark.parametrize("release", ["10.0.13", "10.2.2"])
+def test_a_libvirt_that_saves_this_qemu(release: str) -> None:
+    assert check(World(release=release), version=(9, 0, 0)) == []
+    # No daemon was asked, or QEMU does not tell.
+    assert check(World(release="11.1.3")) == []
+    assert check(World(release="(unknown)"), version=(9, 0, 0)) == []
 
 
 # Files

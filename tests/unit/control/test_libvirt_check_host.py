@@ -136,6 +136,7 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
 
 def test_qemu_is_asked(here: host.ThisHost, program: Callable[[str], Path]) -> None:
     assert here.help(program('echo "$@"'), "device", "x,help") == "-device x,help\n"
+    assert here.version(program('echo "$@"')) == "-version\n"
     assert here.help(program("exit 127"), "device", "x,help") is None
     assert here.help(Path("/none"), "device", "x,help") is None
 

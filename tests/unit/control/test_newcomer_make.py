@@ -366,6 +366,24 @@ def test_a_full_disk_while_fetching(clone: Clone, fails: str, said: str) -> None
     assert ("404" in last) == (said == "check the network")
 
 
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        ("404  Not Found", "the mirror has no such source any more"),
+        ("Connection timed out", "check the network"),
+    ],
+)
+def test_a_source_that_is_only_listed(clone: Clone, why: str, said: str) -> None:
+    fails = f"case $* in *update*) exit ;; esac; echo 'E: Failed to fetch http://m/x  {why}' >&2"
+    clone.put("apt-get", _FETCH.format(fails))
+    clone.put("apt-cache", "echo Version: 1:10.0.49+ds-1\n")
+    clone.put("dpkg-source", "")
+    done = clone.run("qemu/fetch")
+    last = done.stdout.splitlines()[-1]
+    assert done.returncode and last.startswith("fetch: ") and said in last, last
+    assert "qemu 1:10.0.49+ds-1" in last and "--qemu-src=DIR|ARCHIVE" in last
+
+
 # ---- the test runner, the benchmarks ---------------------------------------
 
 

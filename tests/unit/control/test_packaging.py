@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import vmmnet
 from vmmnet.testbed.base import paths, tools
+from vmmnet.testbed.packages import elsewhere
 
 
 def text(name: str) -> str:
@@ -78,6 +80,21 @@ def test_a_suite_that_is_no_name_is_told() -> None:
     assert ended.stderr == "deb: SUITE=Trixie: give a release of Debian, such as trixie\n"
 
 
+def test_packages_that_are_not_built_to_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line says why."""
+    monkeypatch.setattr(sys, "argv", ["elsewhere", "trixie"])
+    for error, said, status in (
+        (KeyboardInterrupt(), "deb: interrupted; all started programs have ended.", 130),
+        (tools.CommandFailed("debian/make-packages: exit 1"), "deb: debian/make-packages: ", 1),
+        (OSError(28, "No space left on device"), "deb: the disk is full ", 1),
+    ):
+        monkeypatch.setattr(elsewhere, "build", Mock(side_effect=error))
+        assert elsewhere.main() == status
+        assert f"\n{said}" in capsys.readouterr().err
+
+
 def test_the_rules_give_each_release_its_version(tmp_path: Path) -> None:
     """An upgrade of the system passes to the packages of the next one."""
     (found,) = re.findall(r"^RELEASE := \$\(shell (.*)\)$", text("debian/rules"), re.M)
@@ -91,6 +108,18 @@ def test_the_rules_give_each_release_its_version(tmp_path: Path) -> None:
         command = found.replace("$$", "$").replace("/etc/os-release", str(tmp_path / "os-release"))
         said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
         assert said.stdout.strip() == version
+
+
+@pytest.mark.parametrize("qemu", ["10.0.13", "10.2.2", "11.0.0", "11.1.3"])
+def test_the_rules_say_which_libvirt_does_not_save_vms(tmp_path: Path, qemu: str) -> None:
+    (found,) = re.findall(r"^BREAKS := \$\(shell (.*)\)$", text("debian/rules"), re.M)
+    (tmp_path / "VERSION").write_text(f"{qemu}\n")
+    command = found.replace("qemu/src", str(tmp_path))
+    said = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    breaks = "libvirt-daemon-driver-qemu (<< 12.1)\n" if qemu.startswith("11") else ""
+    assert said.stdout == breaks
+    assert "-V'qemu:Breaks=$(BREAKS)'" in text("debian/rules")
+    assert "\nBreaks: ${qemu:Breaks}\n" in text("debian/control")
 
 
 def test_a_program_has_a_page() -> None:

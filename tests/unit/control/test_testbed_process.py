@@ -47,4 +47,7 @@ def test_no_orphan_is_of_another_pid_namespace() -> None:
         child.stdin.flush()
         assert child.stdout.readline() == text
         process.kill_orphans()
+    # unshare takes no SIGTERM while its child lives.
+    child.stdin.close()
+    assert child.wait(wait.PATIENCE) == 0
     process.stop(child)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the environment sets for all guests and waits of the test bed."""
+"""What the environment sets for all guests and waits of the test bed, and for scripts in guests."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from collections.abc import Mapping
 import pytest
 from vmmnet.testbed.base import paths, tools
 
+_FOLDERS = f"{paths.ROOT / 'control'}:{paths.ROOT / 'tests' / 'guest'}"
 _PRINT = """
 from vmmnet.testbed.base import parallel, wait
 from vmmnet.testbed.guest.guest import GuestConfig
+from semantics import harness, peer, run, stress
 print(GuestConfig().accel, wait.PATIENCE, GuestConfig().boot_timeout, parallel.WORKERS)
+print(wait.INNER, run.LIMIT, harness.PATIENCE, peer.PATIENCE, stress._STALL)
 """
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, f"tcg,thread=multi 180.0 180.0 {os.cpu_count()}\n"),
+        ({}, f"tcg,thread=multi 180.0 180.0 {os.cpu_count()}\n60.0 60.0 60.0 90.0 60.0\n"),
         (
             {"VMMNET_ACCEL": "kvm", "VMMNET_PATIENCE": "5", "VMMNET_WORKERS": "1"},
-            "kvm 900.0 900.0 1\n",
+            "kvm 900.0 900.0 1\n300.0 300.0 300.0 450.0 300.0\n",
         ),
     ],
 )
 def test_environment_reaches_guests_and_waits(settings: Mapping[str, str], said: str) -> None:
     nothing = dict.fromkeys(("VMMNET_ACCEL", "VMMNET_PATIENCE", "VMMNET_WORKERS"), "")
-    environment = {"PYTHONPATH": str(paths.ROOT / "control"), **nothing, **settings}
+    environment = {"PYTHONPATH": _FOLDERS, **nothing, **settings}
     assert tools.run([sys.executable, "-c", _PRINT], env=environment) == said

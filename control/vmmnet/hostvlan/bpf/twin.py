@@ -43,6 +43,7 @@ import fcntl
 import hashlib
 import logging
 import os
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -80,6 +81,9 @@ REASONS = (
 Sending = Literal["xdp", "tc"]
 Verdict = Literal["send", "receive"]
 
+_STATUS = Path("/proc/self/status")
+# From linux/capability.h.
+_CAP_SYS_ADMIN, _CAP_PERFMON = 1 << 21, 1 << 38
 _BPF_FS_MAGIC = 0xCAFE4A11
 # Before filters of other programs, with a handle that no other program uses.
 _PRIORITY, _HANDLE = 1, 0x484C414E
@@ -819,13 +823,24 @@ def _object() -> Path:
 def _load(loaded: bpf.Object) -> None:
     try:
         loaded.load()
-    except PermissionError:
-        raise
     except OSError as error:
+        if error.errno == errno.EPERM or (error.errno == errno.EACCES and not _is_trusted()):
+            raise
+        if error.errno in (errno.EACCES, errno.E2BIG):
+            raise TwinError(
+                f"the verifier of Linux {os.uname().release} refuses {OBJECT.name}"
+                f" ({error.strerror}); 'bpftool prog loadall {OBJECT} {BPFFS}/trial' says why"
+            ) from error
         raise TwinError(
             f"the kernel does not take {OBJECT.name} ({error.strerror}): it must be Linux 5.17"
             " or later, with BPF and NET_CLS_BPF"
         ) from error
+
+
+def _is_trusted() -> bool:
+    """Whether the verifier lets this process's programs compute with pointers."""
+    (text,) = re.findall(r"^CapEff:\s*(\w+)$", _STATUS.read_text(), re.MULTILINE)
+    return bool(int(text, 16) & (_CAP_PERFMON | _CAP_SYS_ADMIN))
 
 
 def _keep_interface(port: _Port) -> None:
@@ -1095,7 +1110,7 @@ def _translated(doing: str) -> Iterator[None]:
         yield
     except PermissionError as error:
         raise TwinError(
-            f"{doing}: {error.strerror}: only root can (CAP_BPF, CAP_NET_ADMIN)"
+            f"{doing}: {error.strerror}: only root can (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)"
         ) from error
     except (TableError, mirror.Unsteady) as error:
         raise TwinError(str(error)) from error

@@ -13,6 +13,8 @@ from . import apparmor, ways
 from .facts import RUN, Domain, Finding, Host
 
 _OURS = Path("/usr/bin/qemu-system-x86_64-vmmnet")
+#: The QEMU from which on a VM is saved in another way, and the first libvirt that knows it.
+_NEWER_SAVE, _SAVES = 11, (12, 1, 0)
 _PACKAGE = f"install vmmnet-qemu, and write <emulator>{_OURS}</emulator>"
 
 
@@ -26,6 +28,7 @@ def check(domain: Domain, host: Host) -> Iterator[Finding]:
             return
     yield from _confined(path, domain, host)
     yield from _lacking(path, domain, host)
+    yield from _unsaved(path, domain, host)
 
 
 def _path(domain: Domain) -> Path:
@@ -69,6 +72,18 @@ def _lacking(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
         elif names - known:
             options = ", ".join(sorted(names - known))
             yield _lacks(path, f"-device {kind} with the option{_s(names - known)} {options}")
+
+
+def _unsaved(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
+    """A daemon that is too old to save and restore a VM of this QEMU."""
+    if domain.version is None or domain.version >= _SAVES:
+        return
+    found = re.search(r"version ((\d+)[\d.]*)", host.version(path) or "")
+    if found and int(found[2]) >= _NEWER_SAVE:
+        version, needed = (".".join(map(str, each)) for each in (domain.version, _SAVES))
+        told = f"{version} does not save and restore VMs of QEMU {found[1]}: 'virsh save' fails"
+        remedy = f"install libvirt {needed} or later, or an emulator before QEMU {_NEWER_SAVE}"
+        yield Finding("libvirt", told, remedy)
 
 
 def _s(names: set[str]) -> str:

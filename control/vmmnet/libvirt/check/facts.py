@@ -103,6 +103,9 @@ class Host(Protocol):
     def help(self, emulator: Path, option: str, what: str) -> str | None:
         """QEMU's answer to ``-OPTION WHAT``; None: it did not run."""
 
+    def version(self, emulator: Path) -> str | None:
+        """QEMU's answer to ``-version``; None: it did not run."""
+
     def address6_missing(self, address: str) -> str:
         """Why no program of this host can have the address; empty if it can."""
 

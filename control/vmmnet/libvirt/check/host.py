@@ -50,14 +50,22 @@ class ThisHost:
         return [_node(each) for each in (*reversed(real.parents), real)]
 
     def help(self, emulator: Path, option: str, what: str) -> str | None:
-        """``Host.help``. Runs as QEMU's user, as in libvirt: the emulator may be any program."""
+        """``Host.help``."""
+        return self._told(emulator, f"-{option}", what)
+
+    def version(self, emulator: Path) -> str | None:
+        """``Host.version``."""
+        return self._told(emulator, "-version")
+
+    def _told(self, emulator: Path, *words: str) -> str | None:
+        """Runs as QEMU's user, as in libvirt: the emulator may be any program."""
         user, identity = self.user(), dict[str, Any]()
         if os.geteuid() == 0 and user is not None and user.uid:
             groups = sorted(user.groups)
             identity = {"user": user.uid, "group": groups[0], "extra_groups": groups}
         try:
             done = subprocess.run(
-                [emulator, f"-{option}", what],
+                [emulator, *words],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_PATIENCE,

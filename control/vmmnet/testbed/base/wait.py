@@ -12,10 +12,14 @@ from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
+#: How many times slower this machine is than others by its nature.
+SLOWNESS = float(os.environ.get("VMMNET_PATIENCE") or 1)
 #: Limit in seconds for events that come at once on an idle machine. Only a failure takes so long,
-#: and no test fails because of other load. ``$VMMNET_PATIENCE`` multiplies it, for hosts that are
-#: slower than others by their nature.
-PATIENCE = 180.0 * float(os.environ.get("VMMNET_PATIENCE") or 1)
+#: and no test fails because of other load.
+PATIENCE = 180.0 * SLOWNESS
+
+#: Limit of a program that a test runs in a guest: it ends first, and says what it waited for.
+INNER = PATIENCE / 3
 
 # Interval of polling for conditions without an event, in seconds.
 _INTERVAL = 0.02

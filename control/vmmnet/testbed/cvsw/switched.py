@@ -23,6 +23,7 @@ from ..base import scratch, tools
 from ..base.net import Interface, Namespace, Network
 from ..base.rough import SMOOTH, Rough
 from ..guest.guest import Guest
+from ..packages import kernel
 from .controller import Controller
 from .openvswitch import Switch
 
@@ -178,7 +179,7 @@ class Bed:
         number: int,
         host: Host,
         *,
-        series: str = "6.12",
+        series: str = kernel.MAIN,
         ipv6: bool = False,
     ) -> Vm:
         """Return a VM on a host, to be started."""

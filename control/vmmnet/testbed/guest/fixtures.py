@@ -75,6 +75,13 @@ def kernel_series(request: pytest.FixtureRequest) -> str:
     return series
 
 
+@pytest.fixture(scope="module", params=KERNELS)
+def series(request: pytest.FixtureRequest) -> str:
+    """Run a file once for each guest kernel; what its other fixtures make is made anew."""
+    kernel_series: str = request.param
+    return kernel_series
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

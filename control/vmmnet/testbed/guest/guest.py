@@ -27,6 +27,7 @@ from vmmnet.qmp import Qmp, QmpError
 
 from ..base import paths, process, scratch, wait
 from ..packages import kernel
+from ..packages.kernel import OLDEST
 from . import console, image, qemu
 from .agent import Channel, CommandError, Job, Result
 from .cpio import File
@@ -64,7 +65,7 @@ class GuestConfig:
     name: str = "guest"
     qemu: Path | None = None
     netns: str | None = None
-    kernel: str = "6.1"
+    kernel: str = OLDEST
     devices: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     module: bool | Path = False
@@ -187,7 +188,8 @@ class Guest:
         )
         connection = self._qemu.connect(self.folder / "qmp")
         try:
-            self._qmp = Qmp(connection)
+            # A destination of post-copy may wait for memory.
+            self._qmp = Qmp(connection, oob=incoming)
         except (OSError, QmpError) as error:
             status = self._qemu.wait(wait.PATIENCE)
             raise qemu.QemuFailed(f"QEMU ended with {status}:\n{self._qemu.errors()}") from error
@@ -357,6 +359,12 @@ class Guest:
         """The process id of the guest's QEMU."""
         assert self._qemu is not None
         return self._qemu.pid
+
+    @property
+    def process(self) -> qemu.QemuProcess:
+        """The process of its QEMU."""
+        assert self._qemu is not None
+        return self._qemu
 
     @property
     def shell_path(self) -> Path:

@@ -27,11 +27,16 @@ def _await_status(guest: Guest, wanted: str, timeout: float = wait.PATIENCE) -> 
     def there() -> bool:
         info = guest.qmp("query-migrate")
         status: str = info.get("status", "none")
-        if status in ("failed", "cancelled"):
+        if status != wanted and status in ("failed", "cancelled"):
             raise MigrationFailed(info.get("error-desc", status))
         return status == wanted
 
     wait.until(there, f"migration: {wanted}", timeout)
+
+
+def _enable(guest: Guest, capability: str) -> None:
+    wanted = [{"capability": capability, "state": True}]
+    guest.qmp("migrate-set-capabilities", capabilities=wanted)
 
 
 class Move:
@@ -46,14 +51,18 @@ class Move:
 
     It goes through a UNIX socket, or to ``uri``, which the source must reach.
     ``changes`` are fields of GuestConfig that differ there, such as ``netns``
-    or ``qemu``.  Inside the block the target waits; commands that run in the
+    or ``qemu``.  With ``postcopy``, switch() lets the guest run at the target
+    before its memory is there.  Inside the block the target waits; commands that run in the
     guest keep running, and their jobs stay valid.  Nothing can be said to the
     guest from ``begin`` to ``complete``.  Leave this block before that of the
     source.
     """
 
-    def __init__(self, source: Guest, *, uri: str | None = None, **changes: Any) -> None:
+    def __init__(
+        self, source: Guest, *, uri: str | None = None, postcopy: bool = False, **changes: Any
+    ) -> None:
         self.source = source
+        self._postcopy = postcopy
         self.target = Guest(**{**dataclasses.asdict(source.config), **changes})
         self._uri = uri or f"unix:{self.target.folder / 'stream'}"
         self._life = contextlib.ExitStack()
@@ -63,6 +72,8 @@ class Move:
     def __enter__(self) -> Move:
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.target.arriving())
+            if self._postcopy:
+                _enable(self.target, "postcopy-ram")
             self.target.qmp("migrate-incoming", uri=self._uri)
             self._life = stack.pop_all()
         return self
@@ -76,19 +87,40 @@ class Move:
         self._silence.close()
         self._life.__exit__(kind, error, trace)
 
-    def begin(self, *, slowly: bool = False, standing: bool = False) -> None:
+    @property
+    def uri(self) -> str:
+        """Where the target waits."""
+        return self._uri
+
+    def begin(
+        self, *, slowly: bool = False, standing: bool = False, through: str | None = None
+    ) -> None:
         """Start the migration; with ``slowly``, it does not end before ``hurry`` is called.
+
+        The source connects to ``through``, if given, in the target's place.
 
         With ``standing`` the guest pauses before the last part of the transfer until go_on();
         management software does the same when disks move as well.
         """
         if standing:
-            capability = {"capability": "pause-before-switchover", "state": True}
-            self.source.qmp("migrate-set-capabilities", capabilities=[capability])
+            _enable(self.source, "pause-before-switchover")
+        if self._postcopy:
+            _enable(self.source, "postcopy-ram")
         if slowly:
-            self.source.qmp("migrate-set-parameters", max_bandwidth=_SLOW)
+            self._limit(_SLOW)
         self._switch = self._silence.enter_context(self.source.agent.handed_over())
-        self.source.qmp("migrate", uri=self._uri)
+        self.source.qmp("migrate", uri=through or self._uri)
+
+    def _limit(self, octets: int) -> None:
+        """Send so many octets a second."""
+        self.source.qmp(
+            "migrate-set-parameters", max_bandwidth=octets, max_postcopy_bandwidth=octets
+        )
+
+    def switch(self) -> None:
+        """Let the guest go on at the target; its memory follows."""
+        self.source.qmp("migrate-start-postcopy")
+        _await_status(self.source, "postcopy-active")
 
     def await_memory(self) -> None:
         """Wait until some of the guest's memory is being transferred."""
@@ -101,7 +133,7 @@ class Move:
 
     def hurry(self) -> None:
         """Switch to QEMU's usual speed."""
-        self.source.qmp("migrate-set-parameters", max_bandwidth=_USUAL)
+        self._limit(_USUAL)
 
     def await_stand(self) -> None:
         """Wait until the guest is paused."""
@@ -111,10 +143,13 @@ class Move:
         """Let a paused guest go on, at the target."""
         self.source.qmp("migrate-continue", state="pre-switchover")
 
-    def complete(self, timeout: float = wait.PATIENCE) -> Guest:
-        """Wait until the guest is at the target; returns it."""
+    def complete(self, timeout: float = wait.PATIENCE, heard: bool = True) -> Guest:
+        """Wait until the guest is at the target; returns it.
+
+        Without ``heard``, the source has heard nothing of that: for it, the migration failed.
+        """
         assert self._switch is not None
-        _await_status(self.source, "completed", timeout)
+        _await_status(self.source, "completed" if heard else "failed", timeout)
         _await_status(self.target, "completed", timeout)
         self.target.adopt(self.source, self._switch)
         self._silence.close()

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..base import paths, process, tools, wait
+from ..base.lock import locked
 from ..base.wait import PATIENCE
 
 #: The accelerator that works on every host.
@@ -39,10 +41,37 @@ def accelerator() -> str:
     return os.environ.get("VMMNET_ACCEL") or TCG
 
 
+def series() -> list[str]:
+    """The series of QEMU that we have patches for, the default one first."""
+    lines = (paths.ROOT / "qemu" / "series").read_text().splitlines()
+    return [line.split()[0] for line in lines if line and not line.startswith("#")]
+
+
+def folder(shape: str, of_series: str) -> Path:
+    """Where a shape (``lean``, ``asan``) of a series is built."""
+    tail = "" if of_series == series()[0] else f"-{of_series}"
+    return paths.BUILD / f"qemu-{shape}{tail}"
+
+
+def of_series(name: str) -> Path:
+    """The small QEMU of a series, which is built first if it is not the default one."""
+    if name != series()[0]:
+        with locked(f"qemu-{name}"):
+            tools.run(["make", "-C", paths.ROOT, "lean", f"SERIES={name}"])
+    return folder("lean", name) / "qemu-system-x86_64"
+
+
 def sanitized() -> Path:
-    """The QEMU with sanitizers if it is built, to find memory faults of error paths."""
-    path = paths.BUILD / "qemu-asan" / "qemu-system-x86_64"
-    return path if path.exists() else binary()
+    """The QEMU with sanitizers if it is built, to find memory faults of error paths.
+
+    It is of the series of the QEMU to test. One that is no build of ours is taken itself.
+    """
+    used = binary()
+    ours = re.fullmatch(r"qemu(?:-lean|-asan)?(-[\d.]+)?", used.parent.name)
+    if ours and used.parent.parent == paths.BUILD:
+        path = paths.BUILD / f"qemu-asan{ours[1] or ''}" / used.name
+        return path if path.exists() else used
+    return used
 
 
 def firmware_options() -> list[str]:

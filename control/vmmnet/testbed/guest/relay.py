@@ -21,6 +21,7 @@ class Relay:
         self._there = there
         self._answers = threading.Event()
         self._answers.set()
+        self._lost = b""
         self._ends: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -47,6 +48,10 @@ class Relay:
     def hold_answers(self) -> None:
         """Forward nothing to the source from now on, until cut() loses it."""
         self._answers.clear()
+
+    def lose(self, answer: bytes) -> None:
+        """Forward no answer to the source that consists of these octets."""
+        self._lost = answer
 
     def cut(self) -> None:
         """End the connections; new ones are forwarded."""
@@ -75,6 +80,7 @@ class Relay:
             while data := one.recv(_CHUNK):
                 if answers:
                     self._answers.wait()
+                    data = data.replace(self._lost, b"") if self._lost else data
                 other.sendall(data)
         for each in (one, other):
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two hosts, and one VM with VMRPC, HostVLAN, Mobile IPv6, CVSW and vmmnet-handoff.
 
-No guest runs; the firmware looks for a disk.  QEMU is root's, as page faults of post-copy are not
+Without a guest, the firmware looks for a disk.  QEMU is root's, as page faults of post-copy are not
 everybody's to handle.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.qmp import Qmp
+from vmmnet.qmp import Qmp, QmpError
 from vmmnet.values import mac as macs
 
 from ..base import scratch, wait
@@ -31,8 +31,13 @@ from .hostd import Hostd, has_address, registration
 VM = "0a7c1f3e-0000-4000-8000-00000000000a"
 ADDRESS = "2001:db8:1::c0de"
 CVSW_MAC, HOSTVLAN_MAC, MIP6_MAC = (f"52:54:00:00:00:0{n}" for n in (1, 2, 3))
-_HOME = "2001:db8:2000::10"
+HOME_ADDRESS = "2001:db8:2000::10"
+#: Where guests reach IPv4 addresses by VMRPC.
+NAT64 = "2001:db8:64::"
+_NAT64 = f"nat64-prefix={NAT64}/96"
 _AGENT = "2001:db8:2000::1"
+#: Of CVSW's association, with aes-gcm-128.
+SPI, KEY = 0x1001, bytes(range(20))
 _SLOW = 1 << 14  # octets a second
 _ENDED = ("completed", "failed", "cancelled")
 
@@ -62,14 +67,14 @@ class Host:
             change.replace([Entry.of(macs.parse(HOSTVLAN_MAC), [7])])
         plain = "script=no,downscript=no,vhost=off"
         return [
-            *("-device", f"virtio-vmrpc-pci,id=vmrpc0,address6={ADDRESS}"),
+            *("-device", f"virtio-vmrpc-pci,id=vmrpc0,address6={ADDRESS},{_NAT64}"),
             *cvsw.options(cv, CVSW_MAC, "miss=drop"),
             *("-netdev", f"tap,id=net1,ifname={hv.name},{plain}"),
             *("-netdev", f"hostvlan,id=hv0,netdev=net1,table={table}"),
             *("-device", f"virtio-net-pci,netdev=hv0,mac={HOSTVLAN_MAC},romfile="),
             *("-netdev", f"tap,id=net2,ifname={mip.name},{plain}"),
             "-netdev",
-            f"mip6,id=mip0,netdev=net2,home-address={_HOME},home-prefix-length=64,"
+            f"mip6,id=mip0,netdev=net2,home-address={HOME_ADDRESS},home-prefix-length=64,"
             f"home-agent={_AGENT},location=home",
             *("-device", f"virtio-net-pci,netdev=mip0,mac={MIP6_MAC},romfile="),
         ]
@@ -107,10 +112,15 @@ class Vm:
         """The name of its run state."""
         return str(self.qmp.command("query-status")["status"])
 
+    def version(self) -> str:
+        """The version of QEMU."""
+        found = self.qmp.command("query-version")["qemu"]
+        return "{major}.{minor}.{micro}".format_map(found)
+
     def numbers(self) -> int:
         """The number that CVSW's association seals with next; 0: it has none."""
         (nic,) = self.qmp.command("query-cvsw")
-        return int(next(sa["next"] for sa in nic["associations"] if "next" in sa))
+        return int(next((sa["next"] for sa in nic["associations"] if "next" in sa), 0))
 
     def owns(self) -> dict[str, str]:
         """What each room says it is."""
@@ -139,17 +149,40 @@ class World:
 
     hosts: tuple[Host, Host]
     folder: Path
+    #: Of the hosts' network.
+    switch: Interface
     controller: cvsw.Controller
     machine: str = "q35"
     _serial: Iterator[int] = field(default_factory=itertools.count)
 
-    @contextlib.contextmanager
-    def _vm(self, host: Host, binary: Path | None, *more: str) -> Iterator[Vm]:
+    def _register(self, host: Host) -> Path:
+        """Register the VM for its next QEMU on a host; returns a folder with its file ``pid``."""
         folder = self.folder / str(next(self._serial))
         folder.mkdir()
-        pid_file = folder / "pid"
-        lines = registration(VM, pid_file, (ADDRESS, host.uplink))
+        lines = registration(VM, folder / "pid", (ADDRESS, host.uplink))
         assert host.helper.ask(lines) == "ok\n"
+        return folder
+
+    @staticmethod
+    def _options(host: Host) -> list[str]:
+        handoff = f"vmmnet-handoff,id=handoff0,vm={VM},path={host.helper.path}"
+        return ["-object", handoff, *host.devices()]
+
+    def place(self, host: Host, binary: Path | None = None) -> dict[str, Any]:
+        """The fields of GuestConfig of a VM with a guest, which is next on this host."""
+        folder = self._register(host)
+        script = folder / "qemu"
+        script.write_text(
+            f'#!/bin/sh\necho $$ >{folder}/pid\nexec {binary or qemu.binary()} "$@"\n'
+        )
+        script.chmod(0o755)
+        netns = host.bridge.namespace.netns
+        return {"qemu": script, "netns": netns, "arguments": tuple(self._options(host))}
+
+    @contextlib.contextmanager
+    def _vm(self, host: Host, binary: Path | None, *more: str) -> Iterator[Vm]:
+        folder = self._register(host)
+        pid_file = folder / "pid"
         # libvirt writes the file before QEMU makes its devices.
         written = ("sh", "-c", 'echo $$ >"$0" && exec "$@"', str(pid_file))
         command: Sequence[str | Path] = [
@@ -157,8 +190,7 @@ class World:
             *("-machine", f"{self.machine},accel=tcg", "-m", "32", "-nodefaults"),
             *("-display", "none", "-msg", "timestamp=on", "-S"),
             *("-qmp", f"unix:{folder}/qmp,server=on,wait=off"),
-            *("-object", f"vmmnet-handoff,id=handoff0,vm={VM},path={host.helper.path}"),
-            *host.devices(),
+            *self._options(host),
             *more,
         ]
         netns = host.bridge.namespace.netns
@@ -175,18 +207,24 @@ class World:
         """A VM that runs on a host; its CVSW has an association."""
         with self._vm(self.hosts[host], binary) as vm:
             vm.qmp.command("cont")
-            self.controller.hello()
-            self.controller.meet()
-            self.controller.set_sa(1, 0x1001, bytes(range(20)), outbound=True)
+            self.program()
             self.await_owner(vm)
             yield vm
 
+    def program(self) -> None:
+        """Give the CVSW of the VM that runs its association."""
+        self.controller.hello()
+        self.controller.meet()
+        self.controller.set_sa(1, SPI, KEY, outbound=True)
+
     @contextlib.contextmanager
-    def target(self, host: int = 1, *capabilities: str, binary: Path | None = None) -> Iterator[Vm]:
-        """A QEMU that waits for the VM; it runs when it has arrived."""
+    def target(
+        self, host: int = 1, *capabilities: str, binary: Path | None = None, uri: str = ""
+    ) -> Iterator[Vm]:
+        """A QEMU that waits for the VM, or loads it; it runs when it has arrived."""
         with self._vm(self.hosts[host], binary, "-incoming", "defer") as vm:
             enable(vm, *capabilities)
-            vm.qmp.command("migrate-incoming", uri=vm.uri)
+            vm.qmp.command("migrate-incoming", uri=uri or vm.uri)
             vm.qmp.command("cont")
             yield vm
 
@@ -233,6 +271,16 @@ def hurry(vm: Vm) -> None:
     vm.qmp.command("migrate-set-parameters", max_bandwidth=0, max_postcopy_bandwidth=0)
 
 
+def recovers(target: Vm, uri: str) -> bool:
+    """Let it wait for its source again, as soon as it knows that it has lost it."""
+    try:
+        target.qmp.out_of_band("migrate-recover", uri=uri)
+    except QmpError as error:
+        assert "only be run when postcopy is paused" in str(error)
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def world(network: Network, machine: str = "q35") -> Iterator[World]:
     """Build the two hosts on one switch."""
@@ -249,4 +297,4 @@ def world(network: Network, machine: str = "q35") -> Iterator[World]:
             helper = stack.enter_context(Hostd(space, folder / space.name))
             hosts.append(Host(helper, uplink, inside, folder / space.name))
         controller = stack.enter_context(contextlib.closing(cvsw.Controller(bridge, CVSW_MAC)))
-        yield World((hosts[0], hosts[1]), folder, controller, machine)
+        yield World((hosts[0], hosts[1]), folder, bridge, controller, machine)

@@ -52,13 +52,13 @@ class LinuxAgent:
 
 
 @contextlib.contextmanager
-def running(world: World, *esp: str) -> Iterator[LinuxAgent]:
+def running(world: World, series: str, *esp: str) -> Iterator[LinuxAgent]:
     """Run it on the home link; ``esp``: a home address, then SPI and key of each direction."""
     tap = world.home.tap("agent0")
     with Guest(
         name="linux-agent",
         netns=world.home.host,
-        kernel="6.12",
+        kernel=series,
         memory="256M",
         devices=[f"virtio-net-pci,netdev=net0,mac={_MAC},romfile="],
         arguments=["-netdev", f"tap,id=net0,ifname={tap.name},script=no,downscript=no,vhost=off"],

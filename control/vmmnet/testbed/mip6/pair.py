@@ -17,6 +17,7 @@ from ..base import wait
 from ..base.net import Namespace
 from ..guest.guest import Guest
 from ..guest.migration import Move
+from ..packages import kernel
 from . import mobility, roaming
 from .mobility import AGENT_ADDRESS, HOME_ADDRESS, OTHER_PREFIX, SECOND_ADDRESS, Site, World
 
@@ -51,7 +52,7 @@ class Mobile:
         """Return the VM, to be started at a site, with more arguments."""
         return Guest(
             name=self.name,
-            kernel="6.12",
+            kernel=kernel.MAIN,
             memory="128M",
             smp=1,
             devices=[mobility.device(self.mac)],

@@ -51,6 +51,8 @@ _OWN = (
 APT = (
     *("apt-get", "--yes", "--no-install-recommends"),
     *("-o", "Dpkg::Options::=--force-confold"),
+    # A system that ends with the test need not outlive a crash of the machine.
+    *("-o", "Dpkg::Options::=--force-unsafe-io"),
 )
 
 
@@ -65,6 +67,9 @@ def base(
     recipe = [suite, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
     recipe += [then] if then else []
     product = paths.BUILD / "image" / f"chroot-{paths.digest(recipe)}"
+    # Who has it does not wait for one that is being made.
+    if product.exists():
+        return product
     with locked("chroot"):
         if not product.exists():
             fresh = product.with_suffix(".new")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..base import paths, tools
 from . import chroot
+from .conclude import conclude
 
 #: Sections of qemu/packages.txt with what ``make deb`` needs.
 _SECTIONS = ("build", "full", "deb")
@@ -90,14 +91,12 @@ def main() -> int:
         "/build/logs/deb.log)",
         flush=True,
     )
-    try:
-        folder = build(suite)
-    except (tools.CommandFailed, tools.MissingTool) as error:
-        print(f"deb: {error}", file=sys.stderr)
-        return 1
-    for each in sorted(folder.glob("*.deb")):
-        print(f"{each.stat().st_size >> 10:6} KiB {each.relative_to(paths.ROOT)}")
-    return 0
+
+    def work() -> None:
+        for each in sorted(build(suite).glob("*.deb")):
+            print(f"{each.stat().st_size >> 10:6} KiB {each.relative_to(paths.ROOT)}")
+
+    return conclude("deb", work)
 
 
 if __name__ == "__main__":

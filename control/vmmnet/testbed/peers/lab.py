@@ -20,6 +20,7 @@ from typing import Any
 from ..base.net import Link, Namespace, Network
 from ..base.rough import SMOOTH, Rough
 from ..guest.guest import Guest
+from ..packages.kernel import OLDEST
 from . import servers as peers
 
 VM_ADDRESS = "2001:db8:1::c0de"
@@ -80,7 +81,7 @@ class Lab:
         words += [f"{key.replace('_', '-')}={value}" for key, value in options.items()]
         return ",".join(words)
 
-    def guest(self, kernel: str = "6.1", device: str | None = None, **settings: Any) -> Guest:
+    def guest(self, kernel: str = OLDEST, device: str | None = None, **settings: Any) -> Guest:
         """A guest with the module and no NIC; a context manager."""
         return Guest(
             netns=self.host,

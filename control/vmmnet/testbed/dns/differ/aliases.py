@@ -13,6 +13,8 @@ Facts = frozenset[Fact] | set[Fact]
 _NOTHING: Facts = frozenset()
 #: Aliases in a reply of ours: 16 that we follow, and the next one.
 MOST = 17
+#: An octet 0 in a label.
+_ZERO = r"\000"
 
 
 def _aliases(reply: Reply) -> dict[str, str]:
@@ -187,3 +189,12 @@ def goes_on(difference: Difference) -> Facts:
     ours, theirs = difference.ours, difference.theirs
     is_right = ours.rcode == "YXDOMAIN" and _is_begin(ours, theirs)
     return difference.facts if is_right and is_chain(difference) else _NOTHING
+
+
+def other_zero(difference: Difference) -> Facts:
+    """All beyond an alias of a name with an octet 0 if the name asked has none, or without it."""
+    ours, theirs = difference.ours, difference.theirs
+    last = _chain(difference, theirs)[-1]
+    is_other = last != difference.name and (_ZERO in last) != (_ZERO in difference.name)
+    is_right = theirs.answer <= ours.answer and is_chain(difference)
+    return difference.facts if is_other and is_right else _NOTHING

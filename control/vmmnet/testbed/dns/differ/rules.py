@@ -304,6 +304,15 @@ RULES = (
         needs_another=_always,
     ),
     Rule(
+        "aliases and octets 0",
+        (KNOT,),
+        "where one of the name asked and an alias's target has an octet 0 in a label and the other "
+        "has not, Knot 3.4 does not find the target, and says NXDOMAIN or takes a wildcard; Knot "
+        "3.2 finds it (RFC 1034 section 3.1, RFC 2181 section 11: any octets)",
+        aliases.other_zero,
+        needs_another=_always,
+    ),
+    Rule(
         "SOA that has no room",
         (KNOT,),
         "Knot compresses less behind an alias and leaves out SOA, without TC; it fits in ours, and "

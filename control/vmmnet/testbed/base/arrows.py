@@ -22,7 +22,16 @@ Graph = Mapping[str, set[str]]
 #: The rooms of the repository: none has a circle of floors or of files.
 ROOMS = (
     *("base", "hw/vmrpc", "hw/net/cvsw", "net/dns", "net/esp", "net/handoff", "net/hostvlan"),
-    *("net/mip6", "ha", "dnsd", "net/packet", "net/stage", "net/watch", "hostd", "guest-linux/vmrpc"),
+    *(
+        "net/mip6",
+        "ha",
+        "dnsd",
+        "net/packet",
+        "net/stage",
+        "net/watch",
+        "hostd",
+        "guest-linux/vmrpc",
+    ),
     *("control/vmmnet/command", "control/vmmnet/cvsw", "control/vmmnet/etcd"),
     *("control/vmmnet/guestimage", "control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
     *("control/vmmnet/testbed", "control/vmmnet/values", "bench"),

@@ -123,8 +123,10 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
 
 def test_ended_from_outside(tmp_path: Path) -> None:
     """The running programs end, too, and nothing is left."""
-    # As mmdebstrap does, it does not end before what it has started.
-    script = "trap : TERM; cat fifo & echo 'I: extracting archives...'\nwait; wait\n"
+    # As mmdebstrap does, it does not end before what it has started.  That speaks itself: the
+    # signal must not meet it while it still has the trap.
+    line = "echo 'I: extracting archives...'; exec cat fifo"
+    script = f'trap : TERM; sh -c "{line}" &\nwait; wait\n'
     place = failing(tmp_path, script)
     os.mkfifo(tmp_path / "fifo")
     command = [sys.executable, "-m", "vmmnet", "guest-image", "--format", "raw", "--output", "g"]

@@ -10,16 +10,14 @@
 #include <glib-unix.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/listener.h"
 #include "ha/service/control.h"
 #include "ha/service/journal.h"
 
 #define CLIENTS_MAX     8u
 #define CLIENT_TIME     10u     /* s */
-#define BACKLOG         8
 
 static const char *const words[] = {
     [MIP6_SHOW_TEXT] = "text\n",
@@ -28,12 +26,10 @@ static const char *const words[] = {
 };
 
 struct Mip6HaControl {
-    char *path;
-    int fd;
+    BaseListener listener;
     guint watch;
     const Mip6Agent *agent;
     GPtrArray *clients;
-    bool is_missed;             /* the path was removed, and cannot be made */
 };
 
 typedef struct Client {
@@ -47,11 +43,10 @@ typedef struct Client {
     size_t done;                /* octets of @out that were sent */
 } Client;
 
-static bool fail(GError **errp, const char *what, const char *path)
+static void fail(GError **errp, const char *what, const char *path, int error)
 {
-    g_set_error(errp, G_FILE_ERROR, g_file_error_from_errno(errno),
-                "%s '%s': %s", what, path, strerror(errno));
-    return false;
+    g_set_error(errp, G_FILE_ERROR, g_file_error_from_errno(error),
+                "%s '%s': %s", what, path, strerror(error));
 }
 
 /* --- clients -------------------------------------------------------------- */
@@ -161,133 +156,48 @@ static gboolean connecting(gint fd, GIOCondition condition, gpointer opaque)
 
 /* --- the socket ----------------------------------------------------------- */
 
-static bool name(struct sockaddr_un *address, const char *path, GError **errp)
-{
-    *address = (struct sockaddr_un) { .sun_family = AF_UNIX };
-    if (g_strlcpy(address->sun_path, path, sizeof(address->sun_path)) >=
-        sizeof(address->sun_path)) {
-        errno = ENAMETOOLONG;
-        return fail(errp, "control", path);
-    }
-    return true;
-}
-
-static int open_socket(int flags)
-{
-    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-}
-
-/* Returns: false with errno set */
-static bool is_refused(const struct sockaddr_un *address)
-{
-    int fd = open_socket(0);
-    bool refused = fd >= 0 && connect(fd, (const void *)address,
-                                      sizeof(*address)) < 0 &&
-                   errno == ECONNREFUSED;
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    errno = EADDRINUSE;
-    return refused;
-}
-
-/*
- * Checks if the socket was left by an agent that was killed. Connections to a
- * file that is no socket are refused, too: it is not ours to remove.
- */
-static bool is_stale(const struct sockaddr_un *address)
-{
-    struct stat st;
-
-    if (lstat(address->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode)) {
-        errno = EEXIST;
-        return false;
-    }
-    return is_refused(address);
-}
-
-static bool bind_owned(int fd, const struct sockaddr_un *address)
-{
-    mode_t mask = umask(0177);
-    int done = bind(fd, (const void *)address, sizeof(*address));
-
-    umask(mask);
-    return done == 0;
-}
-
-/* Returns: false with errno set */
-static bool bind_or_replace(int fd, const struct sockaddr_un *address)
-{
-    if (bind_owned(fd, address)) {
-        return true;
-    }
-    if (errno == EADDRINUSE && is_stale(address)) {
-        unlink(address->sun_path);
-        return bind_owned(fd, address);
-    }
-    return false;
-}
-
-static int listen_at(const char *path, GError **errp)
-{
-    struct sockaddr_un address;
-    int fd;
-
-    if (!name(&address, path, errp)) {
-        return -1;
-    }
-    fd = open_socket(SOCK_NONBLOCK);
-    if (fd < 0 || !bind_or_replace(fd, &address) || listen(fd, BACKLOG) < 0) {
-        fail(errp, "cannot listen at control", path);
-        if (fd >= 0) {
-            close(fd);
-        }
-        return -1;
-    }
-    return fd;
-}
-
-static void begin_to_listen(Mip6HaControl *c, int fd)
-{
-    c->fd = fd;
-    c->watch = g_unix_fd_add(fd, G_IO_IN, connecting, c);
-}
-
 void mip6_ha_control_look(Mip6HaControl *c)
 {
-    g_autoptr(GError) err = NULL;
-    int fd;
+    const char *path = c->listener.path;
+    int error;
 
-    if (access(c->path, F_OK) == 0 || errno != ENOENT) {
+    switch (base_listener_look(&c->listener, &error)) {
+    case BASE_LISTENER_AS_BEFORE:
         return;
+    case BASE_LISTENER_AGAIN:
+        g_warning("%s was removed: it is there again", path);
+        return;
+    case BASE_LISTENER_CHANGED:
+        break;
     }
-    fd = listen_at(c->path, &err);
-    if (fd >= 0) {
-        g_source_remove(c->watch);
-        close(c->fd);
-        begin_to_listen(c, fd);
-        g_warning("%s was removed: it is there again", c->path);
-    } else if (!c->is_missed) {
-        g_warning("%s was removed: %s", c->path, err->message);
+    switch (c->listener.state) {
+    case BASE_LISTENER_OURS:
+        g_warning("%s is there again", path);
+        break;
+    case BASE_LISTENER_GONE:
+        g_warning("%s was removed: cannot listen at it: %s", path,
+                  strerror(error));
+        break;
+    case BASE_LISTENER_OTHERS:
+        g_warning("%s is another's: nobody reaches this agent by it", path);
+        break;
     }
-    c->is_missed = fd < 0;
 }
 
 Mip6HaControl *mip6_ha_control_new(const char *path, const Mip6Agent *agent,
                                    GError **errp)
 {
-    int fd = listen_at(path, errp);
-    Mip6HaControl *c;
+    Mip6HaControl *c = g_new0(Mip6HaControl, 1);
+    int error = base_listener_open(&c->listener, path, 0600);
 
-    if (fd < 0) {
+    if (error) {
+        fail(errp, "cannot listen at control", path, -error);
+        g_free(c);
         return NULL;
     }
-    c = g_new0(Mip6HaControl, 1);
-    c->path = g_strdup(path);
     c->agent = agent;
     c->clients = g_ptr_array_new_with_free_func(client_free);
-    begin_to_listen(c, fd);
+    c->watch = g_unix_fd_add(c->listener.fd, G_IO_IN, connecting, c);
     return c;
 }
 
@@ -298,9 +208,7 @@ void mip6_ha_control_free(Mip6HaControl *c)
     }
     g_ptr_array_free(c->clients, TRUE);
     g_source_remove(c->watch);
-    close(c->fd);
-    unlink(c->path);
-    g_free(c->path);
+    base_listener_close(&c->listener);
     g_free(c);
 }
 
@@ -330,22 +238,18 @@ static bool copy(int from, int to)
 bool mip6_ha_control_ask(const char *path, Mip6ShowFormat format, int fd,
                          GError **errp)
 {
-    struct sockaddr_un address;
+    const char *what = "cannot connect to the agent at control";
+    int to = base_listener_connect(path);
     bool done;
-    int to;
 
-    if (!name(&address, path, errp)) {
+    if (to < 0) {
+        fail(errp, what, path, -to);
         return false;
     }
-    to = open_socket(0);
-    done = to >= 0 &&
-           connect(to, (const void *)&address, sizeof(address)) == 0 &&
-           write(to, words[format], strlen(words[format])) > 0 && copy(to, fd);
+    done = write(to, words[format], strlen(words[format])) > 0 && copy(to, fd);
     if (!done) {
-        fail(errp, "cannot connect to the agent at control", path);
+        fail(errp, what, path, errno);
     }
-    if (to >= 0) {
-        close(to);
-    }
+    close(to);
     return done;
 }

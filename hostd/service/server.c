@@ -11,10 +11,9 @@
 #include <glib-unix.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/listener.h"
 #include "hostd/core/line.h"
 #include "hostd/core/session.h"
 #include "hostd/host/process.h"
@@ -23,14 +22,11 @@
 #define CLIENTS_MAX     256u
 #define USER_MAX        64u     /* connections of a user other than root */
 #define CLIENT_TIME     5u     /* s, to send a line and read its answer */
-#define BACKLOG         256
 #define LOOK_S          1       /* until a removed socket is there again */
 
 struct HostdServer {
-    char *path;
-    int fd;
+    BaseListener listener;
     guint watch, look;
-    bool is_missed;             /* the path was removed, and cannot be made */
     Hostd *hostd;
     GPtrArray *clients;
 };
@@ -45,11 +41,10 @@ typedef struct Client {
     size_t done;                /* octets of @out that were sent */
 } Client;
 
-static bool fail(GError **errp, const char *what, const char *path)
+static void fail(GError **errp, const char *what, const char *path, int error)
 {
     g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_HOST, "%s '%s': %s", what, path,
-                strerror(errno));
-    return false;
+                strerror(error));
 }
 
 /* --- clients -------------------------------------------------------------- */
@@ -220,137 +215,53 @@ static gboolean connecting(gint fd, GIOCondition condition, gpointer opaque)
 
 /* --- the socket ----------------------------------------------------------- */
 
-static bool name(struct sockaddr_un *address, const char *path, GError **errp)
-{
-    *address = (struct sockaddr_un) { .sun_family = AF_UNIX };
-    if (g_strlcpy(address->sun_path, path, sizeof(address->sun_path)) >=
-        sizeof(address->sun_path)) {
-        errno = ENAMETOOLONG;
-        return fail(errp, "the socket", path);
-    }
-    return true;
-}
-
-static int open_socket(int flags)
-{
-    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-}
-
-/* Returns: false with errno set */
-static bool is_refused(const struct sockaddr_un *address)
-{
-    int fd = open_socket(0);
-    bool refused = fd >= 0 && connect(fd, (const void *)address,
-                                      sizeof(*address)) < 0 &&
-                   errno == ECONNREFUSED;
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    errno = EADDRINUSE;
-    return refused;
-}
-
-/*
- * Checks if the socket was left by a process that was killed. Connections to a
- * file that is no socket are refused, too: it is not ours to remove.
- */
-static bool is_stale(const struct sockaddr_un *address)
-{
-    struct stat st;
-
-    if (lstat(address->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode)) {
-        errno = EEXIST;
-        return false;
-    }
-    return is_refused(address);
-}
-
-static bool bind_for_all(int fd, const struct sockaddr_un *address)
-{
-    mode_t mask = umask(0111);
-    int done = bind(fd, (const void *)address, sizeof(*address));
-
-    umask(mask);
-    return done == 0;
-}
-
-/* Returns: false with errno set */
-static bool bind_or_replace(int fd, const struct sockaddr_un *address)
-{
-    if (bind_for_all(fd, address)) {
-        return true;
-    }
-    if (errno == EADDRINUSE && is_stale(address)) {
-        unlink(address->sun_path);
-        return bind_for_all(fd, address);
-    }
-    return false;
-}
-
-static int listen_at(const char *path, GError **errp)
-{
-    struct sockaddr_un address;
-    int fd;
-
-    if (!name(&address, path, errp)) {
-        return -1;
-    }
-    fd = open_socket(SOCK_NONBLOCK);
-    if (fd < 0 || !bind_or_replace(fd, &address) || listen(fd, BACKLOG) < 0) {
-        fail(errp, "cannot listen at", path);
-        if (fd >= 0) {
-            close(fd);
-        }
-        return -1;
-    }
-    return fd;
-}
-
-static void begin_to_listen(HostdServer *server, int fd)
-{
-    server->fd = fd;
-    server->watch = g_unix_fd_add(fd, G_IO_IN, connecting, server);
-}
-
 /* Others may empty /run: then nobody finds the socket, though it is open. */
 static gboolean look_at_path(gpointer opaque)
 {
     HostdServer *server = opaque;
-    g_autoptr(GError) err = NULL;
-    int fd;
+    const char *path = server->listener.path;
+    int error;
 
-    if (access(server->path, F_OK) == 0 || errno != ENOENT) {
+    switch (base_listener_look(&server->listener, &error)) {
+    case BASE_LISTENER_AS_BEFORE:
         return G_SOURCE_CONTINUE;
-    }
-    fd = listen_at(server->path, &err);
-    if (fd >= 0) {
-        g_source_remove(server->watch);
-        close(server->fd);
-        begin_to_listen(server, fd);
-        g_warning("%s was removed: it is there again", server->path);
+    case BASE_LISTENER_AGAIN:
+        g_warning("%s was removed: it is there again", path);
         /* The state file stands beside it; keep() tries again, and says so. */
         server->hostd->ops->keep(server->hostd->opaque, NULL);
-    } else if (!server->is_missed) {
-        g_warning("%s was removed: %s", server->path, err->message);
+        return G_SOURCE_CONTINUE;
+    case BASE_LISTENER_CHANGED:
+        break;
     }
-    server->is_missed = fd < 0;
+    switch (server->listener.state) {
+    case BASE_LISTENER_OURS:
+        g_warning("%s is there again", path);
+        break;
+    case BASE_LISTENER_GONE:
+        g_warning("%s was removed: cannot listen at it: %s", path,
+                  strerror(error));
+        break;
+    case BASE_LISTENER_OTHERS:
+        g_warning("%s is another's: nobody reaches this process by it", path);
+        break;
+    }
     return G_SOURCE_CONTINUE;
 }
 
 HostdServer *hostd_server_new(const char *path, Hostd *h, GError **errp)
 {
-    int fd = listen_at(path, errp);
-    HostdServer *server;
+    HostdServer *server = g_new0(HostdServer, 1);
+    int error = base_listener_open(&server->listener, path, 0666);
 
-    if (fd < 0) {
+    if (error) {
+        fail(errp, "cannot listen at", path, -error);
+        g_free(server);
         return NULL;
     }
-    server = g_new0(HostdServer, 1);
-    server->path = g_strdup(path);
     server->hostd = h;
     server->clients = g_ptr_array_new_with_free_func(client_free);
-    begin_to_listen(server, fd);
+    server->watch = g_unix_fd_add(server->listener.fd, G_IO_IN, connecting,
+                                  server);
     server->look = g_timeout_add_seconds(LOOK_S, look_at_path, server);
     return server;
 }
@@ -363,9 +274,7 @@ void hostd_server_free(HostdServer *server)
     g_ptr_array_free(server->clients, TRUE);
     g_source_remove(server->look);
     g_source_remove(server->watch);
-    close(server->fd);
-    unlink(server->path);
-    g_free(server->path);
+    base_listener_close(&server->listener);
     g_free(server);
 }
 
@@ -402,23 +311,18 @@ static bool copy(int from, GString *out)
 bool hostd_server_ask(const char *path, const char *request, GString *out,
                       GError **errp)
 {
-    struct sockaddr_un address;
+    int to = base_listener_connect(path);
     bool done;
-    int to;
 
-    if (!name(&address, path, errp)) {
+    if (to < 0) {
+        fail(errp, "cannot connect to", path, -to);
         return false;
     }
-    to = open_socket(0);
-    done = to >= 0 &&
-           connect(to, (const void *)&address, sizeof(address)) == 0 &&
-           send(to, request, strlen(request), MSG_NOSIGNAL) > 0 &&
+    done = send(to, request, strlen(request), MSG_NOSIGNAL) > 0 &&
            shutdown(to, SHUT_WR) == 0 && copy(to, out);
     if (!done) {
-        fail(errp, "cannot connect to", path);
+        fail(errp, "cannot talk to", path, errno);
     }
-    if (to >= 0) {
-        close(to);
-    }
+    close(to);
     return done && is_ok(out, errp);
 }

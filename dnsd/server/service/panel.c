@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/listener.h"
 #include "dnsd/server/core/http.h"
 #include "dnsd/server/host/log.h"
 #include "dnsd/server/service/panel.h"
@@ -26,13 +25,6 @@ typedef enum Place {
     PLACES,
 } Place;
 
-/* The file of the control socket */
-typedef enum PathState {
-    PATH_OURS,
-    PATH_GONE,                  /* it cannot be made again */
-    PATH_OTHERS,                /* there is another file */
-} PathState;
-
 typedef struct Visitor {
     int fd;                     /* -1: free */
     Place place;
@@ -47,11 +39,8 @@ struct DnsdPanel {
     const DnsdPanelOps *ops;
     void *opaque;
     int epoll;
-    const char *path;           /* of the control socket; NULL: none */
-    dev_t device;               /* of the file there that is ours */
-    ino_t inode;
-    PathState state;
-    int listener[PLACES];
+    BaseListener control;       /* its path is NULL: there is none */
+    int listener[PLACES];       /* that of the control socket is of @control */
     Visitor visitor[DNSD_PANEL_MAX];
 };
 
@@ -249,106 +238,38 @@ bool dnsd_panel_ready(DnsdPanel *p, void *event)
 
 /* --- the control socket's file -------------------------------------------- */
 
-/* What cannot be seen counts as ours. */
-static PathState look(const DnsdPanel *p)
-{
-    struct stat there;
-
-    if (stat(p->path, &there) < 0) {
-        return errno == ENOENT || errno == ENOTDIR ? PATH_GONE : PATH_OURS;
-    }
-    return there.st_dev == p->device && there.st_ino == p->inode ? PATH_OURS
-                                                                 : PATH_OTHERS;
-}
-
-static void become(DnsdPanel *p, PathState state, int error)
-{
-    if (state == p->state) {
-        return;
-    }
-    p->state = state;
-    switch (state) {
-    case PATH_OURS:
-        dnsd_log(DNSD_NOTICE, "server.control: '%s' is there again", p->path);
-        break;
-    case PATH_GONE:
-        dnsd_log(DNSD_WARNING, "server.control: '%s' was removed, and cannot "
-                 "be made again: %s; no command comes by it, but SIGHUP "
-                 "reloads; it is tried each second", p->path, strerror(error));
-        break;
-    case PATH_OTHERS:
-        dnsd_log(DNSD_WARNING, "server.control: '%s' is another's: no command "
-                 "comes by it, but SIGHUP reloads; remove it to have this "
-                 "server's again", p->path);
-        break;
-    }
-}
-
-static bool set_path(struct sockaddr_un *addr, const char *path)
-{
-    addr->sun_family = AF_UNIX;
-    if (strlen(path) >= sizeof(addr->sun_path)) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    strcpy(addr->sun_path, path);
-    return true;
-}
-
-/* The file has the mode of the socket from its beginning. */
-static int listen_at_path(const char *path)
-{
-    struct sockaddr_un addr = { 0 };
-    int fd;
-
-    if (!set_path(&addr, path)) {
-        return -1;
-    }
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && (fchmod(fd, 0600) < 0 ||
-                    bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-                    listen(fd, BACKLOG) < 0)) {
-        int error = errno;
-
-        close(fd);
-        errno = error;
-        return -1;
-    }
-    return fd;
-}
-
-static void remember_path(DnsdPanel *p)
-{
-    struct stat there;
-
-    if (stat(p->path, &there) == 0) {
-        p->device = there.st_dev;
-        p->inode = there.st_ino;
-    }
-}
-
 static void look_at_path(DnsdPanel *p)
 {
-    PathState state = look(p);
-    int fd, error = 0;
+    const char *path = p->control.path;
+    int error;
 
-    if (state == PATH_GONE) {
-        fd = listen_at_path(p->path);
-        error = errno;
-        if (fd >= 0) {
-            if (p->state == PATH_OURS) {
-                dnsd_log(DNSD_WARNING, "server.control: '%s' was removed",
-                         p->path);
-                p->state = PATH_GONE;
-            }
-            close(p->listener[PLACE_CONTROL]);
-            p->listener[PLACE_CONTROL] = fd;
-            watch(p, EPOLL_CTL_ADD, fd, EPOLLIN, &p->listener[PLACE_CONTROL]);
-            remember_path(p);
-            state = PATH_OURS;
-        }
+    switch (base_listener_look(&p->control, &error)) {
+    case BASE_LISTENER_AS_BEFORE:
+        return;
+    case BASE_LISTENER_AGAIN:
+        watch(p, EPOLL_CTL_ADD, p->control.fd, EPOLLIN,
+              &p->listener[PLACE_CONTROL]);
+        dnsd_log(DNSD_WARNING, "server.control: '%s' was removed", path);
+        dnsd_log(DNSD_NOTICE, "server.control: '%s' is there again", path);
+        return;
+    case BASE_LISTENER_CHANGED:
+        break;
     }
-    become(p, state, error);
+    switch (p->control.state) {
+    case BASE_LISTENER_OURS:
+        dnsd_log(DNSD_NOTICE, "server.control: '%s' is there again", path);
+        break;
+    case BASE_LISTENER_GONE:
+        dnsd_log(DNSD_WARNING, "server.control: '%s' was removed, and cannot "
+                 "be made again: %s; no command comes by it, but SIGHUP "
+                 "reloads; it is tried each second", path, strerror(error));
+        break;
+    case BASE_LISTENER_OTHERS:
+        dnsd_log(DNSD_WARNING, "server.control: '%s' is another's: no command "
+                 "comes by it, but SIGHUP reloads; remove it to have this "
+                 "server's again", path);
+        break;
+    }
 }
 
 void dnsd_panel_tick(DnsdPanel *p)
@@ -360,7 +281,7 @@ void dnsd_panel_tick(DnsdPanel *p)
             leave(v);
         }
     }
-    if (p->path) {
+    if (p->control.path) {
         look_at_path(p);
     }
 }
@@ -397,23 +318,13 @@ static bool open_place(DnsdPanel *p, Place place, int fd, const char *key,
     return true;
 }
 
-/* A socket that a process has left behind is replaced. */
 static bool open_control(DnsdPanel *p, const char *path, DnsdMistake *mistake)
 {
-    struct stat there;
+    int error = base_listener_open(&p->control, path, 0600);
 
-    if (stat(path, &there) == 0 && S_ISSOCK(there.st_mode)) {
-        unlink(path);
-    }
-    if (!open_place(p, PLACE_CONTROL, listen_at_path(path), "server.control",
-                    path, mistake)) {
-        return false;
-    }
-    p->path = strdup(path);
-    if (p->path) {
-        remember_path(p);
-    }
-    return true;
+    errno = -error;
+    return open_place(p, PLACE_CONTROL, p->control.fd, "server.control", path,
+                      mistake);
 }
 
 DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
@@ -428,6 +339,7 @@ DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
     }
     *p = (DnsdPanel) {
         .ops = ops, .opaque = opaque, .epoll = epoll, .listener = { -1, -1 },
+        .control.fd = -1,
     };
     for (unsigned i = 0; i < DNSD_PANEL_MAX; i++) {
         p->visitor[i].fd = -1;
@@ -454,15 +366,9 @@ void dnsd_panel_free(DnsdPanel *p)
             leave(&p->visitor[i]);
         }
     }
-    for (unsigned i = 0; i < PLACES; i++) {
-        if (p->listener[i] >= 0) {
-            close(p->listener[i]);
-        }
+    if (p->listener[PLACE_METRICS] >= 0) {
+        close(p->listener[PLACE_METRICS]);
     }
-    /* Another server may have made its own there. */
-    if (p->path && look(p) == PATH_OURS) {
-        unlink(p->path);
-    }
-    free((char *)p->path);
+    base_listener_close(&p->control);
     free(p);
 }

@@ -153,13 +153,14 @@ BaseListenerNews base_listener_look(BaseListener *l, int *error)
 
     if (state == BASE_LISTENER_GONE) {
         fd = listener_make(l);
+        *error = fd < 0 ? -fd : dup3(fd, l->fd, O_CLOEXEC) < 0 ? errno : 0;
         if (fd >= 0) {
-            dup3(fd, l->fd, O_CLOEXEC);
             close(fd);
+        }
+        if (!*error) {
             l->state = BASE_LISTENER_OURS;
             return BASE_LISTENER_AGAIN;
         }
-        *error = -fd;
     }
     if (state == l->state) {
         return BASE_LISTENER_AS_BEFORE;

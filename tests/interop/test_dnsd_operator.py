@@ -336,6 +336,15 @@ def test_a_control_socket_that_is_removed(world: World) -> None:
     assert not control.exists()
 
 
+def test_a_control_socket_of_a_server_that_lives(world: World) -> None:
+    """Another server on other addresses does not take it away."""
+    with world.dnsd() as daemon:
+        other = world.dnsd(server={"listen": [f"{SERVER}@5353"], "control": str(daemon.control)})
+        told = f"server.control: cannot listen at '{daemon.control}': Address already in use"
+        assert told in _failed(world, other)
+        assert daemon.metric("threads")
+
+
 def test_a_control_socket_whose_folder_goes(world: World) -> None:
     """As when somebody empties /run: told once, and made again when the folder is there."""
     folder = world.folder / "run"

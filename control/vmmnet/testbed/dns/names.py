@@ -78,7 +78,7 @@ class World:
             *(f"-o{each}" for each in options),
             NAME,
         ]
-        library = f"LD_LIBRARY_PATH={paths.BUILD / 'dns'}"
+        library = f"LD_LIBRARY_PATH={dns_room.library()}"
         words: list[str | Path] = [
             "unshare",
             "-m",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from ...base import paths, scratch
+from ...base import scratch
 from ...base.net import Namespace, Network
 from .. import client as dns_client
 from .. import room as dns_room
@@ -84,7 +84,7 @@ class Bed:
         (etc / "vmmnet" / "dns.conf").write_text(f"validate\ntrust-anchor {self.anchor}\n")
         script = f'mount --bind {etc} /etc && exec "$@"'
         words = ["unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh"]
-        words += ["env", f"LD_LIBRARY_PATH={paths.BUILD / 'dns'}", sys.executable, "-c", _RESOLVER]
+        words += ["env", f"LD_LIBRARY_PATH={dns_room.library()}", sys.executable, "-c", _RESOLVER]
         found = json.loads(self.host.run([*words, *names]).stdout)
         return {name: (status, addresses) for name, (status, addresses) in found.items()}
 

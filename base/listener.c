@@ -133,7 +133,7 @@ int base_listener_open(BaseListener *l, const char *path, mode_t mode)
     return 0;
 }
 
-/* What cannot be seen counts as ours. */
+/* A file that cannot be seen counts as ours. */
 static BaseListenerState listener_state(const BaseListener *l)
 {
     struct stat there;

@@ -26,7 +26,7 @@ typedef struct BaseListener {
     BaseListenerState state;
 } BaseListener;
 
-/** What base_listener_look() has found */
+/** The result of base_listener_look() */
 typedef enum BaseListenerNews {
     BASE_LISTENER_AS_BEFORE,
     BASE_LISTENER_AGAIN,        /* removed, and made: epoll has to be told */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What virtio-net-cvsw offers to the guest, by machine type
+ * Features that virtio-net-cvsw offers to the guest, by machine type
  *
  * Machine types from 10.2 on turn virtio-net's tunnel offloads on, which makes
  * the guest's header longer.  The guest of virtio-net-cvsw sees the same device

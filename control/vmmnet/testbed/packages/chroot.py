@@ -67,7 +67,7 @@ def base(
     recipe = [suite, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
     recipe += [then] if then else []
     product = paths.BUILD / "image" / f"chroot-{paths.digest(recipe)}"
-    # Who has it does not wait for one that is being made.
+    # A user of a root that exists does not wait for a root that is being made.
     if product.exists():
         return product
     with locked("chroot"):

@@ -151,10 +151,11 @@ static void mip6_tell(Mip6Netdev *m, unsigned i)
     inet_ntop(AF_INET6, &b->care_of, care_of, sizeof(care_of));
     trace_mip6_state(net_stage_id(m->stage), home,
                      Mip6RegistrationState_str(state), mip6_why_name(b->why));
+    /* First, so that who has the event finds the line in the log. */
+    mip6_warn_other(m, b, home);
     qapi_event_send_mip6_state(net_stage_id(m->stage), home, state,
                                mip6_why_name(b->why), b->status,
                                b->has_care_of ? care_of : NULL);
-    mip6_warn_other(m, b, home);
 }
 
 static void mip6_trace_router(Mip6Netdev *m)

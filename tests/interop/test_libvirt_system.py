@@ -178,6 +178,8 @@ def test_daemon_is_restarted(world: World, guest: str) -> None:
     one.stop()
     one.start()
     assert one.virsh("domstate", "guest").strip() == "running"
+    # libvirt serves before it has asked the hook about each domain.
+    wait.until(lambda: _said(one, "reconnect"), "the hook's line")
     assert _said(one, "reconnect") == [f"/run/vmmnet/ports/guest has {_MAC}"]
     assert _ports(one) == [_MAC]
 

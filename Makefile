@@ -45,7 +45,7 @@ TEST    ?=
 export PYTHON
 # ccache without a run of the preprocessor before each compilation that it has not.
 export CCACHE_DEPEND := 1
-export PYTHONPATH := $(CURDIR)/control$(if $(PYTHONPATH),:$(PYTHONPATH))
+export PYTHONPATH := $(CURDIR)/control:$(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
 # The series of QEMU; another than the default has folders with its name.
 OTHER := $(if $(SERIES),$(filter-out $(shell awk '!/^\#/ {print $$1; exit}' qemu/series),$(SERIES)))
@@ -108,7 +108,7 @@ build/unit/build.ninja:
 	@meson setup build/unit -Dprograms=[] -Db_sanitize=address,undefined \
 	    -Db_lundef=false -Ddebug=false -Doptimization=1 -Dc_args=-g1 >/dev/null
 
-guests: ; @qemu/ready $@ && $(PYTHON) -m vmmnet.testbed.guest.image
+guests: ; @qemu/ready $@ && $(PYTHON) -m lab.guest.image
 
 $(FULL)/build.ninja: $(source) ; @./configure --reuse $(addprefix --series=,$(OTHER))
 $(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse $(addprefix --series=,$(OTHER))
@@ -120,25 +120,25 @@ run:
 	@qemu/ready $@
 	@qemu/deps build run
 	@$(MAKE) --no-print-directory lean
-	@$(PYTHON) -m vmmnet.run $(if $(DISK),--disk "$(DISK)") $(RUN)
+	@$(PYTHON) -m lab.run $(if $(DISK),--disk "$(DISK)") $(RUN)
 
 run-migration:
 	@qemu/ready $@
 	@qemu/deps build run
 	@$(MAKE) --no-print-directory lean
-	@$(PYTHON) -m vmmnet.run_migration $(RUN)
+	@$(PYTHON) -m lab.run_migration $(RUN)
 
 run-cvsw:
 	@qemu/ready $@
 	@qemu/deps build run cvsw
 	@$(MAKE) --no-print-directory lean
-	@$(PYTHON) -m vmmnet.run_cvsw $(RUN)
+	@$(PYTHON) -m lab.run_cvsw $(RUN)
 
 run-dns:
 	@qemu/ready $@
 	@qemu/deps build run dns
 	@$(MAKE) --no-print-directory dns
-	@$(PYTHON) -m vmmnet.run_dns $(RUN)
+	@$(PYTHON) -m lab.run_dns $(RUN)
 
 check:
 	@qemu/ready $@
@@ -181,7 +181,7 @@ ifeq (,$(SUITE))
 	@debian/make-packages
 else
 	@qemu/deps build run
-	@$(PYTHON) -m vmmnet.testbed.packages.elsewhere "$(SUITE)"
+	@$(PYTHON) -m lab.packages.elsewhere "$(SUITE)"
 endif
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)

@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.base import conditions, net, paths, tools, wait
+from lab.guest import domain, qemu
+from lab.libvirt import moves as libvirt_moves
+from lab.libvirt.libvirtd import Host
+from lab.libvirt.moves import NAME, World
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed.base import conditions, net, paths, tools, wait
-from vmmnet.testbed.guest import domain, qemu
-from vmmnet.testbed.libvirt import moves as libvirt_moves
-from vmmnet.testbed.libvirt.libvirtd import Host
-from vmmnet.testbed.libvirt.moves import NAME, World
 
 from .base import commandline, report
 

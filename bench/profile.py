@@ -33,9 +33,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.testbed.base import conditions, net, process, scratch, tools
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.guest import qemu
+from lab.base import conditions, net, process, scratch, tools
+from lab.base import paths as tree
+from lab.guest import qemu
 
 from .base import loads, paths
 from .base.loads import LOADS, Values

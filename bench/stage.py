@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.testbed.base import conditions, net, scratch, tools
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.guest.guest import Guest
+from lab.base import conditions, net, scratch, tools
+from lab.base.net import Network
+from lab.guest.guest import Guest
 
 from .base import commandline, loads, paths, report
 from .base.loads import LOADS, Load

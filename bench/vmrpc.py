@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from vmmnet.testbed.base import conditions, net, scratch, tools
+from lab.base import conditions, net, scratch, tools
 
 from .base import chart, commandline, goals, loads, paths, report
 from .base.loads import LOADS, METRICS, Load

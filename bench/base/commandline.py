@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from vmmnet.testbed.base import paths
+from lab.base import paths
 
 
 def parser(

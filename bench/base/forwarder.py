@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.base.net import Namespace
+from lab.guest import qemu
 from vmmnet.qmp import Qmp
-from vmmnet.testbed.base.net import Namespace
-from vmmnet.testbed.guest import qemu
 
 from . import measure
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.base import tools, wait
+from lab.base import paths as tree
+from lab.base import tools, wait
 
 from . import measure
 from .paths import Path

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.base import process
+from lab.base import process
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 # Packets are often received in the context of their sender; the kernel's threads do the rest.

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
-from vmmnet.testbed.base import scratch, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers import servers as peers
+from lab.base import scratch, tools, wait
+from lab.base.net import Namespace, Network
+from lab.guest.guest import Guest
+from lab.peers import servers as peers
 
 HOST6, PEER6, LINK6 = "2001:db8:1::1", "2001:db8:1::2", 64
 GUEST6 = "2001:db8:1::10"

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.base import net, scratch, tools
+from lab.base import net, scratch, tools
 
 from ..base import commandline, measure
 from . import actions, core, device, machines, pairs, paper, places, publish, station, victim

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.base import tools
+from lab.base import paths as tree
+from lab.base import tools
 
 from ..base.loads import Metric
 from ..base.report import Comparison, Rounds, number, spread

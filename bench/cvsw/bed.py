@@ -26,9 +26,9 @@ from subprocess import DEVNULL
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw.openvswitch import Switch
+from lab.base import tools, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw.openvswitch import Switch
 
 from ..base import measure
 from . import rules

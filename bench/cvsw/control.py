@@ -21,14 +21,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import yaml
+from lab.base import conditions, paths, scratch, wait
+from lab.cvsw.nics import SimNic
+from lab.cvsw.switch import Switch
+from lab.packages import wheels
 from vmmnet.cvsw.client import Client
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed.base import conditions, paths, scratch, wait
-from vmmnet.testbed.cvsw.nics import SimNic
-from vmmnet.testbed.cvsw.switch import Switch
-from vmmnet.testbed.packages import wheels
 
 from ..base import report
 
@@ -137,7 +137,7 @@ def running(folder: Path, *words: Path) -> Iterator[Client]:
     packages = wheels.os_ken()
     command = [sys.executable, "-m", "vmmnet", "cvsw", "run", "--listen", f"127.0.0.1:{_PORT}"]
     command += [f"--socket={socket}", f"--state={folder / 'state.json'}", *map(str, words)]
-    environment = {"PYTHONPATH": f"{paths.ROOT / 'control'}:{packages}"}
+    environment = {"PYTHONPATH": f"{paths.PYTHONPATH}:{packages}"}
     child = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     try:
         wait.accepting(socket, lambda: child.poll() is not None)

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.base import tools
+from lab.base import paths as tree
+from lab.base import tools
 
 from ..base.loads import Metric
 from ..base.report import Comparison

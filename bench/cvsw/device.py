@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.cvsw.bed import Controller
+from lab.base.net import Namespace, Network
+from lab.cvsw.bed import Controller
 
 from ..base import overhead, report
 from ..base.loads import Metric

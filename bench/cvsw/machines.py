@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.base import paths as tree
+from lab.base import tools
+from lab.cvsw.bed import Controller
+from lab.guest.agent import Job
+from lab.guest.guest import Guest
+from lab.packages import kernel
 from vmmnet.cvsw.wire.message import Ack, Type
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.cvsw.bed import Controller
-from vmmnet.testbed.guest.agent import Job
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
 
 from . import bed, rules, station
 from .bed import Bed

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.cvsw.bed import Controller
+from lab.cvsw.bed import Controller
 
 from . import bed, rules
 from .bed import Bed

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from vmmnet.testbed.base import conditions
+from lab.base import conditions
 
 from ..base import chart, overhead, report
 from ..base.overhead import Goal

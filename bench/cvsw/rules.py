@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
 
 from .station import End
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.base import process, tools, wait
-from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.guest import qemu
+from lab.base import paths as tree
+from lab.base import process, tools, wait
+from lab.base.net import Interface
+from lab.cvsw import bed as cvsw
+from lab.guest import qemu
 
 _MEMORY = "64M"
 _SLOT = "addr=0x10"

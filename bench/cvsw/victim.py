@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.cvsw.bed import GUEST, WIRE, flow, output
+from lab.cvsw.bed import GUEST, WIRE, flow, output
 
 from ..base import overhead, report
 from ..base.loads import Metric

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.base import net, scratch, tools
+from lab.base import net, scratch, tools
 
 from ..base import commandline, measure
 from . import changing, client, guest, publish, server, start

@@ -9,9 +9,9 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.dns import room as dns_room
+from lab.base import paths as tree
+from lab.base import tools
+from lab.dns import room as dns_room
 
 from ..base.loads import Metric
 from ..base.report import Comparison, Rounds

@@ -23,12 +23,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base import process, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import bind
-from vmmnet.testbed.dns import products as dns_peers
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.products import BIND, KNOT, OURS
+from lab.base import process, tools, wait
+from lab.base.net import Namespace, Network
+from lab.dns import bind
+from lab.dns import products as dns_peers
+from lab.dns import room as dns_room
+from lab.dns.products import BIND, KNOT, OURS
 
 from ..base import report
 from ..base.loads import Metric

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Time until a program has an address, with broken servers.
 
-Each name is one fault (vmmnet.testbed.dns.broken): the AAAA question meets the fault, the A
+Each name is one fault (lab.dns.broken): the AAAA question meets the fault, the A
 question is answered at once. Time-outs have their defaults. Look-ups of c-ares and of glibc wait in
 parallel, ours run one after the other. A client without an address at the end of the patience
 counts with that time.
@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base import process
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import client as dns_client
+from lab.base import process
+from lab.base.net import Namespace, Network
+from lab.dns import client as dns_client
 
 from ..base.loads import Metric
 from . import bed

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.base.net import Namespace
+from lab.base.net import Namespace
 
 #: Socket buffer for some 2,500 queries, as the kernel counts: they and their replies fit into the
 #: cache, and 40 batches are long enough to measure.

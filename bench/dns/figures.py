@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from vmmnet.testbed.dns import products as dns_peers
+from lab.dns import products as dns_peers
 
 from ..base import chart, report
 from . import server, start

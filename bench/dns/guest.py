@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.packages import programs
+from lab.base import tools
+from lab.dns import room as dns_room
+from lab.packages import programs
 
 ZONE, IDLE = "zone", "idle"
 TITLES = {

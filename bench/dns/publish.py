@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base import conditions
-from vmmnet.testbed.dns import products as dns_peers
+from lab.base import conditions
+from lab.dns import products as dns_peers
 
 from ..base import report
 from ..base.loads import Metric

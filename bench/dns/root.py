@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vmmnet.testbed.base import tools
+from lab.base import tools
 
 from . import bed
 

@@ -21,11 +21,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import products as dns_peers
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.products import BIND, KNOT, NSD, OURS, UNBOUND, Setup
+from lab.base import tools, wait
+from lab.base.net import Namespace, Network
+from lab.dns import products as dns_peers
+from lab.dns import room as dns_room
+from lab.dns.products import BIND, KNOT, NSD, OURS, UNBOUND, Setup
 
 from ..base import report
 from ..base.loads import Metric

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmmnet.testbed.base import process, tools
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import products as dns_peers
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.products import BIND, KNOT, NSD, OURS, Setup
+from lab.base import process, tools
+from lab.base.net import Namespace, Network
+from lab.dns import products as dns_peers
+from lab.dns import room as dns_room
+from lab.dns.products import BIND, KNOT, NSD, OURS, Setup
 
 from ..base import report
 from ..base.loads import Metric

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
+from lab.base import net, scratch, tools
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.testbed.base import net, scratch, tools
 
 from ..base import commandline, loads, measure
 from ..base.loads import LOADS, Load, LoadError, Metric, Values

@@ -16,12 +16,12 @@ import threading
 import time
 from dataclasses import replace
 
+from lab.base import wait
 from vmmnet.etcd.client import Client, Watch, Watched
 from vmmnet.etcd.errors import EtcdError
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.etcd.keys import ASSIGNED, Keys, Kind, Topic
 from vmmnet.hostvlan.table.lnid import GLOBAL
-from vmmnet.testbed.base import wait
 
 from .datacentre import Datacentre
 

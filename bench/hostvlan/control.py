@@ -26,15 +26,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lab.base import conditions, net, paths, process, scratch, tools, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.hosts.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.etcd.errors import StoreError
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError
 from vmmnet.inotify import FolderWatch
-from vmmnet.testbed.base import conditions, net, paths, process, scratch, tools, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.hosts.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.values import mac as macs
 
 from ..base import commandline, report

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from lab.base import wait
+from lab.base.net import Interface, Namespace
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace
 from vmmnet.values import mac as macs
 
 from . import tenants

@@ -16,11 +16,11 @@ import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lab.base import paths as tree
+from lab.base import tools
 from vmmnet.hostvlan.bpf import bpf, mirror, twin
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import paths as tree
-from vmmnet.testbed.base import tools
 
 from ..base.loads import Metric
 from ..base.report import Comparison, Rounds

@@ -23,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.guest.guest import Guest
 from vmmnet.qmp import Qmp
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.guest.guest import Guest
 from vmmnet.values import mac as macs
 
 from ..base import forwarder

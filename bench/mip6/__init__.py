@@ -27,8 +27,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
 
-from vmmnet.testbed.base import net, scratch, tools
-from vmmnet.testbed.mip6.mobility import World
+from lab.base import net, scratch, tools
+from lab.mip6.mobility import World
 
 from ..base import commandline, loads, measure
 from ..base.loads import LOADS, Load

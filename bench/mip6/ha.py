@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address
 from pathlib import Path
 
-from vmmnet.testbed.base import conditions, net
-from vmmnet.testbed.mip6 import mobile
-from vmmnet.testbed.mip6.mobility import HOME_PREFIX
+from lab.base import conditions, net
+from lab.mip6 import mobile
+from lab.mip6.mobility import HOME_PREFIX
 
 from ..base import commandline, measure, report
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from vmmnet.testbed.base import process, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import mobile, mobility
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import process, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.guest.guest import Guest
+from lab.mip6 import mobile, mobility
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,
@@ -30,7 +30,7 @@ from vmmnet.testbed.mip6.mobility import (
     HOME_PREFIX,
     World,
 )
-from vmmnet.testbed.packages import kernel
+from lab.packages import kernel
 
 from ..base import forwarder, loads, measure, paths
 from ..base.forwarder import Pair

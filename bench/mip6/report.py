@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmmnet.testbed.base import conditions
+from lab.base import conditions
 
 from ..base import overhead, report, timeline
 from ..base.loads import Load, Metric

@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import mobile, mobility
-from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
-from vmmnet.testbed.packages import kernel
+from lab.base import wait
+from lab.base.net import Interface, Namespace
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.mip6 import mobile, mobility
+from lab.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
+from lab.packages import kernel
 
 #: Events of a switch, in the order of a timeline.
 STOP, RESUME, UPDATE, ACK = "stop", "resume", "update", "ack"

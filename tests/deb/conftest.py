@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "control"))
 
-from vmmnet.testbed.guest.fixtures import clean_machine, pytest_configure, pytest_runtest_makereport
-from vmmnet.testbed.packages import debian, debs
+from lab.guest.fixtures import clean_machine, pytest_configure, pytest_runtest_makereport
+from lab.packages import debian, debs
 
 __all__ = ["clean_machine", "pytest_configure", "pytest_runtest_makereport"]
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from lab.base import conditions, paths, wait
+from lab.base.net import Namespace, Network
+from lab.guest import domain
+from lab.hosts.machine import Machine
+from lab.libvirt import bare
+from lab.packages.debs import EMULATOR
 from vmmnet.libvirt import names
-from vmmnet.testbed.base import conditions, paths, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest import domain
-from vmmnet.testbed.hosts.machine import Machine
-from vmmnet.testbed.libvirt import bare
-from vmmnet.testbed.packages.debs import EMULATOR
 
 pytestmark = pytest.mark.long
 

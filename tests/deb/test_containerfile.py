@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.packages import chroot
+from lab.base import paths, tools
+from lab.packages import chroot
 
 pytestmark = pytest.mark.long
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.packages import chroot
-from vmmnet.testbed.packages.chroot import Chroot
+from lab.base import tools
+from lab.packages import chroot
+from lab.packages.chroot import Chroot
 
 pytestmark = pytest.mark.long
 

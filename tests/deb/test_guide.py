@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from lab.base import conditions, paths, wait
+from lab.base.net import Namespace, Network
+from lab.guest import domain
+from lab.hosts.machine import Machine
+from lab.libvirt import bare, guide
+from lab.libvirt.guide import Shell, Step
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import names
-from vmmnet.testbed.base import conditions, paths, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest import domain
-from vmmnet.testbed.hosts.machine import Machine
-from vmmnet.testbed.libvirt import bare, guide
-from vmmnet.testbed.libvirt.guide import Shell, Step
 
 pytestmark = pytest.mark.long
 

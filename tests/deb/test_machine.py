@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from vmmnet.testbed.base import paths
+from lab.base import paths
 
 pytestmark = pytest.mark.long
 

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from vmmnet.libvirt.check import apparmor
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.packages import chroot, elsewhere
-from vmmnet.testbed.packages.chroot import Chroot
-from vmmnet.testbed.packages.debs import (
+from lab.base import tools
+from lab.packages import chroot, elsewhere
+from lab.packages.chroot import Chroot
+from lab.packages.debs import (
     EMULATOR,
     LIBVIRT,
     NAMES,
@@ -22,6 +21,7 @@ from vmmnet.testbed.packages.debs import (
     field,
     newer,
 )
+from vmmnet.libvirt.check import apparmor
 
 pytestmark = pytest.mark.long
 

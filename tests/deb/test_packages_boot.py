@@ -10,12 +10,12 @@ from pathlib import Path
 import dns.message
 import dns.query
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts.booted import Booted
-from vmmnet.testbed.hosts.etcd import Etcd
-from vmmnet.testbed.packages import chroot
-from vmmnet.testbed.packages.debs import RELEASES, dependencies, newer
+from lab.base import wait
+from lab.base.net import Network
+from lab.hosts.booted import Booted
+from lab.hosts.etcd import Etcd
+from lab.packages import chroot
+from lab.packages.debs import RELEASES, dependencies, newer
 
 pytestmark = pytest.mark.long
 

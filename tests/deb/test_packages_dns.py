@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.packages import chroot
-from vmmnet.testbed.packages.chroot import Chroot
-from vmmnet.testbed.packages.debs import dependencies, newer
+from lab.packages import chroot
+from lab.packages.chroot import Chroot
+from lab.packages.debs import dependencies, newer
 
 pytestmark = pytest.mark.long
 

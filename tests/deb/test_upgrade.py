@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.packages import chroot, debs
-from vmmnet.testbed.packages.chroot import Chroot
-from vmmnet.testbed.packages.debs import EMULATOR, NAMES, dependencies
+from lab.packages import chroot, debs
+from lab.packages.chroot import Chroot
+from lab.packages.debs import EMULATOR, NAMES, dependencies
 
 pytestmark = pytest.mark.long
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import scratch, wait
-from vmmnet.testbed.guest.guest import CommandError, Guest, Job
-from vmmnet.testbed.peers.lab import (
+from lab.base import scratch, wait
+from lab.guest.guest import CommandError, Guest, Job
+from lab.peers.lab import (
     OWN_VM_ADDRESS,
     PEER_ADDRESS,
     VM_ADDRESS,
@@ -23,7 +23,7 @@ from vmmnet.testbed.peers.lab import (
     Lab,
     lab,
 )
-from vmmnet.testbed.peers.servers import ftp
+from lab.peers.servers import ftp
 
 _FILE = "a file that was fetched by FTP\n" * 1000
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import net, paths, process, wait
-from vmmnet.testbed.guest.agent import ChannelClosed, CommandError
-from vmmnet.testbed.guest.console import KernelComplaint, complaints
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.guest.qemu import QemuFailed
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers import servers as peers
+from lab.base import net, paths, process, wait
+from lab.guest.agent import ChannelClosed, CommandError
+from lab.guest.console import KernelComplaint, complaints
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.guest.qemu import QemuFailed
+from lab.packages import kernel
+from lab.peers import servers as peers
 
 
 @pytest.fixture(scope="module", params=kernel.SERIES)
@@ -196,8 +196,8 @@ def test_destination_is_connected_before_its_guest_comes() -> None:
 
 _OWNER = """
 import sys, time
-from vmmnet.testbed.base import net
-from vmmnet.testbed.guest.guest import Guest
+from lab.base import net
+from lab.guest.guest import Guest
 with net.Network() as network:
     host = network.namespace("host")
     host.popen(["sleep", "1000"])
@@ -211,7 +211,7 @@ with net.Network() as network:
 def _start_owner() -> tuple[subprocess.Popen[str], str]:
     owner = subprocess.Popen(
         [sys.executable, "-c", _OWNER],
-        env={**os.environ, "PYTHONPATH": str(paths.ROOT / "control")},
+        env={**os.environ, "PYTHONPATH": paths.PYTHONPATH},
         stdout=subprocess.PIPE,
         text=True,
         # A background job starts with SIGINT ignored; a user's does not.

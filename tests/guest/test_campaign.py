@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.packages import kernel
+from lab.packages import kernel
 
 sys.path.insert(0, str(Path(__file__).parent))
 

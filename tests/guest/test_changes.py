@@ -13,16 +13,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from lab.base.net import Network
+from lab.guest.guest import Guest
+from lab.hosts import changes
+from lab.hosts.changes import Place, Report, Subject
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import CORRESPONDENT_ADDRESS
+from lab.packages import kernel
+from lab.peers.lab import HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, lab
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.hosts import changes
-from vmmnet.testbed.hosts.changes import Place, Report, Subject
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, lab
 from vmmnet.values import mac as macs
 
 pytestmark = pytest.mark.long

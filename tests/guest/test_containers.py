@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, wait
-from vmmnet.testbed.guest.fixtures import kernels
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from lab.base import paths, wait
+from lab.guest.fixtures import kernels
+from lab.guest.guest import Guest
+from lab.packages import kernel
+from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 

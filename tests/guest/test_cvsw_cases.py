@@ -15,22 +15,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import NORMAL, Controller, flow, output
+from lab.cvsw.openflow import cases, lacks
+from lab.cvsw.openflow import end as ends
+from lab.cvsw.openflow.cases import IN, OUT, Case
+from lab.cvsw.openflow.end import End
+from lab.cvsw.openflow.nic import GUEST, SIDES, WIRE
+from lab.cvsw.openflow.osken import VERSIONS, OsKen
+from lab.cvsw.openflow.trial import error_name
+from lab.guest.agent import Job
+from lab.guest.guest import Guest
+from lab.hosts import bridged
+from lab.packages import kernel
 from vmmnet.cvsw.wire.message import Refusal, Type
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import NORMAL, Controller, flow, output
-from vmmnet.testbed.cvsw.openflow import cases, lacks
-from vmmnet.testbed.cvsw.openflow import end as ends
-from vmmnet.testbed.cvsw.openflow.cases import IN, OUT, Case
-from vmmnet.testbed.cvsw.openflow.end import End
-from vmmnet.testbed.cvsw.openflow.nic import GUEST, SIDES, WIRE
-from vmmnet.testbed.cvsw.openflow.osken import VERSIONS, OsKen
-from vmmnet.testbed.cvsw.openflow.trial import error_name
-from vmmnet.testbed.guest.agent import Job
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.hosts import bridged
-from vmmnet.testbed.packages import kernel
 
 MAC = "52:54:00:00:00:01"
 PROGRAM = "/usr/lib/vmmnet/tests/end.py"

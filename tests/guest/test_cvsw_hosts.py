@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.cvsw import switched
-from vmmnet.testbed.cvsw.switched import Bed, Host, Vm
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import Move
-from vmmnet.testbed.mip6 import pair
+from lab.base import wait
+from lab.cvsw import switched
+from lab.cvsw.switched import Bed, Host, Vm
+from lab.guest.guest import Guest
+from lab.guest.migration import Move
+from lab.mip6 import pair
 
 CIPHER = "aes-gcm-256"
 

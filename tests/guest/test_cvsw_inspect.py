@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from vmmnet.cvsw.plan import openflow
-from vmmnet.cvsw.wire.message import Ack, Type, list_entries
-from vmmnet.qmp import QmpError
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import (
+from lab.base import wait
+from lab.base.net import Interface, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import (
     CONTROLLER,
     SEND_FLOW_REM,
     WIRE,
@@ -25,7 +22,10 @@ from vmmnet.testbed.cvsw.bed import (
     flow,
     output,
 )
-from vmmnet.testbed.hosts.bridged import PacketWire
+from lab.hosts.bridged import PacketWire
+from vmmnet.cvsw.plan import openflow
+from vmmnet.cvsw.wire.message import Ack, Type, list_entries
+from vmmnet.qmp import QmpError
 
 MAC = "52:54:00:00:00:01"
 KEY = bytes(range(20))

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from lab.guest.guest import Guest, Job
+from lab.hosts.bridged import PacketWire
+from lab.packages import kernel
+from lab.peers import servers as peers
 from vmmnet.cvsw.wire.message import Ack, Type
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest.guest import Guest, Job
-from vmmnet.testbed.hosts.bridged import PacketWire
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers import servers as peers
 
 MAC = "52:54:00:00:00:01"
 HOST, VM = "192.0.2.1", "192.0.2.2"

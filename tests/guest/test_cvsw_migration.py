@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.cvsw.wire.message import ETHERTYPE, Ack, Type
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw import switched
-from vmmnet.testbed.cvsw.bed import (
+from lab.base import tools, wait
+from lab.base.net import Interface, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw import switched
+from lab.cvsw.bed import (
     DECAP,
     GUEST,
     WIRE,
@@ -28,13 +27,14 @@ from vmmnet.testbed.cvsw.bed import (
     output,
     packets,
 )
-from vmmnet.testbed.cvsw.switched import nonce
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import Move
-from vmmnet.testbed.hosts.bridged import QUIET, PacketWire
-from vmmnet.testbed.mip6 import pair
-from vmmnet.testbed.packages import kernel
+from lab.cvsw.switched import nonce
+from lab.guest import qemu
+from lab.guest.guest import Guest
+from lab.guest.migration import Move
+from lab.hosts.bridged import QUIET, PacketWire
+from lab.mip6 import pair
+from lab.packages import kernel
+from vmmnet.cvsw.wire.message import ETHERTYPE, Ack, Type
 
 MACS = ("52:54:00:00:00:01", "52:54:00:00:00:02")
 OUTER = ("192.0.2.1", "192.0.2.2")

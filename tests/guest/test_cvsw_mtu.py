@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from lab.guest.guest import Guest
+from lab.packages import kernel
 from vmmnet.cvsw.wire.message import Ack, Refusal, Registration, Status, Type
 from vmmnet.cvsw.wire.session import Session
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
 
 MAC = "52:54:00:00:00:01"
 HOST, VM = "192.0.2.1", "192.0.2.2"

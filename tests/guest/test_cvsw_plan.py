@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import Controller
+from lab.guest.guest import Guest
+from lab.packages import kernel
 from vmmnet.cvsw.plan.flows import flows, mtu
 from vmmnet.cvsw.plan.model import Nic, Plan
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import Controller
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
 
 MAC, BEHIND = "52:54:00:00:00:01", "02:00:00:00:00:77"
 HOST, VM = "192.0.2.1", "192.0.2.2"

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import GUEST, WIRE, Controller, Machine, flow, output
+from lab.hosts.bridged import QUIET, PacketWire
 from vmmnet.cvsw.wire.message import Type
 from vmmnet.cvsw.wire.session import Answer, Command
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import GUEST, WIRE, Controller, Machine, flow, output
-from vmmnet.testbed.hosts.bridged import QUIET, PacketWire
 
 MAC = "52:54:00:00:00:01"
 #: Of QEMU's announcements, and of nobody.

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.rough import ROUGH
-from vmmnet.testbed.cvsw import switched
-from vmmnet.testbed.cvsw.switched import Bed, Vm
+from lab.base import wait
+from lab.base.rough import ROUGH
+from lab.cvsw import switched
+from lab.cvsw.switched import Bed, Vm
 
 CIPHER = "aes-gcm-256"
 MIB = 1 << 20

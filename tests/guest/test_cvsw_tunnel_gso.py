@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.guest import Guest
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from lab.guest import qemu
+from lab.guest.guest import Guest
 
 MAC = "52:54:00:00:00:01"
 OUTSIDE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}

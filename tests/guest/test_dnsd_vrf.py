@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import scratch
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd_world import ZONE
-from vmmnet.testbed.guest import carried
-from vmmnet.testbed.guest.agent import Job
-from vmmnet.testbed.guest.fixtures import KERNELS
-from vmmnet.testbed.guest.guest import Guest
+from lab.base import scratch
+from lab.dns import room as dns_room
+from lab.dns.dnsd_world import ZONE
+from lab.guest import carried
+from lab.guest.agent import Job
+from lab.guest.fixtures import KERNELS
+from lab.guest.guest import Guest
 
 _BED = """\
 set -e

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import scratch
-from vmmnet.testbed.dns import signed_zones
-from vmmnet.testbed.dns.signed_zones import ADDRESS6, FORGED6
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import (
+from lab.base import scratch
+from lab.dns import signed_zones
+from lab.dns.signed_zones import ADDRESS6, FORGED6
+from lab.guest.guest import Guest
+from lab.packages import kernel
+from lab.peers.lab import (
     OWN_VM_ADDRESS,
     PAGE,
     SECOND_VM_ADDRESS,

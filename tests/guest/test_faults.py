@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Link, Namespace, Network
-from vmmnet.testbed.guest.fixtures import KERNELS
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import ECHO_PORT, HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.base.net import Link, Namespace, Network
+from lab.guest.fixtures import KERNELS
+from lab.guest.guest import Guest
+from lab.packages import kernel
+from lab.peers.lab import ECHO_PORT, HOST_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "faults"
 sys.path.insert(0, str(_SCRIPTS.parent))

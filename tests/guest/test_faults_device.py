@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.guest.fixtures import KERNELS
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from lab.base import tools, wait
+from lab.guest.fixtures import KERNELS
+from lab.guest.guest import Guest
+from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "faults"
 sys.path.insert(0, str(_SCRIPTS.parent))

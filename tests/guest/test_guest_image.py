@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from vmmnet import run
-from vmmnet.testbed.base import commandline, conditions, paths, process, tools, wait
-from vmmnet.testbed.guest import guest, qemu
-from vmmnet.testbed.libvirt import session as libvirt_session
-from vmmnet.testbed.libvirt.session import Session
-from vmmnet.testbed.peers.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
+from lab import run
+from lab.base import commandline, conditions, paths, process, tools, wait
+from lab.guest import guest, qemu
+from lab.libvirt import session as libvirt_session
+from lab.libvirt.session import Session
+from lab.peers.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
 
 pytestmark = pytest.mark.long
 
@@ -35,7 +35,7 @@ _PASSWORD = "correct horse"
 _PROMPT = r"root@[a-z]+:~# "
 #: What a terminal is told beside text.
 _CONTROL = re.compile(r"\r|\x1b[\[\]][?0-9;]*[a-zA-Z]")
-_PYTHON = {"PYTHONPATH": str(paths.ROOT / "control")}
+_PYTHON = {"PYTHONPATH": paths.PYTHONPATH}
 
 
 class Console:
@@ -131,7 +131,7 @@ def test_make_run_boots_it(tmp_path: Path) -> None:
     shown = ["# vmmnet guest-image", *make(tmp_path).splitlines()]
     took = f"{time.monotonic() - began:.0f} s to make the image"
     shown.append("# make run DISK=guest.qcow2\n…")
-    words: list[str | Path] = [sys.executable, "-m", "vmmnet.run", "--disk", "guest.qcow2"]
+    words: list[str | Path] = [sys.executable, "-m", "lab.run", "--disk", "guest.qcow2"]
     with Console("make-run.log", words, env=_PYTHON, cwd=tmp_path) as console:
         began = time.monotonic()
         login = [line for line in console.until(_PROMPT).splitlines() if "login: " in line]

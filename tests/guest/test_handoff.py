@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import scratch, wait
+from lab.base.net import Interface, Network
+from lab.guest import qemu
+from lab.hosts import hostd
+from lab.hosts.hostd import Hostd, has_address, registration
 from vmmnet.qmp import Qmp
-from vmmnet.testbed.base import scratch, wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.hosts import hostd
-from vmmnet.testbed.hosts.hostd import Hostd, has_address, registration
 
 VM = "0a7c1f3e-0000-4000-8000-00000000000a"
 ADDRESS = "2001:db8:1::c0de"

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base.rough import ROUGH
+from lab.base.rough import ROUGH
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import commandline, scratch, wait
-from vmmnet.testbed.guest import qemu
+from lab.base import commandline, scratch, wait
+from lab.guest import qemu
 
 A, B, C = "52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
 from vmmnet.values import mac as macs
 
 VM_MAC = "52:54:00:00:00:01"

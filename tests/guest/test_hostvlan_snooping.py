@@ -6,14 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lab.base import wait
+from lab.base.net import Network
+from lab.guest.guest import Guest
+from lab.hosts import snooping
+from lab.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
+from lab.packages import kernel
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.hosts import snooping
-from vmmnet.testbed.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
-from vmmnet.testbed.packages import kernel
 from vmmnet.values import mac as macs
 
 MAC = "52:54:00:00:00:01"

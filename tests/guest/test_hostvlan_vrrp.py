@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import commandline
+from lab.base.net import Namespace, Network
+from lab.guest.agent import Job
+from lab.guest.guest import Guest
+from lab.hosts import ebpf
+from lab.packages import kernel
+from lab.peers import keepalived
+from lab.peers.keepalived import ADDRESSES, LNID, MACS
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.testbed.base import commandline
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest.agent import Job
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.hosts import ebpf
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers import keepalived
-from vmmnet.testbed.peers.keepalived import ADDRESSES, LNID, MACS
 from vmmnet.values import mac as macs
 
 pytestmark = pytest.mark.long

@@ -11,11 +11,11 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import kernels
-from vmmnet.testbed.guest.guest import Guest, Job
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.fixtures import kernels
+from lab.guest.guest import Guest, Job
+from lab.packages import kernel
+from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 _STATE = "/proc/net/vmrpc_inet6"
 _DISABLE = "net.ipv6.conf.all.disable_ipv6"

@@ -12,10 +12,10 @@ from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import paths, wait
-from vmmnet.testbed.guest.fixtures import KERNELS
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import ECHO_PORT, OWN_VM_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
+from lab.base import paths, wait
+from lab.guest.fixtures import KERNELS
+from lab.guest.guest import Guest
+from lab.peers.lab import ECHO_PORT, OWN_VM_ADDRESS, PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 TABLE = "/proc/net/vmrpc"
 TOOL = paths.ROOT / "guest-linux" / "vmrpc" / "vmrpc-ss"

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import KERNELS
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import PEER_ADDRESS, VM_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.fixtures import KERNELS
+from lab.guest.guest import Guest
+from lab.peers.lab import PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.base.lock import locked
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.packages import kernel
+from lab.base import paths, tools
+from lab.base.lock import locked
+from lab.guest import qemu
+from lab.packages import kernel
 
 pytestmark = pytest.mark.long
 
@@ -31,7 +31,7 @@ _PYTEST = ("-m", "pytest", "--import-mode=importlib", "-p", "no:cacheprovider", 
 
 def _run(binary: Path, *words: str | Path) -> str:
     """Run Python on a QEMU; returns its output."""
-    path = os.pathsep.join(filter(None, (f"{paths.ROOT}/control", os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (paths.PYTHONPATH, os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "VMMNET_QEMU": str(binary), "PYTHONPATH": path}
     ended = subprocess.run(
         [sys.executable, *words],
@@ -64,7 +64,7 @@ def test_cell(of_qemu: str, series: str) -> None:
     cell = f"| {host} | {version} | {kernel.get(series).release} |"
     _tell(cell, "")
     began = time.monotonic()
-    told = _run(binary, "-m", "vmmnet.run", "--no-shell", "--kernel", series)
+    told = _run(binary, "-m", "lab.run", "--no-shell", "--kernel", series)
     assert "An IPv6-only page" in told and "An IPv4 server" in told
     seconds = time.monotonic() - began
     cases = _run(binary, *_PYTEST, _SEMANTICS, "-k", f"[{series}-").splitlines()[-1]

@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.hosts import all_rooms
-from vmmnet.testbed.hosts.all_rooms import LEFT, World
+from lab.base.net import Network
+from lab.guest import qemu
+from lab.hosts import all_rooms
+from lab.hosts.all_rooms import LEFT, World
 
 pytestmark = pytest.mark.long
 

@@ -7,12 +7,12 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.rough import ROUGH
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, SECOND_ADDRESS, World
+from lab.base import wait
+from lab.base.rough import ROUGH
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, SECOND_ADDRESS, World
 
 
 @pytest.fixture(scope="module")

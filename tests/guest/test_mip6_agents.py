@@ -10,10 +10,9 @@ from ipaddress import IPv6Address
 from typing import Any
 
 import pytest
-from vmmnet.qmp import Qmp
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.mip6 import guestless, mobility
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import wait
+from lab.mip6 import guestless, mobility
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     FOREIGN_PREFIX,
     HOME_ADDRESS,
@@ -21,6 +20,7 @@ from vmmnet.testbed.mip6.mobility import (
     World,
     prefix_line,
 )
+from vmmnet.qmp import Qmp
 
 ANYCAST = f"{HOME_PREFIX}:0:fdff:ffff:ffff:fffe"
 #: On the home link, says that it is a home agent and the best one, and is none.

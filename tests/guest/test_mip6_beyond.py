@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import mobile, mobility, roaming
-from vmmnet.testbed.mip6.mobile_esp import Keys
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import wait
+from lab.base.net import Interface, Namespace
+from lab.guest.guest import Guest
+from lab.mip6 import mobile, mobility, roaming
+from lab.mip6.mobile_esp import Keys
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORE_PREFIX,
     CORRESPONDENT_ADDRESS,
@@ -27,15 +27,15 @@ from vmmnet.testbed.mip6.mobility import (
     World,
     prefix_line,
 )
-from vmmnet.testbed.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
-from vmmnet.testbed.mip6.stranger import (
+from lab.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
+from lab.mip6.stranger import (
     Stranger,
     acknowledgement,
     advertisement,
     binding_error,
     standing,
 )
-from vmmnet.testbed.packages import kernel
+from lab.packages import kernel
 
 STRANGER_ADDRESS = f"{CORE_PREFIX}::bad"
 #: ICMPv6: what the errors and the messages of neighbour discovery have as a type.

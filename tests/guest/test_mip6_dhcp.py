@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, Site, World
-from vmmnet.testbed.packages import kernel
+from lab.base import wait
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import FOREIGN_PREFIX, Site, World
+from lab.packages import kernel
 
 _SETTINGS: dict[str, Any] = {
     "name": "leased",

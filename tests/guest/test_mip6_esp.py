@@ -13,16 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scapy.layers.inet6 import IPv6
-from scapy.layers.ipsec import ESP
-from scapy.utils import rdpcap
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import guestless, mobility
-from vmmnet.testbed.mip6.mobile_esp import Keys
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import tools, wait
+from lab.guest import qemu
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.mip6 import guestless, mobility
+from lab.mip6.mobile_esp import Keys
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,
@@ -30,7 +27,10 @@ from vmmnet.testbed.mip6.mobility import (
     SECOND_ADDRESS,
     World,
 )
-from vmmnet.testbed.packages import kernel
+from lab.packages import kernel
+from scapy.layers.inet6 import IPv6
+from scapy.layers.ipsec import ESP
+from scapy.utils import rdpcap
 
 _ECHO = """
 import socket

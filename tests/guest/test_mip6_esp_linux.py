@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import guestless, linux_home, mobility, roaming
-from vmmnet.testbed.mip6.linux_home import LinuxAgent
-from vmmnet.testbed.mip6.mobile_esp import Keys
-from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
-from vmmnet.testbed.packages import kernel
+from lab.base import wait
+from lab.guest.guest import Guest
+from lab.mip6 import guestless, linux_home, mobility, roaming
+from lab.mip6.linux_home import LinuxAgent
+from lab.mip6.mobile_esp import Keys
+from lab.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
+from lab.packages import kernel
 
 KEYS = Keys()
 

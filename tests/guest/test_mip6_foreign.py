@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from ipaddress import IPv6Address
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import mobile, mobility, roaming
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import wait
+from lab.base.net import Interface
+from lab.guest.guest import Guest
+from lab.mip6 import mobile, mobility, roaming
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORE_PREFIX,
     CORRESPONDENT_ADDRESS,
@@ -25,14 +25,14 @@ from vmmnet.testbed.mip6.mobility import (
     World,
     prefix_line,
 )
-from vmmnet.testbed.mip6.stranger import (
+from lab.mip6.stranger import (
     Stranger,
     acknowledgement,
     advertisement,
     binding_error,
     standing,
 )
-from vmmnet.testbed.packages import kernel
+from lab.packages import kernel
 
 NEW_PREFIX, LOCAL_PREFIX = "2001:db8:6000", "fd00:db8:6000"
 #: Neighbours are looked after soon, so that a router that is gone is missed soon.

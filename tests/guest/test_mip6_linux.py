@@ -9,20 +9,20 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import linux_agent, linux_home, mobility, roaming
-from vmmnet.testbed.mip6.linux_home import LinuxAgent
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import wait
+from lab.base.net import Interface
+from lab.guest.guest import Guest
+from lab.mip6 import linux_agent, linux_home, mobility, roaming
+from lab.mip6.linux_home import LinuxAgent
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     FOREIGN_PREFIX,
     HOME_ADDRESS,
     World,
 )
-from vmmnet.testbed.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
-from vmmnet.testbed.packages import kernel
+from lab.mip6.narrow import SMALLEST_MTU, narrowed, told_mtu
+from lab.packages import kernel
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.guest.traffic import GuestAsks, HostAsks, Pings
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, Site, World
-from vmmnet.testbed.packages import kernel
+from lab.base import wait
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.guest.traffic import GuestAsks, HostAsks, Pings
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import CORRESPONDENT_ADDRESS, HOME_ADDRESS, Site, World
+from lab.packages import kernel
 
 #: Of the longest test.
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "100"))

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base.net import Namespace
+from lab.guest.guest import Guest
+from lab.guest.traffic import GuestAsks, HostAsks, Pings
+from lab.mip6 import mobile, mobility, pair, roaming
+from lab.mip6.mobility import CORRESPONDENT_ADDRESS, Site, World
+from lab.mip6.pair import FIRST, NEIGHBOUR, STRANGER, Mobile
 from scapy.utils import RawPcapReader
-from vmmnet.testbed.base.net import Namespace
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.traffic import GuestAsks, HostAsks, Pings
-from vmmnet.testbed.mip6 import mobile, mobility, pair, roaming
-from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, Site, World
-from vmmnet.testbed.mip6.pair import FIRST, NEIGHBOUR, STRANGER, Mobile
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import World
-from vmmnet.testbed.mip6.narrow import narrowed
-from vmmnet.testbed.packages import kernel
+from lab.guest.guest import Guest
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import World
+from lab.mip6.narrow import narrowed
+from lab.packages import kernel
 
 MTU = 1400
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_PREFIX, Advertiser, World, prefix_line
-from vmmnet.testbed.packages import kernel
+from lab.base import wait
+from lab.base.net import Interface
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import FOREIGN_PREFIX, HOME_PREFIX, Advertiser, World, prefix_line
+from lab.packages import kernel
 
 #: Made of the NIC's MAC address (RFC 4291 appendix A).
 ADDRESS = f"{HOME_PREFIX}:0:5054:ff:fe6d:6970"

@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
+from lab.base import wait
+from lab.mip6 import guestless, mobility, roaming
+from lab.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
 from vmmnet.qmp import Qmp
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.mip6 import guestless, mobility, roaming
-from vmmnet.testbed.mip6.mobility import FOREIGN_PREFIX, HOME_ADDRESS, World
 
 DESTINATION_OPTIONS, ROUTING, TUNNEL = 60, 43, 41
 

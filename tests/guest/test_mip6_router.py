@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.base.rough import Rough
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import HOME_PREFIX, Site, World, prefix_line
-from vmmnet.testbed.packages import kernel
+from lab.base import wait
+from lab.base.net import Interface
+from lab.base.rough import Rough
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import HOME_PREFIX, Site, World, prefix_line
+from lab.packages import kernel
 
 _SETTINGS: dict[str, Any] = {
     "name": "routed",

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from ipaddress import IPv6Address
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.rough import Rough
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.hosts import snooping
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import World
-from vmmnet.testbed.packages import kernel
+from lab.base import wait
+from lab.base.rough import Rough
+from lab.guest.guest import Guest
+from lab.hosts import snooping
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import World
+from lab.packages import kernel
 
 
 @pytest.fixture(scope="module")

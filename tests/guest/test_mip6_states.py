@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.mip6 import guestless, mobility
-from vmmnet.testbed.mip6.mobility import HOME_ADDRESS, World
+from lab.base import wait
+from lab.mip6 import guestless, mobility
+from lab.mip6.mobility import HOME_ADDRESS, World
 
 #: Of bindings, in seconds: the shortest that is refreshed well before its end.
 LIFETIME = 8

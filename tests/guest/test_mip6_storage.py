@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.guest import storage
-from vmmnet.testbed.guest.traffic import GuestAsks, HostAsks, Pings
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import CORRESPONDENT_ADDRESS, HOST_A_ADDRESS, World
-from vmmnet.testbed.mip6.pair import FIRST
+from lab.guest import storage
+from lab.guest.traffic import GuestAsks, HostAsks, Pings
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import CORRESPONDENT_ADDRESS, HOST_A_ADDRESS, World
+from lab.mip6.pair import FIRST
 
 
 @pytest.fixture(scope="module")

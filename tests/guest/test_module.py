@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import kernels
-from vmmnet.testbed.guest.guest import MODULE_PATH, Guest, Job
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.fixtures import kernels
+from lab.guest.guest import MODULE_PATH, Guest, Job
+from lab.packages import kernel
+from lab.peers.lab import ECHO_PORT, REFLECTOR_ADDRESS, Lab, lab
 
 #: The kernel module that makes the device hostile.
 _HOSTILE = Path(__file__).parent / "faults" / "hostile"

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Link
-from vmmnet.testbed.guest.guest import Guest, Job
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import (
+from lab.base import wait
+from lab.base.net import Interface, Link
+from lab.guest.guest import Guest, Job
+from lab.guest.migration import migrated
+from lab.packages import kernel
+from lab.peers.lab import (
     OWN_VM_ADDRESS,
     PEER_ADDRESS,
     SECOND_VM_ADDRESS,

@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet import own_disk
-from vmmnet.testbed.guest.fixtures import kernels
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import PAGE, lab
+from lab import own_disk
+from lab.guest.fixtures import kernels
+from lab.packages import kernel
+from lab.peers.lab import PAGE, lab
 
 _READY = [one for one in kernels(kernel.MAIN) if one.values[0] in own_disk.READY]
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import ECHO_PORT, VM_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.guest import Guest
+from lab.peers.lab import ECHO_PORT, VM_ADDRESS, Lab, lab
 
 _HERE = Path(__file__).parent
 sys.path.insert(0, str(_HERE))

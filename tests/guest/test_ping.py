@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import MODULE_PATH, Guest
-from vmmnet.testbed.peers.lab import FAR_ADDRESS, PEER_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.guest import MODULE_PATH, Guest
+from lab.peers.lab import FAR_ADDRESS, PEER_ADDRESS, Lab, lab
 
 _PATIENCE = int(wait.PATIENCE)
 PING_SOCKETS = {"net.ipv4.ping_group_range": "0 2147483647"}

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import kernels
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import VM_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.fixtures import kernels
+from lab.guest.guest import Guest
+from lab.peers.lab import VM_ADDRESS, Lab, lab
 
 pytestmark = pytest.mark.long
 

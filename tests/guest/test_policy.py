@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, wait
-from vmmnet.testbed.guest.guest import Guest, Job
-from vmmnet.testbed.peers import servers as peers
-from vmmnet.testbed.peers.lab import (
+from lab.base import paths, wait
+from lab.guest.guest import Guest, Job
+from lab.peers import servers as peers
+from lab.peers.lab import (
     DNS_ADDRESS,
     ECHO_PORT,
     PAGE,

@@ -13,11 +13,11 @@ import struct
 from collections.abc import Iterator
 
 import pytest
+from lab.base import wait
+from lab.base.net import Network
+from lab.hosts import all_rooms
+from lab.hosts.all_rooms import HERE, LEFT, Vm, World
 from vmmnet.qmp import QmpError
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import all_rooms
-from vmmnet.testbed.hosts.all_rooms import HERE, LEFT, Vm, World
 
 POSTCOPY = "postcopy-ram"
 #: A destination's answer that it has loaded the devices: MIG_RP_MSG_PONG with

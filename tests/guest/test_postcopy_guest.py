@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.cvsw.bed import GUEST, WIRE, encap, encrypt, flow, output
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import Move
-from vmmnet.testbed.guest.relay import Relay
-from vmmnet.testbed.hosts import all_rooms
-from vmmnet.testbed.hosts.all_rooms import CVSW_MAC, LEFT, MIP6_MAC, Host, Vm, World
+from lab.base import wait
+from lab.base.net import Interface, Network
+from lab.cvsw.bed import GUEST, WIRE, encap, encrypt, flow, output
+from lab.guest import qemu
+from lab.guest.guest import Guest
+from lab.guest.migration import Move
+from lab.guest.relay import Relay
+from lab.hosts import all_rooms
+from lab.hosts.all_rooms import CVSW_MAC, LEFT, MIP6_MAC, Host, Vm, World
 
 PORT = 7777
 PEER_MAC = "52:54:00:00:00:99"

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import KERNELS
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import PAGE, WEB_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.fixtures import KERNELS
+from lab.guest.guest import Guest
+from lab.packages import kernel
+from lab.peers.lab import PAGE, WEB_ADDRESS, Lab, lab
 
 _FOLDER = Path(__file__).parent / "programs"
 sys.path.insert(0, str(_FOLDER.parent))

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.fixtures import KERNELS
-from vmmnet.testbed.guest.guest import MODULE_PATH, Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers.lab import OWN_VM_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.guest.fixtures import KERNELS
+from lab.guest.guest import MODULE_PATH, Guest
+from lab.packages import kernel
+from lab.peers.lab import OWN_VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "semantics"
 sys.path.insert(0, str(_SCRIPTS.parent))

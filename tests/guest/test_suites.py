@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.guest.guest import MODULE_PATH, Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers import servers as peers
-from vmmnet.testbed.peers.lab import REFLECTOR_ADDRESS, VM_ADDRESS, Lab, lab
+from lab.guest.guest import MODULE_PATH, Guest
+from lab.packages import kernel
+from lab.peers import servers as peers
+from lab.peers.lab import REFLECTOR_ADDRESS, VM_ADDRESS, Lab, lab
 
 _SCRIPTS = Path(__file__).parent / "suites"
 sys.path.insert(0, str(_SCRIPTS.parent))

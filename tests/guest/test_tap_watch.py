@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from lab.base import wait
+from lab.base.net import Network
+from lab.guest import qemu
 from vmmnet.qmp import Qmp
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.guest import qemu
 
 
 def test_each_change_of_tap_and_bridge_is_a_line(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers import servers as peers
+from lab.base import wait
+from lab.base.net import Namespace, Network
+from lab.guest.guest import Guest
+from lab.packages import kernel
+from lab.peers import servers as peers
 
 _SCRIPTS = Path(__file__).parent / "semantics"
 sys.path.insert(0, str(_SCRIPTS.parent))

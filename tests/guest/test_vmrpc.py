@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.rough import ROUGH
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.fixtures import kernels
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers import servers as peers
-from vmmnet.testbed.peers.lab import (
+from lab.base import tools, wait
+from lab.base.rough import ROUGH
+from lab.guest import qemu
+from lab.guest.fixtures import kernels
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.packages import kernel
+from lab.peers import servers as peers
+from lab.peers.lab import (
     DNS_ADDRESS,
     ECHO_PORT,
     HOST_ADDRESS,

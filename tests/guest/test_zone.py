@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import PAGE, PEER_ADDRESS, WEB_ADDRESS, Lab, lab
+from lab.base import wait
+from lab.dns import room as dns_room
+from lab.guest.guest import Guest
+from lab.peers.lab import PAGE, PEER_ADDRESS, WEB_ADDRESS, Lab, lab
 
 ZONE = f"""
 $TTL 60

@@ -4,9 +4,10 @@
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "control"))
 
-from vmmnet.testbed.guest.fixtures import (
+from lab.guest.fixtures import (
     clean_machine,
     kernel_series,
     network,

@@ -20,18 +20,18 @@ from pathlib import Path
 import dns.exception
 import dns.query
 import pytest
-from vmmnet.testbed.base import scratch, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.controller import PORT, Controller
-from vmmnet.testbed.dns import dnsd_world
-from vmmnet.testbed.hosts import bridged, changes, ebpf, hostd
-from vmmnet.testbed.hosts.changes import Place, Report, Subject
-from vmmnet.testbed.hosts.etcd import ENVIRONMENT, VMMNET, Agent, Etcd
-from vmmnet.testbed.hosts.hostd import Hostd, registration
-from vmmnet.testbed.mip6 import mobile
-from vmmnet.testbed.mip6.mobile import CARE_OF, Packet
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import scratch, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.controller import PORT, Controller
+from lab.dns import dnsd_world
+from lab.hosts import bridged, changes, ebpf, hostd
+from lab.hosts.changes import Place, Report, Subject
+from lab.hosts.etcd import ENVIRONMENT, VMMNET, Agent, Etcd
+from lab.hosts.hostd import Hostd, registration
+from lab.mip6 import mobile
+from lab.mip6.mobile import CARE_OF, Packet
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     HOME_ADDRESS,

@@ -13,14 +13,14 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.cvsw.openflow import card, cases, lacks, trial
-from vmmnet.testbed.cvsw.openflow.cases import OUT, Case
-from vmmnet.testbed.cvsw.openflow.nic import SIDES, Nic
-from vmmnet.testbed.cvsw.openflow.osken import VERSIONS, OsKen
-from vmmnet.testbed.cvsw.openflow.trial import CANNOT, FAILED, PASSED
-from vmmnet.testbed.cvsw.openflow.vswitch import OpenVSwitch
+from lab.base import paths, tools
+from lab.base.net import Network
+from lab.cvsw.openflow import card, cases, lacks, trial
+from lab.cvsw.openflow.cases import OUT, Case
+from lab.cvsw.openflow.nic import SIDES, Nic
+from lab.cvsw.openflow.osken import VERSIONS, OsKen
+from lab.cvsw.openflow.trial import CANNOT, FAILED, PASSED
+from lab.cvsw.openflow.vswitch import OpenVSwitch
 
 CARD = paths.BUILD / "cvsw-scorecard.md"
 #: How many cases of a group are in the sample for Open vSwitch; groups and meters take long.

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base.net import Network
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.controller import PORT, Controller
+from lab.cvsw.nics import SimNic
+from lab.cvsw.switch import Switch
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.controller import PORT, Controller
-from vmmnet.testbed.cvsw.nics import SimNic
-from vmmnet.testbed.cvsw.switch import Switch
 
 _SMALL_DISK = 'mount -t tmpfs -o size=64k none "$1" && shift && exec "$@"'
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.cvsw.openflow.codec import ask
-from vmmnet.testbed.cvsw.openflow.osken import OsKen
+from lab.base import tools
+from lab.cvsw.openflow.codec import ask
+from lab.cvsw.openflow.osken import OsKen
 
 ALL, SELECT, INDIRECT, FAST_FAILOVER = range(4)
 

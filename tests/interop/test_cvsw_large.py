@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lab.base.net import Network
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.controller import PORT, Controller
+from lab.cvsw.nics import SimNic
+from lab.cvsw.switch import Switch
 from vmmnet.cvsw.control.table.flow import Flow, fields_of
 from vmmnet.cvsw.plan.openflow import Field
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.controller import PORT, Controller
-from vmmnet.testbed.cvsw.nics import SimNic
-from vmmnet.testbed.cvsw.switch import Switch
 
 NICS = 100
 #: Commands between two looks at what NICs have: it takes more than four for each pair.

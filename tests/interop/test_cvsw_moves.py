@@ -18,14 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.controller import PORT, Controller
+from lab.cvsw.nics import SimNic
+from lab.cvsw.openvswitch import Switch
+from lab.cvsw.wires import Wires
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.controller import PORT, Controller
-from vmmnet.testbed.cvsw.nics import SimNic
-from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.cvsw.wires import Wires
 
 #: Of no locally administered range, as Open vSwitch takes none of these for its ID.
 PHYSICAL = "00:10:18:00:00:01"

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import tools
+from lab.cvsw.openflow import cases
+from lab.cvsw.openflow.codec import ask
+from lab.cvsw.openflow.osken import EXPERIMENTER, VERSIONS, OsKen
 from vmmnet.cvsw.control.nics import events
 from vmmnet.cvsw.control.nics.events import Event
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.cvsw.openflow import cases
-from vmmnet.testbed.cvsw.openflow.codec import ask
-from vmmnet.testbed.cvsw.openflow.osken import EXPERIMENTER, VERSIONS, OsKen
 
 #: os-ken's own cases: how many of their FLOW_MODs are taken, and why others are not.  Of 1.3 they
 #: use a second table, meters, MPLS and PBB. Groups are the flow table's matter.

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.model import GROUP_MOD
+from lab.cvsw.openflow.codec import ask
+from lab.cvsw.openflow.osken import OsKen
 from vmmnet.cvsw.control.table import flow, text
 from vmmnet.cvsw.plan.flows import flows
 from vmmnet.cvsw.plan.model import Nic, Plan
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.model import GROUP_MOD
-from vmmnet.testbed.cvsw.openflow.codec import ask
-from vmmnet.testbed.cvsw.openflow.osken import OsKen
 
 
 @pytest.fixture

@@ -20,18 +20,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Namespace, Network
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.controller import PORT, Controller
+from lab.cvsw.nics import SimNic
+from lab.cvsw.openvswitch import Switch
+from lab.cvsw.wires import Wires
+from lab.hosts.etcd import PORT as ETCD
+from lab.hosts.etcd import Etcd
+from lab.packages import certificates
 from vmmnet.cvsw.plan.read import read
 from vmmnet.cvsw.wire.message import Type
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.controller import PORT, Controller
-from vmmnet.testbed.cvsw.nics import SimNic
-from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.cvsw.wires import Wires
-from vmmnet.testbed.hosts.etcd import PORT as ETCD
-from vmmnet.testbed.hosts.etcd import Etcd
-from vmmnet.testbed.packages import certificates
 
 NAMES = ("alpha", "beta")
 NUMBER = 0xC0DE

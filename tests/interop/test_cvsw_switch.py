@@ -21,6 +21,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Link, Namespace, Network
+from lab.cvsw.openvswitch import Switch
+from lab.packages import wheels
 from vmmnet.cvsw.wire.message import (
     CONTROLLER_MAC,
     ETHERTYPE,
@@ -37,10 +41,6 @@ from vmmnet.cvsw.wire.message import (
     parse,
 )
 from vmmnet.cvsw.wire.session import Answer, Command, Session
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Link, Namespace, Network
-from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.packages import wheels
 
 if TYPE_CHECKING:
     from vmmnet.cvsw.wire.channel import Channel, PacketIn

@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts.bridged import QUIET
-from vmmnet.testbed.packages import programs
+from lab.base.net import Network
+from lab.hosts.bridged import QUIET
+from lab.packages import programs
 
 Peer = Callable[[str], str]
 

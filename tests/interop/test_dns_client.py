@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import scratch, tools
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import broken as broken_dns
-from vmmnet.testbed.dns import client as dns_client
-from vmmnet.testbed.dns.client import Told, run_unmodified
+from lab.base import scratch, tools
+from lab.base.net import Namespace, Network
+from lab.dns import broken as broken_dns
+from lab.dns import client as dns_client
+from lab.dns.client import Told, run_unmodified
 
 A, AAAA = str(broken_dns.A), str(broken_dns.AAAA)
 OK = "no error"

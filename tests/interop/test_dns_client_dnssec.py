@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import scratch, tools
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import client as dns_client
-from vmmnet.testbed.dns import signed_zones
-from vmmnet.testbed.dns.signed_zones import ADDRESS, FORGED
+from lab.base import scratch, tools
+from lab.base.net import Namespace, Network
+from lab.dns import client as dns_client
+from lab.dns import signed_zones
+from lab.dns.signed_zones import ADDRESS, FORGED
 
 _BOGUS = "the answer is forged or wrongly signed"
 _OK = "no error"

@@ -7,9 +7,9 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.dns.differ import report, whole
-from vmmnet.testbed.dns.differ.whole import Result
+from lab.base import paths
+from lab.dns.differ import report, whole
+from lab.dns.differ.whole import Result
 
 #: Questions for each kind of zones.
 SAMPLE = 400
@@ -27,7 +27,7 @@ REPORT = paths.BUILD / "dns-differ.md"
 def compare(kind: str, seed: int, count: int, found: Result) -> None:
     result = whole.run(seed, kind, count, size=150)
     found.merge(result)
-    text = f"vmmnet.testbed.dns.differ.whole --kind {kind} --seed {seed} --questions {count}"
+    text = f"lab.dns.differ.whole --kind {kind} --seed {seed} --questions {count}"
     print(f"{text}\n{result.report()}")
     assert result.asked == count
     # Were all the same, the zones or the questions would be too easy.

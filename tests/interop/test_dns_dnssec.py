@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from vmmnet.testbed.dns.signed import bed, zones
-from vmmnet.testbed.dns.signed.bed import ATTACKER, SERVER, Bed
-from vmmnet.testbed.dns.signed.signing import MAKERS
-from vmmnet.testbed.dns.signed.zones import ADDRESS, APEX, WILD
-from vmmnet.testbed.packages import programs
+from lab.dns.signed import bed, zones
+from lab.dns.signed.bed import ATTACKER, SERVER, Bed
+from lab.dns.signed.signing import MAKERS
+from lab.dns.signed.zones import ADDRESS, APEX, WILD
+from lab.packages import programs
 
 _OK, _NAME, _DATA = "no error", "there is no such name", "the name has no such records"
 #: Of libunbound with nettle, as in Debian 12, and with OpenSSL, as in 13.

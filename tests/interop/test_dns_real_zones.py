@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.paths import ROOT
-from vmmnet.testbed.dns import room as dns_room
+from lab.base import tools, wait
+from lab.base.paths import ROOT
+from lab.dns import room as dns_room
 
 #: Source packages of Debian whose tests have zone files.
 SOURCES = ("bind9", "knot", "ldns", "nsd", "pdns", "unbound", "dnspython")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.dns import names
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.names import DROPPING, FORGING, WHOLE, World
+from lab.base import paths, tools
+from lab.dns import names
+from lab.dns import room as dns_room
+from lab.dns.names import DROPPING, FORGING, WHOLE, World
 
 #: Releases of Debian whose OpenSSH is built: 9.2 and 10.0; "" is this machine's.
 RELEASES = ("", "trixie")

@@ -14,8 +14,8 @@ import dns.name
 import dns.rdata
 import dns.rdatatype
 import pytest
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.packages import programs
+from lab.base import tools
+from lab.packages import programs
 
 ORIGIN = "example."
 #: Zones are made anew in each run; a failure names the seed of its zone.

@@ -16,10 +16,10 @@ import dns.message
 import dns.query
 import dns.rcode
 import pytest
-from vmmnet.testbed.base import conditions, paths, scratch, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import dnsd, zones
-from vmmnet.testbed.dns.dnsd import Dnsd
+from lab.base import conditions, paths, scratch, wait
+from lab.base.net import Namespace, Network
+from lab.dns import dnsd, zones
+from lab.dns.dnsd import Dnsd
 
 REPORT = paths.BUILD / "dns-told.md"
 HEAD = """\

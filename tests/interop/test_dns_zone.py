@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.dns import bind, zones
-from vmmnet.testbed.dns import room as dns_room
+from lab.base import tools, wait
+from lab.dns import bind, zones
+from lab.dns import room as dns_room
 
 
 def names(folder: Path) -> list[str]:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.dns import zones
+from lab.base import tools, wait
+from lab.dns import zones
 
 ORIGIN = "example."
 ZONES = 120

@@ -18,11 +18,11 @@ import dns.opcode
 import dns.query
 import dns.rcode
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.base.rough import ROUGH
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns.dnsd_world import (
+from lab.base import wait
+from lab.base.net import Network
+from lab.base.rough import ROUGH
+from lab.dns import dnsd
+from lab.dns.dnsd_world import (
     CLIENT,
     OTHER,
     SERVER,

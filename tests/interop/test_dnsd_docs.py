@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd_world import ZONE, World, made
+from lab.base import paths
+from lab.base.net import Network
+from lab.dns import dnsd
+from lab.dns import room as dns_room
+from lab.dns.dnsd_world import ZONE, World, made
 
 PAGE = paths.ROOT / "docs/dnsd.md"
 EXAMPLE = paths.ROOT / "debian/examples/dnsd.yaml"

@@ -17,12 +17,12 @@ import dns.update
 import dns.xfr
 import dns.zone
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import dnsd, zones
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import CLIENT, SERVER, ZONE, World, framed, made, query
+from lab.base import tools, wait
+from lab.base.net import Namespace, Network
+from lab.dns import dnsd, zones
+from lab.dns import room as dns_room
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import CLIENT, SERVER, ZONE, World, framed, made, query
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"

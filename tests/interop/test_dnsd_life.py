@@ -20,13 +20,13 @@ import dns.opcode
 import dns.query
 import dns.rcode
 import pytest
+from lab.base import process, wait
+from lab.base.net import Network
+from lab.dns import dnsd
+from lab.dns import room as dns_room
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import SERVER, ZONE, World, framed, made, query, read
 from vmmnet import VERSION
-from vmmnet.testbed.base import process, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import SERVER, ZONE, World, framed, made, query, read
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import dns.rcode
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import CLIENT, SERVER, World, made, query
+from lab.base import tools, wait
+from lab.base.net import Network
+from lab.dns import dnsd
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import CLIENT, SERVER, World, made, query
 
 KEY, SECRET = "ddns.test", "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
 RING = dns.tsigkeyring.from_text({KEY: SECRET})

@@ -16,11 +16,11 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import SERVER, World, framed, is_closed, made, query, read
+from lab.base import tools, wait
+from lab.base.net import Network
+from lab.dns import dnsd
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import SERVER, World, framed, is_closed, made, query, read
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"

@@ -24,12 +24,12 @@ import dns.query
 import dns.rcode
 import dns.rdatatype
 import pytest
-from vmmnet.testbed.base import scratch, tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd, small_internet
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import (
+from lab.base import scratch, tools, wait
+from lab.base.net import Network
+from lab.dns import dnsd, small_internet
+from lab.dns import room as dns_room
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import (
     CLIENT,
     OTHER,
     SERVER,
@@ -40,8 +40,8 @@ from vmmnet.testbed.dns.dnsd_world import (
     query,
     read,
 )
-from vmmnet.testbed.dns.signed_zones import ADDRESS, FORGED
-from vmmnet.testbed.dns.small_internet import LEAF, Internet
+from lab.dns.signed_zones import ADDRESS, FORGED
+from lab.dns.small_internet import LEAF, Internet
 
 #: The address that our own zone has for "www".
 _OWN = "192.0.2.80"

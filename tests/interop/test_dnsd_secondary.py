@@ -28,12 +28,12 @@ import dns.tsigkeyring
 import dns.xfr
 import dns.zone
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd, odd_primary
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import (
+from lab.base import tools, wait
+from lab.base.net import Network
+from lab.dns import dnsd, odd_primary
+from lab.dns import room as dns_room
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import (
     CLIENT,
     CLIENT6,
     OTHER,
@@ -43,8 +43,8 @@ from vmmnet.testbed.dns.dnsd_world import (
     made,
     query,
 )
-from vmmnet.testbed.dns.odd_primary import OddPrimary
-from vmmnet.testbed.dns.primaries import BIND, KEY, NAMES, NSD, SECRET, Primary
+from lab.dns.odd_primary import OddPrimary
+from lab.dns.primaries import BIND, KEY, NAMES, NSD, SECRET, Primary
 
 RING = dns.tsigkeyring.from_text({KEY: SECRET})
 EXPIRED = 3

@@ -27,12 +27,12 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed.base import process, tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import CLIENT, CLIENT6, SERVER, World, made, query
+from lab.base import process, tools, wait
+from lab.base.net import Network
+from lab.dns import dnsd
+from lab.dns import room as dns_room
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import CLIENT, CLIENT6, SERVER, World, made, query
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"

@@ -18,12 +18,12 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.zone
 import pytest
-from vmmnet.testbed.base import scratch, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns import updates as dns_updates
-from vmmnet.testbed.dns.dnsd import Dnsd
+from lab.base import scratch, tools, wait
+from lab.base.net import Namespace, Network
+from lab.dns import dnsd
+from lab.dns import room as dns_room
+from lab.dns import updates as dns_updates
+from lab.dns.dnsd import Dnsd
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"

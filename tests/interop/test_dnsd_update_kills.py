@@ -22,11 +22,11 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from vmmnet.testbed.base import conditions, tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.dns.dnsd_world import World, framed, made, query
+from lab.base import conditions, tools, wait
+from lab.base.net import Network
+from lab.dns import dnsd
+from lab.dns.dnsd import Dnsd
+from lab.dns.dnsd_world import World, framed, made, query
 
 pytestmark = pytest.mark.long
 

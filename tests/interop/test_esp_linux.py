@@ -7,11 +7,11 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.cvsw.esp import ALGORITHMS, SPI, Algorithm, Ours
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import mobile, mobility, roaming
-from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, HOME_PREFIX, World
+from lab.base import wait
+from lab.cvsw.esp import ALGORITHMS, SPI, Algorithm, Ours
+from lab.guest.guest import Guest
+from lab.mip6 import mobile, mobility, roaming
+from lab.mip6.mobility import AGENT_ADDRESS, HOME_PREFIX, World
 
 PEER_ADDRESS = f"{HOME_PREFIX}::99"
 LINUX_MAC = "52:54:00:6d:69:71"

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from lab.cvsw.esp import ALGORITHMS, SPI, Algorithm, Ours
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.ipsec import ESP, SecurityAssociation
 from scapy.packet import Packet, Raw
-from vmmnet.testbed.cvsw.esp import ALGORITHMS, SPI, Algorithm, Ours
 
 HOST, AGENT = "2001:db8:2::5678", "2001:db8:1::1"
 GUEST, PEER = "2001:db8:1::1234", "2001:db8:3::1"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vmmnet.testbed.base import commandline
-from vmmnet.testbed.libvirt import session as libvirt_session
-from vmmnet.testbed.peers.lab import VM_ADDRESS, lab
+from lab.base import commandline
+from lab.libvirt import session as libvirt_session
+from lab.peers.lab import VM_ADDRESS, lab
 
 
 def test_the_domain_is_defined(tmp_path: Path) -> None:

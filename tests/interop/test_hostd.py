@@ -13,10 +13,10 @@ from ipaddress import IPv6Address
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import scratch, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.hosts import hostd
-from vmmnet.testbed.hosts.hostd import Hostd, Stand, has_address, registration
+from lab.base import scratch, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.hosts import hostd
+from lab.hosts.hostd import Hostd, Stand, has_address, registration
 
 VM = "0a7c1f3e-0000-4000-8000-00000000000a"
 OTHER = "0a7c1f3e-0000-4000-8000-00000000000b"

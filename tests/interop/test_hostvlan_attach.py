@@ -12,6 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import paths, tools, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.base.rough import passing, tcx
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed, Port, Three, until
 from vmmnet.__main__ import main
 from vmmnet.hostvlan.bpf import bpf, mirror, nic, twin
 from vmmnet.hostvlan.bpf.twin import Synced
@@ -20,11 +25,6 @@ from vmmnet.hostvlan.host import ports
 from vmmnet.hostvlan.table import kept, layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
-from vmmnet.testbed.base import paths, tools, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.base.rough import passing, tcx
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port, Three, until
 from vmmnet.values import mac as macs
 
 NOBODY = 0x525400ABCDEF

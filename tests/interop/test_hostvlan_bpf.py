@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.hosts import ebpf
+from lab.hosts import ebpf
 
 FRAMES = 1_000_000
 

@@ -24,6 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import process, tools, wait
+from lab.base.net import Namespace, Network
+from lab.hosts import ebpf
+from lab.hosts import etcd as bed
+from lab.hosts.etcd import PORT, Etcd
+from lab.packages import certificates
 from vmmnet.__main__ import main
 from vmmnet.etcd.errors import Denied
 from vmmnet.etcd.place import parse_url
@@ -34,12 +40,6 @@ from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import metrics
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import process, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.hosts import ebpf
-from vmmnet.testbed.hosts import etcd as testbed
-from vmmnet.testbed.hosts.etcd import PORT, Etcd
-from vmmnet.testbed.packages import certificates
 from vmmnet.values import mac as macs
 
 A, B, C, D = (f"52:54:00:00:00:0{digit}" for digit in "1234")
@@ -77,7 +77,7 @@ def hostvlan(space: Namespace, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
-class Agent(testbed.Agent):
+class Agent(bed.Agent):
     """The agent of a host, with what A, B, C and D are to it."""
 
     def until(self, **entries: Sequence[int]) -> None:

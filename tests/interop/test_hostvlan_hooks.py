@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from lab.base import tools, wait
+from lab.base.net import Network
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed, Three
 from vmmnet.hostvlan.bpf import bpf, twin
 from vmmnet.hostvlan.host import hooks
 from vmmnet.hostvlan.host.hooks import Hooks
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Three
 from vmmnet.values import mac as macs
 
 A, B = (0x525400000000 + number for number in (0xA, 0xB))

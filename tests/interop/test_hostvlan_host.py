@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Network
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import BROADCAST, Bed, Port, until
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.command import check
 from vmmnet.hostvlan.host.ports import Port as NamedPort
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import BROADCAST, Bed, Port, until
 from vmmnet.values import mac as macs
 
 HOST, VM, VICTIM = "192.0.2.1", "192.0.2.2", "192.0.2.9"

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import conditions, paths, tools
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import ebpf
+from lab.base import conditions, paths, tools
+from lab.base.net import Network
+from lab.hosts import ebpf
 from vmmnet.values import mac as macs
 
 sys.path.insert(0, str(Path(__file__).parent))

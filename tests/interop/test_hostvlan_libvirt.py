@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import ebpf
-from vmmnet.testbed.libvirt.life import Site, Vm
+from lab.base import paths
+from lab.base.net import Network
+from lab.hosts import ebpf
+from lab.libvirt.life import Site, Vm
 
 GUARDED, BARE = Vm(1), Vm(2)
 _PORT = f"{GUARDED.name}/vmmnet-hostvlan-{GUARDED.mac.replace(':', '')}"

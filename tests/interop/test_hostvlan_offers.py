@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lab.base.net import Network
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed, Port, said
 from scapy.layers.dhcp import BOOTP, DHCP
 from scapy.layers.dhcp6 import DHCP6_Advertise, DHCP6_Solicit
 from scapy.layers.inet import IP, UDP
@@ -28,9 +31,6 @@ from vmmnet.hostvlan.bpf import bpf, twin
 from vmmnet.hostvlan.table import layout, offer
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port, said
 from vmmnet.values import mac as macs
 
 ALL = "ff:ff:ff:ff:ff:ff"

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port
+from lab.base.net import Network
+from lab.cvsw.openvswitch import Switch
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed, Port
 from vmmnet.values import mac as macs
 
 STRANGER = 0x525400ABCDEF

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base.net import Network
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed, Port, said
 from scapy.layers.dhcp import BOOTP, DHCP
 from scapy.layers.dhcp6 import (
     DUID_LL,
@@ -32,9 +35,6 @@ from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.table import claim, offer
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port, said
 from vmmnet.values import mac as macs
 
 OWN4, OTHER4 = "192.0.2.1", "192.0.2.2"

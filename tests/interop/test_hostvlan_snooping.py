@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw.openvswitch import Switch
+from lab.hosts import ebpf, snooping
+from lab.hosts.bridged import PacketWire
+from lab.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.hosts import ebpf, snooping
-from vmmnet.testbed.hosts.bridged import PacketWire
-from vmmnet.testbed.hosts.snooping import PAST_EXPIRY, groups, mld_queries, routers
 from vmmnet.values import mac as macs
 
 # Open vSwitch takes no less than 15 s.

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base.net import Interface, Network
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed, PacketWire, Port, TapWire, until
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, PacketWire, Port, TapWire, until
 from vmmnet.values import mac as macs
 
 A, B, C, OUTSIDE, STRANGER = (0x525400000001 + number for number in range(5))

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import commandline, process
+from lab.base.net import Interface, Network
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed, Port
+from lab.peers import keepalived
+from lab.peers.keepalived import ADDRESSES, LNID, MACS
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.testbed.base import commandline, process
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed, Port
-from vmmnet.testbed.peers import keepalived
-from vmmnet.testbed.peers.keepalived import ADDRESSES, LNID, MACS
 from vmmnet.values import mac as macs
 
 

@@ -16,14 +16,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from vmmnet.hostvlan.bpf import twin
-from vmmnet.hostvlan.table.entry import Entry
-from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import paths, tools, wait
-from vmmnet.testbed.base.net import Interface, Namespace
-from vmmnet.testbed.guest.agent import Channel
-from vmmnet.testbed.libvirt import session as libvirt_session
-from vmmnet.testbed.libvirt.session import (
+from lab.base import paths, tools, wait
+from lab.base.net import Interface, Namespace
+from lab.guest.agent import Channel
+from lab.libvirt import session as libvirt_session
+from lab.libvirt.session import (
     MODULE,
     QEMU,
     USER,
@@ -34,7 +31,10 @@ from vmmnet.testbed.libvirt.session import (
     run,
     tap,
 )
-from vmmnet.testbed.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from vmmnet.hostvlan.bpf import twin
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
 from vmmnet.values import mac as macs
 
 _PAGE = paths.ROOT / "docs" / "libvirt-by-hand.md"

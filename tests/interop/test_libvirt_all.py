@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Namespace
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import GUEST, flow
-from vmmnet.testbed.guest import domain
-from vmmnet.testbed.libvirt import whole
-from vmmnet.testbed.libvirt.libvirtd import Host
-from vmmnet.testbed.libvirt.whole import MOBILE, TENANT, Bed
-from vmmnet.testbed.mip6 import mobility
+from lab.base import wait
+from lab.base.net import Namespace
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import GUEST, flow
+from lab.guest import domain
+from lab.libvirt import whole
+from lab.libvirt.libvirtd import Host
+from lab.libvirt.whole import MOBILE, TENANT, Bed
+from lab.mip6 import mobility
 
 _IPV6 = 0x86DD
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from lab.base import commandline, paths, tools
+from lab.base.commandline import Answer
+from lab.libvirt import session as libvirt_session
+from lab.libvirt.session import MODULE, Session, bootable, connect, run
+from lab.peers.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
 from lxml import etree
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import document, names
 from vmmnet.libvirt.expand import drift, expand
-from vmmnet.testbed.base import commandline, paths, tools
-from vmmnet.testbed.base.commandline import Answer
-from vmmnet.testbed.libvirt import session as libvirt_session
-from vmmnet.testbed.libvirt.session import MODULE, Session, bootable, connect, run
-from vmmnet.testbed.peers.lab import DNS_ADDRESS, PAGE, VM_ADDRESS, Lab, lab
 from vmmnet.values import mac as macs
 
 _PAGE = paths.ROOT / "docs" / "libvirt-element.md"

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.libvirt import bed as libvirt_bed
-from vmmnet.testbed.libvirt.bed import (
+from lab.base import tools, wait
+from lab.libvirt import bed as libvirt_bed
+from lab.libvirt.bed import (
     CONF,
     EMULATOR,
     FAR,
@@ -39,7 +39,7 @@ from vmmnet.testbed.libvirt.bed import (
     VM,
     Bed,
 )
-from vmmnet.testbed.libvirt.libvirtd import GUESTS
+from lab.libvirt.libvirtd import GUESTS
 
 _OTHER = "/run/other-qemu"
 _OLDER = 'virtio-vmrpc-pci,help) exec "$q" "$@" | grep -v max-sockets; exit ;;'

@@ -15,17 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Namespace
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.guest import domain
-from vmmnet.testbed.guest.agent import Channel, Job
-from vmmnet.testbed.guest.traffic import HostAsks, Pings
-from vmmnet.testbed.hosts import holders
-from vmmnet.testbed.libvirt import whole
-from vmmnet.testbed.libvirt.libvirtd import Host
-from vmmnet.testbed.libvirt.whole import TENANT, Bed
-from vmmnet.testbed.mip6 import mobility, roaming
+from lab.base import wait
+from lab.base.net import Namespace
+from lab.cvsw import bed as cvsw
+from lab.guest import domain
+from lab.guest.agent import Channel, Job
+from lab.guest.traffic import HostAsks, Pings
+from lab.hosts import holders
+from lab.libvirt import whole
+from lab.libvirt.libvirtd import Host
+from lab.libvirt.whole import TENANT, Bed
+from lab.mip6 import mobility, roaming
 
 _MIGRATIONS = int(os.environ.get("VMMNET_MIGRATIONS", "50"))
 _WEB, _ECHO = 8080, 7003

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import tools
+from lab.base.net import Interface, Network
+from lab.cvsw import bed as cvsw
+from lab.guest import qemu
+from lab.libvirt.libvirtd import Host
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.libvirt.libvirtd import Host
 
 _MAC = "52:54:00:00:00:01"
 _UUID, _SECRET = "00000000-0000-4000-9000-000000000001", "00000000-0000-4000-a000-{:012}"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import paths, wait
+from lab.base.net import Network
+from lab.guest import domain
+from lab.libvirt.life import TABLE, Site, Vm
 from vmmnet.libvirt import expand
-from vmmnet.testbed.base import paths, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.guest import domain
-from vmmnet.testbed.libvirt.life import TABLE, Site, Vm
 
 ONE, TWO = Vm(1), Vm(2)
 OTHER_TABLE = "/var/lib/vmmnet/other.table"

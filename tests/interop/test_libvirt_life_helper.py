@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from lab.base import wait
+from lab.base.net import Network
+from lab.libvirt.libvirtd import HELPER_PID_FILE
+from lab.libvirt.life import Site, Vm
 from vmmnet.libvirt import expand
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.libvirt.libvirtd import HELPER_PID_FILE
-from vmmnet.testbed.libvirt.life import Site, Vm
 
 ONE, TWO = Vm(1), Vm(2)
 _KILL = f"kill -KILL $(cat {HELPER_PID_FILE})"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from lab.base import paths, tools, wait
+from lab.base.net import Network
+from lab.libvirt.life import BRIDGE, Site, Vm
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed.base import paths, tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.libvirt.life import BRIDGE, Site, Vm
 
 VM = Vm(1)
 PLUGGED = "52:54:00:00:00:aa"

@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.libvirt.life import Site, Vm
+from lab.base import tools
+from lab.base.net import Network
+from lab.libvirt.life import Site, Vm
 
 VM = Vm(1)
 _DAEMON = "virtqemud"

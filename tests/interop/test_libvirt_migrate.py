@@ -7,10 +7,10 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.hosts.owners import Owners
-from vmmnet.testbed.libvirt import moves as libvirt_moves
-from vmmnet.testbed.libvirt.moves import NAME, Move, World
+from lab.base import wait
+from lab.hosts.owners import Owners
+from lab.libvirt import moves as libvirt_moves
+from lab.libvirt.moves import NAME, Move, World
 
 
 @pytest.fixture(scope="module")

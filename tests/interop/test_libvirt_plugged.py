@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from lab.base import paths
+from lab.base.net import Network
+from lab.hosts import ebpf
+from lab.libvirt.life import BRIDGE, TABLE, Site, Vm
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand, names
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts import ebpf
-from vmmnet.testbed.libvirt.life import BRIDGE, TABLE, Site, Vm
 
 VM = Vm(1)
 PLUGGED = "52:54:00:00:00:aa"

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import tools, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.guest import domain, qemu
+from lab.libvirt.libvirtd import BUILD, GUESTS, GUESTS_FOLDER, Host, built
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.hostvlan.host import hostports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import expand
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.guest import domain, qemu
-from vmmnet.testbed.libvirt.libvirtd import BUILD, GUESTS, GUESTS_FOLDER, Host, built
 from vmmnet.values import mac as macs
 
 _MAC, _UUID = "52:54:00:00:00:01", "00000000-0000-4000-9000-{:012}"

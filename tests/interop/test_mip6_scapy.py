@@ -7,11 +7,11 @@ import subprocess
 from collections.abc import Iterable, Iterator
 
 import pytest
+from lab.packages import programs
 from scapy.compat import raw
 from scapy.layers import inet6
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Packet
-from vmmnet.testbed.packages import programs
 
 HOME, CARE_OF, AGENT = "2001:db8:1::1234", "2001:db8:2::5678", "2001:db8:1::1"
 ROUTER, NODE, MAC = "fe80::1", "fe80::2", "02:bb:00:00:00:01"

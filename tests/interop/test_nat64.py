@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers import servers as peers
+from lab.base import wait
+from lab.base.net import Namespace, Network
+from lab.guest.guest import Guest
+from lab.peers import servers as peers
 
 PREFIX = "2001:db8:64::/96"
 VM_ADDRESS = "2001:db8:1::c0de"

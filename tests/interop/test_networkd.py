@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts.booted import Booted
+from lab.base import paths, wait
+from lab.base.net import Network
+from lab.hosts.booted import Booted
 
 NETWORKD = "systemd-networkd.service"
 OURS = paths.ROOT / "guest-linux/vmrpc/10-vmrpc.network"

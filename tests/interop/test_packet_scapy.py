@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterable
 
 import pytest
+from lab.packages import programs
 from scapy.compat import raw
 from scapy.layers import inet6
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -14,7 +15,6 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, LLC, SNAP, Dot1AD, Dot1Q, Dot3, Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet
-from vmmnet.testbed.packages import programs
 
 MACS = {"dst": "02:00:00:00:00:01", "src": "02:00:00:00:00:02"}
 ETH = Ether(**MACS)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import rough, tools, wait
+from lab.base.net import Interface, Network
+from lab.cvsw.openflow.end import End
+from lab.hosts import bridged, ebpf
+from lab.mip6 import mobile
+from lab.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
 from vmmnet.hostvlan.bpf import bpf
-from vmmnet.testbed.base import rough, tools, wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.cvsw.openflow.end import End
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.mip6 import mobile
-from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
 
 TAG = struct.pack("!HH", 0x8100, rough.VLAN)
 ALL_NODES = bytes.fromhex("333300000001")

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import scratch, wait
+from lab.base.net import Namespace, Network
+from lab.guest import qemu
+from lab.guest.guest import Guest, Job
+from lab.peers import vhost_user
+from lab.peers.passt import Passt
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.qmp import Qmp, QmpError
-from vmmnet.testbed.base import scratch, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.guest import Guest, Job
-from vmmnet.testbed.peers import vhost_user
-from vmmnet.testbed.peers.passt import Passt
 from vmmnet.values import mac as macs
 
 SECRET = "secret,id=key0,data=0123456789abcdef0123456789abcdef"

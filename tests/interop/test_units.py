@@ -19,15 +19,15 @@ import dns.tsigkeyring
 import dns.update
 import dns.zone
 import pytest
-from vmmnet.testbed.base import paths, scratch, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.dns import room as dns_room
-from vmmnet.testbed.dns.dnsd import Dnsd
-from vmmnet.testbed.hosts import ebpf, hostd
-from vmmnet.testbed.hosts.booted import Booted
-from vmmnet.testbed.hosts.etcd import Etcd
-from vmmnet.testbed.mip6.mobility import agent_binary
-from vmmnet.testbed.packages import certificates, wheels
+from lab.base import paths, scratch, tools, wait
+from lab.base.net import Namespace, Network
+from lab.dns import room as dns_room
+from lab.dns.dnsd import Dnsd
+from lab.hosts import ebpf, hostd
+from lab.hosts.booted import Booted
+from lab.hosts.etcd import Etcd
+from lab.mip6.mobility import agent_binary
+from lab.packages import certificates, wheels
 
 LATE = "2001:db8:7::53"
 LINK = "fe80::53"

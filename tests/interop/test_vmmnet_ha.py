@@ -17,12 +17,12 @@ from ipaddress import IPv6Address
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import process, wait
-from vmmnet.testbed.base.net import Interface, Network
-from vmmnet.testbed.hosts import snooping
-from vmmnet.testbed.mip6 import mobile
-from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import process, wait
+from lab.base.net import Interface, Network
+from lab.hosts import snooping
+from lab.mip6 import mobile
+from lab.mip6.mobile import CARE_OF, Field, Packet
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     HOME_ADDRESS,

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.mip6 import mobile
-from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
-from vmmnet.testbed.mip6.mobile_esp import Keys
-from vmmnet.testbed.mip6.mobility import HOME_ADDRESS, agent_binary
+from lab.base import wait
+from lab.mip6 import mobile
+from lab.mip6.mobile import CARE_OF, Field, Packet
+from lab.mip6.mobile_esp import Keys
+from lab.mip6.mobility import HOME_ADDRESS, agent_binary
 
 ESP = 50
 KEYS = Keys()

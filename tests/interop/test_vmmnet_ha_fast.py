@@ -22,17 +22,17 @@ from ipaddress import IPv6Address
 from typing import Any
 
 import pytest
-from vmmnet.testbed.base import paths, wait
-from vmmnet.testbed.base.net import Interface
-from vmmnet.testbed.mip6 import mobile, narrow
-from vmmnet.testbed.mip6.mobile import CARE_OF, Field, Packet
-from vmmnet.testbed.mip6.mobility import (
+from lab.base import paths, wait
+from lab.base.net import Interface
+from lab.mip6 import mobile, narrow
+from lab.mip6.mobile import CARE_OF, Field, Packet
+from lab.mip6.mobility import (
     AGENT_ADDRESS,
     CORRESPONDENT_ADDRESS,
     HOME_ADDRESS,
     agent_binary,
 )
-from vmmnet.testbed.packages import programs
+from lab.packages import programs
 
 PACKETS = 150_000
 #: Root without what loading programs needs.

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab.base.net import Network
+from lab.base.rough import ROUGH
+from lab.guest.guest import Guest
+from lab.peers.lab import PAGE, Lab, lab
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.base.rough import ROUGH
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import PAGE, Lab, lab
 from vmmnet.values import mac as macs
 
 

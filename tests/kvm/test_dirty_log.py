@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import wait
+from lab.base.net import Network
+from lab.guest import qemu
+from lab.guest.guest import Guest
+from lab.guest.migration import Move
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import Move
 from vmmnet.values import mac as macs
 
 MAC = "52:54:00:00:00:01"

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import wait
+from lab.base.net import Network
+from lab.cvsw.openvswitch import Switch
+from lab.guest.guest import Guest
+from lab.hosts import bridged, ebpf
+from lab.hosts.bridged import Bed
 from vmmnet.hostvlan.bpf import twin
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.hosts import bridged, ebpf
-from vmmnet.testbed.hosts.bridged import Bed
 from vmmnet.values import mac as macs
 
 VM_MAC, FORGED_MAC = "52:54:00:00:00:01", "52:54:00:00:00:09"

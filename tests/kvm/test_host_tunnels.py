@@ -14,13 +14,13 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.cvsw import bed as cvsw
-from vmmnet.testbed.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.mip6 import linux_agent, mobility, roaming
-from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, FOREIGN_PREFIX, HOME_PREFIX, World
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.cvsw import bed as cvsw
+from lab.cvsw.bed import DECAP, GUEST, WIRE, Controller, encap, flow, output
+from lab.guest.guest import Guest
+from lab.mip6 import linux_agent, mobility, roaming
+from lab.mip6.mobility import AGENT_ADDRESS, FOREIGN_PREFIX, HOME_PREFIX, World
 
 MAC = "52:54:00:00:00:01"
 HOST, VM = "192.0.2.1", "192.0.2.2"

@@ -9,7 +9,6 @@ import uuid
 from pathlib import Path
 
 from lxml import etree  # type: ignore[import-untyped]
-
 from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status

@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lxml import etree  # type: ignore[import-untyped]
-
 from vmmnet import libvirtd
 from vmmnet.command import output
 from vmmnet.command.status import Refused, Status

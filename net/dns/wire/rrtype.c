@@ -40,7 +40,7 @@
     IN_TYPE(number, mnemonic, U16, NAME, DNS_FIELD_SVC_PARAMS)
 
 /*
- * In ascending order of their numbers.  control/vmmnet/testbed/dns/registry.py
+ * In ascending order of their numbers.  lab/dns/registry.py
  * compares them with IANA's registry.
  */
 static const DnsRrType types[] = {

@@ -33,14 +33,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "control"))
 
-from vmmnet.testbed.base import net, paths, process, tools, wait
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest.agent import ChannelClosed
-from vmmnet.testbed.guest.guest import MODULE_PATH, Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.peers import servers as peers
+from lab.base import net, paths, process, tools, wait
+from lab.base.net import Namespace, Network
+from lab.guest.agent import ChannelClosed
+from lab.guest.guest import MODULE_PATH, Guest
+from lab.packages import kernel
+from lab.peers import servers as peers
 
 _FOLDER = Path(__file__).parent
 _LOGS = paths.LOGS / "guest-fuzz"

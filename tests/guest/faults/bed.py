@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import ECHO_PORT, Lab
+from lab.base import wait
+from lab.guest.guest import Guest
+from lab.peers.lab import ECHO_PORT, Lab
 
 from . import report
 from .puppet import GUEST_PROGRAM, PROGRAM, InGuest, Outside, Puppet

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vmmnet.testbed.base import process, wait
+from lab.base import process, wait
 
 _PTRACE_DETACH = 17
 _PTRACE_SEIZE = 0x4206

@@ -23,9 +23,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Namespace
-from vmmnet.testbed.guest.guest import Guest
+from lab.base import wait
+from lab.base.net import Namespace
+from lab.guest.guest import Guest
 
 PROGRAM = Path(__file__).with_name("marionette.py")
 #: Where a guest finds it.

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
-from vmmnet.testbed.base import paths
+from lab.base import paths
 
 FOLDER = paths.BUILD / "faults"
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from vmmnet.testbed.base import scratch, wait
-from vmmnet.testbed.base.net import Namespace
-from vmmnet.testbed.guest import image
-from vmmnet.testbed.guest.agent import Job
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.peers.lab import VM_ADDRESS
+from lab.base import scratch, wait
+from lab.base.net import Namespace
+from lab.guest import image
+from lab.guest.agent import Job
+from lab.guest.guest import Guest
+from lab.peers.lab import VM_ADDRESS
 
 #: What the programs under test need beyond what every guest has.
 PACKAGES = (

@@ -17,10 +17,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.base.lock import locked
-from vmmnet.testbed.guest import image
-from vmmnet.testbed.packages import debian
+from lab.base import paths, tools
+from lab.base.lock import locked
+from lab.guest import image
+from lab.packages import debian
 
 _PYTHON = "3.11"
 _PYTHON_PACKAGES = (f"libpython{_PYTHON}-stdlib", f"libpython{_PYTHON}-testsuite")

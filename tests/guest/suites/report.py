@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from vmmnet.testbed.base import conditions, paths
+from lab.base import conditions, paths
 
 from .catalogue import Suite
 from .known import BY_THE_CLOCK, DIFFERENT, LEFT_OUT

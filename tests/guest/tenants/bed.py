@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lab.base import wait
+from lab.base.net import Interface, Namespace, Network
+from lab.base.rough import SMOOTH, Rough
+from lab.cvsw.openvswitch import Switch
+from lab.guest.guest import Guest, Job
+from lab.hosts import bridged
+from lab.packages import kernel
 from vmmnet.__main__ import main as vmmnet
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.base.rough import SMOOTH, Rough
-from vmmnet.testbed.cvsw.openvswitch import Switch
-from vmmnet.testbed.guest.guest import Guest, Job
-from vmmnet.testbed.hosts import bridged
-from vmmnet.testbed.packages import kernel
 from vmmnet.values import mac as macs
 
 from .judge import Heard, Place, Row, judge

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vmmnet.testbed.base import conditions, paths
+from lab.base import conditions, paths
 
 GLOBAL = 0
 REPORT = paths.BUILD / "hostvlan" / "experiment.md"

@@ -20,15 +20,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.base import process, wait
+from lab.base.net import Interface, Namespace, Network
+from lab.hosts import bridged
+from lab.hosts.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import process, wait
-from vmmnet.testbed.base.net import Interface, Namespace, Network
-from vmmnet.testbed.hosts import bridged
-from vmmnet.testbed.hosts.etcd import ENVIRONMENT, PORT, VMMNET, Agent, Etcd
 from vmmnet.values import mac as macs
 
 from . import policy

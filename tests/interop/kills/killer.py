@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
+from lab.base import process, wait
 from vmmnet.hostvlan.table import lnid
-from vmmnet.testbed.base import process, wait
 from vmmnet.values import mac as macs
 
 from . import policy

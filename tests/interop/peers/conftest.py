@@ -2,7 +2,7 @@
 """Tests of peers that Debian 12 lacks: they run with those of a newer suite only."""
 
 import pytest
-from vmmnet.testbed.packages import peers
+from lab.packages import peers
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,14 +9,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from lab.base import paths, wait
+from lab.libvirt import session as libvirt_session
+from lab.libvirt.session import Session, bootable, connect, run
+from lab.peers.lab import Lab, lab
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.libvirt import expand, names
-from vmmnet.testbed.base import paths, wait
-from vmmnet.testbed.libvirt import session as libvirt_session
-from vmmnet.testbed.libvirt.session import Session, bootable, connect, run
-from vmmnet.testbed.peers.lab import Lab, lab
 from vmmnet.values import mac as macs
 
 MAC, GATEWAY = "52:54:00:00:00:01", "9a:55:9a:55:9a:55"

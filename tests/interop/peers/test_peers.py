@@ -8,12 +8,12 @@ import socket
 import subprocess
 from pathlib import Path
 
+from lab.base import process, tools, wait
+from lab.base.net import Network
+from lab.hosts.island import Island
+from lab.packages import peers
 from vmmnet.libvirt.check import apparmor
 from vmmnet.libvirt.check.apparmor import GUESTS
-from vmmnet.testbed.base import process, tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.hosts.island import Island
-from vmmnet.testbed.packages import peers
 
 _CONFIG = """\
 options {{ directory "{folder}"; pid-file none; session-keyfile none;

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools, wait
-from vmmnet.testbed.base.net import Network
-from vmmnet.testbed.dns import dnsd
-from vmmnet.testbed.dns.dnsd import PORT
-from vmmnet.testbed.dns.dnsd_world import CLIENT, SERVER, ZONE, World, made, query
+from lab.base import tools, wait
+from lab.base.net import Network
+from lab.dns import dnsd
+from lab.dns.dnsd import PORT
+from lab.dns.dnsd_world import CLIENT, SERVER, ZONE, World, made, query
 
 _SETTINGS = f"""\
 launch=bind

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "control"))
 
-from vmmnet.testbed.base import commandline
-from vmmnet.testbed.guest import fixtures
+from lab.base import commandline
+from lab.guest import fixtures
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet import run
-from vmmnet.testbed.guest import accelerator, qemu
+from lab import run
+from lab.guest import accelerator, qemu
 
 _BOOTS = "echo '[    1.5] Kernel panic - not syncing: VFS: Unable to mount root fs'"
 

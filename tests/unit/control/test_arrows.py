@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import arrows, paths
+from lab.base import arrows, paths
 
-#: Rooms of the control plane: none imports another one, nor the test bed.
-CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt", "testbed")
+#: Rooms of the control plane: none imports another one.
+CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt")
 #: What rooms stand on: it imports no room.
 BELOW = ("command", "etcd", "values", "inotify", "libvirtd", "qmp", "service")
 #: Modules that use another room's function, and not only a part that both need.
@@ -43,7 +43,7 @@ def _strangers(uses: arrows.Graph) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for module, used in uses.items():
         room = module.partition("/")[0]
-        if room == "testbed" or room not in CONTROL + BELOW:
+        if room not in CONTROL + BELOW:
             continue
         of_others = {each for each in used if each.partition("/")[0] in {*CONTROL} - {room}}
         if of_others:

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from vmmnet.testbed.base.net import Interface, Namespace
+from lab.base.net import Interface, Namespace
 
 from bench.cvsw import pairs, publish, rules, victim
 from bench.cvsw.pairs import Found

@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from vmmnet.testbed.dns import products as dns_peers
+from lab.dns import products as dns_peers
 
 from bench.base.report import Spread
 from bench.dns import (

@@ -13,8 +13,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from vmmnet.testbed.mip6 import mobile
-from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
+from lab.mip6 import mobile
+from lab.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
 
 from bench.base import overhead, timeline
 from bench.base.loads import LATENCY, LOADS, Load

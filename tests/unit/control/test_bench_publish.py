@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from vmmnet.testbed.base import paths
+from lab.base import paths
 
 RESULTS = """2 rounds; commit 0.
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import commandline, paths, wait
+from lab.base.commandline import Answer
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.nics import SimNic
+from lab.cvsw.switch import Switch, expected_flows
+from lab.packages import certificates, wheels
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.plan.read import read
-from vmmnet.testbed.base import commandline, paths, wait
-from vmmnet.testbed.base.commandline import Answer
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.nics import SimNic
-from vmmnet.testbed.cvsw.switch import Switch, expected_flows
-from vmmnet.testbed.packages import certificates, wheels
 
 VERSIONS = {"1.0": 1, "1.3": 4}
 LISTENS = re.compile(r"switches connect to tcp:127\.0\.0\.1:(\d+)")

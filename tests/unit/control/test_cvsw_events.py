@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.nics import World
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.nics import frames
 from vmmnet.cvsw.control.nics.events import KEPT, OCTETS_MAX, Event, Events, read
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.nics import World
 
 hexa = bytes.fromhex
 ETHERNET = "525400000002 525400000001"

@@ -6,12 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.nics import World
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.table import entry
 from vmmnet.cvsw.plan import openflow
 from vmmnet.cvsw.wire.message import Type
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.nics import World
 
 
 def wide(members: int) -> cvsw_plans.Tree:

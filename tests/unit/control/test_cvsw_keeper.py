@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from lab.cvsw.etcd import PREFIX, Etcd, World
 from vmmnet.cvsw.control import alone, share, state
 from vmmnet.cvsw.control.alone import Alone
 from vmmnet.cvsw.control.keeper import Again, Lead, NotDone
@@ -17,7 +18,6 @@ from vmmnet.cvsw.control.state import Number
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.etcd.errors import EtcdError, Unreachable
 from vmmnet.etcd.place import parse_url
-from vmmnet.testbed.cvsw.etcd import PREFIX, Etcd, World
 
 A, B = bytes.fromhex("525400000001"), bytes.fromhex("525400000002")
 

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.nics import SimNic, SimSwitch, World
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.nics import audit, fabric, keys
 from vmmnet.cvsw.control.nics.keys import Timing
@@ -19,8 +21,6 @@ from vmmnet.cvsw.control.table.entry import Entry
 from vmmnet.cvsw.plan.flows import mtu
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire.message import PAYLOAD_MAX, Message, Type, build
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.nics import SimNic, SimSwitch, World
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.nics import World
 from vmmnet.cvsw.plan.model import Plan
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.nics import World
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.nics import SimNic, World
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.nics import audit
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.wire.message import OFFLOADS, Offload, Type, set_offload
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.nics import SimNic, World
 
 CSUM_TSO4 = ["csum", "tso4"]
 Planned = Callable[[Any], Plan]

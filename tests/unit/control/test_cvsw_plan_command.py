@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
 from vmmnet.command.parser import Parser
 from vmmnet.command.status import Refused
 from vmmnet.cvsw.plan import command
-from vmmnet.testbed.cvsw import plans as cvsw_plans
 
 Run = Callable[..., tuple[int, str]]
 

@@ -13,13 +13,13 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.model import GROUP_MOD, Flow, Frame, Switch, Tunnelled, numbers
 from vmmnet.cvsw.plan import openflow
 from vmmnet.cvsw.plan.flows import MEMBERS_MAX, flows, mtu, pairs
 from vmmnet.cvsw.plan.model import Address, Nic, Plan, Station
 from vmmnet.cvsw.plan.openflow import Field
 from vmmnet.cvsw.wire import message as wire
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.model import GROUP_MOD, Flow, Frame, Switch, Tunnelled, numbers
 
 BROADCAST = b"\xff" * 6
 FOREIGN = bytes.fromhex("0200000000aa")

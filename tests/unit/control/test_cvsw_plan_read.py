@@ -8,10 +8,10 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
+from lab.cvsw import plans as cvsw_plans
 from vmmnet.cvsw.plan.model import Endpoint, Nic, Plan, Station, Tenant
 from vmmnet.cvsw.plan.read import BadPlan, examine, read
 from vmmnet.cvsw.wire.message import Offload
-from vmmnet.testbed.cvsw import plans as cvsw_plans
 
 #: Tests add lines from line 8 on.
 BASE = """\

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from lab.cvsw import plans as cvsw_plans
 from vmmnet.cvsw import plan as package
 from vmmnet.cvsw.plan import read
 from vmmnet.cvsw.plan.document import Keys
 from vmmnet.cvsw.plan.model import CIPHERS
 from vmmnet.cvsw.plan.values import offload_names
 from vmmnet.cvsw.wire.message import OFFLOADS
-from vmmnet.testbed.cvsw import plans as cvsw_plans
 
 SCHEMA = json.loads((Path(package.__file__).parent / "schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)

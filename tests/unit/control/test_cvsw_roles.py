@@ -7,11 +7,11 @@ import asyncio
 import struct
 from pathlib import Path
 
+from lab.cvsw import plans as cvsw_plans
+from lab.cvsw.nics import World
+from lab.packages import wheels
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.wire.role import Role
-from vmmnet.testbed.cvsw import plans as cvsw_plans
-from vmmnet.testbed.cvsw.nics import World
-from vmmnet.testbed.packages import wheels
 
 FEATURES, ERROR, PACKET_OUT, ROLE = 5, 1, 13, 24
 EQUAL, MASTER = 1, 2

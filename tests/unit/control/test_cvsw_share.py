@@ -7,13 +7,13 @@ import random
 from pathlib import Path
 
 import pytest
+from lab.cvsw.etcd import PREFIX, Value, World
 from vmmnet.cvsw.control import records
 from vmmnet.cvsw.control.member import BLOCK, MARGIN, TTL, Member, NotLeading
 from vmmnet.cvsw.control.records import Answer, BadRecord, Names, Stored
 from vmmnet.cvsw.plan.flows import MEMBERS_MAX
 from vmmnet.etcd.client import NOT_FOUND
 from vmmnet.etcd.errors import EtcdError, StoreError, Unreachable
-from vmmnet.testbed.cvsw.etcd import PREFIX, Value, World
 
 A, B = bytes.fromhex("525400000001"), bytes.fromhex("525400000002")
 

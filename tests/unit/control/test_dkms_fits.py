@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, tools
+from lab.base import paths, tools
 
 NEWER = "99.1-test"
 _FITS = "modules:\n\ttrue\n"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.dns import registry
+from lab.dns import registry
 
 
 def test_what_is_lacking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, tools
+from lab.base import paths, tools
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _NAMED = re.compile(r"`([\w.*-]+/[\w./*-]+)`")

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths
+from lab.base import paths
 
 _LIMITED = """\
 import resource, sys

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from vmmnet.testbed.guest.agent import Channel, ChannelClosed
+from lab.guest.agent import Channel, ChannelClosed
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from lab.base import commandline, paths, wait
 from vmmnet.guestimage import disk, make, mirror, module, overlay, programs, recipe
 from vmmnet.guestimage.recipe import Recipe
-from vmmnet.testbed.base import commandline, paths, wait
 
 _UUID = "11111111-2222-3333-4444-555555555555"
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== me"

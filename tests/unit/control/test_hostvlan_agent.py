@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from lab.base import wait
 from vmmnet.etcd.client import Event, KeyValue, Range, Told, Watched
 from vmmnet.etcd.errors import Compacted, Denied, EtcdError, StoreError, Unreachable
 from vmmnet.etcd.place import parse_url
@@ -25,7 +26,6 @@ from vmmnet.hostvlan.host.agent import Agent, Settings
 from vmmnet.hostvlan.host.hostports import Ports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError
-from vmmnet.testbed.base import wait
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 KEYS = Keys("/t")

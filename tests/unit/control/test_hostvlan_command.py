@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import paths
+from lab.base.commandline import Answer, Command
 from vmmnet.hostvlan.table import layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.base.commandline import Answer, Command
 
 CONTROL = paths.ROOT / "control"
 

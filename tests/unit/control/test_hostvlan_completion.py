@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from lab.base import paths
+from lab.packages import wheels
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.packages import wheels
 
 CONTROL = paths.ROOT / "control"
 

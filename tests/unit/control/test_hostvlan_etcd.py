@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from lab.base import wait
+from lab.packages import certificates
 from vmmnet.etcd.client import Client, Event, KeyValue, Range, Watched
 from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
 from vmmnet.etcd.place import parse_url
@@ -48,8 +50,6 @@ from vmmnet.hostvlan.etcd.report import Report
 from vmmnet.hostvlan.etcd.store import EtcdStore
 from vmmnet.hostvlan.host import hostports, metrics, portmetrics, ports
 from vmmnet.hostvlan.table.entry import Entry
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.packages import certificates
 from vmmnet.values import hostname
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003

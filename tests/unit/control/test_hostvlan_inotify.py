@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import wait
 from vmmnet import inotify
 from vmmnet.hostvlan.host.hostports import Ports, PortsFolder
-from vmmnet.testbed.base import wait
 
 MAC_A, MAC_B = 0x525400000001, 0x525400000002
 

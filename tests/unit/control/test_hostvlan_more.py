@@ -9,11 +9,11 @@ import struct
 from pathlib import Path
 
 import pytest
+from lab.base.commandline import Command
 from vmmnet.hostvlan.etcd.keys import BadValue, decode, encode
 from vmmnet.hostvlan.table import layout, verify
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableDamaged
-from vmmnet.testbed.base.commandline import Command
 
 A, B, V = "52:54:00:00:00:01", "52:54:00:00:00:02", "00:00:5e:00:01:0a"
 MAC_A, MAC_B, MAC_V = 0x525400000001, 0x525400000002, 0x00005E00010A

@@ -11,12 +11,12 @@ import struct
 from pathlib import Path
 
 import pytest
+from lab.base.commandline import Command
 from vmmnet.hostvlan.command import check
 from vmmnet.hostvlan.etcd import keys
 from vmmnet.hostvlan.table import claim, layout
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base.commandline import Command
 from vmmnet.values.address import BadAddress
 
 A, B, C = "52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"

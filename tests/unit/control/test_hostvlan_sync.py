@@ -11,11 +11,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from lab.base.commandline import Command
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.bpf.twin import Synced, TwinError
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError, TableUnsettled
-from vmmnet.testbed.base.commandline import Command
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 

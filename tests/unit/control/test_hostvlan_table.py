@@ -19,11 +19,11 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from lab.base import paths
 from vmmnet.hostvlan.table import layout, verify, writer
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.filestore import FileStore
 from vmmnet.hostvlan.table.table import Table, TableDamaged, TableError, TableMissing
-from vmmnet.testbed.base import paths
 
 A, B, C = 0x525400000001, 0x525400000002, 0x525400000003
 

@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 import vmmnet
+from lab.base import paths
+from lab.base.commandline import Command
+from lab.base.commandline import run as run_here
 from vmmnet.__main__ import main
 from vmmnet.command.status import Status
 from vmmnet.etcd.client import Watch
@@ -22,9 +25,6 @@ from vmmnet.hostvlan.command import roles
 from vmmnet.hostvlan.table import kept
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.base.commandline import Command
-from vmmnet.testbed.base.commandline import run as run_here
 
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import commandline, paths
 from vmmnet import libvirtd
 from vmmnet.command.status import Refused
 from vmmnet.libvirt import document, names, sharing
 from vmmnet.libvirt.expand import drift
-from vmmnet.testbed.base import commandline, paths
 
 A = "52:54:00:00:00:01"
 DAEMON = ("--connect", "test:///default")

@@ -10,10 +10,10 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from lab.base import paths
 from lxml import etree
 from vmmnet.libvirt import document, schema
 from vmmnet.libvirt.element import BadElement, Cvsw, Interface, Mip6, Net, Sockets, read
-from vmmnet.testbed.base import paths
 
 NS = "xmlns:vmmnet='https://vmmnet.example/net/1'"
 A, B = "52:54:00:00:00:01", "52:54:00:00:00:02"

@@ -10,11 +10,11 @@ import re
 from functools import cache
 
 import pytest
+from lab.base import paths
+from lab.libvirt import guide
+from lab.libvirt.guide import Step
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.libvirt import guide
-from vmmnet.testbed.libvirt.guide import Step
 
 MOST_LINES = 4
 #: Who says what, on the page, and where that is in the sources.

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base.net import Network
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand, hook, names
 from vmmnet.libvirt.host import address6, history
 from vmmnet.libvirt.host.claims import Claims
-from vmmnet.testbed.base.net import Network
 
 UUID = "00000000-0000-4000-9000-000000000001"
 A, B = "52:54:00:00:00:0a", "52:54:00:00:00:0b"

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from lab.base import own_run, paths, wait
+from lab.base.net import Network
 from vmmnet.libvirt import document, names, strays
 from vmmnet.libvirt.host import account, address6, conf, keyfiles, secrets
 from vmmnet.libvirt.schema import BadElement
-from vmmnet.testbed.base import own_run, paths, wait
-from vmmnet.testbed.base.net import Network
 
 UUID = "00000000-0000-4000-9000-000000000001"
 VM = "2001:db8:1::c0de"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.base import commandline
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet import libvirtd
 from vmmnet.command.status import Refused
@@ -20,7 +21,6 @@ from vmmnet.libvirt import devices, names, state
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host import history, hostd
 from vmmnet.libvirt.host.claims import Claims
-from vmmnet.testbed.base import commandline
 
 A = "52:54:00:00:00:01"
 VM = "2001:db8:1::c0de"

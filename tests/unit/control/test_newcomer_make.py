@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths, tools, wait
-from vmmnet.testbed.packages import conclude, debian
+from lab.base import paths, tools, wait
+from lab.packages import conclude, debian
 
 #: Makes the disk and the system, and becomes the command.
 _ENTER = """\
@@ -392,7 +392,7 @@ def test_an_interrupted_runner(tmp_path: Path, program: str) -> None:
     """Interrupted in its first import, as anywhere: no traceback."""
     code = "import sys, runpy; sys.argv[0] = sys.argv[1]; del sys.argv[1]\n"
     code += "def interrupt(*_): raise KeyboardInterrupt\n"
-    code += "from vmmnet.testbed.base import net, process\n"
+    code += "from lab.base import net, process\n"
     code += "import importlib; net.reap_stale = importlib.import_module = interrupt\n"
     code += "runpy.run_path(sys.argv[0], run_name='__main__')"
     words = [sys.executable, "-c", code, str(paths.ROOT / program)]

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab.base import commandline, paths
 from vmmnet.__main__ import ELSEWHERE, parser
 from vmmnet.command.parser import Parser
-from vmmnet.testbed.base import commandline, paths
 
 ROOMS = ("cvsw", "guest-image", "hostvlan", "libvirt")
 

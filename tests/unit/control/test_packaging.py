@@ -13,8 +13,8 @@ from unittest.mock import Mock
 
 import pytest
 import vmmnet
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.packages import elsewhere
+from lab.base import paths, tools
+from lab.packages import elsewhere
 
 
 def text(name: str) -> str:
@@ -74,8 +74,8 @@ def test_what_an_installed_package_provides_is_not_missing(tmp_path: Path) -> No
 
 
 def test_a_suite_that_is_no_name_is_told() -> None:
-    command = [sys.executable, "-m", "vmmnet.testbed.packages.elsewhere", "Trixie"]
-    ended = subprocess.run(command, cwd=paths.ROOT / "control", capture_output=True, text=True)
+    command = [sys.executable, "-m", "lab.packages.elsewhere", "Trixie"]
+    ended = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True)
     assert ended.returncode == 2
     assert ended.stderr == "deb: SUITE=Trixie: give a release of Debian, such as trixie\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vmmnet.testbed.base import paths, scratch
+from lab.base import paths, scratch
 
 
 def test_a_home_that_is_closed_is_named() -> None:

@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import paths
-from vmmnet.testbed.guest import qemu
+from lab.base import paths
+from lab.guest import qemu
 
 PATCHES = paths.ROOT / "qemu" / "patches"
 SCRIPTS = ("apt.sh", "checksums", "disk.sh", "fetch", "series", "series.sh", "weave")

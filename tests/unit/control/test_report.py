@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vmmnet.testbed.base.report import (
+from lab.base.report import (
     Counts,
     Failure,
     Took,

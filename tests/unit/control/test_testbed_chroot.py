@@ -7,8 +7,8 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.packages import chroot
+from lab.base import paths, tools
+from lab.packages import chroot
 
 
 def test_a_system_that_is_there_is_not_waited_for(

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.guest import image
-from vmmnet.testbed.packages import debian
+from lab.base import tools
+from lab.guest import image
+from lab.packages import debian
 
 
 def test_a_mirror_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.base import tools
-from vmmnet.testbed.packages import chroot, debian, kernel
+from lab.base import tools
+from lab.packages import chroot, debian, kernel
 
 _META = "linux-headers-cloud-amd64"
 #: What apt-cache has of Debian 13 with backports, newest first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import subprocess
 
-from vmmnet.testbed.base import process, wait
+from lab.base import process, wait
 
 
 def test_session_ends_with_its_leader() -> None:

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Mapping
 
 import pytest
-from vmmnet.testbed.base import paths, tools
+from lab.base import paths, tools
 
-_FOLDERS = f"{paths.ROOT / 'control'}:{paths.ROOT / 'tests' / 'guest'}"
+_FOLDERS = f"{paths.PYTHONPATH}:{paths.ROOT / 'tests' / 'guest'}"
 _PRINT = """
-from vmmnet.testbed.base import parallel, wait
-from vmmnet.testbed.guest.guest import GuestConfig
+from lab.base import parallel, wait
+from lab.guest.guest import GuestConfig
 from semantics import harness, peer, run, stress
 print(GuestConfig().accel, wait.PATIENCE, GuestConfig().boot_timeout, parallel.WORKERS)
 print(wait.INNER, run.LIMIT, harness.PATIENCE, peer.PATIENCE, stress._STALL)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from vmmnet.testbed.packages import wheels
+from lab.packages import wheels
 
 
 def test_the_wheel_comes_before_what_the_system_has(

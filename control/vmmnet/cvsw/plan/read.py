@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
-
 from vmmnet.cvsw.wire.message import Offload
 from vmmnet.hostvlan.table import lnid
 from vmmnet.values import mac

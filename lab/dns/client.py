@@ -103,9 +103,9 @@ def run_unmodified(
 @contextmanager
 def broken_server(host: Namespace, log: Path) -> Iterator[None]:
     """Run ``broken_dns`` on a host, at SERVER."""
-    command = [sys.executable, "-m", "vmmnet.testbed.dns.broken"]
+    command = [sys.executable, "-m", "lab.dns.broken"]
     command += ["--address", SERVER, "--port", "53"]
-    env = {"PYTHONPATH": str(paths.ROOT / "control")}
+    env = {"PYTHONPATH": paths.PYTHONPATH}
     with (
         log.open("ab") as out,
         host.started(command, stdout=out, stderr=subprocess.STDOUT, env=env) as child,

@@ -289,9 +289,9 @@ def iperf3(space: Namespace, address: str = "::", port: int = 5201) -> Iterator[
 def echo(space: Namespace, port: int, address: str = "::") -> Iterator[None]:
     """A server that echoes TCP streams and UDP datagrams on one port."""
     with _scratch() as folder:
-        command = [sys.executable, "-m", "vmmnet.testbed.peers.echo"]
+        command = [sys.executable, "-m", "lab.peers.echo"]
         command += ["--address", address, "--port", str(port)]
-        env = {"PYTHONPATH": str(paths.ROOT / "control")}
+        env = {"PYTHONPATH": paths.PYTHONPATH}
         with _server(space, command, folder / "log", port, env):
             yield
 
@@ -305,10 +305,10 @@ def odd_dns(
     It answers after ``delay`` seconds; a ``lame`` server answers without records.
     """
     with _scratch() as folder:
-        command = [sys.executable, "-m", "vmmnet.testbed.peers.odd_dns", "--address", address]
+        command = [sys.executable, "-m", "lab.peers.odd_dns", "--address", address]
         command += ["--port", str(port), "--target", target, "--delay", str(delay)]
         command += ["--lame"] if lame else []
-        env = {"PYTHONPATH": str(paths.ROOT / "control")}
+        env = {"PYTHONPATH": paths.PYTHONPATH}
         with _server(space, command, folder / "log", port, env):
             yield
 

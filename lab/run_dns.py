@@ -5,7 +5,7 @@ The paper's demonstration: OpenSSH's client with libvmmnet-dns beside Debian's o
 names are in a signed zone of vmmnet-dnsd; on the way, queries for AAAA are lost, or addresses
 are forged.
 
-    python3 -m vmmnet.run_dns
+    python3 -m lab.run_dns
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from vmmnet.story import Story
-from vmmnet.testbed.base import paths, tools
-from vmmnet.testbed.dns import names
-from vmmnet.testbed.dns.names import DROPPING, FORGING, IMPOSTOR4, IMPOSTOR6, NAME, WHOLE, World
-from vmmnet.testbed.packages.conclude import conclude
+from lab.base import paths, tools
+from lab.dns import names
+from lab.dns.names import DROPPING, FORGING, IMPOSTOR4, IMPOSTOR6, NAME, WHOLE, World
+from lab.packages.conclude import conclude
+from lab.story import Story
 
 _STOCK = Path("/usr/bin/ssh")
 _OURS = paths.BUILD / "ssh" / "ssh"

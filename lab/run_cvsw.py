@@ -4,7 +4,7 @@
 The paper's topology: two hosts with an Open vSwitch each, VMs of two tenants on both, and a
 controller that has the VMs' NICs put each tenant into tunnels.
 
-    python3 -m vmmnet.run_cvsw [--kernel 6.1|6.12|7.3] [--cipher aes-gcm-128|aes-gcm-256]
+    python3 -m lab.run_cvsw [--kernel 6.1|6.12|7.3] [--cipher aes-gcm-128|aes-gcm-256]
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vmmnet.story import Story
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.cvsw import switched
-from vmmnet.testbed.cvsw.switched import CONTROL, Bed, Vm
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.packages.conclude import conclude
+from lab.base import wait
+from lab.cvsw import switched
+from lab.cvsw.switched import CONTROL, Bed, Vm
+from lab.packages import kernel
+from lab.packages.conclude import conclude
+from lab.story import Story
 
 _CIPHERS = ("aes-gcm-128", "aes-gcm-256")
 _SECONDS = 5

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
-
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.plan.read import read
 

@@ -2,7 +2,7 @@
 """Compare our tables of RR types and SvcParam keys with IANA's registries.
 
 Download "Resource Record (RR) TYPEs" and "Service Parameter Keys" as CSV from IANA, and run
-``PYTHONPATH=control python3 -m vmmnet.testbed.dns.registry FILE...``.  It prints each entry that a
+``PYTHONPATH=control python3 -m lab.dns.registry FILE...``.  It prints each entry that a
 table lacks or names otherwise, and exits with 1 if there is one.  Types that no zone has (RFC 6895
 section 3.1) are of interest only where a table has them.
 """

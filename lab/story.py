@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from vmmnet.testbed.base import paths
+from lab.base import paths
 
 
 def _tick(over: threading.Event, began: float) -> None:

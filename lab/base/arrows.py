@@ -34,7 +34,7 @@ ROOMS = (
     ),
     *("control/vmmnet/command", "control/vmmnet/cvsw", "control/vmmnet/etcd"),
     *("control/vmmnet/guestimage", "control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
-    *("control/vmmnet/testbed", "control/vmmnet/values", "bench"),
+    *("lab", "control/vmmnet/values", "bench"),
 )
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

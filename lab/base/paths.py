@@ -8,9 +8,11 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 LOGS = BUILD / "logs"
+#: For programs that import the product, and this package.
+PYTHONPATH = f"{ROOT / 'control'}:{ROOT}"
 
 
 def closed_folder(place: Path) -> Path | None:

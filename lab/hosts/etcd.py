@@ -23,7 +23,7 @@ from ..base.net import Namespace
 PORT, PEERS = 2379, 2380
 #: The command, and the environment that it needs to run from the sources.
 VMMNET = (sys.executable, "-m", "vmmnet", "hostvlan")
-ENVIRONMENT = {"PYTHONPATH": str(paths.ROOT / "control")}
+ENVIRONMENT = {"PYTHONPATH": paths.PYTHONPATH}
 
 _metrics = itertools.count(9108)
 

@@ -164,9 +164,9 @@ def _dnsd(space: Namespace, folder: Path, zone: Path) -> Dnsd:
 
 @contextlib.contextmanager
 def _relay(space: Namespace, folder: Path, address: str, *words: str) -> Iterator[None]:
-    command = [sys.executable, "-m", "vmmnet.testbed.dns.relay", address, WHOLE]
+    command = [sys.executable, "-m", "lab.dns.relay", address, WHOLE]
     command += ["--server-port", str(_DNSD_PORT), *words]
-    env = {"PYTHONPATH": str(paths.ROOT / "control")}
+    env = {"PYTHONPATH": paths.PYTHONPATH}
     with (folder / "relay.log").open("ab") as log:
         with space.started(command, stdout=log, stderr=log, env=env) as child:
             wait.listening(child.pid, 53)

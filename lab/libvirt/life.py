@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from lxml import etree  # type: ignore[import-untyped]
-
 from vmmnet.hostvlan.host import hostports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table

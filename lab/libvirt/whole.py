@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
-
 from vmmnet.hostvlan.table import lnid
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table

@@ -5,8 +5,8 @@ An IPv6-only network with a web server whose name has only an AAAA record; a
 guest without a NIC and with IPv4 only; both directions of the paper's section
 3; then a shell in the guest.
 
-    python3 -m vmmnet.run [--kernel 6.1|6.12|7.3] [--accel kvm|tcg] [--no-shell]
-    python3 -m vmmnet.run --disk image.qcow2
+    python3 -m lab.run [--kernel 6.1|6.12|7.3] [--accel kvm|tcg] [--no-shell]
+    python3 -m lab.run --disk image.qcow2
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vmmnet import own_disk, terminal
-from vmmnet.story import Story
-from vmmnet.testbed.base.net import Namespace, Network
-from vmmnet.testbed.guest import accelerator, image, qemu
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.packages.conclude import conclude
-from vmmnet.testbed.peers import servers as peers
+from lab import own_disk, terminal
+from lab.base.net import Namespace, Network
+from lab.guest import accelerator, image, qemu
+from lab.guest.guest import Guest
+from lab.packages import kernel
+from lab.packages.conclude import conclude
+from lab.peers import servers as peers
+from lab.story import Story
 
 WEB_NAME = "www.example.test"
 WEB_ADDRESS = "2001:db8:80::80"

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lxml import etree  # type: ignore[import-untyped]
-
 from vmmnet.libvirt import expand
 
 from ..base import scratch, tools, wait

@@ -10,7 +10,8 @@ import socket
 import threading
 from typing import Any, Protocol
 
-from ...qmp import Qmp
+from vmmnet.qmp import Qmp
+
 from ..base import wait
 from ..base.net import Namespace
 from ..guest.agent import Job

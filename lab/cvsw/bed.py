@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from vmmnet.cvsw.wire.message import ETHERTYPE, Ack, Registration, Type
 from vmmnet.cvsw.wire.session import Answer, Command, Session
 from vmmnet.qmp import Qmp

@@ -58,9 +58,7 @@ def _sources() -> str:
     listed = tools.run(["git", "-C", paths.ROOT, "ls-files", "-co", "--exclude-standard"])
     names = sorted(set(listed.splitlines()))
     files = [
-        paths.ROOT / name
-        for name in names
-        if not name.startswith(("tests/", "bench/", "control/vmmnet/testbed/"))
+        paths.ROOT / name for name in names if not name.startswith(("tests/", "bench/", "lab/"))
     ]
     return paths.digest(f"{each} {each.stat().st_mtime_ns}" for each in files if each.exists())
 

@@ -4,7 +4,7 @@
 The paper's section 3: a VM with an open connection migrates live from its home network to a
 foreign one, and keeps its address.
 
-    python3 -m vmmnet.run_migration [--kernel 6.1|6.12|7.3]
+    python3 -m lab.run_migration [--kernel 6.1|6.12|7.3]
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from vmmnet.story import Story
-from vmmnet.testbed.base import wait
-from vmmnet.testbed.guest.guest import Guest
-from vmmnet.testbed.guest.migration import migrated
-from vmmnet.testbed.mip6 import mobility, roaming
-from vmmnet.testbed.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
-from vmmnet.testbed.packages import kernel
-from vmmnet.testbed.packages.conclude import conclude
+from lab.base import wait
+from lab.guest.guest import Guest
+from lab.guest.migration import migrated
+from lab.mip6 import mobility, roaming
+from lab.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS, World
+from lab.packages import kernel
+from lab.packages.conclude import conclude
+from lab.story import Story
 
 _URI = f"tcp:[{mobility.HOST_B_ADDRESS}]:4444"
 _LINE_PORT = 7

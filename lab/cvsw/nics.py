@@ -15,7 +15,6 @@ from functools import partial
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from vmmnet.cvsw.control import report
 from vmmnet.cvsw.control.nics.fabric import Fabric
 from vmmnet.cvsw.control.nics.keys import Timing

@@ -11,11 +11,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from lab.base import process, tools
+from lab.base.net import Namespace
+from lab.guest import qemu
+from lab.packages import debian, kernel
 from vmmnet.guestimage import module
-from vmmnet.testbed.base import process, tools
-from vmmnet.testbed.base.net import Namespace
-from vmmnet.testbed.guest import qemu
-from vmmnet.testbed.packages import debian, kernel
 
 LABEL = "VMMNET"
 #: Kernels with a module that is built: others would need another release's compiler for a disk

@@ -126,12 +126,16 @@ def check_system(console: Console) -> None:
 
 
 def test_make_run_boots_it(tmp_path: Path) -> None:
-    """Without any option: root is at the console, and a page of an IPv6-only server is there."""
+    """Root is at the console, and a page of an IPv6-only server is there."""
     began = time.monotonic()
-    shown = ["# vmmnet guest-image", *make(tmp_path).splitlines()]
+    words: list[str | Path] = ["--output", "guest.qcow2"]
+    shown = [
+        f"# vmmnet guest-image {' '.join(map(str, words))}",
+        *make(tmp_path, *words).splitlines(),
+    ]
     took = f"{time.monotonic() - began:.0f} s to make the image"
     shown.append("# make run DISK=guest.qcow2\n…")
-    words: list[str | Path] = [sys.executable, "-m", "lab.run", "--disk", "guest.qcow2"]
+    words = [sys.executable, "-m", "lab.run", "--disk", "guest.qcow2"]
     with Console("make-run.log", words, env=_PYTHON, cwd=tmp_path) as console:
         began = time.monotonic()
         login = [line for line in console.until(_PROMPT).splitlines() if "login: " in line]

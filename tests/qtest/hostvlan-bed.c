@@ -270,12 +270,12 @@ void bed_converse(Bed *bed)
 
 int hostvlan_test_main(int argc, char **argv, void (*add_tests)(void))
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     if (netns_new() < 0) {
         printf("1..0 # SKIP no network namespace: %s (not root? unshare -r)\n",
                strerror(errno));
         return 0;
     }
     add_tests();
-    return hv_test_run();
+    return g_test_run();
 }

@@ -333,7 +333,7 @@ static void test_key_stays(void)
 
 int main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/damage/sum", test_sum);
     g_test_add_func("/hostvlan/damage/key", test_key);
     g_test_add_func("/hostvlan/damage/head", test_head);
@@ -345,5 +345,5 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/damage/taken-out", test_taken_out);
     g_test_add_func("/hostvlan/damage/free-slot", test_free_slot);
     g_test_add_func("/hostvlan/damage/key-stays", test_key_stays);
-    return hv_test_run();
+    return g_test_run();
 }

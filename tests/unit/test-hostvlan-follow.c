@@ -219,7 +219,7 @@ static void test_overwritten(void)
 
 int main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/table/shortened-seen", test_shortened_seen);
     g_test_add_func("/hostvlan/table/overwritten", test_overwritten);
     g_test_add_func("/hostvlan/follow", test_follow);
@@ -227,5 +227,5 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/follow/old", test_follow_old);
     g_test_add_func("/hostvlan/follow/halves", test_follow_halves);
     g_test_add_func("/hostvlan/follow/late-mark", test_follow_late_mark);
-    return hv_test_run();
+    return g_test_run();
 }

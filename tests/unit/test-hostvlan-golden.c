@@ -170,11 +170,11 @@ static void test_version_4(void)
 
 int main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/golden/header", test_header);
     g_test_add_func("/hostvlan/golden/values", test_values);
     g_test_add_func("/hostvlan/golden/record", test_record);
     g_test_add_func("/hostvlan/golden/version-3", test_version_3);
     g_test_add_func("/hostvlan/golden/version-4", test_version_4);
-    return hv_test_run();
+    return g_test_run();
 }

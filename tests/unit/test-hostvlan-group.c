@@ -517,11 +517,8 @@ int main(int argc, char **argv)
 {
     int status;
 
-    g_test_init(&argc, &argv, NULL);
-    /* In the process that runs the tests. */
-    if (hv_tmp()) {
-        make_table();
-    }
+    hv_test_init(&argc, &argv);
+    make_table();
     g_test_add_func("/hostvlan/group/control", test_control);
     g_test_add_func("/hostvlan/group/control-received", test_control_received);
     g_test_add_func("/hostvlan/group/sent", test_sent);
@@ -534,9 +531,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/group/received-forms", test_received_forms);
     g_test_add_func("/hostvlan/group/received-length", test_received_length);
     g_test_add_func("/hostvlan/group/random", test_random);
-    status = hv_test_run();
-    if (table) {
-        end_table();
-    }
+    status = g_test_run();
+    end_table();
     return status;
 }

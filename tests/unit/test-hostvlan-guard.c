@@ -202,7 +202,7 @@ int main(int argc, char **argv)
     };
 
     sigaction(SIGBUS, &action, NULL);
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/table/truncated", test_truncated);
     g_test_add_func("/hostvlan/table/records-truncated",
                     test_records_truncated);
@@ -212,5 +212,5 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/guard/others-fault-blocked",
                     test_others_fault_blocked);
     g_test_add_func("/hostvlan/guard/others-signal", test_others_signal);
-    return hv_test_run();
+    return g_test_run();
 }

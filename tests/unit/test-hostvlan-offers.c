@@ -350,7 +350,7 @@ static void test_refused(void)
 
 int main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/offers/plain", test_plain);
     g_test_add_func("/hostvlan/offers/extensions", test_extensions);
     g_test_add_func("/hostvlan/offers/fragments", test_fragments);
@@ -362,5 +362,5 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/offers/damaged", test_damaged);
     g_test_add_func("/hostvlan/also/sent", test_also);
     g_test_add_func("/hostvlan/also/refused", test_refused);
-    return hv_test_run();
+    return g_test_run();
 }

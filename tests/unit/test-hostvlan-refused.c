@@ -385,9 +385,9 @@ static void test_too_many(void)
 
 int main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/table/refused", test_refused);
     g_test_add_func("/hostvlan/table/no-file", test_no_file);
     g_test_add_func("/hostvlan/table/too-many", test_too_many);
-    return hv_test_run();
+    return g_test_run();
 }

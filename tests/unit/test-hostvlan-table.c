@@ -307,7 +307,7 @@ static void test_changes(void)
 
 int main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/table/lookup", test_lookup);
     g_test_add_func("/hostvlan/table/addresses", test_addresses);
     g_test_add_func("/hostvlan/table/prefixes", test_prefixes);
@@ -315,5 +315,5 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/table/small", test_small);
     g_test_add_func("/hostvlan/table/zeros", test_zeros);
     g_test_add_func("/hostvlan/table/changes", test_changes);
-    return hv_test_run();
+    return g_test_run();
 }

@@ -260,7 +260,7 @@ static void test_names(void)
 
 int main(int argc, char **argv)
 {
-    g_test_init(&argc, &argv, NULL);
+    hv_test_init(&argc, &argv);
     g_test_add_func("/hostvlan/verdict/paper", test_paper);
     g_test_add_func("/hostvlan/verdict/send", test_send);
     g_test_add_func("/hostvlan/verdict/order", test_order);
@@ -268,5 +268,5 @@ int main(int argc, char **argv)
     g_test_add_func("/hostvlan/verdict/random", test_random);
     g_test_add_func("/hostvlan/verdict/lost", test_lost);
     g_test_add_func("/hostvlan/verdict/names", test_names);
-    return hv_test_run();
+    return g_test_run();
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_denied(host: Namespace, anchor: Path, name: str, security: str) -> None
         ("early", "signature before inception date", 8),
         ("wrongds", "DS", 9),
         ("stripped", "no signatures", 10),
-        ("forged", "signature verification failed", 6),
+        ("forged", "signature (verification|crypto) failed", 6),
     ],
 )
 @pytest.mark.parametrize("family", [("-4",), ()], ids=["A", "both"])
@@ -90,7 +91,7 @@ def test_bogus(
     """What is wrong is an error with its reason, and never an address."""
     for told in dns_client.lookup(host, "-v", "-a", anchor, *family, f"www.{zone}.vm.example"):
         assert (told.error, told.security, told.data) == (_BOGUS, "bogus", [])
-        assert reason in told.reason
+        assert re.search(reason, told.reason)
         assert ("this host's clock says 20" in told.reason) == (zone in ("expired", "early"))
         assert told.ede == ede
 

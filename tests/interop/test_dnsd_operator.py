@@ -103,7 +103,7 @@ def test_wrong_cookies(world: World) -> None:
             option = dns.edns.GenericOption(dns.edns.OptionType.COOKIE, b"c" * size)
             reply = world.udp(query(use_edns=0, options=[option]))
             assert reply.rcode() == dns.rcode.NOERROR and reply.answer
-            (own,) = (o.data for o in reply.options if o.otype == dns.edns.OptionType.COOKIE)
+            (own,) = (o.to_wire() for o in reply.options if o.otype == dns.edns.OptionType.COOKIE)
             assert own[:8] == b"c" * 8 and len(own) == 24 and own[8:] != b"c" * 16
         assert server.metric('cookies_total{state="valid"}') == 0
         for size in (0, 7, 9, 15, 41):

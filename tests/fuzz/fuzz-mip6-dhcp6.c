@@ -15,11 +15,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/careof/dhcp6.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

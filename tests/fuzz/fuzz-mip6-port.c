@@ -18,13 +18,13 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "mip6-sides.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND          1000000000ll
 #define MTU             1500u
 #define FRAME_MAX       70000u
 #define STEPS_MAX       64

@@ -14,11 +14,11 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "mip6-sides.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/octets.h"
 
-#define SECOND          1000000000ll
 #define STEPS_MAX       32
 #define PACKET_MAX      3000u
 

@@ -9,14 +9,12 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/careof/careof.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
-
-#define SECOND  1000000000ll
-#define MS      1000000ll
 
 static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
 static const uint8_t mac_a[] = { 0x02, 0xbb, 0, 0, 0, 0xa };

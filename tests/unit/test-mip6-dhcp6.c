@@ -4,12 +4,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/careof/dhcp6.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
-#define MS      1000000ll
 
 #define LEASED  "2001:db8:3000::1234"
 #define OTHER   "2001:db8:3000::5678"

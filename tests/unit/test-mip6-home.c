@@ -4,10 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/core/home.h"
 #include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 static const uint8_t guest_mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
 static const uint8_t other_mac[] = { 0x52, 0x54, 0, 0, 0, 2 };

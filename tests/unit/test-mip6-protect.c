@@ -7,13 +7,13 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/agent/agent.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND  1000000000ll
 #define EPOCH   1700000000u
 #define HOME    "2001:db8:2000::10"
 #define AGENT   "2001:db8:2000::1"

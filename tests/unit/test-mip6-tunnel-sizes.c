@@ -8,11 +8,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/core/tunnel.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
 static const uint8_t router_mac[] = { 0x02, 0xbb, 0, 0, 0, 1 };

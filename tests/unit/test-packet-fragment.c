@@ -3,10 +3,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/packet/fragment.h"
 #include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 /* Octets [@offset, @offset + @len) of packet @id, which is of UDP. */
 static uint8_t *give(PacketReassembly *r, int64_t now, uint32_t id,

@@ -25,11 +25,9 @@
 #include <string.h>
 
 #include "net/mip6/careof/dhcp6.h"
+#include "base/units.h"
 #include "net/packet/ip6.h"
 #include "net/packet/octets.h"
-
-#define SECOND          1000000000ll
-#define MS              1000000ll
 
 /* Section 7.6: initial and maximum timeout, maximum number of messages. */
 #define SOLICIT_FIRST   1000u           /* ms */

@@ -44,11 +44,11 @@
 #include <string.h>
 
 #include "net/mip6/core/home.h"
+#include "base/units.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/udp.h"
 
-#define SECOND                  1000000000ll
 #define ADVERTISE_EVERY         (200 * SECOND)
 #define ROUTER_LIFETIME         1800    /* s, of one that is made up */
 #define FRAME_MAX               1500u

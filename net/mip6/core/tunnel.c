@@ -62,13 +62,14 @@
 #include <string.h>
 
 #include "net/mip6/core/tunnel.h"
+#include "base/units.h"
 #include "net/packet/mtu.h"
 #include "net/packet/nd.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
-#define PATH_MTU_LIVES          (600 * 1000000000ll)    /* RFC 8201 section 4 */
+#define PATH_MTU_LIVES          (600 * SECOND)          /* RFC 8201 section 4 */
 #define ERROR_HOPS              255
 #define UNREACHABLE_ADDRESS     3       /* RFC 4443 section 3.1 */
 

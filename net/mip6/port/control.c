@@ -4,12 +4,12 @@
  */
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
 #include "net/packet/mld.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND          1000000000ll
 #define ICMP6_LEN       8u
 #define ERROR_BURST     10
 #define ERROR_GAP       (SECOND / 10)

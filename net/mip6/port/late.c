@@ -60,10 +60,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
 #include "net/packet/octets.h"
 
-#define SECOND          1000000000ll
 #define FORWARD_TIME    (10 * SECOND)
 #define TRIAL_GAP       (SECOND / 5)
 /* Added to three times the agent's response time. */

@@ -21,11 +21,11 @@
  */
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND          1000000000ll
 /* After a registration, if nothing has come out of the tunnel until then. */
 #define AFTER_BINDING   (3 * SECOND)
 /* While there is trouble. */

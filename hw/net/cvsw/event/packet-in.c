@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "hw/net/cvsw/event/packet-in.h"
+#include "base/units.h"
 #include "hw/net/cvsw/openflow/wire.h"
 #include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
 
-#define MS_PER_TOKEN    (1000u / CVSW_PACKET_IN_RATE)
+#define MS_PER_TOKEN    (MS_PER_S / CVSW_PACKET_IN_RATE)
 #define MAX_LEN_ALL     0xffffu
 #define ROOM_MIN        64u
 

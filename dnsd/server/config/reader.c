@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/nearest.h"
 #include "dnsd/server/config/memory.h"
-#include "dnsd/server/config/nearest.h"
 #include "dnsd/server/config/reader.h"
 #include "dnsd/server/core/number.h"
 
@@ -70,7 +70,7 @@ static void tell_unknown(DnsdReader *r, const yaml_node_t *node,
     char shown[SHOWN_MAX + 1];
 
     for (const DnsdKey *key = keys; key->name; key++) {
-        unsigned distance = dnsd_word_distance(word, key->name);
+        unsigned distance = word_distance(word, key->name);
 
         if (distance < best) {
             best = distance;

@@ -231,7 +231,7 @@ static int refuse_unknown(const Parser *p, const char *word)
     if (o && is_short) {
         fprintf(stderr, ": write --%s, as no name is abbreviated", o->name);
     } else if (o) {
-        fprintf(stderr, "; did you mean --%s?", o->name);
+        fprintf(stderr, " (did you mean --%s?)", o->name);
     }
     return complain(p);
 }
@@ -534,11 +534,11 @@ static int reject(const ArgProgram *program, const char *word)
     const ArgCommand *like = nearest_command(program, word);
     const char *before = " ";
 
-    fprintf(stderr, "%s: '%s' is no command; ", program->name, word);
+    fprintf(stderr, "%s: '%s' is no command", program->name, word);
     if (like) {
-        fprintf(stderr, "did you mean '%s'? ", like->name);
+        fprintf(stderr, " (did you mean '%s'?)", like->name);
     }
-    fputs("there are", stderr);
+    fputs("; there are", stderr);
     for (size_t i = 0; program->commands[i]; i++) {
         if (program->commands[i]->name) {
             fprintf(stderr, "%s%s", before, program->commands[i]->name);

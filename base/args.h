@@ -3,9 +3,10 @@
  * Command lines: commands, options, help, error messages
  *
  * All programs have the same rules. Options may be anywhere; "--" ends them.
- * --help is made from the tables, --version is there. A name is not abbreviated:
- * what is short for one option today is short for two tomorrow, in a script that
- * nobody looks at. The message says the option's name, or the nearest one.
+ * --help is made from the tables, --version is there. A name is not
+ * abbreviated: what is short for one option today is short for two tomorrow, in
+ * a script that nobody looks at. The message says the option's name, or the
+ * nearest one.
  */
 #ifndef BASE_ARGS_H
 #define BASE_ARGS_H
@@ -48,7 +49,7 @@ typedef struct ArgCommand {
     const char *usage;      /* "ZONE FILE... [-o IMAGE]" */
     const char *summary;    /* one line */
     const char *text;       /* further paragraphs, or NULL */
-    const ArgOption *options;   /* ends with an option without a name, or NULL */
+    const ArgOption *options;   /* ends with one without a name; or NULL */
     const ArgOption *shared;    /* more options, or NULL */
     size_t least;           /* words that are not options */
     size_t most;            /* ARG_ANY: no limit */
@@ -60,7 +61,7 @@ typedef struct ArgCommand {
 
 typedef struct ArgProgram {
     const char *name;
-    const char *summary;    /* one line; NULL: that of the command without name */
+    const char *summary;    /* NULL: that of the command without a name */
     const char *text;       /* further paragraphs, or NULL */
     const ArgCommand *const *commands;  /* ends with NULL */
 } ArgProgram;

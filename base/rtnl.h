@@ -2,18 +2,18 @@
 /*
  * Asks and watches the host's interfaces, addresses and routes (rtnetlink(7))
  *
- * Theory of operation of requests: the kernel processes a request inside send(),
- * so its answer is there when send() returns, and no socket here waits. Answers
- * to earlier requests, which nobody has read, are skipped by their number. There
- * is no libmnl below: what it has is the forty lines that put and find an
- * attribute, and each program, QEMU's too, would depend on it.
+ * Theory of operation of requests: the kernel processes a request inside
+ * send(), so its answer is there when send() returns, and no socket here waits.
+ * Answers to earlier requests, which nobody has read, are skipped by their
+ * number. There is no libmnl below: what it has is the forty lines that put and
+ * find an attribute, and each program, QEMU's too, would depend on it.
  *
- * Theory of operation of the watch: the kernel sends a message for each change to a socket
- * that has joined the message's group. The watch turns a message into one typed
- * event. It keeps no table: a reader compares an event with what it stands on.
- * If the reader is too slow, the kernel drops messages and says so once: the
- * event RTNL_LOST. The reader then looks at all that it stands on again, as it
- * does at its start.
+ * Theory of operation of the watch: the kernel sends a message for each change
+ * to a socket that has joined the message's group. The watch turns a message
+ * into one typed event. It keeps no table: a reader compares an event with what
+ * it stands on. If the reader is too slow, the kernel drops messages and says so
+ * once: the event RTNL_LOST. The reader then looks at all that it stands on
+ * again, as it does at its start.
  */
 #ifndef BASE_RTNL_H
 #define BASE_RTNL_H
@@ -29,7 +29,7 @@
 #define RTNL_BUF        32768
 #define RTNL_MAC_LEN    6
 
-/* --- requests -------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------- */
 
 /* A request under construction, made by rtnl_request() */
 typedef struct RtnlRequest {
@@ -112,7 +112,7 @@ int rtnl_answer(const void *octets, size_t len, uint32_t serial, uint16_t type,
 bool rtnl_attribute(const struct nlmsghdr *head, size_t body, uint16_t type,
                     void *to, size_t len);
 
-/* --- the watch ------------------------------------------------------------- */
+/* --- the watch ------------------------------------------------------------ */
 
 /* What to watch; combine with |. */
 enum {

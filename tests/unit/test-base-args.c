@@ -182,8 +182,8 @@ static void test_wrong(void)
           "--help'\n" },
         { &daemon_program, "show a --hel", "d show: there is no option --hel: "
           "write --help, as no name is abbreviated; see 'd show --help'\n" },
-        { &daemon_program, "--sokcet=/x", "d: there is no option --sokcet; did "
-          "you mean --socket?; see 'd --help'\n" },
+        { &daemon_program, "--sokcet=/x", "d: there is no option --sokcet (did "
+          "you mean --socket?); see 'd --help'\n" },
         { &daemon_program, "--frobnicate", "d: there is no option "
           "--frobnicate; see 'd --help'\n" },
         { &daemon_program, "-x", "d: there is no option -x; see 'd --help'\n" },
@@ -204,8 +204,8 @@ static void test_wrong(void)
           "show --help'\n" },
         { &daemon_program, "show odd", "d show: 'odd' is odd; see 'd show "
           "--help'\n" },
-        { &daemon_program, "shwo", "d: 'shwo' is no command; did you mean "
-          "'show'? there are show\n" },
+        { &daemon_program, "shwo", "d: 'shwo' is no command (did you mean "
+          "'show'?); there are show\n" },
         { &tool_program, "frobnicate", "t: 'frobnicate' is no command; there "
           "are show\n" },
         { &tool_program, "", "t: no command; see 't --help'\n" },

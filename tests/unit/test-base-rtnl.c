@@ -377,7 +377,7 @@ static void look_for_loopback(void *opaque, const struct nlmsghdr *head)
 /* The kernel's own answers, one after another on one socket */
 static void test_kernel(void)
 {
-    const struct ifinfomsg first = { .ifi_index = 1 }, none = { .ifi_index = 0 };
+    const struct ifinfomsg first = { .ifi_index = 1 }, none = { 0 };
     const struct ifinfomsg gone = { .ifi_index = INT_MAX };
     bool has_loopback = false;
     RtnlAnswer answer;

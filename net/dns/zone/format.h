@@ -120,11 +120,4 @@ enum {
 #define ZONE_REF_SHIFT          3
 #define ZONE_ORDER_EVERY        16      /* nodes */
 
-#define zone_get16 get_le16
-#define zone_get32 get_le32
-#define zone_get64 get_le64
-#define zone_put16 put_le16
-#define zone_put32 put_le32
-#define zone_put64 put_le64
-
 #endif /* NET_DNS_ZONE_FORMAT_H */

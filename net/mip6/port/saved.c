@@ -2,9 +2,9 @@
 /* The state of a port in a migration stream */
 #include <string.h>
 
+#include "base/octets.h"
 #include "base/units.h"
 #include "net/mip6/port/internal.h"
-#include "net/packet/octets.h"
 
 #define SAVED_VERSION   3
 
@@ -31,9 +31,9 @@ static void field32(Cursor *c, bool write, uint32_t *value)
 {
     uint8_t octets[4];
 
-    packet_put32(octets, *value);
+    put_be32(octets, *value);
     field(c, write, octets, sizeof(octets));
-    *value = packet_get32(octets);
+    *value = get_be32(octets);
 }
 
 /* For a number that has another size in memory; too large ones are invalid. */

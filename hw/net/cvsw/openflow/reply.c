@@ -190,7 +190,7 @@ void cvsw_of_error_build(GByteArray *out, CvswOfFault fault,
     size_t from = out->len;
 
     begin(out, version, OFPT_ERROR,
-          has_head ? packet_get32(req + OFP_HEADER_XID) : 0);
+          has_head ? get_be32(req + OFP_HEADER_XID) : 0);
     cvsw_of_put16(out, error->type);
     cvsw_of_put16(out, error->code);
     cvsw_of_put(out, req, MIN(len, OFP_ERROR_QUOTE));

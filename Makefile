@@ -86,7 +86,7 @@ asan: $(ASAN)/build.ninja
 bpf: $(BPF)
 
 # Where vmmnet.hostvlan.bpf.twin looks for it; the same for all little-endian hosts.
-$(BPF): $(addprefix net/hostvlan/,bpf/hostvlan.bpf.c bpf/twin.h dhcp.h forged.h group.h headers.h offers.h own.h) include/vmmnet/hostvlan.h
+$(BPF): $(addprefix net/hostvlan/,bpf/hostvlan.bpf.c bpf/twin.h dhcp.h forged.h group.h headers.h offers.h own.h) base/octets.h include/vmmnet/hostvlan.h
 	@command -v clang >/dev/null || \
 	    { echo "clang is not installed: run 'make deps' or install the package clang." >&2; exit 1; }
 	@clang -target bpf -mcpu=v3 -O2 -g -ffreestanding -Wall -Wextra -Werror \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Watches the host's interfaces, IPv6 addresses and IPv6 routes */
+/* Asks and watches the host's interfaces, addresses and routes */
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -8,6 +8,188 @@
 #include <unistd.h>
 
 #include "base/rtnl.h"
+
+/* --- requests ------------------------------------------------------------- */
+
+int rtnl_open(Rtnl *n)
+{
+    const struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
+
+    n->serial = 0;
+    n->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                   NETLINK_ROUTE);
+    if (n->fd >= 0 &&
+        bind(n->fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0) {
+        int error = -errno;
+
+        rtnl_close(n);
+        return error;
+    }
+    return n->fd < 0 ? -errno : 0;
+}
+
+void rtnl_close(Rtnl *n)
+{
+    if (n->fd >= 0) {
+        close(n->fd);
+    }
+    n->fd = -1;
+}
+
+void rtnl_request(RtnlRequest *r, uint16_t type, uint16_t flags,
+                  const void *body, size_t len)
+{
+    memset(r, 0, sizeof(*r));
+    r->head.nlmsg_type = type;
+    r->head.nlmsg_flags = NLM_F_REQUEST | flags;
+    r->head.nlmsg_len = NLMSG_LENGTH(len);
+    memcpy(NLMSG_DATA(&r->head), body, len);
+}
+
+void rtnl_put(RtnlRequest *r, uint16_t type, const void *data, size_t len)
+{
+    size_t at = NLMSG_ALIGN(r->head.nlmsg_len);
+    struct rtattr *rta = (void *)((uint8_t *)r + at);
+
+    g_assert(at + RTA_SPACE(len) <= sizeof(*r));
+    rta->rta_type = type;
+    rta->rta_len = RTA_LENGTH(len);
+    memcpy(RTA_DATA(rta), data, len);
+    r->head.nlmsg_len = at + RTA_LENGTH(len);
+}
+
+int rtnl_answer(const void *octets, size_t len, uint32_t serial, uint16_t type,
+                size_t body)
+{
+    const struct nlmsghdr *head = octets;
+
+    if (len < sizeof(*head) || !NLMSG_OK(head, len)) {
+        return -EPROTO;
+    }
+    if (head->nlmsg_seq != serial) {
+        return -EAGAIN;
+    }
+    if (head->nlmsg_type == NLMSG_ERROR &&
+        head->nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr))) {
+        int error = ((const struct nlmsgerr *)NLMSG_DATA(head))->error;
+
+        return error || !type ? error : -EPROTO;
+    }
+    return type && head->nlmsg_type == type &&
+           head->nlmsg_len >= NLMSG_LENGTH(body) ? 0 : -EPROTO;
+}
+
+/* Sends a request with the next number. Returns: 0 or -errno */
+static int send_request(Rtnl *n, RtnlRequest *r, uint16_t flags)
+{
+    r->head.nlmsg_flags |= flags;
+    r->head.nlmsg_seq = ++n->serial;
+    return send(n->fd, r, r->head.nlmsg_len, 0) < 0 ? -errno : 0;
+}
+
+/* Reads a datagram. Returns: its octets, or -errno */
+static ssize_t receive(Rtnl *n, void *to, size_t size)
+{
+    ssize_t len;
+
+    do {
+        len = recv(n->fd, to, size, MSG_TRUNC);
+    } while (len < 0 && errno == EINTR);
+    return len < 0 ? -errno : len > (ssize_t)size ? -EMSGSIZE : len;
+}
+
+/* Sends a request and reads until its answer. Returns: 0 or -errno */
+static int exchange(Rtnl *n, RtnlRequest *r, uint16_t flags, uint16_t type,
+                    size_t body, RtnlAnswer *answer)
+{
+    ssize_t ret = send_request(n, r, flags);
+
+    while (ret == 0) {
+        ret = receive(n, answer, sizeof(*answer));
+        if (ret < 0) {
+            break;
+        }
+        ret = rtnl_answer(answer, ret, n->serial, type, body);
+        if (ret != -EAGAIN) {
+            break;
+        }
+        ret = 0;
+    }
+    return ret;
+}
+
+int rtnl_do(Rtnl *n, RtnlRequest *r)
+{
+    RtnlAnswer answer;
+
+    return exchange(n, r, NLM_F_ACK, 0, 0, &answer);
+}
+
+/* The types of a kind are four numbers in a row: NEW, DEL, GET, SET. */
+static uint16_t type_of_answer(const RtnlRequest *r)
+{
+    return r->head.nlmsg_type & ~3;
+}
+
+/* Octets of the kind's struct, which begins its messages */
+static size_t body_of(const RtnlRequest *r)
+{
+    switch (type_of_answer(r)) {
+    case RTM_NEWLINK:
+        return sizeof(struct ifinfomsg);
+    case RTM_NEWADDR:
+        return sizeof(struct ifaddrmsg);
+    default:
+        return sizeof(struct rtmsg);
+    }
+}
+
+int rtnl_ask(Rtnl *n, RtnlRequest *r, RtnlAnswer *answer)
+{
+    return exchange(n, r, 0, type_of_answer(r), body_of(r), answer);
+}
+
+/* Returns: 0: there is more; 1: that was all; or -errno */
+static int take_list(Rtnl *n, const RtnlRequest *r, const void *octets,
+                     size_t len, RtnlEachFn *each, void *opaque)
+{
+    const struct nlmsghdr *head = octets;
+
+    for (; len >= sizeof(*head) && NLMSG_OK(head, len);
+         head = NLMSG_NEXT(head, len)) {
+        int ret = rtnl_answer(head, head->nlmsg_len, n->serial,
+                              type_of_answer(r), body_of(r));
+
+        if (ret == -EAGAIN) {
+            continue;
+        }
+        if (head->nlmsg_flags & NLM_F_DUMP_INTR) {
+            return -EINTR;
+        }
+        if (head->nlmsg_type == NLMSG_DONE) {
+            return 1;
+        }
+        if (ret < 0) {
+            return ret;
+        }
+        each(opaque, head);
+    }
+    return 0;
+}
+
+int rtnl_list(Rtnl *n, RtnlRequest *r, RtnlEachFn *each, void *opaque)
+{
+    g_autofree void *buf = g_malloc(RTNL_BUF);
+    ssize_t ret = send_request(n, r, NLM_F_DUMP);
+
+    while (ret == 0) {
+        ret = receive(n, buf, RTNL_BUF);
+        if (ret >= 0) {
+            ret = take_list(n, r, buf, ret, each, opaque);
+        }
+    }
+    return MIN(ret, 0);
+}
 
 /* --- messages ------------------------------------------------------------- */
 
@@ -19,6 +201,21 @@ static bool read_attribute(const struct rtattr *rta, void *to, size_t len)
     }
     memcpy(to, RTA_DATA(rta), len);
     return true;
+}
+
+bool rtnl_attribute(const struct nlmsghdr *head, size_t body, uint16_t type,
+                    void *to, size_t len)
+{
+    const struct rtattr *rta = (const void *)((const uint8_t *)head +
+                                              NLMSG_SPACE(body));
+    int left = (int)head->nlmsg_len - (int)NLMSG_SPACE(body);
+
+    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
+        if (rta->rta_type == type && read_attribute(rta, to, len)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Does an attribute IFLA_LINKINFO have this kind? */
@@ -199,21 +396,13 @@ int rtnl_watch_open(RtnlWatch *w, unsigned what)
 
 int rtnl_watch_list(RtnlWatch *w)
 {
-    struct {
-        struct nlmsghdr head;
-        struct ifinfomsg msg;
-        struct rtattr rta;
-        uint32_t mask;
-    } request = {
-        .head = {
-            .nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETLINK,
-            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-        },
-        .rta = { RTA_LENGTH(sizeof(uint32_t)), IFLA_EXT_MASK },
-        .mask = RTEXT_FILTER_SKIP_STATS,
-    };
+    const struct ifinfomsg all = { .ifi_family = AF_UNSPEC };
+    const uint32_t mask = RTEXT_FILTER_SKIP_STATS;
+    RtnlRequest r;
 
-    return send(w->fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
+    rtnl_request(&r, RTM_GETLINK, NLM_F_DUMP, &all, sizeof(all));
+    rtnl_put(&r, IFLA_EXT_MASK, &mask, sizeof(mask));
+    return send(w->fd, &r, r.head.nlmsg_len, 0) < 0 ? -errno : 0;
 }
 
 void rtnl_watch_close(RtnlWatch *w)

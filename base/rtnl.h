@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watches the host's interfaces, IPv6 addresses and IPv6 routes (rtnetlink(7))
+ * Asks and watches the host's interfaces, addresses and routes (rtnetlink(7))
  *
- * Theory of operation: the kernel sends a message for each change to a socket
- * that has joined the message's group. The watch turns a message into one typed
- * event. It keeps no table: a reader compares an event with what it stands on.
- * If the reader is too slow, the kernel drops messages and says so once: the
- * event RTNL_LOST. The reader then looks at all that it stands on again, as it
- * does at its start.
+ * Theory of operation of requests: the kernel processes a request inside
+ * send(), so its answer is there when send() returns, and no socket here waits.
+ * Answers to earlier requests, which nobody has read, are skipped by their
+ * number. There is no libmnl below: what it has is the forty lines that put and
+ * find an attribute, and each program, QEMU's too, would depend on it.
+ *
+ * Theory of operation of the watch: the kernel sends a message for each change
+ * to a socket that has joined the message's group. The watch turns a message
+ * into one typed event. It keeps no table: a reader compares an event with what
+ * it stands on. If the reader is too slow, the kernel drops messages and says so
+ * once: the event RTNL_LOST. The reader then looks at all that it stands on
+ * again, as it does at its start.
  */
 #ifndef BASE_RTNL_H
 #define BASE_RTNL_H
@@ -22,6 +28,91 @@
 /* Octets for the messages of one read; the kernel's own are at most 32 KiB. */
 #define RTNL_BUF        32768
 #define RTNL_MAC_LEN    6
+
+/* --- requests ------------------------------------------------------------- */
+
+/* A request under construction, made by rtnl_request() */
+typedef struct RtnlRequest {
+    struct nlmsghdr head;
+    uint8_t body[240] __attribute__((aligned(NLMSG_ALIGNTO)));
+} RtnlRequest;
+
+/* The kernel's message about an interface has up to some KiB. */
+typedef union RtnlAnswer {
+    struct nlmsghdr head;
+    uint8_t octets[16384];
+} RtnlAnswer;
+
+typedef struct Rtnl {
+    int fd;                     /* -1: closed */
+    uint32_t serial;            /* number of the latest request */
+} Rtnl;
+
+/** rtnl_open: returns 0; or -errno, and @n->fd is -1 */
+int rtnl_open(Rtnl *n);
+
+/** rtnl_close: may be called on a closed one */
+void rtnl_close(Rtnl *n);
+
+/**
+ * rtnl_request: begin a request
+ * @type: RTM_GETROUTE ...
+ * @flags: NLM_F_CREATE ...; the functions below add those of their kind
+ * @body: struct rtmsg, ifaddrmsg ..., of @len octets
+ */
+void rtnl_request(RtnlRequest *r, uint16_t type, uint16_t flags,
+                  const void *body, size_t len);
+
+/** rtnl_put: append an attribute; it must fit */
+void rtnl_put(RtnlRequest *r, uint16_t type, const void *data, size_t len);
+
+/**
+ * rtnl_do: make the kernel change something
+ *
+ * Returns: 0; or the kernel's -errno
+ */
+int rtnl_do(Rtnl *n, RtnlRequest *r);
+
+/**
+ * rtnl_ask: ask for one thing (RTM_GETROUTE ...)
+ * @answer: the message about it (RTM_NEWROUTE ...), with at least the octets of
+ *          the request's own body
+ *
+ * Returns: 0; or the kernel's -errno
+ */
+int rtnl_ask(Rtnl *n, RtnlRequest *r, RtnlAnswer *answer);
+
+/** RtnlEachFn: one message of a list, with at least the request's own body */
+typedef void RtnlEachFn(void *opaque, const struct nlmsghdr *head);
+
+/**
+ * rtnl_list: ask for all things of a kind (RTM_GETROUTE ...)
+ *
+ * Returns: 0; or -errno, if the list is not whole
+ */
+int rtnl_list(Rtnl *n, RtnlRequest *r, RtnlEachFn *each, void *opaque);
+
+/**
+ * rtnl_answer: what octets from the kernel say to a request
+ * @serial: the request's number
+ * @type: the type of the message that answers it; 0: an acknowledgement
+ * @body: octets of that message at least, after its header
+ *
+ * Returns: 0; the kernel's -errno; -EAGAIN: it answers another request; -EPROTO
+ */
+int rtnl_answer(const void *octets, size_t len, uint32_t serial, uint16_t type,
+                size_t body);
+
+/**
+ * rtnl_attribute: copy an attribute of a message
+ * @body: octets before the first attribute: sizeof(struct rtmsg) ...
+ *
+ * Returns: false, and @to is as before, if it has none of @len octets or more
+ */
+bool rtnl_attribute(const struct nlmsghdr *head, size_t body, uint16_t type,
+                    void *to, size_t len);
+
+/* --- the watch ------------------------------------------------------------ */
 
 /* What to watch; combine with |. */
 enum {

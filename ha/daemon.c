@@ -388,6 +388,13 @@ static gboolean stop(gpointer opaque)
     return G_SOURCE_CONTINUE;
 }
 
+static void tell_old_form(const Mip6HaConfig *config)
+{
+    if (config->old) {
+        g_warning("%s", config->old);
+    }
+}
+
 /* Keys begin above @used. After an error the old configuration stays. */
 static bool read_again(Daemon *d, uint32_t used, GError **errp)
 {
@@ -405,6 +412,7 @@ static bool read_again(Daemon *d, uint32_t used, GError **errp)
         mip6_ha_config_free(new);
         return false;
     }
+    tell_old_form(new);
     d->config = new;
     mip6_agent_configure(&d->agent, mip6_ha_clock(), &new->agent);
     mip6_ha_config_free(old);
@@ -681,6 +689,9 @@ bool mip6_ha_serve(const char *file, GError **errp)
 
     mip6_ha_multicast_init(&d.multicast);
     d.config = mip6_ha_config_read(file, 0, errp);
+    if (d.config) {
+        tell_old_form(d.config);
+    }
     if (!d.config || !start(&d, errp)) {
         mip6_fast_free(d.fast);
         return false;

@@ -6,16 +6,33 @@
  *     vmmnet-ha show [--json | --metrics] [FILE]
  */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/args.h"
 #include "ha/daemon.h"
 #include "ha/service/config.h"
 #include "ha/service/control.h"
 
 #define DEFAULT_FILE    "/etc/vmmnet/ha.conf"
 
-static bool show(const char *file, Mip6ShowFormat format, GError **errp)
+static int done_or(bool done, GError *err)
+{
+    if (!done) {
+        fprintf(stderr, "vmmnet-ha: %s\n", err->message);
+        g_error_free(err);
+    }
+    return done ? EXIT_DONE : EXIT_CANNOT;
+}
+
+static int serve(char **words, size_t count)
+{
+    GError *err = NULL;
+    bool done = mip6_ha_serve(words[0], &err);
+
+    return done_or(done, err);
+}
+
+static bool ask(const char *file, Mip6ShowFormat format, GError **errp)
 {
     Mip6HaConfig *config = mip6_ha_config_read(file, 0, errp);
     bool done;
@@ -35,56 +52,47 @@ static bool show(const char *file, Mip6ShowFormat format, GError **errp)
     return done;
 }
 
-static int usage(FILE *out, int code)
-{
-    fputs("usage: vmmnet-ha FILE\n"
-          "           run the home agent with the configuration FILE\n"
-          "       vmmnet-ha show [--json | --metrics] [FILE]\n"
-          "           show bindings and counters of the agent that runs with "
-          "FILE\n"
-          "           (" DEFAULT_FILE "); --metrics: in Prometheus' text "
-          "format\n", out);
-    return code;
-}
+static bool as_json, as_metrics;
 
-static bool command(int argc, char **argv, int *code, GError **errp)
+static int show(char **words, size_t count)
 {
-    Mip6ShowFormat format = MIP6_SHOW_TEXT;
-    int at = 2;
+    GError *err = NULL;
+    bool done;
 
-    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        *code = usage(stdout, 0);
-        return true;
+    if (as_json && as_metrics) {
+        return args_wrong("--json and --metrics are two formats");
     }
-    if (argc == 2 && argv[1][0] != '-' && strcmp(argv[1], "show")) {
-        return mip6_ha_serve(argv[1], errp);
-    }
-    if (argc < 2 || strcmp(argv[1], "show")) {
-        *code = usage(stderr, 2);
-        return true;
-    }
-    if (at < argc && !strcmp(argv[at], "--json")) {
-        format = MIP6_SHOW_JSON;
-        at++;
-    } else if (at < argc && !strcmp(argv[at], "--metrics")) {
-        format = MIP6_SHOW_METRICS;
-        at++;
-    }
-    if (argc - at > 1 || (at < argc && argv[at][0] == '-')) {
-        *code = usage(stderr, 2);
-        return true;
-    }
-    return show(at < argc ? argv[at] : DEFAULT_FILE, format, errp);
+    done = ask(count ? words[0] : DEFAULT_FILE, as_json ? MIP6_SHOW_JSON :
+               as_metrics ? MIP6_SHOW_METRICS : MIP6_SHOW_TEXT, &err);
+    return done_or(done, err);
 }
 
 int main(int argc, char **argv)
 {
-    g_autoptr(GError) err = NULL;
-    int code = 0;
+    static const ArgOption options[] = {
+        { .name = "json", .to = &as_json, .help = "as JSON" },
+        { .name = "metrics", .to = &as_metrics,
+          .help = "in Prometheus' text format" },
+        { 0 },
+    };
+    static const ArgCommand serve_command = {
+        .usage = "FILE",
+        .summary = "Run the home agent of Mobile IPv6 with the configuration "
+                   "FILE.",
+        .least = 1, .most = 1, .run = serve,
+    };
+    static const ArgCommand show_command = {
+        .name = "show", .usage = "[--json | --metrics] [FILE]",
+        .summary = "show bindings and counters of the agent that runs with "
+                   "FILE (" DEFAULT_FILE ")",
+        .options = options, .most = 1, .run = show,
+    };
+    static const ArgCommand *const commands[] = {
+        &serve_command, &show_command, NULL,
+    };
+    static const ArgProgram program = {
+        .name = "vmmnet-ha", .commands = commands,
+    };
 
-    if (!command(argc, argv, &code, &err)) {
-        fprintf(stderr, "vmmnet-ha: %s\n", err->message);
-        return 1;
-    }
-    return code;
+    return args_main(&program, argc, argv);
 }

@@ -381,6 +381,6 @@ bool hostd_serve(const char *path, const char *state, GError **errp)
     hostd_destroy(&d.hostd);
     hostd_announce_close(&d.announce);
 close_netlink:
-    hostd_netlink_close(&d.netlink);
+    rtnl_close(&d.netlink);
     return done;
 }

@@ -6,64 +6,73 @@
  *     vmmnet-hostd show [--socket PATH]
  */
 #include <stdio.h>
-#include <string.h>
 
+#include "base/args.h"
 #include "hostd/daemon.h"
 #include "hostd/service/server.h"
 
 #define DEFAULT_SOCKET  "/run/vmmnet/hostd.sock"
 #define DEFAULT_STATE   "/run/vmmnet/hostd.state"
 
-static bool show(const char *path, GError **errp)
+static const char *path = DEFAULT_SOCKET, *state = DEFAULT_STATE;
+
+static int done_or(bool done, GError *err)
+{
+    if (!done) {
+        fprintf(stderr, "vmmnet-hostd: %s\n", err->message);
+        g_error_free(err);
+    }
+    return done ? EXIT_DONE : EXIT_CANNOT;
+}
+
+static int serve(char **words, size_t count)
+{
+    GError *err = NULL;
+    bool done = hostd_serve(path, state, &err);
+
+    return done_or(done, err);
+}
+
+static int show(char **words, size_t count)
 {
     g_autoptr(GString) out = g_string_new(NULL);
-    bool done = hostd_server_ask(path, "show\n", out, errp);
+    GError *err = NULL;
+    bool done = hostd_server_ask(path, "show\n", out, &err);
 
     if (done) {
         fputs(out->str, stdout);
     }
-    return done;
-}
-
-static bool command(int argc, char **argv, GError **errp)
-{
-    g_autofree char *path = NULL, *state = NULL;
-    const GOptionEntry entries[] = {
-        { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path,
-          "the UNIX socket (" DEFAULT_SOCKET ")", "PATH" },
-        { "state", 0, 0, G_OPTION_ARG_FILENAME, &state,
-          "the state file, for restarts (" DEFAULT_STATE ")", "FILE" },
-        { NULL },
-    };
-    g_autoptr(GOptionContext) context = g_option_context_new("[show]");
-
-    g_option_context_set_summary(context, "Move addresses of VMs, for "
-        "unprivileged QEMU processes; 'show' lists the\nVMs and their "
-        "addresses.");
-    g_option_context_add_main_entries(context, entries, NULL);
-    if (!g_option_context_parse(context, &argc, &argv, errp)) {
-        return false;
-    }
-    if (argc == 2 && !strcmp(argv[1], "show")) {
-        return show(path ? path : DEFAULT_SOCKET, errp);
-    }
-    if (argc > 1) {
-        g_set_error(errp, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
-                    "'%s' is neither an option nor 'show'; see --help",
-                    argv[1]);
-        return false;
-    }
-    return hostd_serve(path ? path : DEFAULT_SOCKET,
-                       state ? state : DEFAULT_STATE, errp);
+    return args_flush(done_or(done, err));
 }
 
 int main(int argc, char **argv)
 {
-    g_autoptr(GError) err = NULL;
+    static const ArgOption state_option[] = {
+        { .name = "state", .kind = ARG_TEXT, .value = "FILE", .to = &state,
+          .help = "the state file, for restarts (" DEFAULT_STATE ")" },
+        { 0 },
+    };
+    static const ArgOption socket_option[] = {
+        { .name = "socket", .kind = ARG_TEXT, .value = "PATH", .to = &path,
+          .help = "the UNIX socket (" DEFAULT_SOCKET ")" },
+        { 0 },
+    };
+    static const ArgCommand serve_command = {
+        .usage = "[--socket PATH] [--state FILE]",
+        .summary = "Move addresses of VMs, for unprivileged QEMU processes.",
+        .options = socket_option, .shared = state_option, .run = serve,
+    };
+    static const ArgCommand show_command = {
+        .name = "show", .usage = "[--socket PATH]",
+        .summary = "list the VMs and their addresses",
+        .options = socket_option, .run = show,
+    };
+    static const ArgCommand *const commands[] = {
+        &serve_command, &show_command, NULL,
+    };
+    static const ArgProgram program = {
+        .name = "vmmnet-hostd", .commands = commands,
+    };
 
-    if (!command(argc, argv, &err)) {
-        fprintf(stderr, "vmmnet-hostd: %s\n", err->message);
-        return err->domain == G_OPTION_ERROR ? 2 : 1;
-    }
-    return 0;
+    return args_main(&program, argc, argv);
 }

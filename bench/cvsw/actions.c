@@ -19,9 +19,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/run/run.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
@@ -193,12 +193,12 @@ static void make_tcp(Frame *f, size_t len)
     f->port = CVSW_PORT_GUEST;
     packet_eth_build(f->data, mac_b, mac_a, PACKET_ETH_IP4);
     packet_ip4_build(l3, &ip);
-    packet_put16(l4, 1000);
-    packet_put16(l4 + 2, 2000);
+    put_be16(l4, 1000);
+    put_be16(l4 + 2, 2000);
     l4[12] = 5 << 4;
     l4[13] = PACKET_TCP_ACK;
-    packet_put16(l4 + PACKET_TCP_CHECKSUM,
-                 packet_sum_partial(packet_sum_pseudo(l3, 6, l4_len)));
+    put_be16(l4 + PACKET_TCP_CHECKSUM,
+             packet_sum_partial(packet_sum_pseudo(l3, 6, l4_len)));
     f->offload.needs_csum = true;
     f->offload.csum_start = l4 - f->data;
     f->offload.csum_offset = PACKET_TCP_CHECKSUM;

@@ -28,9 +28,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/flow/table.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 
 #define ENTRIES         1024u
 #define MASKS           16u
@@ -81,8 +81,8 @@ static void make_frame(uint8_t *p, uint32_t n)
     size_t at = packet_eth_build(p, dst, src, PACKET_ETH_IP4);
 
     at += packet_ip4_build(p + at, &ip);
-    packet_put16(p + at, 1024 + n % 60000);
-    packet_put16(p + at + 2, 80);
+    put_be16(p + at, 1024 + n % 60000);
+    put_be16(p + at + 2, 80);
     p[at + 12] = 5 << 4;
 }
 
@@ -104,7 +104,7 @@ static void name(CvswMatch *match, CvswField field, uint64_t value,
 
 static uint64_t mac_at(const uint8_t *p)
 {
-    return (uint64_t)packet_get16(p) << 32 | packet_get32(p + 2);
+    return (uint64_t)get_be16(p) << 32 | get_be32(p + 2);
 }
 
 /* Flows of Ethernet: by destination, source, both, and both and the type. */
@@ -129,9 +129,9 @@ static void match_tcp(CvswMatch *match, unsigned kind, const uint8_t *frame)
 
     name(match, CVSW_ETH_TYPE, PACKET_ETH_IP4, UINT64_MAX);
     name(match, CVSW_IP_PROTO, IPPROTO_TCP, UINT64_MAX);
-    name(match, CVSW_IPV4_SRC, packet_get32(frame + 26), src_mask);
-    name(match, CVSW_IPV4_DST, packet_get32(frame + 30), dst_mask);
-    name(match, CVSW_TCP_SRC, packet_get16(frame + 34), UINT64_MAX);
+    name(match, CVSW_IPV4_SRC, get_be32(frame + 26), src_mask);
+    name(match, CVSW_IPV4_DST, get_be32(frame + 30), dst_mask);
+    name(match, CVSW_TCP_SRC, get_be16(frame + 34), UINT64_MAX);
     g_assert(cvsw_match_check(match) == CVSW_MATCH_OK);
 }
 

@@ -22,6 +22,7 @@
  *   receive FILE                      count in FILE what comes, until the next
  *                                     line, which may be empty
  */
+#include "base/octets.h"
 #include "queue.h"
 
 #include <arpa/inet.h>
@@ -53,22 +54,16 @@ static Queue rx, tx;
 
 static uint8_t headers[HEADERS];
 
-static void put16(uint8_t *p, unsigned value)
-{
-    p[0] = value >> 8;
-    p[1] = value;
-}
-
 static void checksum(uint8_t *ip)
 {
     uint32_t sum = 0;
 
-    put16(ip + 10, 0);
+    put_be16(ip + 10, 0);
     for (unsigned i = 0; i < IP; i += 2) {
         sum += ip[i] << 8 | ip[i + 1];
     }
     sum = (sum & 0xffff) + (sum >> 16);
-    put16(ip + 10, ~(sum + (sum >> 16)));
+    put_be16(ip + 10, ~(sum + (sum >> 16)));
 }
 
 static void headers_make(const char *to, const char *from, unsigned number)
@@ -86,7 +81,7 @@ static void headers_make(const char *to, const char *from, unsigned number)
             die(macs[i]);
         }
     }
-    put16(headers + 12, 0x0800);
+    put_be16(headers + 12, 0x0800);
     ip[0] = 0x45;
     ip[8] = 64;
     ip[9] = IPPROTO_UDP;
@@ -94,8 +89,8 @@ static void headers_make(const char *to, const char *from, unsigned number)
     memcpy(ip + 16, net, sizeof(net));
     ip[15] = number;
     ip[19] = number + 1;
-    put16(ip + IP, PORT + number);
-    put16(ip + IP + 2, PORT);
+    put_be16(ip + IP, PORT + number);
+    put_be16(ip + IP + 2, PORT);
 }
 
 static void frame_make(uint8_t *buffer, size_t len)
@@ -104,8 +99,8 @@ static void frame_make(uint8_t *buffer, size_t len)
 
     memset(buffer, 0, QUEUE_VNET_LEN + len);
     memcpy(buffer + QUEUE_VNET_LEN, headers, HEADERS);
-    put16(ip + 2, len - ETH);
-    put16(ip + IP + 4, len - ETH - IP);
+    put_be16(ip + 2, len - ETH);
+    put_be16(ip + IP + 4, len - ETH - IP);
     checksum(ip);
 }
 
@@ -223,8 +218,8 @@ static void frame_differ(uint8_t *buffer, unsigned number)
 
     frame_make(buffer, ATTACK_LEN);
     memcpy(ip + 12, &address, sizeof(address));
-    put16(ip + IP, ALLOWED_PORT ^ 1u << number / 32 % 16);
-    put16(ip + IP + 2, ALLOWED_PORT ^ 1u << number / 512 % 16);
+    put_be16(ip + IP, ALLOWED_PORT ^ 1u << number / 32 % 16);
+    put_be16(ip + IP + 2, ALLOWED_PORT ^ 1u << number / 512 % 16);
     checksum(ip);
 }
 

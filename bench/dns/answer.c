@@ -16,11 +16,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/octets.h"
 #include "net/dns/answer/answer.h"
 #include "net/dns/answer/sha1.h"
 #include "net/dns/zone/near.h"
 #include "net/dns/zone/write.h"
-#include "net/packet/octets.h"
 
 #define QUERIES     (1u << 18)
 #define QUERY_ROOM  80
@@ -130,7 +130,7 @@ static void put_apex(ZoneWriter *w, const char *origin,
 
     memcpy(soa, ns.wire, ns.len);
     memcpy(soa + ns.len, ns.wire, ns.len);
-    packet_put32(soa + len - 4, 900);
+    put_be32(soa + len - 4, 900);
     records[0] = record_of(DNS_TYPE_NS, ns.wire, ns.len);
     records[1] = record_of(DNS_TYPE_SOA, soa, len);
     if (more) {
@@ -200,7 +200,7 @@ static void text_of_hash(const uint8_t hash[DNS_SHA1_LEN], char *text)
 static void put_sig(uint16_t type, uint8_t sig[90], ZoneRecord *record)
 {
     memset(sig, 0xaa, 90);
-    packet_put16(sig, type);
+    put_be16(sig, type);
     sig[18] = 0;
     *record = record_of(DNS_TYPE_RRSIG, sig, 19 + 64);
 }

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/rdata-internal.h"
-#include "net/packet/octets.h"
 
 #define NEGATED     0x80
 
@@ -36,7 +36,7 @@ static int read_prefix(DnsRdataReader *r)
           dns_ipv6_parse(at + 2, slash - at - 2, item + 4))) {
         return wrong(r);
     }
-    packet_put16(item, *at - '0');
+    put_be16(item, *at - '0');
     item[2] = bits;
     while (len && !item[3 + len]) {
         len--;
@@ -59,7 +59,7 @@ bool dns_put_apl(DnsPrinter *p, const DnsField *field)
 {
     for (size_t at = 0; at < field->len; ) {
         const uint8_t *item = field->start + at;
-        unsigned family = packet_get16(item), len = item[3] & ~NEGATED;
+        unsigned family = get_be16(item), len = item[3] & ~NEGATED;
         uint8_t addr[16] = { 0 };
 
         if (family != 1 && family != 2) {

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "dnsd/text/rdata-internal.h"
-#include "net/packet/octets.h"
 
 #define HIP_HEAD    4
 #define RELAY_BIT   0x80        /* the D bit: discovery optional, RFC 8777 */
@@ -88,7 +88,7 @@ int dns_read_hip(DnsRdataReader *r)
                          "a HIT has at most 255 octets");
     }
     head[0] = hit;
-    packet_put16(head + 2, key);
+    put_be16(head + 2, key);
     return 0;
 }
 
@@ -100,6 +100,6 @@ bool dns_put_hip(DnsPrinter *p, const DnsField *field)
     dns_put_char(p, ' ');
     dns_put_hex(p, hip + HIP_HEAD, hip[0]);
     dns_put_char(p, ' ');
-    dns_put_base64(p, hip + HIP_HEAD + hip[0], packet_get16(hip + 2));
+    dns_put_base64(p, hip + HIP_HEAD + hip[0], get_be16(hip + 2));
     return true;
 }

@@ -2,9 +2,9 @@
 /* Locations on Earth: LOC, RFC 1876 */
 #include <errno.h>
 
+#include "base/octets.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/rdata-internal.h"
-#include "net/packet/octets.h"
 
 #define EQUATOR         (1u << 31)
 #define ALTITUDE_BASE   10000000    /* centimetres below the reference */
@@ -155,7 +155,7 @@ int dns_read_loc(DnsRdataReader *r)
     if (!head) {
         return -EINVAL;
     }
-    packet_put32(head, 0x00121613);
+    put_be32(head, 0x00121613);
     return read_angle(r, 90, "NS") || read_angle(r, 180, "EW") ||
            read_altitude(r) || read_size(r, head + 1) ||
            read_size(r, head + 2) || read_size(r, head + 3) ? -EINVAL : 0;
@@ -208,10 +208,10 @@ static void put_size(DnsPrinter *p, uint8_t size)
 
 bool dns_put_loc(DnsPrinter *p, const DnsField *field)
 {
-    uint32_t altitude = packet_get32(field->start + 12);
+    uint32_t altitude = get_be32(field->start + 12);
 
-    put_angle(p, packet_get32(field->start + 4), "NS");
-    put_angle(p, packet_get32(field->start + 8), "EW");
+    put_angle(p, get_be32(field->start + 4), "NS");
+    put_angle(p, get_be32(field->start + 8), "EW");
     if (altitude < ALTITUDE_BASE) {
         dns_put_char(p, '-');
         put_fraction(p, ALTITUDE_BASE - altitude, 2);

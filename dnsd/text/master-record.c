@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/octets.h"
 #include "dnsd/text/master-internal.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/types.h"
 #include "net/dns/wire/rrtype.h"
-#include "net/packet/octets.h"
 
 /* --- reports ------------------------------------------------------------- */
 
@@ -76,7 +76,7 @@ static int without_default(DnsMasterReader *r, const DnsMasterHead *head,
                  "TTL, and nothing before it says one: $TTL 1h");
         return -EINVAL;
     }
-    *ttl = packet_get32(r->rdata + rdlength - 4);
+    *ttl = get_be32(r->rdata + rdlength - 4);
     *ttl = *ttl > DNS_TTL_MAX ? 0 : *ttl;
     state->has_default_ttl = true;
     state->default_ttl = *ttl;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dnsd/text/number.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define DAY_SECONDS     86400
 #define ERA_DAYS        146097      /* 400 years of the Gregorian calendar */
@@ -200,7 +200,7 @@ static const char *read_group(const char *at, const char *end, uint8_t *to)
     while (at < end && at - start < 4 && dns_hex_digit(*at) >= 0) {
         value = value << 4 | dns_hex_digit(*at++);
     }
-    packet_put16(to, value);
+    put_be16(to, value);
     return at > start ? at : NULL;
 }
 

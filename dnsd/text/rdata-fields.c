@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "dnsd/text/codes.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/rdata-internal.h"
 #include "dnsd/text/types.h"
-#include "net/packet/octets.h"
 
 /* --- fields -------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ static int read_type(DnsRdataReader *r)
     if (!to || dns_read_type(r, &type)) {
         return -EINVAL;
     }
-    packet_put16(to, type);
+    put_be16(to, type);
     return 0;
 }
 
@@ -49,7 +49,7 @@ static int read_u64(DnsRdataReader *r)
     if (!to) {
         return -EINVAL;
     }
-    packet_put64(to, value);
+    put_be64(to, value);
     dns_reader_next(r);
     return 0;
 }

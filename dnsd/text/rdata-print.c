@@ -2,9 +2,9 @@
 /* RDATA, printed field by field */
 #include <errno.h>
 
+#include "base/octets.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/rdata-internal.h"
-#include "net/packet/octets.h"
 
 static void put_eui(DnsPrinter *p, const DnsField *field)
 {
@@ -81,20 +81,20 @@ static bool put_field(DnsPrinter *p, const DnsField *field)
     case DNS_FIELD_U16:
     case DNS_FIELD_CERT_TYPE:
     case DNS_FIELD_KEY_FLAGS:
-        dns_put_number(p, packet_get16(at));
+        dns_put_number(p, get_be16(at));
         return true;
     case DNS_FIELD_U32:
     case DNS_FIELD_TTL:
-        dns_put_number(p, packet_get32(at));
+        dns_put_number(p, get_be32(at));
         return true;
     case DNS_FIELD_U64:
-        dns_put_number64(p, packet_get64(at));
+        dns_put_number64(p, get_be64(at));
         return true;
     case DNS_FIELD_TIME:
-        put_time(p, packet_get32(at));
+        put_time(p, get_be32(at));
         return true;
     case DNS_FIELD_TYPE:
-        dns_put_type(p, packet_get16(at));
+        dns_put_type(p, get_be16(at));
         return true;
     case DNS_FIELD_IPV4:
         dns_put_ipv4(p, at);

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "dnsd/text/name.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/rdata-internal.h"
 #include "dnsd/text/types.h"
-#include "net/packet/octets.h"
 
 /* --- a token ahead ------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ int dns_take_number(DnsRdataReader *r, uint32_t number, unsigned octets)
 {
     uint8_t buf[4];
 
-    packet_put32(buf, number);
+    put_be32(buf, number);
     return dns_take(r, buf + 4 - octets, octets);
 }
 

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/rdata-internal.h"
-#include "net/packet/octets.h"
 
 #define HEAD        4           /* octets of key and length */
 #define KEY_MAX     UINT16_MAX
@@ -110,7 +110,7 @@ static int read_port(DnsRdataReader *r, const Pair *pair)
     if (!to || port < 0) {
         return bad_value(r, "port from 0 to 65535");
     }
-    packet_put16(to, port);
+    put_be16(to, port);
     return 0;
 }
 
@@ -147,11 +147,11 @@ static int read_mandatory(DnsRdataReader *r, Pair *pair)
         if (!to || key < 0) {
             return bad_value(r, "list of keys");
         }
-        while (to > keys && packet_get16(to - 2) > key) {
+        while (to > keys && get_be16(to - 2) > key) {
             memcpy(to, to - 2, 2);
             to -= 2;
         }
-        packet_put16(to, key);
+        put_be16(to, key);
     }
     return 0;
 }
@@ -168,7 +168,7 @@ static int read_groups(DnsRdataReader *r, Pair *pair)
         if (!to || group < 0) {
             return bad_value(r, "list of numbers from 0 to 65535");
         }
-        packet_put16(to, group);
+        put_be16(to, group);
     }
     return 0;
 }
@@ -263,13 +263,13 @@ static int sort_in(DnsRdataReader *r, size_t start, size_t last, int key)
 {
     size_t at = start;
 
-    while (at < last && packet_get16(r->out + at) < key) {
-        at += HEAD + packet_get16(r->out + at + 2);
+    while (at < last && get_be16(r->out + at) < key) {
+        at += HEAD + get_be16(r->out + at + 2);
     }
     if (at == last) {
         return 0;
     }
-    if (packet_get16(r->out + at) == key) {
+    if (get_be16(r->out + at) == key) {
         return dns_token_fault(r->lex, &r->token,
                                "has a key that is there already");
     }
@@ -292,8 +292,8 @@ static int read_param(DnsRdataReader *r, size_t start)
     if (!head || read_value(r, &pair)) {
         return -EINVAL;
     }
-    packet_put16(head, pair.key);
-    packet_put16(head + 2, r->len - last - HEAD);
+    put_be16(head, pair.key);
+    put_be16(head + 2, r->len - last - HEAD);
     if (sort_in(r, start, last, pair.key)) {
         return -EINVAL;
     }
@@ -358,9 +358,9 @@ static void put_list(DnsPrinter *p, unsigned key, const uint8_t *value,
             dns_put_char(p, ',');
         }
         if (key == MANDATORY) {
-            put_key(p, packet_get16(value + at));
+            put_key(p, get_be16(value + at));
         } else if (key == TLS_SUPPORTED_GROUPS) {
-            dns_put_number(p, packet_get16(value + at));
+            dns_put_number(p, get_be16(value + at));
         } else if (key == IPV4HINT) {
             dns_put_ipv4(p, value + at);
         } else {
@@ -384,7 +384,7 @@ static void put_value(DnsPrinter *p, unsigned key, const uint8_t *value,
         put_alpn(p, value, len);
         break;
     case PORT:
-        dns_put_number(p, packet_get16(value));
+        dns_put_number(p, get_be16(value));
         break;
     case ECH:
         dns_put_base64(p, value, len);
@@ -399,15 +399,15 @@ bool dns_put_svc_params(DnsPrinter *p, const DnsField *field)
 {
     for (size_t at = 0; at < field->len; ) {
         const uint8_t *param = field->start + at;
-        size_t len = packet_get16(param + 2);
+        size_t len = get_be16(param + 2);
 
         if (at) {
             dns_put_char(p, ' ');
         }
-        put_key(p, packet_get16(param));
+        put_key(p, get_be16(param));
         if (len) {
             dns_put_char(p, '=');
-            put_value(p, packet_get16(param), param + HEAD, len);
+            put_value(p, get_be16(param), param + HEAD, len);
         }
         at += HEAD + len;
     }

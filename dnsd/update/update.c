@@ -13,10 +13,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/octets.h"
 #include "dnsd/update/change/changes.h"
 #include "dnsd/update/request.h"
 #include "net/dns/wire/fields.h"
-#include "net/packet/octets.h"
 
 #define WKS             11
 #define WKS_KEY_LEN     5       /* octets of address and protocol */

@@ -2,12 +2,12 @@
 /*
  * Do the names in NS, MX and SRV records have addresses?  Is DS at delegations?
  */
+#include "base/octets.h"
 #include "dnsd/text/print.h"
 #include "dnsd/text/types.h"
 #include "net/dns/zone/find.h"
 #include "net/dns/zone/records.h"
 #include "dnsd/zone/check-targets.h"
-#include "net/packet/octets.h"
 
 #define RR_HEAD     12
 #define RR_LENGTH   10      /* offset of RDLENGTH */
@@ -123,7 +123,7 @@ static void check_rrset(Walk *walk, const ZoneNode *node,
         return;
     }
     for (uint32_t at = 0; at + RR_HEAD <= rrset->len;
-         at += RR_HEAD + packet_get16(rrset->at + at + RR_LENGTH)) {
+         at += RR_HEAD + get_be16(rrset->at + at + RR_LENGTH)) {
         ZoneTarget target = { 0 };
 
         r.place = places_next(walk->places);

@@ -184,5 +184,6 @@ const ArgCommand command_check = {
     .options = options,
     .shared = source_arguments,
     .least = 1,
+    .most = ARG_ANY,
     .run = run,
 };

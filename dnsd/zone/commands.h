@@ -3,7 +3,7 @@
 #ifndef DNSD_ZONE_COMMANDS_H
 #define DNSD_ZONE_COMMANDS_H
 
-#include "dnsd/zone/args.h"
+#include "base/args.h"
 
 #define PROGRAM "vmmnet-zone"
 

@@ -162,5 +162,6 @@ const ArgCommand command_compile = {
     .options = options,
     .shared = source_arguments,
     .least = 2,
+    .most = ARG_ANY,
     .run = run,
 };

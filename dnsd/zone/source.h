@@ -3,7 +3,7 @@
 #ifndef DNSD_ZONE_SOURCE_H
 #define DNSD_ZONE_SOURCE_H
 
-#include "dnsd/zone/args.h"
+#include "base/args.h"
 #include "dnsd/zone/make.h"
 #include "dnsd/zone/runs.h"
 

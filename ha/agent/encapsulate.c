@@ -2,11 +2,11 @@
 /* Encapsulates packets */
 #include <string.h>
 
+#include "base/octets.h"
 #include "ha/agent/internal.h"
 #include "ha/parts/path.h"
 #include "net/packet/mtu.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 
 #define TUNNELLED_MAX   2048u

@@ -16,10 +16,10 @@
 #ifndef HA_AGENT_INTERNAL_H
 #define HA_AGENT_INTERNAL_H
 
+#include "base/units.h"
 #include "ha/agent/agent.h"
 #include "net/packet/ip6.h"
 
-#define SECOND          1000000000ll
 #define HOPS            64      /* of packets that the agent sends */
 #define NEXT_AT         6u      /* offset of the next header */
 #define HOPS_AT         7u      /* offset of the hop limit */

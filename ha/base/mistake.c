@@ -14,7 +14,9 @@ bool mip6_ha_mistake(GError **errp, const char *file, unsigned line,
     va_start(args, format);
     text = g_strdup_vprintf(format, args);
     va_end(args);
-    if (line) {
+    if (!file) {
+        g_set_error_literal(errp, quark, EINVAL, text);
+    } else if (line) {
         g_set_error(errp, quark, EINVAL, "%s:%u: %s", file, line, text);
     } else {
         g_set_error(errp, quark, EINVAL, "%s: %s", file, text);

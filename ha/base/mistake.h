@@ -8,6 +8,7 @@
 
 /**
  * mip6_ha_mistake: set @errp
+ * @file: NULL: without a place
  * @line: line number; 0: about the whole file
  *
  * Returns: false

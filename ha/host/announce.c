@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/base/addr.h"
 #include "ha/host/announce.h"
 
-#define MS              1000000ll
 #define TURN_GAP        (20 * MS)
 #define RETRANS         (1000 * MS)     /* RETRANS_TIMER (RFC 4861) */
 

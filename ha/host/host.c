@@ -56,8 +56,8 @@
 #define PUT_BACK_S      2       /* in ticks: at least 1 s */
 #define FOUGHT_OVER_S   10
 #define TUN_DEVICE      "TUN device"
+#define LIST_TRIES      10
 #define HOME_INTERFACE  "home link's interface"
-#define DUMP_ROOM       32768u  /* for one datagram, as in iproute2 */
 
 static GQuark error_quark(void)
 {
@@ -73,70 +73,32 @@ static bool fail(GError **errp, const char *what, const char *name)
 
 /* --- netlink -------------------------------------------------------------- */
 
-typedef struct Request {
-    struct nlmsghdr head;
-    union {
-        struct rtmsg route;
-        struct ifinfomsg link;
-        struct tcmsg tc;
-    };
-    char attributes[128];
-} Request;
-
-static void put_attribute(Request *r, uint16_t type, const void *data,
-                          size_t len)
+/* Returns: false with errno set */
+static bool make(Mip6HaHost *h, RtnlRequest *r)
 {
-    struct rtattr *attribute = (void *)((char *)r +
-                                        NLMSG_ALIGN(r->head.nlmsg_len));
-
-    attribute->rta_type = type;
-    attribute->rta_len = RTA_LENGTH(len);
-    memcpy(RTA_DATA(attribute), data, len);
-    r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len) + RTA_LENGTH(len);
-}
-
-/* Sends a request and waits for the kernel's answer, which comes at once. */
-static bool ask(Mip6HaHost *h, Request *r)
-{
-    char buf[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
-    const struct nlmsghdr *head = (void *)buf;
-    const struct nlmsgerr *answer = NLMSG_DATA(head);
-    ssize_t len;
-
-    r->head.nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
-    r->head.nlmsg_seq = ++h->serial;
-    if (send(h->netlink_fd, r, r->head.nlmsg_len, 0) < 0) {
-        return false;
-    }
-    do {
-        len = recv(h->netlink_fd, buf, sizeof(buf), 0);
-        if (len < 0) {
-            return false;
-        }
-    } while (!NLMSG_OK(head, len) || head->nlmsg_seq != h->serial);
-    errno = -answer->error;
-    return head->nlmsg_type == NLMSG_ERROR && answer->error == 0;
+    errno = -rtnl_do(&h->netlink, r);
+    return errno == 0;
 }
 
 static bool set_route(Mip6HaHost *h, const struct in6_addr *home, bool on)
 {
     const uint32_t metric = ROUTE_METRIC;
-    Request r = {
-        .head.nlmsg_type = on ? RTM_NEWROUTE : RTM_DELROUTE,
-        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
-        .head.nlmsg_flags = on ? NLM_F_CREATE | NLM_F_REPLACE : 0,
-        .route.rtm_family = AF_INET6,
-        .route.rtm_dst_len = 128,
-        .route.rtm_table = RT_TABLE_MAIN,
-        .route.rtm_protocol = RTPROT_STATIC,
-        .route.rtm_scope = RT_SCOPE_UNIVERSE,
-        .route.rtm_type = RTN_UNICAST,
+    const struct rtmsg route = {
+        .rtm_family = AF_INET6,
+        .rtm_dst_len = 128,
+        .rtm_table = RT_TABLE_MAIN,
+        .rtm_protocol = RTPROT_STATIC,
+        .rtm_scope = RT_SCOPE_UNIVERSE,
+        .rtm_type = RTN_UNICAST,
     };
+    RtnlRequest r;
 
-    put_attribute(&r, RTA_DST, home, sizeof(*home));
-    put_attribute(&r, RTA_OIF, &h->tun_index, sizeof(h->tun_index));
-    put_attribute(&r, RTA_PRIORITY, &metric, sizeof(metric));
-    return ask(h, &r);
+    rtnl_request(&r, on ? RTM_NEWROUTE : RTM_DELROUTE,
+                 on ? NLM_F_CREATE | NLM_F_REPLACE : 0, &route, sizeof(route));
+    rtnl_put(&r, RTA_DST, home, sizeof(*home));
+    rtnl_put(&r, RTA_OIF, &h->tun_index, sizeof(h->tun_index));
+    rtnl_put(&r, RTA_PRIORITY, &metric, sizeof(metric));
+    return make(h, &r);
 }
 
 typedef struct Sweep {
@@ -145,101 +107,68 @@ typedef struct Sweep {
 } Sweep;
 
 /* Is it a route into the TUN device for an address without a proxy entry? */
-static void look_at_route(Sweep *s, const struct nlmsghdr *head)
+static void look_at_route(void *opaque, const struct nlmsghdr *head)
 {
+    Sweep *s = opaque;
     const struct rtmsg *route = NLMSG_DATA(head);
-    const struct rtattr *attribute = RTM_RTA(route);
-    size_t len = RTM_PAYLOAD(head);
-    const struct in6_addr *home = NULL;
-    int index = 0;
+    RtnlEvent event;
 
-    if (route->rtm_dst_len != 128 || route->rtm_protocol != RTPROT_STATIC) {
-        return;
+    if (route->rtm_protocol == RTPROT_STATIC && rtnl_parse(head, &event) &&
+        event.prefix_len == 128 && (int)event.index == s->host->tun_index &&
+        !g_hash_table_contains(s->host->homes, &event.addr)) {
+        g_array_append_val(s->stale, event.addr);
     }
-    for (; RTA_OK(attribute, len); attribute = RTA_NEXT(attribute, len)) {
-        if (attribute->rta_type == RTA_DST) {
-            home = RTA_DATA(attribute);
-        } else if (attribute->rta_type == RTA_OIF) {
-            memcpy(&index, RTA_DATA(attribute), sizeof(index));
-        }
-    }
-    if (home && index == s->host->tun_index &&
-        !g_hash_table_contains(s->host->homes, home)) {
-        g_array_append_vals(s->stale, home, 1);
-    }
-}
-
-/* Reads one datagram of a dump. Returns: false at its end */
-static bool look_at_routes(Sweep *s, const void *buf, size_t len)
-{
-    const struct nlmsghdr *head = buf;
-
-    for (; NLMSG_OK(head, len); head = NLMSG_NEXT(head, len)) {
-        if (head->nlmsg_type == NLMSG_DONE || head->nlmsg_type == NLMSG_ERROR) {
-            return false;
-        }
-        if (head->nlmsg_type == RTM_NEWROUTE) {
-            look_at_route(s, head);
-        }
-    }
-    return true;
 }
 
 bool mip6_ha_host_sweep(Mip6HaHost *h)
 {
-    g_autofree char *buf = g_malloc(DUMP_ROOM);
     g_autoptr(GArray) stale = g_array_new(FALSE, FALSE,
                                           sizeof(struct in6_addr));
-    Request r = {
-        .head.nlmsg_type = RTM_GETROUTE,
-        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
-        .head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-        .head.nlmsg_seq = ++h->serial,
-        .route.rtm_family = AF_INET6,
-    };
+    const struct rtmsg all = { .rtm_family = AF_INET6 };
     Sweep s = { h, stale };
-    ssize_t len;
+    RtnlRequest r;
+    int ret;
 
-    if (send(h->netlink_fd, &r, r.head.nlmsg_len, 0) < 0) {
-        return false;
-    }
-    do {
-        len = recv(h->netlink_fd, buf, DUMP_ROOM, 0);
-        if (len < 0) {
-            return false;
+    rtnl_request(&r, RTM_GETROUTE, 0, &all, sizeof(all));
+    /* Others may change routes meanwhile: a list with a gap is asked for again. */
+    for (unsigned i = 0; i < LIST_TRIES; i++) {
+        ret = rtnl_list(&h->netlink, &r, look_at_route, &s);
+        if (ret != -EINTR) {
+            break;
         }
-    } while (look_at_routes(&s, buf, len));
+    }
     for (guint i = 0; i < stale->len; i++) {
         set_route(h, &g_array_index(stale, struct in6_addr, i), false);
     }
-    return true;
+    errno = -ret;
+    return ret == 0;
 }
 
 /* Removes the fast path of an agent that was killed (host/fast.c). */
 static void remove_filters(Mip6HaHost *h)
 {
-    Request r = {
-        .head.nlmsg_type = RTM_DELQDISC,
-        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)),
-        .tc.tcm_ifindex = h->tun_index,
-        .tc.tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0),
-        .tc.tcm_parent = TC_H_CLSACT,
+    const struct tcmsg clsact = {
+        .tcm_ifindex = h->tun_index,
+        .tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0),
+        .tcm_parent = TC_H_CLSACT,
     };
+    RtnlRequest r;
 
-    ask(h, &r);                 /* usually, there is none */
+    rtnl_request(&r, RTM_DELQDISC, 0, &clsact, sizeof(clsact));
+    rtnl_do(&h->netlink, &r);   /* usually, there is none */
 }
 
 static bool set_up(Mip6HaHost *h)
 {
-    Request r = {
-        .head.nlmsg_type = RTM_NEWLINK,
-        .head.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
-        .link.ifi_index = h->tun_index,
-        .link.ifi_flags = IFF_UP,
-        .link.ifi_change = IFF_UP,
+    const struct ifinfomsg link = {
+        .ifi_index = h->tun_index,
+        .ifi_flags = IFF_UP,
+        .ifi_change = IFF_UP,
     };
+    RtnlRequest r;
 
-    return ask(h, &r);
+    rtnl_request(&r, RTM_NEWLINK, 0, &link, sizeof(link));
+    return make(h, &r);
 }
 
 /* --- frames --------------------------------------------------------------- */
@@ -442,7 +371,7 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
     int error;
 
     memset(h, 0, sizeof(*h));
-    h->tun_fd = h->link_fd = h->netlink_fd = -1;
+    h->tun_fd = h->link_fd = h->netlink.fd = h->watch.fd = -1;
     h->tun_up = h->link_up = true;
     mip6_ha_solicited_init(&h->solicited);
     h->homes = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
@@ -450,11 +379,10 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
     h->missed = g_hash_table_new_full(mip6_addr_hash, mip6_addr_equal,
                                       g_free, NULL);
     mip6_announce_init(&h->announce, announce, h);
-    h->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (h->netlink_fd < 0) {
-        return fail(errp, "cannot open", "netlink");
+    error = rtnl_open(&h->netlink);
+    if (!error) {
+        error = rtnl_watch_open(&h->watch, RTNL_LINKS | RTNL_ROUTES);
     }
-    error = rtnl_watch_open(&h->watch, RTNL_LINKS | RTNL_ROUTES);
     if (error) {
         errno = -error;
         return fail(errp, "cannot open", "netlink");
@@ -469,13 +397,14 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
 
 void mip6_ha_host_close(Mip6HaHost *h)
 {
-    const int fds[] = { h->tun_fd, h->link_fd, h->netlink_fd };
+    const int fds[] = { h->tun_fd, h->link_fd };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(fds); i++) {
         if (fds[i] >= 0) {
             close(fds[i]);
         }
     }
+    rtnl_close(&h->netlink);
     rtnl_watch_close(&h->watch);
     mip6_announce_destroy(&h->announce);
     mip6_ha_solicited_destroy(&h->solicited);

@@ -28,7 +28,7 @@ typedef enum Mip6HaRest {
 typedef struct Mip6HaHost {
     int tun_fd;                 /* packets from and to the host's router */
     int link_fd;                /* the home link: neighbour discovery */
-    int netlink_fd;
+    Rtnl netlink;
     int tun_index, link_index;
     uint8_t mac[6];             /* of the home link's interface */
     bool tun_up, link_up, link_running;     /* as far as this agent was told */
@@ -42,7 +42,6 @@ typedef struct Mip6HaHost {
     bool is_refused;            /* a route of @missed, and the log has it */
     Mip6HaSolicited solicited;  /* the groups of @homes */
     Mip6Announce announce;      /* of @homes; its deadline is separate */
-    uint32_t serial;            /* sequence number for netlink */
 } Mip6HaHost;
 
 /**

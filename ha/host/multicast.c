@@ -24,10 +24,10 @@
 #include <unistd.h>
 
 #include "ha/host/multicast.h"
+#include "base/octets.h"
 #include "ha/host/tagged.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define DST_AT  (ETH_HLEN + 24)
@@ -143,9 +143,9 @@ static bool complete_checksum(const struct virtio_net_hdr *offload,
         if (at + 2 > len) {
             return false;
         }
-        packet_put16(frame + at,
-                     packet_sum_fold(packet_sum_add(0, frame + start,
-                                                    len - start)));
+        put_be16(frame + at,
+                 packet_sum_fold(packet_sum_add(0, frame + start,
+                                                len - start)));
     }
     return true;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Do two nodes have one home address? */
 #include "ha/parts/contest.h"
+#include "base/units.h"
 #include "net/packet/ip6.h"
 
-#define TELL_GAP        (60 * 1000000000ll)
+#define TELL_GAP        (60 * SECOND)
 #define RETURNS_MIN     2u
 
 static void become(Mip6Contest *c, int64_t now, Mip6ContestState state)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "ha/parts/discovery.h"
+#include "base/octets.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define HOPS            64
@@ -39,10 +39,10 @@ static size_t build(uint8_t *buf, const struct in6_addr *agent,
         memcpy(answer, icmp, len);
         answer[0] = PACKET_ICMP6_ECHO_REPLY;
     } else {
-        reply.id = packet_get16(icmp + 4);
+        reply.id = get_be16(icmp + 4);
         len = mip6_icmp_build(answer, agent, to, &reply);
     }
-    packet_put16(answer + 2, 0);
+    put_be16(answer + 2, 0);
     ip.payload = len;
     packet_ip6_build(buf, &ip);
     packet_icmp6_seal(buf, PACKET_IP6_LEN + len);

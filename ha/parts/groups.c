@@ -21,10 +21,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/base/addr.h"
 #include "ha/parts/groups.h"
 
-#define SECOND                  1000000000ll
 /* RFC 3810 section 9. */
 #define QUERY_INTERVAL          (125 * SECOND)
 #define LISTENER_INTERVAL       (2 * QUERY_INTERVAL + 10 * SECOND)

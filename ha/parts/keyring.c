@@ -4,10 +4,11 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/base/addr.h"
 #include "ha/parts/keyring.h"
 
-#define SIGNAL_TIME     (1000000000ll / 3)      /* MAX_UPDATE_RATE */
+#define SIGNAL_TIME     (SECOND / 3)            /* MAX_UPDATE_RATE */
 
 struct Mip6Keyring {
     GHashTable *by_home;        /* &Mip6Keys.home -> Mip6Keys */

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "ha/parts/link.h"
+#include "base/units.h"
 #include "net/packet/ip6.h"
 
-#define SECOND          1000000000ll
 #define SLACK           2       /* s, tolerance for lifetimes */
 
 void mip6_ha_link_init(Mip6HaLink *l, const struct in6_addr *home,

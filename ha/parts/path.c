@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "ha/parts/path.h"
+#include "base/octets.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define ICMP6_LEN               8u
@@ -47,13 +47,13 @@ bool mip6_path_error(Mip6PathError *error, const struct in6_addr *agent,
         .outer = outer, .outer_len = left,
     };
     if (error->type == PACKET_ICMP6_TOO_BIG) {
-        error->mtu = packet_get32(icmp + 4);
+        error->mtu = get_be32(icmp + 4);
         /*
          * RFC 8201 section 4; the packet must be larger than the MTU in the
          * error.
          */
         if (error->mtu < PACKET_IP6_MTU_MIN ||
-            PACKET_IP6_LEN + packet_get16(outer + 4) <= error->mtu) {
+            PACKET_IP6_LEN + get_be16(outer + 4) <= error->mtu) {
             return false;
         }
     }
@@ -77,7 +77,7 @@ bool mip6_path_translate(const Mip6PathError *error, size_t room, uint8_t *type,
         *code = 0;
         *arg = room;
         /* Otherwise the packet would fit now. */
-        return PACKET_IP6_LEN + packet_get16(error->inner + 4) > room;
+        return PACKET_IP6_LEN + get_be16(error->inner + 4) > room;
     }
     *type = PACKET_ICMP6_UNREACHABLE;
     *code = ADDRESS_UNREACHABLE;
@@ -98,6 +98,6 @@ void mip6_path_fragment(uint8_t head[MIP6_PATH_HEAD_LEN],
     packet_ip6_build(head, &ip);
     fragment[0] = outer->next;
     fragment[1] = 0;
-    packet_put16(fragment + 2, offset | more);
-    packet_put32(fragment + 4, id);
+    put_be16(fragment + 2, offset | more);
+    put_be32(fragment + 4, id);
 }

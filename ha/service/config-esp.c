@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The "esp" lines of vmmnet-ha's configuration */
+/* The items of "esp" in vmmnet-ha's configuration */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 
 #include "ha/base/addr.h"
 #include "ha/service/config-esp.h"
-
-enum { HOME, WHICH, SPI, CIPHER, KEY, WORDS };
 
 /* The lines of a home address. */
 typedef struct Entry {
@@ -151,60 +149,63 @@ static bool parse_spi(const char *text, uint32_t *spi)
            number <= UINT32_MAX;
 }
 
-static char *parse_words(Mip6HaEsp *esp, char **word, unsigned line)
+char *mip6_ha_esp_add(Mip6HaEsp *esp,
+                      const char *const word[MIP6_HA_ESP_WORDS], unsigned line)
 {
     struct in6_addr home;
     Mip6ProtectSa which;
     Mip6ProtectSaConfig *sa;
     Entry *e;
 
-    if (inet_pton(AF_INET6, word[HOME], &home) != 1) {
-        return g_strdup_printf("esp '%s' is not an IPv6 address", word[HOME]);
+    if (inet_pton(AF_INET6, word[MIP6_HA_ESP_HOME], &home) != 1) {
+        return g_strdup_printf("esp '%s' is not an IPv6 address",
+                               word[MIP6_HA_ESP_HOME]);
     }
-    if (!find_sa(word[WHICH], &which)) {
+    if (!find_sa(word[MIP6_HA_ESP_SA], &which)) {
         return g_strdup_printf("esp '%s' is not signal-in, signal-out, "
-                               "tunnel-in or tunnel-out", word[WHICH]);
+                               "tunnel-in or tunnel-out", word[MIP6_HA_ESP_SA]);
     }
     e = entry_of(esp, &home);
     sa = &e->config.sa[which];
     if (e->line[which]) {
-        return g_strdup_printf("esp %s %s is in line %u already", word[HOME],
-                               word[WHICH], e->line[which]);
+        return g_strdup_printf("esp %s %s is in line %u already",
+                               word[MIP6_HA_ESP_HOME], word[MIP6_HA_ESP_SA],
+                               e->line[which]);
     }
-    if (!parse_spi(word[SPI], &sa->spi)) {
+    if (!parse_spi(word[MIP6_HA_ESP_SPI], &sa->spi)) {
         return g_strdup_printf("esp SPI '%s' is not a number from 256 to "
-                               "0xffffffff", word[SPI]);
+                               "0xffffffff", word[MIP6_HA_ESP_SPI]);
     }
-    sa->algorithm = esp_algorithm_by_name(word[CIPHER]);
+    sa->algorithm = esp_algorithm_by_name(word[MIP6_HA_ESP_CIPHER]);
     if (!sa->algorithm) {
         g_autofree char *names = algorithm_names();
 
-        return g_strdup_printf("esp '%s' is not one of %s", word[CIPHER],
-                               names);
+        return g_strdup_printf("esp '%s' is not one of %s",
+                               word[MIP6_HA_ESP_CIPHER], names);
     }
     e->line[which] = line;
     e->first = e->first ? e->first : line;
     sa->key = e->key[which];
-    return read_key(word[KEY], e->key[which], &sa->key_len);
+    return read_key(word[MIP6_HA_ESP_KEY_FILE], e->key[which], &sa->key_len);
 }
 
 char *mip6_ha_esp_line(Mip6HaEsp *esp, const char *value, unsigned line)
 {
     g_auto(GStrv) words = g_strsplit(value, " ", -1);
-    char *word[WORDS];
+    const char *word[MIP6_HA_ESP_WORDS];
     unsigned num = 0;
 
     for (char **w = words; *w; w++) {
-        if (**w && num++ < WORDS) {
+        if (**w && num++ < MIP6_HA_ESP_WORDS) {
             word[num - 1] = *w;
         }
     }
-    if (num != WORDS) {
+    if (num != MIP6_HA_ESP_WORDS) {
         return g_strdup("'esp' needs a home address, one of signal-in, "
                         "signal-out, tunnel-in, tunnel-out, an SPI, a cipher "
                         "and a key file");
     }
-    return parse_words(esp, word, line);
+    return mip6_ha_esp_add(esp, word, line);
 }
 
 GHashTable *mip6_ha_esp_homes(const Mip6HaEsp *esp)

@@ -2,29 +2,36 @@
 /*
  * The configuration file of vmmnet-ha
  *
- *     interface  eth0
- *     address    2001:db8:2000::1/64     # of the agent, with the home prefix
- *     allow      2001:db8:2000::10       # a home address; without any: all
- *     lifetime   600                     # s, of a binding at most
- *     refresh    300                     # s, advice when to register again
- *     prefix     2001:db8:2000::/64,3600,1800  # valid, preferred: s
- *     preference 0                       # among the link's home agents
- *     bindings   10000                   # at most
- *     mtu        1500                    # of the links that tunnels go over
- *     tun        mip6ha                  # name of the TUN device
- *     dad        optimistic              # strict, off
- *     multicast  off                     # on
- *     state      /var/lib/vmmnet/ha.state        # bindings survive the agent
- *     esp        ...                     # see config-esp.h
- *     replay-window 64                   # of signalling in ESP; 0: none
- *     control    /run/vmmnet/ha.sock             # socket for vmmnet-ha show
- *     fast-path  auto                    # on, off
+ *     interface: eth0
+ *     address: 2001:db8:2000::1/64        # of the agent, with the home prefix
+ *     allow: ["2001:db8:2000::10"]        # home addresses; without it: all
+ *     lifetime: 600                       # s, of a binding at most
+ *     refresh: 300                        # s, advice when to register again
+ *     prefix:                             # lifetimes in s
+ *     - {prefix: "2001:db8:2000::/64", valid: 3600, preferred: 1800}
+ *     preference: 0                       # among the link's home agents
+ *     bindings: 10000                     # at most
+ *     mtu: 1500                           # of the links that tunnels go over
+ *     tun: mip6ha                         # name of the TUN device
+ *     dad: optimistic                     # strict, off
+ *     multicast: off                      # on
+ *     state: /var/lib/vmmnet/ha.state     # bindings survive the agent
+ *     esp: [...]                          # see config-esp.h
+ *     replay-window: 64                   # of signalling in ESP; 0: none
+ *     control: /run/vmmnet/ha.sock        # socket for vmmnet-ha show
+ *     fast-path: auto                     # on, off
+ *
+ * The old form has lines of a word and a value, "interface eth0", and repeats
+ * those of lists. It is read for one more release, and a line of the log says
+ * so. Both forms end in parse_statement().
  */
 #include <arpa/inet.h>
+#include <limits.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "ha/base/mistake.h"
 #include "ha/service/config-esp.h"
 #include "ha/service/config.h"
@@ -331,6 +338,19 @@ static bool parse_statement(Parser *p, const char *word,
                 word);
 }
 
+/* --- the old form --------------------------------------------------------- */
+
+static char *tell_old(const Parser *p, const char *word, const char *value)
+{
+    bool list = is_list(word);
+
+    return g_strdup_printf("%s:%u: '%s %s' is the old form, which is read for "
+                           "one more release: write '%s: %s%s%s'; allow, "
+                           "prefix and esp are lists", p->file, p->line, word,
+                           value, word, list ? "[\"" : "", value,
+                           list ? "\"]" : "");
+}
+
 static bool parse_line(Parser *p, char *line, GError **errp)
 {
     g_auto(GStrv) words = NULL;
@@ -350,9 +370,213 @@ static bool parse_line(Parser *p, char *line, GError **errp)
     if (!value || !*value || strchr(value, ' ')) {
         return fail(p, errp, "'%s' needs one value", words[0]);
     }
+    if (!p->config->old) {
+        p->config->old = tell_old(p, words[0], value);
+    }
     return parse_statement(p, words[0], value, errp) &&
            note_line(p, words[0], value, errp);
 }
+
+/* --- YAML ----------------------------------------------------------------- */
+
+#define HOMES_MAX   1000000
+#define SAS_MAX     (4 * HOMES_MAX)
+
+/* Reports what the value's parser says, with the place. */
+static void take(ConfigReader *r, const yaml_node_t *node, const char *word,
+                 const char *value)
+{
+    g_autoptr(GError) err = NULL;
+    Parser *p = r->whole;
+
+    p->file = NULL;
+    p->line = node->start_mark.line + 1;
+    if (parse_statement(p, word, value, &err)) {
+        g_hash_table_insert(p->config->lines, g_strdup(word),
+                            GUINT_TO_POINTER(p->line));
+    } else {
+        config_say(r, node, err->message);
+    }
+    p->file = r->path;
+}
+
+static void read_value(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
+{
+    const char *text = config_scalar(r, node, key);
+
+    if (text && !*text) {
+        config_wrong(r, node, "is empty", key->right);
+    } else if (text) {
+        take(r, node, key->name, text);
+    }
+}
+
+static void read_allow(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
+{
+    size_t count;
+
+    config_list(r, node, key, 1, HOMES_MAX, read_value, &count);
+}
+
+#define TEXT(type, member, key, what)                                   \
+    { .name = key, .read = config_read_text, .max = PATH_MAX,           \
+      .offset = offsetof(type, member), .right = what }
+
+typedef struct Prefix {
+    const char *prefix, *valid, *preferred;
+} Prefix;
+
+static const ConfigKey prefix_keys[] = {
+    TEXT(Prefix, prefix, "prefix", "a prefix as '2001:db8:2000::/64'"),
+    TEXT(Prefix, valid, "valid", "a number of seconds"),
+    TEXT(Prefix, preferred, "preferred", "a number of seconds"),
+    { 0 },
+};
+
+static void read_prefix(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
+{
+    unsigned before = r->mistakes->count;
+    Prefix *prefix = to;
+
+    if (node->type == YAML_SCALAR_NODE) {
+        read_value(r, node, key, to);
+        return;
+    }
+    config_map(r, node, prefix_keys, prefix);
+    if (r->mistakes->count > before) {
+        return;
+    }
+    if (!prefix->prefix || (prefix->preferred && !prefix->valid)) {
+        config_wrong(r, node, prefix->prefix ? "has no 'valid'"
+                     : "has no 'prefix'", key->right);
+    } else {
+        g_autofree char *value =
+            g_strjoin(",", prefix->prefix, prefix->valid, prefix->preferred,
+                      NULL);
+
+        take(r, node, key->name, value);
+    }
+}
+
+static void read_prefixes(ConfigReader *r, const yaml_node_t *node,
+                          const ConfigKey *key, void *to)
+{
+    size_t count;
+
+    config_list(r, node, key, sizeof(Prefix), PACKET_ND_PREFIX_MAX,
+                read_prefix, &count);
+}
+
+typedef struct Sa {
+    const char *word[MIP6_HA_ESP_WORDS];
+} Sa;
+
+static const ConfigKey sa_keys[] = {
+    TEXT(Sa, word[MIP6_HA_ESP_HOME], "home", "a home address"),
+    TEXT(Sa, word[MIP6_HA_ESP_SA], "sa",
+         "signal-in, signal-out, tunnel-in or tunnel-out"),
+    TEXT(Sa, word[MIP6_HA_ESP_SPI], "spi", "a number from 256 to 0xffffffff"),
+    TEXT(Sa, word[MIP6_HA_ESP_CIPHER], "cipher", "a cipher as aes-gcm-128"),
+    TEXT(Sa, word[MIP6_HA_ESP_KEY_FILE], "key-file", "a file"),
+    { 0 },
+};
+
+static void read_sa(ConfigReader *r, const yaml_node_t *node,
+                    const ConfigKey *key, void *to)
+{
+    unsigned before = r->mistakes->count;
+    g_autofree char *error = NULL;
+    Parser *p = r->whole;
+    Sa *sa = to;
+
+    config_map(r, node, sa_keys, sa);
+    for (unsigned i = 0; i < MIP6_HA_ESP_WORDS; i++) {
+        if (r->mistakes->count == before && !sa->word[i]) {
+            g_autofree char *how = g_strdup_printf("has no '%s'",
+                                                   sa_keys[i].name);
+
+            config_wrong(r, node, how, key->right);
+        }
+    }
+    if (r->mistakes->count == before) {
+        error = mip6_ha_esp_add(p->esp, sa->word, node->start_mark.line + 1);
+    }
+    if (error) {
+        config_say(r, node, error);
+    }
+}
+
+static void read_sas(ConfigReader *r, const yaml_node_t *node,
+                     const ConfigKey *key, void *to)
+{
+    size_t count;
+
+    config_list(r, node, key, sizeof(Sa), SAS_MAX, read_sa, &count);
+}
+
+static const ConfigKey keys[] = {
+    { .name = "interface", .read = read_value,
+      .right = "the name of an interface" },
+    { .name = "address", .read = read_value,
+      .right = "an address as '2001:db8:2000::1/64'" },
+    { .name = "allow", .read = read_allow,
+      .right = "a list of home addresses as '2001:db8:2000::10'" },
+    { .name = "lifetime", .read = read_value, .right = "a number of seconds" },
+    { .name = "refresh", .read = read_value, .right = "a number of seconds" },
+    { .name = "prefix", .read = read_prefixes,
+      .right = "a list of prefixes as '2001:db8:2000::/64', or of maps with "
+               "'prefix', 'valid' and 'preferred'" },
+    { .name = "preference", .read = read_value, .right = "a number" },
+    { .name = "bindings", .read = read_value, .right = "a number" },
+    { .name = "mtu", .read = read_value, .right = "a number of octets" },
+    { .name = "tun", .read = read_value, .right = "the name of an interface" },
+    { .name = "dad", .read = read_value,
+      .right = "'optimistic', 'strict' or 'off'" },
+    { .name = "multicast", .read = read_value, .right = "'on' or 'off'" },
+    { .name = "state", .read = read_value, .right = "an absolute path" },
+    { .name = "control", .read = read_value, .right = "an absolute path" },
+    { .name = "fast-path", .read = read_value,
+      .right = "'auto', 'on' or 'off'" },
+    { .name = "esp", .read = read_sas,
+      .right = "a list of maps with 'home', 'sa', 'spi', 'cipher' and "
+               "'key-file'" },
+    { .name = "replay-window", .read = read_value, .right = "a number" },
+    { 0 },
+};
+
+/* Does it begin with a key or punctuation of YAML? The old form does not. */
+static bool is_yaml(const char *text)
+{
+    while (*text) {
+        size_t blank = strspn(text, " \t\r\n");
+        size_t word = strcspn(text += blank, " \t\r\n");
+
+        if (*text == '#') {
+            text += strcspn(text, "\n");
+        } else if (*text) {
+            return strchr("{[-%\"'", *text) || text[word - 1] == ':';
+        }
+    }
+    return false;
+}
+
+static bool parse_yaml(Parser *p, const char *text, GError **errp)
+{
+    g_autofree ConfigMistakes *mistakes = g_new0(ConfigMistakes, 1);
+    ConfigMemory *memory = NULL;
+    ConfigReader r = {
+        .path = p->file, .whole = p, .memory = &memory, .mistakes = mistakes,
+    };
+    bool done = config_read(&r, text, strlen(text), keys, p);
+
+    config_memory_free(memory);
+    return done || mip6_ha_mistake(errp, NULL, 0, "%s", mistakes->text);
+}
+
+/* --- the whole ------------------------------------------------------------ */
 
 /* Returns: why no node can be bound with @home; NULL: it can */
 static const char *why_no_home(const Mip6AgentConfig *agent,
@@ -444,7 +668,7 @@ static bool finish(Parser *p, GError **errp)
     return !error || fail(p, errp, "%s", error);
 }
 
-static bool parse_text(Parser *p, const char *text, GError **errp)
+static bool parse_lines(Parser *p, const char *text, GError **errp)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
@@ -454,7 +678,13 @@ static bool parse_text(Parser *p, const char *text, GError **errp)
             return false;
         }
     }
-    return finish(p, errp);
+    return true;
+}
+
+static bool parse_text(Parser *p, const char *text, GError **errp)
+{
+    return (is_yaml(text) ? parse_yaml(p, text, errp)
+                          : parse_lines(p, text, errp)) && finish(p, errp);
 }
 
 Mip6HaConfig *mip6_ha_config_parse(const char *text, const char *file,
@@ -527,5 +757,6 @@ void mip6_ha_config_free(Mip6HaConfig *config)
     g_free(config->tun);
     g_free(config->state);
     g_free(config->control);
+    g_free(config->old);
     g_free(config);
 }

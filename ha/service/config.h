@@ -20,13 +20,13 @@ typedef struct Mip6HaConfig {
     Mip6HaFastPath fast_path;
     GHashTable *lines;          /* word -> number of its line */
     uint32_t epoch;             /* of keys for ESP */
+    char *old;                  /* to be told: it has the old form; or NULL */
     Mip6AgentConfig agent;
 } Mip6HaConfig;
 
 /**
  * mip6_ha_config_parse: parse a configuration
- * @text: one statement on each line; words are separated by white space; "#"
- *        starts a comment
+ * @text: YAML; or the old form: one statement on each line
  * @file: its name, for messages
  * @used: ESP numbers and epochs of earlier agents: the keys begin above them, and
  *        not before the present time

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "ha/service/journal.h"
+#include "base/units.h"
 
-#define SECOND          1000000000ll
 #define BOOT_ID         "/proc/sys/kernel/random/boot_id"
 #define NO_BOOT_ID      "00000000-0000-0000-0000-000000000000"
 #define WARNINGS        10u     /* maximum number for one file */

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "ha/service/news.h"
-
-#define SECOND  1000000000ll
+#include "base/units.h"
 
 static const struct {
     int64_t each;               /* average interval of lines */

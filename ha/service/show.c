@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "ha/service/show.h"
+#include "base/units.h"
 
-#define SECOND          1000000000ll
 #define PIECE           64u     /* maximum number of bindings in a piece */
 
 typedef enum Step { HEAD, BINDINGS, TAIL, DONE } Step;

@@ -4,11 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/base/mistake.h"
 #include "ha/service/state.h"
 
-#define MS              1000000ll
-#define SECOND          1000000000ll
 #define MAGIC           "vmmnet-ha-state"
 #define VERSION         "1"
 #define LINE_MAX_LEN    256u

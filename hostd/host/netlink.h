@@ -3,15 +3,12 @@
 #ifndef HOSTD_NETLINK_H
 #define HOSTD_NETLINK_H
 
+#include "base/rtnl.h"
 #include "hostd/core/registry.h"
 
-typedef struct HostdNetlink {
-    int fd;
-    uint32_t serial;            /* sequence number of requests */
-} HostdNetlink;
+typedef Rtnl HostdNetlink;      /* close it by rtnl_close() */
 
 bool hostd_netlink_open(HostdNetlink *n, GError **errp);
-void hostd_netlink_close(HostdNetlink *n);
 
 /**
  * hostd_netlink_add: add an address to an interface; success if it is there

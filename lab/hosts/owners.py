@@ -12,12 +12,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from vmmnet import netlink
+
 from ..base import wait
 from ..base.net import Interface, Namespace
 
 # linux/rtnetlink.h
 _NEWADDR, _DELADDR, _GROUP_IPV6_IFADDR = 20, 21, 0x100
-_HEADER, _IFADDRMSG, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBI"), "=HH"
+_IFADDRMSG = struct.Struct("=BBBBI")
 _IFA_ADDRESS = 1
 _ETH_P_IPV6 = 0x86DD
 # Offsets in an IPv6 frame: the type of ICMPv6, and the target of a neighbour advertisement.
@@ -46,17 +48,12 @@ class Owners:
         wait.until(lambda: self.history[-1] == names, f"an address of {names}: {self.history}")
 
 
-def _changes(data: bytes, address: bytes) -> Iterator[bool]:
+def _changes(datagram: bytes, address: bytes) -> Iterator[bool]:
     """Yield, for each rtnetlink message about the address, whether the host has it."""
-    while len(data) >= _HEADER.size:
-        length, kind, *_ = _HEADER.unpack_from(data)
-        body = data[_HEADER.size + _IFADDRMSG.size : length]
-        while kind in (_NEWADDR, _DELADDR) and len(body) >= struct.calcsize(_ATTRIBUTE):
-            size, name = struct.unpack_from(_ATTRIBUTE, body)
-            if name == _IFA_ADDRESS and body[4:size] == address:
-                yield kind == _NEWADDR
-            body = body[(size + 3) & ~3 :]
-        data = data[(length + 3) & ~3 :]
+    for kind, body in netlink.messages(datagram):
+        found = netlink.attributes(body[_IFADDRMSG.size :])
+        if kind in (_NEWADDR, _DELADDR) and found.get(_IFA_ADDRESS) == address:
+            yield kind == _NEWADDR
 
 
 @contextlib.contextmanager
@@ -71,11 +68,7 @@ def watched(address: str, first: Namespace, second: Namespace) -> Iterator[Owner
         ears = []
         for space in (first, second):
             with space.entered():
-                ear = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-            stack.enter_context(ear)
-            ear.bind((0, _GROUP_IPV6_IFADDR))
-            ear.setblocking(False)
-            ears.append(ear)
+                ears.append(stack.enter_context(netlink.watch(_GROUP_IPV6_IFADDR)))
         owners.heard(first.name, has(first, address))
         owners.heard(second.name, has(second, address))
         done, ending = socket.socketpair()
@@ -83,11 +76,7 @@ def watched(address: str, first: Namespace, second: Namespace) -> Iterator[Owner
         stack.enter_context(ending)
 
         def drain(ear: socket.socket) -> list[bool]:
-            found: list[bool] = []
-            with contextlib.suppress(BlockingIOError):
-                while True:
-                    found += _changes(ear.recv(1 << 16), owners.address)
-            return found
+            return [each for one in netlink.told(ear) for each in _changes(one, owners.address)]
 
         def follow() -> None:
             while done not in select.select([*ears, done], [], [])[0]:

@@ -26,6 +26,7 @@ from pathlib import Path
 from ..base import process, scratch, wait
 from ..base.net import Interface, Link, Namespace, Network
 from ..base.rough import SMOOTH, Rough
+from . import agentfile
 from .mobility import (
     AGENT_ADDRESS,
     CORE_PREFIX,
@@ -240,7 +241,7 @@ class Field:
         """Write the agent's configuration."""
         file = self.folder / "ha.conf"
         ours = (f"interface {self.agent_interface.name}", f"address {AGENT_ADDRESS}/64")
-        file.write_text("\n".join((*ours, *lines)) + "\n")
+        file.write_text(agentfile.text((*ours, *lines)))
         return file
 
     @contextlib.contextmanager

@@ -28,6 +28,7 @@ from ..base import paths, scratch, tools, wait
 from ..base.lock import locked
 from ..base.net import Interface, Link, Namespace, Network
 from ..base.rough import SMOOTH, Rough
+from . import agentfile
 
 HOME_PREFIX, FOREIGN_PREFIX, OTHER_PREFIX, CORE_PREFIX = (f"2001:db8:{n}000" for n in (2, 3, 4, 9))
 HOME_ADDRESS, SECOND_ADDRESS = f"{HOME_PREFIX}::10", f"{HOME_PREFIX}::11"
@@ -121,7 +122,7 @@ def agent_process(
     """
     log = config.with_suffix(".log")
     lines = (f"interface {interface.name}", f"address {address}/64", f"allow {home}", *more)
-    config.write_text("".join(f"{line}\n" for line in lines))
+    config.write_text(agentfile.text(lines))
     with (
         log.open("wb") as out,
         interface.namespace.started([agent_binary(), config], stdout=out, stderr=out) as child,

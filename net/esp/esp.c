@@ -69,8 +69,8 @@
 #include <string.h>
 
 #include "net/esp/esp.h"
+#include "base/octets.h"
 #include "net/esp/sa-internal.h"
-#include "net/packet/octets.h"
 #include "net/packet/segment.h"
 
 #define TRAILER_LEN     2u      /* pad length, next header */
@@ -99,7 +99,7 @@ static bool make_hmac(EspSa *sa, const Parts *p, uint8_t mac[MAC_MAX])
     uint8_t high[4];
     size_t len;
 
-    packet_put32(high, p->sequence >> 32);
+    put_be32(high, p->sequence >> 32);
     return EVP_MAC_init(sa->mac, NULL, 0, NULL) &&
            EVP_MAC_update(sa->mac, p->head, head_len(sa)) &&
            EVP_MAC_update(sa->mac, p->text, p->text_len) &&
@@ -114,10 +114,10 @@ static size_t make_aad(const EspSa *sa, const Parts *p, uint8_t aad[12])
 
     memcpy(aad, p->head, len);
     if (sa->esn) {
-        packet_put32(aad + len, p->sequence >> 32);
+        put_be32(aad + len, p->sequence >> 32);
         len += 4;
     }
-    packet_put32(aad + len, p->sequence);
+    put_be32(aad + len, p->sequence);
     return len + 4;
 }
 
@@ -238,12 +238,12 @@ static bool put_iv(EspSa *sa, uint64_t sequence, uint8_t *iv)
     switch (sa->algorithm->cipher) {
     case ESP_CIPHER_AES_GCM:
         unique = ((uint64_t)sa->epoch << 32) + sequence;
-        packet_put32(iv, unique >> 32);
-        packet_put32(iv + 4, unique);
+        put_be32(iv, unique >> 32);
+        put_be32(iv + 4, unique);
         break;
     case ESP_CIPHER_AES_CBC:
-        packet_put32(block, sequence >> 32);
-        packet_put32(block + 4, sequence);
+        put_be32(block, sequence >> 32);
+        put_be32(block + 4, sequence);
         return EVP_CipherUpdate(sa->iv, iv, &len, block, sizeof(block));
     case ESP_CIPHER_NULL:
         break;
@@ -284,8 +284,8 @@ static EspResult seal(EspSa *sa, uint8_t next, const struct iovec *iov,
     if (!p.sequence) {
         return ESP_OVERFLOW;
     }
-    packet_put32(out, sa->spi);
-    packet_put32(out + 4, p.sequence);
+    put_be32(out, sa->spi);
+    put_be32(out + 4, p.sequence);
     packet_iov_copy(iov, iovcnt, 0, p.text, payload);
     put_trailer(&p, payload, next);
     if (!put_iv(sa, p.sequence, out + ESP_HEAD_LEN) || !encrypt(sa, &p)) {
@@ -324,7 +324,7 @@ bool esp_spi(const struct iovec *iov, int iovcnt, uint32_t *spi)
     if (packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) < sizeof(head)) {
         return false;
     }
-    *spi = packet_get32(head);
+    *spi = get_be32(head);
     return true;
 }
 
@@ -364,7 +364,7 @@ static EspResult open_packet(EspSa *sa, const struct iovec *iov, int iovcnt,
         return ESP_TOO_BIG;
     }
     packet_iov_copy(iov, iovcnt, 0, head, head_len(sa));
-    if (!esp_replay_check(&sa->replay, packet_get32(head + 4), &p->sequence)) {
+    if (!esp_replay_check(&sa->replay, get_be32(head + 4), &p->sequence)) {
         return ESP_REPLAYED;
     }
     p->head = head;

@@ -139,9 +139,9 @@ static inline bool hostvlan_is_others_duid(const struct hostvlan_dhcp *d,
     if (!hostvlan_read(f, offset, p, 4)) {
         return true;
     }
-    type = hostvlan_get16(p);
+    type = get_be16(p);
     if ((type != HOSTVLAN_DUID_LLT && type != HOSTVLAN_DUID_LL) ||
-        hostvlan_get16(p + 2) != 1) {
+        get_be16(p + 2) != 1) {
         return false;
     }
     at = type == HOSTVLAN_DUID_LLT ? 8 : 4;
@@ -173,7 +173,7 @@ hostvlan_dhcp4_option(struct hostvlan_dhcp *d, const struct hostvlan_frame *f,
         if (len != 4 || !hostvlan_read(f, offset, p, 4)) {
             return HOSTVLAN_MALFORMED;
         }
-        d->others |= hostvlan_forged_ip4(&s, hostvlan_get32(p)) !=
+        d->others |= hostvlan_forged_ip4(&s, get_be32(p)) !=
                      HOSTVLAN_PASSED;
         return HOSTVLAN_PASSED;
     case HOSTVLAN_DHCP4_CLIENT:
@@ -276,8 +276,8 @@ static inline bool hostvlan_next_dhcp6(struct hostvlan_dhcp *d,
     if (!hostvlan_read(f, d->offset, p, sizeof(p))) {
         return false;
     }
-    option = hostvlan_get16(p);
-    len = hostvlan_get16(p + 2);
+    option = get_be16(p);
+    len = get_be16(p + 2);
     ia = d->inner_end ? 0 : hostvlan_ia_len(option);
     if (value + len > end || len < ia) {
         return false;
@@ -342,18 +342,18 @@ hostvlan_forged_dhcp4(struct hostvlan_sender *s, uint32_t offset)
     uint8_t p[10];
 
     if (!hostvlan_read(&s->f, offset + HOSTVLAN_DHCP4_COOKIE, p, 4) ||
-        hostvlan_get32(p) != HOSTVLAN_DHCP4_MAGIC ||
+        get_be32(p) != HOSTVLAN_DHCP4_MAGIC ||
         !hostvlan_read(&s->f, offset, p, 4)) {
         return HOSTVLAN_MALFORMED;
     }
-    if (hostvlan_get32(p) >> 8 != HOSTVLAN_DHCP4_REQUEST ||
+    if (get_be32(p) >> 8 != HOSTVLAN_DHCP4_REQUEST ||
         !hostvlan_read(&s->f, offset + HOSTVLAN_DHCP4_GIADDR, p, 10) ||
-        hostvlan_get32(p) || hostvlan_mac(p + 4) != s->mac ||
+        get_be32(p) || hostvlan_mac(p + 4) != s->mac ||
         !hostvlan_read(&s->f, offset + HOSTVLAN_DHCP4_CIADDR, p, 4)) {
         return HOSTVLAN_FORGED_ADDRESS;
     }
-    if (hostvlan_get32(p) &&
-        hostvlan_forged_ip4(s, hostvlan_get32(p)) != HOSTVLAN_PASSED) {
+    if (get_be32(p) &&
+        hostvlan_forged_ip4(s, get_be32(p)) != HOSTVLAN_PASSED) {
         return HOSTVLAN_FORGED_ADDRESS;
     }
     hostvlan_all_dhcp4(&d);
@@ -401,9 +401,9 @@ static inline bool hostvlan_find_udp(struct hostvlan_frame *f,
         return false;
     }
     if (packet->type == HOSTVLAN_TYPE_IP4) {
-        uint16_t fragment = hostvlan_get16(p + 6);
+        uint16_t fragment = get_be16(p + 6);
 
-        hostvlan_end_at(f, offset, hostvlan_get16(p + 2));
+        hostvlan_end_at(f, offset, get_be16(p + 2));
         upper->offset = offset + (p[0] & 0xf) * 4;
         upper->proto = p[9];
         upper->fragment = fragment & 0x3fff;
@@ -411,7 +411,7 @@ static inline bool hostvlan_find_udp(struct hostvlan_frame *f,
     } else {
         upper->offset = offset + 40;
         upper->proto = p[6];
-        hostvlan_end_at(f, upper->offset, hostvlan_get16(p + 4));
+        hostvlan_end_at(f, upper->offset, get_be16(p + 4));
         if (!hostvlan_find_upper(f, upper)) {
             return false;
         }
@@ -445,13 +445,13 @@ static inline uint32_t hostvlan_find_dhcp(struct hostvlan_frame *f)
     if (!hostvlan_read(f, upper.offset, p, 4)) {
         return upper.offset + HOSTVLAN_DHCP_MALFORMED;
     }
-    if (hostvlan_get16(p + 2) != (packet.type == HOSTVLAN_TYPE_IP4 ?
+    if (get_be16(p + 2) != (packet.type == HOSTVLAN_TYPE_IP4 ?
                                   HOSTVLAN_PORT_DHCP4_SERVER :
                                   HOSTVLAN_PORT_DHCP6_SERVER)) {
         return 0;
     }
     whole = !upper.fragment && hostvlan_read(f, upper.offset, p, 6) &&
-            hostvlan_get16(p + 4) == f->size - upper.offset;
+            get_be16(p + 4) == f->size - upper.offset;
     return upper.offset + (whole ? 0 : HOSTVLAN_DHCP_MALFORMED);
 }
 
@@ -474,9 +474,9 @@ hostvlan_forged_dhcp(struct hostvlan_sender *s, uint32_t found)
         !hostvlan_read(&s->f, found, p, sizeof(p))) {
         return HOSTVLAN_MALFORMED;
     }
-    s->f.size = found + hostvlan_get16(p + 4);
+    s->f.size = found + get_be16(p + 4);
     found += HOSTVLAN_UDP_LEN;
-    return hostvlan_get16(p + 2) == HOSTVLAN_PORT_DHCP4_SERVER ?
+    return get_be16(p + 2) == HOSTVLAN_PORT_DHCP4_SERVER ?
            hostvlan_forged_dhcp4(s, found) : hostvlan_forged_dhcp6(s, found);
 }
 

@@ -79,7 +79,7 @@ hostvlan_forged_arp(struct hostvlan_sender *s, uint32_t offset)
 
     /* The only supported address types are Ethernet and IPv4. */
     if (!hostvlan_read(&s->f, offset, p, sizeof(p)) ||
-        hostvlan_get32(p) != 0x00010800 || hostvlan_get16(p + 4) != 0x0604) {
+        get_be32(p) != 0x00010800 || get_be16(p + 4) != 0x0604) {
         return HOSTVLAN_MALFORMED;
     }
     s->fixed = offset + sizeof(p);
@@ -87,14 +87,14 @@ hostvlan_forged_arp(struct hostvlan_sender *s, uint32_t offset)
     if (reason != HOSTVLAN_PASSED) {
         return reason;
     }
-    if (hostvlan_get32(p + 14)) {
-        return hostvlan_forged_ip4(s, hostvlan_get32(p + 14));
+    if (get_be32(p + 14)) {
+        return hostvlan_forged_ip4(s, get_be32(p + 14));
     }
     /*
      * A sender address of 0: it asks for an address (RARP), or it is a probe.
      */
-    return hostvlan_get32(p + 24) ?
-           hostvlan_forged_ip4(s, hostvlan_get32(p + 24)) : HOSTVLAN_PASSED;
+    return get_be32(p + 24) ?
+           hostvlan_forged_ip4(s, get_be32(p + 24)) : HOSTVLAN_PASSED;
 }
 
 /* --- IPv4 --------------------------------------------------------------- */
@@ -109,8 +109,8 @@ hostvlan_forged_packet4(struct hostvlan_sender *s, uint32_t offset)
         return HOSTVLAN_MALFORMED;
     }
     s->fixed = offset + sizeof(p);
-    return hostvlan_get32(p + 12) ?
-           hostvlan_forged_ip4(s, hostvlan_get32(p + 12)) : HOSTVLAN_PASSED;
+    return get_be32(p + 12) ?
+           hostvlan_forged_ip4(s, get_be32(p + 12)) : HOSTVLAN_PASSED;
 }
 
 /* --- neighbour discovery ------------------------------------------------ */
@@ -269,8 +269,8 @@ hostvlan_forged_packet6(struct hostvlan_sender *s, uint32_t offset)
         return HOSTVLAN_MALFORMED;
     }
     s->fixed = upper.offset;
-    unspecified = !(hostvlan_get32(p + 8) | hostvlan_get32(p + 12) |
-                    hostvlan_get32(p + 16) | hostvlan_get32(p + 20));
+    unspecified = !(get_be32(p + 8) | get_be32(p + 12) |
+                    get_be32(p + 16) | get_be32(p + 20));
     reason = unspecified ? HOSTVLAN_PASSED : hostvlan_forged_ip6(s, p + 8);
     if (reason != HOSTVLAN_PASSED) {
         return reason;
@@ -279,7 +279,7 @@ hostvlan_forged_packet6(struct hostvlan_sender *s, uint32_t offset)
      * Octets after the payload are padding, not options. Length 0: jumbogram,
      * TSO.
      */
-    payload = hostvlan_get16(p + 4);
+    payload = get_be16(p + 4);
     if (payload && payload < s->f.size - upper.offset) {
         s->f.size = upper.offset + payload;
     }

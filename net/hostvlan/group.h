@@ -172,10 +172,10 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
         return false;
     }
     header = (ip[0] & 0xf) * 4;
-    total = hostvlan_get16(ip + 2);
-    to = hostvlan_get32(ip + 16);
+    total = get_be16(ip + 2);
+    to = get_be32(ip + 16);
     /* Not fragmented, TTL 1, from a unicast address or 0.0.0.0. */
-    if (total < header + sizeof(igmp) || hostvlan_get16(ip + 6) & 0xbfff ||
+    if (total < header + sizeof(igmp) || get_be16(ip + 6) & 0xbfff ||
         ip[8] != 1 || ip[9] != HOSTVLAN_PROTO_IGMP || ip[12] >= 0xe0 ||
         to >> 28 != 0xe || dest != (0x01005e000000ull | (to & 0x7fffff))) {
         return false;
@@ -183,7 +183,7 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
     /* IGMPv2 and later require Router Alert (RFC 2113). */
     if (header > sizeof(ip) &&
         (!hostvlan_read(f, offset + sizeof(ip), option, sizeof(option)) ||
-         hostvlan_get32(option) != 0x94040000)) {
+         get_be32(option) != 0x94040000)) {
         return false;
     }
     if (!hostvlan_read(f, offset + header, igmp, sizeof(igmp)) ||
@@ -193,7 +193,7 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
     /*
      * The destination is the group, or, as a Linux bridge sends it, all hosts.
      */
-    group = hostvlan_get32(igmp + 4);
+    group = get_be32(igmp + 4);
     if (group && (group >> 28 != 0xe ||
                   (to != group && to != HOSTVLAN_ALL_HOSTS))) {
         return false;
@@ -209,7 +209,7 @@ static inline bool hostvlan_igmp_received(const struct hostvlan_frame *f,
     return length == sizeof(igmp) ||
            (length >= 12 &&
             hostvlan_read(f, offset + header + 10, num, sizeof(num)) &&
-            hostvlan_sources_fit(hostvlan_get16(num), group == 0, length - 12,
+            hostvlan_sources_fit(get_be16(num), group == 0, length - 12,
                                  4));
 }
 
@@ -228,8 +228,8 @@ static inline bool hostvlan_is_mld_alert(const uint8_t *p)
     const uint32_t alert = 0x05020000;
 
     return p[0] == HOSTVLAN_PROTO_ICMP6 && p[1] == 0 &&
-           ((hostvlan_get32(p + 2) == alert && hostvlan_is_padding(p + 6)) ||
-            (hostvlan_get32(p + 4) == alert && hostvlan_is_padding(p + 2)));
+           ((get_be32(p + 2) == alert && hostvlan_is_padding(p + 6)) ||
+            (get_be32(p + 4) == alert && hostvlan_is_padding(p + 2)));
 }
 
 /* RFC 2710 and 3810; @offset is that of the IPv6 header. */
@@ -244,30 +244,30 @@ static inline bool hostvlan_mld_received(const struct hostvlan_frame *f,
         !hostvlan_read(f, offset + 48, mld, 24)) {
         return false;
     }
-    payload = hostvlan_get16(ip + 4);
+    payload = get_be16(ip + 4);
     /* Hop limit 1, from a link-local address to a multicast address. */
     if (ip[0] >> 4 != 6 || ip[6] != HOSTVLAN_PROTO_HOP_BY_HOP || ip[7] != 1 ||
         ip[8] != 0xfe || (ip[9] & 0xc0) != 0x80 || ip[24] != 0xff ||
-        dest != (0x333300000000ull | hostvlan_get32(ip + 36)) ||
+        dest != (0x333300000000ull | get_be32(ip + 36)) ||
         !hostvlan_is_mld_alert(alert) || mld[0] != HOSTVLAN_MLD_QUERY ||
         mld[1] != 0 || payload < sizeof(alert) + 24) {
         return false;
     }
     for (unsigned i = 0; i < 16; i += 4) {
-        group |= hostvlan_get32(mld + 8 + i);
-        differs |= hostvlan_get32(mld + 8 + i) ^ hostvlan_get32(ip + 24 + i);
+        group |= get_be32(mld + 8 + i);
+        differs |= get_be32(mld + 8 + i) ^ get_be32(ip + 24 + i);
     }
     /* Not to all nodes, ff02::1. */
-    to_some = (hostvlan_get32(ip + 24) ^ 0xff020000) |
-              hostvlan_get32(ip + 28) | hostvlan_get32(ip + 32) |
-              (hostvlan_get32(ip + 36) ^ 1);
+    to_some = (get_be32(ip + 24) ^ 0xff020000) |
+              get_be32(ip + 28) | get_be32(ip + 32) |
+              (get_be32(ip + 36) ^ 1);
     if (group ? mld[8] != 0xff || (differs && to_some) : to_some) {
         return false;
     }
     length = payload - sizeof(alert);
     return length == 24 ||
            (length >= 28 && hostvlan_read(f, offset + 72, mld + 24, 4) &&
-            hostvlan_sources_fit(hostvlan_get16(mld + 26), group == 0,
+            hostvlan_sources_fit(get_be16(mld + 26), group == 0,
                                  length - 28, 16));
 }
 
@@ -297,12 +297,12 @@ static inline bool hostvlan_query_received(const struct hostvlan_frame *f,
     }
     if (p.type == HOSTVLAN_TYPE_IP4) {
         return hostvlan_read(f, p.offset + 2, length, sizeof(length)) &&
-               hostvlan_fits(size, p.offset, hostvlan_get16(length)) &&
+               hostvlan_fits(size, p.offset, get_be16(length)) &&
                hostvlan_igmp_received(f, p.offset, dest);
     }
     return p.type == HOSTVLAN_TYPE_IP6 &&
            hostvlan_read(f, p.offset + 4, length, sizeof(length)) &&
-           hostvlan_fits(size, p.offset, 40 + hostvlan_get16(length)) &&
+           hostvlan_fits(size, p.offset, 40 + get_be16(length)) &&
            hostvlan_mld_received(f, p.offset, dest);
 }
 

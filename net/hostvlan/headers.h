@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "base/octets.h"
 #include "vmmnet/hostvlan.h"
 
 /*
@@ -114,16 +115,6 @@ struct hostvlan_upper {
     bool later_fragment;        /* there is no header at the offset */
 };
 
-static inline uint16_t hostvlan_get16(const uint8_t *p)
-{
-    return p[0] << 8 | p[1];
-}
-
-static inline uint32_t hostvlan_get32(const uint8_t *p)
-{
-    return (uint32_t)hostvlan_get16(p) << 16 | hostvlan_get16(p + 2);
-}
-
 /* Limits the frame to the packet's own length; 0: unlimited. */
 static inline void hostvlan_end_at(struct hostvlan_frame *f, uint32_t offset,
                                    uint32_t length)
@@ -155,7 +146,7 @@ static inline bool hostvlan_find_packet(const struct hostvlan_frame *f,
     if (!hostvlan_read(f, HOSTVLAN_ETH_LEN - 2, o, 2)) {
         return false;
     }
-    p->type = hostvlan_get16(o);
+    p->type = get_be16(o);
     for (unsigned tags = 0; tags < HOSTVLAN_TAGS_MAX; tags++) {
         if (!hostvlan_is_tag(p->type)) {
             break;
@@ -163,15 +154,15 @@ static inline bool hostvlan_find_packet(const struct hostvlan_frame *f,
         if (!hostvlan_read(f, p->offset, o, 4)) {
             return false;
         }
-        p->type = hostvlan_get16(o + 2);
+        p->type = get_be16(o + 2);
         p->offset += 4;
     }
     if (p->type < HOSTVLAN_TYPE_MIN && hostvlan_read(f, p->offset, o, 8) &&
-        hostvlan_get32(o) == 0xaaaa0300 &&
-        (hostvlan_get16(o + 4) == 0 ||
-         hostvlan_get16(o + 4) == HOSTVLAN_OUI_BRIDGE)) {
+        get_be32(o) == 0xaaaa0300 &&
+        (get_be16(o + 4) == 0 ||
+         get_be16(o + 4) == HOSTVLAN_OUI_BRIDGE)) {
         p->snap = true;
-        p->type = hostvlan_get16(o + 6);
+        p->type = get_be16(o + 6);
         p->offset += 8;
     }
     return !hostvlan_is_tag(p->type);
@@ -222,7 +213,7 @@ static inline bool hostvlan_next_extension(struct hostvlan_extensions *e,
     }
     if (upper->proto == HOSTVLAN_PROTO_FRAGMENT) {
         upper->fragment = true;
-        upper->later_fragment = (hostvlan_get16(o + 2) & 0xfff8) != 0;
+        upper->later_fragment = (get_be16(o + 2) & 0xfff8) != 0;
     }
     upper->offset += hostvlan_extension_len(upper->proto, o);
     upper->proto = o[0];

@@ -46,7 +46,7 @@ hostvlan_offered_udp(const struct hostvlan_frame *f, uint32_t offset,
         return HOSTVLAN_MALFORMED;
     }
     *fixed = offset + sizeof(ports);
-    return hostvlan_get16(ports + 2) == client ? HOSTVLAN_DHCP_GUARD :
+    return get_be16(ports + 2) == client ? HOSTVLAN_DHCP_GUARD :
                                                  HOSTVLAN_PASSED;
 }
 
@@ -61,9 +61,9 @@ hostvlan_offered4(struct hostvlan_frame *f, uint32_t offset, uint32_t *fixed)
         return HOSTVLAN_MALFORMED;
     }
     header = (p[0] & 0xf) * 4;
-    hostvlan_end_at(f, offset, hostvlan_get16(p + 2));
+    hostvlan_end_at(f, offset, get_be16(p + 2));
     *fixed = offset + header;
-    return p[9] == HOSTVLAN_PROTO_UDP && !(hostvlan_get16(p + 6) & 0x1fff) ?
+    return p[9] == HOSTVLAN_PROTO_UDP && !(get_be16(p + 6) & 0x1fff) ?
            hostvlan_offered_udp(f, offset + header, HOSTVLAN_PORT_DHCP4,
                                 fixed) : HOSTVLAN_PASSED;
 }
@@ -92,7 +92,7 @@ hostvlan_offered6(struct hostvlan_frame *f, uint32_t offset, uint32_t guards,
     if (!hostvlan_read(f, offset, p, sizeof(p)) || p[0] >> 4 != 6) {
         return HOSTVLAN_MALFORMED;
     }
-    hostvlan_end_at(f, offset + 40, hostvlan_get16(p + 4));
+    hostvlan_end_at(f, offset + 40, get_be16(p + 4));
     upper.proto = p[6];
     if (!hostvlan_find_upper(f, &upper)) {
         return HOSTVLAN_MALFORMED;

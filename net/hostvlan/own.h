@@ -45,8 +45,8 @@ static inline enum hostvlan_reason
 hostvlan_forged_ip6(const struct hostvlan_sender *s, const uint8_t *addr)
 {
     uint32_t ip6[4] = {
-        hostvlan_get32(addr), hostvlan_get32(addr + 4),
-        hostvlan_get32(addr + 8), hostvlan_get32(addr + 12),
+        get_be32(addr), get_be32(addr + 4),
+        get_be32(addr + 8), get_be32(addr + 12),
     };
 
     return !s->own || hostvlan_is_eui64(s, ip6) ||

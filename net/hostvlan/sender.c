@@ -86,7 +86,7 @@ bool hostvlan_sender_offload(const uint8_t *vnet, size_t fixed,
     /* struct virtio_net_hdr: flags, gso_type, then four numbers of 16 bits */
     const uint8_t *start = vnet + 6, *offset = vnet + 8;
     unsigned little = (start[1] << 8 | start[0]) + (offset[1] << 8 | offset[0]);
-    unsigned big = hostvlan_get16(start) + hostvlan_get16(offset);
+    unsigned big = get_be16(start) + get_be16(offset);
 
     /*
      * Only a guest without VIRTIO_F_VERSION_1 can be big-endian.  Both orders

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/packet/arp.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define HARDWARE_ETHERNET       1
 #define IP4_ADDR_LEN            4u
@@ -12,12 +12,12 @@ bool packet_arp_parse(PacketArp *arp, const void *buf, size_t len)
 {
     const uint8_t *p = buf;
 
-    if (len < PACKET_ARP_LEN || packet_get16(p) != HARDWARE_ETHERNET ||
-        packet_get16(p + 2) != PACKET_ETH_IP4 || p[4] != PACKET_ETH_ADDR_LEN ||
+    if (len < PACKET_ARP_LEN || get_be16(p) != HARDWARE_ETHERNET ||
+        get_be16(p + 2) != PACKET_ETH_IP4 || p[4] != PACKET_ETH_ADDR_LEN ||
         p[5] != IP4_ADDR_LEN) {
         return false;
     }
-    arp->operation = packet_get16(p + 6);
+    arp->operation = get_be16(p + 6);
     memcpy(arp->sender_mac, p + 8, PACKET_ETH_ADDR_LEN);
     memcpy(&arp->sender, p + 14, IP4_ADDR_LEN);
     memcpy(arp->target_mac, p + 18, PACKET_ETH_ADDR_LEN);
@@ -29,11 +29,11 @@ size_t packet_arp_build(void *buf, const PacketArp *arp)
 {
     uint8_t *p = buf;
 
-    packet_put16(p, HARDWARE_ETHERNET);
-    packet_put16(p + 2, PACKET_ETH_IP4);
+    put_be16(p, HARDWARE_ETHERNET);
+    put_be16(p + 2, PACKET_ETH_IP4);
     p[4] = PACKET_ETH_ADDR_LEN;
     p[5] = IP4_ADDR_LEN;
-    packet_put16(p + 6, arp->operation);
+    put_be16(p + 6, arp->operation);
     memcpy(p + 8, arp->sender_mac, PACKET_ETH_ADDR_LEN);
     memcpy(p + 14, &arp->sender, IP4_ADDR_LEN);
     memcpy(p + 18, arp->target_mac, PACKET_ETH_ADDR_LEN);

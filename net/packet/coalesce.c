@@ -32,10 +32,10 @@
 #include <string.h>
 
 #include "net/packet/coalesce.h"
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
@@ -88,16 +88,16 @@ static void put_lengths(PacketHeld *h)
     uint8_t protocol = h->is_tcp ? PACKET_PROTO_TCP : PACKET_PROTO_UDP;
 
     if (h->is_ip4) {
-        packet_put16(ip + 2, h->len - h->l3);
+        put_be16(ip + 2, h->len - h->l3);
         packet_ip4_seal(ip, PACKET_IP4_LEN);
     } else {
-        packet_put16(ip + 4, l4_len);
+        put_be16(ip + 4, l4_len);
     }
     if (!h->is_tcp) {
-        packet_put16(l4 + 4, l4_len);
+        put_be16(l4 + 4, l4_len);
     }
-    packet_put16(l4 + sum_at(h),
-                 packet_sum_partial(packet_sum_pseudo(ip, protocol, l4_len)));
+    put_be16(l4 + sum_at(h),
+             packet_sum_partial(packet_sum_pseudo(ip, protocol, l4_len)));
 }
 
 static PacketOffload offload_of(const PacketHeld *h)
@@ -191,7 +191,7 @@ static bool find_ip6(Plain *p, size_t have, size_t frame_len,
     }
     *protocol = ip[IP6_NEXT_AT];
     p->l4 = p->l3 + PACKET_IP6_LEN;
-    p->end = p->l4 + packet_get16(ip + 4);
+    p->end = p->l4 + get_be16(ip + 4);
     return p->end <= frame_len;
 }
 
@@ -248,8 +248,8 @@ static bool may_be_held_udp(const Plain *p, const PacketOffload *offload)
 {
     const uint8_t *udp = p->head + p->l4;
 
-    return packet_get16(udp + 4) == p->end - p->l4 &&
-           (offload->needs_csum || packet_get16(udp + PACKET_UDP_CHECKSUM));
+    return get_be16(udp + 4) == p->end - p->l4 &&
+           (offload->needs_csum || get_be16(udp + PACKET_UDP_CHECKSUM));
 }
 
 /* A partial checksum must be that of the transport header. */
@@ -302,7 +302,7 @@ static bool ip_follows(const PacketHeld *h, const uint8_t *a, const Plain *p)
     }
     return a[1] == b[1] && a[8] == b[8] && !memcmp(a + 6, b + 6, 2) &&
            (p->ip4.dont_fragment ||
-            p->ip4.id == (uint16_t)(packet_get16(a + 4) + h->packets));
+            p->ip4.id == (uint16_t)(get_be16(a + 4) + h->packets));
 }
 
 static bool tcp_follows(const PacketHeld *h, const uint8_t *a, const Plain *p)

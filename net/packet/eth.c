@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/packet/eth.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 static bool is_tag(uint16_t type)
 {
@@ -20,15 +20,15 @@ bool packet_eth_parse(PacketEth *eth, const void *buf, size_t len)
     }
     memcpy(eth->dst, p, PACKET_ETH_ADDR_LEN);
     memcpy(eth->src, p + 6, PACKET_ETH_ADDR_LEN);
-    eth->type = packet_get16(p + 12);
+    eth->type = get_be16(p + 12);
     eth->len = PACKET_ETH_LEN;
     while (is_tag(eth->type) && eth->tags < PACKET_ETH_TAGS_MAX) {
         if (len - eth->len < PACKET_ETH_TAG_LEN) {
             return false;
         }
         eth->tpid[eth->tags] = eth->type;
-        eth->tci[eth->tags++] = packet_get16(p + eth->len);
-        eth->type = packet_get16(p + eth->len + 2);
+        eth->tci[eth->tags++] = get_be16(p + eth->len);
+        eth->type = get_be16(p + eth->len + 2);
         eth->len += PACKET_ETH_TAG_LEN;
     }
     return true;
@@ -41,7 +41,7 @@ size_t packet_eth_build(void *buf, const uint8_t dst[PACKET_ETH_ADDR_LEN],
 
     memcpy(p, dst, PACKET_ETH_ADDR_LEN);
     memcpy(p + 6, src, PACKET_ETH_ADDR_LEN);
-    packet_put16(p + 12, type);
+    put_be16(p + 12, type);
     return PACKET_ETH_LEN;
 }
 

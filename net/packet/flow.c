@@ -2,12 +2,12 @@
 /* Parses a frame into the fields that a switch matches */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/arp.h"
 #include "net/packet/flow.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
 
@@ -36,8 +36,8 @@ static bool take_ports(PacketFlow *flow, const View *l4, size_t need,
         return false;
     }
     flow->has |= what;
-    flow->src_port = packet_get16(l4->p);
-    flow->dst_port = packet_get16(l4->p + 2);
+    flow->src_port = get_be16(l4->p);
+    flow->dst_port = get_be16(l4->p + 2);
     return true;
 }
 
@@ -203,10 +203,10 @@ static void look_through_snap(PacketFlow *flow, View *l3)
         return;
     }
     flow->eth.type = PACKET_FLOW_NO_TYPE;
-    if (l3->left >= SNAP_LEN && packet_get32(l3->p) == SNAP_LLC &&
-        packet_get16(l3->p + 4) == 0 &&
-        packet_get16(l3->p + 6) >= ETH_TYPE_MIN) {
-        flow->eth.type = packet_get16(l3->p + 6);
+    if (l3->left >= SNAP_LEN && get_be32(l3->p) == SNAP_LLC &&
+        get_be16(l3->p + 4) == 0 &&
+        get_be16(l3->p + 6) >= ETH_TYPE_MIN) {
+        flow->eth.type = get_be16(l3->p + 6);
         flow->l3 += SNAP_LEN;
         l3->p += SNAP_LEN;
         l3->left -= SNAP_LEN;

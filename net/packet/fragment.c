@@ -2,11 +2,12 @@
 /* Reassembles IPv6 fragments (RFC 8200 section 4.5) */
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/packet/ecn.h"
 #include "net/packet/fragment.h"
-#include "net/packet/octets.h"
 
-#define LIVES           (60 * 1000000000ll)
+#define LIVES           (60 * SECOND)
 #define UNIT            8u
 #define ADDRESSES_AT    8u
 #define ADDRESSES_LEN   32u
@@ -127,7 +128,7 @@ uint8_t *packet_reassemble(PacketReassembly *r, int64_t now,
         return NULL;
     }
     f->until = 0;
-    packet_put16(f->packet + 4, f->total);
+    put_be16(f->packet + 4, f->total);
     *whole_len = PACKET_IP6_LEN + f->total;
     return f->packet;
 }

@@ -2,10 +2,10 @@
 /* Fragments IPv4 packets (RFC 791 section 3.2) */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/fragment4.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 
 #define UNIT                    8u
 #define MORE_FRAGMENTS          0x2000
@@ -80,9 +80,9 @@ int packet_cut4_next(PacketCut4 *c, uint8_t *head, size_t *head_len,
     }
     memcpy(head, c->head, c->head_len);
     *head_len = c->head_len;
-    packet_put16(ip + 2, c->head_len - c->l3 + len);
-    packet_put16(ip + 6, (c->offset + c->done) / UNIT |
-                         (more ? MORE_FRAGMENTS : 0));
+    put_be16(ip + 2, c->head_len - c->l3 + len);
+    put_be16(ip + 6, (c->offset + c->done) / UNIT |
+                     (more ? MORE_FRAGMENTS : 0));
     packet_ip4_seal(ip, c->head_len - c->l3);
     if (c->done == 0) {
         forget_options(c);

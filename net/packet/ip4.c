@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 #include "net/packet/sum.h"
 
 #define CHECKSUM_AT     10u
@@ -27,7 +27,7 @@ bool packet_ip4_parse(PacketIp4 *ip, const void *packet, size_t len)
     if (len < PACKET_IP4_LEN || p[0] >> 4 != 4) {
         return false;
     }
-    fragment = packet_get16(p + 6);
+    fragment = get_be16(p + 6);
     *ip = (PacketIp4) {
         .tos = p[1],
         .ttl = p[8],
@@ -35,8 +35,8 @@ bool packet_ip4_parse(PacketIp4 *ip, const void *packet, size_t len)
         .dont_fragment = fragment & DONT_FRAGMENT,
         .more = fragment & MORE_FRAGMENTS,
         .fragment_offset = (fragment & OFFSET_MASK) * 8u,
-        .id = packet_get16(p + 4),
-        .total = packet_get16(p + 2),
+        .id = get_be16(p + 4),
+        .total = get_be16(p + 2),
         .len = (p[0] & 15) * 4u,
     };
     memcpy(&ip->src, p + 12, sizeof(ip->src));
@@ -54,8 +54,8 @@ void packet_ip4_seal(void *header, size_t len)
 {
     uint8_t *p = header;
 
-    packet_put16(p + CHECKSUM_AT, 0);
-    packet_put16(p + CHECKSUM_AT, packet_sum_fold(packet_sum_add(0, p, len)));
+    put_be16(p + CHECKSUM_AT, 0);
+    put_be16(p + CHECKSUM_AT, packet_sum_fold(packet_sum_add(0, p, len)));
 }
 
 size_t packet_ip4_build(void *buf, const PacketIp4 *ip)
@@ -64,11 +64,11 @@ size_t packet_ip4_build(void *buf, const PacketIp4 *ip)
 
     p[0] = 4 << 4 | PACKET_IP4_LEN / 4;
     p[1] = ip->tos;
-    packet_put16(p + 2, ip->total);
-    packet_put16(p + 4, ip->id);
-    packet_put16(p + 6, (ip->dont_fragment ? DONT_FRAGMENT : 0) |
-                        (ip->more ? MORE_FRAGMENTS : 0) |
-                        ip->fragment_offset / 8);
+    put_be16(p + 2, ip->total);
+    put_be16(p + 4, ip->id);
+    put_be16(p + 6, (ip->dont_fragment ? DONT_FRAGMENT : 0) |
+                    (ip->more ? MORE_FRAGMENTS : 0) |
+                    ip->fragment_offset / 8);
     p[8] = ip->ttl;
     p[9] = ip->protocol;
     memcpy(p + 12, &ip->src, sizeof(ip->src));

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define NEXT_AT 6u              /* offset of the next header */
 #define DST_AT  24u             /* offset of the destination */
@@ -28,10 +28,10 @@ bool packet_ip6_parse(PacketIp6 *ip, const void *packet, size_t len)
     if (len < PACKET_IP6_LEN || p[0] >> 4 != 6) {
         return false;
     }
-    first = packet_get32(p);
+    first = get_be32(p);
     ip->tclass = first >> 20 & 0xff;
     ip->flow = first & 0xfffff;
-    ip->payload = packet_get16(p + 4);
+    ip->payload = get_be16(p + 4);
     ip->next = p[6];
     ip->hops = p[7];
     memcpy(&ip->src, p + 8, sizeof(ip->src));
@@ -43,9 +43,9 @@ size_t packet_ip6_build(void *buf, const PacketIp6 *ip)
 {
     uint8_t *p = buf;
 
-    packet_put32(p, 6u << 28 | (uint32_t)ip->tclass << 20 |
-                 (ip->flow & 0xfffff));
-    packet_put16(p + 4, ip->payload);
+    put_be32(p, 6u << 28 | (uint32_t)ip->tclass << 20 |
+             (ip->flow & 0xfffff));
+    put_be16(p + 4, ip->payload);
     p[6] = ip->next;
     p[7] = ip->hops;
     memcpy(p + 8, &ip->src, sizeof(ip->src));
@@ -98,9 +98,9 @@ static bool note_header(PacketIp6Ext *ext, const uint8_t *p)
         return true;
     case PACKET_PROTO_FRAGMENT:
         ext->fragment = ext->offset;
-        ext->fragment_offset = packet_get16(p + 2) & 0xfff8;
+        ext->fragment_offset = get_be16(p + 2) & 0xfff8;
         ext->more = p[3] & 1;
-        ext->fragment_id = packet_get32(p + 4);
+        ext->fragment_id = get_be32(p + 4);
         return true;
     default:
         return true;

@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/ip6.h"
 #include "net/packet/mld.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define ALERT_TYPE      5       /* RFC 2711 section 2.1 */
@@ -82,7 +82,7 @@ static bool is_right(const PacketIp6 *ip, const uint8_t *icmp, size_t len)
 /* Returns: false if the complete record at @p has no effect */
 static bool read_record(PacketMldRecord *record, const uint8_t *p)
 {
-    bool sources = packet_get16(p + 2) > 0;
+    bool sources = get_be16(p + 2) > 0;
 
     memcpy(&record->group, p + 4, sizeof(record->group));
     switch (p[0]) {
@@ -105,7 +105,7 @@ static bool read_record(PacketMldRecord *record, const uint8_t *p)
 /* Returns: false if a record is truncated; it is not read then */
 static bool read_records(PacketMld *mld, const uint8_t *icmp, size_t len)
 {
-    unsigned count = len < V2_HEAD_LEN ? 0 : packet_get16(icmp + 6);
+    unsigned count = len < V2_HEAD_LEN ? 0 : get_be16(icmp + 6);
     size_t at = V2_HEAD_LEN;
 
     for (unsigned i = 0; i < count; i++) {
@@ -114,7 +114,7 @@ static bool read_records(PacketMld *mld, const uint8_t *icmp, size_t len)
         if (len < at + RECORD_LEN) {
             return false;
         }
-        record_len = RECORD_LEN + packet_get16(icmp + at + 2) * 16u +
+        record_len = RECORD_LEN + get_be16(icmp + at + 2) * 16u +
                      icmp[at + 1] * 4u;
         if (mld->records < PACKET_MLD_RECORDS_MAX) {
             mld->records += read_record(&mld->record[mld->records], icmp + at);
@@ -135,7 +135,7 @@ static bool read_query(PacketMld *mld, const uint8_t *icmp, size_t len)
     if (len < V1_LEN) {
         return false;
     }
-    code = packet_get16(icmp + 4);
+    code = get_be16(icmp + 4);
     mld->is_v1 = len < V2_QUERY_LEN;
     mld->delay = mld->is_v1 || code < 0x8000
                  ? code
@@ -232,7 +232,7 @@ static size_t build(uint8_t *p, const struct in6_addr *src,
 
     packet_ip6_build(p, &ip);
     memcpy(p + PACKET_IP6_LEN, alert, sizeof(alert));
-    packet_put16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp, len)));
+    put_be16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp, len)));
     return MESSAGE_AT + len;
 }
 
@@ -243,7 +243,7 @@ size_t packet_mld_build_query(void *buf, const struct in6_addr *src,
 
     memset(icmp, 0, V2_QUERY_LEN);
     icmp[0] = PACKET_MLD_QUERY;
-    packet_put16(icmp + 4, delay);
+    put_be16(icmp + 4, delay);
     icmp[24] = 2;               /* robustness variable */
     icmp[25] = 125;             /* query interval, s */
     return build(buf, src, &packet_ip6_all_nodes, V2_QUERY_LEN);
@@ -258,7 +258,7 @@ size_t packet_mld_build_report(void *buf, const struct in6_addr *src,
 
     memset(icmp, 0, len);
     icmp[0] = PACKET_MLD2_REPORT;
-    packet_put16(icmp + 6, count);
+    put_be16(icmp + 6, count);
     for (unsigned i = 0; i < count; i++) {
         uint8_t *record = icmp + V2_HEAD_LEN + i * RECORD_LEN;
 

@@ -3,11 +3,11 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/mtu.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
@@ -119,11 +119,11 @@ static size_t error4(uint8_t *buf, size_t mtu, const uint8_t *cause,
     packet_ip4_build(buf, &error);
     icmp[0] = ICMP4_UNREACHABLE;
     icmp[1] = FRAGMENTATION_NEEDED;
-    packet_put32(icmp + 2, 0);
-    packet_put16(icmp + 6, mtu < UINT16_MAX ? mtu : UINT16_MAX);
+    put_be32(icmp + 2, 0);
+    put_be16(icmp + 6, mtu < UINT16_MAX ? mtu : UINT16_MAX);
     memcpy(icmp + ICMP4_LEN, cause, len);
-    packet_put16(icmp + 2, packet_sum_fold(packet_sum_add(0, icmp,
-                                                          ICMP4_LEN + len)));
+    put_be16(icmp + 2, packet_sum_fold(packet_sum_add(0, icmp,
+                                                      ICMP4_LEN + len)));
     return error.total;
 }
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 enum {
@@ -70,8 +70,8 @@ bool packet_nd_read_prefix(PacketNdPrefix *prefix, const void *buf, size_t len)
     prefix->on_link = option[3] & PREFIX_ON_LINK;
     prefix->autonomous = option[3] & PREFIX_AUTONOMOUS;
     prefix->router_address = option[3] & PREFIX_ROUTER;
-    prefix->valid = packet_get32(option + 4);
-    prefix->preferred = packet_get32(option + 8);
+    prefix->valid = get_be32(option + 4);
+    prefix->preferred = get_be32(option + 8);
     memcpy(&prefix->prefix, option + 16, sizeof(prefix->prefix));
     return true;
 }
@@ -87,19 +87,19 @@ static void read_ra_option(PacketNdRa *ra, const uint8_t *option, size_t len)
         break;
     case OPTION_MTU:
         if (len == 8) {
-            ra->mtu = packet_get32(option + 4);
+            ra->mtu = get_be32(option + 4);
         }
         break;
     case OPTION_INTERVAL:
         if (len == 8) {
-            ra->interval = packet_get32(option + 4);
+            ra->interval = get_be32(option + 4);
         }
         break;
     case OPTION_HA_INFO:
         if (len == 8) {
             ra->has_ha_info = true;
-            ra->ha_preference = (int16_t)packet_get16(option + 4);
-            ra->ha_lifetime = packet_get16(option + 6);
+            ra->ha_preference = (int16_t)get_be16(option + 4);
+            ra->ha_lifetime = get_be16(option + 6);
         }
         break;
     }
@@ -149,9 +149,9 @@ static void read_ra(PacketNdRa *ra, const uint8_t *p)
     ra->other = p[5] & RA_OTHER;
     ra->home_agent = p[5] & RA_HOME_AGENT;
     ra->preference = preferences[p[5] >> 3 & 3];
-    ra->lifetime = packet_get16(p + 6);
-    ra->reachable = packet_get32(p + 8);
-    ra->retrans = packet_get32(p + 12);
+    ra->lifetime = get_be16(p + 6);
+    ra->reachable = get_be32(p + 8);
+    ra->retrans = get_be32(p + 12);
 }
 
 static void read_fixed(PacketNd *nd, const uint8_t *p)
@@ -253,10 +253,10 @@ void packet_icmp6_seal(void *packet, size_t len)
 
     memcpy(&src, p + 8, sizeof(src));
     memcpy(&dst, p + 24, sizeof(dst));
-    packet_put16(p + CHECKSUM_AT, 0);
+    put_be16(p + CHECKSUM_AT, 0);
     sum = packet_sum_pseudo6(&src, &dst, PACKET_PROTO_ICMP6, payload);
     sum = packet_sum_add(sum, p + PACKET_IP6_LEN, payload);
-    packet_put16(p + CHECKSUM_AT, packet_sum_fold(sum));
+    put_be16(p + CHECKSUM_AT, packet_sum_fold(sum));
 }
 
 /*
@@ -281,7 +281,7 @@ static void begin(uint8_t *p, const struct in6_addr *src,
 /* Writes length and checksum. Returns: @len */
 static size_t end(uint8_t *p, size_t len)
 {
-    packet_put16(p + 4, len - PACKET_IP6_LEN);
+    put_be16(p + 4, len - PACKET_IP6_LEN);
     packet_icmp6_seal(p, len);
     return len;
 }
@@ -306,7 +306,7 @@ static size_t build_neighbour(uint8_t *p, const struct in6_addr *src,
     size_t len = PACKET_IP6_LEN + fixed_len(type);
 
     begin(p, src, dst, ND_HOPS, type, 0);
-    packet_put32(p + PACKET_IP6_LEN + 4, flags);
+    put_be32(p + PACKET_IP6_LEN + 4, flags);
     memcpy(p + PACKET_IP6_LEN + 8, target, sizeof(*target));
     return end(p, len + put_mac(p + len, option, mac));
 }
@@ -339,7 +339,7 @@ size_t packet_nd_build_rs(void *buf, const struct in6_addr *src,
     size_t len = PACKET_IP6_LEN + fixed_len(PACKET_ND_RS);
 
     begin(p, src, &packet_ip6_all_routers, ND_HOPS, PACKET_ND_RS, 0);
-    packet_put32(p + PACKET_IP6_LEN + 4, 0);
+    put_be32(p + PACKET_IP6_LEN + 4, 0);
     return end(p, len + put_mac(p + len, PACKET_ND_OPTION_SLLA, slla));
 }
 
@@ -354,8 +354,8 @@ void packet_nd_put_prefix(void *buf, const PacketNdPrefix *prefix)
     p[3] = (prefix->on_link ? PREFIX_ON_LINK : 0) |
            (prefix->autonomous ? PREFIX_AUTONOMOUS : 0) |
            (prefix->router_address ? PREFIX_ROUTER : 0);
-    packet_put32(p + 4, prefix->valid);
-    packet_put32(p + 8, prefix->preferred);
+    put_be32(p + 4, prefix->valid);
+    put_be32(p + 8, prefix->preferred);
     memcpy(p + 16, &prefix->prefix, sizeof(prefix->prefix));
 }
 
@@ -367,8 +367,8 @@ static size_t put_ra_options(uint8_t *p, const PacketNdRa *ra,
     if (ra->mtu) {
         p[len] = OPTION_MTU;
         p[len + 1] = 1;
-        packet_put16(p + len + 2, 0);
-        packet_put32(p + len + 4, ra->mtu);
+        put_be16(p + len + 2, 0);
+        put_be32(p + len + 4, ra->mtu);
         len += 8;
     }
     for (unsigned i = 0; i < ra->prefixes; i++) {
@@ -378,16 +378,16 @@ static size_t put_ra_options(uint8_t *p, const PacketNdRa *ra,
     if (ra->interval) {
         p[len] = OPTION_INTERVAL;
         p[len + 1] = 1;
-        packet_put16(p + len + 2, 0);
-        packet_put32(p + len + 4, ra->interval);
+        put_be16(p + len + 2, 0);
+        put_be32(p + len + 4, ra->interval);
         len += 8;
     }
     if (ra->has_ha_info) {
         p[len] = OPTION_HA_INFO;
         p[len + 1] = 1;
-        packet_put16(p + len + 2, 0);
-        packet_put16(p + len + 4, ra->ha_preference);
-        packet_put16(p + len + 6, ra->ha_lifetime);
+        put_be16(p + len + 2, 0);
+        put_be16(p + len + 4, ra->ha_preference);
+        put_be16(p + len + 6, ra->ha_lifetime);
         len += 8;
     }
     return len;
@@ -412,9 +412,9 @@ size_t packet_nd_build_ra(void *buf, size_t room, const struct in6_addr *src,
     icmp[5] = (ra->managed ? RA_MANAGED : 0) | (ra->other ? RA_OTHER : 0) |
               (ra->home_agent ? RA_HOME_AGENT : 0) |
               preferences[ra->preference + 1] << 3;
-    packet_put16(icmp + 6, ra->lifetime);
-    packet_put32(icmp + 8, ra->reachable);
-    packet_put32(icmp + 12, ra->retrans);
+    put_be16(icmp + 6, ra->lifetime);
+    put_be32(icmp + 8, ra->reachable);
+    put_be32(icmp + 12, ra->retrans);
     return end(p, len + put_ra_options(p + len, ra, slla));
 }
 
@@ -467,7 +467,7 @@ size_t packet_icmp6_error(void *buf, size_t room, const struct in6_addr *src,
         cause_len = PACKET_IP6_MTU_MIN - head;
     }
     begin(p, src, &ip.src, hops, type, code);
-    packet_put32(p + PACKET_IP6_LEN + 4, arg);
+    put_be32(p + PACKET_IP6_LEN + 4, arg);
     memcpy(p + head, cause, cause_len);
     return end(p, head + cause_len);
 }

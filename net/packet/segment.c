@@ -14,10 +14,10 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/segment.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
@@ -93,9 +93,9 @@ static bool find_ip4(PacketSegments *s, size_t have, uint8_t *protocol)
     len = (ip[0] & 15) * 4u;
     *protocol = ip[9];
     s->l4 = s->l3 + len;
-    s->id = packet_get16(ip + 4);
+    s->id = get_be16(ip + 4);
     /* A fragment cannot be a super-frame. */
-    return len >= PACKET_IP4_LEN && !(packet_get16(ip + 6) & 0x3fff);
+    return len >= PACKET_IP4_LEN && !(get_be16(ip + 6) & 0x3fff);
 }
 
 static bool find_ip6(PacketSegments *s, size_t have, uint8_t *protocol)
@@ -123,7 +123,7 @@ static bool find_l4(PacketSegments *s, size_t have)
         return false;
     }
     s->head_len = s->l4 + (l4[12] >> 4) * 4u;
-    s->sequence = packet_get32(l4 + 4);
+    s->sequence = get_be32(l4 + 4);
     s->tcp_flags = l4[13];
     return s->head_len >= s->l4 + PACKET_TCP_LEN && have >= s->head_len &&
            !(s->tcp_flags &
@@ -186,11 +186,11 @@ static void put_ip(const PacketSegments *s, uint8_t *head, size_t len)
     size_t l3_len = s->head_len - s->l3 + len;
 
     if (!s->is_ip4) {
-        packet_put16(ip + 4, l3_len - PACKET_IP6_LEN);
+        put_be16(ip + 4, l3_len - PACKET_IP6_LEN);
         return;
     }
-    packet_put16(ip + 2, l3_len);
-    packet_put16(ip + 4, s->id + s->pieces);
+    put_be16(ip + 2, l3_len);
+    put_be16(ip + 4, s->id + s->pieces);
     packet_ip4_seal(ip, s->l4 - s->l3);
 }
 
@@ -206,20 +206,20 @@ static void put_l4(const PacketSegments *s, uint8_t *head,
     uint16_t folded;
 
     if (s->is_tcp) {
-        packet_put32(l4 + 4, s->sequence + s->done);
+        put_be32(l4 + 4, s->sequence + s->done);
         l4[13] = s->tcp_flags &
                  ~((last ? 0 : PACKET_TCP_FIN | PACKET_TCP_PSH) |
                    (s->pieces ? PACKET_TCP_CWR : 0));
     } else {
-        packet_put16(l4 + 4, l4_len);
+        put_be16(l4 + 4, l4_len);
     }
-    packet_put16(where, 0);
+    put_be16(where, 0);
     sum = packet_sum_pseudo(head + s->l3,
                             s->is_tcp ? PACKET_PROTO_TCP : PACKET_PROTO_UDP,
                             l4_len);
     sum = packet_sum_add(sum, l4, s->head_len - s->l4);
     folded = packet_sum_fold(sum + packet_sum_iov(0, payload, parts, 0, len));
-    packet_put16(where, s->is_tcp ? folded : packet_udp_sum(folded));
+    put_be16(where, s->is_tcp ? folded : packet_udp_sum(folded));
 }
 
 bool packet_segments_whole(const PacketSegments *s, uint8_t *head,
@@ -234,10 +234,10 @@ bool packet_segments_whole(const PacketSegments *s, uint8_t *head,
     }
     memcpy(head, s->head, s->head_len);
     put_ip(s, head, s->payload);
-    packet_put16(head + s->l4 + PACKET_TCP_CHECKSUM,
-                 packet_sum_partial(packet_sum_pseudo(head + s->l3,
-                                                      PACKET_PROTO_TCP,
-                                                      l4_len)));
+    put_be16(head + s->l4 + PACKET_TCP_CHECKSUM,
+             packet_sum_partial(packet_sum_pseudo(head + s->l3,
+                                                  PACKET_PROTO_TCP,
+                                                  l4_len)));
     *offload = (PacketOffload) {
         .needs_csum = true,
         .csum_start = s->l4,

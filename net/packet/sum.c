@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
+#include "base/octets.h"
 
 /* Folds a sum to 16 bits, adding the carries. */
 static uint16_t fold(uint64_t sum)

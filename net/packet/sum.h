@@ -55,7 +55,7 @@ uint32_t packet_sum_pseudo(const void *ip, uint8_t protocol, uint16_t len);
 /**
  * packet_sum_fold: complete a sum
  *
- * Returns: its complement in host byte order, for packet_put16(); 0 if the
+ * Returns: its complement in host byte order, for put_be16(); 0 if the
  * octets include a correct checksum
  */
 uint16_t packet_sum_fold(uint32_t sum);

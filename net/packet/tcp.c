@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* TCP headers (RFC 9293) */
-#include "net/packet/octets.h"
+#include "base/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
@@ -19,14 +19,14 @@ bool packet_tcp_parse(PacketTcp *tcp, const void *buf, size_t len)
         return false;
     }
     *tcp = (PacketTcp) {
-        .src = packet_get16(p),
-        .dst = packet_get16(p + 2),
-        .sequence = packet_get32(p + 4),
-        .ack = packet_get32(p + 8),
-        .flags = packet_get16(p + 12) & 0xfff,
-        .window = packet_get16(p + 14),
-        .checksum = packet_get16(p + PACKET_TCP_CHECKSUM),
-        .urgent = packet_get16(p + 18),
+        .src = get_be16(p),
+        .dst = get_be16(p + 2),
+        .sequence = get_be32(p + 4),
+        .ack = get_be32(p + 8),
+        .flags = get_be16(p + 12) & 0xfff,
+        .window = get_be16(p + 14),
+        .checksum = get_be16(p + PACKET_TCP_CHECKSUM),
+        .urgent = get_be16(p + 18),
         .len = (p[12] >> 4) * 4u,
     };
     return tcp->len >= PACKET_TCP_LEN && tcp->len <= len;
@@ -43,21 +43,21 @@ static uint16_t swap(uint16_t value)
  */
 static void update_sum(uint8_t *tcp, size_t at, uint16_t old, uint16_t new)
 {
-    uint32_t sum = (uint16_t)~packet_get16(tcp + PACKET_TCP_CHECKSUM);
+    uint32_t sum = (uint16_t)~get_be16(tcp + PACKET_TCP_CHECKSUM);
 
     sum += (uint16_t)~(at % 2 ? swap(old) : old);
     sum += at % 2 ? swap(new) : new;
-    packet_put16(tcp + PACKET_TCP_CHECKSUM, packet_sum_fold(sum));
+    put_be16(tcp + PACKET_TCP_CHECKSUM, packet_sum_fold(sum));
 }
 
 static bool clamp(uint8_t *tcp, size_t at, uint16_t mss, bool partial)
 {
-    uint16_t old = packet_get16(tcp + at);
+    uint16_t old = get_be16(tcp + at);
 
     if (old <= mss) {
         return false;
     }
-    packet_put16(tcp + at, mss);
+    put_be16(tcp + at, mss);
     if (!partial) {
         update_sum(tcp, at, old, mss);
     }

@@ -74,9 +74,6 @@ void net_stage_tap_take_tunnels(NetClientState *nc, unsigned offloads)
 
 /* --- the tap as an interface ---------------------------------------------- */
 
-/* Large enough for an RTM_NEWLINK message (rtnetlink(7)). */
-#define ANSWER_MAX      16384
-
 typedef struct Link {
     char name[IFNAMSIZ];
     uint8_t mac[6];
@@ -100,41 +97,23 @@ static bool link_of(int fd, Link *link)
 
 bool net_stage_tap_ask_link(unsigned index, const char *name, RtnlEvent *link)
 {
-    union {
-        struct nlmsghdr head;
-        uint8_t octets[ANSWER_MAX];
-    } answer;
-    struct {
-        struct nlmsghdr head;
-        struct ifinfomsg info;
-        struct rtattr attr;
-        char name[IFNAMSIZ];
-    } request = {
-        .head = {
-            .nlmsg_len = sizeof(request),
-            .nlmsg_type = RTM_GETLINK,
-            .nlmsg_flags = NLM_F_REQUEST,
-        },
-        .info = { .ifi_index = index },
-        .attr = { .rta_len = RTA_LENGTH(IFNAMSIZ), .rta_type = IFLA_IFNAME },
-    };
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    ssize_t len = -1;
+    const struct ifinfomsg info = { .ifi_index = index };
+    RtnlRequest request;
+    RtnlAnswer answer;
+    Rtnl host;
+    bool done;
 
-    if (fd < 0) {
+    rtnl_request(&request, RTM_GETLINK, 0, &info, sizeof(info));
+    if (!index) {
+        rtnl_put(&request, IFLA_IFNAME, name, strlen(name) + 1);
+    }
+    if (rtnl_open(&host) < 0) {
         return false;
     }
-    pstrcpy(request.name, sizeof(request.name), name);
-    if (index) {
-        request.head.nlmsg_len = NLMSG_LENGTH(sizeof(request.info));
-    }
-    /* The kernel answers before send() returns. */
-    if (send(fd, &request, request.head.nlmsg_len, 0) >= 0) {
-        len = recv(fd, &answer, sizeof(answer), MSG_DONTWAIT);
-    }
-    close(fd);
-    return len > 0 && NLMSG_OK(&answer.head, len) &&
-           rtnl_parse(&answer.head, link) && link->kind == RTNL_LINK;
+    done = rtnl_ask(&host, &request, &answer) == 0 &&
+           rtnl_parse(&answer.head, link);
+    rtnl_close(&host);
+    return done;
 }
 
 int net_stage_tap_link(NetClientState *nc, RtnlEvent *link)

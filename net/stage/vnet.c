@@ -2,6 +2,7 @@
 /* Converts between the virtio-net header and PacketOffload */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
@@ -36,17 +37,6 @@ enum {
     GSO_ECN = 0x80,
 };
 #define GSO_UDP_TUNNEL  (GSO_UDP_TUNNEL_IPV4 | GSO_UDP_TUNNEL_IPV6)
-
-static uint16_t get16(const uint8_t *p)
-{
-    return p[0] | p[1] << 8;
-}
-
-static void put16(uint8_t *p, uint16_t value)
-{
-    p[0] = value;
-    p[1] = value >> 8;
-}
 
 static PacketGso gso_of(uint8_t type)
 {
@@ -85,8 +75,8 @@ static void read_tunnel(PacketOffload *o, const uint8_t *header)
                                              : PACKET_TUNNEL_UDP4;
     o->gso = gso_of(header[GSO_TYPE] & ~GSO_UDP_TUNNEL);
     o->tunnel_csum = header[FLAGS] & F_UDP_TUNNEL_CSUM;
-    o->outer_l4 = get16(header + OUTER_TH_OFFSET);
-    o->inner_l3 = get16(header + INNER_NH_OFFSET);
+    o->outer_l4 = get_le16(header + OUTER_TH_OFFSET);
+    o->inner_l3 = get_le16(header + INNER_NH_OFFSET);
     if (tunnel == GSO_UDP_TUNNEL || !tunnel_can_be(o)) {
         o->outer_l4 = o->inner_l3 = 0;
     }
@@ -100,12 +90,12 @@ PacketOffload net_stage_vnet_read(const uint8_t *header, size_t len)
         return offload;
     }
     offload.needs_csum = header[FLAGS] & F_NEEDS_CSUM;
-    offload.csum_start = get16(header + CSUM_START);
-    offload.csum_offset = get16(header + CSUM_OFFSET);
+    offload.csum_start = get_le16(header + CSUM_START);
+    offload.csum_offset = get_le16(header + CSUM_OFFSET);
     offload.gso = gso_of(header[GSO_TYPE]);
     offload.ecn = header[GSO_TYPE] & GSO_ECN;
-    offload.gso_size = get16(header + GSO_SIZE);
-    offload.head_len = get16(header + HDR_LEN);
+    offload.gso_size = get_le16(header + GSO_SIZE);
+    offload.head_len = get_le16(header + HDR_LEN);
     if (len >= NET_STAGE_VNET_TUNNEL && header[GSO_TYPE] & GSO_UDP_TUNNEL) {
         read_tunnel(&offload, header);
     }
@@ -135,18 +125,18 @@ void net_stage_vnet_write(uint8_t *header, size_t len,
 {
     if (offload->needs_csum) {
         header[FLAGS] = F_NEEDS_CSUM;
-        put16(header + CSUM_START, offload->csum_start);
-        put16(header + CSUM_OFFSET, offload->csum_offset);
+        put_le16(header + CSUM_START, offload->csum_start);
+        put_le16(header + CSUM_OFFSET, offload->csum_offset);
     }
     if (offload->gso != PACKET_GSO_NONE) {
         header[GSO_TYPE] = gso_type(offload);
-        put16(header + GSO_SIZE, offload->gso_size);
-        put16(header + HDR_LEN, offload->head_len);
+        put_le16(header + GSO_SIZE, offload->gso_size);
+        put_le16(header + HDR_LEN, offload->head_len);
     }
     if (offload->tunnel != PACKET_TUNNEL_NONE &&
         len >= NET_STAGE_VNET_TUNNEL) {
         header[FLAGS] |= offload->tunnel_csum ? F_UDP_TUNNEL_CSUM : 0;
-        put16(header + OUTER_TH_OFFSET, offload->outer_l4);
-        put16(header + INNER_NH_OFFSET, offload->inner_l3);
+        put_le16(header + OUTER_TH_OFFSET, offload->outer_l4);
+        put_le16(header + INNER_NH_OFFSET, offload->inner_l3);
     }
 }

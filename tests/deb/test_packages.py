@@ -183,7 +183,7 @@ def test_an_upgrade_keeps_what_is_configured(
     before = files(root)
     root.install(*packages.values())
     use(root)
-    root.write("/etc/vmmnet/ha.conf", "interface eth0\n")
+    root.write("/etc/vmmnet/ha.conf", "interface: eth0\n")
     table = root.run("vmmnet", "hostvlan", "list")
     root.install(*(newer(each, tmp_path) for each in packages.values()))
     versions = root.run("dpkg-query", "-W", "-f", "${Version}\n", *NAMES).split()

@@ -26,8 +26,8 @@ IMAGE = "/var/lib/vmmnet-dns/example.vzi"
 ZONE = "@ 300 SOA ns mail 1 7200 900 1209600 300\n@ 300 NS ns\nns 300 A 127.0.0.1\n"
 CONFIGURED = {
     "dnsd.yaml": f"server: {{listen: [127.0.0.1]}}\nzones: [{{name: example, image: {IMAGE}}}]\n",
-    "ha.conf": "interface home0\naddress 2001:db8:8::1/64\n"
-    "state /var/lib/vmmnet/ha.state\ncontrol /run/vmmnet/ha.sock\n",
+    "ha.conf": "interface: home0\naddress: 2001:db8:8::1/64\n"
+    "state: /var/lib/vmmnet/ha.state\ncontrol: /run/vmmnet/ha.sock\n",
     "hostvlan-agent.conf": f"OPTIONS={' '.join(STORE)}\n",
     "cvsw.conf": "OPTIONS=--listen 127.0.0.1:6653 /etc/vmmnet/tenants.yaml\n",
     "tenants.yaml": "underlay: {mtu: 1500}\ntenants: {}\n",

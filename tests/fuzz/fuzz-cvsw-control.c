@@ -14,8 +14,8 @@
 #include <openssl/evp.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/control/commands.h"
-#include "net/packet/octets.h"
 
 #define AS_IT_STANDS    0x80u
 #define KEY_LEN         32u
@@ -132,7 +132,7 @@ static void seal(const Nic *nic, uint8_t *payload, size_t len)
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int done;
 
-    packet_put16(&set->sealed_len, len - sizeof(*set));
+    put_be16(&set->sealed_len, len - sizeof(*set));
     g_assert(EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), NULL,
                                 nic->secrets.octets, set->iv));
     g_assert(EVP_EncryptUpdate(context, NULL, &done, payload, sizeof(*set)));
@@ -191,7 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     nic.session = cvsw_session_new(&ops, &nic, key, sizeof(key), nic_mac);
     open_session(&nic);
     while (size >= 3) {
-        size_t len = MIN(packet_get16(data + 1), size - 3);
+        size_t len = MIN(get_be16(data + 1), size - 3);
 
         len = MIN(len, CVSW_PAYLOAD_MAX);
         say(&nic, data[0], data + 3, len);

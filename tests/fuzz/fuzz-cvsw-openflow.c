@@ -38,7 +38,7 @@ static void check_told(const CvswEntry *entry, uint8_t version)
                      entry->actions_len * sizeof(*entry->actions)));
     cvsw_of_removed_build(removed, version, 1, entry, CVSW_REMOVED_IDLE, 7);
     g_assert(removed->data[0] == told->data[0]);
-    g_assert(packet_get16(removed->data + 2) == removed->len);
+    g_assert(get_be16(removed->data + 2) == removed->len);
 }
 
 static void check_taken(CvswFlowMod *mod)
@@ -70,7 +70,7 @@ static void check_refused(CvswOfFault fault, const uint8_t *msg, size_t len)
     g_assert(g_str_has_prefix(cvsw_of_error(msg[0], fault)->name, "OFP"));
     cvsw_of_error_build(told, fault, msg, len);
     g_assert(told->len == 12 + MIN(len, OFP_ERROR_QUOTE));
-    g_assert(packet_get16(told->data + 2) == told->len);
+    g_assert(get_be16(told->data + 2) == told->len);
 }
 
 static void check_flow(const uint8_t *msg, size_t len)
@@ -112,7 +112,7 @@ static void check_group_taken(const CvswGroupMod *mod, size_t len)
     g_auto(CvswGroupMod) again = { 0 };
 
     tell_group(told, text, mod);
-    g_assert(told->len <= len && packet_get16(told->data + 2) == told->len);
+    g_assert(told->len <= len && get_be16(told->data + 2) == told->len);
     g_assert(cvsw_of_group_mod_parse(&again, told->data, told->len) ==
              CVSW_OF_OK);
     tell_group(twice, same, &again);
@@ -131,7 +131,7 @@ static void check_group(const uint8_t *msg, size_t len)
     } else if (mod.command == CVSW_GROUP_DELETE) {
         g_assert(!mod.buckets_len);
     } else {
-        check_group_taken(&mod, packet_get16(msg + OFP_HEADER_LENGTH));
+        check_group_taken(&mod, get_be16(msg + OFP_HEADER_LENGTH));
     }
 }
 
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     len = size - 1;
     msg = g_memdup2(data + 1, len);
     if (!(data[0] & 1) && len >= OFP_HEADER_LEN) {
-        packet_put16(msg + OFP_HEADER_LENGTH, len);
+        put_be16(msg + OFP_HEADER_LENGTH, len);
     }
     if (len >= OFP_HEADER_LEN && msg[OFP_HEADER_TYPE] == OFPT_GROUP_MOD) {
         check_group(msg, len);

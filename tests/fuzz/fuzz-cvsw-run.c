@@ -16,13 +16,13 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/event/packet-in.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
 #include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/run/run.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 
 #define FRAME_MAX       70000u
 #define OFFLOAD_LEN     8u
@@ -55,9 +55,9 @@ static void emit(void *opaque, uint32_t port, const struct iovec *iov,
         g_assert(offload->csum_start + offload->csum_offset + 2u <= len);
     }
     if (nic->is_sealed && port == CVSW_PORT_WIRE) {
-        g_assert(packet_get16(copy + 12) == PACKET_ETH_IP4);
+        g_assert(get_be16(copy + 12) == PACKET_ETH_IP4);
         g_assert(copy[PACKET_ETH_LEN + 9] == ESP_PROTOCOL);
-        g_assert(packet_get16(copy + PACKET_ETH_LEN + 2) ==
+        g_assert(get_be16(copy + PACKET_ETH_LEN + 2) ==
                  len - PACKET_ETH_LEN);
     }
     nic->out++;
@@ -76,7 +76,7 @@ static void punt(void *opaque, const CvswFrame *frame, uint32_t in_port,
     size_t len = cvsw_packet_in_build(message, sizeof(message), frame, in_port,
                                       max_len, entry);
 
-    g_assert(len <= sizeof(message) && packet_get16(message + 2) == len);
+    g_assert(len <= sizeof(message) && get_be16(message + 2) == len);
     nic->out++;
 }
 
@@ -171,10 +171,10 @@ static PacketOffload read_offload(const uint8_t *p)
         .needs_csum = p[0] & 1,
         .ecn = p[0] & 2,
         .gso = (p[0] >> 2) % 4,
-        .csum_start = packet_get16(p + 1),
+        .csum_start = get_be16(p + 1),
         .csum_offset = p[3],
-        .gso_size = packet_get16(p + 4),
-        .head_len = packet_get16(p + 6),
+        .gso_size = get_be16(p + 4),
+        .head_len = get_be16(p + 6),
     };
 }
 
@@ -187,8 +187,8 @@ static size_t read_tunnel(PacketOffload *offload, uint8_t first,
     }
     offload->tunnel = first & 0x20 ? PACKET_TUNNEL_UDP6 : PACKET_TUNNEL_UDP4;
     offload->tunnel_csum = first & 0x40;
-    offload->outer_l4 = packet_get16(p);
-    offload->inner_l3 = packet_get16(p + 2);
+    offload->outer_l4 = get_be16(p);
+    offload->inner_l3 = get_be16(p + 2);
     return TUNNEL_LEN;
 }
 
@@ -264,7 +264,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         join_tunnel(nic);
     }
     for (data++, size--; size >= 3;) {
-        size_t len = MIN(packet_get16(data + 1), size - 3);
+        size_t len = MIN(get_be16(data + 1), size - 3);
 
         step(nic, data[0], data + 3, len);
         data += 3 + len;

@@ -12,9 +12,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/state/record.h"
 #include "hw/net/cvsw/state/state.h"
-#include "net/packet/octets.h"
 
 #define NOW_MS          (UINT64_C(1) << 48)
 #define FLOWS_MAX       64
@@ -54,8 +54,8 @@ static bool take(CvswStateReader *r, const uint8_t *record, size_t len,
     g_autofree char *why = NULL;
 
     if (mended && len >= NIC_LEN && copy[0] == RECORD_NIC) {
-        packet_put16(copy + NIC_VERSION, len == NIC_GROUPS_LEN ?
-                     CVSW_STATE_GROUPS : CVSW_STATE_VERSION);
+        put_be16(copy + NIC_VERSION, len == NIC_GROUPS_LEN ?
+                 CVSW_STATE_GROUPS : CVSW_STATE_VERSION);
         memcpy(copy + NIC_MAC, mac, sizeof(mac));
     }
     why = cvsw_state_take(r, copy, len);
@@ -70,7 +70,7 @@ static bool take_all(CvswState *s, const uint8_t *data, size_t size)
     g_autofree char *why = NULL;
 
     for (data++, size--; size >= 2;) {
-        size_t len = MIN(packet_get16(data), size - 2);
+        size_t len = MIN(get_be16(data), size - 2);
 
         if (!take(&reader, data + 2, len, mended)) {
             return false;
@@ -86,7 +86,7 @@ static void keep(void *opaque, const void *record, size_t len)
 {
     uint8_t head[2];
 
-    packet_put16(head, len);
+    put_be16(head, len);
     g_byte_array_append(opaque, head, sizeof(head));
     g_byte_array_append(opaque, record, len);
 }
@@ -95,7 +95,7 @@ static void keep(void *opaque, const void *record, size_t len)
 static void forget_epochs(GByteArray *told)
 {
     for (uint8_t *p = told->data, *end = p + told->len; p < end;
-         p += 2 + packet_get16(p)) {
+         p += 2 + get_be16(p)) {
         if (p[2] == RECORD_SA) {
             memset(p + 2 + SA_EPOCH, 0, 4);
         }

@@ -130,7 +130,7 @@ static bool change_image(DnsServedZone *zone, const uint8_t *data, size_t size)
         file[(data[0] << 8 | data[1]) % good->len] = data[2];
     }
     memset(file + ZONE_H_CHECKSUM, 0, 4);
-    zone_put32(file + ZONE_H_CHECKSUM, packet_crc32c(0, file, ZONE_PAGE));
+    put_le32(file + ZONE_H_CHECKSUM, packet_crc32c(0, file, ZONE_PAGE));
     zone->view.layer[0] = zone_image_open(file, good->len, &fault);
     if (!zone->view.layer[0] ||
         !dns_name_equal(&zone->view.layer[0]->origin, &zone->origin)) {

@@ -25,9 +25,9 @@ static void add_record(GByteArray *file, const uint8_t *data, size_t len)
     at = file->data + begin;
     memset(at, 0, whole);
     memcpy(at + JOURNAL_R_KIND, data, len);
-    zone_put32(at, JOURNAL_MARK);
-    zone_put32(at + JOURNAL_R_LEN, whole);
-    journal_record_seal(at, zone_get64(at + JOURNAL_R_DURABLE));
+    put_le32(at, JOURNAL_MARK);
+    put_le32(at + JOURNAL_R_LEN, whole);
+    journal_record_seal(at, get_le64(at + JOURNAL_R_DURABLE));
 }
 
 static GByteArray *make_file(const uint8_t *data, size_t size)

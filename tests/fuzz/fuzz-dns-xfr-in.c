@@ -8,9 +8,9 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
+#include "base/octets.h"
 #include "dnsd/update/xfr/notify.h"
 #include "dnsd/update/xfr/xfr-in.h"
-#include "net/packet/octets.h"
 #include "tests/fixtures/dns-store-fixture.h"
 
 #define ID 1
@@ -29,11 +29,11 @@ static DnsXfrState feed(DnsXfrIn *in, const uint8_t *data, size_t size)
     DnsXfrState state = DNS_XFR_MORE;
 
     while (size > 2 && state == DNS_XFR_MORE) {
-        size_t len = MIN(packet_get16(data), size - 2);
+        size_t len = MIN(get_be16(data), size - 2);
         g_autofree uint8_t *msg = g_memdup2(data + 2, len);
 
         if (len >= 4) {
-            packet_put16(msg, ID);
+            put_be16(msg, ID);
             msg[2] = 0x80 | (msg[2] & 0x07);
         }
         state = dns_xfr_in_message(in, msg, len, 0);

@@ -10,8 +10,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/esp/esp.h"
-#include "net/packet/octets.h"
 #include "tests/fixtures/esp-fixture.h"
 
 #define TAKE_MAX        256u
@@ -90,7 +90,7 @@ static void from_peer(Fuzz *f, const uint8_t *data, size_t size)
         return;
     }
     esp_sa_hand_over(f->in, 0, &state);
-    p.sequence = state.replay.top + (int32_t)packet_get32(data);
+    p.sequence = state.replay.top + (int32_t)get_be32(data);
     if (!f->esn && p.sequence > UINT32_MAX) {
         return;
     }
@@ -127,7 +127,7 @@ static void round_trip(Fuzz *f, const uint8_t *data, size_t size)
         return;
     }
     g_assert(number > f->sealed);
-    g_assert(packet_get32(packet + 4) == (uint32_t)number);
+    g_assert(get_be32(packet + 4) == (uint32_t)number);
     f->sealed = number;
     g_assert(packet_len == esp_sealed_len(f->out, size));
     result = open_it(f, packet, packet_len, got, &len, &next);

@@ -15,11 +15,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/careof/dhcp6.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,7 +41,7 @@ static void take(void *opaque, const void *message, size_t len)
     g_assert(p[0] >= 1 && p[0] <= 9);
     while (at < len) {
         g_assert(len - at >= 4);
-        at += 4 + packet_get16(p + at + 2);
+        at += 4 + get_be16(p + at + 2);
     }
     g_assert(at == len);
     c->sent++;
@@ -102,7 +101,7 @@ static void hear(Client *c, const uint8_t *octets, size_t len, bool to_us)
     size_t at = 1;
 
     p[0] = len ? octets[0] : 7;
-    packet_put16(p + 1, c->d.id >> 8);
+    put_be16(p + 1, c->d.id >> 8);
     p[3] = c->d.id;
     at = 4;
     if (to_us) {

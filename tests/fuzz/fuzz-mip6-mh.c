@@ -12,10 +12,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/mip6/core/icmp.h"
 #include "net/mip6/core/mh.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define CHECKSUM_AT     4
@@ -31,9 +31,9 @@ static void seal(uint8_t *p, size_t len)
     uint32_t sum = packet_sum_pseudo6(&src, &dst, PACKET_PROTO_MH, size);
 
     if (size && size <= len) {
-        packet_put16(p + CHECKSUM_AT, 0);
-        packet_put16(p + CHECKSUM_AT,
-                     packet_sum_fold(packet_sum_add(sum, p, size)));
+        put_be16(p + CHECKSUM_AT, 0);
+        put_be16(p + CHECKSUM_AT,
+                 packet_sum_fold(packet_sum_add(sum, p, size)));
     }
 }
 
@@ -91,8 +91,8 @@ static void check_icmp(const uint8_t *data, size_t len)
     if (len < 4) {
         return;
     }
-    packet_put16(p + 2, 0);
-    packet_put16(p + 2, packet_sum_fold(packet_sum_add(sum, p, len)));
+    put_be16(p + 2, 0);
+    put_be16(p + 2, packet_sum_fold(packet_sum_add(sum, p, len)));
     if (mip6_icmp_parse(&m, &src, &dst, p, len)) {
         g_assert(m.agents <= MIP6_ICMP_AGENTS_MAX);
         g_assert(m.prefixes <= PACKET_ND_PREFIX_MAX);

@@ -18,13 +18,13 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "mip6-sides.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/mld.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND          1000000000ll
 #define MTU             1500u
 #define FRAME_MAX       70000u
 #define STEPS_MAX       64
@@ -309,7 +309,7 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
     }
     g_assert(len <= sizeof(frame) && offload->gso == PACKET_GSO_NONE);
     g_assert(packet_iov_copy(iov, iovcnt, 0, frame, len) == len);
-    g_assert(packet_get16(frame + 12) == PACKET_ETH_IP6);
+    g_assert(get_be16(frame + 12) == PACKET_ETH_IP6);
     if (memcmp(frame + 6, own_mac, 6)) {
         check_announcement(w, frame + PACKET_ETH_LEN, len - PACKET_ETH_LEN);
         return;
@@ -332,7 +332,7 @@ static void to_guest(void *opaque, const struct iovec *iov, int iovcnt,
 
     g_assert(len == packet_iov_len(iov, iovcnt));
     g_assert(len >= PACKET_ETH_LEN + PACKET_IP6_LEN);
-    g_assert(packet_get16(w->buf + 12) == PACKET_ETH_IP6);
+    g_assert(get_be16(w->buf + 12) == PACKET_ETH_IP6);
     g_assert(w->buf[14] >> 4 == 6);
     g_assert(!memcmp(w->buf, "\x33\x33", 2) ||
              (mac && !memcmp(w->buf, mac, 6)));
@@ -462,8 +462,8 @@ static void seal(uint8_t *frame, size_t len)
     size = (p[ext.offset + 1] + 1u) * 8;
     if (size <= len - ext.offset) {
         dst = ext.routing ? home : ip.dst;
-        packet_put16(p + ext.offset + 4, 0);
-        packet_put16(p + ext.offset + 4, packet_sum_fold(packet_sum_add(
+        put_be16(p + ext.offset + 4, 0);
+        put_be16(p + ext.offset + 4, packet_sum_fold(packet_sum_add(
             packet_sum_pseudo6(&ip.src, &dst, PACKET_PROTO_MH, size),
             p + ext.offset, size)));
     }
@@ -490,7 +490,7 @@ static size_t protect(World *w, uint8_t *frame, size_t len, size_t room,
         }
         memcpy(frame + OUTER, sealed, size);
         p[6] = ESP_PROTOCOL;
-        packet_put16(p + 4, size);
+        put_be16(p + 4, size);
         size += size ? PACKET_IP6_LEN : 0;
     }
     if (!size) {

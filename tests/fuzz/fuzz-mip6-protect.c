@@ -14,11 +14,11 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "mip6-sides.h"
 #include "net/mip6/port/port.h"
-#include "net/packet/octets.h"
 
-#define SECOND          1000000000ll
 #define STEPS_MAX       32
 #define PACKET_MAX      3000u
 
@@ -119,7 +119,7 @@ static size_t packet_of(World *w, Mip6Protect *peer, unsigned how,
         return build(packet, next, data, len);
     case 1:
         len = build(packet, PACKET_PROTO_ESP, data, len);
-        packet_put32(spi, how & 4 ? SIDES_SPI_SIGNAL : SIDES_SPI_TUNNEL);
+        put_be32(spi, how & 4 ? SIDES_SPI_SIGNAL : SIDES_SPI_TUNNEL);
         memcpy(packet + PACKET_IP6_LEN, spi, MIN(len - PACKET_IP6_LEN, 4));
         return len;
     case 2:
@@ -171,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mip6_port_run(&w->port, 1000 * SECOND);
     mip6_port_tick(&w->port, 1010 * SECOND);
     for (unsigned i = 0; i < STEPS_MAX && size >= 4; i++) {
-        size_t len = MIN(packet_get16(data + 2) % 2000u, size - 4);
+        size_t len = MIN(get_be16(data + 2) % 2000u, size - 4);
 
         step(w, peer, data[0], data[1], data + 4, len);
         data += 4 + len;

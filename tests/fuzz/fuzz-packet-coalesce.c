@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "net/packet/octets.h"
+#include "base/octets.h"
 #include "net/packet/tcp.h"
 #include "tests/fixtures/packet-frames.h"
 
@@ -47,7 +47,7 @@ static void send(Stream *s, FrameSpec *spec, const uint8_t *step)
     PacketOffload offload = { 0 };
 
     if (step[1] & ACTION_DAMAGE) {
-        full[packet_get16(step + 2) % len] ^= step[5];
+        full[get_be16(step + 2) % len] ^= step[5];
     } else if (step[1] & ACTION_CUT) {
         len -= step[3] % len;
     }

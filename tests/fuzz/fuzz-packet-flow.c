@@ -10,10 +10,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/flow.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,8 +28,8 @@ static void check_offsets(const PacketFlow *f, const uint8_t *p, size_t len)
     g_assert((has & (has - 1)) == 0);
     g_assert(!has || f->l4);
     if (f->has & ports) {
-        g_assert(f->src_port == packet_get16(p + f->l4) &&
-                 f->dst_port == packet_get16(p + f->l4 + 2));
+        g_assert(f->src_port == get_be16(p + f->l4) &&
+                 f->dst_port == get_be16(p + f->l4 + 2));
     } else {
         g_assert(!f->src_port && !f->dst_port && !f->tcp_flags);
     }
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3) {
         return 0;
     }
-    missing = packet_get16(data);
+    missing = get_be16(data);
     len = size - 2;
     p = g_memdup2(data + 2, len);
     if (missing && len < PACKET_FLOW_LOOK) {

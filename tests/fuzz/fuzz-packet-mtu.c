@@ -11,12 +11,12 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/fragment4.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/mtu.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -41,7 +41,7 @@ static void check_cut(const uint8_t *frame, size_t len, size_t mtu)
         size_t part_len = packet_iov_len(part, parts);
 
         g_assert(ip_len + part_len <= mtu);
-        g_assert(packet_get16(head + cut.l3 + 2) == ip_len + part_len);
+        g_assert(get_be16(head + cut.l3 + 2) == ip_len + part_len);
         g_assert(packet_ip4_sum_is_good(head + cut.l3, ip_len));
         packet_iov_copy(part, parts, 0, got, len);
         g_assert(!memcmp(got, frame + head_len + done, part_len));
@@ -62,12 +62,12 @@ static void check_error(const uint8_t *packet, size_t len, size_t mtu)
     if (error[0] >> 4 == 4) {
         head = PACKET_IP4_LEN;
         g_assert(packet_ip4_sum_is_good(error, head));
-        g_assert(packet_get16(error + 2) == got);
+        g_assert(get_be16(error + 2) == got);
         g_assert(!packet_sum_fold(packet_sum_add(0, error + head,
                                                  got - head)));
     } else {
         head = PACKET_IP6_LEN;
-        g_assert(packet_get16(error + 4) == got - head);
+        g_assert(get_be16(error + 4) == got - head);
         g_assert(!packet_sum_fold(packet_sum_add(
             packet_sum_pseudo6((void *)(error + 8), (void *)(error + 24),
                                PACKET_PROTO_ICMP6, got - head),
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3 || size > 65536) {
         return 0;
     }
-    mtu = packet_get16(data);
+    mtu = get_be16(data);
     len = size - 2;
     frame = g_memdup2(data + 2, len);
     check_cut(frame, len, mtu);

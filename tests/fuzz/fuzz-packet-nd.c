@@ -13,11 +13,11 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
 #include "net/packet/mld.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define LONGEST 4096u
@@ -165,9 +165,9 @@ static void listeners(uint8_t *p, size_t len, bool seal)
         uint32_t sum = packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_ICMP6,
                                           ip.payload - 8);
 
-        packet_put16(p + at + 2, 0);
+        put_be16(p + at + 2, 0);
         sum = packet_sum_add(sum, p + at, ip.payload - 8);
-        packet_put16(p + at + 2, packet_sum_fold(sum));
+        put_be16(p + at + 2, packet_sum_fold(sum));
     }
     packet_mld_is_query(p, len);
     if (packet_mld_parse(&mld, p, len)) {

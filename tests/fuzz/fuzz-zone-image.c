@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         file[(data[0] << 8 | data[1]) % good.len] = data[2];
     }
     memset(file + ZONE_H_CHECKSUM, 0, 4);
-    zone_put32(file + ZONE_H_CHECKSUM, packet_crc32c(0, file, ZONE_PAGE));
+    put_le32(file + ZONE_H_CHECKSUM, packet_crc32c(0, file, ZONE_PAGE));
     image = zone_image_open(file, good.len, &fault);
     if (image) {
         zone_image_trust(image);

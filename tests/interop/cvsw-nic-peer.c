@@ -24,12 +24,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
 #include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/reply.h"
 #include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/run/run.h"
-#include "net/packet/octets.h"
 
 #define HEAD            4u
 #define REQUEST_MAX     (1u + UINT16_MAX + 1)
@@ -55,7 +55,7 @@ static void put_head(char letter, size_t len)
 {
     uint8_t head[HEAD + 1];
 
-    packet_put32(head, 1 + len);
+    put_be32(head, 1 + len);
     head[HEAD] = letter;
     put(head, sizeof(head));
 }
@@ -65,8 +65,8 @@ static void put_done(Peer *peer)
     CvswTableStats stats = cvsw_table_stats(peer->run.table);
     uint8_t numbers[16];
 
-    packet_put64(numbers, stats.lookups);
-    packet_put64(numbers + 8, stats.matched);
+    put_be64(numbers, stats.lookups);
+    put_be64(numbers + 8, stats.matched);
     put_head('D', sizeof(numbers));
     put(numbers, sizeof(numbers));
     fflush(stdout);
@@ -171,7 +171,7 @@ static void take_frame(Peer *peer, uint8_t *octets, size_t len)
 
 static void set_clock(Peer *peer, const uint8_t *time)
 {
-    peer->now_ms = packet_get64(time);
+    peer->now_ms = get_be64(time);
     cvsw_table_expire(peer->run.table, peer->now_ms);
 }
 
@@ -202,7 +202,7 @@ static size_t next_request(uint8_t *request)
     if (fread(head, 1, sizeof(head), stdin) != sizeof(head)) {
         return 0;
     }
-    len = packet_get32(head);
+    len = get_be32(head);
     if (!len || len > REQUEST_MAX || fread(request, 1, len, stdin) != len) {
         return 0;
     }

@@ -26,8 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/octets.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "net/stage/vnet.h"
 #include "tests/fixtures/cvsw-nic.h"
@@ -124,8 +124,8 @@ static bool always(void *opaque)
 
 static void forget_id(uint8_t *frame)
 {
-    if (packet_get16(frame + 2 * PACKET_ETH_ADDR_LEN) == PACKET_ETH_IP4) {
-        packet_put16(frame + PACKET_ETH_LEN + 4, 0);
+    if (get_be16(frame + 2 * PACKET_ETH_ADDR_LEN) == PACKET_ETH_IP4) {
+        put_be16(frame + PACKET_ETH_LEN + 4, 0);
         packet_ip4_seal(frame + PACKET_ETH_LEN, PACKET_IP4_LEN);
     }
 }

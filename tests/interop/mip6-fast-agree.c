@@ -22,9 +22,9 @@
 #include <bpf/bpf.h>
 #include <linux/pkt_cls.h>
 
+#include "base/octets.h"
 #include "ha/host/fast.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "tests/fixtures/mip6-agent-fixture.h"
 
@@ -395,7 +395,7 @@ static size_t mutate(World *w, uint8_t *p, size_t len)
         p[below(w, MIN(len, 100))] ^= 1 << below(w, 8);
         break;
     case 2:
-        packet_put16(p + 4, packet_get16(p + 4) + below(w, 9) - 4);
+        put_be16(p + 4, get_be16(p + 4) + below(w, 9) - 4);
         break;
     default:
         len = below(w, 2) ? PACKET_IP6_LEN + below(w, len - 39) :

@@ -340,12 +340,14 @@ def test_show_and_diff(tmp_path: Path) -> None:
     ("words", "told"),
     [
         (["frob"], "'frob' is no command"),
+        (["comple"], "did you mean 'compile'?"),
         (["compile", "example."], "it needs more"),
         (["compile", "a..b", "x"], "'a..b' is no domain name"),
         (["compile", "a", "x", "--memory", "1K"], "option --memory: '1K' is no size"),
         (["compile", "a", "x", "--threads=0"], "option --threads: '0' is no number"),
         (["compile", "a", "x", "--progress", "no"], "'no' is none of auto, on, off"),
         (["compile", "a", "x", "--frob"], "there is no option --frob"),
+        (["compile", "a", "x", "--mem=64M"], "write --memory, as no name is abbreviated"),
         (["compile", "a", "x", "--class", "ANY"], "option --class: 'ANY'"),
     ],
 )

@@ -98,8 +98,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / place).mkdir(parents=True)
         dns_room.compile_zone(name, ZONE, folder / place / f"{name}.vzi").chmod(0o644)
     (settings / "ha.conf").write_text(
-        "interface home0\naddress 2001:db8:8::1/64\n"
-        "state /var/lib/vmmnet/ha.state\ncontrol /run/vmmnet/ha.sock\n"
+        "interface: home0\naddress: 2001:db8:8::1/64\n"
+        "state: /var/lib/vmmnet/ha.state\ncontrol: /run/vmmnet/ha.sock\n"
     )
     (settings / "dnsd.yaml").write_text(DNSD)
     (settings / "ddns.secret").write_text(f"{SECRET}\n")

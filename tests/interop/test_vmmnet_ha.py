@@ -926,6 +926,22 @@ def test_sends_stragglers_home(field: Field) -> None:
         home.receive(lambda p: _is_echo(p, mobile.ECHO_REPLY, 12))
 
 
+def test_old_form_of_the_configuration(field: Field, control: str) -> None:
+    """Lines of a word and a value hold for one more release, and the log says the new form."""
+    log = field.folder / "ha.log"
+    with field.agent(control) as agent:
+        config = field.folder / "ha.conf"
+        old = config.read_text().replace(": ", " ")
+        config.write_text(f"{old}allow {HOME_PREFIX}::11\n")
+        agent.send_signal(signal.SIGHUP)
+        wait.until(lambda: "read again" in log.read_text(), "the old form")
+        told = f"{config}:1: 'interface {field.agent_interface.name}' is the old form, which is"
+        assert told in log.read_text()
+        assert f"write 'interface: {field.agent_interface.name}'" in log.read_text()
+        assert field.mobile.register(1).status == 129
+        assert json.loads(_show(field, "--json"))["bindings"] == []
+
+
 def test_reads_its_configuration_again(field: Field, control: str) -> None:
     log = field.folder / "ha.log"
     with field.agent(control) as agent:
@@ -933,7 +949,7 @@ def test_reads_its_configuration_again(field: Field, control: str) -> None:
         field.configure(control, "allow nobody")
         agent.send_signal(signal.SIGHUP)
         wait.until(lambda: "the earlier configuration holds" in log.read_text(), "a warning")
-        assert f"{field.folder / 'ha.conf'}:4: allow 'nobody'" in log.read_text()
+        assert f"{field.folder / 'ha.conf'}:4:9: allow 'nobody'" in log.read_text()
         assert HOME_ADDRESS in _routes(field)
         field.configure(control, f"allow {HOME_PREFIX}::11")
         agent.send_signal(signal.SIGHUP)

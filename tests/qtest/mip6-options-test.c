@@ -4,8 +4,8 @@
 
 #include <glib/gstdio.h>
 
+#include "base/octets.h"
 #include "mip6-bed.h"
-#include "net/packet/octets.h"
 #include "qobject/qlist.h"
 
 #define HOME_IS         "netdev=h0,home-address="
@@ -181,7 +181,7 @@ static void test_dhcp6(void)
     const char *said;
     Bed bed;
 
-    packet_put16(frame + PACKET_ETH_LEN + PACKET_IP6_LEN + 2, 547);
+    put_be16(frame + PACKET_ETH_LEN + PACKET_IP6_LEN + 2, 547);
     bed_start(&bed, &nic_virtio12, false, ",location=away", more);
     bed_register(&bed, FOREIGN);
     nic_send(bed.nic, 0, NULL, frame, len);

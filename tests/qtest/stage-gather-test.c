@@ -6,8 +6,8 @@
  * the NIC's frames.  The end of a batch is a bottom half, as in QEMU.
  */
 #include "qemu/osdep.h"
+#include "base/octets.h"
 #include "qemu/main-loop.h"
-#include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "net/stage/gather.h"
 #include "net/stage/offload.h"
@@ -107,7 +107,7 @@ static void check(unsigned i, unsigned first, unsigned num)
     buf = g_bytes_get_data(g_ptr_array_index(got, i), &size);
     hdr = (const void *)buf;
     g_assert_cmpuint(size, ==, head + num * SIZE);
-    g_assert_cmpuint(packet_get32(buf + head - 16), ==, 1 + first * SIZE);
+    g_assert_cmpuint(get_be32(buf + head - 16), ==, 1 + first * SIZE);
     g_assert_cmpint(hdr->gso_type, ==, num > 1 ? VIRTIO_NET_HDR_GSO_TCPV4
                                                : VIRTIO_NET_HDR_GSO_NONE);
     if (num > 1) {

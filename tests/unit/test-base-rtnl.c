@@ -290,6 +290,124 @@ static void test_socket(void)
     close(pair[1]);
 }
 
+/* --- requests ------------------------------------------------------------- */
+
+static void test_request(void)
+{
+    const struct rtmsg msg = { .rtm_family = AF_INET6, .rtm_dst_len = 128 };
+    const size_t body = sizeof(msg);
+    const uint8_t proto = IPPROTO_UDP;
+    const uint32_t index = 9;
+    uint32_t found = 0;
+    struct in6_addr to;
+    RtnlEvent event;
+    RtnlRequest r;
+
+    inet_pton(AF_INET6, "2001:db8::10", &to);
+    memset(&r, 0xa5, sizeof(r));
+    rtnl_request(&r, RTM_NEWROUTE, NLM_F_CREATE, &msg, sizeof(msg));
+    rtnl_put(&r, RTA_IP_PROTO, &proto, sizeof(proto));
+    rtnl_put(&r, RTA_DST, &to, sizeof(to));
+    rtnl_put(&r, RTA_OIF, &index, sizeof(index));
+    g_assert_cmpuint(r.head.nlmsg_flags, ==, NLM_F_REQUEST | NLM_F_CREATE);
+    g_assert_cmpuint(r.head.nlmsg_len, ==, NLMSG_LENGTH(sizeof(msg)) +
+                     RTA_SPACE(1) + RTA_SPACE(16) + RTA_LENGTH(4));
+    g_assert_true(rtnl_parse(&r.head, &event));
+    g_assert_cmpmem(&event.addr, 16, &to, 16);
+    g_assert_cmpuint(event.index, ==, 9);
+
+    g_assert_true(rtnl_attribute(&r.head, body, RTA_OIF, &found, 4));
+    g_assert_cmpuint(found, ==, 9);
+    g_assert_false(rtnl_attribute(&r.head, body, RTA_IP_PROTO, &found, 4));
+    g_assert_false(rtnl_attribute(&r.head, body, RTA_SRC, &found, 4));
+    r.head.nlmsg_len--;                                 /* cut */
+    g_assert_false(rtnl_attribute(&r.head, body, RTA_OIF, &found, 4));
+    g_assert_cmpuint(found, ==, 9);
+}
+
+/* What @len octets of an answer mean to request 17, which asks for a route */
+static int hear(const void *octets, size_t len)
+{
+    g_autofree void *exact = g_memdup2(octets, len);
+
+    return rtnl_answer(exact, len, 17, RTM_NEWROUTE, sizeof(struct rtmsg));
+}
+
+static void test_answer(void)
+{
+    const struct rtmsg route = { .rtm_type = RTN_LOCAL };
+    struct nlmsgerr error = { .error = -ENETUNREACH };
+    size_t len;
+    Message m;
+
+    begin(&m, RTM_NEWROUTE, &route, sizeof(route));
+    len = m.head.nlmsg_len;
+    m.head.nlmsg_seq = 17;
+    g_assert_cmpint(hear(&m, len), ==, 0);
+    for (size_t cut = 0; cut < len; cut++) {
+        g_assert_cmpint(hear(&m, cut), ==, -EPROTO);
+    }
+    m.head.nlmsg_len = NLMSG_LENGTH(1);
+    g_assert_cmpint(hear(&m, len), ==, -EPROTO);
+    m.head.nlmsg_len = len;
+    m.head.nlmsg_seq = 16;
+    g_assert_cmpint(hear(&m, len), ==, -EAGAIN);
+    m.head.nlmsg_seq = 17;
+    m.head.nlmsg_type = RTM_NEWADDR;
+    g_assert_cmpint(hear(&m, len), ==, -EPROTO);
+
+    begin(&m, NLMSG_ERROR, &error, sizeof(error));
+    m.head.nlmsg_seq = 17;
+    g_assert_cmpint(hear(&m, m.head.nlmsg_len), ==, -ENETUNREACH);
+    error.error = 0;                /* an acknowledgement is no route */
+    begin(&m, NLMSG_ERROR, &error, sizeof(error));
+    m.head.nlmsg_seq = 17;
+    g_assert_cmpint(hear(&m, m.head.nlmsg_len), ==, -EPROTO);
+    g_assert_cmpint(rtnl_answer(&m, m.head.nlmsg_len, 17, 0, 0), ==, 0);
+}
+
+static void look_for_loopback(void *opaque, const struct nlmsghdr *head)
+{
+    RtnlEvent event;
+
+    *(bool *)opaque |= rtnl_parse(head, &event) &&
+                       g_str_equal(event.name, "lo");
+}
+
+/* The kernel's own answers, one after another on one socket */
+static void test_kernel(void)
+{
+    const struct ifinfomsg first = { .ifi_index = 1 }, none = { 0 };
+    const struct ifinfomsg gone = { .ifi_index = INT_MAX };
+    bool has_loopback = false;
+    RtnlAnswer answer;
+    RtnlEvent event;
+    RtnlRequest r;
+    Rtnl n;
+
+    g_assert_cmpint(rtnl_open(&n), ==, 0);
+    rtnl_request(&r, RTM_GETLINK, 0, &first, sizeof(first));
+    /* Nobody reads the answer to this one. */
+    g_assert_cmpint(send(n.fd, &r, r.head.nlmsg_len, 0), >, 0);
+    g_assert_cmpint(rtnl_ask(&n, &r, &answer), ==, 0);
+    g_assert_true(rtnl_parse(&answer.head, &event));
+    g_assert_cmpstr(event.name, ==, "lo");
+    g_assert_cmpuint(answer.head.nlmsg_seq, ==, n.serial);
+
+    rtnl_request(&r, RTM_GETLINK, 0, &gone, sizeof(gone));
+    g_assert_cmpint(rtnl_ask(&n, &r, &answer), ==, -ENODEV);
+    rtnl_request(&r, RTM_NEWLINK, 0, &gone, sizeof(gone));
+    g_assert_cmpint(rtnl_do(&n, &r), <, 0);
+
+    rtnl_request(&r, RTM_GETLINK, 0, &none, sizeof(none));
+    g_assert_cmpint(rtnl_list(&n, &r, look_for_loopback, &has_loopback), ==, 0);
+    g_assert_true(has_loopback);
+    rtnl_close(&n);
+    rtnl_close(&n);
+    rtnl_request(&r, RTM_GETLINK, 0, &first, sizeof(first));
+    g_assert_cmpint(rtnl_ask(&n, &r, &answer), ==, -EBADF);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -302,5 +420,8 @@ int main(int argc, char **argv)
     g_test_add_func("/base/rtnl/route", test_route);
     g_test_add_func("/base/rtnl/others", test_others);
     g_test_add_func("/base/rtnl/socket", test_socket);
+    g_test_add_func("/base/rtnl/request", test_request);
+    g_test_add_func("/base/rtnl/answer", test_answer);
+    g_test_add_func("/base/rtnl/kernel", test_kernel);
     return g_test_run();
 }

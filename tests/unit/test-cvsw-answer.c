@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ND and ARP requests that a NIC answers, and packets that it ignores */
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 
 #define L3              PACKET_ETH_LEN
 #define HOPS_AT         (L3 + 7)
@@ -158,7 +158,7 @@ static void test_invalid(void)
     partial->offload.needs_csum = true;
     partial->offload.csum_start = TYPE_AT;
     partial->offload.csum_offset = 2;
-    packet_put16(partial->data + TYPE_AT + 2, 0x1234);
+    put_be16(partial->data + TYPE_AT + 2, 0x1234);
     assert_drops(hops);
     assert_drops(group);
     assert_drops(partial);
@@ -170,7 +170,7 @@ static void test_invalid(void)
 static void long_one(unsigned options, bool whole)
 {
     g_autofree NicFrame *f = frame_of(question);
-    uint32_t sum = 0xffff & ~packet_get16(f->data + TYPE_AT + 2);
+    uint32_t sum = 0xffff & ~get_be16(f->data + TYPE_AT + 2);
 
     for (unsigned i = 0; i < options; i++) {
         f->data[f->len] = 14;   /* a nonce (RFC 3971), in our case of zeros */
@@ -181,8 +181,8 @@ static void long_one(unsigned options, bool whole)
     while (sum >> 16) {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    packet_put16(f->data + L3 + 4, f->len - TYPE_AT);
-    packet_put16(f->data + TYPE_AT + 2, ~sum);
+    put_be16(f->data + L3 + 4, f->len - TYPE_AT);
+    put_be16(f->data + TYPE_AT + 2, ~sum);
     if (whole) {
         assert_answers(f, THEIRS OURS "86dd" HEAD("20") ADDRESS("02")
                        ADDRESS("01") "88003a1e60000000" ADDRESS("02") "0201"

@@ -2,9 +2,9 @@
 /* Fields, matches and keys of CVSW, against OpenFlow 1.3.5's table 12 */
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-play.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 
 /* Section 7.2.3.7: bits, octets of an OXM, mask; and settable by an action. */
 static const struct {

@@ -7,10 +7,10 @@
  */
 #include <arpa/inet.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "tests/fixtures/packet-frames.h"
@@ -46,7 +46,7 @@ static const NicFrame *last(GPtrArray *frames)
 static void assert_told(const NicFrame *told, const NicFrame *f, bool is_ip4,
                         unsigned mtu)
 {
-    bool tagged = packet_get16(f->data + 12) == PACKET_ETH_VLAN;
+    bool tagged = get_be16(f->data + 12) == PACKET_ETH_VLAN;
     size_t l3 = tagged ? 18 : 14, quote;
     const uint8_t *icmp = told->data + l3 + (is_ip4 ? PACKET_IP4_LEN
                                                     : PACKET_IP6_LEN);
@@ -55,7 +55,7 @@ static void assert_told(const NicFrame *told, const NicFrame *f, bool is_ip4,
     g_assert_cmpmem(told->data + 6, 6, f->data, 6);
     g_assert_cmpmem(told->data + 12, l3 - 12, f->data + 12, l3 - 12);
     g_assert_cmpint(icmp[0], ==, is_ip4 ? 3 : 2);
-    g_assert_cmpuint(packet_get32(icmp + 4), ==, mtu);
+    g_assert_cmpuint(get_be32(icmp + 4), ==, mtu);
     quote = told->data + told->len - icmp - 8;
     g_assert_cmpuint(quote, >, 500);
     g_assert_cmpmem(icmp + 8, quote, f->data + l3, quote);
@@ -113,7 +113,7 @@ static void test_not_told(void)
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
     /* No error about frames without IP. */
     f->data[6] &= ~1;
-    packet_put16(f->data + 12, 0x88b6);
+    put_be16(f->data + 12, 0x88b6);
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
     g_assert_cmpint(a->wire->len + a->guest->len, ==, 0);
     g_assert_cmpuint(nic_dropped(a, CVSW_PORT_GUEST, CVSW_DROP_TOO_BIG), ==,
@@ -203,8 +203,8 @@ static NicFrame *make_syn(bool is_ip4, uint8_t flags)
     uint8_t *tcp = ip + (is_ip4 ? PACKET_IP4_LEN : PACKET_IP6_LEN);
 
     tcp[12] = 6 << 4;
-    packet_put16(tcp + PACKET_TCP_CHECKSUM, 0);
-    packet_put16(tcp + PACKET_TCP_CHECKSUM, packet_sum_fold(packet_sum_add(
+    put_be16(tcp + PACKET_TCP_CHECKSUM, 0);
+    put_be16(tcp + PACKET_TCP_CHECKSUM, packet_sum_fold(packet_sum_add(
         packet_sum_pseudo(ip, PACKET_PROTO_TCP, 24), tcp, 24)));
     return f;
 }
@@ -214,7 +214,7 @@ static void assert_announces(const NicFrame *f, bool is_ip4, unsigned mss)
     const uint8_t *ip = f->data + PACKET_ETH_LEN;
     const uint8_t *tcp = ip + (is_ip4 ? PACKET_IP4_LEN : PACKET_IP6_LEN);
 
-    g_assert_cmpint(packet_get16(tcp + 22), ==, mss);
+    g_assert_cmpint(get_be16(tcp + 22), ==, mss);
     g_assert_cmphex(packet_sum_fold(packet_sum_add(
         packet_sum_pseudo(ip, PACKET_PROTO_TCP, 24), tcp, 24)), ==, 0);
 }

@@ -19,7 +19,7 @@ static GByteArray *match(uint32_t open, size_t at, const char *hex)
 {
     GByteArray *msg = of10();
 
-    packet_put32(msg->data + WILDCARDS, open);
+    put_be32(msg->data + WILDCARDS, open);
     of_put(msg, OFM10_MATCH + at, hex);
     return msg;
 }
@@ -411,14 +411,14 @@ static void test_removed(void)
     g_assert_cmpmem(told->data, 8, "\1\13\0\x58\0\0\0\11", 8);
     /* The match has the requested fields. */
     g_assert_cmpmem(told->data + 8, 40, msg->data + 8, 40);
-    g_assert_cmpuint(packet_get64(told->data + 48), ==, 0x12);
-    g_assert_cmpuint(packet_get16(told->data + 56), ==, 32768);
+    g_assert_cmpuint(get_be64(told->data + 48), ==, 0x12);
+    g_assert_cmpuint(get_be16(told->data + 56), ==, 32768);
     g_assert_cmpuint(told->data[58], ==, OFPRR_HARD_TIMEOUT);
-    g_assert_cmpuint(packet_get32(told->data + 60), ==, 2);
-    g_assert_cmpuint(packet_get32(told->data + 64), ==, 250000000);
-    g_assert_cmpuint(packet_get16(told->data + 68), ==, 5);
-    g_assert_cmpuint(packet_get64(told->data + 72), ==, 3);
-    g_assert_cmpuint(packet_get64(told->data + 80), ==, 300);
+    g_assert_cmpuint(get_be32(told->data + 60), ==, 2);
+    g_assert_cmpuint(get_be32(told->data + 64), ==, 250000000);
+    g_assert_cmpuint(get_be16(told->data + 68), ==, 5);
+    g_assert_cmpuint(get_be64(told->data + 72), ==, 3);
+    g_assert_cmpuint(get_be64(told->data + 80), ==, 300);
 }
 
 int main(int argc, char **argv)

@@ -3,13 +3,13 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-of13-pieces.h"
 #include "tests/fixtures/cvsw-openflow-fixture.h"
 #include "hw/net/cvsw/openflow/dump.h"
 #include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/reply.h"
 #include "hw/net/cvsw/openflow/wire.h"
-#include "net/packet/octets.h"
 
 #define ANY             "ffffffff ffffffff 00000000"
 #define BUCKET(len)     len "0000" ANY
@@ -72,7 +72,7 @@ static GByteArray *tell(const uint8_t *octets, size_t len)
                     CVSW_OF_OK);
     group = group_of(&mod);
     cvsw_of_group_mod_build(told, 9, &group);
-    g_assert_cmpuint(packet_get16(told->data + 2), ==, told->len);
+    g_assert_cmpuint(get_be16(told->data + 2), ==, told->len);
     return told;
 }
 
@@ -138,7 +138,7 @@ static void test_deletes(void)
         g_assert_cmpint(cvsw_of_group_mod_parse(&mod, msg->data, msg->len),
                         ==, CVSW_OF_OK);
         g_assert_cmpint(mod.command, ==, CVSW_GROUP_DELETE);
-        g_assert_cmphex(mod.id, ==, packet_get32(msg->data + OGM13_GROUP_ID));
+        g_assert_cmphex(mod.id, ==, get_be32(msg->data + OGM13_GROUP_ID));
         g_assert_cmpuint(mod.buckets_len, ==, 0);
         g_byte_array_unref(msg);
     }
@@ -154,8 +154,8 @@ static void refuses(GByteArray *msg, unsigned type, unsigned code,
     g_assert_cmpint(fault, !=, CVSW_OF_OK);
     g_assert_cmpstr(cvsw_of_error(OFP13_VERSION, fault)->name, ==, name);
     cvsw_of_error_build(told, fault, msg->data, msg->len);
-    g_assert_cmpuint(packet_get16(told->data + 8), ==, type);
-    g_assert_cmpuint(packet_get16(told->data + 10), ==, code);
+    g_assert_cmpuint(get_be16(told->data + 8), ==, type);
+    g_assert_cmpuint(get_be16(told->data + 10), ==, code);
     g_byte_array_unref(msg);
 }
 
@@ -271,7 +271,7 @@ static void try(const uint8_t *octets, size_t len)
     g_autofree uint8_t *copy = g_memdup2(octets, len);
     g_autofree char *text = read_message(copy, len);
 
-    if (text[0] == ' ' && packet_get16(copy + OGM13_COMMAND) != OFPGC_DELETE) {
+    if (text[0] == ' ' && get_be16(copy + OGM13_COMMAND) != OFPGC_DELETE) {
         g_autoptr(GByteArray) told = tell(copy, len);
         g_autofree char *again = read_message(told->data, told->len);
 
@@ -291,10 +291,10 @@ static void test_hostile(void)
         g_assert_cmpstr(why, ==, "OFPBRC_BAD_LEN");
     }
     for (size_t size = 0; size <= UINT16_MAX; size++) {
-        packet_put16(p + OFP_HEADER_LENGTH, size);
+        put_be16(p + OFP_HEADER_LENGTH, size);
         try(p, msg->len);
     }
-    packet_put16(p + OFP_HEADER_LENGTH, msg->len);
+    put_be16(p + OFP_HEADER_LENGTH, msg->len);
     for (size_t at = 0; at < msg->len; at++) {
         uint8_t was = p[at];
 

@@ -130,7 +130,7 @@ static void test_bad_match(void)
     of_refuses(msg, 4, 0, "OFPBMC_BAD_TYPE");
     for (unsigned size = 0; size < 4; size++) {
         msg = of13("", "");
-        packet_put16(msg->data + OFM13_MATCH + 2, size);
+        put_be16(msg->data + OFM13_MATCH + 2, size);
         of_refuses(msg, 4, 1, "OFPBMC_BAD_LEN");
     }
     msg = of13("", "");
@@ -300,16 +300,16 @@ static void test_removed(void)
     cvsw_of_removed_build(told, 1, 9, &entry, CVSW_REMOVED_DELETED, 3001);
     g_assert_cmpuint(told->len, ==, 64);
     g_assert_cmpmem(told->data, 8, "\4\13\0\x40\0\0\0\11", 8);
-    g_assert_cmpuint(packet_get64(told->data + 8), ==, 0x12);
-    g_assert_cmpuint(packet_get16(told->data + 16), ==, 32768);
+    g_assert_cmpuint(get_be64(told->data + 8), ==, 0x12);
+    g_assert_cmpuint(get_be16(told->data + 16), ==, 32768);
     g_assert_cmpuint(told->data[18], ==, OFPRR_DELETE);
     g_assert_cmpuint(told->data[19], ==, 0);
-    g_assert_cmpuint(packet_get32(told->data + 20), ==, 2);
-    g_assert_cmpuint(packet_get32(told->data + 24), ==, 1000000);
-    g_assert_cmpuint(packet_get16(told->data + 28), ==, 5);
-    g_assert_cmpuint(packet_get16(told->data + 30), ==, 7);
-    g_assert_cmpuint(packet_get64(told->data + 32), ==, 3);
-    g_assert_cmpuint(packet_get64(told->data + 40), ==, 300);
+    g_assert_cmpuint(get_be32(told->data + 20), ==, 2);
+    g_assert_cmpuint(get_be32(told->data + 24), ==, 1000000);
+    g_assert_cmpuint(get_be16(told->data + 28), ==, 5);
+    g_assert_cmpuint(get_be16(told->data + 30), ==, 7);
+    g_assert_cmpuint(get_be64(told->data + 32), ==, 3);
+    g_assert_cmpuint(get_be64(told->data + 40), ==, 300);
     g_assert_cmpmem(told->data + 48, 16, msg->data + OFM13_MATCH, 16);
 }
 

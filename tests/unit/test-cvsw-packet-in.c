@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/event/packet-in.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 enum { ROOM = 200, FRAME_LEN = 300 };
@@ -52,7 +52,7 @@ static void make_frame(CvswFrame *frame)
         data[i] = i;
     }
     memcpy(data, head, sizeof(head));
-    packet_put16(data + 40, packet_sum_partial(
+    put_be16(data + 40, packet_sum_partial(
         packet_sum_pseudo(data + 14, 17, FRAME_LEN - 34)));
     g_assert_true(cvsw_frame_take(frame, iov, 2, &offload));
 }
@@ -76,7 +76,7 @@ static void test_10(void)
     /* As much as fits. */
     g_assert_cmpuint(cvsw_packet_in_build(buf, ROOM, frame, CVSW_PORT_WIRE,
                                           0xffff, &entry), ==, ROOM);
-    g_assert_cmpuint(packet_get16(buf + 2), ==, ROOM);
+    g_assert_cmpuint(get_be16(buf + 2), ==, ROOM);
     g_assert_cmpuint(cvsw_packet_in_build(buf, ROOM, frame, CVSW_PORT_WIRE, 0,
                                           &entry), ==, 18);
 }

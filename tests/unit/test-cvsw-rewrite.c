@@ -7,11 +7,11 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/frame/rewrite.h"
 #include "net/packet/crc32c.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
@@ -52,15 +52,15 @@ static uint32_t pseudo(const uint8_t *frame, const Sent *s, size_t l4_len)
 static size_t put_l4(uint8_t *p, uint8_t protocol)
 {
     memset(p, 0, 32);
-    packet_put16(p, 1000);
-    packet_put16(p + 2, 2000);
+    put_be16(p, 1000);
+    put_be16(p + 2, 2000);
     switch (protocol) {
     case PACKET_PROTO_TCP:
         p[12] = 5 << 4;
         p[13] = PACKET_TCP_ACK;
         return PACKET_TCP_LEN;
     case PACKET_PROTO_UDP:
-        packet_put16(p + 4, PACKET_UDP_LEN + PAYLOAD);
+        put_be16(p + 4, PACKET_UDP_LEN + PAYLOAD);
         return PACKET_UDP_LEN;
     case SCTP:
         return 12;
@@ -91,11 +91,11 @@ static void make(Sent *s, unsigned tags, bool is_ip4, uint8_t protocol)
                                                : PACKET_ETH_IP6);
     s->l3 = PACKET_ETH_LEN + tags * PACKET_ETH_TAG_LEN;
     for (unsigned i = 0; i < tags; i++) {
-        packet_put16(s->data + 12 + 4 * i, PACKET_ETH_VLAN);
-        packet_put16(s->data + 14 + 4 * i, 0x2000 | (100 + i));
+        put_be16(s->data + 12 + 4 * i, PACKET_ETH_VLAN);
+        put_be16(s->data + 14 + 4 * i, 0x2000 | (100 + i));
     }
-    packet_put16(s->data + s->l3 - 2, is_ip4 ? PACKET_ETH_IP4
-                                             : PACKET_ETH_IP6);
+    put_be16(s->data + s->l3 - 2, is_ip4 ? PACKET_ETH_IP4
+                                         : PACKET_ETH_IP6);
     s->l4 = s->l3 + (is_ip4 ? PACKET_IP4_LEN : PACKET_IP6_LEN);
     l4_len = put_l4(s->data + s->l4, protocol) + payload;
     if (is_ip4) {
@@ -132,13 +132,13 @@ static void seal(Sent *s, bool partial)
         crc = GUINT32_TO_LE(crc);
         memcpy(s->data + s->l4 + 8, &crc, sizeof(crc));
     } else if (partial) {
-        packet_put16(s->data + at, packet_sum_partial(sum));
+        put_be16(s->data + at, packet_sum_partial(sum));
         s->offload.needs_csum = true;
         s->offload.csum_start = s->l4;
         s->offload.csum_offset = at - s->l4;
     } else {
         sum = packet_sum_iov(sum, &iov, 1, s->l4, l4_len);
-        packet_put16(s->data + at, packet_sum_fold(sum));
+        put_be16(s->data + at, packet_sum_fold(sum));
     }
 }
 
@@ -175,7 +175,7 @@ static void assert_sums(const CvswFrame *f, const Sent *s)
         assert_sctp(out + now.l4, l4_len);
     } else if (f->offload.needs_csum) {
         g_assert_cmpuint(f->offload.csum_start, ==, now.l4);
-        g_assert_cmphex(packet_get16(out + sum_at(&now)), ==,
+        g_assert_cmphex(get_be16(out + sum_at(&now)), ==,
                         packet_sum_partial(sum));
     } else {
         sum = packet_sum_add(sum, out + now.l4, l4_len);
@@ -224,7 +224,7 @@ static void assert_flow(const CvswFrame *f, const Setting *s,
         uint16_t host;
 
         memcpy(&host, have, sizeof(host));
-        packet_put16(number, host);
+        put_be16(number, host);
         have = number;
     }
     g_assert_cmpmem(have, s->octets, want, s->octets);
@@ -424,14 +424,14 @@ static void test_udp_sum(void)
 
     make(&sent, 0, true, PACKET_PROTO_UDP);
     none = change(&sent, &port, CVSW_REWRITE_DONE);
-    g_assert_cmphex(packet_get16(none->head + sum_at(&sent)), ==, 0);
+    g_assert_cmphex(get_be16(none->head + sum_at(&sent)), ==, 0);
     seal(&sent, false);
     for (unsigned number = 0; number < 65536; number++) {
         g_autofree CvswFrame *f = NULL;
 
         port.number = number;
         f = change(&sent, &port, CVSW_REWRITE_DONE);
-        g_assert_cmphex(packet_get16(f->head + sum_at(&sent)), !=, 0);
+        g_assert_cmphex(get_be16(f->head + sum_at(&sent)), !=, 0);
         assert_sums(f, &sent);
     }
 }

@@ -5,9 +5,9 @@
  * A bucket changes its copy exactly as a flow with the same actions would
  * change the frame.
  */
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 
 enum { TOP = 1, LEAF = 2 };
 
@@ -128,7 +128,7 @@ static void test_tunnel_before(void)
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
     g_assert_cmpint(a->wire->len, ==, 3);
     for (unsigned i = 0; i < 3; i++) {
-        g_assert_cmphex(packet_get32(on_wire(a, i)->data + 46) >> 8, ==,
+        g_assert_cmphex(get_be32(on_wire(a, i)->data + 46) >> 8, ==,
                         i ? NIC_VNI : 7);
     }
     nic_free(a);
@@ -205,7 +205,7 @@ static void test_many(void)
     for (unsigned i = 0; i < PEERS; i++) {
         const NicFrame *outer = on_wire(a, i);
 
-        g_assert_cmpuint(packet_get32(outer->data + INNER - 4) >> 8, ==, i);
+        g_assert_cmpuint(get_be32(outer->data + INNER - 4) >> 8, ==, i);
         g_assert_cmpmem(outer->data + INNER, outer->len - INNER, f->data,
                         f->len);
     }

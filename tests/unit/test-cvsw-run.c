@@ -4,10 +4,10 @@
  *
  * One decapsulates the frames that the other one encapsulates.
  */
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-nic.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
@@ -23,12 +23,12 @@ static size_t assert_segment(const NicFrame *f, bool is_ip4, size_t at)
 
     if (is_ip4) {
         g_assert_true(packet_ip4_sum_is_good(l3, ip_len));
-        g_assert_cmpuint(packet_get16(l3 + 2), ==, ip_len + l4_len);
+        g_assert_cmpuint(get_be16(l3 + 2), ==, ip_len + l4_len);
     } else {
-        g_assert_cmpuint(packet_get16(l3 + 4), ==, l4_len);
+        g_assert_cmpuint(get_be16(l3 + 4), ==, l4_len);
     }
     g_assert_cmphex(packet_sum_fold(packet_sum_add(sum, l4, l4_len)), ==, 0);
-    g_assert_cmpuint(packet_get32(l4 + 4), ==, at);
+    g_assert_cmpuint(get_be32(l4 + 4), ==, at);
     for (size_t i = PACKET_TCP_LEN; i < l4_len; i++) {
         size_t n = at + i - PACKET_TCP_LEN;
 
@@ -114,7 +114,7 @@ static void test_partial_inside(void)
     g_assert_true(nic_put_in(a, CVSW_PORT_GUEST, f));
     outer = g_ptr_array_index(a->wire, 0);
     tcp = outer->data + at + l4;
-    packet_put16(tcp + PACKET_TCP_CHECKSUM, packet_sum_partial(
+    put_be16(tcp + PACKET_TCP_CHECKSUM, packet_sum_partial(
         packet_sum_pseudo(tcp - 20, 6, PACKET_TCP_LEN + 100)));
     outer->offload.needs_csum = true;
     outer->offload.csum_start = at + l4;

@@ -8,8 +8,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/control/session.h"
-#include "net/packet/octets.h"
 
 static const uint8_t nic_mac[6] = { 2, 0, 0, 0, 0, 1 };
 static const uint8_t our_mac[6] = { 2, 0, 0, 0, 0, 0xc };

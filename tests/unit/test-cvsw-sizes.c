@@ -9,11 +9,11 @@
  * changes, and some of the others. Where the wire cuts, it is asked for no more
  * than the NIC would do: its pieces are looked at.
  */
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-nic.h"
 #include "hw/net/cvsw/tunnel/super.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
@@ -73,8 +73,8 @@ static void assert_udp6(const uint8_t *packet, const struct iovec *iov,
     uint32_t sum = packet_sum_pseudo(packet, PACKET_PROTO_UDP,
                                      len - PACKET_IP6_LEN);
 
-    g_assert_cmphex(packet_get16(packet + PACKET_IP6_LEN +
-                                 PACKET_UDP_CHECKSUM), !=, 0);
+    g_assert_cmphex(get_be16(packet + PACKET_IP6_LEN +
+                             PACKET_UDP_CHECKSUM), !=, 0);
     sum = packet_sum_iov(sum, iov, parts, PACKET_ETH_LEN + PACKET_IP6_LEN,
                          len - PACKET_IP6_LEN);
     g_assert_cmphex(packet_sum_fold(sum), ==, 0);
@@ -96,9 +96,9 @@ static void assert_outer(World *w, const struct iovec *iov, int parts,
     g_assert_cmpint(flow.protocol, ==,
                     w->sealed ? ESP_PROTOCOL : PACKET_PROTO_UDP);
     if (w->outer6) {
-        g_assert_cmpuint(packet_get16(packet + 4), ==, len - PACKET_IP6_LEN);
+        g_assert_cmpuint(get_be16(packet + 4), ==, len - PACKET_IP6_LEN);
     } else {
-        g_assert_cmpuint(packet_get16(packet + 2), ==, len);
+        g_assert_cmpuint(get_be16(packet + 2), ==, len);
         g_assert_true(packet_ip4_sum_is_good(packet, PACKET_IP4_LEN));
         g_assert_true(packet[6] & 0x40);
     }
@@ -156,11 +156,11 @@ static void emit_a(void *opaque, uint32_t port, const struct iovec *iov,
 static void take_fragment(World *w, const uint8_t *frame, size_t len)
 {
     const uint8_t *ip = frame + w->l3;
-    uint16_t field = packet_get16(ip + 6);
+    uint16_t field = get_be16(ip + 6);
     size_t part = len - w->l4;
 
     g_assert_true(packet_ip4_sum_is_good(ip, PACKET_IP4_LEN));
-    g_assert_cmpuint(packet_get16(ip + 2), ==, len - w->l3);
+    g_assert_cmpuint(get_be16(ip + 2), ==, len - w->l3);
     g_assert_cmpuint((field & 0x1fff) * 8u, ==, w->came);
     g_assert_cmpint(memcmp(frame + w->l4, w->whole + w->l4 + w->came, part),
                     ==, 0);
@@ -176,13 +176,13 @@ static void take_segment(World *w, const uint8_t *frame, size_t len)
 
     g_assert_cmphex(packet_sum_fold(packet_sum_add(sum, tcp, len - w->l4)), ==,
                     0);
-    g_assert_cmpuint(packet_get32(tcp + 4), ==,
+    g_assert_cmpuint(get_be32(tcp + 4), ==,
                      w->kind->spec.sequence + w->came);
     if (w->kind->spec.is_ip4) {
         g_assert_true(packet_ip4_sum_is_good(ip, PACKET_IP4_LEN));
-        g_assert_cmpuint(packet_get16(ip + 2), ==, len - w->l3);
+        g_assert_cmpuint(get_be16(ip + 2), ==, len - w->l3);
     } else {
-        g_assert_cmpuint(packet_get16(ip + 4), ==, len - w->l4);
+        g_assert_cmpuint(get_be16(ip + 4), ==, len - w->l4);
     }
     g_assert_cmpint(memcmp(frame + w->head_len,
                            w->whole + w->head_len + w->came, part), ==, 0);

@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-of13-pieces.h"
 #include "tests/fixtures/cvsw-openflow-fixture.h"
 #include "hw/net/cvsw/openflow/dump.h"
@@ -10,7 +11,6 @@
 #include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/state/record.h"
 #include "hw/net/cvsw/state/state.h"
-#include "net/packet/octets.h"
 
 enum { FLOWS_MAX = 8, MASKS_MAX = 4, EPOCH = 1000, SPI = 4096, OUT = 1,
        IN = 2 };
@@ -246,7 +246,7 @@ static EspResult open_packet(Host *h, const Packet *p)
 
 static uint64_t iv_of(const Packet *p)
 {
-    return packet_get64(p->data + ESP_HEAD_LEN);
+    return get_be64(p->data + ESP_HEAD_LEN);
 }
 
 /* Numbers and window continue; the source encrypts nothing afterwards. */
@@ -265,7 +265,7 @@ static void test_esp(void)
     g_assert_cmpstr(load(b, a), ==, NULL);
     g_assert_cmpint(open_packet(b, &seen[1]), ==, ESP_REPLAYED);
     g_assert_cmpint(seal(b, &more), ==, ESP_GOOD);
-    g_assert_cmpuint(packet_get32(more.data + 4), ==, 4);
+    g_assert_cmpuint(get_be32(more.data + 4), ==, 4);
     g_assert_cmpuint(iv_of(&more) >> 32, ==, EPOCH + 1);
     g_assert_cmpint(open_packet(peer, &more), ==, ESP_GOOD);
     g_assert_cmpint(open_packet(b, &more), ==, ESP_GOOD);
@@ -275,7 +275,7 @@ static void test_esp(void)
      */
     cvsw_state_take_back(a->state.sas);
     g_assert_cmpint(seal(a, &last), ==, ESP_GOOD);
-    g_assert_cmpuint(packet_get32(last.data + 4), ==, 4 + CVSW_STATE_USED_MAX);
+    g_assert_cmpuint(get_be32(last.data + 4), ==, 4 + CVSW_STATE_USED_MAX);
     g_assert_cmpuint(iv_of(&last), !=, iv_of(&more));
     g_assert_cmpint(open_packet(peer, &last), ==, ESP_GOOD);
     host_free(a);
@@ -306,7 +306,7 @@ static void test_without_groups(void)
     Host *a = source();
 
     save(a, true);
-    g_assert_cmpuint(packet_get16(record(a, 0) + NIC_VERSION), ==, 1);
+    g_assert_cmpuint(get_be16(record(a, 0) + NIC_VERSION), ==, 1);
     g_assert_cmpuint(((GByteArray *)g_ptr_array_index(a->records, 0))->len,
                      ==, NIC_LEN);
     host_free(a);
@@ -322,7 +322,7 @@ static void test_snapshot(void)
     g_assert_cmpstr(load(b, a), ==, NULL);
     g_assert_cmpint(cvsw_sas_count(b->state.sas), ==, 0);
     g_assert_cmpint(seal(a, &packet), ==, ESP_GOOD);
-    g_assert_cmpuint(packet_get32(packet.data + 4), ==, 1);
+    g_assert_cmpuint(get_be32(packet.data + 4), ==, 1);
     host_free(a);
     host_free(b);
 }

@@ -7,10 +7,10 @@
  * super-frame is decapsulated whole, or arrives as its frames.  An invalid
  * super-frame is dropped.
  */
+#include "base/octets.h"
 #include "tests/fixtures/cvsw-nic.h"
 #include "hw/net/cvsw/tunnel/super.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
 
@@ -57,7 +57,7 @@ static NicFrame *make(bool is_ip4, bool outer6, size_t payload)
 static void forget_id(uint8_t *frame, bool outer6)
 {
     if (!outer6) {
-        packet_put16(frame + PACKET_ETH_LEN + 4, 0);
+        put_be16(frame + PACKET_ETH_LEN + 4, 0);
         packet_ip4_seal(frame + PACKET_ETH_LEN, PACKET_IP4_LEN);
     }
 }
@@ -290,7 +290,7 @@ static void other_csum(NicFrame *f)
 static void a_fragment(NicFrame *f)
 {
     if (f->offload.tunnel == PACKET_TUNNEL_UDP4) {
-        packet_put16(f->data + PACKET_ETH_LEN + 6, 0x2000);
+        put_be16(f->data + PACKET_ETH_LEN + 6, 0x2000);
     } else {
         f->data[PACKET_ETH_LEN + 6] = 44;
     }
@@ -358,7 +358,7 @@ static void test_udp_length(void)
     g_autofree NicFrame *f = make(true, false, 4 * MSS);
     Nic *a = nic_new(), *b = nic_new();
 
-    packet_put16(f->data + f->offload.outer_l4 + 4, 200);
+    put_be16(f->data + f->offload.outer_l4 + 4, 200);
     nic_connect(a, b, false, false);
     g_assert_true(nic_put_in(b, CVSW_PORT_WIRE, f));
     g_assert_cmpuint(b->guest->len, ==, 0);

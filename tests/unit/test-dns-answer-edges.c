@@ -2,8 +2,8 @@
 /* Replies that do not fit, queries that are malformed, and refusals */
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/answer-fixture.h"
-#include "net/packet/octets.h"
 
 #define SOA \
     "test 3600 SOA ns.test root.test 1 7200 600 3600000 900\n"
@@ -202,7 +202,7 @@ static void expect_rcode(AnswerBed *bed, const uint8_t *message, size_t len,
     bed_send(bed, message, len, 0);
     g_assert_cmpuint(bed->len, >=, DNS_HEADER_LEN);
     g_assert_cmpuint(bed->info.rcode, ==, rcode);
-    g_assert_cmpuint(packet_get16(bed->reply), ==, packet_get16(message));
+    g_assert_cmpuint(get_be16(bed->reply), ==, get_be16(message));
     g_assert_cmpuint(bed->reply[3] & 15, ==, rcode & 15);
     g_assert_cmpuint(bed->reply[2] & 0x80, ==, 0x80);
 }
@@ -213,10 +213,10 @@ static uint16_t ede_of(AnswerBed *bed)
     DnsOption option;
 
     g_assert_cmpuint(bed->info.opt_at, !=, 0);
-    g_assert_true(dns_edns_find(opt + DNS_OPT_LEN, packet_get16(opt + 9),
+    g_assert_true(dns_edns_find(opt + DNS_OPT_LEN, get_be16(opt + 9),
                                 DNS_OPTION_EDE, &option));
     g_assert_cmpuint(option.len, ==, 2);
-    return packet_get16(option.data);
+    return get_be16(option.data);
 }
 
 static void test_refused(void)

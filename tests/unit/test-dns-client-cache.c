@@ -4,10 +4,9 @@
 #include <arpa/inet.h>
 #include <glib.h>
 
+#include "base/units.h"
 #include "net/dns/client/core/cache.h"
 #include "net/dns/client/core/servers.h"
-
-#define SECOND INT64_C(1000000)
 
 static DnsQuestion question(const char *text)
 {
@@ -47,18 +46,18 @@ static void test_ttl(void)
     DnscResult *r;
     uint32_t ttl;
 
-    put(cache, "www.example", VMMNET_DNS_OK, 10, 5 * SECOND);
-    put(cache, "none.example", VMMNET_DNS_NO_NAME, 3, 5 * SECOND);
-    put(cache, "never.example", VMMNET_DNS_NO_DATA, 0, 5 * SECOND);
-    r = dnsc_cache_get(cache, &q, 8 * SECOND, &ttl);
+    put(cache, "www.example", VMMNET_DNS_OK, 10, 5 * US_PER_S);
+    put(cache, "none.example", VMMNET_DNS_NO_NAME, 3, 5 * US_PER_S);
+    put(cache, "never.example", VMMNET_DNS_NO_DATA, 0, 5 * US_PER_S);
+    r = dnsc_cache_get(cache, &q, 8 * US_PER_S, &ttl);
     g_assert_nonnull(r);
     g_assert_cmpuint(ttl, ==, 7);
     dnsc_result_unref(r);
-    g_assert_cmpint(get(cache, "none.example", 7 * SECOND), ==,
+    g_assert_cmpint(get(cache, "none.example", 7 * US_PER_S), ==,
                     VMMNET_DNS_NO_NAME);
-    g_assert_cmpint(get(cache, "none.example", 8 * SECOND), ==, -1);
-    g_assert_cmpint(get(cache, "never.example", 5 * SECOND), ==, -1);
-    g_assert_cmpint(get(cache, "www.example", 15 * SECOND), ==, -1);
+    g_assert_cmpint(get(cache, "none.example", 8 * US_PER_S), ==, -1);
+    g_assert_cmpint(get(cache, "never.example", 5 * US_PER_S), ==, -1);
+    g_assert_cmpint(get(cache, "www.example", 15 * US_PER_S), ==, -1);
     dnsc_cache_free(cache);
 }
 
@@ -94,15 +93,15 @@ static void test_failures(void)
     int64_t now = 0;
 
     put(cache, "x.example", VMMNET_DNS_TIMEOUT, 0, now);
-    g_assert_cmpint(get(cache, "x.example", now + SECOND - 1), ==,
+    g_assert_cmpint(get(cache, "x.example", now + US_PER_S - 1), ==,
                     VMMNET_DNS_TIMEOUT);
-    g_assert_cmpint(get(cache, "x.example", now + SECOND), ==, -1);
+    g_assert_cmpint(get(cache, "x.example", now + US_PER_S), ==, -1);
     for (int i = 0; i < 20; i++) {
         put(cache, "x.example", VMMNET_DNS_TIMEOUT, 0, now);
     }
-    g_assert_cmpint(get(cache, "x.example", now + 7 * SECOND), ==,
+    g_assert_cmpint(get(cache, "x.example", now + 7 * US_PER_S), ==,
                     VMMNET_DNS_TIMEOUT);
-    g_assert_cmpint(get(cache, "x.example", now + 8 * SECOND), ==, -1);
+    g_assert_cmpint(get(cache, "x.example", now + 8 * US_PER_S), ==, -1);
     put(cache, "x.example", VMMNET_DNS_OK, 60, now);
     g_assert_cmpint(get(cache, "x.example", now), ==, VMMNET_DNS_OK);
     /* A local error is not cached for the name. */
@@ -127,14 +126,14 @@ static void test_stale(void)
     DnscResult *r;
 
     put(cache, "x.example", VMMNET_DNS_OK, 10, 0);
-    put(cache, "x.example", VMMNET_DNS_FAILED, 0, 20 * SECOND);
-    g_assert_cmpint(get(cache, "x.example", 20 * SECOND), ==,
+    put(cache, "x.example", VMMNET_DNS_FAILED, 0, 20 * US_PER_S);
+    g_assert_cmpint(get(cache, "x.example", 20 * US_PER_S), ==,
                     VMMNET_DNS_FAILED);
-    r = dnsc_cache_get_stale(cache, &q, 20 * SECOND);
+    r = dnsc_cache_get_stale(cache, &q, 20 * US_PER_S);
     g_assert_nonnull(r);
     g_assert_cmpint(r->error, ==, VMMNET_DNS_OK);
     dnsc_result_unref(r);
-    g_assert_null(dnsc_cache_get_stale(cache, &q, 86410 * SECOND));
+    g_assert_null(dnsc_cache_get_stale(cache, &q, 86410 * US_PER_S));
     dnsc_cache_free(cache);
 }
 
@@ -166,17 +165,17 @@ static void test_back_off(void)
     DnscServers servers = three();
     DnscServer *s = &servers.server[0];
 
-    g_assert_cmpint(first(&servers, 10 * SECOND), ==, 0);
-    dnsc_server_silent(s, 10 * SECOND, 11 * SECOND);
-    g_assert_cmpint(first(&servers, 11 * SECOND), ==, 1);
-    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 0);
-    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 1);
-    dnsc_server_silent(s, 12 * SECOND, 13 * SECOND);
-    g_assert_cmpint(first(&servers, 14 * SECOND), ==, 1);
-    g_assert_cmpint(first(&servers, 15 * SECOND), ==, 0);
-    dnsc_server_answered(s, 15 * SECOND, 16 * SECOND);
-    g_assert_cmpint(first(&servers, 16 * SECOND), ==, 0);
-    g_assert_cmpint(first(&servers, 16 * SECOND), ==, 0);
+    g_assert_cmpint(first(&servers, 10 * US_PER_S), ==, 0);
+    dnsc_server_silent(s, 10 * US_PER_S, 11 * US_PER_S);
+    g_assert_cmpint(first(&servers, 11 * US_PER_S), ==, 1);
+    g_assert_cmpint(first(&servers, 12 * US_PER_S), ==, 0);
+    g_assert_cmpint(first(&servers, 12 * US_PER_S), ==, 1);
+    dnsc_server_silent(s, 12 * US_PER_S, 13 * US_PER_S);
+    g_assert_cmpint(first(&servers, 14 * US_PER_S), ==, 1);
+    g_assert_cmpint(first(&servers, 15 * US_PER_S), ==, 0);
+    dnsc_server_answered(s, 15 * US_PER_S, 16 * US_PER_S);
+    g_assert_cmpint(first(&servers, 16 * US_PER_S), ==, 0);
+    g_assert_cmpint(first(&servers, 16 * US_PER_S), ==, 0);
 }
 
 /* A server that answers for A and drops AAAA is alive. */
@@ -185,9 +184,9 @@ static void test_one_question_dropped(void)
     DnscServers servers = three();
     DnscServer *s = &servers.server[0];
 
-    dnsc_server_answered(s, 10 * SECOND, 11 * SECOND);
-    dnsc_server_silent(s, 10 * SECOND, 15 * SECOND);
-    g_assert_cmpint(first(&servers, 15 * SECOND), ==, 0);
+    dnsc_server_answered(s, 10 * US_PER_S, 11 * US_PER_S);
+    dnsc_server_silent(s, 10 * US_PER_S, 15 * US_PER_S);
+    g_assert_cmpint(first(&servers, 15 * US_PER_S), ==, 0);
 }
 
 /* An outage that hits many questions at once counts once. */
@@ -197,17 +196,17 @@ static void test_parallel_losses(void)
     DnscServer *s = &servers.server[0];
 
     for (int i = 0; i < 20; i++) {
-        dnsc_server_silent(s, 10 * SECOND + i, 11 * SECOND + i);
+        dnsc_server_silent(s, 10 * US_PER_S + i, 11 * US_PER_S + i);
     }
     g_assert_cmpuint(s->failures, ==, 1);
-    g_assert_cmpint(first(&servers, 12 * SECOND - 1), ==, 1);
-    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 0);
+    g_assert_cmpint(first(&servers, 12 * US_PER_S - 1), ==, 1);
+    g_assert_cmpint(first(&servers, 12 * US_PER_S), ==, 0);
     /* A loss of a question from before the outage does not end a probe. */
-    dnsc_server_silent(s, 11 * SECOND - 1, 12 * SECOND);
-    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 1);
-    dnsc_server_silent(s, 12 * SECOND, 13 * SECOND);
+    dnsc_server_silent(s, 11 * US_PER_S - 1, 12 * US_PER_S);
+    g_assert_cmpint(first(&servers, 12 * US_PER_S), ==, 1);
+    dnsc_server_silent(s, 12 * US_PER_S, 13 * US_PER_S);
     g_assert_cmpuint(s->failures, ==, 2);
-    g_assert_cmpint(first(&servers, 15 * SECOND), ==, 0);
+    g_assert_cmpint(first(&servers, 15 * US_PER_S), ==, 0);
 }
 
 /* If the probe is cancelled, the server is avoided for a while. */
@@ -215,10 +214,10 @@ static void test_probe_given_up(void)
 {
     DnscServers servers = three();
 
-    dnsc_server_silent(&servers.server[0], 10 * SECOND, 11 * SECOND);
-    g_assert_cmpint(first(&servers, 12 * SECOND), ==, 0);
-    g_assert_cmpint(first(&servers, 17 * SECOND - 1), ==, 1);
-    g_assert_cmpint(first(&servers, 17 * SECOND), ==, 0);
+    dnsc_server_silent(&servers.server[0], 10 * US_PER_S, 11 * US_PER_S);
+    g_assert_cmpint(first(&servers, 12 * US_PER_S), ==, 0);
+    g_assert_cmpint(first(&servers, 17 * US_PER_S - 1), ==, 1);
+    g_assert_cmpint(first(&servers, 17 * US_PER_S), ==, 0);
 }
 
 static void test_wait(void)
@@ -226,13 +225,13 @@ static void test_wait(void)
     DnscServers servers = three();
     DnscServer *s = &servers.server[0];
 
-    g_assert_cmpint(dnsc_server_wait(s, 0, 5 * SECOND), ==, SECOND);
+    g_assert_cmpint(dnsc_server_wait(s, 0, 5 * US_PER_S), ==, US_PER_S);
     for (int i = 0; i < 20; i++) {
-        dnsc_server_answered(s, i * SECOND, i * SECOND + 400000);
+        dnsc_server_answered(s, i * US_PER_S, i * US_PER_S + 400000);
     }
-    g_assert_cmpint(dnsc_server_wait(s, 0, 5 * SECOND), >=, 400000);
-    g_assert_cmpint(dnsc_server_wait(s, 0, 5 * SECOND), <, 600000);
-    g_assert_cmpint(dnsc_server_wait(s, 9, 5 * SECOND), ==, 5 * SECOND);
+    g_assert_cmpint(dnsc_server_wait(s, 0, 5 * US_PER_S), >=, 400000);
+    g_assert_cmpint(dnsc_server_wait(s, 0, 5 * US_PER_S), <, 600000);
+    g_assert_cmpint(dnsc_server_wait(s, 9, 5 * US_PER_S), ==, 5 * US_PER_S);
 }
 
 int main(int argc, char **argv)

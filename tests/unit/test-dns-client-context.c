@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "net/dns/client/face/context.h"
 #include "net/dns/wire/wire.h"
 #include "vmmnet/dns.h"
@@ -383,7 +384,7 @@ static void test_late_cached(void)
     ask(w, "late.example", AF_INET);
     run(w, 1);
     g_assert_cmpint(w->dns->fetcher.usual, >, 0);
-    w->dns->fetcher.usual = 60 * DNSC_SECOND;
+    w->dns->fetcher.usual = 60 * US_PER_S;
     g_assert_cmpuint(look_up_late(w), ==, 0);
     destroy(w);
 }

@@ -157,8 +157,8 @@ static void test_of_others(void)
     g_free(octets);
     g_assert_true(g_file_get_contents(compiled.image, &octets, &len, NULL));
     octets[24] ^= 1;            /* the identity, under the checksum */
-    zone_put32((uint8_t *)octets + 12, 0);
-    zone_put32((uint8_t *)octets + 12, packet_crc32c(0, octets, ZONE_PAGE));
+    put_le32((uint8_t *)octets + 12, 0);
+    put_le32((uint8_t *)octets + 12, packet_crc32c(0, octets, ZONE_PAGE));
     g_assert_true(g_file_set_contents(bed.image, octets, len, NULL));
     error = store_bed_try(&bed);
     g_assert_nonnull(error);

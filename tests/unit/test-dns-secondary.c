@@ -5,12 +5,12 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/dns-store-fixture.h"
 #include "dnsd/update/change/key.h"
 #include "dnsd/update/xfr/notify.h"
 #include "dnsd/update/xfr/secondary.h"
 #include "dnsd/update/xfr/sorter.h"
-#include "net/packet/octets.h"
 
 #define NOW     1000000
 
@@ -134,7 +134,7 @@ static void test_notify(void)
     g_assert_cmpuint(notified.serial, ==, 10);
     reply_len = len;
     memcpy(reply, msg, len);
-    packet_put16(reply + 2, packet_get16(reply + 2) | DNS_FLAG_QR);
+    put_be16(reply + 2, get_be16(reply + 2) | DNS_FLAG_QR);
 
     dns_notify_begin(&notify, 7, NOW);
     g_assert_true(dns_notify_due(&notify, NOW));
@@ -182,7 +182,7 @@ static int take(void *opaque, const DnsName *name, const ZoneRecord *record)
     name_key_init(&key, name->wire);
     g_assert_cmpint(name_key_compare(&sorted->last, &key), <=, 0);
     sorted->last = key;
-    sorted->sum += packet_get32(record->rdata);
+    sorted->sum += get_be32(record->rdata);
     sorted->count++;
     return 0;
 }
@@ -203,7 +203,7 @@ static void test_sorter(void)
         uint8_t rdata[4];
         ZoneRecord record = { DNS_TYPE_A, 4, 60, rdata };
 
-        packet_put32(rdata, i);
+        put_be32(rdata, i);
         sum += i;
         g_assert_cmpint(dns_sorter_add(sorter, &name, &record), ==, 0);
     }

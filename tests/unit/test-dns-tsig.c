@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/dns-tsig-golden.h"
 #include "dnsd/update/tsig/tsig.h"
-#include "net/packet/octets.h"
 
 #define NOW             1700000000
 #define SECRET          "0123456789abcdef0123456789abcdef"
@@ -121,21 +121,21 @@ static void test_forwarded(void)
     const TsigGolden *g = &tsig_golden[0];
     TsigKeys *keys = keys_with("Key.Example", g->algorithm, 0);
     Message request = from_hex(g->request), reply = from_hex(g->reply);
-    uint16_t id = packet_get16(request.octets), other = id ^ 0x1234;
+    uint16_t id = get_be16(request.octets), other = id ^ 0x1234;
     Tsig client, server;
 
     g_assert_cmpint(tsig_sign_request(&client, the_key(keys), request.octets,
                                       &request.len, DNS_MSG_MAX, NOW), ==, 0);
-    packet_put16(request.octets, other);
+    put_be16(request.octets, other);
     g_assert_cmpint(verify(&server, keys, &request, NOW), ==, TSIG_GOOD);
-    g_assert_cmphex(packet_get16(request.octets), ==, other);
-    packet_put16(reply.octets, other);
+    g_assert_cmphex(get_be16(request.octets), ==, other);
+    put_be16(reply.octets, other);
     g_assert_cmpint(tsig_sign_reply(&server, reply.octets, &reply.len,
                                     DNS_MSG_MAX, NOW), ==, 0);
-    g_assert_cmphex(packet_get16(reply.octets), ==, other);
-    packet_put16(reply.octets, id);
+    g_assert_cmphex(get_be16(reply.octets), ==, other);
+    put_be16(reply.octets, id);
     g_assert_cmpint(verify_reply(&client, &reply, false), ==, TSIG_GOOD);
-    g_assert_cmphex(packet_get16(reply.octets), ==, id);
+    g_assert_cmphex(get_be16(reply.octets), ==, id);
     tsig_free(&client);
     tsig_free(&server);
     tsig_keys_free(keys);
@@ -358,7 +358,7 @@ static void test_not_last(void)
     memcpy(m.octets + m.len, opt, sizeof(opt));
     m.len += sizeof(opt);
     g_assert_cmpint(verify(&tsig, keys, &m, NOW), ==, TSIG_MALFORMED);
-    packet_put16(m.octets + 10, 2);
+    put_be16(m.octets + 10, 2);
     g_assert_cmpint(verify(&tsig, keys, &m, NOW), ==, TSIG_MALFORMED);
     tsig_keys_free(keys);
 }

@@ -4,10 +4,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/dns-store-fixture.h"
 #include "tests/fixtures/dns-update-message.h"
 #include "dnsd/update/update.h"
-#include "net/packet/octets.h"
 
 #define LINES_MAX   5
 #define NO          { { 0 } }     /* lines */
@@ -301,7 +301,7 @@ static void test_zone_section(void)
     msg[len - 3] = A;           /* not SOA */
     g_assert_cmpint(dns_update_zone(msg, len, &question), ==, -EBADMSG);
     msg[len - 3] = SOA;
-    packet_put16(msg + 4, 2);
+    put_be16(msg + 4, 2);
     g_assert_cmpint(dns_update_zone(msg, len, &question), ==, -EBADMSG);
 
     store_bed_make(&bed, "example", zone, G_N_ELEMENTS(zone));

@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/dns-xfr-fixture.h"
-#include "net/packet/octets.h"
 
 #define HOSTS           300
 
@@ -213,12 +213,12 @@ static void flip_second(unsigned number, uint8_t *msg, size_t *len)
 
 static void be_refused(unsigned number, uint8_t *msg, size_t *len)
 {
-    packet_put16(msg + 2, packet_get16(msg + 2) | DNS_RCODE_REFUSED);
+    put_be16(msg + 2, get_be16(msg + 2) | DNS_RCODE_REFUSED);
 }
 
 static void have_no_ixfr(unsigned number, uint8_t *msg, size_t *len)
 {
-    packet_put16(msg + 2, packet_get16(msg + 2) | DNS_RCODE_NOTIMP);
+    put_be16(msg + 2, get_be16(msg + 2) | DNS_RCODE_NOTIMP);
 }
 
 static void have_other_id(unsigned number, uint8_t *msg, size_t *len)
@@ -241,7 +241,7 @@ static void spoil_serial(uint8_t *msg, size_t len, unsigned number,
     g_assert_cmpint(dns_cursor_init(&cursor, msg, len), ==, 0);
     while (dns_cursor_rr(&cursor, &rr) > 0) {
         if (rr.type == DNS_TYPE_SOA && number-- == 0) {
-            packet_put32(msg + rr.rdata + rr.rdlength - 20, serial);
+            put_be32(msg + rr.rdata + rr.rdlength - 20, serial);
             return;
         }
     }

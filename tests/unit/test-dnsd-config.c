@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "dnsd/server/config/config.h"
-#include "dnsd/server/config/nearest.h"
 
 static DnsdMistakes mistakes;
 
@@ -360,13 +359,6 @@ static void test_restart(void)
     dnsd_config_free(c);
 }
 
-static void test_distance(void)
-{
-    g_assert_cmpuint(dnsd_word_distance("kitten", "sitting"), ==, 3);
-    g_assert_cmpuint(dnsd_word_distance("", "abc"), ==, 3);
-    g_assert_cmpuint(dnsd_word_distance("abc", "abc"), ==, 0);
-}
-
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -378,6 +370,5 @@ int main(int argc, char **argv)
     g_test_add_func("/dnsd/primaries", test_primaries);
     g_test_add_func("/dnsd/config/sources", test_sources);
     g_test_add_func("/dnsd/config/restart", test_restart);
-    g_test_add_func("/dnsd/config/distance", test_distance);
     return g_test_run();
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "dnsd/server/serve/serve.h"
-#include "net/packet/octets.h"
 #include "tests/fixtures/zone-fixture.h"
 
 static const uint64_t key[2] = { 9, 10 };
@@ -85,7 +85,7 @@ static DnsdOutcome tell(Fixture *f, DnsdResolved *found)
 
 static uint16_t flags_of(const Fixture *f)
 {
-    return packet_get16(f->reply + 2);
+    return get_be16(f->reply + 2);
 }
 
 /* "TYPE owner ttl;" for each record of the reply but OPT */
@@ -292,12 +292,12 @@ static void test_long(void)
     dnsd_serve_resolved(&f->serving, &f->desk, &f->client, f->query, f->len,
                         found, 1, f->reply, DNSD_UDP_MAX, &f->reply_len);
     g_assert_true(flags_of(f) & DNS_FLAG_TC && flags_of(f) & DNS_FLAG_RA);
-    g_assert_cmpuint(packet_get16(f->reply + 6), ==, 0);
+    g_assert_cmpuint(get_be16(f->reply + 6), ==, 0);
     f->client.is_stream = true;
     dnsd_serve_resolved(&f->serving, &f->desk, &f->client, f->query, f->len,
                         found, 1, f->reply, DNS_MSG_MAX, &f->reply_len);
     g_assert_false(flags_of(f) & DNS_FLAG_TC);
-    g_assert_cmpuint(packet_get16(f->reply + 6), ==, 100);
+    g_assert_cmpuint(get_be16(f->reply + 6), ==, 100);
     free(found);
     end(f);
 }
@@ -317,7 +317,7 @@ static void test_malformed(void)
         g_assert_null(dnsd_resolved_new(&question, part, cut, false));
     }
     g_assert_null(dnsd_resolved_new(&other, msg, len, true));
-    packet_put16(msg + 4, 2);
+    put_be16(msg + 4, 2);
     g_assert_null(dnsd_resolved_new(&question, msg, len, true));
 }
 

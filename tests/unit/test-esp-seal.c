@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/esp/esp.h"
 #include "tests/fixtures/esp-fixture.h"
 
@@ -236,12 +237,6 @@ static void test_known(void)
     }
 }
 
-static void put32(uint8_t *p, uint32_t value)
-{
-    value = GUINT32_TO_BE(value);
-    memcpy(p, &value, sizeof(value));
-}
-
 static void test_mcgrew(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(mcgrew); i++) {
@@ -257,8 +252,8 @@ static void test_mcgrew(void)
         EspSa *sa = esp_sa_new(&config, NULL);
         uint8_t next;
 
-        put32(packet, mcgrew[i].spi);
-        put32(packet + 4, mcgrew[i].sequence);
+        put_be32(packet, mcgrew[i].spi);
+        put_be32(packet + 4, mcgrew[i].sequence);
         expect(sa, mcgrew[i].sequence);
         g_assert_cmpint(open_it(sa, packet, packet_len, got, &len, &next), ==,
                         ESP_GOOD);

@@ -2,9 +2,9 @@
 /* The agent advertises prefixes and other agents to mobile nodes */
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 
 #define PEER    "2001:db8:2000::2"
 #define THIRD   "2001:db8:2000::3"

@@ -3,11 +3,11 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-agent-fixture.h"
 #include "ha/parts/path.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
@@ -299,7 +299,7 @@ static void test_to_node(void)
     g_assert_cmpint(f->packets, ==, 1);
     g_assert_cmpmem(f->packet + 24, 16, &far, 16);
     g_assert_cmpint(f->packet[40], ==, PACKET_ICMP6_TOO_BIG);
-    g_assert_cmpint(packet_get32(f->packet + 44), ==, 1460);
+    g_assert_cmpint(get_be32(f->packet + 44), ==, 1460);
     g_assert_cmpint(f->a.dropped[MIP6_AGENT_TOO_BIG], ==, 1);
     agent_end(f);
 }
@@ -330,10 +330,10 @@ static size_t build_syn(uint8_t *packet, const char *src, const char *dst,
     tcp[PACKET_TCP_FLAGS] = flags;
     tcp[PACKET_TCP_LEN] = 2;
     tcp[PACKET_TCP_LEN + 1] = 4;
-    packet_put16(packet + MSS_AT, mss);
-    packet_put16(tcp + PACKET_TCP_CHECKSUM, 0);
-    packet_put16(tcp + PACKET_TCP_CHECKSUM,
-                 packet_sum_fold(sum_of(packet)));
+    put_be16(packet + MSS_AT, mss);
+    put_be16(tcp + PACKET_TCP_CHECKSUM, 0);
+    put_be16(tcp + PACKET_TCP_CHECKSUM,
+             packet_sum_fold(sum_of(packet)));
     return len;
 }
 
@@ -342,7 +342,7 @@ static uint16_t forwarded_mss(const AgentFixture *f, size_t at)
 {
     g_assert_cmpint(f->len, ==, at + SYN_LEN);
     g_assert_cmpint(packet_sum_fold(sum_of(f->packet + at)), ==, 0);
-    return packet_get16(f->packet + at + MSS_AT);
+    return get_be16(f->packet + at + MSS_AT);
 }
 
 static uint16_t mss_to_node(AgentFixture *f, uint8_t flags, uint16_t mss)
@@ -438,17 +438,17 @@ static void test_path(void)
     too_big(f, 1400, outer, 1500);
     mip6_agent_packet(&f->a, f->now, packet, len);
     g_assert_cmpint(f->packet[40], ==, PACKET_ICMP6_TOO_BIG);
-    g_assert_cmpint(packet_get32(f->packet + 44), ==, 1360);
+    g_assert_cmpint(get_be32(f->packet + 44), ==, 1360);
     /* Less than the minimum MTU, and the packet's own size. */
     too_big(f, 1279, outer, 1500);
     too_big(f, 1500, outer, 1500);
     g_assert_cmpint(f->a.dropped[MIP6_AGENT_NOT_FOR_US], ==, 5);
     mip6_agent_packet(&f->a, f->now, packet, len);
-    g_assert_cmpint(packet_get32(f->packet + 44), ==, 1360);
+    g_assert_cmpint(get_be32(f->packet + 44), ==, 1360);
     /* No sender accepts an MTU below 1280 octets: two fragments. */
     too_big(f, 1280, outer, 1500);
     mip6_agent_packet(&f->a, f->now, packet, len);
-    g_assert_cmpint(packet_get32(f->packet + 44), ==, 1280);
+    g_assert_cmpint(get_be32(f->packet + 44), ==, 1280);
     len = agent_build_packet(packet, FAR, HOME, 1200);
     f->packets = 0;
     mip6_agent_packet(&f->a, f->now, packet, len);

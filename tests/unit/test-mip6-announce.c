@@ -3,10 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/host/announce.h"
-
-#define MS      1000000ll
-#define SECOND  (1000 * MS)
 
 typedef struct Heard {
     unsigned count;             /* in all */

@@ -3,9 +3,8 @@
 #include <arpa/inet.h>
 #include <glib.h>
 
+#include "base/units.h"
 #include "net/mip6/core/binding.h"
-
-#define SECOND  1000000000ll
 
 typedef struct Fixture {
     Mip6Binding b;

@@ -9,14 +9,12 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/careof/careof.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
-
-#define SECOND  1000000000ll
-#define MS      1000000ll
 
 static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
 static const uint8_t mac_a[] = { 0x02, 0xbb, 0, 0, 0, 0xa };
@@ -661,7 +659,7 @@ static bool lease(Fixture *f, const char *addr)
     struct in6_addr leased = address(addr);
     uint8_t buf[96] = { 7 }, *p = buf + 4;
 
-    packet_put32(buf, 7 << 24 | f->c.dhcp.id);
+    put_be32(buf, 7 << 24 | f->c.dhcp.id);
     memcpy(p, "\0\1\0\xa\0\3\0\1", 8);
     memcpy(p + 8, own_mac, 6);
     memcpy(p + 14, "\0\2\0\4abcd\0\xe\0\0", 12);
@@ -670,8 +668,8 @@ static bool lease(Fixture *f, const char *addr)
     memset(p + 34, 0, 8);
     memcpy(p + 42, "\0\5\0\x18", 4);
     memcpy(p + 46, &leased, 16);
-    packet_put32(p + 62, 600);
-    packet_put32(p + 66, 900);
+    put_be32(p + 62, 600);
+    put_be32(p + 66, 900);
     return mip6_careof_dhcp6(&f->c, f->now, buf, 4 + 70);
 }
 

@@ -47,6 +47,53 @@ static void test_good(void)
     mip6_ha_config_free(c);
 }
 
+/* Both forms of the same settings */
+static void test_forms(void)
+{
+    g_autoptr(GError) error = NULL;
+    Mip6HaConfig *old = mip6_ha_config_parse(
+        GOOD "allow 2001:db8:2000::10\nallow 2001:db8:2000::11\n"
+        "prefix 2001:db8:2000::/64,3600,1800\nprefix 2001:db8:3000::/56\n"
+        "dad off\nmulticast on\nstate /s\ncontrol /c\npreference -3\n"
+        "fast-path off\nrefresh 300\nbindings 7\n", "ha.conf", 0, &error);
+    Mip6HaConfig *new;
+
+    g_assert_no_error(error);
+    g_assert_cmpstr(old->old, ==, "ha.conf:1: 'interface eth0' is the old "
+                    "form, which is read for one more release: write "
+                    "'interface: eth0'; allow, prefix and esp are lists");
+    new = mip6_ha_config_parse(
+        "# a comment: with a colon\n\ninterface: eth0\n"
+        "address: 2001:db8:2000::1/64\n"
+        "allow: ['2001:db8:2000::10', 2001:db8:2000::11]\n"
+        "prefix:\n- prefix: 2001:db8:2000::/64\n  valid: 3600\n"
+        "  preferred: 1800\n- 2001:db8:3000::/56\n"
+        "dad: off\nmulticast: on\nstate: /s\ncontrol: /c\npreference: -3\n"
+        "fast-path: off\nrefresh: 300\nbindings: 7\n", "ha.conf", 0, &error);
+    g_assert_no_error(error);
+    g_assert_null(new->old);
+    g_assert_null(mip6_ha_config_fixed(old, new));
+    g_assert_cmpint(g_hash_table_size(new->agent.allowed), ==, 2);
+    g_assert_cmpint(new->agent.prefixes, ==, 2);
+    g_assert_cmpmem(new->agent.prefix_info, sizeof(new->agent.prefix_info),
+                    old->agent.prefix_info, sizeof(old->agent.prefix_info));
+    g_assert_cmpint(new->agent.dad, ==, MIP6_AGENT_DAD_OFF);
+    g_assert_true(new->agent.multicast);
+    g_assert_cmpint(new->agent.preference, ==, -3);
+    g_assert_cmpint(new->agent.refresh, ==, old->agent.refresh);
+    g_assert_cmpint(new->agent.bindings_max, ==, 7);
+    g_assert_cmpint(mip6_ha_config_line(new, "control"), ==, 14);
+    mip6_ha_config_free(old);
+    mip6_ha_config_free(new);
+
+    old = mip6_ha_config_parse("allow 2001:db8:2000::10\n" GOOD, "ha.conf", 0,
+                               &error);
+    g_assert_no_error(error);
+    g_assert_nonnull(strstr(old->old,
+                            "write 'allow: [\"2001:db8:2000::10\"]'"));
+    mip6_ha_config_free(old);
+}
+
 /* The settings that may change while the agent runs. */
 static void test_fixed(void)
 {
@@ -156,6 +203,60 @@ static void test_mistakes(void)
     }
 }
 
+#define YAML    "interface: eth0\naddress: 2001:db8:2000::1/64\n"
+
+static void test_yaml_mistakes(void)
+{
+    static const struct {
+        const char *text, *message;
+    } mistakes[] = {
+        { "interface: eth0\n", "ha.conf: there is no line 'address'" },
+        { YAML "alow: []\n", "ha.conf:3:1: 'alow' is no key here; the nearest "
+                             "is 'allow'" },
+        /* all of them at once */
+        { "interface:\naddress: x\nmtu: 1\n", "ha.conf:1:11: interface: '' is "
+          "empty; right is the name of an interface\nha.conf:2:10: address "
+          "'x' is not an IPv6 address with the length of the home prefix: "
+          "write it as 2001:db8:2000::1/64\nha.conf:3:6: mtu '1' is not a "
+          "number from 1320 to 2048" },
+        { YAML "mtu: 1400\nmtu: 1400\n", "ha.conf:4:1: mtu: 'mtu' is here "
+          "twice; right is once" },
+        { YAML "mtu: [1400]\n", "ha.conf:3:6: mtu: a list is no value; right "
+          "is a number of octets" },
+        { YAML "allow: 2001:db8:2000::10\n", "ha.conf:3:8: allow: "
+          "'2001:db8:2000::10' is no list; right is a list of home addresses "
+          "as '2001:db8:2000::10'" },
+        { YAML "allow:\n- nobody\n", "ha.conf:4:3: allow 'nobody' is not an "
+          "IPv6 address" },
+        { YAML "allow:\n- 2001:db8:2000::10\n- 2001:db8:1::10\n", "ha.conf:5: "
+          "allow '2001:db8:1::10' is not in the home prefix" },
+        { YAML "prefix: [{valid: 3}]\n", "ha.conf:3:10: prefix[0]: a map has "
+          "no 'prefix'; right is a list of prefixes as" },
+        { YAML "prefix: [{prefix: \"2001:db8::/64\", preferred: 3}]\n",
+          "ha.conf:3:10: prefix[0]: a map has no 'valid'" },
+        { YAML "prefix: [{prefix: \"2001:db8::/64\", valid: x}]\n",
+          "ha.conf:3:10: prefix '2001:db8::/64,x' is not an IPv6 prefix" },
+        { YAML "esp: [{home: \"2001:db8:2000::10\", sa: signal-in, spi: 1}]\n",
+          "ha.conf:3:7: esp[0]: a map has no 'cipher'; right is a list of "
+          "maps with 'home'" },
+        { YAML "refresh: 600\n", "ha.conf:3: refresh '600' is not less than "
+                                 "lifetime '600'" },
+        { "- interface\n", "ha.conf:1:1: a list is no map" },
+        { "interface: [\n", "ha.conf:2:1: no YAML: " },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(mistakes); i++) {
+        g_autoptr(GError) error = NULL;
+
+        g_assert_null(mip6_ha_config_parse(mistakes[i].text, "ha.conf", 0,
+                                           &error));
+        g_assert_nonnull(error);
+        if (!g_str_has_prefix(error->message, mistakes[i].message)) {
+            g_assert_cmpstr(error->message, ==, mistakes[i].message);
+        }
+    }
+}
+
 /* --- ESP ------------------------------------------------------------------ */
 
 /* Key file number i has 20 octets of i; "open" can be read by all. */
@@ -190,6 +291,8 @@ static void remove_folder(const char *folder)
 
 #define ESP(sa, spi, key) "esp 2001:db8:2000::10 " sa " " spi " aes-gcm-128 " \
                           "@/" key "\n"
+#define SA(sa, spi, key) "- {home: \"2001:db8:2000::10\", sa: " sa ", spi: " \
+                         spi ", cipher: aes-gcm-128, key-file: @/" key "}\n"
 #define ESP2(sa, spi, key) "esp 2001:db8:2000::11 " sa " " spi \
                            " null-hmac-sha1 @/" key "\n"
 #define THREE   ESP("signal-in", "0x1001", "0") \
@@ -223,6 +326,16 @@ static void test_esp(void)
     g_assert_true(mip6_keyring_by_spi(c->agent.keys, 0x1001) == keys);
     g_assert_true(mip6_keyring_by_spi(c->agent.keys, 0x1003) == keys);
     g_assert_null(mip6_keyring_by_spi(c->agent.keys, 0x1002));
+    g_assert_cmpint(esp_sa_spi(mip6_protect_sa(keys->protect,
+                                               MIP6_TUNNEL_OUT)), ==, 0x1004);
+    mip6_ha_config_free(c);
+
+    c = parse_in(folder, YAML "esp:\n" SA("signal-in", "0x1001", "0")
+                 SA("signal-out", "0x1002", "1") SA("tunnel-in", "4099", "2")
+                 SA("tunnel-out", "0x1004", "3"), &error);
+    g_assert_no_error(error);
+    keys = mip6_keyring_of(c->agent.keys, &home);
+    g_assert_nonnull(keys);
     g_assert_cmpint(esp_sa_spi(mip6_protect_sa(keys->protect,
                                                MIP6_TUNNEL_OUT)), ==, 0x1004);
     mip6_ha_config_free(c);
@@ -308,6 +421,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mip6/config/good", test_good);
     g_test_add_func("/mip6/config/mistakes", test_mistakes);
+    g_test_add_func("/mip6/config/forms", test_forms);
+    g_test_add_func("/mip6/config/yaml-mistakes", test_yaml_mistakes);
     g_test_add_func("/mip6/config/fixed", test_fixed);
     g_test_add_func("/mip6/config/esp", test_esp);
     g_test_add_func("/mip6/config/esp-mistakes", test_esp_mistakes);

@@ -4,10 +4,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/core/dhaad.h"
 #include "net/packet/ip6.h"
 
-#define SECOND  1000000000ll
 #define HOME    "2001:db8:2000::10"
 #define ANYCAST "2001:db8:2000:0:fdff:ffff:ffff:fffe"
 

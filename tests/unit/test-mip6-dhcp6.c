@@ -4,12 +4,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/careof/dhcp6.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
-#define MS      1000000ll
 
 #define LEASED  "2001:db8:3000::1234"
 #define OTHER   "2001:db8:3000::5678"
@@ -99,9 +97,9 @@ static const uint8_t *option_in(const uint8_t *p, size_t len, uint16_t code,
     const uint8_t *end = p + len;
 
     while (end - p >= 4) {
-        *size = packet_get16(p + 2);
+        *size = get_be16(p + 2);
         g_assert_cmpint(4 + *size, <=, end - p);
-        if (packet_get16(p) == code) {
+        if (get_be16(p) == code) {
             return p + 4;
         }
         p += 4 + *size;
@@ -163,8 +161,8 @@ typedef struct Says {
 
 static uint8_t *put(uint8_t *p, uint16_t code, uint16_t len)
 {
-    packet_put16(p, code);
-    packet_put16(p + 2, len);
+    put_be16(p, code);
+    put_be16(p + 2, len);
     return p + 4;
 }
 
@@ -188,7 +186,7 @@ static size_t build(const Fixture *f, const Says *s, uint8_t *buf)
     }
     if (s->status) {
         at = put(p, 13, 2);
-        packet_put16(at, s->status);
+        put_be16(at, s->status);
         p = at + 2;
     }
     if (s->rapid) {
@@ -196,30 +194,30 @@ static size_t build(const Fixture *f, const Says *s, uint8_t *buf)
     }
     if (s->max) {
         at = put(p, 82, 4);
-        packet_put32(at, s->max);
+        put_be32(at, s->max);
         p = at + 4;
     }
     if (s->addr || s->ia_status) {
         ia = put(p, 3, 12);
         memcpy(ia, own_mac + 2, 4);
-        packet_put32(ia + 4, s->t1);
-        packet_put32(ia + 8, s->t2);
+        put_be32(ia + 4, s->t1);
+        put_be32(ia + 8, s->t2);
         p = ia + 12;
         if (s->addr) {
             struct in6_addr addr = address(s->addr);
 
             at = put(p, 5, 24);
             memcpy(at, &addr, 16);
-            packet_put32(at + 16, s->preferred);
-            packet_put32(at + 20, s->valid);
+            put_be32(at + 16, s->preferred);
+            put_be32(at + 20, s->valid);
             p = at + 24;
         }
         if (s->ia_status) {
             at = put(p, 13, 2);
-            packet_put16(at, s->ia_status);
+            put_be16(at, s->ia_status);
             p = at + 2;
         }
-        packet_put16(ia - 2, p - ia);
+        put_be16(ia - 2, p - ia);
     }
     return p - buf;
 }

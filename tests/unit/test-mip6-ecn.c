@@ -6,9 +6,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-world.h"
 #include "net/packet/ecn.h"
-#include "net/packet/octets.h"
 
 #define DSCP_INNER      0xb8u   /* expedited forwarding */
 #define DSCP_OUTER      0x28u   /* another one, of a network in between */
@@ -27,14 +27,14 @@ static const int out[FIELDS][FIELDS] = {
 
 static void set_class(uint8_t *header, uint8_t class)
 {
-    uint32_t first = packet_get32(header) & ~(0xffu << 20);
+    uint32_t first = get_be32(header) & ~(0xffu << 20);
 
-    packet_put32(header, first | (uint32_t)class << 20);
+    put_be32(header, first | (uint32_t)class << 20);
 }
 
 static uint8_t class_of(const uint8_t *header)
 {
-    return packet_get32(header) >> 20 & 0xff;
+    return get_be32(header) >> 20 & 0xff;
 }
 
 /* A tunnel's packet behind 14 octets: outer header, inner packet. */
@@ -183,7 +183,7 @@ static void test_syn(void)
     g_assert_cmpint(w->to_guest, ==, 1);
     g_assert_cmphex(class_of(w->guest.buf + PACKET_ETH_LEN), ==,
                     DSCP_INNER | PACKET_ECN_CE);
-    g_assert_cmpint(packet_get16(w->guest.buf + INNER + 22), ==, 1400);
+    g_assert_cmpint(get_be16(w->guest.buf + INNER + 22), ==, 1400);
     world_free(w);
 }
 
@@ -231,8 +231,8 @@ static void give_fragments(World *w, const uint8_t *frame, size_t len,
         packet_ip6_build(part, &ip);
         header[0] = PACKET_PROTO_IP6;
         header[1] = 0;
-        packet_put16(header + 2, done | (done + size < len));
-        packet_put32(header + 4, id);
+        put_be16(header + 2, done | (done + size < len));
+        put_be32(header + 4, id);
         memcpy(header + PACKET_IP6_FRAGMENT_LEN, frame + done, size);
         mip6_agent_packet(&w->agent, w->now, part,
                           PACKET_IP6_LEN + ip.payload);

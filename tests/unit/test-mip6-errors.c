@@ -2,10 +2,10 @@
 /* The home agent's errors about packets that it cannot accept */
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 static AgentFixture *begin(uint16_t refresh)
@@ -109,7 +109,7 @@ static void message(uint8_t mh[8], const char *src, uint8_t proto, uint8_t type)
     mh[0] = proto;
     mh[2] = type;
     sum = packet_sum_pseudo6(&from, &to, PACKET_PROTO_MH, 8);
-    packet_put16(mh + 4, packet_sum_fold(packet_sum_add(sum, mh, 8)));
+    put_be16(mh + 4, packet_sum_fold(packet_sum_add(sum, mh, 8)));
 }
 
 static void test_unknown_type(void)
@@ -144,7 +144,7 @@ static void expect_problem(const AgentFixture *f, uint8_t code,
     g_assert_cmpuint(ip.next, ==, PACKET_PROTO_ICMP6);
     g_assert_cmpuint(f->packet[PACKET_IP6_LEN], ==, PACKET_ICMP6_PARAMETER);
     g_assert_cmpuint(f->packet[PACKET_IP6_LEN + 1], ==, code);
-    g_assert_cmpuint(packet_get32(f->packet + PACKET_IP6_LEN + 4), ==, pointer);
+    g_assert_cmpuint(get_be32(f->packet + PACKET_IP6_LEN + 4), ==, pointer);
 }
 
 static void expect_parameter(const AgentFixture *f, uint32_t pointer)

@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/agent/agent.h"
 
-#define SECOND  1000000000ll
 #define MANY    10000u
 
 static int compare(gconstpointer a, gconstpointer b)

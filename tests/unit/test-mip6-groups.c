@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-agent-fixture.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define GROUP   "ff0e::7"
@@ -61,7 +61,7 @@ static void report(AgentFixture *f, const char *care_of, const char *group,
     in[48] = on ? PACKET_MLD_REPORT : PACKET_MLD_DONE;
     memcpy(in + 56, &addr, sizeof(addr));
     sum = packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_ICMP6, 24);
-    packet_put16(in + 50, packet_sum_fold(packet_sum_add(sum, in + 48, 24)));
+    put_be16(in + 50, packet_sum_fold(packet_sum_add(sum, in + 48, 24)));
     tunnel(f, p, care_of, 72);
 }
 

@@ -4,10 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/core/home.h"
-#include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 static const uint8_t guest_mac[] = { 0x52, 0x54, 0, 0, 0, 1 };
 static const uint8_t other_mac[] = { 0x52, 0x54, 0, 0, 0, 2 };
@@ -233,7 +232,7 @@ static void test_learn(void)
     nd = (PacketNd) { .type = PACKET_ND_NA };
     for (unsigned i = 0; i < 1000; i++) {
         nd.target = address("2001:db8:2000::1:0");
-        packet_put16(nd.target.s6_addr + 14, i);
+        put_be16(nd.target.s6_addr + 14, i);
         mip6_home_heard(&f->h, &nd, true, guest_mac);
     }
     g_assert_cmpint(l->addresses, ==, MIP6_HOME_ADDRESSES);
@@ -241,18 +240,18 @@ static void test_learn(void)
     g_assert_true(mip6_home_is_guests(&f->h, &addr));
     /* They are the most recent ones. */
     for (unsigned i = 0; i < MIP6_HOME_ADDRESSES - 1; i++) {
-        packet_put16(nd.target.s6_addr + 14, 999 - i);
+        put_be16(nd.target.s6_addr + 14, 999 - i);
         g_assert_true(mip6_home_is_guests(&f->h, &nd.target));
     }
-    packet_put16(nd.target.s6_addr + 14, 993);
+    put_be16(nd.target.s6_addr + 14, 993);
     mip6_home_heard(&f->h, &nd, true, guest_mac);
     nd.target = address("2001:db8:2000::14");
     mip6_home_heard(&f->h, &nd, true, guest_mac);
     g_assert_cmpint(l->addresses, ==, MIP6_HOME_ADDRESSES);
     nd.target = address("2001:db8:2000::1:0");
-    packet_put16(nd.target.s6_addr + 14, 993);
+    put_be16(nd.target.s6_addr + 14, 993);
     g_assert_true(mip6_home_is_guests(&f->h, &nd.target));
-    packet_put16(nd.target.s6_addr + 14, 994);
+    put_be16(nd.target.s6_addr + 14, 994);
     g_assert_false(mip6_home_is_guests(&f->h, &nd.target));
     g_free(f);
 }
@@ -342,7 +341,7 @@ static void test_router_mac(void)
     g_assert_true(mip6_home_frame_head(&f->h, head));
     g_assert_cmpmem(head, 6, guest_mac, 6);
     g_assert_cmpmem(head + 6, 6, fixed_mac, 6);
-    g_assert_cmpint(packet_get16(head + 12), ==, PACKET_ETH_IP6);
+    g_assert_cmpint(get_be16(head + 12), ==, PACKET_ETH_IP6);
     g_free(f);
 
     /* Nothing learned and nothing configured: a constant address. */
@@ -502,7 +501,7 @@ static void expect_port(Fixture *f, const char *src, const char *dst,
     bool tunnel = true;
 
     packet_ip6_build(buf, &ip);
-    packet_put16(buf + PACKET_IP6_LEN + 2, port);
+    put_be16(buf + PACKET_IP6_LEN + 2, port);
     g_assert_cmpint(offer(f, router_mac, guest_mac, buf, sizeof(buf),
                           &tunnel), ==, why);
     g_assert_cmpint(tunnel, ==, why == MIP6_DROP_NONE);

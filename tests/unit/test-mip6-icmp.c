@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/mip6/core/icmp.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 static const struct in6_addr src = { .s6_addr = { 0x20, 1, [15] = 1 } };
@@ -34,11 +34,11 @@ static void test_octets(void)
     uint8_t buf[MIP6_ICMP_MAX];
 
     g_assert_cmpuint(mip6_icmp_build(buf, &src, &dst, &m), ==, 8);
-    packet_put16(buf + 2, 0);
+    put_be16(buf + 2, 0);
     g_assert_cmpmem(buf, 8, solicit, 8);
     m = advert();
     g_assert_cmpuint(mip6_icmp_build(buf, &src, &dst, &m), ==, 72);
-    packet_put16(buf + 2, 0);
+    put_be16(buf + 2, 0);
     g_assert_cmpmem(buf, sizeof(head), head, sizeof(head));
     m = (Mip6Icmp) { .type = MIP6_ICMP_AGENT_REPLY, .agents = 2,
                      .agent = { src, dst } };
@@ -70,8 +70,8 @@ static bool sealed(uint8_t *buf, size_t len)
     g_autofree uint8_t *exact = NULL;
     Mip6Icmp m;
 
-    packet_put16(buf + 2, 0);
-    packet_put16(buf + 2, packet_sum_fold(packet_sum_add(sum, buf, len)));
+    put_be16(buf + 2, 0);
+    put_be16(buf + 2, packet_sum_fold(packet_sum_add(sum, buf, len)));
     exact = g_memdup2(buf, len);
     return mip6_icmp_parse(&m, &src, &dst, exact, len);
 }

@@ -6,8 +6,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-world.h"
-#include "net/packet/octets.h"
 
 static const uint8_t agent_mac[] = { 0x02, 0xcc, 0, 0, 0, 1 };
 
@@ -77,7 +77,7 @@ static size_t numbered(uint8_t *frame, const char *src, const char *dst,
     size_t len = packet(frame, src, dst, 100);
 
     packet_eth_build(frame, guest_mac, router_mac, PACKET_ETH_IP6);
-    packet_put32(frame + 54, number);
+    put_be32(frame + 54, number);
     return len;
 }
 
@@ -155,7 +155,7 @@ static void expect_forwarded(const World *w, unsigned i, uint32_t number,
     g_assert_cmpint(f->len, ==, 154);
     g_assert_cmpmem(frame, 6, mac, 6);
     g_assert_cmpint(frame[14 + 7], ==, 63);
-    g_assert_cmpint(packet_get32(frame + 54), ==, number);
+    g_assert_cmpint(get_be32(frame + 54), ==, number);
 }
 
 /* --- at home -------------------------------------------------------------- */
@@ -256,9 +256,9 @@ static void test_not_routed(void)
     frame[14] = 0x45;
     expect_late(w, frame, len);
     numbered(frame, FAR, HOME, 0);
-    packet_put16(frame + 12, PACKET_ETH_ARP);
+    put_be16(frame + 12, PACKET_ETH_ARP);
     expect_late(w, frame, len);
-    packet_put16(frame + 12, PACKET_ETH_VLAN);
+    put_be16(frame + 12, PACKET_ETH_VLAN);
     expect_late(w, frame, len);
     len = packet_nd_build_ns(frame + 14, &src, &home, &home, router_mac);
     packet_eth_build(frame, guest_mac, router_mac, PACKET_ETH_IP6);
@@ -456,7 +456,7 @@ static void test_abroad(void)
         g_assert_cmpmem(&outer.src, 16, &w->port.binding[0].care_of, 16);
         packet_ip6_parse(&outer, packet + 40, len - 54);
         g_assert_cmpint(outer.hops, ==, 63);
-        g_assert_cmpint(packet_get32(packet + 80), ==, i);
+        g_assert_cmpint(get_be32(packet + 80), ==, i);
     }
     g_assert_cmpint(w->port.forwarded, ==, 6);
     /* No forwarding for other sources, and only for a limited time. */
@@ -498,8 +498,8 @@ static void test_too_big(void)
 
     w->port.tunnel.path_mtu = 1300;
     w->port.tunnel.path_until = INT64_MAX;
-    packet_put16(frame + 14 + 4, 1400);
-    packet_put16(frame + 54 + 4, 1360);
+    put_be16(frame + 14 + 4, 1400);
+    put_be16(frame + 54 + 4, 1360);
     g_assert_cmpint(len, <, 1454);
     offer(w, frame, 1454, NULL);
     pass(w, SECOND);

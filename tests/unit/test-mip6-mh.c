@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/mip6/core/mh.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 static struct in6_addr address(const char *text)
@@ -36,9 +36,9 @@ static void seal(uint8_t *mh, size_t len, const struct in6_addr *src,
 {
     uint32_t sum;
 
-    packet_put16(mh + 4, 0);
+    put_be16(mh + 4, 0);
     sum = packet_sum_pseudo6(src, dst, 135, len);
-    packet_put16(mh + 4, packet_sum_fold(packet_sum_add(sum, mh, len)));
+    put_be16(mh + 4, packet_sum_fold(packet_sum_add(sum, mh, len)));
 }
 
 /* The layout that a Linux node and agent send, with our own care-of address. */

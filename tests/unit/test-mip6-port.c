@@ -3,9 +3,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-world.h"
 #include "net/packet/mld.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
@@ -130,7 +130,7 @@ static size_t report(uint8_t *frame, const char *src, const char *group)
     icmp[0] = PACKET_MLD_REPORT;
     memcpy(icmp + 8, &to, sizeof(to));
     sum = packet_sum_pseudo6(&from, &to, PACKET_PROTO_ICMP6, 24);
-    packet_put16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp, 24)));
+    put_be16(icmp + 2, packet_sum_fold(packet_sum_add(sum, icmp, 24)));
     return len;
 }
 
@@ -184,9 +184,9 @@ static void test_guest_drops(void)
     expect_drop(w, MIP6_DROP_LINK_LOCAL, frame, len);
     len = packet(frame, HOME, "ff02::16", 8);
     expect_drop(w, MIP6_DROP_MULTICAST, frame, len);
-    packet_put16(frame + 12, PACKET_ETH_ARP);
+    put_be16(frame + 12, PACKET_ETH_ARP);
     expect_drop(w, MIP6_DROP_IP4, frame, 60);
-    packet_put16(frame + 12, 0x88cc);
+    put_be16(frame + 12, 0x88cc);
     expect_drop(w, MIP6_DROP_OTHER_PROTOCOL, frame, 60);
     len = packet(frame, HOME, FAR, 100);
     for (size_t cut = 14; cut < len; cut++) {
@@ -210,7 +210,7 @@ static void test_too_big(void)
     expect_drop(w, MIP6_DROP_TOO_BIG, frame, len);
     g_assert_cmpint(w->to_guest, ==, 1);
     g_assert_cmpint(w->guest.buf[14 + 40], ==, PACKET_ICMP6_TOO_BIG);
-    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1460);
+    g_assert_cmpint(get_be32(w->guest.buf + 14 + 44), ==, 1460);
     world_free(w);
 }
 
@@ -227,7 +227,7 @@ static size_t syn(uint8_t *frame, const char *src, const char *dst)
     tcp[12] = 6 << 4;
     tcp[13] = PACKET_TCP_SYN;
     memcpy(tcp + 20, (uint8_t[]) { 2, 4, 1440 >> 8, 1440 & 0xff }, 4);
-    packet_put16(tcp + 16, packet_sum_fold(packet_sum_add(sum, tcp, 24)));
+    put_be16(tcp + 16, packet_sum_fold(packet_sum_add(sum, tcp, 24)));
     return len;
 }
 
@@ -239,7 +239,7 @@ static void assert_clamped(const uint8_t *ip, unsigned mss)
     memcpy(&src, ip + 8, 16);
     memcpy(&dst, ip + 24, 16);
     sum = packet_sum_pseudo6(&src, &dst, PACKET_PROTO_TCP, 24);
-    g_assert_cmpint(packet_get16(ip + 40 + 22), ==, mss);
+    g_assert_cmpint(get_be16(ip + 40 + 22), ==, mss);
     g_assert_cmphex(packet_sum_fold(packet_sum_add(sum, ip + 40, 24)), ==, 0);
 }
 
@@ -258,10 +258,10 @@ static void test_segment_size(void)
     assert_clamped(w->link.buf + 54, 1400);
     /* A checksum that the NIC makes is not touched. */
     w->queued = 0;
-    packet_put16(frame + 54 + 16, 0x1234);
+    put_be16(frame + 54 + 16, 0x1234);
     mip6_port_from_guest(&w->port, w->now, &iov, 1, &partial);
-    g_assert_cmpint(packet_get16(w->link.buf + 94 + 22), ==, 1400);
-    g_assert_cmphex(packet_get16(w->link.buf + 94 + 16), ==, 0x1234);
+    g_assert_cmpint(get_be16(w->link.buf + 94 + 22), ==, 1400);
+    g_assert_cmphex(get_be16(w->link.buf + 94 + 16), ==, 0x1234);
     g_assert_cmpint(w->link.offload.csum_start, ==, 94);
     w->queued = 0;
     len = syn(frame, FAR, HOME);
@@ -296,7 +296,7 @@ static void test_small_path(void)
     g_assert_cmpint(w->port.tunnel.fragmented, ==, 1);
     len = packet(frame, HOME, FAR, 1241);
     expect_drop(w, MIP6_DROP_TOO_BIG, frame, len);
-    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1280);
+    g_assert_cmpint(get_be32(w->guest.buf + 14 + 44), ==, 1280);
     len = syn(frame, HOME, FAR);
     from_guest(w, frame, len);
     assert_clamped(w->link.buf + 54, 1180);
@@ -316,7 +316,7 @@ static void give_fragment(World *w, const char *src, const uint8_t *packet,
     packet_ip6_build(frame + 14, &ip);
     memset(header, 0, 8);
     header[0] = next;
-    packet_put16(header + 2, offset | more);
+    put_be16(header + 2, offset | more);
     memcpy(header + 8, packet + offset, len);
     g_assert_cmpint(from_link(w, frame, 62 + len), ==, MIP6_DONE);
 }
@@ -398,7 +398,7 @@ static void test_tunnel_errors(void)
     w->to_guest = 0;
     give_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, outer, outer_len);
     g_assert_cmpint(w->to_guest, ==, 1);
-    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1360);
+    g_assert_cmpint(get_be32(w->guest.buf + 14 + 44), ==, 1360);
     g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1360);
     pass(w, 601 * SECOND);
     g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1460);
@@ -488,9 +488,9 @@ static void give_mh(World *w, const char *src, const Mip6Mh *mh, uint8_t type,
     at[1] += units;
     at[2] = type;
     len += units * 8;
-    packet_put16(at + 4, 0);
+    put_be16(at + 4, 0);
     sum = packet_sum_pseudo6(&from, to, PACKET_PROTO_MH, len);
-    packet_put16(at + 4, packet_sum_fold(packet_sum_add(sum, at, len)));
+    put_be16(at + 4, packet_sum_fold(packet_sum_add(sum, at, len)));
     to_care_of(w, frame, src, PACKET_PROTO_MH, len);
     w->to_link = 0;
     g_assert_cmpint(from_link(w, frame, 54 + len), ==, MIP6_DONE);
@@ -516,10 +516,10 @@ static void test_wrong_mh(void)
     g_assert_cmpint(w->to_link, ==, 1);
     g_assert_cmpint(w->link.buf[54], ==, PACKET_ICMP6_PARAMETER);
     g_assert_cmpint(w->link.buf[55], ==, 0);
-    g_assert_cmpint(packet_get32(w->link.buf + 58), ==, 40);
+    g_assert_cmpint(get_be32(w->link.buf + 58), ==, 40);
     give_mh(w, AGENT, &ba, MIP6_MH_BA, PACKET_PROTO_NONE, -1);
     g_assert_cmpint(w->to_link, ==, 1);
-    g_assert_cmpint(packet_get32(w->link.buf + 58), ==, 41);
+    g_assert_cmpint(get_be32(w->link.buf + 58), ==, 41);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MH_MALFORMED], ==, 3);
     /* Not for ever: ten at once, then ten a second. */
     w->now += 10 * SECOND;
@@ -581,7 +581,7 @@ static void test_extensions(void)
         if (cases[i].code >= 0) {
             g_assert_cmpint(w->link.buf[54], ==, PACKET_ICMP6_PARAMETER);
             g_assert_cmpint(w->link.buf[55], ==, cases[i].code);
-            g_assert_cmpint(packet_get32(w->link.buf + 58), ==,
+            g_assert_cmpint(get_be32(w->link.buf + 58), ==,
                             cases[i].pointer);
         }
     }
@@ -778,12 +778,12 @@ static void test_tunnel_end(void)
     memset(frame + 54, 0, 8);
     frame[14 + 6] = PACKET_PROTO_FRAGMENT;
     frame[54] = PACKET_PROTO_IP6;
-    packet_put16(frame + 14 + 4, len - 54 + 8);
+    put_be16(frame + 14 + 4, len - 54 + 8);
     from_link(w, frame, len + 8);
     g_assert_cmpint(w->to_guest, ==, 2);        /* one that is whole */
     frame[57] = 1;
     from_link(w, frame, len + 8);
-    packet_put16(frame + 56, 8);
+    put_be16(frame + 56, 8);
     from_link(w, frame, len + 8);
     g_assert_cmpint(w->to_guest, ==, 2);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_MALFORMED], ==, len - 54);
@@ -1162,7 +1162,7 @@ static void test_path_mtu(void)
     g_assert_cmpint(w->link.len, ==, PACKET_ETH_LEN + 1400);
     from_guest(w, frame, packet(frame, HOME, FAR, 1361 - PACKET_IP6_LEN));
     g_assert_cmpint(w->to_guest, ==, 1);
-    g_assert_cmpint(packet_get32(w->guest.buf + 14 + 44), ==, 1360);
+    g_assert_cmpint(get_be32(w->guest.buf + 14 + 44), ==, 1360);
     advertise_without_mac(w, "2001:db8:3000::", 1300);
     g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1280);
     advertise_without_mac(w, "2001:db8:3000::", 1500);
@@ -1438,7 +1438,7 @@ static size_t leased(World *w, uint8_t *frame, const struct in6_addr *src,
     packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
     packet_ip6_build(frame + PACKET_ETH_LEN, &ip);
     packet_udp_build(udp, &(PacketUdp) { .src = 547, .dst = 546, .len = len });
-    packet_put32(p, 7 << 24 | w->port.careof.dhcp.id);
+    put_be32(p, 7 << 24 | w->port.careof.dhcp.id);
     memcpy(p + 4, "\0\1\0\xa\0\3\0\1", 8);
     memcpy(p + 12, own_mac, 6);
     memcpy(p + 18, "\0\2\0\4abcd\0\xe\0\0\0\3\0\x28", 16);
@@ -1446,8 +1446,8 @@ static size_t leased(World *w, uint8_t *frame, const struct in6_addr *src,
     memset(p + 38, 0, 8);
     memcpy(p + 46, "\0\5\0\x18", 4);
     memcpy(p + 50, &given, 16);
-    packet_put32(p + 66, 600);
-    packet_put32(p + 70, 900);
+    put_be32(p + 66, 600);
+    put_be32(p + 70, 900);
     packet_udp_seal(udp, len, packet_sum_pseudo6(src, &dst, PACKET_PROTO_UDP,
                                                  len));
     return PACKET_ETH_LEN + PACKET_IP6_LEN + len;

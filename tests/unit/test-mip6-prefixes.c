@@ -3,9 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/core/prefixes.h"
-
-#define SECOND  1000000000ll
 
 typedef struct Fixture {
     Mip6Prefixes p;

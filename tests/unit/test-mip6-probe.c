@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-world.h"
-#include "net/packet/octets.h"
 
 static const Mip6Binding *binding(const World *w)
 {
@@ -158,12 +158,12 @@ static void test_forged(void)
     g_assert_cmpint(result(w, MIP6_PROBE_TUNNEL), ==, MIP6_PROBE_WAITING);
     packet(frame + 40, HOME, HOME, 8);
     icmp[6] = PACKET_PROTO_NONE;
-    packet_put32(icmp + 40, w->port.probe.token + 1);
-    packet_put32(icmp + 44, ~(w->port.probe.token + 1));
+    put_be32(icmp + 40, w->port.probe.token + 1);
+    put_be32(icmp + 44, ~(w->port.probe.token + 1));
     from_link(w, frame, to_care_of(w, frame, AGENT, PACKET_PROTO_IP6, 48));
     g_assert_cmpint(result(w, MIP6_PROBE_TUNNEL), ==, MIP6_PROBE_WAITING);
-    packet_put32(icmp + 40, w->port.probe.token);
-    packet_put32(icmp + 44, ~w->port.probe.token);
+    put_be32(icmp + 40, w->port.probe.token);
+    put_be32(icmp + 44, ~w->port.probe.token);
     from_link(w, frame, to_care_of(w, frame, FAR, PACKET_PROTO_IP6, 48));
     g_assert_cmpint(result(w, MIP6_PROBE_TUNNEL), ==, MIP6_PROBE_WAITING);
     world_free(w);

@@ -6,8 +6,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-world.h"
-#include "net/packet/octets.h"
 
 #define EPOCH           1700000000u
 #define HOMES           2u
@@ -105,7 +105,7 @@ static uint32_t spi_of(const uint8_t *packet, size_t len)
 
     g_assert_true(packet_ip6_walk(&ext, packet, len));
     g_assert_cmpint(ext.next, ==, PACKET_PROTO_ESP);
-    return packet_get32(packet + ext.offset);
+    return get_be32(packet + ext.offset);
 }
 
 /* Both ways, each in the associations of its address; updates, too. */

@@ -7,13 +7,13 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "ha/agent/agent.h"
 #include "net/mip6/port/port.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND  1000000000ll
 #define EPOCH   1700000000u
 #define HOME    "2001:db8:2000::10"
 #define AGENT   "2001:db8:2000::1"
@@ -225,8 +225,8 @@ static void test_restart(void)
 
             packet_ip6_build(packet, &ip);
             len = mip6_protect_signal(node, packet, PACKET_IP6_LEN + 24, ROOM);
-            nonce = (uint64_t)packet_get32(packet + 48) << 32 |
-                    packet_get32(packet + 52);
+            nonce = (uint64_t)get_be32(packet + 48) << 32 |
+                    get_be32(packet + 52);
             g_assert_cmpuint(nonce, >, last);
             last = nonce;
             g_assert_true(open_packet(agent, packet, len, out, &len, &which));
@@ -459,7 +459,7 @@ static Mip6Verdict from_guest(World *w, size_t payload)
     memset(frame + OUTER, 0x5a, payload);
     build(frame + PACKET_ETH_LEN, &home, &far, PACKET_PROTO_UDP, payload);
     if (payload >= 8) {
-        packet_put16(frame + OUTER + 6, ~packet_sum_fold(
+        put_be16(frame + OUTER + 6, ~packet_sum_fold(
             packet_sum_pseudo6(&home, &far, PACKET_PROTO_UDP, payload)));
     }
     return mip6_port_from_guest(&w->port, w->now, &iov, 1, &offload);
@@ -500,7 +500,7 @@ static void test_through(void)
         g_assert_cmpint(from_guest(w, mtu - PACKET_IP6_LEN + 1), ==, MIP6_DONE);
         g_assert_cmpint(w->port.dropped[MIP6_DROP_TOO_BIG], ==, 1);
         g_assert_cmpint(w->guest.buf[OUTER], ==, PACKET_ICMP6_TOO_BIG);
-        g_assert_cmpint(packet_get32(w->guest.buf + OUTER + 4), ==, mtu);
+        g_assert_cmpint(get_be32(w->guest.buf + OUTER + 4), ==, mtu);
 
         w->to_guest = 0;
         build(packet, &far, &home, PACKET_PROTO_UDP, 100);
@@ -549,8 +549,8 @@ static void test_unprotected(void)
     for (unsigned i = 0; i < 2; i++) {
         memset(packet, 0, sizeof(packet));
         build(packet, &agent, &care_of, PACKET_PROTO_ESP, 64);
-        packet_put32(packet + PACKET_IP6_LEN, i ? 0x1002 : 0x2000);
-        packet_put32(packet + PACKET_IP6_LEN + 4, EPOCH + 1000);
+        put_be32(packet + PACKET_IP6_LEN, i ? 0x1002 : 0x2000);
+        put_be32(packet + PACKET_IP6_LEN + 4, EPOCH + 1000);
         from_link(w, packet, PACKET_IP6_LEN + 64);
         g_assert_cmpint(w->port.dropped[MIP6_DROP_ESP], ==, i + 1);
     }
@@ -589,10 +589,10 @@ static void test_reasons(void)
     g_assert_cmpint(b->why, ==, MIP6_WHY_UNPROTECTED);
     /* In ESP with another key: a tunnel packet, not signalling. */
     build(packet, &agent, &b->care_of, PACKET_PROTO_ESP, 64);
-    packet_put32(packet + PACKET_IP6_LEN, 0x1002);
+    put_be32(packet + PACKET_IP6_LEN, 0x1002);
     from_link(w, packet, PACKET_IP6_LEN + 64);
     g_assert_cmpint(b->why, ==, MIP6_WHY_UNPROTECTED);
-    packet_put32(packet + PACKET_IP6_LEN, 0x1004);
+    put_be32(packet + PACKET_IP6_LEN, 0x1004);
     from_link(w, packet, PACKET_IP6_LEN + 64);
     g_assert_cmpint(b->why, ==, MIP6_WHY_ESP);
     build(packet, &far, &home, PACKET_PROTO_UDP, 100);
@@ -770,10 +770,10 @@ static void test_tunnel_refused(void)
     len = w->link.len - PACKET_ETH_LEN;
     memcpy(sent, w->link.buf + PACKET_ETH_LEN, len);
     pass(w, SECOND);
-    packet_put32(sent + PACKET_IP6_LEN + 4, 2);
+    put_be32(sent + PACKET_IP6_LEN + 4, 2);
     send_error_from(w, AGENT, PACKET_ICMP6_UNREACHABLE, 4, 0, sent, len);
     g_assert_cmpint(b->why, ==, MIP6_WHY_NONE);
-    packet_put32(sent + PACKET_IP6_LEN + 4, 1);
+    put_be32(sent + PACKET_IP6_LEN + 4, 1);
     send_error(w, PACKET_ICMP6_UNREACHABLE, 0, 0, sent, len);
     g_assert_cmpint(b->why, ==, MIP6_WHY_UNREACHABLE);
     g_assert_cmpint(b->sequence, ==, sequence);
@@ -810,11 +810,11 @@ static void test_icmp6(void)
     len = w->link.len - PACKET_ETH_LEN;
     memcpy(sent, w->link.buf + PACKET_ETH_LEN, len);
     /* An attacker who knows the SPI guesses the number: future, or old. */
-    packet_put32(sent + PACKET_IP6_LEN + 4, 2);
+    put_be32(sent + PACKET_IP6_LEN + 4, 2);
     send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
-    packet_put32(sent + PACKET_IP6_LEN + 4, 1u << 31);
+    put_be32(sent + PACKET_IP6_LEN + 4, 1u << 31);
     send_error(w, PACKET_ICMP6_TOO_BIG, 0, 1400, sent, len);
-    packet_put32(sent + PACKET_IP6_LEN + 4, 1);
+    put_be32(sent + PACKET_IP6_LEN + 4, 1);
     send_error(w, PACKET_ICMP6_TOO_BIG, 0, 68, sent, len);
     g_assert_cmpint(w->port.dropped[MIP6_DROP_ICMP6], ==, 6);
     g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, mtu);
@@ -907,7 +907,7 @@ static size_t send_number(World *w, uint8_t *packet, uint32_t number)
     uint8_t copy[ROOM];
 
     memset(packet + PACKET_IP6_LEN, 0x5a, 100);
-    packet_put32(packet + PACKET_IP6_LEN, number);
+    put_be32(packet + PACKET_IP6_LEN, number);
     memcpy(copy, packet, len);
     mip6_agent_packet(&w->agent, w->now, copy, len);
     deliver(w);

@@ -7,8 +7,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-ready.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 /* A first update is out. */
@@ -173,9 +173,9 @@ static void give_options(World *w, const uint8_t *options, size_t len)
     mip6_mh_build(mh, 128, &agent, &home, &ba);
     memcpy(mh + 12, options, len);
     mh[1] = (12 + len) / 8 - 1;
-    packet_put16(mh + 4, 0);
+    put_be16(mh + 4, 0);
     sum = packet_sum_pseudo6(&agent, &home, PACKET_PROTO_MH, 12 + len);
-    packet_put16(mh + 4, packet_sum_fold(packet_sum_add(sum, mh, 12 + len)));
+    put_be16(mh + 4, packet_sum_fold(packet_sum_add(sum, mh, 12 + len)));
     ip.payload = MIP6_RH2_LEN + 12 + len;
     packet_eth_build(frame, own_mac, router_mac, PACKET_ETH_IP6);
     packet_ip6_build(frame + PACKET_ETH_LEN, &ip);

@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-ready.h"
-#include "net/packet/octets.h"
 
 /* Out: from the care-of address; the guest's packet as it is (RFC 2473). */
 static void test_out(void)
@@ -15,7 +15,7 @@ static void test_out(void)
     size_t len = packet(frame, HOME, FAR, 64);
     PacketIp6 outer;
 
-    packet_put32(frame + PACKET_ETH_LEN, 0x6b912345);   /* class b9 */
+    put_be32(frame + PACKET_ETH_LEN, 0x6b912345);   /* class b9 */
     frame[PACKET_ETH_LEN + 7] = 1;                      /* hop limit */
     g_assert_cmpint(from_guest(w, frame, len), ==, MIP6_DONE);
     g_assert_true(packet_ip6_parse(&outer, w->link.buf + PACKET_ETH_LEN,
@@ -159,7 +159,7 @@ static void test_errors(void)
     give_error(w, PACKET_ICMP6_TOO_BIG, 0, 1360, outer, outer_len);
     g_assert_cmpint(w->to_guest, ==, 1);
     g_assert_cmpint(w->guest.buf[54], ==, PACKET_ICMP6_TOO_BIG);
-    g_assert_cmpint(packet_get32(w->guest.buf + 58), ==, 1320);
+    g_assert_cmpint(get_be32(w->guest.buf + 58), ==, 1320);
     g_assert_cmpint(mip6_tunnel_mtu(&w->port.tunnel, w->now), ==, 1320);
     give_error(w, PACKET_ICMP6_UNREACHABLE, 0, 0, outer, outer_len);
     g_assert_cmpint(w->to_guest, ==, 2);

@@ -4,9 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/service/show.h"
-
-#define SECOND  1000000000ll
 
 static void forward(void *opaque, const void *packet, size_t len)
 {

@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "ha/service/state.h"
 
-#define SECOND  1000000000ll
 #define BOOT_A  "0a7c1f3e-0000-4000-8000-00000000000a"
 #define BOOT_B  "0a7c1f3e-0000-4000-8000-00000000000b"
 #define HEAD    "vmmnet-ha-state 1 " BOOT_A "\n"

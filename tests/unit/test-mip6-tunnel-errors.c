@@ -2,11 +2,11 @@
 /* ICMPv6 errors about tunnelled packets (RFC 2473 section 8) */
 #include <string.h>
 
+#include "base/octets.h"
 #include "tests/fixtures/mip6-agent-fixture.h"
 #include "ha/parts/path.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 
 #define ROUTER  "2001:db8:3000::ffff"
 #define ICMP    PACKET_IP6_LEN          /* where the message of an error is */
@@ -50,7 +50,7 @@ static void expect_told(const AgentFixture *f, uint8_t type, uint8_t code,
     g_assert_cmpmem(f->packet + 24, 16, &far, 16);
     g_assert_cmpint(f->packet[ICMP], ==, type);
     g_assert_cmpint(f->packet[ICMP + 1], ==, code);
-    g_assert_cmpint(packet_get32(f->packet + ICMP + 4), ==, arg);
+    g_assert_cmpint(get_be32(f->packet + ICMP + 4), ==, arg);
     g_assert_cmpmem(f->packet + QUOTE, 300, outer + PACKET_IP6_LEN, 300);
 }
 
@@ -219,8 +219,8 @@ static void test_esp_too_big(void)
     g_assert_cmpuint(not_for_us(f), ==, 4);
     send_home(f, HOME, 1380, far);
     g_assert_cmpint(f->packet[ICMP], ==, PACKET_ICMP6_TOO_BIG);
-    g_assert_cmpint(packet_get32(f->packet + ICMP + 4), <, 1360);
-    len = packet_get32(f->packet + ICMP + 4);
+    g_assert_cmpint(get_be32(f->packet + ICMP + 4), <, 1360);
+    len = get_be32(f->packet + ICMP + 4);
     g_assert_cmpint(send_home(f, HOME, len - PACKET_IP6_LEN, far), <=, 1400);
     g_assert_cmpint(far[6], ==, PACKET_PROTO_ESP);
     /* The other node there has its own path. */

@@ -8,11 +8,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/core/tunnel.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 static const uint8_t own_mac[] = { 0x02, 0xaa, 0, 0, 0, 1 };
 static const uint8_t router_mac[] = { 0x02, 0xbb, 0, 0, 0, 1 };
@@ -62,7 +61,7 @@ static uint32_t add(uint32_t sum, const uint8_t *p, size_t len)
 /* Of the IPv6 packet at @p, whose L4 header is the next. */
 static uint16_t checksum(const uint8_t *p)
 {
-    size_t len = packet_get16(p + 4);
+    size_t len = get_be16(p + 4);
     uint32_t sum = add(len + p[6], p + 8, 32);
 
     return add(sum, p + PACKET_IP6_LEN, len);
@@ -76,14 +75,14 @@ static void check_outer(const Fixture *f)
 
     g_assert_cmpmem(f->frame, 6, router_mac, 6);
     g_assert_cmpmem(f->frame + 6, 6, own_mac, 6);
-    g_assert_cmpint(packet_get16(f->frame + 12), ==, PACKET_ETH_IP6);
-    g_assert_cmpint(packet_get16(outer + 4), ==, f->len - OUTER);
+    g_assert_cmpint(get_be16(f->frame + 12), ==, PACKET_ETH_IP6);
+    g_assert_cmpint(get_be16(outer + 4), ==, f->len - OUTER);
     g_assert_cmpint(outer[6], ==, PACKET_PROTO_IP6);    /* no fragment */
     g_assert_cmpint(outer[7], ==, f->t.hop_limit);
     g_assert_cmpmem(outer, 4, inner, 4);        /* class and flow label */
     g_assert_cmpmem(outer + 8, 16, &f->t.local, 16);
     g_assert_cmpmem(outer + 24, 16, &f->t.remote, 16);
-    g_assert_cmpint(packet_get16(inner + 4), ==,
+    g_assert_cmpint(get_be16(inner + 4), ==,
                     f->len - OUTER - PACKET_IP6_LEN);
 }
 
@@ -95,9 +94,9 @@ static void collect(Fixture *f)
 
     g_assert_cmpint(checksum(inner), ==, 0xffff);
     if (f->l4 == PACKET_PROTO_TCP) {
-        g_assert_cmpint(packet_get32(inner + 44), ==, 7000 + f->all_len);
+        g_assert_cmpint(get_be32(inner + 44), ==, 7000 + f->all_len);
     } else {
-        g_assert_cmpint(packet_get16(inner + 44), ==, 8 + len);
+        g_assert_cmpint(get_be16(inner + 44), ==, 8 + len);
     }
     memcpy(f->all + f->all_len, inner + head, len);
     f->all_len += len;
@@ -204,7 +203,7 @@ static void test_sizes(void)
             bool fits = PACKET_IP6_LEN * 2 + size <= mtus[i];
             Mip6Drop why;
 
-            packet_put16(frame + PACKET_ETH_LEN + 4, size);
+            put_be16(frame + PACKET_ETH_LEN + 4, size);
             why = send_frame(f, frame, HEAD + size, &nothing);
             g_assert_cmpint(why, ==, fits ? MIP6_DROP_NONE
                                           : MIP6_DROP_TOO_BIG);
@@ -235,7 +234,7 @@ static void test_too_big(void)
     g_assert_cmpmem(p + 8, 16, &router, 16);
     g_assert_cmpmem(p + 24, 16, &home, 16);
     g_assert_cmpint(p[PACKET_IP6_LEN], ==, PACKET_ICMP6_TOO_BIG);
-    g_assert_cmpint(packet_get32(p + PACKET_IP6_LEN + 4), ==, 1460);
+    g_assert_cmpint(get_be32(p + PACKET_IP6_LEN + 4), ==, 1460);
     g_assert_cmpint(checksum(p), ==, 0xffff);
     g_assert_cmpmem(p + 48, f->packet_len - 48, frame + PACKET_ETH_LEN,
                     PACKET_IP6_MTU_MIN - 48);
@@ -324,9 +323,9 @@ static void test_forged(void)
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1500, outer, QUOTE));
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1279, outer, QUOTE));
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 0, outer, QUOTE));
-    packet_put16(outer + 4, 1400 - PACKET_IP6_LEN);
+    put_be16(outer + 4, 1400 - PACKET_IP6_LEN);
     g_assert_false(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
-    packet_put16(outer + 4, 1401 - PACKET_IP6_LEN);
+    put_be16(outer + 4, 1401 - PACKET_IP6_LEN);
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1460);
     g_assert_true(mip6_tunnel_too_big(&f->t, f->now, 1400, outer, QUOTE));
     g_assert_cmpint(mip6_tunnel_mtu(&f->t, f->now), ==, 1360);
@@ -347,15 +346,15 @@ static void put_l4(uint8_t *frame, uint8_t l4, size_t l4_len)
 {
     uint8_t *p = frame + HEAD;
 
-    packet_put16(p, 40000);
-    packet_put16(p + 2, 443);
+    put_be16(p, 40000);
+    put_be16(p + 2, 443);
     if (l4 == PACKET_PROTO_TCP) {
-        packet_put32(p + 4, 7000);
-        packet_put32(p + 8, 1);
-        packet_put16(p + 12, 0x5018);
-        packet_put16(p + 14, 500);
+        put_be32(p + 4, 7000);
+        put_be32(p + 8, 1);
+        put_be16(p + 12, 0x5018);
+        put_be16(p + 14, 500);
     } else {
-        packet_put16(p + 4, l4_len);
+        put_be16(p + 4, l4_len);
     }
 }
 
@@ -494,7 +493,7 @@ static void test_partial_wrong(void)
         }
     }
     /* Padding behind the packet is not sent. */
-    packet_put16(frame + PACKET_ETH_LEN + 4, 50);
+    put_be16(frame + PACKET_ETH_LEN + 4, 50);
     offload.csum_start = HEAD;
     offload.csum_offset = 49;
     g_assert_cmpint(send_frame(f, frame, len, &offload), ==,
@@ -509,14 +508,14 @@ static void test_padding(void)
     Fixture *f = begin(1500);
     uint8_t *frame = frame_new(PACKET_PROTO_NONE, 64);
 
-    packet_put16(frame + PACKET_ETH_LEN + 4, 3);
+    put_be16(frame + PACKET_ETH_LEN + 4, 3);
     g_assert_cmpint(send_frame(f, frame, HEAD + 64, &nothing), ==,
                     MIP6_DROP_NONE);
     g_assert_cmpint(f->len, ==, OUTER + PACKET_IP6_LEN + 3);
-    packet_put16(frame + PACKET_ETH_LEN + 4, 65);
+    put_be16(frame + PACKET_ETH_LEN + 4, 65);
     g_assert_cmpint(send_frame(f, frame, HEAD + 64, &nothing), ==,
                     MIP6_DROP_MALFORMED);
-    packet_put16(frame + PACKET_ETH_LEN + 4, 0);
+    put_be16(frame + PACKET_ETH_LEN + 4, 0);
     for (size_t cut = PACKET_ETH_LEN; cut < HEAD; cut++) {
         g_assert_cmpint(send_frame(f, frame, cut, &nothing), ==,
                         MIP6_DROP_MALFORMED);

@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/mip6/core/tunnel.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define PATH_MTU        1280u
@@ -38,14 +38,14 @@ static struct in6_addr address(const char *text)
 static void take_fragment(World *w, const uint8_t *frame, size_t len)
 {
     const uint8_t *header = frame + INNER_AT;
-    size_t offset = packet_get16(header + 2) & ~7u;
+    size_t offset = get_be16(header + 2) & ~7u;
 
     g_assert_cmpint(header[0], ==, PACKET_PROTO_IP6);
     g_assert_cmpint(offset, ==, offset ? w->len : 0);
     if (offset) {
-        g_assert_cmphex(packet_get32(header + 4), ==, w->id);
+        g_assert_cmphex(get_be32(header + 4), ==, w->id);
     }
-    w->id = packet_get32(header + 4);
+    w->id = get_be32(header + 4);
     len -= INNER_AT + PACKET_IP6_FRAGMENT_LEN;
     memcpy(w->inner + offset, header + PACKET_IP6_FRAGMENT_LEN, len);
     w->len = offset + len;
@@ -210,10 +210,10 @@ static void test_partial_sum(void)
         struct in6_addr src = address("2001:db8:2000::10");
         struct in6_addr dst = address("2001:db8:9000::c");
 
-        packet_put16(frame + 54 + 6,
-                     ~packet_sum_fold(packet_sum_pseudo6(&src, &dst,
-                                                         PACKET_PROTO_UDP,
-                                                         size)));
+        put_be16(frame + 54 + 6,
+                 ~packet_sum_fold(packet_sum_pseudo6(&src, &dst,
+                                                     PACKET_PROTO_UDP,
+                                                     size)));
         g_assert_cmpint(send_frame(w, frame, len, &offload), ==,
                         MIP6_DROP_NONE);
         g_assert_cmpint(w->fragments, ==, 2);
@@ -274,7 +274,7 @@ static void test_super_udp(void)
                                 MIP6_DROP_TOO_BIG);
                 g_assert_cmpint(w->frames, ==, 0);
                 g_assert_cmpint(w->errors, ==, 1);
-                g_assert_cmpint(packet_get32(w->error + 44), ==, most + 48);
+                g_assert_cmpint(get_be32(w->error + 44), ==, most + 48);
                 continue;
             }
             g_assert_cmpint(send_frame(w, frame, len, &offload), ==,

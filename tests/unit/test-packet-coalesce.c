@@ -2,8 +2,8 @@
 /* Super-frames of frames: the inverse of cutting them, and order is kept */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 #include "net/packet/tcp.h"
 #include "tests/fixtures/packet-frames.h"
 
@@ -221,7 +221,7 @@ static void test_damaged(void)
             len--;
             break;
         default:
-            packet_put16(frame + 12, 0x806);    /* no IP at all */
+            put_be16(frame + 12, 0x806);    /* no IP at all */
         }
         stream_send(s, ALL, frame, len, NULL, NULL);
         g_assert_cmpint(s->frames, ==, 2);
@@ -267,7 +267,7 @@ static void test_no_checksum(void)
     uint8_t frame[FRAME_MAX];
     size_t len = frame_make(frame, &spec);
 
-    packet_put16(frame + 14 + 20 + 6, 0);
+    put_be16(frame + 14 + 20 + 6, 0);
     stream_send(s, ALL, frame, len, NULL, NULL);
     stream_send(s, ALL, frame, len, NULL, NULL);
     g_assert_cmpint(s->frames, ==, 2);

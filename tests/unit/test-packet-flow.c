@@ -4,12 +4,12 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/arp.h"
 #include "net/packet/flow.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 
 static const uint8_t a[] = { 2, 0, 0, 0, 0, 1 }, b[] = { 2, 0, 0, 0, 0, 2 };
 static const struct in6_addr src6 = { .s6_addr = { 0xfe, 0x80, [15] = 1 } };
@@ -89,7 +89,7 @@ static void test_transports(void)
                                          : PACKET_FLOW_IP6);
         g_assert_true(f.src_port == 0 && f.protocol == t[i % 3].protocol);
         /* The head of a long frame is enough. */
-        packet_put16(frame + (is_ip4 ? 16 : 18), 1000);
+        put_be16(frame + (is_ip4 ? 16 : 18), 1000);
         g_assert_true(packet_flow_parse(&f, frame, len, 2000));
         g_assert_false(packet_flow_parse(&f, frame, len, 500));
         g_assert_cmpint(f.dst_port, ==, 80);
@@ -234,17 +234,17 @@ static void test_ethernet(void)
     PacketFlow f;
 
     memcpy(tagged, frame, 12);
-    packet_put32(tagged + 12, 0x88a86005);
-    packet_put32(tagged + 16, 0x8100e007);
+    put_be32(tagged + 12, 0x88a86005);
+    put_be32(tagged + 16, 0x8100e007);
     memcpy(tagged + 20, frame + 12, len - 12);
     g_assert_true(packet_flow_parse(&f, tagged, len + 8, len + 8));
     g_assert_true(f.eth.tags == 2 && f.eth.tci[0] == 0x6005 &&
                   f.eth.tci[1] == 0xe007 && f.eth.tpid[0] == 0x88a8);
     g_assert_true(f.eth.type == 0x800 && f.l3 == 22 && f.dst_port == 80);
     memcpy(snap, frame, 12);
-    packet_put16(snap + 12, len - 6);
-    packet_put32(snap + 14, 0xaaaa0300);
-    packet_put16(snap + 18, 0);
+    put_be16(snap + 12, len - 6);
+    put_be32(snap + 14, 0xaaaa0300);
+    put_be16(snap + 18, 0);
     memcpy(snap + 20, frame + 12, len - 12);
     g_assert_true(packet_flow_parse(&f, snap, len + 8, len + 8));
     g_assert_true(f.eth.type == 0x800 && f.l3 == 22 && f.dst_port == 80);

@@ -3,10 +3,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/packet/fragment.h"
-#include "net/packet/octets.h"
-
-#define SECOND  1000000000ll
 
 /* Octets [@offset, @offset + @len) of packet @id, which is of UDP. */
 static uint8_t *give(PacketReassembly *r, int64_t now, uint32_t id,
@@ -21,8 +20,8 @@ static uint8_t *give(PacketReassembly *r, int64_t now, uint32_t id,
     packet_ip6_build(packet, &ip);
     packet[40] = PACKET_PROTO_UDP;
     packet[41] = 0;
-    packet_put16(packet + 42, offset | more);
-    packet_put32(packet + 44, id);
+    put_be16(packet + 42, offset | more);
+    put_be32(packet + 44, id);
     for (size_t i = 0; i < len; i++) {
         packet[48 + i] = (offset + i) * 3 + id;
     }

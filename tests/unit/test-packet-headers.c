@@ -4,10 +4,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/arp.h"
 #include "net/packet/crc32c.h"
 #include "net/packet/ip4.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
@@ -81,7 +81,7 @@ static void test_ip4_options(void)
     memcpy(header + PACKET_IP4_LEN, good, sizeof(good));
     g_assert_true(packet_ip4_option_next(header, 32, &pos, &option));
     g_assert_true(option.type == 148 && option.len == 2);
-    g_assert_cmphex(packet_get16(option.data), ==, 9);
+    g_assert_cmphex(get_be16(option.data), ==, 9);
     g_assert_true(packet_ip4_option_next(header, 32, &pos, &option));
     g_assert_true(option.type == 7 && option.len == 1);
     g_assert_false(packet_ip4_option_next(header, 32, &pos, &option));
@@ -110,7 +110,7 @@ static void test_udp(void)
     g_assert_false(packet_udp_sum_is_good(datagram, 12, 78, true));
     g_assert_false(packet_udp_parse(&again, datagram, 11));
     g_assert_false(packet_udp_parse(&again, datagram, 7));
-    packet_put16(datagram + 4, 7);
+    put_be16(datagram + 4, 7);
     g_assert_false(packet_udp_parse(&again, datagram, 12));
 }
 
@@ -121,12 +121,12 @@ static void test_udp_zero(void)
 {
     uint8_t datagram[10] = { 0 };
 
-    packet_put16(datagram + 4, 10);
+    put_be16(datagram + 4, 10);
     g_assert_true(packet_udp_sum_is_good(datagram, 10, 0, true));
     g_assert_false(packet_udp_sum_is_good(datagram, 10, 0, false));
-    packet_put16(datagram + 8, 0xffff - 10);
+    put_be16(datagram + 8, 0xffff - 10);
     packet_udp_seal(datagram, 10, 0);
-    g_assert_cmphex(packet_get16(datagram + 6), ==, 0xffff);
+    g_assert_cmphex(get_be16(datagram + 6), ==, 0xffff);
     g_assert_true(packet_udp_sum_is_good(datagram, 10, 0, false));
     g_assert_cmphex(packet_sum_partial(0x1ffff), ==, 1);
 }

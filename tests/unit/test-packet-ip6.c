@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 static struct in6_addr address(const char *text)
@@ -34,8 +34,8 @@ static void test_eth(void)
     g_assert_true(packet_eth_is_group(eth.dst));
     /* Two tags are skipped, a third is the type. */
     for (unsigned i = 0; i < 3; i++) {
-        packet_put16(buf + 12 + 4 * i, i ? 0x8100 : 0x88a8);
-        packet_put16(buf + 14 + 4 * i, 100 + i);
+        put_be16(buf + 12 + 4 * i, i ? 0x8100 : 0x88a8);
+        put_be16(buf + 14 + 4 * i, 100 + i);
     }
     g_assert_false(packet_eth_parse(&eth, buf, 21));
     g_assert_true(packet_eth_parse(&eth, buf, sizeof(buf)));
@@ -83,7 +83,7 @@ static void test_walk(void)
     buf[80] = PACKET_PROTO_FRAGMENT;
     buf[88] = PACKET_PROTO_UDP;
     buf[91] = 1;                /* the first of several */
-    packet_put32(buf + 92, 0xdeadbeef);
+    put_be32(buf + 92, 0xdeadbeef);
     g_assert_true(packet_ip6_walk(&ext, buf, sizeof(buf)));
     g_assert_cmpint(ext.next, ==, PACKET_PROTO_UDP);
     g_assert_cmpint(ext.offset, ==, 96);
@@ -98,7 +98,7 @@ static void test_walk(void)
         g_assert_false(packet_ip6_walk(&ext, buf, len));
     }
     /* A later fragment has no headers behind it. */
-    packet_put16(buf + 90, 1480);
+    put_be16(buf + 90, 1480);
     buf[88] = PACKET_PROTO_HOPOPTS;
     g_assert_true(packet_ip6_walk(&ext, buf, 96));
     g_assert_cmpint(ext.fragment_offset, ==, 1480);

@@ -4,10 +4,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/ip6.h"
 #include "net/packet/mld.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define AT      (PACKET_IP6_LEN + 8)    /* of the message */
@@ -27,10 +27,10 @@ static void seal(uint8_t *p, size_t len)
     uint32_t sum;
 
     g_assert_true(packet_ip6_parse(&ip, p, len));
-    packet_put16(p + SUM_AT, 0);
+    put_be16(p + SUM_AT, 0);
     sum = packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_ICMP6, len - AT);
-    packet_put16(p + SUM_AT, packet_sum_fold(packet_sum_add(sum, p + AT,
-                                                            len - AT)));
+    put_be16(p + SUM_AT, packet_sum_fold(packet_sum_add(sum, p + AT,
+                                                        len - AT)));
 }
 
 /* The head of a message of @len octets, which are 0. */
@@ -73,13 +73,13 @@ static size_t v2(uint8_t *p, const Record *records, unsigned count)
         len += 20 + records[i].sources * 16;
     }
     len = head(p, "fe80::1", PACKET_MLD2_REPORT, len);
-    packet_put16(p + AT + 6, count);
+    put_be16(p + AT + 6, count);
     at = AT + 8;
     for (unsigned i = 0; i < count; i++) {
         struct in6_addr addr = address(records[i].group);
 
         p[at] = records[i].type;
-        packet_put16(p + at + 2, records[i].sources);
+        put_be16(p + at + 2, records[i].sources);
         memcpy(p + at + 4, &addr, sizeof(addr));
         at += 20 + records[i].sources * 16;
     }
@@ -172,11 +172,11 @@ static void test_refused(void)
     }
     /* More records, or sources, than there are. */
     memcpy(p, good, len);
-    packet_put16(p + AT + 6, 2);
+    put_be16(p + AT + 6, 2);
     seal(p, len);
     g_assert_false(packet_mld_parse(&mld, p, len));
     memcpy(p, good, len);
-    packet_put16(p + AT + 10, 2);
+    put_be16(p + AT + 10, 2);
     seal(p, len);
     g_assert_false(packet_mld_parse(&mld, p, len));
 }

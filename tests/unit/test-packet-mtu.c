@@ -3,13 +3,13 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/fragment4.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
 #include "net/packet/mtu.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "tests/fixtures/packet-frames.h"
@@ -33,8 +33,8 @@ static size_t make_syn(uint8_t *packet, bool is_ip4, uint8_t flags)
 
     memcpy(packet, frame + PACKET_ETH_LEN, len);
     tcp[12] = 6 << 4;
-    packet_put16(tcp + PACKET_TCP_CHECKSUM, 0);
-    packet_put16(tcp + PACKET_TCP_CHECKSUM, packet_sum_fold(packet_sum_add(
+    put_be16(tcp + PACKET_TCP_CHECKSUM, 0);
+    put_be16(tcp + PACKET_TCP_CHECKSUM, packet_sum_fold(packet_sum_add(
         packet_sum_pseudo(packet, PACKET_PROTO_TCP, tcp_len), tcp, tcp_len)));
     return len;
 }
@@ -55,7 +55,7 @@ static void test_clamp(void)
         g_assert_false(packet_mtu_clamp(packet, len, 0, false));
         g_assert_cmpmem(before, len, packet, len);
         g_assert_true(packet_mtu_clamp(packet, len, 1400, false));
-        g_assert_cmpint(packet_get16(tcp + PACKET_TCP_LEN + 2), ==,
+        g_assert_cmpint(get_be16(tcp + PACKET_TCP_LEN + 2), ==,
                         1400 - head);
         g_assert_cmphex(packet_sum_fold(packet_sum_add(
             packet_sum_pseudo(packet, PACKET_PROTO_TCP, len - l4), tcp,
@@ -114,8 +114,8 @@ static void test_error4(void)
     g_assert_cmpint(ip.protocol, ==, 1);
     g_assert_cmpint(icmp[0], ==, 3);
     g_assert_cmpint(icmp[1], ==, 4);
-    g_assert_cmpint(packet_get16(icmp + 4), ==, 0);
-    g_assert_cmpint(packet_get16(icmp + 6), ==, 1450);
+    g_assert_cmpint(get_be16(icmp + 4), ==, 0);
+    g_assert_cmpint(get_be16(icmp + 6), ==, 1450);
     g_assert_cmphex(packet_sum_fold(packet_sum_add(0, icmp,
                                                    got - PACKET_IP4_LEN)),
                     ==, 0);
@@ -184,14 +184,14 @@ static void test_error6(void)
     g_assert_cmpmem(&ip.dst, 16, packet + 8, 16);
     g_assert_cmpint(icmp[0], ==, PACKET_ICMP6_TOO_BIG);
     g_assert_cmpint(icmp[1], ==, 0);
-    g_assert_cmpuint(packet_get32(icmp + 4), ==, 1450);
+    g_assert_cmpuint(get_be32(icmp + 4), ==, 1450);
     g_assert_cmphex(packet_sum_fold(packet_sum_add(
         packet_sum_pseudo(error, PACKET_PROTO_ICMP6, got - PACKET_IP6_LEN),
         icmp, got - PACKET_IP6_LEN)), ==, 0);
     g_assert_cmpmem(icmp + 8, got - 48, packet, got - 48);
     /* There is no IPv6 below 1280 octets. */
     g_assert_cmpuint(packet_mtu_error(error, 1000, packet, len), ==, 1280);
-    g_assert_cmpuint(packet_get32(icmp + 4), ==, 1280);
+    g_assert_cmpuint(get_be32(icmp + 4), ==, 1280);
     spec.len = 1280 - 48;
     len = make_big(packet, &spec);
     g_assert_cmpuint(packet_mtu_error(error, 1000, packet, len), ==, 0);
@@ -232,15 +232,15 @@ static size_t make_cut(uint8_t *frame, const Cut *t)
     };
 
     memset(frame, 2, PACKET_ETH_LEN);
-    packet_put16(frame + 12, t->tagged ? PACKET_ETH_VLAN : PACKET_ETH_IP4);
+    put_be16(frame + 12, t->tagged ? PACKET_ETH_VLAN : PACKET_ETH_IP4);
     if (t->tagged) {
-        packet_put16(ip, 5);
-        packet_put16(ip + 2, PACKET_ETH_IP4);
+        put_be16(ip, 5);
+        put_be16(ip + 2, PACKET_ETH_IP4);
         ip += PACKET_ETH_TAG_LEN;
     }
     packet_ip4_build(ip, &fields);
     ip[0] = 0x40 | head / 4;
-    packet_put16(ip + 6, t->offset / 8 | (t->more ? 0x2000 : 0));
+    put_be16(ip + 6, t->offset / 8 | (t->more ? 0x2000 : 0));
     if (t->options) {
         memcpy(ip + PACKET_IP4_LEN, options, sizeof(options));
     }
@@ -279,16 +279,16 @@ static void test_cut(void)
             size_t ip_len = head_len - l3, size = packet_iov_len(part, parts);
             const uint8_t *ip = head + l3;
             uint8_t got[2048];
-            uint16_t field = packet_get16(ip + 6);
+            uint16_t field = get_be16(ip + 6);
             bool last = done + size == t->payload;
 
             g_assert_cmpuint(ip_len + size, <=, t->mtu);
-            g_assert_cmpuint(packet_get16(ip + 2), ==, ip_len + size);
+            g_assert_cmpuint(get_be16(ip + 2), ==, ip_len + size);
             g_assert_true(packet_ip4_sum_is_good(ip, ip_len));
             g_assert_cmpmem(head, l3, frame, l3);
             g_assert_cmpuint((field & 0x1fff) * 8u, ==, t->offset + done);
             g_assert_cmpint(!!(field & 0x2000), ==, t->more || !last);
-            g_assert_cmpint(packet_get16(ip + 4), ==, 77);
+            g_assert_cmpint(get_be16(ip + 4), ==, 77);
             packet_iov_copy(part, parts, 0, got, sizeof(got));
             g_assert_cmpmem(got, size, payload + done, size);
             if (t->options) {
@@ -319,14 +319,14 @@ static void test_not_cut(void)
     ip[8]++;                            /* a header that is damaged stays so */
     g_assert_false(packet_cut4_begin(&cut, &iov, 1, 1400));
     make_cut(frame, &whole);
-    packet_put16(ip + 6, 0x1fff);       /* beyond what an offset can say */
+    put_be16(ip + 6, 0x1fff);       /* beyond what an offset can say */
     packet_ip4_seal(ip, PACKET_IP4_LEN);
     g_assert_false(packet_cut4_begin(&cut, &iov, 1, 1400));
     make_cut(frame, &whole);
     for (iov.iov_len = 0; iov.iov_len < len - 10; iov.iov_len++) {
         g_assert_false(packet_cut4_begin(&cut, &iov, 1, 1400));
     }
-    packet_put16(frame + 12, PACKET_ETH_IP6);
+    put_be16(frame + 12, PACKET_ETH_IP6);
     iov.iov_len = len;
     g_assert_false(packet_cut4_begin(&cut, &iov, 1, 1400));
 }

@@ -7,9 +7,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 
 static const uint8_t mac[] = { 0x52, 0x54, 0, 1, 2, 3 };
 
@@ -155,7 +155,7 @@ static void test_error(void)
                              PACKET_ICMP6_TOO_BIG, 0, 1460, cause, 1500);
     g_assert_cmpint(len, ==, 1280);
     g_assert_cmpint(buf[40], ==, 2);
-    g_assert_cmpint(packet_get32(buf + 44), ==, 1460);
+    g_assert_cmpint(get_be32(buf + 44), ==, 1460);
     g_assert_cmpmem(buf + 24, 16, &src, 16);
     g_assert_cmpmem(buf + 48, 1232, cause, 1232);
     /* Not about an error, not to a group, not from the unspecified address. */

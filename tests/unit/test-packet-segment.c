@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/packet/eth.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/segment.h"
 #include "net/packet/sum.h"
 
@@ -28,17 +28,17 @@ static void make(Frame *f, bool is_ip4, bool is_tcp, bool extra)
     memset(f, 0, sizeof(*f));
     f->is_ip4 = is_ip4;
     f->l3 = 14 + (extra ? 4 : 0);
-    packet_put16(p + 12, extra ? 0x8100 : is_ip4 ? 0x800 : 0x86dd);
-    packet_put16(p + 16, is_ip4 ? 0x800 : 0x86dd);
+    put_be16(p + 12, extra ? 0x8100 : is_ip4 ? 0x800 : 0x86dd);
+    put_be16(p + 16, is_ip4 ? 0x800 : 0x86dd);
     p += f->l3;
     if (is_ip4) {
         f->l4 = f->l3 + (extra ? 24 : 20);
         p[0] = extra ? 0x46 : 0x45;
-        packet_put16(p + 4, 0xfffe);
+        put_be16(p + 4, 0xfffe);
         p[8] = 64;
         p[9] = is_tcp ? 6 : 17;
-        packet_put32(p + 12, 0x0a000001);
-        packet_put32(p + 16, 0x0a000002);
+        put_be32(p + 12, 0x0a000001);
+        put_be32(p + 16, 0x0a000002);
     } else {
         f->l4 = f->l3 + 40 + (extra ? 8 : 0);
         p[0] = 0x60;
@@ -52,9 +52,9 @@ static void make(Frame *f, bool is_ip4, bool is_tcp, bool extra)
     p = f->buf + f->l4;
     f->head = f->l4 + (is_tcp ? 32 : 8);
     memset(p, 0, f->head - f->l4);
-    packet_put32(p, 80 << 16 | 4000);
+    put_be32(p, 80 << 16 | 4000);
     if (is_tcp) {
-        packet_put32(p + 4, 0xfffff000);
+        put_be32(p + 4, 0xfffff000);
         p[12] = 8 << 4;
         p[13] = 0x80 | 0x10 | 0x08 | 0x01;      /* CWR, ACK, PSH, FIN */
     }
@@ -126,19 +126,19 @@ static void check(const Frame *f, bool is_tcp, size_t size)
         done += len - head;
         last = done == PAYLOAD;
         check_sum(f, piece, len, is_tcp ? 6 : 17);
-        g_assert_cmpint(packet_get16(piece + f->l3 + (f->is_ip4 ? 2 : 4)), ==,
+        g_assert_cmpint(get_be16(piece + f->l3 + (f->is_ip4 ? 2 : 4)), ==,
                         len - f->l3 - (f->is_ip4 ? 0 : 40));
         if (f->is_ip4) {
-            g_assert_cmphex(packet_get16(piece + f->l3 + 4), ==,
+            g_assert_cmphex(get_be16(piece + f->l3 + 4), ==,
                             (0xfffe + number) & 0xffff);
         }
         if (is_tcp) {
-            g_assert_cmphex(packet_get32(piece + f->l4 + 4), ==,
+            g_assert_cmphex(get_be32(piece + f->l4 + 4), ==,
                             0xfffff000 + (uint32_t)(number * size));
             g_assert_cmphex(piece[f->l4 + 13], ==,
                             0x10 | (last ? 0x09 : 0) | (number ? 0 : 0x80));
         } else {
-            g_assert_cmpint(packet_get16(piece + f->l4 + 4), ==, len - f->l4);
+            g_assert_cmpint(get_be16(piece + f->l4 + 4), ==, len - f->l4);
         }
         number++;
     }
@@ -173,7 +173,7 @@ static void test_refused(void)
     f->buf[f->l4 + 12] = 4 << 4;        /* shorter than TCP's header */
     g_assert_false(begin(&s, f, true, 1000));
     make(f, true, true, false);
-    packet_put16(f->buf + f->l3 + 6, 0x2000);   /* a fragment */
+    put_be16(f->buf + f->l3 + 6, 0x2000);   /* a fragment */
     g_assert_false(begin(&s, f, true, 1000));
     make(f, true, true, false);
     f->iov[0].iov_len = 7;

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "net/packet/octets.h"
+#include "base/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
@@ -11,13 +11,13 @@
 static size_t syn(uint8_t *tcp, const uint8_t *options, size_t len)
 {
     memset(tcp, 0, PACKET_TCP_LEN);
-    packet_put16(tcp, 40000);
-    packet_put16(tcp + 2, 80);
-    packet_put32(tcp + 4, 0xfedcba98);
+    put_be16(tcp, 40000);
+    put_be16(tcp + 2, 80);
+    put_be32(tcp + 4, 0xfedcba98);
     tcp[12] = (PACKET_TCP_LEN + len) / 4 << 4;
     tcp[13] = PACKET_TCP_SYN;
     memcpy(tcp + PACKET_TCP_LEN, options, len);
-    packet_put16(tcp + 16, packet_sum_fold(packet_sum_add(0, tcp,
+    put_be16(tcp + 16, packet_sum_fold(packet_sum_add(0, tcp,
                                            PACKET_TCP_LEN + len)));
     return PACKET_TCP_LEN + len;
 }
@@ -44,7 +44,7 @@ static void test_clamp(void)
             size_t len = syn(tcp, options[i], 8);
 
             g_assert_true(packet_tcp_clamp_mss(tcp, len, mss, false));
-            g_assert_cmpint(packet_get16(tcp + 20 + at[i]), ==, mss);
+            g_assert_cmpint(get_be16(tcp + 20 + at[i]), ==, mss);
             assert_sum(tcp, len);
             memcpy(before, tcp, len);
             g_assert_false(packet_tcp_clamp_mss(tcp, len, mss, false));
@@ -60,10 +60,10 @@ static void test_partial(void)
     uint8_t tcp[60];
     size_t len = syn(tcp, options, sizeof(options));
 
-    packet_put16(tcp + 16, 0x1234);
+    put_be16(tcp + 16, 0x1234);
     g_assert_true(packet_tcp_clamp_mss(tcp, len, 1220, true));
-    g_assert_cmphex(packet_get16(tcp + 16), ==, 0x1234);
-    g_assert_cmpint(packet_get16(tcp + 22), ==, 1220);
+    g_assert_cmphex(get_be16(tcp + 16), ==, 0x1234);
+    g_assert_cmpint(get_be16(tcp + 22), ==, 1220);
 }
 
 /* No SYN, a header that is cut, options that are no options. */

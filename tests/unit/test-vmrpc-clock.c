@@ -5,10 +5,10 @@
 
 #include <glib.h>
 
+#include "base/units.h"
 #include "hw/vmrpc/wire/clock.h"
 
-#define S               INT64_C(1000000000)
-#define MS              INT64_C(1000000)
+#define S               SECOND
 
 /* Real time less monotonic time, about. */
 #define OFFSET          (1700000000 * S)

@@ -4,10 +4,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "hw/vmrpc/reach/names.h"
 #include "net/packet/siphash.h"
-
-#define SECOND 1000LL
 
 static DnsName name_of(const char *text)
 {
@@ -306,25 +305,25 @@ static void test_ttl(void)
 
     note(names, "a.example", "2001:db8::1", 300, 0);
     note(names, "a.example", "2001:db8::2", 100, 0);
-    assert_siblings(names, "2001:db8::1", 100 * SECOND - 1,
+    assert_siblings(names, "2001:db8::1", 100 * MS_PER_S - 1,
                     "2001:db8::2 2001:db8::1");
-    assert_siblings(names, "2001:db8::1", 100 * SECOND, "2001:db8::1");
-    assert_siblings(names, "2001:db8::1", 300 * SECOND, "");
+    assert_siblings(names, "2001:db8::1", 100 * MS_PER_S, "2001:db8::1");
+    assert_siblings(names, "2001:db8::1", 300 * MS_PER_S, "");
     /* the name stays while there is room */
     assert_names(names, "2001:db8::2", "a.example");
     /* a lesser TTL takes nothing back */
     note(names, "a.example", "2001:db8::1", 400, 0);
     note(names, "a.example", "2001:db8::1", 100, 0);
-    assert_siblings(names, "2001:db8::1", 400 * SECOND - 1, "2001:db8::1");
+    assert_siblings(names, "2001:db8::1", 400 * MS_PER_S - 1, "2001:db8::1");
     /* nothing and everything have their limits */
     note(names, "b.example", "2001:db8::3", 0, 0);
     assert_siblings(names, "2001:db8::3",
-                    VMRPC_NAMES_MIN_TTL_S * SECOND - 1, "2001:db8::3");
-    assert_siblings(names, "2001:db8::3", VMRPC_NAMES_MIN_TTL_S * SECOND, "");
+                    VMRPC_NAMES_MIN_TTL_S * MS_PER_S - 1, "2001:db8::3");
+    assert_siblings(names, "2001:db8::3", VMRPC_NAMES_MIN_TTL_S * MS_PER_S, "");
     note(names, "b.example", "2001:db8::4", UINT32_MAX, 0);
     assert_siblings(names, "2001:db8::4",
-                    VMRPC_NAMES_MAX_TTL_S * SECOND - 1, "2001:db8::4");
-    assert_siblings(names, "2001:db8::4", VMRPC_NAMES_MAX_TTL_S * SECOND, "");
+                    VMRPC_NAMES_MAX_TTL_S * MS_PER_S - 1, "2001:db8::4");
+    assert_siblings(names, "2001:db8::4", VMRPC_NAMES_MAX_TTL_S * MS_PER_S, "");
 }
 
 /* Who gives way: first what is over, and of that what was over first. */
@@ -335,10 +334,10 @@ static void test_reclaim(void)
     note(names, "long.example", "2001:db8::1 2001:db8::11", 3600, 0);
     note(names, "b.example", "2001:db8::2 2001:db8::11", 200, 1);
     note(names, "a.example", "2001:db8::3 2001:db8::11", 100, 2);
-    note(names, "d.example", "2001:db8::4", 100, 300 * SECOND);
+    note(names, "d.example", "2001:db8::4", 100, 300 * MS_PER_S);
     assert_names(names, "2001:db8::3", "");
     assert_names(names, "2001:db8::11", "b.example long.example");
-    note(names, "e.example", "2001:db8::5", 100, 300 * SECOND);
+    note(names, "e.example", "2001:db8::5", 100, 300 * MS_PER_S);
     assert_names(names, "2001:db8::2", "");
     assert_names(names, "2001:db8::11", "long.example");
     g_assert_cmpint(stats_of(names).names, ==, 3);
@@ -359,7 +358,7 @@ static void test_reclaim_longest_ttl(void)
 
     vmrpc_names_note(names, &name, list, G_N_ELEMENTS(list), 0);
     note(names, "b.example", "2001:db8::4", 500, 0);
-    note(names, "c.example", "2001:db8::5", 300, 500 * SECOND);
+    note(names, "c.example", "2001:db8::5", 300, 500 * MS_PER_S);
     assert_names(names, "2001:db8::1", "a.example");
     assert_names(names, "2001:db8::4", "");
     g_assert_cmpint(stats_of(names).reclaimed, ==, 1);
@@ -396,7 +395,7 @@ static void test_flood(void)
     note(names, "db.example", "2001:db8::1", 86400, 0);
     note(names, "api.example", "2001:db8::2", 60, 0);
     for (i = 0; i < 10000; i++) {
-        int64_t now_ms = 100 * SECOND * i / 10;
+        int64_t now_ms = 100 * MS_PER_S * i / 10;
         VmrpcNameAddr addr = { addr_no(i), 60 };
         g_autofree char *text = g_strdup_printf("n%u.flood.example", i);
         DnsName name = name_of(text);
@@ -405,7 +404,7 @@ static void test_flood(void)
         if (i % 10 == 0) {
             use(names, "2001:db8::2", now_ms);
         }
-        if (now_ms < 86400 * SECOND) {
+        if (now_ms < 86400 * MS_PER_S) {
             assert_names(names, "2001:db8::1", "db.example");
         }
     }
@@ -426,8 +425,8 @@ static void test_use(void)
     assert_names(names, "2001:db8::1", "a.example");
     assert_names(names, "2001:db8::2", "");
     /* and does not make addresses last */
-    use(names, "2001:db8::1", 300 * SECOND);
-    assert_siblings(names, "2001:db8::1", 300 * SECOND, "");
+    use(names, "2001:db8::1", 300 * MS_PER_S);
+    assert_siblings(names, "2001:db8::1", 300 * MS_PER_S, "");
 }
 
 static void test_smallest_table(void)
@@ -529,13 +528,13 @@ static void test_restore(void)
     DnsName name = name_of("a.example");
     VmrpcNameFound found;
 
-    vmrpc_names_restore(names, &name, &over, SECOND);
-    vmrpc_names_restore(names, &name, &stands, SECOND);
+    vmrpc_names_restore(names, &name, &over, MS_PER_S);
+    vmrpc_names_restore(names, &name, &stands, MS_PER_S);
     g_assert_cmpuint(vmrpc_names_lookup(names, &over.addr6, &found, 1), ==, 1);
-    g_assert_cmpuint(vmrpc_names_siblings(names, &found, SECOND, addrs), ==,
+    g_assert_cmpuint(vmrpc_names_siblings(names, &found, MS_PER_S, addrs), ==,
                      1);
     g_assert_cmpmem(&addrs[0], 16, &stands.addr6, 16);
-    g_assert_cmpuint(vmrpc_names_siblings(names, &found, 6 * SECOND, addrs),
+    g_assert_cmpuint(vmrpc_names_siblings(names, &found, 6 * MS_PER_S, addrs),
                      ==, 0);
 }
 

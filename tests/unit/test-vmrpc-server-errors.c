@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/rtnl.h"
 #include "tests/fixtures/server-fixture.h"
 
 #define PROHIBITED6 "2001:db8:bad::1"
@@ -62,35 +63,22 @@ static void send_error(uint8_t code, uint16_t port, uint16_t peer_port)
 /* A route of type "prohibit" to this address. */
 static void prohibit(int family, const char *text)
 {
-    struct {
-        struct nlmsghdr nlh;
-        struct rtmsg rtm;
-        struct rtattr rta;
-        uint8_t addr[16];
-    } req = {
-        .nlh = { .nlmsg_type = RTM_NEWROUTE,
-                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE },
-        .rtm = { .rtm_family = family, .rtm_table = RT_TABLE_MAIN,
-                 .rtm_protocol = RTPROT_STATIC, .rtm_type = RTN_PROHIBIT },
-        .rta = { .rta_type = RTA_DST },
-    };
     size_t len = family == AF_INET6 ? 16 : 4;
-    int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-    struct {
-        struct nlmsghdr nlh;
-        struct nlmsgerr err;
-    } ack;
+    const struct rtmsg msg = {
+        .rtm_family = family, .rtm_dst_len = len * 8,
+        .rtm_table = RT_TABLE_MAIN, .rtm_protocol = RTPROT_STATIC,
+        .rtm_type = RTN_PROHIBIT,
+    };
+    uint8_t addr[16];
+    RtnlRequest r;
+    Rtnl host;
 
-    g_assert_cmpint(fd, >=, 0);
-    g_assert_cmpint(inet_pton(family, text, req.addr), ==, 1);
-    req.rtm.rtm_dst_len = len * 8;
-    req.rta.rta_len = RTA_LENGTH(len);
-    req.nlh.nlmsg_len = NLMSG_LENGTH(sizeof(req.rtm)) + req.rta.rta_len;
-    g_assert_cmpint(send(fd, &req, req.nlh.nlmsg_len, 0), ==,
-                    req.nlh.nlmsg_len);
-    g_assert_cmpint(recv(fd, &ack, sizeof(ack), 0), >=, sizeof(ack));
-    g_assert_cmpint(ack.err.error, ==, 0);
-    close(fd);
+    g_assert_cmpint(inet_pton(family, text, addr), ==, 1);
+    g_assert_cmpint(rtnl_open(&host), ==, 0);
+    rtnl_request(&r, RTM_NEWROUTE, NLM_F_CREATE, &msg, sizeof(msg));
+    rtnl_put(&r, RTA_DST, addr, len);
+    g_assert_cmpint(rtnl_do(&host, &r), ==, 0);
+    rtnl_close(&host);
 }
 
 /* What connect() of a plain IPv4 socket to PROHIBITED4 gives. */

@@ -5,7 +5,6 @@
 
 #include "dnsd/server/config/changing.h"
 #include "dnsd/server/config/keys.h"
-#include "dnsd/server/config/memory.h"
 #include "dnsd/text/types.h"
 #include "dnsd/update/tsig/keys.h"
 
@@ -14,35 +13,35 @@
 
 /* --- keys ----------------------------------------------------------------- */
 
-static void read_algorithm(DnsdReader *r, const yaml_node_t *node,
-                           const DnsdKey *key, void *to)
+static void read_algorithm(ConfigReader *r, const yaml_node_t *node,
+                           const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
 
     if (text && tsig_algorithm_find(text) == TSIG_ALGORITHMS) {
-        dnsd_reader_wrong(r, node, "is no algorithm", key->right);
+        config_wrong(r, node, "is no algorithm", key->right);
     } else if (text) {
-        *(const char **)to = dnsd_memory_text(&r->config->memory, text);
+        *(const char **)to = config_memory_text(r->memory, text);
     }
 }
 
 /* Its value is not quoted: it is secret. */
-static void note_secret(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+static void note_secret(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
     *(bool *)to = true;
 }
 
-static const DnsdKey key_keys[] = {
+static const ConfigKey key_keys[] = {
     { .name = "name", .read = dnsd_read_name,
       .offset = offsetof(DnsdKeyConfig, name), .right = RIGHT_KEY_NAME },
     { .name = "algorithm", .read = read_algorithm,
       .offset = offsetof(DnsdKeyConfig, algorithm),
       .right = "'hmac-sha256', or the same with 1, 224, 384 or 512" },
-    { .name = "secret-file", .read = dnsd_read_path,
+    { .name = "secret-file", .read = config_read_path,
       .offset = offsetof(DnsdKeyConfig, secret_file),
       .right = "an absolute path" },
-    { .name = "key-file", .read = dnsd_read_path,
+    { .name = "key-file", .read = config_read_path,
       .offset = offsetof(DnsdKeyConfig, key_file),
       .right = "an absolute path" },
     { .name = "secret", .read = note_secret,
@@ -50,46 +49,46 @@ static const DnsdKey key_keys[] = {
     { 0 },
 };
 
-static void read_key(DnsdReader *r, const yaml_node_t *node,
-                     const DnsdKey *key, void *to)
+static void read_key(ConfigReader *r, const yaml_node_t *node,
+                     const ConfigKey *key, void *to)
 {
     unsigned before = r->mistakes->count;
     DnsdKeyConfig *one = to;
 
-    dnsd_reader_map(r, node, key_keys, one);
+    config_map(r, node, key_keys, one);
     if (r->mistakes->count > before) {
         return;
     }
     if (one->name.len <= 1) {
-        dnsd_reader_wrong(r, node, "has no 'name'", RIGHT_KEY_NAME);
+        config_wrong(r, node, "has no 'name'", RIGHT_KEY_NAME);
     } else if (one->has_secret) {
-        dnsd_reader_wrong(r, node, "has 'secret'", "'secret-file': the "
-                          "configuration may be read by all, the secret in "
-                          "base64 is in a file that may not");
+        config_wrong(r, node, "has 'secret'", "'secret-file': the "
+                     "configuration may be read by all, the secret in "
+                     "base64 is in a file that may not");
     } else if (!one->secret_file == !one->key_file) {
-        dnsd_reader_wrong(r, node, one->key_file ? "has both files"
-                          : "has no secret", "either 'secret-file', with the "
-                          "secret in base64, or 'key-file', as BIND has it");
+        config_wrong(r, node, one->key_file ? "has both files"
+                     : "has no secret", "either 'secret-file', with the "
+                     "secret in base64, or 'key-file', as BIND has it");
     } else if (one->key_file && one->algorithm) {
-        dnsd_reader_wrong(r, node, "has 'algorithm'", "'key-file' alone, "
-                          "which has it");
+        config_wrong(r, node, "has 'algorithm'", "'key-file' alone, "
+                     "which has it");
     }
     dnsd_name_lower(&one->name);
 }
 
-void dnsd_read_keys(DnsdReader *r, const yaml_node_t *node,
-                    const DnsdKey *key, void *to)
+void dnsd_read_keys(ConfigReader *r, const yaml_node_t *node,
+                    const ConfigKey *key, void *to)
 {
-    DnsdConfig *c = r->config;
+    DnsdConfig *c = r->whole;
 
-    c->key = dnsd_reader_list(r, node, key, sizeof(*c->key), DNSD_KEYS_MAX,
-                              read_key, &c->keys);
+    c->key = config_list(r, node, key, sizeof(*c->key), DNSD_KEYS_MAX,
+                         read_key, &c->keys);
     for (size_t i = 0; i < c->keys; i++) {
         for (size_t j = 0; j < i; j++) {
             if (c->key[i].name.len &&
                 dns_name_equal(&c->key[i].name, &c->key[j].name)) {
-                dnsd_reader_wrong(r, node, "has a name twice",
-                                  "each key once");
+                config_wrong(r, node, "has a name twice",
+                             "each key once");
             }
         }
     }
@@ -104,7 +103,7 @@ static bool is_name(const yaml_node_t *node, const DnsName *name)
            >= 0 && dns_name_equal(&other, name);
 }
 
-static const yaml_node_t *value_of(DnsdReader *r, const yaml_node_t *map,
+static const yaml_node_t *value_of(ConfigReader *r, const yaml_node_t *map,
                                    const char *word)
 {
     if (!map || map->type != YAML_MAPPING_NODE) {
@@ -123,7 +122,7 @@ static const yaml_node_t *value_of(DnsdReader *r, const yaml_node_t *map,
 }
 
 /* Searches the file itself, because 'keys' may follow 'zones' in it. */
-static bool is_key(DnsdReader *r, const DnsName *name)
+static bool is_key(ConfigReader *r, const DnsName *name)
 {
     const yaml_node_t *keys = value_of(
         r, yaml_document_get_root_node(&r->document), "keys");
@@ -143,44 +142,44 @@ static bool is_key(DnsdReader *r, const DnsName *name)
     return false;
 }
 
-void dnsd_read_key_name(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+void dnsd_read_key_name(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     DnsName *name = to;
 
     if (text && (!*text || dns_name_from_text(name, text) < 0 ||
                  !name->labels || !is_key(r, name))) {
-        dnsd_reader_wrong(r, node, "is no key", RIGHT_KEY);
+        config_wrong(r, node, "is no key", RIGHT_KEY);
     }
 }
 
 /* --- updates -------------------------------------------------------------- */
 
-static void read_type(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+static void read_type(ConfigReader *r, const yaml_node_t *node,
+                      const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     int type = text ? dns_type_from_text(text, strlen(text)) : 0;
 
     if (text && type <= 0) {
-        dnsd_reader_wrong(r, node, "is no type", "one as 'AAAA' or 'TYPE28'");
+        config_wrong(r, node, "is no type", "one as 'AAAA' or 'TYPE28'");
     } else {
         *(uint16_t *)to = type;
     }
 }
 
-static void read_types(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+static void read_types(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
     DnsUpdateRule *rule = to;
     size_t count;
-    uint16_t *types = dnsd_reader_list(r, node, key, sizeof(*types),
-                                       DNS_POLICY_TYPES_MAX, read_type,
-                                       &count);
+    uint16_t *types = config_list(r, node, key, sizeof(*types),
+                                  DNS_POLICY_TYPES_MAX, read_type,
+                                  &count);
 
     if (node->type == YAML_SEQUENCE_NODE && !count) {
-        dnsd_reader_wrong(r, node, "is empty", key->right);
+        config_wrong(r, node, "is empty", key->right);
     }
     rule->types = count;
     if (count) {
@@ -188,21 +187,21 @@ static void read_types(DnsdReader *r, const yaml_node_t *node,
     }
 }
 
-static const DnsdKey rule_keys[] = {
+static const ConfigKey rule_keys[] = {
     { .name = "key", .read = dnsd_read_key_name,
       .offset = offsetof(DnsUpdateRule, key), .right = RIGHT_KEY },
     { .name = "below", .read = dnsd_read_name,
       .offset = offsetof(DnsUpdateRule, below),
       .right = "a domain name in the zone" },
-    { .name = "only-self", .read = dnsd_read_switch,
+    { .name = "only-self", .read = config_read_switch,
       .offset = offsetof(DnsUpdateRule, only_self), .right = "'on' or 'off'" },
     { .name = "types", .read = read_types,
       .right = "a list of 1 to 16 types as 'AAAA'" },
     { 0 },
 };
 
-static void read_rule(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+static void read_rule(ConfigReader *r, const yaml_node_t *node,
+                      const ConfigKey *key, void *to)
 {
     unsigned before = r->mistakes->count;
     DnsUpdateRule *rule = to;
@@ -211,28 +210,28 @@ static void read_rule(DnsdReader *r, const yaml_node_t *node,
         dnsd_read_key_name(r, node, key, &rule->key);
         return;
     }
-    dnsd_reader_map(r, node, rule_keys, rule);
+    config_map(r, node, rule_keys, rule);
     if (r->mistakes->count == before && !rule->key.labels) {
-        dnsd_reader_wrong(r, node, "has no 'key'", RIGHT_KEY);
+        config_wrong(r, node, "has no 'key'", RIGHT_KEY);
     }
 }
 
-void dnsd_read_updates(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+void dnsd_read_updates(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
     DnsdZoneConfig *zone = to;
 
-    zone->update = dnsd_reader_list(r, node, key, sizeof(*zone->update),
-                                    DNSD_RULES_MAX, read_rule,
-                                    &zone->updates);
+    zone->update = config_list(r, node, key, sizeof(*zone->update),
+                               DNSD_RULES_MAX, read_rule,
+                               &zone->updates);
 }
 
 /* --- transfers ------------------------------------------------------------ */
 
-void dnsd_read_asker(DnsdReader *r, const yaml_node_t *node,
-                     const DnsdKey *key, void *to)
+void dnsd_read_asker(ConfigReader *r, const yaml_node_t *node,
+                     const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     DnsdAsker *asker = to;
 
     if (!text || !dnsd_range_read(&asker->range, text)) {
@@ -240,22 +239,22 @@ void dnsd_read_asker(DnsdReader *r, const yaml_node_t *node,
     }
     if (!*text || dns_name_from_text(&asker->key, text) < 0 ||
         !asker->key.labels || !is_key(r, &asker->key)) {
-        dnsd_reader_wrong(r, node, "is neither a prefix nor a key",
-                          key->right);
+        config_wrong(r, node, "is neither a prefix nor a key",
+                     key->right);
     }
 }
 
-void dnsd_read_transfer(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+void dnsd_read_transfer(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
     DnsdZoneConfig *zone = to;
 
-    zone->asker = dnsd_reader_list(r, node, key, sizeof(*zone->asker),
-                                   DNSD_RULES_MAX, dnsd_read_asker,
-                                   &zone->askers);
+    zone->asker = config_list(r, node, key, sizeof(*zone->asker),
+                              DNSD_RULES_MAX, dnsd_read_asker,
+                              &zone->askers);
 }
 
-static const DnsdKey secondary_keys[] = {
+static const ConfigKey secondary_keys[] = {
     { .name = "address", .read = dnsd_read_address,
       .offset = offsetof(DnsdSecondary, at),
       .right = "an address as '192.0.2.1', '2001:db8::1@5353' or "
@@ -266,8 +265,8 @@ static const DnsdKey secondary_keys[] = {
 };
 
 /* Read an address, or a map of an address and a key. */
-static void read_secondary(DnsdReader *r, const yaml_node_t *node,
-                           const DnsdKey *key, void *to)
+static void read_secondary(ConfigReader *r, const yaml_node_t *node,
+                           const ConfigKey *key, void *to)
 {
     unsigned before = r->mistakes->count;
     DnsdSecondary *secondary = to;
@@ -276,25 +275,25 @@ static void read_secondary(DnsdReader *r, const yaml_node_t *node,
         dnsd_read_address(r, node, key, &secondary->at);
         return;
     }
-    dnsd_reader_map(r, node, secondary_keys, secondary);
+    config_map(r, node, secondary_keys, secondary);
     if (r->mistakes->count == before && !secondary->at.len) {
-        dnsd_reader_wrong(r, node, "has no 'address'", key->right);
+        config_wrong(r, node, "has no 'address'", key->right);
     }
 }
 
-void dnsd_read_notify(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+void dnsd_read_notify(ConfigReader *r, const yaml_node_t *node,
+                      const ConfigKey *key, void *to)
 {
     DnsdZoneConfig *zone = to;
 
-    zone->secondary = dnsd_reader_list(r, node, key, sizeof(*zone->secondary),
-                                       DNSD_SECONDARIES_MAX, read_secondary,
-                                       &zone->secondaries);
+    zone->secondary = config_list(r, node, key, sizeof(*zone->secondary),
+                                  DNSD_SECONDARIES_MAX, read_secondary,
+                                  &zone->secondaries);
 }
 
 /* --- a whole zone --------------------------------------------------------- */
 
-void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
+void dnsd_read_changing_end(ConfigReader *r, const yaml_node_t *node,
                             DnsdZoneConfig *zone)
 {
     char below[DNS_NAME_TEXT_MAX], how[DNS_NAME_TEXT_MAX + 64];
@@ -308,7 +307,7 @@ void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
         if (!dns_name_within(&rule->below, &zone->name)) {
             dns_name_to_text(&rule->below, below);
             snprintf(how, sizeof(how), "allows updates below '%s'", below);
-            dnsd_reader_wrong(r, node, how, "a name in the zone");
+            config_wrong(r, node, how, "a name in the zone");
         }
     }
 }

@@ -3,22 +3,23 @@
 #ifndef DNSD_SERVER_CONFIG_CHANGING_H
 #define DNSD_SERVER_CONFIG_CHANGING_H
 
-#include "dnsd/server/config/reader.h"
+#include "base/config.h"
+#include "dnsd/server/config/config.h"
 
 /* @to is a DnsdConfig */
-DnsdReadFn dnsd_read_keys;
+ConfigReadFn dnsd_read_keys;
 
 /* @to is a DnsdZoneConfig */
-DnsdReadFn dnsd_read_updates, dnsd_read_transfer, dnsd_read_notify;
+ConfigReadFn dnsd_read_updates, dnsd_read_transfer, dnsd_read_notify;
 
 /* @to is a DnsName, for a name in "keys"; or a DnsdAsker, also for a prefix */
-DnsdReadFn dnsd_read_key_name, dnsd_read_asker;
+ConfigReadFn dnsd_read_key_name, dnsd_read_asker;
 
 /**
  * dnsd_read_changing_end: checks that need the whole zone
  * @node: the map of the zone
  */
-void dnsd_read_changing_end(DnsdReader *r, const yaml_node_t *node,
+void dnsd_read_changing_end(ConfigReader *r, const yaml_node_t *node,
                             DnsdZoneConfig *zone);
 
 #endif /* DNSD_SERVER_CONFIG_CHANGING_H */

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "dnsd/server/config/changing.h"
 #include "dnsd/server/config/keys.h"
-#include "dnsd/server/config/memory.h"
-#include "dnsd/server/config/reader.h"
 #include "dnsd/server/config/resolving.h"
 #include "dnsd/server/config/zones.h"
 
@@ -27,14 +26,14 @@
       .right = what, .min = low, .max = high }
 #define KEY(member, key, how, what) BOUNDED(member, key, how, 0, 0, what)
 #define NUMBER(member, key, low, high, what) \
-    BOUNDED(member, key, dnsd_read_number, low, high, what)
+    BOUNDED(member, key, config_read_number, low, high, what)
 #define TEXT(member, key, longest, what) \
-    BOUNDED(member, key, dnsd_read_text, 0, longest, what)
+    BOUNDED(member, key, config_read_text, 0, longest, what)
 #define SECTION(key, how, what) { .name = key, .read = how, .right = what }
 
 /* --- sections ------------------------------------------------------------- */
 
-static const DnsdKey server_keys[] = {
+static const ConfigKey server_keys[] = {
     KEY(listen, "listen", dnsd_read_listen,
         "a list of addresses as '192.0.2.1', '2001:db8::1@5353' or "
         "'fe80::1%eth0', at most 32"),
@@ -51,13 +50,13 @@ static const DnsdKey server_keys[] = {
          "'off' or a text of at most 255 octets"),
     KEY(nsid, "nsid", dnsd_read_octets,
         "'off', a text of at most 255 octets, or '0x' and hexadecimal digits"),
-    KEY(control, "control", dnsd_read_path, "'off' or an absolute path"),
+    KEY(control, "control", config_read_path, "'off' or an absolute path"),
     KEY(metrics, "metrics", dnsd_read_metrics,
         "'off', or an address of this host as '127.0.0.1@9153'"),
     { 0 },
 };
 
-static const DnsdKey tcp_keys[] = {
+static const ConfigKey tcp_keys[] = {
     NUMBER(tcp.connections, "connections", 1, 65536,
            "a number from 1 to 65536"),
     NUMBER(tcp.per_client, "connections-per-client", 1, 65536,
@@ -67,14 +66,14 @@ static const DnsdKey tcp_keys[] = {
     { 0 },
 };
 
-static const DnsdKey cookie_keys[] = {
-    KEY(cookies, "enabled", dnsd_read_switch, "'on' or 'off'"),
-    KEY(secret_file, "secret-file", dnsd_read_path,
+static const ConfigKey cookie_keys[] = {
+    KEY(cookies, "enabled", config_read_switch, "'on' or 'off'"),
+    KEY(secret_file, "secret-file", config_read_path,
         "'off' or an absolute path"),
     { 0 },
 };
 
-static const DnsdKey limit_keys[] = {
+static const ConfigKey limit_keys[] = {
     NUMBER(limit.rate, "responses-per-second", 0, DNSD_LIMIT_RATE_MAX,
            "a number from 0 (no limit) to 100000"),
     NUMBER(limit.slip, "slip", 0, 10, "a number from 0 (none) to 10"),
@@ -85,31 +84,31 @@ static const DnsdKey limit_keys[] = {
     { 0 },
 };
 
-static void read_server(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+static void read_server(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
-    dnsd_reader_map(r, node, server_keys, to);
+    config_map(r, node, server_keys, to);
 }
 
-static void read_tcp(DnsdReader *r, const yaml_node_t *node,
-                     const DnsdKey *key, void *to)
+static void read_tcp(ConfigReader *r, const yaml_node_t *node,
+                     const ConfigKey *key, void *to)
 {
-    dnsd_reader_map(r, node, tcp_keys, to);
+    config_map(r, node, tcp_keys, to);
 }
 
-static void read_cookies(DnsdReader *r, const yaml_node_t *node,
-                         const DnsdKey *key, void *to)
+static void read_cookies(ConfigReader *r, const yaml_node_t *node,
+                         const ConfigKey *key, void *to)
 {
-    dnsd_reader_map(r, node, cookie_keys, to);
+    config_map(r, node, cookie_keys, to);
 }
 
-static void read_limit(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+static void read_limit(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
-    dnsd_reader_map(r, node, limit_keys, to);
+    config_map(r, node, limit_keys, to);
 }
 
-static const DnsdKey top_keys[] = {
+static const ConfigKey top_keys[] = {
     SECTION("server", read_server, "a map"),
     SECTION("tcp", read_tcp, "a map"),
     SECTION("cookies", read_cookies, "a map"),
@@ -129,7 +128,7 @@ static void set_defaults(DnsdConfig *c)
     static const char *const everywhere[] = { "0.0.0.0", "::" };
 
     c->listens = 2;
-    c->listen = dnsd_memory_get(&c->memory, 2 * sizeof(*c->listen));
+    c->listen = config_memory_get(&c->memory, 2 * sizeof(*c->listen));
     for (unsigned i = 0; i < 2; i++) {
         dnsd_listen_read(&c->listen[i], everywhere[i], DNSD_PORT);
         c->listen[i].text = everywhere[i];
@@ -147,69 +146,29 @@ static void set_defaults(DnsdConfig *c)
     dnsd_resolver_defaults(&c->resolver);
 }
 
-static void tell_syntax(const char *path, const yaml_parser_t *parser,
-                        DnsdMistakes *m)
-{
-    const yaml_mark_t *at = parser->context_mark.line >
-                            parser->problem_mark.line
-                            ? &parser->context_mark : &parser->problem_mark;
-    int len = snprintf(m->text, sizeof(m->text), "%s:%zu:%zu: no YAML: %s%s%s",
-                       path, at->line + 1, at->column + 1,
-                       parser->problem ? parser->problem : "no memory",
-                       parser->context ? " " : "",
-                       parser->context ? parser->context : "");
-
-    m->count++;
-    m->len = len < 0 ? 0 : len;
-}
-
-static bool parse(DnsdReader *r, const char *text, size_t len)
-{
-    yaml_parser_t parser;
-    bool done;
-
-    if (!yaml_parser_initialize(&parser)) {
-        abort();
-    }
-    yaml_parser_set_input_string(&parser, (const void *)text, len);
-    done = yaml_parser_load(&parser, &r->document);
-    if (!done) {
-        tell_syntax(r->path, &parser, r->mistakes);
-    }
-    yaml_parser_delete(&parser);
-    return done;
-}
-
 DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
                              DnsdMistakes *mistakes)
 {
-    DnsdReader r = { .path = path, .mistakes = mistakes };
-    DnsdMemory *memory = NULL;
-    const yaml_node_t *root;
+    ConfigMemory *memory = NULL;
+    DnsdConfig *config = config_memory_get(&memory, sizeof(*config));
+    ConfigReader r = {
+        .path = path, .mistakes = mistakes, .whole = config,
+        .memory = &config->memory,
+    };
 
-    *mistakes = (DnsdMistakes) { 0 };
-    if (!parse(&r, text, len)) {
+    config->memory = memory;
+    set_defaults(config);
+    if (!config_read(&r, text, len, top_keys, config)) {
+        dnsd_config_free(config);
         return NULL;
     }
-    r.config = dnsd_memory_get(&memory, sizeof(*r.config));
-    r.config->memory = memory;
-    set_defaults(r.config);
-    root = yaml_document_get_root_node(&r.document);
-    if (root) {
-        dnsd_reader_map(&r, root, top_keys, r.config);
-    }
-    yaml_document_delete(&r.document);
-    if (mistakes->count) {
-        dnsd_config_free(r.config);
-        return NULL;
-    }
-    return r.config;
+    return config;
 }
 
 void dnsd_config_free(DnsdConfig *config)
 {
     if (config) {
-        dnsd_memory_free(config->memory);
+        config_memory_free(config->memory);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/config.h"
 #include "dnsd/server/core/limit.h"
 #include "dnsd/server/core/prefix.h"
 #include "dnsd/update/policy.h"
@@ -153,15 +154,10 @@ typedef struct DnsdConfig {
     size_t copied;              /* of those: zones with primaries */
     size_t zones;
     DnsdZoneConfig *zone;       /* in the order of the file */
-    struct DnsdMemory *memory;  /* holds all that pointers point to */
+    ConfigMemory *memory;    /* holds all that pointers point to */
 } DnsdConfig;
 
-/* Error messages: lines of "FILE:LINE:COLUMN: KEY: ..." */
-typedef struct DnsdMistakes {
-    unsigned count;
-    size_t len;
-    char text[4096];            /* truncated if there are more */
-} DnsdMistakes;
+typedef ConfigMistakes DnsdMistakes;
 
 /**
  * dnsd_config_read: parse the text of a configuration

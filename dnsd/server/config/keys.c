@@ -7,12 +7,10 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "base/number.h"
 #include "dnsd/server/config/keys.h"
-#include "dnsd/server/config/memory.h"
-#include "dnsd/server/core/number.h"
 
 #define PREFIXES_MAX    100000
-#define PATH_LEN_MAX    4095
 #define PLAIN_MAX       64      /* octets of an address and a port */
 
 /* --- addresses ------------------------------------------------------------ */
@@ -21,7 +19,7 @@ static bool read_port(const char *text, uint16_t *port)
 {
     uint32_t value;
 
-    if (dnsd_number_read(text, 1, UINT16_MAX, &value)) {
+    if (number_read(text, 1, UINT16_MAX, &value)) {
         return false;
     }
     *port = value;
@@ -85,10 +83,10 @@ bool dnsd_listen_is_local(const DnsdListen *listen)
            IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
 }
 
-void dnsd_read_address(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+void dnsd_read_address(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     char plain[PLAIN_MAX], device[IF_NAMESIZE];
     DnsdListen *listen = to;
 
@@ -97,24 +95,24 @@ void dnsd_read_address(DnsdReader *r, const yaml_node_t *node,
     }
     if (!split_device(text, plain, device) ||
         !dnsd_listen_read(listen, plain, DNSD_PORT)) {
-        dnsd_reader_wrong(r, node, "is no address", key->right);
+        config_wrong(r, node, "is no address", key->right);
     } else if (dnsd_listen_is_local(listen) && !*device) {
-        dnsd_reader_wrong(r, node, "is on each link, and names none",
-                          "the address with its interface as 'fe80::1%eth0'");
+        config_wrong(r, node, "is on each link, and names none",
+                     "the address with its interface as 'fe80::1%eth0'");
     } else {
         memcpy(listen->device, device, sizeof(device));
-        listen->text = dnsd_memory_text(&r->config->memory, text);
+        listen->text = config_memory_text(r->memory, text);
     }
 }
 
-void dnsd_read_listen(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+void dnsd_read_listen(ConfigReader *r, const yaml_node_t *node,
+                      const ConfigKey *key, void *to)
 {
-    DnsdConfig *c = r->config;
+    DnsdConfig *c = r->whole;
 
-    c->listen = dnsd_reader_list(r, node, key, sizeof(*c->listen),
-                                 DNSD_LISTEN_MAX, dnsd_read_address,
-                                 &c->listens);
+    c->listen = config_list(r, node, key, sizeof(*c->listen),
+                            DNSD_LISTEN_MAX, dnsd_read_address,
+                            &c->listens);
 }
 
 unsigned dnsd_listen_scope(const DnsdListen *listen)
@@ -134,90 +132,75 @@ static bool is_loopback(const DnsdListen *listen)
            : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-void dnsd_read_metrics(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+void dnsd_read_metrics(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     DnsdListen *listen = to;
 
     if (!text) {
         return;
     }
-    if (dnsd_reader_is_off(text)) {
+    if (config_is_off(text)) {
         listen->len = 0;
     } else if (!strchr(text, '@') || !dnsd_listen_read(listen, text, 0)) {
-        dnsd_reader_wrong(r, node, "is no address and port", key->right);
+        config_wrong(r, node, "is no address and port", key->right);
     } else if (!is_loopback(listen)) {
-        dnsd_reader_wrong(r, node, "is seen by other hosts", key->right);
+        config_wrong(r, node, "is seen by other hosts", key->right);
     } else {
-        listen->text = dnsd_memory_text(&r->config->memory, text);
+        listen->text = config_memory_text(r->memory, text);
     }
 }
 
 /* --- prefixes ------------------------------------------------------------- */
 
-static void read_range(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+static void read_range(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     const char *wrong = text ? dnsd_range_read(to, text) : NULL;
 
     if (wrong) {
-        dnsd_reader_wrong(r, node, wrong,
-                          "a prefix as '192.0.2.0/24' or '2001:db8::/32'");
+        config_wrong(r, node, wrong,
+                     "a prefix as '192.0.2.0/24' or '2001:db8::/32'");
     }
 }
 
-void dnsd_read_ranges(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+void dnsd_read_ranges(ConfigReader *r, const yaml_node_t *node,
+                      const ConfigKey *key, void *to)
 {
     DnsdRanges *ranges = to;
 
-    ranges->range = dnsd_reader_list(r, node, key, sizeof(DnsdRange),
-                                     PREFIXES_MAX, read_range, &ranges->count);
+    ranges->range = config_list(r, node, key, sizeof(DnsdRange),
+                                PREFIXES_MAX, read_range, &ranges->count);
     dnsd_ranges_sort(ranges);
 }
 
 /* --- the server ----------------------------------------------------------- */
 
-void dnsd_read_threads(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+void dnsd_read_threads(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
 
     if (text && !strcmp(text, "auto")) {
         *(uint32_t *)to = 0;
     } else if (text) {
-        dnsd_read_number(r, node, key, to);
+        config_read_number(r, node, key, to);
     }
 }
 
-void dnsd_read_slots(DnsdReader *r, const yaml_node_t *node,
-                     const DnsdKey *key, void *to)
+void dnsd_read_slots(ConfigReader *r, const yaml_node_t *node,
+                     const ConfigKey *key, void *to)
 {
     uint32_t value = DNSD_LIMIT_SLOTS_MIN;
 
-    dnsd_read_number(r, node, key, &value);
+    config_read_number(r, node, key, &value);
     if (value & (value - 1)) {
-        dnsd_reader_wrong(r, node, "is no power of two", key->right);
+        config_wrong(r, node, "is no power of two", key->right);
         return;
     }
     *(uint32_t *)to = value;
-}
-
-void dnsd_read_path(DnsdReader *r, const yaml_node_t *node,
-                    const DnsdKey *key, void *to)
-{
-    DnsdKey bounded = *key;
-
-    bounded.max = PATH_LEN_MAX;
-    if (node->type == YAML_SCALAR_NODE &&
-        *(const char *)node->data.scalar.value != '/' &&
-        !dnsd_reader_is_off((const char *)node->data.scalar.value)) {
-        dnsd_reader_wrong(r, node, "is no absolute path", key->right);
-        return;
-    }
-    dnsd_read_text(r, node, &bounded, to);
 }
 
 static bool from_hex(DnsdOctets *to, const char *text)
@@ -235,25 +218,25 @@ static bool from_hex(DnsdOctets *to, const char *text)
     return !*text && to->len;
 }
 
-void dnsd_read_octets(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+void dnsd_read_octets(ConfigReader *r, const yaml_node_t *node,
+                      const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     DnsdOctets *octets = to;
 
     if (!text) {
         return;
     }
-    if (dnsd_reader_is_off(text)) {
+    if (config_is_off(text)) {
         octets->len = 0;
     } else if (!strncmp(text, "0x", 2)) {
         if (!from_hex(octets, text + 2)) {
-            dnsd_reader_wrong(r, node, "is no hexadecimal number of octets",
-                              key->right);
+            config_wrong(r, node, "is no hexadecimal number of octets",
+                         key->right);
         }
     } else if (!*text || strlen(text) > sizeof(octets->octets)) {
-        dnsd_reader_wrong(r, node, *text ? "is too long" : "is empty",
-                          key->right);
+        config_wrong(r, node, *text ? "is too long" : "is empty",
+                     key->right);
     } else {
         octets->len = strlen(text);
         memcpy(octets->octets, text, octets->len);
@@ -262,14 +245,14 @@ void dnsd_read_octets(DnsdReader *r, const yaml_node_t *node,
 
 /* --- names ---------------------------------------------------------------- */
 
-void dnsd_read_name(DnsdReader *r, const yaml_node_t *node,
-                    const DnsdKey *key, void *to)
+void dnsd_read_name(ConfigReader *r, const yaml_node_t *node,
+                    const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
 
-    if (text && (!*text || dnsd_reader_is_off(text) ||
+    if (text && (!*text || config_is_off(text) ||
                  dns_name_from_text(to, text) < 0)) {
-        dnsd_reader_wrong(r, node, "is no domain name", key->right);
+        config_wrong(r, node, "is no domain name", key->right);
     }
 }
 

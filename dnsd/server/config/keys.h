@@ -3,11 +3,12 @@
 #ifndef DNSD_SERVER_CONFIG_KEYS_H
 #define DNSD_SERVER_CONFIG_KEYS_H
 
-#include "dnsd/server/config/reader.h"
+#include "base/config.h"
+#include "dnsd/server/config/config.h"
 
 /* @to is the member for the key */
-DnsdReadFn dnsd_read_listen, dnsd_read_metrics, dnsd_read_octets,
-           dnsd_read_path, dnsd_read_ranges, dnsd_read_slots,
+ConfigReadFn dnsd_read_listen, dnsd_read_metrics, dnsd_read_octets,
+           dnsd_read_ranges, dnsd_read_slots,
            dnsd_read_threads, dnsd_read_name, dnsd_read_address;
 
 /** dnsd_name_lower: convert to lower case */

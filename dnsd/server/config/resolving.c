@@ -17,7 +17,7 @@
       .max = high, .offset = offsetof(DnsdResolverConfig, member) }
 #define KEY(member, key, how, what) BOUNDED(member, key, how, 0, 0, what)
 #define NUMBER(member, key, low, high, what) \
-    BOUNDED(member, key, dnsd_read_number, low, high, what)
+    BOUNDED(member, key, config_read_number, low, high, what)
 
 void dnsd_resolver_defaults(DnsdResolverConfig *c)
 {
@@ -30,8 +30,8 @@ void dnsd_resolver_defaults(DnsdResolverConfig *c)
 
 /* --- values --------------------------------------------------------------- */
 
-static void read_allow(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+static void read_allow(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
     DnsdResolverConfig *c = to;
 
@@ -40,70 +40,70 @@ static void read_allow(DnsdReader *r, const yaml_node_t *node,
 }
 
 /* libunbound knows interfaces as the scope of link-local addresses only. */
-static void read_forwarder(DnsdReader *r, const yaml_node_t *node,
-                           const DnsdKey *key, void *to)
+static void read_forwarder(ConfigReader *r, const yaml_node_t *node,
+                           const ConfigKey *key, void *to)
 {
     const DnsdListen *at = to;
 
     dnsd_read_address(r, node, key, to);
     if (*at->device && !dnsd_listen_is_local(at)) {
-        dnsd_reader_wrong(r, node, "has an interface", "an interface for "
-                          "link-local addresses only, as 'fe80::1%eth0'");
+        config_wrong(r, node, "has an interface", "an interface for "
+                     "link-local addresses only, as 'fe80::1%eth0'");
     }
 }
 
-static void read_forward(DnsdReader *r, const yaml_node_t *node,
-                         const DnsdKey *key, void *to)
+static void read_forward(ConfigReader *r, const yaml_node_t *node,
+                         const ConfigKey *key, void *to)
 {
     DnsdResolverConfig *c = to;
 
-    c->forward = dnsd_reader_list(r, node, key, sizeof(*c->forward),
-                                  DNSD_FORWARDS_MAX, read_forwarder,
-                                  &c->forwards);
+    c->forward = config_list(r, node, key, sizeof(*c->forward),
+                             DNSD_FORWARDS_MAX, read_forwarder,
+                             &c->forwards);
     if (node->type == YAML_SEQUENCE_NODE && !c->forwards) {
-        dnsd_reader_wrong(r, node, "is empty", "one address or more; without "
-                          "the key the resolver begins at the root");
+        config_wrong(r, node, "is empty", "one address or more; without "
+                     "the key the resolver begins at the root");
     }
 }
 
 /* libunbound would prefer the trust anchor of the root to the exception. */
-static void read_insecure_name(DnsdReader *r, const yaml_node_t *node,
-                               const DnsdKey *key, void *to)
+static void read_insecure_name(ConfigReader *r, const yaml_node_t *node,
+                               const ConfigKey *key, void *to)
 {
     const DnsName *name = to;
     unsigned before = r->mistakes->count;
 
     dnsd_read_name(r, node, key, to);
     if (r->mistakes->count == before && !name->labels) {
-        dnsd_reader_wrong(r, node, "is the root", "a name below it; to "
-                          "validate nothing, 'dnssec: off'");
+        config_wrong(r, node, "is the root", "a name below it; to "
+                     "validate nothing, 'dnssec: off'");
     }
 }
 
-static void read_insecure(DnsdReader *r, const yaml_node_t *node,
-                          const DnsdKey *key, void *to)
+static void read_insecure(ConfigReader *r, const yaml_node_t *node,
+                          const ConfigKey *key, void *to)
 {
     DnsdResolverConfig *c = to;
 
-    c->insecure = dnsd_reader_list(r, node, key, sizeof(*c->insecure),
-                                   DNSD_INSECURES_MAX, read_insecure_name,
-                                   &c->insecures);
+    c->insecure = config_list(r, node, key, sizeof(*c->insecure),
+                              DNSD_INSECURES_MAX, read_insecure_name,
+                              &c->insecures);
 }
 
-static void read_dnssec(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+static void read_dnssec(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
     static const char *const words[] = {
         [DNSD_DNSSEC_STRICT] = "strict",
         [DNSD_DNSSEC_PERMISSIVE] = "permissive",
     };
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
     DnsdDnssec *dnssec = to;
 
     if (!text) {
         return;
     }
-    if (dnsd_reader_is_off(text)) {
+    if (config_is_off(text)) {
         *dnssec = DNSD_DNSSEC_OFF;
         return;
     }
@@ -113,24 +113,24 @@ static void read_dnssec(DnsdReader *r, const yaml_node_t *node,
             return;
         }
     }
-    dnsd_reader_wrong(r, node, "is none of them", key->right);
+    config_wrong(r, node, "is none of them", key->right);
 }
 
 /* Read a path that cannot be off. */
-static void read_anchor(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+static void read_anchor(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
-    const char *text = dnsd_reader_scalar(r, node, key);
+    const char *text = config_scalar(r, node, key);
 
-    if (text && dnsd_reader_is_off(text)) {
-        dnsd_reader_wrong(r, node, "is no path", "an absolute path; without "
-                          "DNSSEC, 'dnssec: off'");
+    if (text && config_is_off(text)) {
+        config_wrong(r, node, "is no path", "an absolute path; without "
+                     "DNSSEC, 'dnssec: off'");
     } else if (text) {
-        dnsd_read_path(r, node, key, to);
+        config_read_path(r, node, key, to);
     }
 }
 
-static const DnsdKey resolver_keys[] = {
+static const ConfigKey resolver_keys[] = {
     { .name = "allow", .read = read_allow,
       .right = "a list of prefixes as '192.0.2.0/24' or '2001:db8::/32'" },
     { .name = "forward", .read = read_forward,
@@ -140,9 +140,9 @@ static const DnsdKey resolver_keys[] = {
     { .name = "insecure", .read = read_insecure,
       .right = "a list of domain names as 'corp.example', at most 1000" },
     KEY(trust_anchor, "trust-anchor", read_anchor, "an absolute path"),
-    KEY(root_hints, "root-hints", dnsd_read_path,
+    KEY(root_hints, "root-hints", config_read_path,
         "'off' or an absolute path"),
-    KEY(serve_stale, "serve-stale", dnsd_read_switch, "'on' or 'off'"),
+    KEY(serve_stale, "serve-stale", config_read_switch, "'on' or 'off'"),
     NUMBER(cache_size, "cache-size", CACHE_MIN, UINT32_MAX,
            "a number of octets from 1048576 to 4294967295"),
     NUMBER(queries_max, "max-queries", 1, QUERIES_MAX,
@@ -154,17 +154,17 @@ static const DnsdKey resolver_keys[] = {
     { 0 },
 };
 
-void dnsd_read_resolver(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+void dnsd_read_resolver(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
     DnsdConfig *config = to;
     DnsdResolverConfig *c = &config->resolver;
     unsigned before = r->mistakes->count;
 
-    dnsd_reader_map(r, node, resolver_keys, c);
+    config_map(r, node, resolver_keys, c);
     if (r->mistakes->count == before && !c->is_on) {
-        dnsd_reader_wrong(r, node, "has no 'allow'", "the prefixes of those "
-                          "who may recurse; without the section nobody may");
+        config_wrong(r, node, "has no 'allow'", "the prefixes of those "
+                     "who may recurse; without the section nobody may");
     }
 }
 

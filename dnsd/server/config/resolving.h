@@ -3,10 +3,11 @@
 #ifndef DNSD_SERVER_CONFIG_RESOLVING_H
 #define DNSD_SERVER_CONFIG_RESOLVING_H
 
-#include "dnsd/server/config/reader.h"
+#include "base/config.h"
+#include "dnsd/server/config/config.h"
 
 /* @to is a DnsdConfig */
-DnsdReadFn dnsd_read_resolver;
+ConfigReadFn dnsd_read_resolver;
 
 /** dnsd_resolver_defaults: set the values without that section: off */
 void dnsd_resolver_defaults(DnsdResolverConfig *resolver);

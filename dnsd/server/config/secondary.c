@@ -2,7 +2,6 @@
 /* Readers of values: secondary zones */
 #include "dnsd/server/config/changing.h"
 #include "dnsd/server/config/keys.h"
-#include "dnsd/server/config/memory.h"
 #include "dnsd/server/config/secondary.h"
 
 #define RIGHT_ADDRESS \
@@ -10,7 +9,7 @@
 
 /* --- primaries ------------------------------------------------------------ */
 
-static const DnsdKey primary_keys[] = {
+static const ConfigKey primary_keys[] = {
     { .name = "address", .read = dnsd_read_address,
       .offset = offsetof(DnsdPrimary, at), .right = RIGHT_ADDRESS },
     { .name = "key", .read = dnsd_read_key_name,
@@ -19,8 +18,8 @@ static const DnsdKey primary_keys[] = {
     { 0 },
 };
 
-static void read_primary(DnsdReader *r, const yaml_node_t *node,
-                         const DnsdKey *key, void *to)
+static void read_primary(ConfigReader *r, const yaml_node_t *node,
+                         const ConfigKey *key, void *to)
 {
     unsigned before = r->mistakes->count;
     DnsdPrimary *primary = to;
@@ -29,46 +28,46 @@ static void read_primary(DnsdReader *r, const yaml_node_t *node,
         dnsd_read_address(r, node, &primary_keys[0], &primary->at);
         return;
     }
-    dnsd_reader_map(r, node, primary_keys, primary);
+    config_map(r, node, primary_keys, primary);
     if (r->mistakes->count == before && !primary->at.len) {
-        dnsd_reader_wrong(r, node, "has no 'address'", RIGHT_ADDRESS);
+        config_wrong(r, node, "has no 'address'", RIGHT_ADDRESS);
     }
     dnsd_name_lower(&primary->key);
 }
 
-void dnsd_read_primaries(DnsdReader *r, const yaml_node_t *node,
-                         const DnsdKey *key, void *to)
+void dnsd_read_primaries(ConfigReader *r, const yaml_node_t *node,
+                         const ConfigKey *key, void *to)
 {
     DnsdZoneConfig *zone = to;
 
-    zone->primary = dnsd_reader_list(r, node, key, sizeof(*zone->primary),
-                                     DNSD_PRIMARIES_MAX, read_primary,
-                                     &zone->primaries);
+    zone->primary = config_list(r, node, key, sizeof(*zone->primary),
+                                DNSD_PRIMARIES_MAX, read_primary,
+                                &zone->primaries);
     if (node->type == YAML_SEQUENCE_NODE &&
         node->data.sequence.items.start == node->data.sequence.items.top) {
-        dnsd_reader_wrong(r, node, "is empty", key->right);
+        config_wrong(r, node, "is empty", key->right);
     }
 }
 
 /* --- access for NOTIFY ---------------------------------------------------- */
 
-void dnsd_read_notifiers(DnsdReader *r, const yaml_node_t *node,
-                         const DnsdKey *key, void *to)
+void dnsd_read_notifiers(ConfigReader *r, const yaml_node_t *node,
+                         const ConfigKey *key, void *to)
 {
     DnsdZoneConfig *zone = to;
 
     zone->has_notifiers = true;
-    zone->notifier = dnsd_reader_list(r, node, key, sizeof(*zone->notifier),
-                                      DNSD_RULES_MAX, dnsd_read_asker,
-                                      &zone->notifiers);
+    zone->notifier = config_list(r, node, key, sizeof(*zone->notifier),
+                                 DNSD_RULES_MAX, dnsd_read_asker,
+                                 &zone->notifiers);
 }
 
 /* Without a list, the primaries may notify, from any port. */
-static void let_primaries_notify(DnsdReader *r, DnsdZoneConfig *zone)
+static void let_primaries_notify(ConfigReader *r, DnsdZoneConfig *zone)
 {
     zone->notifiers = zone->primaries;
-    zone->notifier = dnsd_memory_get(&r->config->memory, zone->primaries *
-                                     sizeof(*zone->notifier));
+    zone->notifier = config_memory_get(r->memory, zone->primaries *
+                                       sizeof(*zone->notifier));
     for (size_t i = 0; i < zone->primaries; i++) {
         const DnsdListen *at = &zone->primary[i].at;
         DnsdAddr addr = dnsd_addr_of((const struct sockaddr *)&at->addr);
@@ -79,22 +78,24 @@ static void let_primaries_notify(DnsdReader *r, DnsdZoneConfig *zone)
 
 /* --- a whole zone --------------------------------------------------------- */
 
-void dnsd_read_secondary_end(DnsdReader *r, const yaml_node_t *node,
+void dnsd_read_secondary_end(ConfigReader *r, const yaml_node_t *node,
                              DnsdZoneConfig *zone)
 {
+    DnsdConfig *config = r->whole;
+
     if (!zone->primaries) {
         if (zone->has_notifiers || zone->transfer_limit) {
-            dnsd_reader_wrong(r, node, zone->has_notifiers
-                              ? "has 'allow-notify' without 'primaries'"
-                              : "has 'transfer-limit' without 'primaries'",
-                              "'primaries', which the zone is copied from");
+            config_wrong(r, node, zone->has_notifiers
+                         ? "has 'allow-notify' without 'primaries'"
+                         : "has 'transfer-limit' without 'primaries'",
+                         "'primaries', which the zone is copied from");
         }
         return;
     }
     if (zone->updates) {
-        dnsd_reader_wrong(r, node, "has 'allow-update' and 'primaries'",
-                          "one of them: a copy is changed by its primary "
-                          "alone, and updates go there");
+        config_wrong(r, node, "has 'allow-update' and 'primaries'",
+                     "one of them: a copy is changed by its primary "
+                     "alone, and updates go there");
     }
     if (!zone->has_notifiers) {
         let_primaries_notify(r, zone);
@@ -102,5 +103,5 @@ void dnsd_read_secondary_end(DnsdReader *r, const yaml_node_t *node,
     if (!zone->transfer_limit) {
         zone->transfer_limit = DNSD_TRANSFER_LIMIT;
     }
-    r->config->copied++;
+    config->copied++;
 }

@@ -3,16 +3,17 @@
 #ifndef DNSD_SERVER_CONFIG_SECONDARY_H
 #define DNSD_SERVER_CONFIG_SECONDARY_H
 
-#include "dnsd/server/config/reader.h"
+#include "base/config.h"
+#include "dnsd/server/config/config.h"
 
 /* @to is a DnsdZoneConfig */
-DnsdReadFn dnsd_read_primaries, dnsd_read_notifiers;
+ConfigReadFn dnsd_read_primaries, dnsd_read_notifiers;
 
 /**
  * dnsd_read_secondary_end: checks that need the whole zone
  * @node: the map of the zone
  */
-void dnsd_read_secondary_end(DnsdReader *r, const yaml_node_t *node,
+void dnsd_read_secondary_end(ConfigReader *r, const yaml_node_t *node,
                              DnsdZoneConfig *zone);
 
 #endif /* DNSD_SERVER_CONFIG_SECONDARY_H */

@@ -10,7 +10,7 @@
     "an address of this host as '192.0.2.1', '2001:db8::1' or 'fe80::1%eth0', " \
     "without a port"
 
-static const DnsdKey source_key = { .right = RIGHT_SOURCE };
+static const ConfigKey source_key = { .right = RIGHT_SOURCE };
 
 static bool is_unicast(const DnsdListen *source)
 {
@@ -37,8 +37,8 @@ static void set_port(DnsdListen *source, uint16_t port)
 }
 
 /* The kernel chooses the port, so that it is not predictable (RFC 5452). */
-static void read_source(DnsdReader *r, const yaml_node_t *node,
-                        const DnsdKey *key, void *to)
+static void read_source(ConfigReader *r, const yaml_node_t *node,
+                        const ConfigKey *key, void *to)
 {
     unsigned before = r->mistakes->count;
     DnsdListen *source = to;
@@ -48,33 +48,33 @@ static void read_source(DnsdReader *r, const yaml_node_t *node,
         return;
     }
     if (strchr(source->text, '@')) {
-        dnsd_reader_wrong(r, node, "has a port", RIGHT_SOURCE);
+        config_wrong(r, node, "has a port", RIGHT_SOURCE);
     } else if (!is_unicast(source)) {
-        dnsd_reader_wrong(r, node, "is no host's own", RIGHT_SOURCE);
+        config_wrong(r, node, "is no host's own", RIGHT_SOURCE);
     }
     set_port(source, 0);
 }
 
-void dnsd_read_sources(DnsdReader *r, const yaml_node_t *node,
-                       const DnsdKey *key, void *to)
+void dnsd_read_sources(ConfigReader *r, const yaml_node_t *node,
+                       const ConfigKey *key, void *to)
 {
     unsigned before = r->mistakes->count;
     DnsdSources *sources = to;
     size_t count;
-    DnsdListen *source = dnsd_reader_list(r, node, key, sizeof(*source),
-                                          DNSD_FAMILIES, read_source, &count);
+    DnsdListen *source = config_list(r, node, key, sizeof(*source),
+                                     DNSD_FAMILIES, read_source, &count);
 
     if (r->mistakes->count > before) {
         return;
     }
     if (!count) {
-        dnsd_reader_wrong(r, node, "is empty", key->right);
+        config_wrong(r, node, "is empty", key->right);
     }
     for (size_t i = 0; i < count; i++) {
         DnsdListen *of = &sources->of[source[i].addr.ss_family == AF_INET6];
 
         if (of->len) {
-            dnsd_reader_wrong(r, node, "has two of one family", key->right);
+            config_wrong(r, node, "has two of one family", key->right);
         }
         *of = source[i];
     }
@@ -86,7 +86,7 @@ static bool has_any(const DnsdSources *sources)
 }
 
 /* Packets have one interface: that of both ends, or of the one with a name. */
-static void check_device(DnsdReader *r, const yaml_node_t *node,
+static void check_device(ConfigReader *r, const yaml_node_t *node,
                          const DnsdSources *sources, const DnsdListen *to,
                          const char *what)
 {
@@ -94,21 +94,21 @@ static void check_device(DnsdReader *r, const yaml_node_t *node,
 
     if (from && *from->device && *to->device &&
         strcmp(from->device, to->device)) {
-        dnsd_reader_wrong(r, node, what, "the interface of the addresses that "
-                          "are asked or notified");
+        config_wrong(r, node, what, "the interface of the addresses that "
+                     "are asked or notified");
     }
 }
 
-void dnsd_read_sources_end(DnsdReader *r, const yaml_node_t *node,
+void dnsd_read_sources_end(ConfigReader *r, const yaml_node_t *node,
                            const DnsdZoneConfig *zone)
 {
     if (has_any(&zone->notify_source) && !zone->secondaries) {
-        dnsd_reader_wrong(r, node, "has 'notify-source' without 'notify'",
-                          "'notify', the servers to notify");
+        config_wrong(r, node, "has 'notify-source' without 'notify'",
+                     "'notify', the servers to notify");
     }
     if (has_any(&zone->transfer_source) && !zone->primaries) {
-        dnsd_reader_wrong(r, node, "has 'transfer-source' without "
-                          "'primaries'", "'primaries', the servers to ask");
+        config_wrong(r, node, "has 'transfer-source' without "
+                     "'primaries'", "'primaries', the servers to ask");
     }
     for (size_t i = 0; i < zone->secondaries; i++) {
         check_device(r, node, &zone->notify_source, &zone->secondary[i].at,

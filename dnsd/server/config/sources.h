@@ -3,16 +3,17 @@
 #ifndef DNSD_SERVER_CONFIG_SOURCES_H
 #define DNSD_SERVER_CONFIG_SOURCES_H
 
-#include "dnsd/server/config/reader.h"
+#include "base/config.h"
+#include "dnsd/server/config/config.h"
 
 /* @to is a DnsdSources */
-DnsdReadFn dnsd_read_sources;
+ConfigReadFn dnsd_read_sources;
 
 /**
  * dnsd_read_sources_end: checks that need the whole zone
  * @node: the map of the zone
  */
-void dnsd_read_sources_end(DnsdReader *r, const yaml_node_t *node,
+void dnsd_read_sources_end(ConfigReader *r, const yaml_node_t *node,
                            const DnsdZoneConfig *zone);
 
 #endif /* DNSD_SERVER_CONFIG_SOURCES_H */

@@ -6,7 +6,6 @@
 
 #include "dnsd/server/config/changing.h"
 #include "dnsd/server/config/keys.h"
-#include "dnsd/server/config/memory.h"
 #include "dnsd/server/config/secondary.h"
 #include "dnsd/server/config/sources.h"
 #include "dnsd/server/config/zones.h"
@@ -14,8 +13,8 @@
 #define RIGHT_SOURCES \
     "a list of one address of this host, or of one of IPv4 and one of IPv6"
 
-static void read_acl(DnsdReader *r, const yaml_node_t *node,
-                     const DnsdKey *key, void *to)
+static void read_acl(ConfigReader *r, const yaml_node_t *node,
+                     const ConfigKey *key, void *to)
 {
     DnsdZoneConfig *zone = to;
 
@@ -23,11 +22,11 @@ static void read_acl(DnsdReader *r, const yaml_node_t *node,
     dnsd_read_ranges(r, node, key, &zone->allow_query);
 }
 
-static const DnsdKey zone_keys[] = {
+static const ConfigKey zone_keys[] = {
     { .name = "name", .read = dnsd_read_name,
       .offset = offsetof(DnsdZoneConfig, name),
       .right = "a domain name as 'example.com'" },
-    { .name = "image", .read = dnsd_read_path,
+    { .name = "image", .read = config_read_path,
       .offset = offsetof(DnsdZoneConfig, image), .right = "an absolute path" },
     { .name = "allow-query", .read = read_acl,
       .right = "a list of prefixes as '192.0.2.0/24' or '2001:db8::/32'" },
@@ -53,33 +52,34 @@ static const DnsdKey zone_keys[] = {
     { .name = "allow-notify", .read = dnsd_read_notifiers,
       .right = "a list of keys in 'keys' and of prefixes as "
                "'2001:db8::/32', at most 1000" },
-    { .name = "transfer-limit", .read = dnsd_read_number,
+    { .name = "transfer-limit", .read = config_read_number,
       .offset = offsetof(DnsdZoneConfig, transfer_limit),
       .right = "a number of MiB from 1 to 1048576",
       .min = 1, .max = 1048576 },
     { 0 },
 };
 
-static void read_zone(DnsdReader *r, const yaml_node_t *node,
-                      const DnsdKey *key, void *to)
+static void read_zone(ConfigReader *r, const yaml_node_t *node,
+                      const ConfigKey *key, void *to)
 {
+    DnsdConfig *config = r->whole;
     DnsdZoneConfig *zone = to;
     unsigned before = r->mistakes->count;
 
-    dnsd_reader_map(r, node, zone_keys, zone);
+    config_map(r, node, zone_keys, zone);
     if (r->mistakes->count > before) {
         return;
     }
     if (!zone->name.len) {
-        dnsd_reader_wrong(r, node, "has no 'name'", zone_keys[0].right);
+        config_wrong(r, node, "has no 'name'", zone_keys[0].right);
     }
     if (!zone->image) {
-        dnsd_reader_wrong(r, node, "has no 'image'", zone_keys[1].right);
+        config_wrong(r, node, "has no 'image'", zone_keys[1].right);
     }
     dnsd_read_changing_end(r, node, zone);
     dnsd_read_secondary_end(r, node, zone);
     dnsd_read_sources_end(r, node, zone);
-    r->config->changing += dnsd_zone_may_change(zone);
+    config->changing += dnsd_zone_may_change(zone);
 }
 
 static int compare_zones(const void *a, const void *b)
@@ -92,11 +92,11 @@ static int compare_zones(const void *a, const void *b)
 }
 
 /* dnsd_read_zones() has converted the names to lower case. */
-static void find_twins(DnsdReader *r, const yaml_node_t *node,
+static void find_twins(ConfigReader *r, const yaml_node_t *node,
                        DnsdZoneConfig *zone, size_t count)
 {
-    DnsdZoneConfig **sorted = dnsd_memory_get(&r->config->memory,
-                                              count * sizeof(*sorted));
+    DnsdZoneConfig **sorted = config_memory_get(r->memory,
+                                                count * sizeof(*sorted));
     char text[DNS_NAME_TEXT_MAX], how[DNS_NAME_TEXT_MAX + 32];
 
     for (size_t i = 0; i < count; i++) {
@@ -108,18 +108,18 @@ static void find_twins(DnsdReader *r, const yaml_node_t *node,
             dns_name_equal(&sorted[i]->name, &sorted[i - 1]->name)) {
             dns_name_to_text(&sorted[i]->name, text);
             snprintf(how, sizeof(how), "has '%s' twice", text);
-            dnsd_reader_wrong(r, node, how, "each zone once");
+            config_wrong(r, node, how, "each zone once");
         }
     }
 }
 
-void dnsd_read_zones(DnsdReader *r, const yaml_node_t *node,
-                     const DnsdKey *key, void *to)
+void dnsd_read_zones(ConfigReader *r, const yaml_node_t *node,
+                     const ConfigKey *key, void *to)
 {
-    DnsdConfig *c = r->config;
+    DnsdConfig *c = r->whole;
 
-    c->zone = dnsd_reader_list(r, node, key, sizeof(*c->zone), DNSD_ZONES_MAX,
-                               read_zone, &c->zones);
+    c->zone = config_list(r, node, key, sizeof(*c->zone), DNSD_ZONES_MAX,
+                          read_zone, &c->zones);
     for (size_t i = 0; i < c->zones; i++) {
         dnsd_name_lower(&c->zone[i].name);
     }

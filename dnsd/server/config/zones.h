@@ -3,9 +3,10 @@
 #ifndef DNSD_SERVER_CONFIG_ZONES_H
 #define DNSD_SERVER_CONFIG_ZONES_H
 
-#include "dnsd/server/config/reader.h"
+#include "base/config.h"
+#include "dnsd/server/config/config.h"
 
 /* @to is a DnsdConfig */
-DnsdReadFn dnsd_read_zones;
+ConfigReadFn dnsd_read_zones;
 
 #endif /* DNSD_SERVER_CONFIG_ZONES_H */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dnsd/server/core/cookie.h"
+#include "base/octets.h"
 #include "net/packet/siphash.h"
 
 #define VERSION         1
@@ -140,11 +141,6 @@ static int signer(const DnsdSecrets *secrets, const uint8_t *option,
         }
     }
     return -1;
-}
-
-static uint32_t get_be32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
 
 static void make(const DnsdSecrets *secrets, const uint8_t *client,

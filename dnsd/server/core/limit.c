@@ -19,11 +19,11 @@
 #include <string.h>
 
 #include "dnsd/server/core/limit.h"
+#include "base/units.h"
 #include "net/dns/wire/wire.h"
 #include "net/packet/siphash.h"
 
 #define WAYS            4
-#define SECOND_US       1000000u
 
 typedef struct Slot {
     uint64_t due_us;
@@ -51,7 +51,7 @@ DnsdLimit *dnsd_limit_new(const DnsdLimitOptions *options,
 
     if (limit) {
         memcpy(limit->key, key, sizeof(limit->key));
-        limit->cost_us = SECOND_US / options->rate;
+        limit->cost_us = US_PER_S / options->rate;
         limit->slip = options->slip;
         limit->sets = options->slots / WAYS;
     }
@@ -113,7 +113,7 @@ DnsdLimitVerdict dnsd_limit_judge(DnsdLimit *limit,
     if (slot->due_us < now_us) {
         slot->due_us = now_us;
     }
-    if (slot->due_us - now_us < SECOND_US) {
+    if (slot->due_us - now_us < US_PER_S) {
         slot->due_us += limit->cost_us;
         slot->slips = 0;
         return DNSD_LIMIT_SEND;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dnsd/server/core/number.h"
+#include "base/number.h"
 #include "dnsd/server/core/prefix.h"
 
 #define BITS            128
@@ -82,7 +82,7 @@ const char *dnsd_range_read(DnsdRange *range, const char *text)
         return "is no address";
     }
     bits = BITS - before;
-    if (slash && dnsd_number_read(slash + 1, 0, BITS - before, &bits)) {
+    if (slash && number_read(slash + 1, 0, BITS - before, &bits)) {
         return before ? "has no length from 0 to 32 behind the '/'"
                       : "has no length from 0 to 128 behind the '/'";
     }

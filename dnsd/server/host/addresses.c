@@ -9,13 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dnsd/server/core/local.h"
 #include "dnsd/server/host/addresses.h"
 #include "dnsd/server/host/log.h"
-
-#define ANSWER_MAX      4096
 
 typedef struct Address {
     DnsdListen at;
@@ -23,8 +20,7 @@ typedef struct Address {
 } Address;
 
 struct DnsdAddresses {
-    int fd;
-    uint32_t asked;             /* questions */
+    Rtnl host;
     unsigned count;
     Address address[DNSD_LISTEN_MAX];
 };
@@ -50,24 +46,14 @@ static bool is_link_local(const DnsdListen *at)
            IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
 }
 
-/* The kernel answers before send() returns. */
 static DnsdLocal ask(DnsdAddresses *all, const DnsdListen *at, unsigned link)
 {
-    DnsdLocalQuestion question;
-    uint8_t answer[ANSWER_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
-    DnsdLocal heard = DNSD_LOCAL_UNKNOWN;
-    ssize_t len;
+    RtnlRequest question;
+    RtnlAnswer answer;
 
-    dnsd_local_ask(&question, &at->addr, link, ++all->asked);
-    if (send(all->fd, &question, question.head.nlmsg_len, 0) < 0) {
-        return heard;
-    }
-    while ((len = recv(all->fd, answer, sizeof(answer), 0)) > 0) {
-        DnsdLocal next = dnsd_local_hear(answer, len, all->asked);
-
-        heard = next ? next : heard;
-    }
-    return heard;
+    dnsd_local_ask(&question, &at->addr, link);
+    return dnsd_local_hear(rtnl_ask(&all->host, &question, &answer),
+                           &answer.head);
 }
 
 /* Without an interface any VRF of this host may have it. */
@@ -106,13 +92,13 @@ DnsdAddresses *dnsd_addresses_new(const DnsdConfig *config,
                                   const DnsdLinks *links)
 {
     DnsdAddresses *all = calloc(1, sizeof(*all));
+    int ret;
 
     if (!all) {
         return NULL;
     }
-    all->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                     NETLINK_ROUTE);
-    for (unsigned i = 0; all->fd >= 0 && i < config->listens; i++) {
+    ret = rtnl_open(&all->host);
+    for (unsigned i = 0; ret == 0 && i < config->listens; i++) {
         Address *address = &all->address[all->count];
 
         if (!is_followed(&config->listen[i])) {
@@ -126,11 +112,9 @@ DnsdAddresses *dnsd_addresses_new(const DnsdConfig *config,
         address->is_missing = find(all, &address->at, links) == DNSD_LOCAL_NO;
         all->count++;
     }
-    if (all->fd < 0) {
-        int error = errno;
-
+    if (ret < 0) {
         dnsd_addresses_free(all);
-        errno = error;
+        errno = -ret;
         return NULL;
     }
     return all;
@@ -142,9 +126,7 @@ void dnsd_addresses_free(DnsdAddresses *all)
         for (unsigned i = 0; i < all->count; i++) {
             free((char *)all->address[i].at.text);
         }
-        if (all->fd >= 0) {
-            close(all->fd);
-        }
+        rtnl_close(&all->host);
         free(all);
     }
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dnsd/server/core/number.h"
+#include "base/number.h"
 #include "dnsd/server/host/systemd.h"
 
 #define FDS_FIRST   3
@@ -68,9 +68,9 @@ unsigned dnsd_systemd_fds(int *first)
     const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
     uint32_t fds, whose;
 
-    if (!pid || !count || dnsd_number_read(pid, 1, INT32_MAX, &whose) ||
+    if (!pid || !count || number_read(pid, 1, INT32_MAX, &whose) ||
         whose != (uint32_t)getpid() ||
-        dnsd_number_read(count, 0, FDS_MAX, &fds)) {
+        number_read(count, 0, FDS_MAX, &fds)) {
         return 0;
     }
     for (unsigned i = 0; i < fds; i++) {

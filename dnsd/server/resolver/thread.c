@@ -34,9 +34,10 @@
 #include <unistd.h>
 
 #include "dnsd/server/resolver/thread.h"
+#include "base/units.h"
 #include "net/dns/unbound/why.h"
 
-#define PATIENCE    (10 * DNSC_SECOND)
+#define PATIENCE    (10 * US_PER_S)
 
 /* A query while libunbound works on it */
 struct DnsdAsk {

@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/octets.h"
 #include "dnsd/server/secondary/fresh.h"
 #include "dnsd/server/secondary/secondary.h"
 #include "dnsd/update/xfr/source.h"
-#include "net/packet/octets.h"
 
 #define SOA_NUMBERS     20      /* octets of the numbers of an SOA */
 
@@ -27,9 +27,9 @@ bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa)
                             SOA_NUMBERS;
 
         *soa = (DnsSoa) {
-            .serial = packet_get32(at), .refresh = packet_get32(at + 4),
-            .retry = packet_get32(at + 8), .expire = packet_get32(at + 12),
-            .minimum = packet_get32(at + 16),
+            .serial = get_be32(at), .refresh = get_be32(at + 4),
+            .retry = get_be32(at + 8), .expire = get_be32(at + 12),
+            .minimum = get_be32(at + 16),
         };
     }
     xfr_source_end(&source);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "dnsd/server/secondary/line.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define SLICE_MS    200         /* interval of checking line->stop */
 
@@ -132,7 +132,7 @@ int dnsd_line_send(DnsdLine *line, uint8_t *octets, size_t len)
 {
     uint64_t until = within(line, DNSD_LINE_MESSAGE_S);
 
-    packet_put16(octets, len);
+    put_be16(octets, len);
     len += DNSD_LINE_PREFIX;
     while (len) {
         ssize_t sent = send(line->fd, octets, len, MSG_NOSIGNAL);
@@ -174,6 +174,6 @@ int dnsd_line_receive(DnsdLine *line, uint8_t *msg)
     uint8_t prefix[DNSD_LINE_PREFIX];
     int ret = receive(line, prefix, sizeof(prefix), until);
 
-    ret = ret ? ret : receive(line, msg, packet_get16(prefix), until);
-    return ret ? ret : packet_get16(prefix);
+    ret = ret ? ret : receive(line, msg, get_be16(prefix), until);
+    return ret ? ret : get_be16(prefix);
 }

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/dns/answer/edns.h"
 #include "dnsd/server/serve/resolved.h"
 #include "net/dns/wire/rrtype.h"
-#include "net/packet/octets.h"
 
 #define RR_TAIL         10      /* type, class, TTL, RDLENGTH */
 #define POINTER         0xc0
@@ -228,7 +228,7 @@ DnsdResolved *dnsd_resolved_new(const DnsQuestion *question,
     if (!look(&l, msg, len)) {
         return NULL;
     }
-    flags = packet_get16(msg + 2);
+    flags = get_be16(msg + 2);
     if (l.has_dnssec && !dnssec_ok) {
         return keep_without(&l, flags);
     }
@@ -274,9 +274,9 @@ static void count_down(uint8_t *at, unsigned records, uint32_t age)
             at += 1 + *at;
         }
         at += *at ? 2 : 1;
-        ttl = packet_get32(at + 4);
-        packet_put32(at + 4, ttl > age ? ttl - age : 0);
-        at += RR_TAIL + packet_get16(at + 8);
+        ttl = get_be32(at + 4);
+        put_be32(at + 4, ttl > age ? ttl - age : 0);
+        at += RR_TAIL + get_be16(at + 8);
     }
 }
 
@@ -328,11 +328,11 @@ static size_t put(const DnsdResolved *r, uint32_t age,
     memcpy(out, q->message, at);
     memcpy(out + at, r->records, r->len);
     count_down(out + at, r->count[0] + r->count[1] + r->count[2], age);
-    packet_put16(out + 2, flags_of(r, q));
-    packet_put16(out + 4, 1);
-    packet_put16(out + 6, r->count[DNS_SECTION_ANSWER]);
-    packet_put16(out + 8, r->count[DNS_SECTION_AUTHORITY]);
-    packet_put16(out + 10, r->count[DNS_SECTION_ADDITIONAL] + q->has_edns);
+    put_be16(out + 2, flags_of(r, q));
+    put_be16(out + 4, 1);
+    put_be16(out + 6, r->count[DNS_SECTION_ANSWER]);
+    put_be16(out + 8, r->count[DNS_SECTION_AUTHORITY]);
+    put_be16(out + 10, r->count[DNS_SECTION_ADDITIONAL] + q->has_edns);
     return put_opt(r, answerer, q, out, at + r->len, limit, info);
 }
 

@@ -8,9 +8,9 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "base/octets.h"
 #include "dnsd/server/host/log.h"
 #include "dnsd/server/service/transfers.h"
-#include "net/packet/octets.h"
 
 #define PREFIX          2       /* length of a message, RFC 1035 4.2.2 */
 #define MESSAGES_TURN   4       /* messages per turn */
@@ -61,7 +61,7 @@ static int next_message(Transfer *t)
     if (len <= 0) {
         return len;
     }
-    packet_put16(t->octets, len);
+    put_be16(t->octets, len);
     t->at = 0;
     t->len = PREFIX + len;
     return 1;

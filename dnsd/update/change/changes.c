@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Change sets: how they are read, and made from an edit */
 #include "dnsd/update/change/changes.h"
+#include "base/octets.h"
 #include "dnsd/update/change/edit-internal.h"
 #include "net/dns/zone/records.h"
-#include "net/packet/octets.h"
 
 #define RR_FIXED        10      /* type, class, TTL, length */
 #define SOA_NUMBERS     20
@@ -12,7 +12,7 @@
 uint32_t dns_soa_serial(const ZoneRecord *soa)
 {
     return soa->rdlength < SOA_LEN_MIN ? 0
-           : packet_get32(soa->rdata + soa->rdlength - SOA_NUMBERS);
+           : get_be32(soa->rdata + soa->rdlength - SOA_NUMBERS);
 }
 
 /* --- read ----------------------------------------------------------------- */
@@ -40,14 +40,14 @@ int dns_changes_next(DnsChangeCursor *c)
     }
     head = c->at + c->name.len;
     left = c->end - head;
-    if (left < RR_FIXED || left - RR_FIXED < packet_get16(head + 8)) {
+    if (left < RR_FIXED || left - RR_FIXED < get_be16(head + 8)) {
         return -EBADMSG;
     }
-    c->rrclass = packet_get16(head + 2);
+    c->rrclass = get_be16(head + 2);
     c->record = (ZoneRecord) {
-        .type = packet_get16(head),
-        .ttl = packet_get32(head + 4),
-        .rdlength = packet_get16(head + 8),
+        .type = get_be16(head),
+        .ttl = get_be32(head + 4),
+        .rdlength = get_be16(head + 8),
         .rdata = head + RR_FIXED,
     };
     c->at = c->record.rdata + c->record.rdlength;
@@ -71,10 +71,10 @@ static int put(Collect *c, const DnsName *name, const ZoneRecord *record)
     uint8_t head[RR_FIXED];
     int ret = dns_buffer_add(c->buffer, name->wire, name->len);
 
-    packet_put16(head, record->type);
-    packet_put16(head + 2, c->rrclass);
-    packet_put32(head + 4, record->ttl);
-    packet_put16(head + 8, record->rdlength);
+    put_be16(head, record->type);
+    put_be16(head + 2, c->rrclass);
+    put_be32(head + 4, record->ttl);
+    put_be16(head + 8, record->rdlength);
     ret = ret ? ret : dns_buffer_add(c->buffer, head, sizeof(head));
     ret = ret ? ret : dns_buffer_add(c->buffer, record->rdata,
                                      record->rdlength);
@@ -235,7 +235,7 @@ int dns_changes_bump(DnsEdit *edit)
     }
     memcpy(rdata, soa->rdata, soa->rdlength);
     serial = dns_soa_serial(soa) + 1;
-    packet_put32(rdata + soa->rdlength - SOA_NUMBERS, serial ? serial : 1);
+    put_be32(rdata + soa->rdlength - SOA_NUMBERS, serial ? serial : 1);
     next = *soa;
     next.rdata = rdata;
     ret = dns_edit_remove(edit, &edit->origin, soa);

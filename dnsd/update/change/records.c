@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "dnsd/update/change/records.h"
+#include "base/octets.h"
 #include "net/dns/wire/fields.h"
-#include "net/packet/octets.h"
 
 #define RR_HEAD         12      /* as docs/dns-image.md defines */
 #define NAMES_MAX       2       /* compressed names in one RDATA: SOA */
@@ -14,7 +14,7 @@
 uint16_t dns_record_covers(const ZoneRecord *record)
 {
     return record->type == DNS_TYPE_RRSIG && record->rdlength >= 2
-           ? packet_get16(record->rdata) : record->type;
+           ? get_be16(record->rdata) : record->type;
 }
 
 int dns_record_compare(const ZoneRecord *a, const ZoneRecord *b)
@@ -264,7 +264,7 @@ static bool take_records(Filling *f, const ZoneNode *node,
         if (all.len - at < RR_HEAD) {
             return false;
         }
-        rdlength = packet_get16(all.at + at + 10);
+        rdlength = get_be16(all.at + at + 10);
         if (all.len - at - RR_HEAD < rdlength) {
             return false;
         }
@@ -273,7 +273,7 @@ static bool take_records(Filling *f, const ZoneNode *node,
             return false;
         }
         *record = (ZoneRecord) { all.type, len,
-                                 packet_get32(all.at + at + 6), f->to };
+                                 get_be32(all.at + at + 6), f->to };
         f->node->count++;
         f->to += len;
         at += RR_HEAD + rdlength;

@@ -29,7 +29,7 @@ static bool load_ordered(ViewWalkLayer *layer, ZoneImage *image,
                                        index * sizeof(uint32_t),
                                        sizeof(uint32_t));
 
-    layer->ref = at ? zone_get32(at) : 0;
+    layer->ref = at ? get_le32(at) : 0;
     return layer->ref && load(layer, image);
 }
 

@@ -75,7 +75,7 @@ DnsLayer *store_make_top(DnsStore *s)
         .is_delta = true,
         .identity = store_random(),
         .made = time(NULL),
-        .seed = zone_get64(s->layer[s->layers - 1]->image->file + ZONE_H_SEED),
+        .seed = get_le64(s->layer[s->layers - 1]->image->file + ZONE_H_SEED),
     };
     DnsLayer *top = NULL;
     uint64_t len = 0;

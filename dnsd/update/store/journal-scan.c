@@ -80,7 +80,7 @@ static bool was_durable(const Scan *s, unsigned i, uint64_t offset)
 
     for (uint64_t at = offset; s->map_len[i] - at >= JOURNAL_R_OCTETS;
          at += JOURNAL_ALIGN) {
-        if (zone_get32(map + at) == JOURNAL_MARK &&
+        if (get_le32(map + at) == JOURNAL_MARK &&
             !journal_record_read(map + at, s->map_len[i] - at, &record) &&
             record.durable > offset) {
             return true;

@@ -170,8 +170,8 @@ static void begin(DnsStore *s, StoreMerge *m, unsigned first, unsigned count,
             .is_delta = !is_rebase,
             .identity = store_random(),
             .made = time(NULL),
-            .seed = zone_get64(s->layer[s->layers - 1]->image->file +
-                               ZONE_H_SEED),
+            .seed = get_le64(s->layer[s->layers - 1]->image->file +
+                             ZONE_H_SEED),
         },
     };
     for (unsigned i = 0; i < count; i++) {

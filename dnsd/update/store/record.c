@@ -21,26 +21,26 @@ bool journal_record_head(const uint8_t at[JOURNAL_R_OCTETS],
                          JournalRecord *record)
 {
     *record = (JournalRecord) {
-        .kind = zone_get32(at + JOURNAL_R_KIND),
-        .len = zone_get32(at + JOURNAL_R_LEN),
-        .position = zone_get64(at + JOURNAL_R_POSITION),
-        .durable = zone_get64(at + JOURNAL_R_DURABLE),
+        .kind = get_le32(at + JOURNAL_R_KIND),
+        .len = get_le32(at + JOURNAL_R_LEN),
+        .position = get_le64(at + JOURNAL_R_POSITION),
+        .durable = get_le64(at + JOURNAL_R_DURABLE),
     };
-    if (zone_get32(at + JOURNAL_R_MARK) != JOURNAL_MARK ||
+    if (get_le32(at + JOURNAL_R_MARK) != JOURNAL_MARK ||
         record->len < JOURNAL_R_OCTETS || record->len > LEN_MAX ||
         record->len % JOURNAL_ALIGN) {
         return false;
     }
     if (record->kind == JOURNAL_BASE) {
-        record->identity = zone_get64(at + JOURNAL_R_IDENTITY);
-        record->serial = zone_get32(at + JOURNAL_R_SERIAL);
+        record->identity = get_le64(at + JOURNAL_R_IDENTITY);
+        record->serial = get_le32(at + JOURNAL_R_SERIAL);
         return true;
     }
     record->changes = (DnsChanges) {
-        .from = zone_get32(at + JOURNAL_R_FROM),
-        .to = zone_get32(at + JOURNAL_R_TO),
-        .gone = zone_get32(at + JOURNAL_R_GONE),
-        .come = zone_get32(at + JOURNAL_R_COME),
+        .from = get_le32(at + JOURNAL_R_FROM),
+        .to = get_le32(at + JOURNAL_R_TO),
+        .gone = get_le32(at + JOURNAL_R_GONE),
+        .come = get_le32(at + JOURNAL_R_COME),
         .len = record->len - JOURNAL_R_OCTETS,
     };
     return record->kind == JOURNAL_CHANGE;
@@ -51,7 +51,7 @@ int journal_record_read(const uint8_t *at, size_t len, JournalRecord *record)
     if (len < JOURNAL_R_OCTETS || !journal_record_head(at, record) ||
         record->len > len ||
         checksum(at, record->len, JOURNAL_R_CHECKSUM) !=
-        zone_get32(at + JOURNAL_R_CHECKSUM)) {
+        get_le32(at + JOURNAL_R_CHECKSUM)) {
         return -ENODATA;
     }
     record->changes.octets = at + JOURNAL_R_OCTETS;
@@ -79,35 +79,35 @@ int journal_record_end(DnsBuffer *to, size_t begin,
     if (ret || len + filling > LEN_MAX) {
         return ret ? ret : -EFBIG;
     }
-    zone_put32(at + JOURNAL_R_MARK, JOURNAL_MARK);
-    zone_put32(at + JOURNAL_R_LEN, len + filling);
-    zone_put32(at + JOURNAL_R_KIND, JOURNAL_CHANGE);
-    zone_put64(at + JOURNAL_R_POSITION, record->position);
-    zone_put32(at + JOURNAL_R_FROM, record->changes.from);
-    zone_put32(at + JOURNAL_R_TO, record->changes.to);
-    zone_put32(at + JOURNAL_R_GONE, record->changes.gone);
-    zone_put32(at + JOURNAL_R_COME, record->changes.come);
+    put_le32(at + JOURNAL_R_MARK, JOURNAL_MARK);
+    put_le32(at + JOURNAL_R_LEN, len + filling);
+    put_le32(at + JOURNAL_R_KIND, JOURNAL_CHANGE);
+    put_le64(at + JOURNAL_R_POSITION, record->position);
+    put_le32(at + JOURNAL_R_FROM, record->changes.from);
+    put_le32(at + JOURNAL_R_TO, record->changes.to);
+    put_le32(at + JOURNAL_R_GONE, record->changes.gone);
+    put_le32(at + JOURNAL_R_COME, record->changes.come);
     return 0;
 }
 
 void journal_record_seal(uint8_t *at, uint64_t durable)
 {
-    zone_put64(at + JOURNAL_R_DURABLE, durable);
-    zone_put32(at + JOURNAL_R_CHECKSUM,
-               checksum(at, zone_get32(at + JOURNAL_R_LEN),
-                        JOURNAL_R_CHECKSUM));
+    put_le64(at + JOURNAL_R_DURABLE, durable);
+    put_le32(at + JOURNAL_R_CHECKSUM,
+             checksum(at, get_le32(at + JOURNAL_R_LEN),
+                      JOURNAL_R_CHECKSUM));
 }
 
 void journal_record_base(uint8_t at[JOURNAL_R_OCTETS], uint64_t identity,
                          uint64_t position)
 {
     memset(at, 0, JOURNAL_R_OCTETS);
-    zone_put32(at + JOURNAL_R_MARK, JOURNAL_MARK);
-    zone_put32(at + JOURNAL_R_LEN, JOURNAL_R_OCTETS);
-    zone_put32(at + JOURNAL_R_KIND, JOURNAL_BASE);
-    zone_put64(at + JOURNAL_R_POSITION, position);
-    zone_put64(at + JOURNAL_R_IDENTITY, identity);
-    zone_put32(at + JOURNAL_R_SERIAL, position);
+    put_le32(at + JOURNAL_R_MARK, JOURNAL_MARK);
+    put_le32(at + JOURNAL_R_LEN, JOURNAL_R_OCTETS);
+    put_le32(at + JOURNAL_R_KIND, JOURNAL_BASE);
+    put_le64(at + JOURNAL_R_POSITION, position);
+    put_le64(at + JOURNAL_R_IDENTITY, identity);
+    put_le32(at + JOURNAL_R_SERIAL, position);
 }
 
 /* --- the file's header ---------------------------------------------------- */
@@ -117,12 +117,12 @@ void journal_header_put(uint8_t at[JOURNAL_HEADER], const DnsName *origin,
 {
     memset(at, 0, JOURNAL_HEADER);
     memcpy(at, JOURNAL_MAGIC, ZONE_MAGIC_LEN);
-    zone_put32(at + JOURNAL_H_VERSION, JOURNAL_VERSION);
-    zone_put16(at + JOURNAL_H_CLASS, rrclass);
+    put_le32(at + JOURNAL_H_VERSION, JOURNAL_VERSION);
+    put_le16(at + JOURNAL_H_CLASS, rrclass);
     at[JOURNAL_H_ORIGIN_LEN] = origin->len;
     zone_fold(at + JOURNAL_H_ORIGIN, origin->wire, origin->len);
-    zone_put32(at + JOURNAL_H_CHECKSUM,
-               checksum(at, JOURNAL_HEADER, JOURNAL_H_CHECKSUM));
+    put_le32(at + JOURNAL_H_CHECKSUM,
+             checksum(at, JOURNAL_HEADER, JOURNAL_H_CHECKSUM));
 }
 
 bool journal_header_is(const uint8_t at[JOURNAL_HEADER], const DnsName *origin,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dnsd/update/tsig/record.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define ARCOUNT         10
 #define RR_FIXED        10      /* type, class, TTL, RDLENGTH */
@@ -22,19 +22,19 @@ static int read_rdata(const uint8_t *msg, const DnsRr *rr, TsigRecord *record)
         end - at < BEFORE_MAC) {
         return -EBADMSG;
     }
-    record->when = (uint64_t)packet_get16(msg + at) << 32 |
-                   packet_get32(msg + at + 2);
-    record->fudge = packet_get16(msg + at + TIME_LEN);
-    record->mac_len = packet_get16(msg + at + TIME_LEN + 2);
+    record->when = (uint64_t)get_be16(msg + at) << 32 |
+                   get_be32(msg + at + 2);
+    record->fudge = get_be16(msg + at + TIME_LEN);
+    record->mac_len = get_be16(msg + at + TIME_LEN + 2);
     at += BEFORE_MAC;
     if (end - at < (size_t)record->mac_len + BEHIND_MAC) {
         return -EBADMSG;
     }
     record->mac = msg + at;
     at += record->mac_len;
-    record->id = packet_get16(msg + at);
-    record->error = packet_get16(msg + at + 2);
-    record->other_len = packet_get16(msg + at + 4);
+    record->id = get_be16(msg + at);
+    record->error = get_be16(msg + at + 2);
+    record->other_len = get_be16(msg + at + 4);
     record->other = msg + at + BEHIND_MAC;
     return end - at - BEHIND_MAC == record->other_len ? 1 : -EBADMSG;
 }
@@ -67,7 +67,7 @@ int tsig_record_find(const uint8_t *msg, size_t len, TsigRecord *record)
 
 size_t tsig_record_strip(uint8_t *msg, const TsigRecord *record)
 {
-    packet_put16(msg + ARCOUNT, packet_get16(msg + ARCOUNT) - 1);
+    put_be16(msg + ARCOUNT, get_be16(msg + ARCOUNT) - 1);
     return record->start;
 }
 
@@ -84,26 +84,26 @@ int tsig_record_put(uint8_t *msg, size_t *len, size_t room,
     }
     memcpy(to, record->name.wire, record->name.len);
     to += record->name.len;
-    packet_put16(to, DNS_TYPE_TSIG);
-    packet_put16(to + 2, DNS_CLASS_ANY);
-    packet_put32(to + 4, 0);
-    packet_put16(to + 8, rdlength);
+    put_be16(to, DNS_TYPE_TSIG);
+    put_be16(to + 2, DNS_CLASS_ANY);
+    put_be32(to + 4, 0);
+    put_be16(to + 8, rdlength);
     to += RR_FIXED;
     memcpy(to, record->algorithm.wire, record->algorithm.len);
     to += record->algorithm.len;
-    packet_put16(to, record->when >> 32);
-    packet_put32(to + 2, record->when);
-    packet_put16(to + TIME_LEN, record->fudge);
-    packet_put16(to + TIME_LEN + 2, record->mac_len);
+    put_be16(to, record->when >> 32);
+    put_be32(to + 2, record->when);
+    put_be16(to + TIME_LEN, record->fudge);
+    put_be16(to + TIME_LEN + 2, record->mac_len);
     to += BEFORE_MAC;
     memcpy(to, record->mac, record->mac_len);
     to += record->mac_len;
-    packet_put16(to, record->id);
-    packet_put16(to + 2, record->error);
-    packet_put16(to + 4, record->other_len);
+    put_be16(to, record->id);
+    put_be16(to + 2, record->error);
+    put_be16(to + 4, record->other_len);
     to += BEHIND_MAC;
     memcpy(to, record->other, record->other_len);
     *len = to + record->other_len - msg;
-    packet_put16(msg + ARCOUNT, packet_get16(msg + ARCOUNT) + 1);
+    put_be16(msg + ARCOUNT, get_be16(msg + ARCOUNT) + 1);
     return 0;
 }

@@ -16,9 +16,9 @@
 #include <openssl/evp.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "dnsd/update/tsig/record.h"
 #include "net/dns/zone/fold.h"
-#include "net/packet/octets.h"
 
 #define TIME_MAX        ((UINT64_C(1) << 48) - 1)
 
@@ -41,9 +41,9 @@ static bool add_times(EVP_MAC_CTX *mac, const TsigRecord *record)
 {
     uint8_t times[8];
 
-    packet_put16(times, record->when >> 32);
-    packet_put32(times + 2, record->when);
-    packet_put16(times + 6, record->fudge);
+    put_be16(times, record->when >> 32);
+    put_be32(times + 2, record->when);
+    put_be16(times + 6, record->fudge);
     return add(mac, times, sizeof(times));
 }
 
@@ -53,8 +53,8 @@ static bool add_variables(EVP_MAC_CTX *mac, const TsigRecord *record)
     static const uint8_t class_ttl[6] = { 0, DNS_CLASS_ANY };
     uint8_t tail[4];
 
-    packet_put16(tail, record->error);
-    packet_put16(tail + 2, record->other_len);
+    put_be16(tail, record->error);
+    put_be16(tail + 2, record->other_len);
     return add_name(mac, &record->name) &&
            add(mac, class_ttl, sizeof(class_ttl)) &&
            add_name(mac, &record->algorithm) && add_times(mac, record) &&
@@ -68,7 +68,7 @@ static EVP_MAC_CTX *begin(const Tsig *tsig)
     EVP_MAC_CTX *mac = EVP_MAC_CTX_dup(tsig->key->hmac);
     uint8_t len[2];
 
-    packet_put16(len, tsig->mac_len);
+    put_be16(len, tsig->mac_len);
     if (mac && tsig->mac_len &&
         !(add(mac, len, sizeof(len)) && add(mac, tsig->mac, tsig->mac_len))) {
         EVP_MAC_CTX_free(mac);
@@ -117,7 +117,7 @@ static int sign(Tsig *tsig, uint8_t *msg, size_t *len, size_t room,
     record->name = tsig->key->name;
     name_algorithm(tsig->key, &record->algorithm);
     record->fudge = TSIG_FUDGE;
-    record->id = packet_get16(msg);
+    record->id = get_be16(msg);
     record->mac = mac;
     record->mac_len = tsig->key->mac_len;
     if (!digest(tsig, msg, *len, record, mac)) {
@@ -140,7 +140,7 @@ static int tell(const Tsig *tsig, uint8_t *msg, size_t *len, size_t room,
         .algorithm = tsig->unknown_algorithm,
         .when = now,
         .fudge = TSIG_FUDGE,
-        .id = packet_get16(msg),
+        .id = get_be16(msg),
         .error = tsig->error,
         .mac = msg,
         .other = msg,
@@ -182,8 +182,8 @@ int tsig_sign_reply(Tsig *tsig, uint8_t *msg, size_t *len, size_t room,
     if (tsig->error == TSIG_BADTIME) {
         record.when = tsig->when;
         record.other_len = sizeof(clock);
-        packet_put16(clock, now >> 32);
-        packet_put32(clock + 2, now);
+        put_be16(clock, now >> 32);
+        put_be32(clock + 2, now);
     }
     return sign(tsig, msg, len, room, &record);
 }
@@ -234,13 +234,13 @@ static TsigVerdict refuse(Tsig *tsig, uint16_t error)
 static TsigVerdict judge(Tsig *tsig, uint8_t *msg, size_t len,
                          const TsigRecord *record, uint64_t now)
 {
-    uint16_t id = packet_get16(msg);
+    uint16_t id = get_be16(msg);
     uint8_t mac[TSIG_MAC_MAX];
     bool ok;
 
-    packet_put16(msg, record->id);
+    put_be16(msg, record->id);
     ok = digest(tsig, msg, len, record, mac);
-    packet_put16(msg, id);
+    put_be16(msg, id);
     if (!ok || CRYPTO_memcmp(mac, record->mac, record->mac_len)) {
         return refuse(tsig, TSIG_BADSIG);
     }

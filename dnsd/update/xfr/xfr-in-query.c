@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/octets.h"
 #include "dnsd/update/xfr/xfr-in-internal.h"
-#include "net/packet/octets.h"
 
 /* --- the query ------------------------------------------------------------ */
 
@@ -25,7 +25,7 @@ static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
 {
     uint8_t rdata[2 + 20] = { 0 };
 
-    packet_put32(rdata + 2, in->options.serial);
+    put_be32(rdata + 2, in->options.serial);
     return dns_builder_raw(b, DNS_SECTION_AUTHORITY, &in->options.zone,
                            DNS_TYPE_SOA, in->options.rrclass, 0, rdata,
                            sizeof(rdata));

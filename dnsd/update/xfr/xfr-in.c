@@ -16,10 +16,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/octets.h"
 #include "dnsd/update/change/rdata.h"
 #include "dnsd/update/xfr/secondary.h"
 #include "dnsd/update/xfr/xfr-in-internal.h"
-#include "net/packet/octets.h"
 
 /* --- results -------------------------------------------------------------- */
 
@@ -104,10 +104,10 @@ static int put_change_record(DnsXfrIn *in, const DnsRr *rr,
     uint8_t head[10];
     int ret = dns_buffer_add(&in->octets, rr->name.wire, rr->name.len);
 
-    packet_put16(head, record->type);
-    packet_put16(head + 2, in->options.rrclass);
-    packet_put32(head + 4, record->ttl);
-    packet_put16(head + 8, record->rdlength);
+    put_be16(head, record->type);
+    put_be16(head + 2, in->options.rrclass);
+    put_be32(head + 4, record->ttl);
+    put_be16(head + 8, record->rdlength);
     ret = ret ? ret : dns_buffer_add(&in->octets, head, sizeof(head));
     ret = ret ? ret : dns_buffer_add(&in->octets, record->rdata,
                                      record->rdlength);

@@ -2,6 +2,7 @@
 /* query-cvsw and "info cvsw" */
 #include "qemu/osdep.h"
 
+#include "base/units.h"
 #include "hw/net/cvsw/nic-internal.h"
 #include "hw/net/cvsw/openflow/dump.h"
 #include "monitor/hmp.h"
@@ -9,8 +10,6 @@
 #include "qapi/error.h"
 #include "qapi/qapi-commands-cvsw.h"
 #include "qobject/qdict.h"
-
-#define MS_PER_S        1000u
 
 /* The counters from @first to @num that are not 0. */
 static CvswCountList *count_list(const uint64_t *counts, unsigned first,

@@ -9,8 +9,7 @@
  * make a whole prefix the host's own (AnyIP), and policy routing can hide it.
  * So this file asks the kernel for the route of the packet (RTM_GETROUTE),
  * with its destination, source, protocol and port, since rules select by each
- * of them; the kernel adds QEMU's user id.  The kernel answers inside send(),
- * so the following recv() finds the answer and does not wait.
+ * of them; the kernel adds QEMU's user id.  Asking does not wait (base/rtnl.h).
  *
  * A packet without a source gets the one that its first route prefers, and the
  * kernel routes it again by that source.  So this file asks again, too.
@@ -25,16 +24,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/rtnl.h"
 
 #define CACHE_SLOTS     256     /* a power of two */
-#define ANSWER_MAX      4096    /* bytes of the kernel's answer */
 
 /* The part of a packet that routing depends on; without padding */
 typedef struct Flow {
@@ -56,9 +54,8 @@ typedef struct CacheSlot {
 } CacheSlot;
 
 struct VmrpcRoute {
-    int query_fd;
-    int monitor_fd;
-    uint32_t seq;               /* of the last query */
+    Rtnl query;
+    Rtnl monitor;               /* asks nothing: it has the groups below */
     uint64_t changes;
     VmrpcRouteWatcher *changed; /* NULL: none */
     void *opaque;
@@ -79,21 +76,8 @@ static const unsigned monitored[] = {
     RTNLGRP_NEXTHOP,
 };
 
-static int open_netlink(void)
-{
-    struct sockaddr_nl nl = { .nl_family = AF_NETLINK };
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                    NETLINK_ROUTE);
-
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&nl, sizeof(nl)) < 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-/* Subscribes to all changes; false, with errno set, if that fails. */
-static bool monitor(int fd)
+/* Subscribes to all changes. Returns: 0 or a negative errno */
+static int monitor(int fd)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(monitored); i++) {
         unsigned group = monitored[i];
@@ -102,24 +86,26 @@ static bool monitor(int fd)
         if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
                        sizeof(group)) < 0 &&
             (group != RTNLGRP_NEXTHOP || errno != EINVAL)) {
-            return false;
+            return -errno;
         }
     }
-    return true;
+    return 0;
 }
 
 VmrpcRoute *vmrpc_route_new(GError **errp)
 {
     VmrpcRoute *route = g_new0(VmrpcRoute, 1);
+    int ret;
 
     route->changes = 1;
-    route->query_fd = open_netlink();
-    route->monitor_fd = open_netlink();
-    if (route->query_fd < 0 || route->monitor_fd < 0 ||
-        !monitor(route->monitor_fd)) {
+    route->monitor.fd = -1;
+    ret = rtnl_open(&route->query);
+    ret = ret ? ret : rtnl_open(&route->monitor);
+    ret = ret ? ret : monitor(route->monitor.fd);
+    if (ret < 0) {
         g_set_error(errp, g_quark_from_static_string("vmrpc-route-error"),
-                    errno, "netlink socket, needed to tell the host's own "
-                    "addresses: %s", g_strerror(errno));
+                    -ret, "netlink socket, needed to tell the host's own "
+                    "addresses: %s", g_strerror(-ret));
         vmrpc_route_free(route);
         return NULL;
     }
@@ -128,56 +114,11 @@ VmrpcRoute *vmrpc_route_new(GError **errp)
 
 void vmrpc_route_free(VmrpcRoute *route)
 {
-    if (!route) {
-        return;
+    if (route) {
+        rtnl_close(&route->query);
+        rtnl_close(&route->monitor);
+        g_free(route);
     }
-    if (route->query_fd >= 0) {
-        close(route->query_fd);
-    }
-    if (route->monitor_fd >= 0) {
-        close(route->monitor_fd);
-    }
-    g_free(route);
-}
-
-/* The route in the kernel's answer; returns 0 or a negative errno. */
-static int read_route(const uint8_t *buf, ssize_t len,
-                      const struct rtmsg **rtm)
-{
-    const struct nlmsghdr *nlh = (const struct nlmsghdr *)buf;
-
-    if (len < (ssize_t)sizeof(*nlh) || !NLMSG_OK(nlh, (size_t)len)) {
-        return -EPROTO;
-    }
-    if (nlh->nlmsg_type == NLMSG_ERROR) {
-        const struct nlmsgerr *err = NLMSG_DATA(nlh);
-
-        return nlh->nlmsg_len < NLMSG_LENGTH(sizeof(*err)) || !err->error
-               ? -EPROTO : err->error;
-    }
-    if (nlh->nlmsg_type != RTM_NEWROUTE ||
-        nlh->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg))) {
-        return -EPROTO;
-    }
-    *rtm = NLMSG_DATA(nlh);
-    return 0;
-}
-
-typedef struct RouteQuery {
-    struct nlmsghdr nlh;
-    struct rtmsg rtm;
-    uint8_t attributes[2 * RTA_LENGTH(16) + 2 * RTA_SPACE(2)];
-} RouteQuery;
-
-static void add_attribute(RouteQuery *req, unsigned type, const void *data,
-                          size_t len)
-{
-    struct rtattr rta = { .rta_len = RTA_LENGTH(len), .rta_type = type };
-    uint8_t *to = (uint8_t *)req + req->nlh.nlmsg_len;
-
-    memcpy(to, &rta, sizeof(rta));
-    memcpy(to + RTA_LENGTH(0), data, len);
-    req->nlh.nlmsg_len += RTA_SPACE(len);
 }
 
 static size_t addr_len(const Flow *flow)
@@ -187,64 +128,44 @@ static size_t addr_len(const Flow *flow)
 
 /*
  * Asks for the route of @flow; without a destination, for the default route.
- * The answer is in @buf.  Returns 0 or a negative errno.
+ * Returns 0 or a negative errno.
  */
-static int query(VmrpcRoute *route, const Flow *flow, uint8_t *buf,
-                 size_t size, const struct rtmsg **rtm)
+static int query(VmrpcRoute *route, const Flow *flow, RtnlAnswer *answer)
 {
     size_t alen = addr_len(flow);
-    RouteQuery req = {
-        .nlh = {
-            .nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
-            .nlmsg_type = RTM_GETROUTE,
-            .nlmsg_flags = NLM_F_REQUEST,
-            .nlmsg_seq = ++route->seq,
-        },
-        .rtm = { .rtm_family = flow->family },
+    const struct rtmsg rtm = {
+        .rtm_family = flow->family,
+        .rtm_dst_len = flow->has_dest ? alen * 8 : 0,
+        .rtm_src_len = flow->has_source ? alen * 8 : 0,
     };
-    ssize_t len;
+    RtnlRequest r;
 
+    rtnl_request(&r, RTM_GETROUTE, 0, &rtm, sizeof(rtm));
     if (flow->has_dest) {
-        req.rtm.rtm_dst_len = alen * 8;
-        add_attribute(&req, RTA_DST, flow->dest, alen);
+        rtnl_put(&r, RTA_DST, flow->dest, alen);
     }
     if (flow->has_source) {
-        req.rtm.rtm_src_len = alen * 8;
-        add_attribute(&req, RTA_SRC, flow->source, alen);
+        rtnl_put(&r, RTA_SRC, flow->source, alen);
     }
     if (flow->proto) {
-        add_attribute(&req, RTA_IP_PROTO, &flow->proto, sizeof(flow->proto));
+        rtnl_put(&r, RTA_IP_PROTO, &flow->proto, sizeof(flow->proto));
     }
     if (flow->port) {
-        add_attribute(&req, RTA_DPORT, &flow->port, sizeof(flow->port));
+        rtnl_put(&r, RTA_DPORT, &flow->port, sizeof(flow->port));
     }
-    if (send(route->query_fd, &req, req.nlh.nlmsg_len, 0) < 0) {
-        return -errno;
-    }
-    /* Skip the answer to an earlier query that nobody has read. */
-    do {
-        len = recv(route->query_fd, buf, size, 0);
-    } while (len >= (ssize_t)sizeof(struct nlmsghdr) &&
-             ((struct nlmsghdr *)buf)->nlmsg_seq != route->seq);
-    return len < 0 ? -errno : read_route(buf, len, rtm);
+    return rtnl_ask(&route->query, &r, answer);
+}
+
+static unsigned type_of(const RtnlAnswer *answer)
+{
+    return ((const struct rtmsg *)NLMSG_DATA(&answer->head))->rtm_type;
 }
 
 /* Copies an attribute of the answer; false if it is not there. */
-static bool read_attribute(const struct rtmsg *rtm, unsigned type, void *data,
+static bool read_attribute(const RtnlAnswer *answer, unsigned type, void *data,
                            size_t len)
 {
-    const struct nlmsghdr *nlh = (const void *)((const uint8_t *)rtm -
-                                                NLMSG_HDRLEN);
-    const struct rtattr *rta = RTM_RTA(rtm);
-    int left = RTM_PAYLOAD(nlh);
-
-    for (; RTA_OK(rta, left); rta = RTA_NEXT(rta, left)) {
-        if (rta->rta_type == type && RTA_PAYLOAD(rta) >= len) {
-            memcpy(data, RTA_DATA(rta), len);
-            return true;
-        }
-    }
-    return false;
+    return rtnl_attribute(&answer->head, sizeof(struct rtmsg), type, data, len);
 }
 
 void vmrpc_route_watch(VmrpcRoute *route, VmrpcRouteWatcher *changed,
@@ -256,7 +177,7 @@ void vmrpc_route_watch(VmrpcRoute *route, VmrpcRouteWatcher *changed,
 
 int vmrpc_route_fd(const VmrpcRoute *route)
 {
-    return route->monitor_fd;
+    return route->monitor.fd;
 }
 
 /* Does the message say that the interface @index is deleted? */
@@ -278,7 +199,7 @@ void vmrpc_route_process(VmrpcRoute *route)
     bool changed = false;
     ssize_t len;
 
-    while ((len = recv(route->monitor_fd, buf, sizeof(buf), MSG_TRUNC)) >= 0 ||
+    while ((len = recv(route->monitor.fd, buf, sizeof(buf), MSG_TRUNC)) >= 0 ||
            errno == ENOBUFS) {
         changed = true;
         /* A message that was lost may have said so. */
@@ -339,25 +260,26 @@ static Flow flow_of(const struct sockaddr *dest, const struct sockaddr *source,
     return flow;
 }
 
-static bool is_local(const struct rtmsg *rtm)
+static bool is_local(const RtnlAnswer *answer)
 {
-    return rtm->rtm_type == RTN_LOCAL || rtm->rtm_type == RTN_ANYCAST;
+    unsigned type = type_of(answer);
+
+    return type == RTN_LOCAL || type == RTN_ANYCAST;
 }
 
 /* Returns 1, 0 or a negative errno. */
 static int ask_local(VmrpcRoute *route, const Flow *flow)
 {
-    uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
-    const struct rtmsg *rtm;
+    RtnlAnswer answer;
     Flow from = *flow;
-    int ret = query(route, flow, buf, sizeof(buf), &rtm);
+    int ret = query(route, flow, &answer);
 
-    if (ret == 0 && !flow->has_source && !is_local(rtm) &&
-        read_attribute(rtm, RTA_PREFSRC, from.source, addr_len(flow))) {
+    if (ret == 0 && !flow->has_source && !is_local(&answer) &&
+        read_attribute(&answer, RTA_PREFSRC, from.source, addr_len(flow))) {
         from.has_source = true;
-        ret = query(route, &from, buf, sizeof(buf), &rtm);
+        ret = query(route, &from, &answer);
     }
-    return ret < 0 ? ret : is_local(rtm);
+    return ret < 0 ? ret : is_local(&answer);
 }
 
 bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
@@ -386,11 +308,10 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
 bool vmrpc_route_is_prohibited(VmrpcRoute *route, const struct sockaddr *dest,
                                const struct sockaddr *source, int proto)
 {
-    uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
     Flow flow = flow_of(dest, source, proto);
-    const struct rtmsg *rtm;
+    RtnlAnswer answer;
 
-    return query(route, &flow, buf, sizeof(buf), &rtm) == -EACCES;
+    return query(route, &flow, &answer) == -EACCES;
 }
 
 /* The interface that has the source of @own; 0: none, or the loopback */
@@ -420,13 +341,12 @@ static unsigned interface_with(const Flow *own)
 
 static unsigned find_interface(VmrpcRoute *route, const Flow *own)
 {
-    uint8_t buf[ANSWER_MAX] __attribute__((aligned(8)));
     unsigned index = interface_with(own);
-    const struct rtmsg *rtm;
+    RtnlAnswer answer;
 
-    if (!index && query(route, own, buf, sizeof(buf), &rtm) == 0 &&
-        rtm->rtm_type == RTN_UNICAST) {
-        read_attribute(rtm, RTA_OIF, &index, sizeof(index));
+    if (!index && query(route, own, &answer) == 0 &&
+        type_of(&answer) == RTN_UNICAST) {
+        read_attribute(&answer, RTA_OIF, &index, sizeof(index));
     }
     return index;
 }

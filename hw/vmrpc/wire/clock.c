@@ -14,14 +14,13 @@
 #include <glib.h>
 
 #include "hw/vmrpc/wire/clock.h"
-
-#define NS_PER_S        INT64_C(1000000000)
+#include "base/units.h"
 
 /* The offset of two readings without a step differs by less. */
-#define STEP_MIN_NS     INT64_C(1000000)
+#define STEP_MIN_NS     MS
 
 /* Until 2116; the difference of two such values does not overflow. */
-#define STAMP_MAX_S     (INT64_MAX / 2 / NS_PER_S)
+#define STAMP_MAX_S     (INT64_MAX / 2 / SECOND)
 
 void vmrpc_clock_see(VmrpcClock *clock, int64_t real, int64_t mono)
 {
@@ -40,8 +39,8 @@ void vmrpc_clock_see(VmrpcClock *clock, int64_t real, int64_t mono)
 
 int64_t vmrpc_clock_moment(const VmrpcClock *clock, int64_t s, int64_t ns)
 {
-    int64_t stamp = CLAMP(s, 0, STAMP_MAX_S) * NS_PER_S +
-                    CLAMP(ns, 0, NS_PER_S - 1);
+    int64_t stamp = CLAMP(s, 0, STAMP_MAX_S) * SECOND +
+                    CLAMP(ns, 0, SECOND - 1);
     int64_t moment = stamp - clock->offset;
 
     if (moment > clock->seen || moment < clock->stepped) {

@@ -75,7 +75,7 @@ typedef struct Conversion {
 static int ttl_to_host(const uint8_t *from, uint8_t *to,
                        const VmrpcCmsgOps *ops)
 {
-    int ttl = (int)vmrpc_get32(from);
+    int ttl = (int)get_le32(from);
 
     if (ttl < 1 || ttl > 255) {
         return -EINVAL;
@@ -87,7 +87,7 @@ static int ttl_to_host(const uint8_t *from, uint8_t *to,
 static int tos_to_host(const uint8_t *from, uint8_t *to,
                        const VmrpcCmsgOps *ops)
 {
-    int tos = (int)vmrpc_get32(from);
+    int tos = (int)get_le32(from);
 
     if (tos < 0 || tos > 255) {
         return -EINVAL;
@@ -118,9 +118,9 @@ static int segment_to_host(const uint8_t *from, uint8_t *to,
 static int stamps_to_host(const uint8_t *from, uint8_t *to,
                           const VmrpcCmsgOps *ops)
 {
-    uint32_t flags = vmrpc_get32(from) & (SOF_TIMESTAMPING_TX_SOFTWARE |
-                                          SOF_TIMESTAMPING_TX_SCHED |
-                                          SOF_TIMESTAMPING_TX_ACK);
+    uint32_t flags = get_le32(from) & (SOF_TIMESTAMPING_TX_SOFTWARE |
+                                       SOF_TIMESTAMPING_TX_SCHED |
+                                       SOF_TIMESTAMPING_TX_ACK);
 
     memcpy(to, &flags, sizeof(flags));
     return 0;
@@ -129,7 +129,7 @@ static int stamps_to_host(const uint8_t *from, uint8_t *to,
 /* The source of the guest's in_pktinfo, which must not name an interface. */
 static int read_pktinfo(const uint8_t *from, struct in_addr *source)
 {
-    if (vmrpc_get32(from)) {
+    if (get_le32(from)) {
         return -ENODEV;
     }
     memcpy(source, from + 4, sizeof(*source));
@@ -184,7 +184,7 @@ static int int_from_host(const uint8_t *from, uint8_t *to,
     uint32_t v;
 
     memcpy(&v, from, sizeof(v));
-    vmrpc_put32(to, v);
+    put_le32(to, v);
     return 0;
 }
 
@@ -208,12 +208,12 @@ static void write_time(const uint8_t *from, uint8_t *to, int64_t unit,
     if (clock) {
         int64_t ns = CLAMP(v[1], 0, 999999999 / unit) * unit;
 
-        vmrpc_put64(to + offsetof(struct vmrpc_moment, ns),
-                    vmrpc_clock_moment(clock, v[0], ns));
-        vmrpc_put64(to + offsetof(struct vmrpc_moment, now), clock->seen);
+        put_le64(to + offsetof(struct vmrpc_moment, ns),
+                 vmrpc_clock_moment(clock, v[0], ns));
+        put_le64(to + offsetof(struct vmrpc_moment, now), clock->seen);
     } else {
-        vmrpc_put64(to, v[0]);
-        vmrpc_put64(to + 8, v[1]);
+        put_le64(to, v[0]);
+        put_le64(to + 8, v[1]);
     }
 }
 
@@ -248,7 +248,7 @@ static int times_from_host(const uint8_t *from, uint8_t *to,
 static void write_pktinfo(uint8_t *to, struct in_addr source,
                           struct in_addr destination)
 {
-    vmrpc_put32(to, 0);
+    put_le32(to, 0);
     memcpy(to + 4, &source, sizeof(source));
     memcpy(to + 8, &destination, sizeof(destination));
 }
@@ -282,14 +282,14 @@ static void write_recverr(uint8_t *to, const struct sock_extended_err *ee,
                           const struct in_addr *offender, in_port_t port)
 {
     memset(to, 0, G_RECVERR);
-    vmrpc_put32(to, ee->ee_errno);
+    put_le32(to, ee->ee_errno);
     to[4] = ee->ee_origin;
     to[5] = ee->ee_type;
     to[6] = ee->ee_code;
-    vmrpc_put32(to + 8, ee->ee_info);
-    vmrpc_put32(to + 12, ee->ee_data);
+    put_le32(to + 8, ee->ee_info);
+    put_le32(to + 12, ee->ee_data);
     if (offender) {
-        vmrpc_put16(to + G_EXTENDED_ERR, G_AF_INET);
+        put_le16(to + G_EXTENDED_ERR, G_AF_INET);
         memcpy(to + G_EXTENDED_ERR + 2, &port, sizeof(port));
         memcpy(to + G_EXTENDED_ERR + 4, offender, sizeof(*offender));
     }
@@ -430,7 +430,7 @@ ssize_t vmrpc_cmsg_to_host(int family, const void *guest, size_t guest_len,
     }
     /* Linux, too, ignores a rest that is too short for a header. */
     while (left >= G_CMSG_HEADER) {
-        uint64_t len = vmrpc_get64(from);
+        uint64_t len = get_le64(from);
         const Conversion *row;
         struct cmsghdr header;
         uint8_t payload[PAYLOAD_MAX];
@@ -442,8 +442,8 @@ ssize_t vmrpc_cmsg_to_host(int family, const void *guest, size_t guest_len,
             return -EINVAL;
         }
         row = find_conversion(to_host, G_N_ELEMENTS(to_host), family,
-                              (int)vmrpc_get32(from + 8),
-                              (int)vmrpc_get32(from + 12),
+                              (int)get_le32(from + 8),
+                              (int)get_le32(from + 12),
                               len - G_CMSG_HEADER, &known);
         if (!row) {
             return -EINVAL;
@@ -482,9 +482,9 @@ static size_t write_guest(uint8_t *to, size_t room, const Conversion *row,
         return 0;
     }
     memset(to, 0, space);
-    vmrpc_put64(to, len);
-    vmrpc_put32(to + 8, row->to_level);
-    vmrpc_put32(to + 12, row->to_type);
+    put_le64(to, len);
+    put_le32(to + 8, row->to_level);
+    put_le32(to + 12, row->to_type);
     memcpy(to + G_CMSG_HEADER, payload, row->to_size);
     return space;
 }

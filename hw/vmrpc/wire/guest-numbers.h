@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 /* Bytes that an IPv6 header has more than an IPv4 header */
 #define VMRPC_HEADER_DIFFERENCE 20
 
@@ -53,42 +55,6 @@ enum {
     G_SO_TIMESTAMPNS_NEW = 64,
     G_SO_TIMESTAMPING_NEW = 65,
 };
-
-/* Little-endian integers at any alignment */
-
-static inline uint32_t vmrpc_get32(const void *from)
-{
-    uint32_t v;
-
-    memcpy(&v, from, sizeof(v));
-    return GUINT32_FROM_LE(v);
-}
-
-static inline uint64_t vmrpc_get64(const void *from)
-{
-    uint64_t v;
-
-    memcpy(&v, from, sizeof(v));
-    return GUINT64_FROM_LE(v);
-}
-
-static inline void vmrpc_put16(void *to, uint16_t v)
-{
-    v = GUINT16_TO_LE(v);
-    memcpy(to, &v, sizeof(v));
-}
-
-static inline void vmrpc_put32(void *to, uint32_t v)
-{
-    v = GUINT32_TO_LE(v);
-    memcpy(to, &v, sizeof(v));
-}
-
-static inline void vmrpc_put64(void *to, uint64_t v)
-{
-    v = GUINT64_TO_LE(v);
-    memcpy(to, &v, sizeof(v));
-}
 
 /* The guest's MTU for one of the host, in bytes */
 static inline uint32_t vmrpc_guest_mtu(uint32_t mtu)

@@ -85,7 +85,7 @@ int vmrpc_membership_parse(int level, int optname, const void *value,
         return membership->join ? -EINVAL : -EADDRNOTAVAIL;
     }
     /* The number of an interface never passes, only the guest's address. */
-    if ((len >= G_MREQN && vmrpc_get32(from + G_MREQ)) ||
+    if ((len >= G_MREQN && get_le32(from + G_MREQ)) ||
         (interface.s_addr != INADDR_ANY &&
          interface.s_addr != guest4.s_addr)) {
         return -ENODEV;

@@ -227,7 +227,7 @@ static int set_int(const VmrpcSockoptRow *row, const void *value, size_t len,
         return -EPERM;
     }
     if (len >= sizeof(uint32_t)) {
-        v = (int)vmrpc_get32(value);
+        v = (int)get_le32(value);
     } else if (len >= 1 && row->flags & BYTE) {
         v = *(const uint8_t *)value;
     } else if (len == 0 && row->flags & EMPTY) {
@@ -255,8 +255,8 @@ static int set_linger(const void *value, size_t len, VmrpcSockopt *opt)
     if (len < 2 * sizeof(uint32_t)) {
         return -EINVAL;
     }
-    opt->linger.l_onoff = vmrpc_get32(value);
-    opt->linger.l_linger = vmrpc_get32((const uint8_t *)value + 4);
+    opt->linger.l_onoff = get_le32(value);
+    opt->linger.l_linger = get_le32((const uint8_t *)value + 4);
     opt->len = sizeof(opt->linger);
     return 0;
 }
@@ -344,7 +344,7 @@ static ssize_t get_int(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
         value[0] = v;
         return 1;
     }
-    vmrpc_put32(wire, v);
+    put_le32(wire, v);
     memcpy(value, wire, MIN(cap, sizeof(wire)));
     return MIN(cap, sizeof(wire));
 }
@@ -356,8 +356,8 @@ static ssize_t get_linger(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
     if (opt->len < sizeof(opt->linger)) {
         return -EINVAL;
     }
-    vmrpc_put32(wire, opt->linger.l_onoff);
-    vmrpc_put32(wire + 4, opt->linger.l_linger);
+    put_le32(wire, opt->linger.l_onoff);
+    put_le32(wire + 4, opt->linger.l_linger);
     memcpy(value, wire, MIN(cap, sizeof(wire)));
     return MIN(cap, sizeof(wire));
 }
@@ -373,7 +373,7 @@ static ssize_t get_bytes(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
         n >= pmtu_end) {
         uint8_t *pmtu = value + pmtu_end - sizeof(uint32_t);
 
-        vmrpc_put32(pmtu, vmrpc_guest_mtu(vmrpc_get32(pmtu)));
+        put_le32(pmtu, vmrpc_guest_mtu(get_le32(pmtu)));
     }
     return n;
 }

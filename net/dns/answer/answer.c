@@ -13,9 +13,9 @@
  * The usual reply is one copy of the question and one copy of an RRset.  Code
  * for rare cases (aliases, proofs, errors) is not touched then.
  */
+#include "base/octets.h"
 #include "net/dns/answer/answering.h"
 #include "net/dns/answer/edns.h"
-#include "net/packet/octets.h"
 
 #define MAILB 253
 
@@ -80,11 +80,11 @@ static size_t end_reply(Reply *reply, const DnsAnswerer *answerer,
         reply->len += DNS_OPT_LEN;
         reply->count[DNS_SECTION_ADDITIONAL]++;
     }
-    packet_put16(out + 2, flags_of(q, flags, info->rcode));
-    packet_put16(out + 4, has_question);
-    packet_put16(out + 6, reply->count[DNS_SECTION_ANSWER]);
-    packet_put16(out + 8, reply->count[DNS_SECTION_AUTHORITY]);
-    packet_put16(out + 10, reply->count[DNS_SECTION_ADDITIONAL]);
+    put_be16(out + 2, flags_of(q, flags, info->rcode));
+    put_be16(out + 4, has_question);
+    put_be16(out + 6, reply->count[DNS_SECTION_ANSWER]);
+    put_be16(out + 8, reply->count[DNS_SECTION_AUTHORITY]);
+    put_be16(out + 10, reply->count[DNS_SECTION_ADDITIONAL]);
     return reply->len;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The authority section: SOA, referrals, proofs */
+#include "base/octets.h"
 #include "net/dns/answer/denial.h"
-#include "net/packet/octets.h"
 
 #define RR_HEAD         12
 #define SOA_NUMBERS     20
@@ -31,7 +31,7 @@ static AnswerEnd put_soa(Answering *a)
         zone_image_fail(apex.image);
         return END_FAILED;
     }
-    put.ttl_max = packet_get32(rrset.at + rrset.len - sizeof(uint32_t));
+    put.ttl_max = get_be32(rrset.at + rrset.len - sizeof(uint32_t));
     return answer_end_of(reply_put(&a->reply, &put, &apex, &rrset), END_NOT);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/dns/answer/edns.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define OPT_CLASS       3       /* offsets in OPT with the root as owner */
 #define OPT_RCODE_HIGH  5
@@ -22,8 +22,8 @@ int dns_edns_next(DnsOptions *options, DnsOption *option)
         return -EBADMSG;
     }
     *option = (DnsOption) {
-        .code = packet_get16(options->next),
-        .len = packet_get16(options->next + 2),
+        .code = get_be16(options->next),
+        .len = get_be16(options->next + 2),
         .data = options->next + DNS_OPTION_HEAD,
     };
     if (options->left - DNS_OPTION_HEAD < option->len) {
@@ -51,12 +51,12 @@ void dns_edns_put_opt(uint8_t *to, uint16_t udp_size, uint16_t rcode,
                       bool dnssec_ok)
 {
     to[0] = 0;
-    packet_put16(to + 1, DNS_TYPE_OPT);
-    packet_put16(to + OPT_CLASS, udp_size);
+    put_be16(to + 1, DNS_TYPE_OPT);
+    put_be16(to + OPT_CLASS, udp_size);
     to[OPT_RCODE_HIGH] = rcode >> 4;
     to[OPT_VERSION] = 0;
-    packet_put16(to + OPT_FLAGS, dnssec_ok ? OPT_DNSSEC_OK : 0);
-    packet_put16(to + OPT_RDLENGTH, 0);
+    put_be16(to + OPT_FLAGS, dnssec_ok ? OPT_DNSSEC_OK : 0);
+    put_be16(to + OPT_RDLENGTH, 0);
 }
 
 size_t dns_edns_append(uint8_t *message, size_t len, size_t room,
@@ -70,12 +70,12 @@ size_t dns_edns_append(uint8_t *message, size_t len, size_t room,
         rdlength > UINT16_MAX) {
         return len;
     }
-    packet_put16(to, code);
-    packet_put16(to + 2, data_len);
+    put_be16(to, code);
+    put_be16(to + 2, data_len);
     if (data_len) {
         memcpy(to + DNS_OPTION_HEAD, data, data_len);
     }
-    packet_put16(message + opt_at + OPT_RDLENGTH, rdlength);
+    put_be16(message + opt_at + OPT_RDLENGTH, rdlength);
     return len + DNS_OPTION_HEAD + data_len;
 }
 
@@ -84,7 +84,7 @@ static size_t append_number(uint8_t *message, size_t len, size_t room,
 {
     uint8_t data[2];
 
-    packet_put16(data, number);
+    put_be16(data, number);
     return dns_edns_append(message, len, room, opt_at, code, data,
                            sizeof(data));
 }

@@ -6,8 +6,8 @@
  * other zones that it serves, but resolvers discard those records and ask
  * again.
  */
+#include "base/octets.h"
 #include "net/dns/answer/answering.h"
-#include "net/packet/octets.h"
 
 #define RR_HEAD     12
 #define RR_TTL      6
@@ -151,7 +151,7 @@ static AnswerEnd answer_dname(Answering *a)
     suffix = (ReplyOwner) { at <= 0x3fff ? at : 0, target.len };
     result = reply_put_cname(&a->reply, put_for_name(a).owner,
                              a->zone->rrclass,
-                             packet_get32(rrset.at + RR_TTL), &name, suffix,
+                             get_be32(rrset.at + RR_TTL), &name, suffix,
                              &next);
     if (result != REPLY_OK) {
         return answer_end_of(result, END_NOT);

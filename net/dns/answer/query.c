@@ -6,9 +6,9 @@
  * ignores the contents of other records and follows no pointer.  So the work is
  * proportional to the length of the message.
  */
+#include "base/octets.h"
 #include "net/dns/answer/edns.h"
 #include "net/dns/answer/query.h"
-#include "net/packet/octets.h"
 
 #define OPCODE_SHIFT    11
 #define QUESTION_TAIL   4       /* type and class */
@@ -60,9 +60,9 @@ static bool read_opt(DnsQuery *q, size_t at, size_t tail, uint16_t rdlength)
         return false;
     }
     q->has_edns = true;
-    q->udp_size = packet_get16(rr + 2);
+    q->udp_size = get_be16(rr + 2);
     q->version = rr[5];
-    q->dnssec_ok = packet_get16(rr + 6) & OPT_DNSSEC_OK;
+    q->dnssec_ok = get_be16(rr + 6) & OPT_DNSSEC_OK;
     q->options = rr + RR_TAIL;
     q->options_len = rdlength;
     return true;
@@ -78,8 +78,8 @@ static size_t read_record(DnsQuery *q, size_t at, bool is_additional,
     if (!tail || q->len - tail < RR_TAIL) {
         return 0;
     }
-    type = packet_get16(q->message + tail);
-    rdlength = packet_get16(q->message + tail + 8);
+    type = get_be16(q->message + tail);
+    rdlength = get_be16(q->message + tail + 8);
     if (q->len - tail - RR_TAIL < rdlength) {
         return 0;
     }
@@ -99,8 +99,8 @@ static size_t read_record(DnsQuery *q, size_t at, bool is_additional,
 static bool read_records(DnsQuery *q)
 {
     const uint8_t *h = q->message;
-    unsigned before = packet_get16(h + 6) + packet_get16(h + 8);
-    unsigned all = before + packet_get16(h + 10);
+    unsigned before = get_be16(h + 6) + get_be16(h + 8);
+    unsigned all = before + get_be16(h + 10);
     size_t at = q->question_end;
 
     for (unsigned i = 0; i < all; i++) {
@@ -122,8 +122,8 @@ static bool read_question(DnsQuery *q)
         q->name.len = 0;
         return false;
     }
-    q->type = packet_get16(at + q->name.len);
-    q->qclass = packet_get16(at + q->name.len + 2);
+    q->type = get_be16(at + q->name.len);
+    q->qclass = get_be16(at + q->name.len + 2);
     q->question_end = DNS_HEADER_LEN + q->name.len + QUESTION_TAIL;
     return true;
 }
@@ -175,7 +175,7 @@ static void read_unknown(DnsQuery *q, uint16_t questions)
 /* The message has a header and is a query of some opcode. */
 static void read_body(DnsQuery *q)
 {
-    uint16_t questions = packet_get16(q->message + 4);
+    uint16_t questions = get_be16(q->message + 4);
 
     q->kind = kind_of((q->flags & DNS_FLAGS_OPCODE) >> OPCODE_SHIFT);
     if (q->kind == DNS_QUERY_WRONG) {
@@ -205,7 +205,7 @@ void dns_query_read(const uint8_t *message, size_t len, DnsQuery *q)
     if (len < DNS_HEADER_LEN) {
         return;
     }
-    q->flags = packet_get16(message + 2);
+    q->flags = get_be16(message + 2);
     if (!(q->flags & DNS_FLAG_QR)) {
         read_body(q);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* RRsets of images, put into a reply with uncompressed names */
+#include "base/octets.h"
 #include "net/dns/answer/reply-internal.h"
-#include "net/packet/octets.h"
 
 /* The octets of a name in RDATA, up to its pointer or the root */
 static uint32_t written_len(const uint8_t *name, uint32_t room)
@@ -29,7 +29,7 @@ static ReplyResult write_owner(const ReplyMove *m)
     uint8_t pointer[REPLY_POINTER_LEN];
 
     if (m->put->owner.at) {
-        packet_put16(pointer, REPLY_POINTER | m->put->owner.at);
+        put_be16(pointer, REPLY_POINTER | m->put->owner.at);
         return append(m->reply, pointer, sizeof(pointer));
     }
     return append(m->reply, m->node->name, m->node->name_len);
@@ -78,10 +78,10 @@ static ReplyResult write_record(const ReplyMove *m, uint32_t in,
     if (result == REPLY_OK) {
         uint8_t *at = reply->out + tail;
 
-        packet_put16(at + REPLY_RR_RDLENGTH - 2,
-                     reply->len - tail - (REPLY_RR_HEAD - 2));
-        if (packet_get32(at + REPLY_RR_TTL - 2) > m->put->ttl_max) {
-            packet_put32(at + REPLY_RR_TTL - 2, m->put->ttl_max);
+        put_be16(at + REPLY_RR_RDLENGTH - 2,
+                 reply->len - tail - (REPLY_RR_HEAD - 2));
+        if (get_be32(at + REPLY_RR_TTL - 2) > m->put->ttl_max) {
+            put_be32(at + REPLY_RR_TTL - 2, m->put->ttl_max);
         }
     }
     return result;
@@ -99,7 +99,7 @@ ReplyResult reply_put_in_full(const ReplyMove *m)
         if (m->len - in < REPLY_RR_HEAD) {
             return REPLY_DAMAGED;
         }
-        rdlength = packet_get16(m->from + in + REPLY_RR_RDLENGTH);
+        rdlength = get_be16(m->from + in + REPLY_RR_RDLENGTH);
         if (m->len - in - REPLY_RR_HEAD < rdlength) {
             return REPLY_DAMAGED;
         }

@@ -18,8 +18,8 @@
  * which the owner does not have any more, and a target beyond the reach of a
  * pointer.  For these the RRset is written again with uncompressed names.
  */
+#include "base/octets.h"
 #include "net/dns/answer/reply-internal.h"
-#include "net/packet/octets.h"
 
 /* Obsolete types of RFC 1035 that zones may still have */
 enum {
@@ -71,7 +71,7 @@ uint16_t reply_suffix(const Reply *reply, uint16_t at, unsigned skip)
         uint8_t head = reply->out[at];
 
         if (head >= 0xc0) {
-            at = packet_get16(reply->out + at) & REPLY_POINTER_MAX;
+            at = get_be16(reply->out + at) & REPLY_POINTER_MAX;
         } else if (!skip) {
             return at <= REPLY_POINTER_MAX ? at : 0;
         } else if (!head || head >= skip) {
@@ -122,7 +122,7 @@ static Moved move_name(const ReplyMove *m, size_t *at, size_t end)
         if (end - *at < REPLY_POINTER_LEN) {
             return MOVED_DAMAGE;
         }
-        to = packet_get16(out + *at) & REPLY_POINTER_MAX;
+        to = get_be16(out + *at) & REPLY_POINTER_MAX;
         if (to < DNS_HEADER_LEN) {
             return MOVED_DAMAGE;
         }
@@ -133,7 +133,7 @@ static Moved move_name(const ReplyMove *m, size_t *at, size_t end)
         if (!to || to > REPLY_POINTER_MAX) {
             return MOVED_NOT;
         }
-        packet_put16(out + *at, REPLY_POINTER | to);
+        put_be16(out + *at, REPLY_POINTER | to);
         *at += REPLY_POINTER_LEN;
         return MOVED;
     }
@@ -163,17 +163,17 @@ static Moved move_records(const ReplyMove *m)
         uint16_t rdlength;
 
         if (end - at < REPLY_RR_HEAD ||
-            packet_get16(out + at) != (REPLY_POINTER | DNS_HEADER_LEN)) {
+            get_be16(out + at) != (REPLY_POINTER | DNS_HEADER_LEN)) {
             return MOVED_DAMAGE;
         }
-        rdlength = packet_get16(out + at + REPLY_RR_RDLENGTH);
+        rdlength = get_be16(out + at + REPLY_RR_RDLENGTH);
         if (end - at - REPLY_RR_HEAD < rdlength) {
             return MOVED_DAMAGE;
         }
-        packet_put16(out + at, i == 0 && m->first ? m->first :
-                     REPLY_POINTER | m->put->owner.at);
-        if (packet_get32(out + at + REPLY_RR_TTL) > m->put->ttl_max) {
-            packet_put32(out + at + REPLY_RR_TTL, m->put->ttl_max);
+        put_be16(out + at, i == 0 && m->first ? m->first :
+                 REPLY_POINTER | m->put->owner.at);
+        if (get_be32(out + at + REPLY_RR_TTL) > m->put->ttl_max) {
+            put_be32(out + at + REPLY_RR_TTL, m->put->ttl_max);
         }
         if (m->layout.names && !stays) {
             Moved moved = move_names(m, at + REPLY_RR_HEAD, rdlength);
@@ -309,14 +309,14 @@ ReplyResult reply_put_cname(Reply *reply, ReplyOwner owner, uint16_t rrclass,
     if (!owner.at || reply_room(reply) < (size_t)REPLY_RR_HEAD + rdlength) {
         return REPLY_FULL;
     }
-    packet_put16(to, REPLY_POINTER | owner.at);
-    packet_put16(to + 2, DNS_TYPE_CNAME);
-    packet_put16(to + 4, rrclass);
-    packet_put32(to + REPLY_RR_TTL, ttl);
-    packet_put16(to + REPLY_RR_RDLENGTH, rdlength);
+    put_be16(to, REPLY_POINTER | owner.at);
+    put_be16(to + 2, DNS_TYPE_CNAME);
+    put_be16(to + 4, rrclass);
+    put_be32(to + REPLY_RR_TTL, ttl);
+    put_be16(to + REPLY_RR_RDLENGTH, rdlength);
     memcpy(to + REPLY_RR_HEAD, name->wire, full);
     if (is_short) {
-        packet_put16(to + REPLY_RR_HEAD + full, REPLY_POINTER | suffix.at);
+        put_be16(to + REPLY_RR_HEAD + full, REPLY_POINTER | suffix.at);
     }
     target->at = reply->len + REPLY_RR_HEAD;
     target->len = name->len;

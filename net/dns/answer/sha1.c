@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/dns/answer/sha1.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define BLOCK       64
 #define LENGTH_LEN  8
@@ -40,7 +40,7 @@ static void add_block_portable(uint32_t state[STATE],
     for (unsigned i = 0; i < 80; i++) {
         uint32_t sum;
 
-        w[i] = i < 16 ? packet_get32(block + 4 * i)
+        w[i] = i < 16 ? get_be32(block + 4 * i)
                       : rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
         sum = rotate(v[0], 5) + mix(i, v) + v[4] + w[i];
         v[4] = v[3];
@@ -69,12 +69,12 @@ static void digest(AddBlock *add, const uint8_t *data, size_t len,
     memcpy(last, data, left);
     last[left] = 0x80;
     tail = left + 1 + LENGTH_LEN <= BLOCK ? BLOCK : 2 * BLOCK;
-    packet_put64(last + tail - LENGTH_LEN, (uint64_t)len * 8);
+    put_be64(last + tail - LENGTH_LEN, (uint64_t)len * 8);
     for (size_t at = 0; at < tail; at += BLOCK) {
         add(state, last + at);
     }
     for (unsigned i = 0; i < STATE; i++) {
-        packet_put32(hash + 4 * i, state[i]);
+        put_be32(hash + 4 * i, state[i]);
     }
 }
 

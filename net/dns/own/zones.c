@@ -24,10 +24,10 @@
 #include <errno.h>
 #include <sys/random.h>
 
+#include "base/octets.h"
 #include "net/dns/answer/answer.h"
 #include "net/dns/own/alias.h"
 #include "net/dns/own/zones.h"
-#include "net/packet/octets.h"
 
 /* Steps from zone to zone; RFC 1034 section 5.2.2 sets no number. */
 #define ALIASES_MAX 8
@@ -276,7 +276,7 @@ static int answer(DnsOwnZones *zones, const DnsQuery *query, size_t len,
                ? begin_chase(zones, &target, query, out, reply_len) : -ELOOP;
     }
     /* For the guest this server is a recursive one. */
-    packet_put16(out + 2, (packet_get16(out + 2) & ~DNS_FLAG_AA) | DNS_FLAG_RA);
+    put_be16(out + 2, (get_be16(out + 2) & ~DNS_FLAG_AA) | DNS_FLAG_RA);
     as->reply(as->opaque, as->request, DNS_UPSTREAM_OK, out, reply_len);
     return 0;
 }

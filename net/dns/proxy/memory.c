@@ -12,7 +12,7 @@
 #include <sys/random.h>
 
 #include "net/dns/proxy/memory.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 #include "net/packet/siphash.h"
 
 #define WAYS        8
@@ -106,7 +106,7 @@ static void tell(const Entry *e, const uint8_t *query, int64_t now_ms,
     for (unsigned i = 0; seconds && i < e->ttls; i++) {
         uint8_t *at = told->answer + e->ttl_at[i];
 
-        packet_put32(at, packet_get32(at) - seconds);
+        put_be32(at, get_be32(at) - seconds);
     }
 }
 

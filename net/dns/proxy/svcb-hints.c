@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "net/dns/proxy/svcb-hints.h"
+#include "base/octets.h"
 #include "net/dns/wire/wire.h"
-#include "net/packet/octets.h"
 
 #define PRIORITY_LEN    2
 #define PARAM_HEAD      4       /* octets of key and length */
@@ -36,20 +36,20 @@ static size_t copy_mandatory(const uint8_t *value, size_t len, uint8_t *out)
     size_t done = PARAM_HEAD;
 
     for (size_t i = 0; i < len; i += KEY_LEN) {
-        if (!is_hint(packet_get16(value + i))) {
+        if (!is_hint(get_be16(value + i))) {
             memcpy(out + done, value + i, KEY_LEN);
             done += KEY_LEN;
         }
     }
-    packet_put16(out, DNS_SVCB_MANDATORY);
-    packet_put16(out + 2, done - PARAM_HEAD);
+    put_be16(out, DNS_SVCB_MANDATORY);
+    put_be16(out + 2, done - PARAM_HEAD);
     return done > PARAM_HEAD ? done : 0;
 }
 
 /* Copy a parameter of @len octets.  Returns the octets in @out. */
 static size_t copy_param(const uint8_t *param, size_t len, uint8_t *out)
 {
-    uint16_t key = packet_get16(param);
+    uint16_t key = get_be16(param);
 
     if (is_hint(key)) {
         return 0;
@@ -63,13 +63,13 @@ static size_t copy_param(const uint8_t *param, size_t len, uint8_t *out)
 
 size_t dns_svcb_without_hints(const uint8_t *rdata, size_t len, uint8_t *out)
 {
-    bool alias_mode = !packet_get16(rdata);
+    bool alias_mode = !get_be16(rdata);
     size_t at = alias_mode ? len : params_at(rdata);
     size_t done = at;
 
     memcpy(out, rdata, at);
     while (at < len) {
-        size_t size = PARAM_HEAD + packet_get16(rdata + at + 2);
+        size_t size = PARAM_HEAD + get_be16(rdata + at + 2);
 
         done += copy_param(rdata + at, size, out + done);
         at += size;

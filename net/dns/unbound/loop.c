@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "net/dns/unbound/loop.h"
+#include "base/units.h"
 
 #define READY_AT_ONCE   256
 
@@ -24,7 +25,7 @@ int64_t dnsc_now(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * DNSC_SECOND + t.tv_nsec / 1000;
+    return t.tv_sec * US_PER_S + t.tv_nsec / 1000;
 }
 
 int dnsc_loop_attach(DnscLoop *loop)

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DNSC_SECOND     INT64_C(1000000)
-
 typedef struct DnscSource DnscSource;
 typedef void DnscReadyFn(DnscSource *source, uint32_t events);
 

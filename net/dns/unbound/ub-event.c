@@ -15,6 +15,7 @@
 #include <sys/time.h>
 
 #include "net/dns/unbound/ub-event.h"
+#include "base/units.h"
 
 typedef struct DnscUbEvent Event;
 
@@ -157,7 +158,7 @@ static int event_add(struct ub_event *event, struct timeval *tv)
                       (e->bits & UB_EV_WRITE ? EPOLLOUT : 0);
     int ret = 0;
 
-    e->timeout = tv ? tv->tv_sec * DNSC_SECOND + tv->tv_usec : 0;
+    e->timeout = tv ? tv->tv_sec * US_PER_S + tv->tv_usec : 0;
     rearm(e);
     if (e->source.fd >= 0 && events) {
         ret = e->watched ? dnsc_loop_change(e->base->loop, &e->source, events) :
@@ -184,7 +185,7 @@ static int event_add_timer(struct ub_event *event, struct ub_event_base *base,
     e->callback = callback;
     e->arg = arg;
     e->bits = UB_EV_TIMEOUT;
-    e->timeout = tv->tv_sec * DNSC_SECOND + tv->tv_usec;
+    e->timeout = tv->tv_sec * US_PER_S + tv->tv_usec;
     /* 0 means now, not never. */
     dnsc_timer_set(e->base->loop, &e->timer, dnsc_now() + e->timeout);
     return 0;

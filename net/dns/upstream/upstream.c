@@ -67,6 +67,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "net/dns/client/core/cache.h"
 #include "net/dns/client/net/ask.h"
 #include "net/dns/upstream/checker.h"
@@ -75,9 +76,9 @@
 #include "net/dns/wire/wire.h"
 
 #define RESOLV_CONF     "/etc/resolv.conf"
-#define LOOK_GAP        (DNSC_SECOND / 100)     /* however many questions */
-#define LOOK_EVERY      (DNSC_SECOND / 4)       /* while one is under way */
-#define TRY_TIMEOUT     (4 * DNSC_SECOND)
+#define LOOK_GAP        (US_PER_S / 100)        /* however many questions */
+#define LOOK_EVERY      (US_PER_S / 4)          /* while one is under way */
+#define TRY_TIMEOUT     (4 * US_PER_S)
 #define ROUNDS          2
 #define TOLD_AT_ONCE    16      /* callbacks for one outcome in a turn */
 #define MAX_EXCHANGES   4096    /* includes exchanges without requests */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "net/dns/upstream/verdict.h"
+#include "base/octets.h"
 #include "net/dns/wire/copy.h"
-#include "net/packet/octets.h"
 
 #define TTL_BEFORE  6       /* octets from a record's TTL to its RDATA */
 
@@ -80,7 +80,7 @@ static void limit_ttls(uint8_t *msg, size_t len)
     dns_cursor_init(&cursor, msg, len);
     while (dns_cursor_rr(&cursor, &rr) > 0) {
         if (rr.type != DNS_TYPE_OPT && rr.ttl > DNS_BOGUS_TTL) {
-            packet_put32(msg + rr.rdata - TTL_BEFORE, DNS_BOGUS_TTL);
+            put_be32(msg + rr.rdata - TTL_BEFORE, DNS_BOGUS_TTL);
         }
     }
 }

@@ -2,8 +2,8 @@
 /* Fields of RDATA that have a structure of their own */
 #include <errno.h>
 
+#include "base/octets.h"
 #include "net/dns/wire/fields-internal.h"
-#include "net/packet/octets.h"
 
 #define WINDOW_MAX      32      /* octets of a window of a bitmap */
 #define LOC_LEN         16
@@ -58,8 +58,8 @@ int dns_field_loc(const uint8_t *at, size_t left)
 {
     return left == LOC_LEN && !at[0] && is_loc_size(at[1]) &&
            is_loc_size(at[2]) && is_loc_size(at[3]) &&
-           is_loc_angle(packet_get32(at + 4), 90) &&
-           is_loc_angle(packet_get32(at + 8), 180) ? LOC_LEN : -EBADMSG;
+           is_loc_angle(get_be32(at + 4), 90) &&
+           is_loc_angle(get_be32(at + 8), 180) ? LOC_LEN : -EBADMSG;
 }
 
 /* RFC 3123 section 4: an address does not end in zero octets. */
@@ -71,7 +71,7 @@ int dns_field_apl(const uint8_t *at, size_t left)
         if (left - i < 4) {
             return -EBADMSG;
         }
-        family = packet_get16(at + i);
+        family = get_be16(at + i);
         bits = at[i + 2];
         len = at[i + 3] & 0x7f;
         if (len > left - i - 4 || (len && !at[i + 3 + len]) ||
@@ -92,7 +92,7 @@ int dns_field_hip(const uint8_t *at, size_t left)
         return -EBADMSG;
     }
     hit = at[0];
-    key = packet_get16(at + 2);
+    key = get_be16(at + 2);
     return hit && key && hit + key <= left - 4 ? (int)(4 + hit + key) :
            -EBADMSG;
 }
@@ -116,8 +116,8 @@ int dns_field_a6(const uint8_t *at, size_t left)
 
 static bool has_param(const uint8_t *params, size_t len, uint16_t key)
 {
-    for (size_t i = 0; i + 4 <= len; i += 4 + packet_get16(params + i + 2)) {
-        if (packet_get16(params + i) == key) {
+    for (size_t i = 0; i + 4 <= len; i += 4 + get_be16(params + i + 2)) {
+        if (get_be16(params + i) == key) {
             return true;
         }
     }
@@ -131,7 +131,7 @@ static bool is_mandatory(const uint8_t *value, size_t len,
     int last = SVCB_MANDATORY;
 
     for (size_t i = 0; i + 2 <= len; i += 2) {
-        int key = packet_get16(value + i);
+        int key = get_be16(value + i);
 
         if (key <= last || !has_param(params, left, key)) {
             return false;
@@ -189,11 +189,11 @@ int dns_field_svc_params(const uint8_t *at, size_t left)
     for (size_t i = 0; i < left; ) {
         size_t len;
 
-        if (left - i < 4 || packet_get16(at + i) <= last) {
+        if (left - i < 4 || get_be16(at + i) <= last) {
             return -EBADMSG;
         }
-        last = packet_get16(at + i);
-        len = packet_get16(at + i + 2);
+        last = get_be16(at + i);
+        len = get_be16(at + i + 2);
         if (len > left - i - 4 ||
             !is_value(last, at + i + 4, len, at, left)) {
             return -EBADMSG;

@@ -32,6 +32,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/dns/wire/wire.h"
 
 #define LABEL_TYPE_MASK 0xc0
@@ -43,28 +44,6 @@
 #define SOA_FIXED_LEN   20
 #define SVCB_PRIORITY_LEN 2
 #define EDNS_DO         0x8000
-
-static uint16_t get16(const uint8_t *p)
-{
-    return p[0] << 8 | p[1];
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    return (uint32_t)get16(p) << 16 | get16(p + 2);
-}
-
-static void put16(uint8_t *p, uint16_t v)
-{
-    p[0] = v >> 8;
-    p[1] = v;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-    put16(p, v >> 16);
-    put16(p + 2, v);
-}
 
 static uint8_t ascii_lower(uint8_t c)
 {
@@ -104,7 +83,7 @@ int dns_name_parse(const uint8_t *msg, size_t len, size_t *offset,
             if (limit - pos < 2 || ++pointers > POINTERS_MAX) {
                 return -EBADMSG;
             }
-            target = get16(msg + pos) & POINTER_MAX;
+            target = get_be16(msg + pos) & POINTER_MAX;
             if (target >= part || target < DNS_HEADER_LEN) {
                 return -EBADMSG;
             }
@@ -350,12 +329,12 @@ int dns_header_parse(const uint8_t *msg, size_t len, DnsHeader *header)
     if (len < DNS_HEADER_LEN) {
         return -EBADMSG;
     }
-    header->id = get16(msg);
-    header->flags = get16(msg + 2);
-    header->qdcount = get16(msg + 4);
-    header->ancount = get16(msg + 6);
-    header->nscount = get16(msg + 8);
-    header->arcount = get16(msg + 10);
+    header->id = get_be16(msg);
+    header->flags = get_be16(msg + 2);
+    header->qdcount = get_be16(msg + 4);
+    header->ancount = get_be16(msg + 6);
+    header->nscount = get_be16(msg + 8);
+    header->arcount = get_be16(msg + 10);
     return 0;
 }
 
@@ -368,7 +347,7 @@ int dns_cursor_init(DnsCursor *cursor, const uint8_t *msg, size_t len)
     cursor->len = len;
     cursor->offset = DNS_HEADER_LEN;
     for (int i = 0; i < 4; i++) {
-        cursor->left[i] = get16(msg + 4 + 2 * i);
+        cursor->left[i] = get_be16(msg + 4 + 2 * i);
     }
     return 0;
 }
@@ -384,8 +363,8 @@ int dns_cursor_question(DnsCursor *cursor, DnsQuestion *question)
         cursor->len - pos < 4) {
         return -EBADMSG;
     }
-    question->type = get16(cursor->msg + pos);
-    question->qclass = get16(cursor->msg + pos + 2);
+    question->type = get_be16(cursor->msg + pos);
+    question->qclass = get_be16(cursor->msg + pos + 2);
     cursor->offset = pos + 4;
     cursor->left[0]--;
     return 1;
@@ -423,11 +402,11 @@ int dns_cursor_rr(DnsCursor *cursor, DnsRr *rr)
     }
     fixed = cursor->msg + pos;
     rr->section = section;
-    rr->type = get16(fixed);
-    rr->rrclass = get16(fixed + 2);
-    rr->raw_ttl = get32(fixed + 4);
+    rr->type = get_be16(fixed);
+    rr->rrclass = get_be16(fixed + 2);
+    rr->raw_ttl = get_be32(fixed + 4);
     rr->ttl = rr->raw_ttl >> 31 ? 0 : rr->raw_ttl;
-    rr->rdlength = get16(fixed + 8);
+    rr->rdlength = get_be16(fixed + 8);
     rr->start = cursor->offset;
     rr->rdata = pos + RR_FIXED_LEN;
     if (cursor->len - rr->rdata < rr->rdlength) {
@@ -481,11 +460,11 @@ int dns_rdata_soa(const DnsCursor *cursor, const DnsRr *rr, DnsSoa *soa)
         return -EBADMSG;
     }
     fixed = cursor->msg + pos;
-    soa->serial = get32(fixed);
-    soa->refresh = get32(fixed + 4);
-    soa->retry = get32(fixed + 8);
-    soa->expire = get32(fixed + 12);
-    soa->minimum = get32(fixed + 16);
+    soa->serial = get_be32(fixed);
+    soa->refresh = get_be32(fixed + 4);
+    soa->retry = get_be32(fixed + 8);
+    soa->expire = get_be32(fixed + 12);
+    soa->minimum = get_be32(fixed + 16);
     return 0;
 }
 
@@ -511,11 +490,11 @@ int dns_svcb_param(DnsSvcParams *params, uint16_t *key, const uint8_t **value,
     if (!params->left) {
         return 0;
     }
-    if (params->left < 4 || params->left - 4 < get16(params->next + 2)) {
+    if (params->left < 4 || params->left - 4 < get_be16(params->next + 2)) {
         return -EBADMSG;
     }
-    *key = get16(params->next);
-    *len = get16(params->next + 2);
+    *key = get_be16(params->next);
+    *len = get_be16(params->next + 2);
     *value = params->next + 4;
     params->next += 4 + *len;
     params->left -= 4 + *len;
@@ -539,13 +518,13 @@ int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns)
     while (left) {
         size_t size;
 
-        if (left < 4 || left - 4 < get16(option + 2)) {
+        if (left < 4 || left - 4 < get_be16(option + 2)) {
             return -EBADMSG;
         }
-        size = get16(option + 2);
-        if (get16(option) == DNS_OPTION_EDE && size >= 2 && !edns->has_ede) {
+        size = get_be16(option + 2);
+        if (get_be16(option) == DNS_OPTION_EDE && size >= 2 && !edns->has_ede) {
             edns->has_ede = true;
-            edns->ede = get16(option + 4);
+            edns->ede = get_be16(option + 4);
         }
         option += 4 + size;
         left -= 4 + size;
@@ -565,8 +544,8 @@ void dns_builder_init(DnsBuilder *b, uint8_t *buf, size_t size, uint16_t id,
     b->keeps_case = false;
     b->suffixes = 0;
     memset(buf, 0, DNS_HEADER_LEN);
-    put16(buf, id);
-    put16(buf + 2, flags);
+    put_be16(buf, id);
+    put_be16(buf + 2, flags);
 }
 
 void dns_builder_keep_case(DnsBuilder *b)
@@ -582,7 +561,7 @@ static bool written_equals(const DnsBuilder *b, size_t offset,
         uint8_t head = b->buf[offset];
 
         if ((head & LABEL_TYPE_MASK) == LABEL_POINTER) {
-            offset = get16(b->buf + offset) & POINTER_MAX;
+            offset = get_be16(b->buf + offset) & POINTER_MAX;
             continue;
         }
         if (b->keeps_case ? memcmp(b->buf + offset, wire, 1 + head) != 0
@@ -659,7 +638,7 @@ static int append16(DnsBuilder *b, uint16_t value)
 {
     uint8_t data[2];
 
-    put16(data, value);
+    put_be16(data, value);
     return append(b, data, sizeof(data));
 }
 
@@ -667,7 +646,7 @@ static int append32(DnsBuilder *b, uint32_t value)
 {
     uint8_t data[4];
 
-    put32(data, value);
+    put_be32(data, value);
     return append(b, data, sizeof(data));
 }
 
@@ -711,10 +690,10 @@ static bool count_up(DnsBuilder *b, int count)
 {
     uint8_t *field = b->buf + 4 + 2 * count;
 
-    if (get16(field) == UINT16_MAX) {
+    if (get_be16(field) == UINT16_MAX) {
         return false;
     }
-    put16(field, get16(field) + 1);
+    put_be16(field, get_be16(field) + 1);
     return true;
 }
 
@@ -745,7 +724,7 @@ static int begin_rr(DnsBuilder *b, const DnsName *owner, uint16_t type,
 
 static int end_rr(DnsBuilder *b, DnsSection section, size_t rdata)
 {
-    put16(b->buf + rdata - 2, b->len - rdata);
+    put_be16(b->buf + rdata - 2, b->len - rdata);
     return count_up(b, 1 + section) ? 0 : -EMSGSIZE;
 }
 
@@ -817,9 +796,9 @@ int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns)
     static const DnsName root = { .len = 1 };
     uint8_t option[6];
 
-    put16(option, DNS_OPTION_EDE);
-    put16(option + 2, sizeof(edns->ede));
-    put16(option + 4, edns->ede);
+    put_be16(option, DNS_OPTION_EDE);
+    put_be16(option + 2, sizeof(edns->ede));
+    put_be16(option + 4, edns->ede);
     return dns_builder_raw(b, DNS_SECTION_ADDITIONAL, &root, DNS_TYPE_OPT,
                            edns->udp_size,
                            (uint32_t)edns->rcode_high << 24 |
@@ -858,23 +837,23 @@ int dns_builder_adopt(DnsBuilder *b, const uint8_t *msg, size_t len)
     if (len > b->size) {
         end = whole_records(msg, len, b->size, count);
     } else if (len >= start) {
-        count[DNS_SECTION_ANSWER] = get16(msg + 6);
-        count[DNS_SECTION_AUTHORITY] = get16(msg + 8);
+        count[DNS_SECTION_ANSWER] = get_be16(msg + 6);
+        count[DNS_SECTION_AUTHORITY] = get_be16(msg + 8);
     }
     if (end < start) {
         return -EMSGSIZE;
     }
     memcpy(b->buf + start, msg + start, end - start);
-    put16(b->buf + 6, count[DNS_SECTION_ANSWER]);
-    put16(b->buf + 8, count[DNS_SECTION_AUTHORITY]);
-    put16(b->buf + 10, 0);
+    put_be16(b->buf + 6, count[DNS_SECTION_ANSWER]);
+    put_be16(b->buf + 8, count[DNS_SECTION_AUTHORITY]);
+    put_be16(b->buf + 10, 0);
     b->len = end;
     return end < len ? -EMSGSIZE : 0;
 }
 
 void dns_builder_truncate(DnsBuilder *b)
 {
-    put16(b->buf + 2, get16(b->buf + 2) | DNS_FLAG_TC);
+    put_be16(b->buf + 2, get_be16(b->buf + 2) | DNS_FLAG_TC);
 }
 
 size_t dns_query_build(uint8_t buf[DNS_QUERY_MAX],
@@ -895,5 +874,5 @@ size_t dns_query_build(uint8_t buf[DNS_QUERY_MAX],
 
 void dns_msg_set_id(uint8_t *msg, uint16_t id)
 {
-    put16(msg, id);
+    put_be16(msg, id);
 }

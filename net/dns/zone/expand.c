@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records of an image, expanded to uncompressed form */
+#include "base/octets.h"
 #include "net/dns/wire/rrtype.h"
 #include "net/dns/zone/expand.h"
-#include "net/packet/octets.h"
 
 #define RR_HEAD         12
 #define POINTER_LEN     2
@@ -86,14 +86,14 @@ bool zone_records_next(ZoneRecords *r, ZoneRecord *record,
         return false;
     }
     if (len - r->at < RR_HEAD ||
-        len - r->at - RR_HEAD < packet_get16(head + 10)) {
+        len - r->at - RR_HEAD < get_be16(head + 10)) {
         zone_image_fail(r->node->image);
         return false;
     }
-    end = r->at + RR_HEAD + packet_get16(head + 10);
+    end = r->at + RR_HEAD + get_be16(head + 10);
     *record = (ZoneRecord) {
-        .type = packet_get16(head + 2),
-        .ttl = packet_get32(head + 6),
+        .type = get_be16(head + 2),
+        .ttl = get_be32(head + 6),
         .rdlength = end - r->at - RR_HEAD,
         .rdata = head + RR_HEAD,
     };

@@ -35,7 +35,7 @@ static unsigned ways_of(const uint8_t *bucket, uint16_t tag)
     unsigned ways = 0;
 
     for (unsigned way = 0; way < ZONE_B_WAYS; way++) {
-        ways |= (zone_get16(bucket + ZONE_B_TAGS + way * 2) == tag) << way;
+        ways |= (get_le16(bucket + ZONE_B_TAGS + way * 2) == tag) << way;
     }
     return ways;
 }
@@ -46,7 +46,7 @@ static bool look_into_bucket(ZoneImage *image, const uint8_t *bucket,
 {
     for (unsigned ways = ways_of(bucket, tag); ways; ways &= ways - 1) {
         unsigned way = __builtin_ctz(ways);
-        uint32_t ref = zone_get32(bucket + ZONE_B_REFS + way * 4);
+        uint32_t ref = get_le32(bucket + ZONE_B_REFS + way * 4);
 
         zone_node_expect(image, ref);
         if (ref && zone_node_get(image, ref, node) &&
@@ -77,7 +77,7 @@ static bool look_into_image(ZoneImage *image, uint64_t hash,
         if (look_into_bucket(image, bucket, hash, folded, len, node)) {
             return true;
         }
-        if (!zone_get16(bucket + ZONE_B_SPILLS)) {
+        if (!get_le16(bucket + ZONE_B_SPILLS)) {
             return false;
         }
         at = at + 1 < image->buckets ? at + 1 : 0;

@@ -103,33 +103,33 @@ static void put_header(const ZoneWriter *w)
 
     memset(h, 0, ZONE_PAGE);
     memcpy(h, ZONE_MAGIC, ZONE_MAGIC_LEN);
-    zone_put32(h + ZONE_H_VERSION, ZONE_VERSION);
-    zone_put64(h + ZONE_H_FILE_LEN, w->end);
-    zone_put64(h + ZONE_H_IDENTITY, w->about.identity);
-    zone_put64(h + ZONE_H_MADE, w->about.made);
-    zone_put32(h + ZONE_H_SERIAL, w->serial);
-    zone_put16(h + ZONE_H_CLASS, w->about.rrclass);
+    put_le32(h + ZONE_H_VERSION, ZONE_VERSION);
+    put_le64(h + ZONE_H_FILE_LEN, w->end);
+    put_le64(h + ZONE_H_IDENTITY, w->about.identity);
+    put_le64(h + ZONE_H_MADE, w->about.made);
+    put_le32(h + ZONE_H_SERIAL, w->serial);
+    put_le16(h + ZONE_H_CLASS, w->about.rrclass);
     h[ZONE_H_LABELS] = w->labels_max;
     h[ZONE_H_ORIGIN_LEN] = w->about.origin.len;
-    zone_put64(h + ZONE_H_NODES, w->nodes);
-    zone_put64(h + ZONE_H_RRSETS, w->rrsets);
-    zone_put64(h + ZONE_H_RECORDS, w->records);
-    zone_put64(h + ZONE_H_SEED, w->about.seed);
-    zone_put32(h + ZONE_H_APEX, w->about.is_delta ? 0 : 1);
-    zone_put32(h + ZONE_H_FLAGS, w->flags |
-               (w->about.is_delta ? ZONE_IS_DELTA : 0));
-    zone_put32(h + ZONE_H_BUCKETS, w->buckets);
+    put_le64(h + ZONE_H_NODES, w->nodes);
+    put_le64(h + ZONE_H_RRSETS, w->rrsets);
+    put_le64(h + ZONE_H_RECORDS, w->records);
+    put_le64(h + ZONE_H_SEED, w->about.seed);
+    put_le32(h + ZONE_H_APEX, w->about.is_delta ? 0 : 1);
+    put_le32(h + ZONE_H_FLAGS, w->flags |
+             (w->about.is_delta ? ZONE_IS_DELTA : 0));
+    put_le32(h + ZONE_H_BUCKETS, w->buckets);
     memcpy(h + ZONE_H_ORIGIN, w->about.origin.wire, w->about.origin.len);
     for (ZoneSection s = 0; s < ZONE_SECTIONS; s++) {
         uint8_t *entry = h + ZONE_H_SECTIONS + s * ZONE_S_SIZE;
 
-        zone_put64(entry + ZONE_S_OFFSET, w->section[s].offset);
-        zone_put64(entry + ZONE_S_LEN, w->section[s].len);
+        put_le64(entry + ZONE_S_OFFSET, w->section[s].offset);
+        put_le64(entry + ZONE_S_LEN, w->section[s].len);
     }
-    zone_put32(h + ZONE_H_SECTIONS + ZONE_SUMS * ZONE_S_SIZE +
-               ZONE_S_CHECKSUM, packet_crc32c(0, sums, w->end -
-                                             w->section[ZONE_SUMS].offset));
-    zone_put32(h + ZONE_H_CHECKSUM, packet_crc32c(0, h, ZONE_PAGE));
+    put_le32(h + ZONE_H_SECTIONS + ZONE_SUMS * ZONE_S_SIZE +
+             ZONE_S_CHECKSUM, packet_crc32c(0, sums, w->end -
+                                           w->section[ZONE_SUMS].offset));
+    put_le32(h + ZONE_H_CHECKSUM, packet_crc32c(0, h, ZONE_PAGE));
 }
 
 static void put_sums(const ZoneWriter *w)
@@ -138,7 +138,7 @@ static void put_sums(const ZoneWriter *w)
 
     for (uint64_t at = ZONE_PAGE; at < w->section[ZONE_SUMS].offset;
          at += ZONE_PAGE) {
-        zone_put32(sum, packet_crc32c(0, w->out->base + at, ZONE_PAGE));
+        put_le32(sum, packet_crc32c(0, w->out->base + at, ZONE_PAGE));
         sum += sizeof(uint32_t);
     }
 }
@@ -165,7 +165,7 @@ static void link_rrset(ZoneWriter *w, const ZoneView *view,
 
         if (zone_rrset_name(node, rrset, zone_rrset_target(rrset, i).at,
                             &name) && has_addresses(view, &name, &there)) {
-            zone_put32(w->out->base + at + ZONE_T_REF, there.ref);
+            put_le32(w->out->base + at + ZONE_T_REF, there.ref);
         }
     }
 }
@@ -205,8 +205,8 @@ static uint32_t part_begins(const ZoneWriter *w, unsigned number,
     uint64_t entries = w->section[ZONE_ORDER].len / sizeof(uint32_t);
 
     return number == count ? 0 :
-           zone_get32(section_at(w, ZONE_ORDER) +
-                      entries * number / count * sizeof(uint32_t));
+           get_le32(section_at(w, ZONE_ORDER) +
+                    entries * number / count * sizeof(uint32_t));
 }
 
 /*

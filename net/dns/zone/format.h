@@ -2,15 +2,15 @@
 /*
  * Numbers of a zone image, version 1: docs/dns-image.md defines them
  *
- * All integers are little-endian.  Readers and the compiler use offsets and the
- * functions below, so that a file means the same on every architecture.
+ * All integers are little-endian.  Readers and the compiler use offsets and
+ * get_le16() and the like, so that a file means the same on every architecture.
  */
 #ifndef NET_DNS_ZONE_FORMAT_H
 #define NET_DNS_ZONE_FORMAT_H
 
-#include <endian.h>
-#include <stdint.h>
 #include <string.h>
+
+#include "base/octets.h"
 
 #define ZONE_VERSION            1
 #define ZONE_PAGE               4096u
@@ -119,47 +119,5 @@ enum {
 /* references are in units of 8 octets */
 #define ZONE_REF_SHIFT          3
 #define ZONE_ORDER_EVERY        16      /* nodes */
-
-static inline uint16_t zone_get16(const uint8_t *p)
-{
-    uint16_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le16toh(v);
-}
-
-static inline uint32_t zone_get32(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le32toh(v);
-}
-
-static inline uint64_t zone_get64(const uint8_t *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le64toh(v);
-}
-
-static inline void zone_put16(uint8_t *p, uint16_t v)
-{
-    v = htole16(v);
-    memcpy(p, &v, sizeof(v));
-}
-
-static inline void zone_put32(uint8_t *p, uint32_t v)
-{
-    v = htole32(v);
-    memcpy(p, &v, sizeof(v));
-}
-
-static inline void zone_put64(uint8_t *p, uint64_t v)
-{
-    v = htole64(v);
-    memcpy(p, &v, sizeof(v));
-}
 
 #endif /* NET_DNS_ZONE_FORMAT_H */

@@ -74,19 +74,19 @@ static bool check_identity(const uint8_t *file, size_t len, ZoneFault *fault)
     if (len < ZONE_PAGE) {
         return fault_at(fault, "the file ends within its header", HEADER, len);
     }
-    if (zone_get32(file + ZONE_H_VERSION) != ZONE_VERSION) {
+    if (get_le32(file + ZONE_H_VERSION) != ZONE_VERSION) {
         return fault_at(fault, "the version is not 1",
                         HEADER, ZONE_H_VERSION);
     }
     memcpy(page, file, ZONE_PAGE);
     memset(page + ZONE_H_CHECKSUM, 0, SUM_LEN);
     if (packet_crc32c(0, page, ZONE_PAGE) !=
-        zone_get32(file + ZONE_H_CHECKSUM)) {
+        get_le32(file + ZONE_H_CHECKSUM)) {
         return fault_at(fault, "the header's checksum is wrong", HEADER,
                         ZONE_H_CHECKSUM);
     }
-    if (zone_get64(file + ZONE_H_FILE_LEN) != len) {
-        return fault_at(fault, len < zone_get64(file + ZONE_H_FILE_LEN) ?
+    if (get_le64(file + ZONE_H_FILE_LEN) != len) {
+        return fault_at(fault, len < get_le64(file + ZONE_H_FILE_LEN) ?
                         "the file is shorter than its header says" :
                         "the file is longer than its header says", HEADER,
                         ZONE_H_FILE_LEN);
@@ -116,8 +116,8 @@ static bool read_sections(ZoneImage *image, ZoneFault *fault)
         uint64_t at = ZONE_H_SECTIONS + s * ZONE_S_SIZE;
         ZoneSpan *span = &image->section[s];
 
-        span->offset = zone_get64(image->file + at + ZONE_S_OFFSET);
-        span->len = zone_get64(image->file + at + ZONE_S_LEN);
+        span->offset = get_le64(image->file + at + ZONE_S_OFFSET);
+        span->len = get_le64(image->file + at + ZONE_S_LEN);
         if (span->offset != next || span->len > image->len - next ||
             pages_of(span->len) > (image->len - next) >> ZONE_PAGE_SHIFT) {
             return fault_at(fault, "the section is not within the file",
@@ -166,8 +166,8 @@ static bool check_sizes(const ZoneImage *image, ZoneFault *fault)
 static bool check_sums(const ZoneImage *image, ZoneFault *fault)
 {
     const ZoneSpan *sums = &image->section[ZONE_SUMS];
-    uint32_t want = zone_get32(image->file + ZONE_H_SECTIONS +
-                               ZONE_SUMS * ZONE_S_SIZE + ZONE_S_CHECKSUM);
+    uint32_t want = get_le32(image->file + ZONE_H_SECTIONS +
+                             ZONE_SUMS * ZONE_S_SIZE + ZONE_S_CHECKSUM);
 
     if (packet_crc32c(0, image->file + sums->offset,
                       image->len - sums->offset) != want) {
@@ -180,21 +180,21 @@ static bool check_sums(const ZoneImage *image, ZoneFault *fault)
 static void read_numbers(ZoneImage *image)
 {
     const uint8_t *h = image->file;
-    uint64_t seed = zone_get64(h + ZONE_H_SEED);
+    uint64_t seed = get_le64(h + ZONE_H_SEED);
 
-    image->identity = zone_get64(h + ZONE_H_IDENTITY);
-    image->made = zone_get64(h + ZONE_H_MADE);
-    image->serial = zone_get32(h + ZONE_H_SERIAL);
-    image->rrclass = zone_get16(h + ZONE_H_CLASS);
+    image->identity = get_le64(h + ZONE_H_IDENTITY);
+    image->made = get_le64(h + ZONE_H_MADE);
+    image->serial = get_le32(h + ZONE_H_SERIAL);
+    image->rrclass = get_le16(h + ZONE_H_CLASS);
     image->labels_max = h[ZONE_H_LABELS];
-    image->nodes = zone_get64(h + ZONE_H_NODES);
-    image->rrsets = zone_get64(h + ZONE_H_RRSETS);
-    image->records = zone_get64(h + ZONE_H_RECORDS);
+    image->nodes = get_le64(h + ZONE_H_NODES);
+    image->rrsets = get_le64(h + ZONE_H_RRSETS);
+    image->records = get_le64(h + ZONE_H_RECORDS);
     image->key[0] = seed;
     image->key[1] = seed << 32 | seed >> 32;
-    image->apex = zone_get32(h + ZONE_H_APEX);
-    image->flags = zone_get32(h + ZONE_H_FLAGS);
-    image->buckets = zone_get32(h + ZONE_H_BUCKETS);
+    image->apex = get_le32(h + ZONE_H_APEX);
+    image->flags = get_le32(h + ZONE_H_FLAGS);
+    image->buckets = get_le32(h + ZONE_H_BUCKETS);
 }
 
 /* --- pages ---------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static bool page_is_right(const ZoneImage *image, uint64_t page)
                          page * SUM_LEN;
     const uint8_t *at = image->file + ((page + 1) << ZONE_PAGE_SHIFT);
 
-    return packet_crc32c(0, at, ZONE_PAGE) == zone_get32(sum);
+    return packet_crc32c(0, at, ZONE_PAGE) == get_le32(sum);
 }
 
 static bool use_page(ZoneImage *image, uint64_t page)

@@ -27,7 +27,7 @@ static const uint8_t *step(Walk *walk, uint32_t *ref)
         return NULL;
     }
     *ref = (walk->offset >> ZONE_REF_SHIFT) + 1;
-    walk->offset += zone_get32(node + ZONE_N_LEN);
+    walk->offset += get_le32(node + ZONE_N_LEN);
     return node;
 }
 
@@ -41,9 +41,9 @@ static bool put_into(uint8_t *bucket, uint32_t ref, uint16_t tag)
     for (unsigned way = 0; way < ZONE_B_WAYS; way++) {
         uint8_t *to = bucket + ZONE_B_REFS + way * REF_LEN;
 
-        if (!zone_get32(to)) {
-            zone_put32(to, ref);
-            zone_put16(bucket + ZONE_B_TAGS + way * 2, tag);
+        if (!get_le32(to)) {
+            put_le32(to, ref);
+            put_le16(bucket + ZONE_B_TAGS + way * 2, tag);
             return true;
         }
     }
@@ -60,7 +60,7 @@ static bool put(uint8_t *hash, uint32_t buckets, uint64_t value, uint32_t ref)
         if (put_into(bucket, ref, value)) {
             return true;
         }
-        zone_put16(bucket + ZONE_B_SPILLS, 1);
+        put_le16(bucket + ZONE_B_SPILLS, 1);
         at = at + 1 < buckets ? at + 1 : 0;
     }
     return false;
@@ -93,7 +93,7 @@ void zone_order_fill(const ZoneNodes *nodes, uint8_t *order)
 
     while (step(&walk, &ref)) {
         if (number++ % ZONE_ORDER_EVERY == 0) {
-            zone_put32(order, ref);
+            put_le32(order, ref);
             order += REF_LEN;
         }
     }
@@ -109,7 +109,7 @@ uint64_t zone_nsec3_fill(const ZoneNodes *nodes, uint8_t *refs)
     while ((node = step(&walk, &ref))) {
         if (node[ZONE_N_FLAGS] & ZONE_NODE_NSEC3) {
             if (refs) {
-                zone_put32(refs + count * REF_LEN, ref);
+                put_le32(refs + count * REF_LEN, ref);
             }
             count++;
         }

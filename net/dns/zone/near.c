@@ -7,9 +7,9 @@
  * NSEC3, and a few steps find it.  If a file has other hashes, bisection finds
  * it.
  */
+#include "base/octets.h"
 #include "net/dns/zone/fold.h"
 #include "net/dns/zone/near.h"
-#include "net/packet/octets.h"
 
 #define REF_LEN         4
 #define GUESSES         12      /* then bisection: at most 32 steps more */
@@ -64,7 +64,7 @@ static bool node_of(ZoneImage *image, ZoneSection section, uint64_t index,
     const uint8_t *ref = zone_image_get(image, section, index * REF_LEN,
                                         REF_LEN);
 
-    return ref && zone_node_get(image, zone_get32(ref), node);
+    return ref && zone_node_get(image, get_le32(ref), node);
 }
 
 /* The end of a search: a name, which is included or not */
@@ -201,7 +201,7 @@ bool zone_nsec3_param(const ZoneNode *apex, ZoneNsec3 *param)
     }
     while (rrset.len - at >= RR_HEAD + 5) {
         const uint8_t *rdata = rrset.at + at + RR_HEAD;
-        uint16_t rdlength = packet_get16(rdata - 2);
+        uint16_t rdlength = get_be16(rdata - 2);
 
         if (rrset.len - at - RR_HEAD < rdlength || rdlength < 5 ||
             rdlength - 5 < rdata[4]) {
@@ -209,7 +209,7 @@ bool zone_nsec3_param(const ZoneNode *apex, ZoneNsec3 *param)
         }
         if (rdata[0] == SHA1 && !rdata[1]) {
             *param = (ZoneNsec3) {
-                packet_get16(rdata + 2), rdata[4], rdata + 5,
+                get_be16(rdata + 2), rdata[4], rdata + 5,
             };
             return true;
         }
@@ -361,7 +361,7 @@ static bool is_of_chain(const ZoneView *view, const ZoneNsec3 *param,
     }
     rdata = rrset.at + RR_HEAD;
     return rdata[0] == SHA1 &&
-           packet_get16(rdata + 2) == param->iterations &&
+           get_be16(rdata + 2) == param->iterations &&
            rdata[4] == param->salt_len &&
            !memcmp(rdata + 5, param->salt, param->salt_len);
 }

@@ -41,7 +41,7 @@ bool zone_node_get(ZoneImage *image, uint32_t ref, ZoneNode *node)
     *node = (ZoneNode) {
         .image = image,
         .ref = ref,
-        .len = zone_get32(at + ZONE_N_LEN),
+        .len = get_le32(at + ZONE_N_LEN),
         .at = at,
         .name = at + ZONE_N_NAME,
         .name_len = at[ZONE_N_NAME_LEN],
@@ -102,12 +102,12 @@ bool zone_rrset_next(ZoneCursor *cursor, ZoneRrset *rrset)
         return refuse(node->image);
     }
     *rrset = (ZoneRrset) {
-        .type = zone_get16(at + ZONE_R_TYPE),
-        .records = zone_get16(at + ZONE_R_RECORDS),
-        .sigs = zone_get16(at + ZONE_R_SIGS),
-        .targets = zone_get16(at + ZONE_R_TARGETS),
-        .len = zone_get32(at + ZONE_R_LEN),
-        .sigs_len = zone_get32(at + ZONE_R_SIGS_LEN),
+        .type = get_le16(at + ZONE_R_TYPE),
+        .records = get_le16(at + ZONE_R_RECORDS),
+        .sigs = get_le16(at + ZONE_R_SIGS),
+        .targets = get_le16(at + ZONE_R_TARGETS),
+        .len = get_le32(at + ZONE_R_LEN),
+        .sigs_len = get_le32(at + ZONE_R_SIGS_LEN),
         .targets_at = at + ZONE_R_SIZE,
     };
     rrset->at = rrset->targets_at + rrset->targets * ZONE_T_SIZE;
@@ -188,8 +188,8 @@ ZoneTarget zone_rrset_target(const ZoneRrset *rrset, unsigned index)
     const uint8_t *at = rrset->targets_at + index * ZONE_T_SIZE;
 
     return (ZoneTarget) {
-        .ref = zone_get32(at + ZONE_T_REF),
-        .at = zone_get16(at + ZONE_T_AT),
-        .is_glue = zone_get16(at + ZONE_T_FLAGS) & ZONE_TARGET_GLUE,
+        .ref = get_le32(at + ZONE_T_REF),
+        .at = get_le16(at + ZONE_T_AT),
+        .is_glue = get_le16(at + ZONE_T_FLAGS) & ZONE_TARGET_GLUE,
     };
 }

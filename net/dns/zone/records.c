@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/dns/wire/fields.h"
 #include "net/dns/zone/fold.h"
 #include "net/dns/zone/records.h"
-#include "net/packet/octets.h"
 
 #define RR_HEAD         12
 #define POINTER         0xc000
@@ -103,7 +103,7 @@ static unsigned pack_name(ZonePacker *packer, const uint8_t *name,
     }
     memcpy(to, name, done);
     if (suffix) {
-        packet_put16(to + done, POINTER | suffix->at);
+        put_be16(to + done, POINTER | suffix->at);
     } else {
         to[done] = 0;
     }
@@ -157,10 +157,10 @@ int zone_pack(ZonePacker *packer, const ZoneRecord *record, uint16_t rrclass,
     } else {
         memcpy(to + RR_HEAD, record->rdata, len);
     }
-    packet_put16(to, POINTER | DNS_HEADER_LEN);
-    packet_put16(to + 2, record->type);
-    packet_put16(to + 4, rrclass);
-    packet_put32(to + 6, record->ttl);
-    packet_put16(to + 10, len);
+    put_be16(to, POINTER | DNS_HEADER_LEN);
+    put_be16(to + 2, record->type);
+    put_be16(to + 4, rrclass);
+    put_be32(to + 6, record->ttl);
+    put_be16(to + 10, len);
     return RR_HEAD + len;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Verification of one node of an image against docs/dns-image.md */
+#include "base/octets.h"
 #include "net/dns/wire/fields.h"
 #include "net/dns/zone/records.h"
 #include "net/dns/zone/verify-internal.h"
-#include "net/packet/octets.h"
 
 #define RR_HEAD     12
 #define OWNER       0xc00c
@@ -80,20 +80,20 @@ static bool check_target(Check *c, const ZoneRecord *record,
 
 static bool check_head(const Check *c, const uint8_t *head, uint16_t type)
 {
-    if (packet_get16(head) != OWNER) {
+    if (get_be16(head) != OWNER) {
         return fault_at(c, "the record's owner is not the node", head);
     }
-    if (packet_get16(head + 2) != type) {
+    if (get_be16(head + 2) != type) {
         return fault_at(c, "the record's type is not the RRset's", head);
     }
-    return packet_get16(head + 4) == c->v->image->rrclass ? true :
+    return get_be16(head + 4) == c->v->image->rrclass ? true :
            fault_at(c, "the record's class is not the zone's", head);
 }
 
 static bool check_sig(const Check *c, const ZoneRecord *sig,
                       const uint8_t *head)
 {
-    return packet_get16(sig->rdata) == c->rrset->type ? true :
+    return get_be16(sig->rdata) == c->rrset->type ? true :
            fault_at(c, "the RRSIG record covers another type", head);
 }
 
@@ -102,7 +102,7 @@ static void note_soa(const Check *c, const ZoneRecord *soa)
     if (soa->type == DNS_TYPE_SOA && soa->rdlength >= SERIAL_END &&
         c->node->labels == c->v->image->origin.labels) {
         c->v->has_soa = true;
-        c->v->serial = packet_get32(soa->rdata + soa->rdlength - SERIAL_END);
+        c->v->serial = get_be32(soa->rdata + soa->rdlength - SERIAL_END);
     }
 }
 

@@ -151,7 +151,7 @@ static bool check_order(ZoneVerify *v, uint32_t ref)
                                  at);
     }
     entry = zone_image_get(v->image, ZONE_ORDER, at, REF_LEN);
-    return entry && zone_get32(entry) == ref ? true :
+    return entry && get_le32(entry) == ref ? true :
            zone_verify_fault(v, "the reference is not that of the 16th node "
                              "behind the one before", ZONE_ORDER, at);
 }
@@ -170,7 +170,7 @@ static bool check_nsec3(ZoneVerify *v, const ZoneNode *node)
                                  ZONE_NSEC3, at);
     }
     entry = zone_image_get(v->image, ZONE_NSEC3, at, REF_LEN);
-    return entry && zone_get32(entry) == node->ref ? true :
+    return entry && get_le32(entry) == node->ref ? true :
            zone_verify_fault(v, "the reference is not that of the next NSEC3 "
                              "record", ZONE_NSEC3, at);
 }
@@ -201,10 +201,10 @@ static bool check_buckets(ZoneVerify *v)
                                      i * ZONE_B_SIZE);
         }
         for (unsigned way = 0; way < ZONE_B_WAYS; way++) {
-            refs += zone_get32(bucket + ZONE_B_REFS + way * REF_LEN) != 0;
+            refs += get_le32(bucket + ZONE_B_REFS + way * REF_LEN) != 0;
         }
-        if (zone_get16(bucket + ZONE_B_SPILLS) > 1 ||
-            zone_get16(bucket + ZONE_B_SPILLS + 2)) {
+        if (get_le16(bucket + ZONE_B_SPILLS) > 1 ||
+            get_le16(bucket + ZONE_B_SPILLS + 2)) {
             return zone_verify_fault(v, "the end of the bucket is neither 0 "
                                      "nor 1", ZONE_HASH, i * ZONE_B_SIZE +
                                      ZONE_B_SPILLS);

@@ -23,8 +23,8 @@ static void put_target(uint8_t *to, const DnsName *owner, uint32_t at,
 {
     bool is_glue = record->type == DNS_TYPE_NS && dns_name_within(name, owner);
 
-    zone_put16(to + ZONE_T_AT, at + RR_HEAD + zone_target_of(record));
-    zone_put16(to + ZONE_T_FLAGS, is_glue ? ZONE_TARGET_GLUE : 0);
+    put_le16(to + ZONE_T_AT, at + RR_HEAD + zone_target_of(record));
+    put_le16(to + ZONE_T_FLAGS, is_glue ? ZONE_TARGET_GLUE : 0);
 }
 
 static unsigned count_targets(const ZoneWriter *w, const ZoneGroup *g)
@@ -110,12 +110,12 @@ int zone_writer_rrset(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g)
     if (sigs_len < 0) {
         return sigs_len;
     }
-    zone_put16(to + ZONE_R_TYPE, g->records->type);
-    zone_put16(to + ZONE_R_RECORDS, g->count);
-    zone_put16(to + ZONE_R_SIGS, g->sigs_count);
-    zone_put16(to + ZONE_R_TARGETS, targets);
-    zone_put32(to + ZONE_R_LEN, len);
-    zone_put32(to + ZONE_R_SIGS_LEN, sigs_len);
+    put_le16(to + ZONE_R_TYPE, g->records->type);
+    put_le16(to + ZONE_R_RECORDS, g->count);
+    put_le16(to + ZONE_R_SIGS, g->sigs_count);
+    put_le16(to + ZONE_R_TARGETS, targets);
+    put_le32(to + ZONE_R_LEN, len);
+    put_le32(to + ZONE_R_SIGS_LEN, sigs_len);
     w->end = zone_align_up(w->end + (at - to) + len + sigs_len,
                            ZONE_RRSET_ALIGN);
     w->rrsets++;

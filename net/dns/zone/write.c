@@ -80,7 +80,7 @@ static int end_node(ZoneWriter *w, uint32_t ref, uint8_t flags, uint8_t rrsets)
     if (len > UINT32_MAX - ZONE_NODE_ALIGN) {
         return -EFBIG;
     }
-    zone_put32(node + ZONE_N_LEN, len);
+    put_le32(node + ZONE_N_LEN, len);
     node[ZONE_N_FLAGS] |= flags;
     node[ZONE_N_RRSETS] = rrsets;
     return 0;

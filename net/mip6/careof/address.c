@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/mip6/careof/internal.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 
 #define DAD_PROBES              1u              /* RFC 4862 section 5.1 */
 #define IDGEN_RETRIES           3u              /* RFC 7217 section 7 */
@@ -122,8 +122,8 @@ void mip6_address_duplicate(Mip6CareOf *c, int64_t now, Mip6Address *a)
     if (!IN6_IS_ADDR_LINKLOCAL(&a->addr) && !a->fixed && !a->leased &&
         a->collisions < IDGEN_RETRIES) {
         a->collisions++;
-        packet_put32(a->addr.s6_addr + 8, c->ops->random(c->opaque));
-        packet_put32(a->addr.s6_addr + 12, c->ops->random(c->opaque));
+        put_be32(a->addr.s6_addr + 8, c->ops->random(c->opaque));
+        put_be32(a->addr.s6_addr + 12, c->ops->random(c->opaque));
         a->state = MIP6_ADDRESS_TENTATIVE;
         a->probes = DAD_PROBES;
         a->next = now;
@@ -186,10 +186,10 @@ static unsigned label_of(const struct in6_addr *addr)
 {
     const uint8_t *a = addr->s6_addr;
 
-    if (packet_get32(a) == 0x20010000) {
+    if (get_be32(a) == 0x20010000) {
         return 5;               /* Teredo */
     }
-    if (packet_get16(a) == 0x2002) {
+    if (get_be16(a) == 0x2002) {
         return 2;               /* 6to4 */
     }
     return (a[0] & 0xfe) == 0xfc ? 13 : 1;

@@ -25,11 +25,9 @@
 #include <string.h>
 
 #include "net/mip6/careof/dhcp6.h"
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
-
-#define SECOND          1000000000ll
-#define MS              1000000ll
 
 /* Section 7.6: initial and maximum timeout, maximum number of messages. */
 #define SOLICIT_FIRST   1000u           /* ms */
@@ -99,8 +97,8 @@ typedef struct Answer {
 
 static void duid(const Mip6Dhcp6 *d, uint8_t octets[DUID_LEN])
 {
-    packet_put16(octets, 3);            /* DUID-LL (section 11.4) */
-    packet_put16(octets + 2, 1);        /* Ethernet */
+    put_be16(octets, 3);            /* DUID-LL (section 11.4) */
+    put_be16(octets + 2, 1);        /* Ethernet */
     memcpy(octets + 4, d->mac, sizeof(d->mac));
 }
 
@@ -109,8 +107,8 @@ static uint8_t *put_option(uint8_t **p, uint16_t code, uint16_t len)
 {
     uint8_t *at = *p + OPTION_LEN;
 
-    packet_put16(*p, code);
-    packet_put16(*p + 2, len);
+    put_be16(*p, code);
+    put_be16(*p + 2, len);
     *p = at + len;
     return at;
 }
@@ -138,18 +136,18 @@ static void send_message(Mip6Dhcp6 *d, int64_t now, uint8_t type)
     int64_t elapsed = (now - d->begun) / (10 * MS);
     uint8_t buf[MIP6_DHCP6_MAX], *p = buf + HEADER_LEN, *at;
 
-    packet_put32(buf, (uint32_t)type << 24 | d->id);
+    put_be32(buf, (uint32_t)type << 24 | d->id);
     duid(d, put_option(&p, OPTION_CLIENT, DUID_LEN));
     if (to_one) {
         memcpy(put_option(&p, OPTION_SERVER, d->server.len), d->server.octets,
                d->server.len);
     }
-    packet_put16(put_option(&p, OPTION_ELAPSED, 2),
-                 elapsed < UINT16_MAX ? elapsed : UINT16_MAX);
+    put_be16(put_option(&p, OPTION_ELAPSED, 2),
+             elapsed < UINT16_MAX ? elapsed : UINT16_MAX);
     put_ia(d, &p, type != SOLICIT || d->has_address);
     if (type != RELEASE && type != DECLINE) {
         at = put_option(&p, OPTION_REQUEST, 2);
-        packet_put16(at, OPTION_SOLICIT_MAX);
+        put_be16(at, OPTION_SOLICIT_MAX);
     }
     if (type == SOLICIT) {
         put_option(&p, OPTION_RAPID, 0);
@@ -166,8 +164,8 @@ static const uint8_t *next_option(const uint8_t **p, const uint8_t *end,
     if ((size_t)(end - *p) < OPTION_LEN) {
         return NULL;
     }
-    *code = packet_get16(*p);
-    *len = packet_get16(*p + 2);
+    *code = get_be16(*p);
+    *len = get_be16(*p + 2);
     if ((size_t)(end - at) < *len) {
         return NULL;
     }
@@ -177,7 +175,7 @@ static const uint8_t *next_option(const uint8_t **p, const uint8_t *end,
 
 static uint16_t status_of(const uint8_t *option, size_t len)
 {
-    return len < 2 ? MIP6_DHCP6_UNSPEC_FAIL : packet_get16(option);
+    return len < 2 ? MIP6_DHCP6_UNSPEC_FAIL : get_be16(option);
 }
 
 static bool read_address(const Mip6Dhcp6 *d, Answer *a, const uint8_t *p,
@@ -194,8 +192,8 @@ static bool read_address(const Mip6Dhcp6 *d, Answer *a, const uint8_t *p,
         return false;
     }
     memcpy(&addr, p, sizeof(addr));
-    preferred = packet_get32(p + 16);
-    valid = packet_get32(p + 20);
+    preferred = get_be32(p + 16);
+    valid = get_be32(p + 20);
     while ((option = next_option(&in, end, &code, &size))) {
         if (code == OPTION_STATUS && status_of(option, size)) {
             a->status = a->status ? a->status : status_of(option, size);
@@ -230,8 +228,8 @@ static bool read_ia(const Mip6Dhcp6 *d, Answer *a, const uint8_t *p,
     if (a->has_ia || memcmp(p, d->mac + 2, 4)) {
         return true;            /* another one */
     }
-    a->t1 = packet_get32(p + 4);
-    a->t2 = packet_get32(p + 8);
+    a->t1 = get_be32(p + 4);
+    a->t2 = get_be32(p + 8);
     if (a->t2 && a->t1 > a->t2) {
         return true;
     }
@@ -273,7 +271,7 @@ static bool read_option(const Mip6Dhcp6 *d, Answer *a, uint16_t code,
         a->is_rapid = true;
         return len == 0;
     case OPTION_SOLICIT_MAX:
-        a->solicit_max = len == 4 ? packet_get32(p) : 0;
+        a->solicit_max = len == 4 ? get_be32(p) : 0;
         return len == 4;
     default:
         return true;
@@ -294,7 +292,7 @@ static bool read_answer(const Mip6Dhcp6 *d, Answer *a, const uint8_t *message,
     }
     a->type = message[0];
     if ((a->type != ADVERTISE && a->type != REPLY) ||
-        (packet_get32(message) & 0xffffff) != d->id) {
+        (get_be32(message) & 0xffffff) != d->id) {
         return false;
     }
     while ((option = next_option(&p, end, &code, &size))) {

@@ -8,11 +8,9 @@
 #ifndef NET_MIP6_CAREOF_INTERNAL_H
 #define NET_MIP6_CAREOF_INTERNAL_H
 
+#include "base/units.h"
 #include "net/mip6/careof/careof.h"
 #include "net/packet/ip6.h"
-
-#define SECOND  1000000000ll
-#define MS      1000000ll
 
 #define MIP6_CAREOF_FRAME_MAX   (PACKET_ETH_LEN + PACKET_ND_SHORT_MAX)
 

@@ -53,8 +53,7 @@
 #include <string.h>
 
 #include "net/mip6/core/binding.h"
-
-#define SECOND                  1000000000ll
+#include "base/units.h"
 
 /* Section 12. */
 #define INITIAL_FIRST           (SECOND * 3 / 2)

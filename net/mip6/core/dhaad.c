@@ -15,9 +15,8 @@
 #include <string.h>
 
 #include "net/mip6/core/dhaad.h"
+#include "base/units.h"
 #include "net/packet/ip6.h"
-
-#define SECOND          1000000000ll
 
 /* RFC 6275 section 12. */
 #define INITIAL         (3 * SECOND)    /* INITIAL_DHAAD_TIMEOUT */

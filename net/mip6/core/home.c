@@ -44,11 +44,11 @@
 #include <string.h>
 
 #include "net/mip6/core/home.h"
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/packet/mld.h"
-#include "net/packet/octets.h"
 #include "net/packet/udp.h"
 
-#define SECOND                  1000000000ll
 #define ADVERTISE_EVERY         (200 * SECOND)
 #define ROUTER_LIFETIME         1800    /* s, of one that is made up */
 #define FRAME_MAX               1500u
@@ -551,7 +551,7 @@ static bool is_to_dhcp6(const uint8_t *packet, size_t len,
 
     return len >= PACKET_IP6_LEN + PACKET_UDP_LEN &&
            packet[6] == PACKET_PROTO_UDP && packet_ip6_equal(dst, &servers) &&
-           packet_get16(packet + PACKET_IP6_LEN + 2) == DHCP6_SERVER;
+           get_be16(packet + PACKET_IP6_LEN + 2) == DHCP6_SERVER;
 }
 
 static Mip6Drop from_guest_ip6(Mip6Home *h, const PacketEth *eth,

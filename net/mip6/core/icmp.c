@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "net/mip6/core/icmp.h"
+#include "base/octets.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define HEAD_LEN        8u      /* type, code, checksum, identifier, flags */
@@ -82,7 +82,7 @@ bool mip6_icmp_parse(Mip6Icmp *m, const struct in6_addr *src,
         return false;
     }
     m->type = p[0];
-    m->id = packet_get16(p + 4);
+    m->id = get_be16(p + 4);
     switch (m->type) {
     case MIP6_ICMP_AGENT_REPLY:
         return read_agents(m, p + HEAD_LEN, len - HEAD_LEN);
@@ -105,7 +105,7 @@ size_t mip6_icmp_build(void *buf, const struct in6_addr *src,
 
     memset(p, 0, HEAD_LEN);
     p[0] = m->type;
-    packet_put16(p + 4, m->id);
+    put_be16(p + 4, m->id);
     if (m->type == MIP6_ICMP_AGENT_REPLY) {
         memcpy(p + len, m->agent, m->agents * ADDRESS_LEN);
         len += m->agents * ADDRESS_LEN;
@@ -117,6 +117,6 @@ size_t mip6_icmp_build(void *buf, const struct in6_addr *src,
             len += PACKET_ND_PREFIX_LEN;
         }
     }
-    packet_put16(p + 2, sum_of(src, dst, p, len));
+    put_be16(p + 2, sum_of(src, dst, p, len));
     return len;
 }

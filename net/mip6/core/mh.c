@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "net/mip6/core/mh.h"
+#include "base/octets.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
 #define CHECKSUM_AT     4u
@@ -41,24 +41,24 @@ static void read_fixed(Mip6Mh *mh, const uint8_t *p)
     switch (mh->type) {
     case MIP6_MH_HOTI:
     case MIP6_MH_COTI:
-        mh->cookie = packet_get64(p + 8);
+        mh->cookie = get_be64(p + 8);
         break;
     case MIP6_MH_HOT:
     case MIP6_MH_COT:
-        mh->nonce_index = packet_get16(p + 6);
-        mh->cookie = packet_get64(p + 8);
-        mh->token = packet_get64(p + 16);
+        mh->nonce_index = get_be16(p + 6);
+        mh->cookie = get_be64(p + 8);
+        mh->token = get_be64(p + 16);
         break;
     case MIP6_MH_BU:
-        mh->sequence = packet_get16(p + 6);
-        mh->flags = packet_get16(p + 8);
-        mh->lifetime = packet_get16(p + 10);
+        mh->sequence = get_be16(p + 6);
+        mh->flags = get_be16(p + 8);
+        mh->lifetime = get_be16(p + 10);
         break;
     case MIP6_MH_BA:
         mh->status = p[6];
         mh->flags = p[7];
-        mh->sequence = packet_get16(p + 8);
-        mh->lifetime = packet_get16(p + 10);
+        mh->sequence = get_be16(p + 8);
+        mh->lifetime = get_be16(p + 10);
         break;
     case MIP6_MH_BE:
         mh->status = p[6];
@@ -76,7 +76,7 @@ static void read_option(Mip6Mh *mh, const uint8_t *p)
     case MIP6_OPTION_REFRESH:
         if (len == 2) {
             mh->has_refresh = true;
-            mh->refresh = packet_get16(p + 2);
+            mh->refresh = get_be16(p + 2);
         }
         break;
     case MIP6_OPTION_ALTERNATE_COA:
@@ -88,8 +88,8 @@ static void read_option(Mip6Mh *mh, const uint8_t *p)
     case MIP6_OPTION_NONCE_INDICES:
         if (len == 4) {
             mh->has_nonces = true;
-            mh->home_nonce = packet_get16(p + 2);
-            mh->care_of_nonce = packet_get16(p + 4);
+            mh->home_nonce = get_be16(p + 2);
+            mh->care_of_nonce = get_be16(p + 4);
         }
         break;
     case MIP6_OPTION_AUTHORIZATION:
@@ -170,24 +170,24 @@ static void put_fixed(uint8_t *p, const Mip6Mh *mh)
     switch (mh->type) {
     case MIP6_MH_HOTI:
     case MIP6_MH_COTI:
-        packet_put64(p + 8, mh->cookie);
+        put_be64(p + 8, mh->cookie);
         break;
     case MIP6_MH_HOT:
     case MIP6_MH_COT:
-        packet_put16(p + 6, mh->nonce_index);
-        packet_put64(p + 8, mh->cookie);
-        packet_put64(p + 16, mh->token);
+        put_be16(p + 6, mh->nonce_index);
+        put_be64(p + 8, mh->cookie);
+        put_be64(p + 16, mh->token);
         break;
     case MIP6_MH_BU:
-        packet_put16(p + 6, mh->sequence);
-        packet_put16(p + 8, mh->flags);
-        packet_put16(p + 10, mh->lifetime);
+        put_be16(p + 6, mh->sequence);
+        put_be16(p + 8, mh->flags);
+        put_be16(p + 10, mh->lifetime);
         break;
     case MIP6_MH_BA:
         p[6] = mh->status;
         p[7] = mh->flags;
-        packet_put16(p + 8, mh->sequence);
-        packet_put16(p + 10, mh->lifetime);
+        put_be16(p + 8, mh->sequence);
+        put_be16(p + 10, mh->lifetime);
         break;
     case MIP6_MH_BE:
         p[6] = mh->status;
@@ -227,7 +227,7 @@ static size_t put_options(uint8_t *p, size_t at, const Mip6Mh *mh)
     uint8_t data[4];
 
     if (mh->has_refresh) {
-        packet_put16(data, mh->refresh);
+        put_be16(data, mh->refresh);
         at = put_option(p, pad(p, at, 2, 0), MIP6_OPTION_REFRESH, data, 2);
     }
     if (mh->has_alternate) {
@@ -235,8 +235,8 @@ static size_t put_options(uint8_t *p, size_t at, const Mip6Mh *mh)
                         &mh->alternate, sizeof(mh->alternate));
     }
     if (mh->has_nonces) {
-        packet_put16(data, mh->home_nonce);
-        packet_put16(data + 2, mh->care_of_nonce);
+        put_be16(data, mh->home_nonce);
+        put_be16(data + 2, mh->care_of_nonce);
         at = put_option(p, pad(p, at, 2, 0), MIP6_OPTION_NONCE_INDICES, data,
                         4);
     }
@@ -271,7 +271,7 @@ size_t mip6_mh_build(void *buf, size_t room, const struct in6_addr *src,
     p[1] = len / 8 - 1;
     sum = packet_sum_pseudo6(src, dst, PACKET_PROTO_MH, len);
     sum = packet_sum_add(sum, p, len);
-    packet_put16(p + CHECKSUM_AT, packet_sum_fold(sum));
+    put_be16(p + CHECKSUM_AT, packet_sum_fold(sum));
     return len;
 }
 

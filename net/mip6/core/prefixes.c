@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "net/mip6/core/prefixes.h"
+#include "base/units.h"
 
-#define SECOND          1000000000ll
 #define WAIT_FIRST      (3 * SECOND)    /* INITIAL_SOLICIT_TIMER */
 #define WAIT_MAX        (1000 * SECOND)
 #define BEFORE_END      1000u           /* s; at most half of the lifetime */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "net/mip6/core/probe.h"
+#include "base/units.h"
 
-#define SECOND          1000000000ll
 #define WAIT            SECOND          /* for an answer */
 #define GAP             (30 * SECOND)   /* between the beginnings of rounds */
 #define TRIES           3u

@@ -36,7 +36,7 @@
 #include <string.h>
 
 #include "net/mip6/core/protect.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 /* Maximum length of a signalling packet. */
 #define SIGNAL_MAX      1500u
@@ -261,7 +261,7 @@ size_t mip6_protect_signal(Mip6Protect *p, void *packet, size_t len,
     }
     buf[next_field(buf, &ext)] = ESP_PROTOCOL;
     len = ext.offset + sealed;
-    packet_put16(buf + 4, len - PACKET_IP6_LEN);
+    put_be16(buf + 4, len - PACKET_IP6_LEN);
     return len;
 }
 
@@ -353,7 +353,7 @@ bool mip6_protect_open(Mip6Protect *p, const void *head,
     }
     buf[at] = next;
     *len = ext->offset + payload;
-    packet_put16(buf + 4, *len - PACKET_IP6_LEN);
+    put_be16(buf + 4, *len - PACKET_IP6_LEN);
     return true;
 }
 
@@ -370,8 +370,8 @@ bool mip6_protect_is_ours(const Mip6Protect *p, const void *packet, size_t len)
     }
     esp += ext.offset;
     /* Modulo 2^32, because the numbers may restart. */
-    age = (uint32_t)esp_sa_next(sa) - 1 - packet_get32(esp + 4);
-    return packet_get32(esp) == esp_sa_spi(sa) && age < RECENT;
+    age = (uint32_t)esp_sa_next(sa) - 1 - get_be32(esp + 4);
+    return get_be32(esp) == esp_sa_spi(sa) && age < RECENT;
 }
 
 /* --- migration ------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "net/mip6/core/sent.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define FLOW_LABEL      0xfffffu
 #define ADDRESSES_AT    8u
@@ -25,8 +25,8 @@ static uint64_t flow_of(const uint8_t *packet)
     uint64_t word[ADDRESSES], sum;
 
     memcpy(word, packet + ADDRESSES_AT, sizeof(word));
-    sum = mix((uint64_t)packet[6] << 32 | (packet_get32(packet) & FLOW_LABEL),
-              packet_get32(packet + PACKET_IP6_LEN));
+    sum = mix((uint64_t)packet[6] << 32 | (get_be32(packet) & FLOW_LABEL),
+              get_be32(packet + PACKET_IP6_LEN));
     for (unsigned i = 0; i < ADDRESSES; i++) {
         sum = mix(sum, word[i]);
     }

@@ -18,10 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/units.h"
 #include "net/packet/ip6.h"
 
 #define MIP6_SENT_FLOWS 1024u   /* a power of 2 */
-#define MIP6_SENT_LIVES (10 * 1000000000ll)     /* ns */
+#define MIP6_SENT_LIVES (10 * SECOND)           /* ns */
 /* Octets of a packet that are read. */
 #define MIP6_SENT_LOOK  (PACKET_IP6_LEN + 4u)
 

@@ -62,13 +62,14 @@
 #include <string.h>
 
 #include "net/mip6/core/tunnel.h"
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/packet/mtu.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 
-#define PATH_MTU_LIVES          (600 * 1000000000ll)    /* RFC 8201 section 4 */
+#define PATH_MTU_LIVES          (600 * SECOND)          /* RFC 8201 section 4 */
 #define ERROR_HOPS              255
 #define UNREACHABLE_ADDRESS     3       /* RFC 4443 section 3.1 */
 
@@ -174,7 +175,7 @@ static const PacketOffload no_offload;
 static void put_head(const Outgoing *out, uint8_t *head, const uint8_t *inner,
                      uint8_t next, size_t payload)
 {
-    uint32_t first = packet_get32(inner);
+    uint32_t first = get_be32(inner);
     PacketIp6 ip = {
         .src = out->tunnel->local,
         .dst = out->tunnel->remote,
@@ -200,8 +201,8 @@ static void put_fragment(uint8_t *header, uint8_t next, size_t offset,
 {
     header[0] = next;
     header[1] = 0;
-    packet_put16(header + 2, offset | more);
-    packet_put32(header + 4, id);
+    put_be16(header + 2, offset | more);
+    put_be32(header + 4, id);
 }
 
 /*
@@ -332,7 +333,7 @@ static bool complete_sum(Outgoing *out, size_t copied, int parts, size_t len,
     sum = packet_sum_fold(packet_sum_iov(0, out->part, parts + 1, start,
                                          len - start));
     /* RFC 768: 0 means no checksum; for TCP, 0 and 0xffff are equivalent. */
-    packet_put16(out->head + MIP6_TUNNEL_HEAD_LEN + at, sum ? sum : 0xffff);
+    put_be16(out->head + MIP6_TUNNEL_HEAD_LEN + at, sum ? sum : 0xffff);
     return true;
 }
 
@@ -512,7 +513,7 @@ bool mip6_tunnel_too_big(Mip6Tunnel *t, int64_t now, uint32_t mtu,
     const uint8_t *ip = outer;
 
     if (!was_sent(t, now, outer, len, true) || mtu < PACKET_IP6_MTU_MIN ||
-        PACKET_IP6_LEN + packet_get16(ip + 4) <= mtu) {
+        PACKET_IP6_LEN + get_be16(ip + 4) <= mtu) {
         return false;
     }
     if (mtu < path_now(t, now)) {
@@ -531,7 +532,7 @@ bool mip6_tunnel_report(Mip6Tunnel *t, int64_t now, uint8_t type, uint8_t code,
 
     switch (type) {
     case PACKET_ICMP6_TOO_BIG:
-        if (PACKET_IP6_LEN + packet_get16(inner + 4) <= mtu) {
+        if (PACKET_IP6_LEN + get_be16(inner + 4) <= mtu) {
             return false;       /* it would fit now */
         }
         code = 0;

@@ -20,10 +20,10 @@
  */
 #include <limits.h>
 
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
 
 /* Interval of UPDATE_RATE updates (MAX_UPDATE_RATE, RFC 6275 section 12). */
-#define SECOND          1000000000ll
 /* Unanswered updates or requests until another address is tried; and later. */
 #define TRIES_FIRST     3u
 #define TRIES_AGAIN     7u      /* the interval is the longest by then */

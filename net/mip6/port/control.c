@@ -4,12 +4,12 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
 #include "net/packet/mld.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND          1000000000ll
 #define ICMP6_LEN       8u
 #define ERROR_BURST     10
 #define ERROR_GAP       (SECOND / 10)
@@ -455,7 +455,7 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
     if (icmp[0] == PACKET_ICMP6_TOO_BIG) {
-        heeded = mip6_tunnel_too_big(&p->tunnel, now, packet_get32(icmp + 4),
+        heeded = mip6_tunnel_too_big(&p->tunnel, now, get_be32(icmp + 4),
                                      outer, len);
         if (!heeded) {
             return mip6_port_drop(p, MIP6_DROP_ICMP6);

@@ -36,8 +36,8 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/mip6/port/internal.h"
-#include "net/packet/octets.h"
 
 /*
  * A random delay of up to 1 s, and RETRANS_TIMER for the answer (RFC 4862
@@ -151,8 +151,8 @@ static size_t build_question(const Mip6Port *p, const Mip6Binding *b,
     };
 
     packet_ip6_build(packet, &ip);
-    packet_put32(packet + PACKET_IP6_LEN, p->early.question);
-    packet_put32(packet + PACKET_IP6_LEN + 4, ~p->early.question);
+    put_be32(packet + PACKET_IP6_LEN, p->early.question);
+    put_be32(packet + PACKET_IP6_LEN + 4, ~p->early.question);
     return QUESTION_LEN;
 }
 
@@ -181,8 +181,8 @@ bool mip6_port_early_is_question(const Mip6Port *p, const uint8_t *packet,
     }
     memcpy(&src, packet + 8, sizeof(src));
     return mip6_careof_owns(&p->careof, &src) &&
-           packet_get32(packet + PACKET_IP6_LEN) == p->early.question &&
-           packet_get32(packet + PACKET_IP6_LEN + 4) == ~p->early.question;
+           get_be32(packet + PACKET_IP6_LEN) == p->early.question &&
+           get_be32(packet + PACKET_IP6_LEN + 4) == ~p->early.question;
 }
 
 void mip6_port_early_announce(Mip6Port *p, const Mip6Binding *b)

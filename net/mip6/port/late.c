@@ -60,10 +60,10 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
-#include "net/packet/octets.h"
 
-#define SECOND          1000000000ll
 #define FORWARD_TIME    (10 * SECOND)
 #define TRIAL_GAP       (SECOND / 5)
 /* Added to three times the agent's response time. */
@@ -419,7 +419,7 @@ Mip6Verdict mip6_port_late(Mip6Port *p, const PacketEth *eth,
         return MIP6_DONE;
     }
     /* There may be padding after the packet. */
-    len = PACKET_IP6_LEN + packet_get16(head + 4);
+    len = PACKET_IP6_LEN + get_be16(head + 4);
     if (len > there || !keep(p, eth, iov, iovcnt, offset, len, offload)) {
         return mip6_port_drop(p, MIP6_DROP_LATE);
     }

@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
 #include "net/mip6/port/internal.h"
 #include "net/packet/ecn.h"
 #include "net/packet/mld.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
 
@@ -163,7 +163,7 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
     }
     t.inner = inner;
     t.have = have;
-    t.len = PACKET_IP6_LEN + packet_get16(inner + 4);
+    t.len = PACKET_IP6_LEN + get_be16(inner + 4);
     t.is_changed = false;
     t.iov = from->iov;
     t.iovcnt = from->iovcnt;
@@ -399,7 +399,7 @@ static Mip6Verdict take_packet(Mip6Port *p, int64_t now,
 /* Does this packet, with four octets after its header, have our SPI? */
 static bool is_signal(const Mip6Port *p, const uint8_t *packet)
 {
-    uint32_t spi = packet_get32(packet + PACKET_IP6_LEN);
+    uint32_t spi = get_be32(packet + PACKET_IP6_LEN);
 
     for (unsigned i = 0; i < mip6_port_protected(p); i++) {
         if (spi == esp_sa_spi(mip6_protect_sa(p->config.protect[i],
@@ -424,7 +424,7 @@ static bool is_answer_at_home(const Mip6Port *p, const struct iovec *iov,
     return mip6_port_any_is(p, MIP6_RETURNING) &&
            packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) ==
            sizeof(head) &&
-           packet_get16(head + 12) == PACKET_ETH_IP6 &&
+           get_be16(head + 12) == PACKET_ETH_IP6 &&
            (mip6_port_has_esp(p) ? is_signal(p, ip)
                                  : ip[6] == PACKET_PROTO_MH ||
                                    ip[6] == PACKET_PROTO_ROUTING) &&

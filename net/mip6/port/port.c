@@ -35,9 +35,9 @@
  */
 #include <string.h>
 
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
 
-#define SECOND                  1000000000ll
 #define HOLD_MAX                (10 * SECOND)
 /* Maximum delay of frames of other addresses once an address is bound. */
 #define HOLD_OTHERS             (3 * SECOND)

@@ -21,11 +21,11 @@
  */
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 
-#define SECOND          1000000000ll
 /* After a registration, if nothing has come out of the tunnel until then. */
 #define AFTER_BINDING   (3 * SECOND)
 /* While there is trouble. */
@@ -66,10 +66,10 @@ static bool send_echo(Mip6Port *p, const uint8_t *mac, bool options,
         at += 8;
     }
     at[0] = PACKET_ICMP6_ECHO;
-    packet_put16(at + 4, token);
-    packet_put16(at + 6, options ? MIP6_PROBE_OPTIONS : MIP6_PROBE_ECHO);
-    packet_put32(at + TOKEN_AT, token);
-    packet_put16(at + 2, packet_sum_fold(packet_sum_add(
+    put_be16(at + 4, token);
+    put_be16(at + 6, options ? MIP6_PROBE_OPTIONS : MIP6_PROBE_ECHO);
+    put_be32(at + TOKEN_AT, token);
+    put_be16(at + 2, packet_sum_fold(packet_sum_add(
         packet_sum_pseudo6(&ip.src, &ip.dst, PACKET_PROTO_ICMP6, ECHO_LEN),
         at, ECHO_LEN)));
     packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
@@ -96,8 +96,8 @@ static bool send_through(Mip6Port *p, const uint8_t *mac, uint32_t token)
     ip.src = ip.dst = b->config.home;
     packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
     packet_ip6_build(inner, &ip);
-    packet_put32(inner + PACKET_IP6_LEN, token);
-    packet_put32(inner + PACKET_IP6_LEN + 4, ~token);
+    put_be32(inner + PACKET_IP6_LEN, token);
+    put_be32(inner + PACKET_IP6_LEN + 4, ~token);
     mip6_port_choose(p, b);
     return mip6_tunnel_send(&p->tunnel, p->now, mac, p->careof.mac, &iov, 1,
                             PACKET_ETH_LEN, &mip6_port_no_offload,
@@ -252,9 +252,9 @@ bool mip6_port_probe_echoed(Mip6Port *p, const PacketIp6 *ip,
     if (len != ECHO_LEN || !mip6_port_is_agent(p, &ip->src)) {
         return false;
     }
-    kind = packet_get16(icmp + 6);
+    kind = get_be16(icmp + 6);
     return (kind == MIP6_PROBE_ECHO || kind == MIP6_PROBE_OPTIONS) &&
-           mip6_probe_answer(&p->probe, kind, packet_get32(icmp + TOKEN_AT));
+           mip6_probe_answer(&p->probe, kind, get_be32(icmp + TOKEN_AT));
 }
 
 bool mip6_port_probe_returned(Mip6Port *p, const uint8_t *inner, size_t len)
@@ -263,7 +263,7 @@ bool mip6_port_probe_returned(Mip6Port *p, const uint8_t *inner, size_t len)
 
     return len >= PACKET_IP6_LEN + RETURN_LEN &&
            inner[6] == PACKET_PROTO_NONE &&
-           packet_get32(token) == (uint32_t)~packet_get32(token + 4) &&
+           get_be32(token) == (uint32_t)~get_be32(token + 4) &&
            mip6_probe_answer(&p->probe, MIP6_PROBE_TUNNEL,
-                             packet_get32(token));
+                             get_be32(token));
 }

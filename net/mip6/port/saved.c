@@ -2,8 +2,9 @@
 /* The state of a port in a migration stream */
 #include <string.h>
 
+#include "base/octets.h"
+#include "base/units.h"
 #include "net/mip6/port/internal.h"
-#include "net/packet/octets.h"
 
 #define SAVED_VERSION   3
 
@@ -30,9 +31,9 @@ static void field32(Cursor *c, bool write, uint32_t *value)
 {
     uint8_t octets[4];
 
-    packet_put32(octets, *value);
+    put_be32(octets, *value);
     field(c, write, octets, sizeof(octets));
-    *value = packet_get32(octets);
+    *value = get_be32(octets);
 }
 
 /* For a number that has another size in memory; too large ones are invalid. */
@@ -89,13 +90,13 @@ static void learned_fields(Cursor *c, bool write, Mip6HomeLearned *l)
 
 static void binding_fields(Cursor *c, bool write, Mip6BindingSaved *b)
 {
-    uint32_t ms = (b->remaining + 999999) / 1000000;    /* rounded up */
+    uint32_t ms = (b->remaining + MS - 1) / MS;    /* rounded up */
 
     FIELD(c, write, b->bound, 1);
     FIELD(c, write, b->sequence, UINT16_MAX);
     field(c, write, &b->care_of, sizeof(b->care_of));
     FIELD(c, write, ms, UINT32_MAX);
-    b->remaining = ms * 1000000ll;
+    b->remaining = ms * MS;
 }
 
 static void field64(Cursor *c, bool write, uint64_t *value)

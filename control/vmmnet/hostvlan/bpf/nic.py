@@ -6,19 +6,18 @@ They are read by ioctl and netlink: /sys may be that of another namespace.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import errno
 import fcntl
 import os
 import select
 import socket
 import struct
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+
+from ... import netlink
 
 _SIOCGIFHWADDR = 0x8927
 _SIOCETHTOOL = 0x8946
@@ -33,14 +32,9 @@ _RTM_NEWTFILTER = 44
 # RTMGRP_LINK and RTMGRP_TC: interfaces, qdiscs and filters that come, change and go.
 _GROUPS = 0x1 | 0x8
 _IFF_UP = 0x1
-_REQUEST_DUMP = 0x301
-_ERROR, _DONE = 2, 3
-_NLMSG = struct.Struct("=IHHII")
 _TCMSG = struct.Struct("=BBHiIII")
 _IFINFOMSG = struct.Struct("=BxHiII")
-_ATTRIBUTE = struct.Struct("=HH")
 _IFLA_IFNAME, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_INFO_KIND = 3, 10, 18, 1
-_TYPE_MASK = 0x3FFF
 _TCA_KIND, _TCA_BLOCKS = 1, (13, 14)
 #: The parent of the qdiscs that see what an interface receives.
 _INGRESS = 0xFFFFFFF1
@@ -140,11 +134,11 @@ def ingress_qdisc(index: int) -> str:
 
     Those with shared blocks are followed by "with shared blocks".
     """
-    for kind, body in list(_dump(_RTM_GETQDISC, _TCMSG.pack(0, 0, 0, index, 0, 0, 0))):
+    for kind, body in list(netlink.dump(_RTM_GETQDISC, _TCMSG.pack(0, 0, 0, index, 0, 0, 0))):
         _, _, _, ifindex, _, parent, _ = _TCMSG.unpack_from(body)
         if (kind, ifindex, parent) != (_RTM_NEWQDISC, index, _INGRESS):
             continue
-        found = _attributes(body[_TCMSG.size :])
+        found = netlink.attributes(body[_TCMSG.size :])
         name = found.get(_TCA_KIND, b"").split(b"\0")[0].decode(errors="replace")
         shared = any(int.from_bytes(found.get(each, b""), sys.byteorder) for each in _TCA_BLOCKS)
         return f"{name} with shared blocks" if shared else name
@@ -159,7 +153,7 @@ def has_filters(index: int) -> bool:
 def _filters(index: int, parent: int) -> bool:
     """Whether the kernel lists a filter of this parent."""
     body = _TCMSG.pack(0, 0, 0, index, 0, parent, 0)
-    return any(kind == _RTM_NEWTFILTER for kind, _ in list(_dump(_RTM_GETTFILTER, body)))
+    return any(kind == _RTM_NEWTFILTER for kind, _ in list(netlink.dump(_RTM_GETTFILTER, body)))
 
 
 @dataclass(frozen=True)
@@ -178,14 +172,14 @@ class Link:
 
 def links() -> list[Link]:
     """All interfaces."""
-    answers = _dump(_RTM_GETLINK, _IFINFOMSG.pack(0, 0, 0, 0, 0))
+    answers = netlink.dump(_RTM_GETLINK, _IFINFOMSG.pack(0, 0, 0, 0, 0))
     return [_link(body) for kind, body in answers if kind == _RTM_NEWLINK]
 
 
 def _link(body: bytes) -> Link:
     _, _, index, flags, _ = _IFINFOMSG.unpack_from(body)
-    found = _attributes(body[_IFINFOMSG.size :])
-    info = _attributes(found.get(_IFLA_LINKINFO, b""))
+    found = netlink.attributes(body[_IFINFOMSG.size :])
+    info = netlink.attributes(found.get(_IFLA_LINKINFO, b""))
     name, kind = (
         octets.split(b"\0")[0].decode(errors="replace")
         for octets in (found.get(_IFLA_IFNAME, b""), info.get(_IFLA_INFO_KIND, b""))
@@ -202,9 +196,7 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        kind = socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
-        self._socket = socket.socket(socket.AF_NETLINK, kind, socket.NETLINK_ROUTE)
-        self._socket.bind((0, _GROUPS))
+        self._socket = netlink.watch(_GROUPS)
         # stop() writes to it to end wait().
         self._end = os.eventfd(0, os.EFD_CLOEXEC)
 
@@ -217,13 +209,8 @@ class Changes:
         poll.register(self._socket, select.POLLIN)
         if self._end in [fd for fd, _ in poll.poll(1000 * max(0.0, most - least))]:
             return False
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                try:
-                    self._socket.recv(1 << 16)
-                except OSError as error:
-                    if error.errno != errno.ENOBUFS:
-                        raise
+        for _ in netlink.told(self._socket):
+            pass
         return True
 
     def stop(self) -> None:
@@ -241,29 +228,3 @@ class Changes:
     ) -> None:
         self._socket.close()
         os.close(self._end)
-
-
-def _attributes(octets: bytes) -> dict[int, bytes]:
-    found = {}
-    while len(octets) >= _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(octets)
-        if length < _ATTRIBUTE.size:
-            break
-        found[kind & _TYPE_MASK] = octets[_ATTRIBUTE.size : length]
-        octets = octets[(length + 3) & ~3 :]
-    return found
-
-
-def _dump(request: int, body: bytes) -> Iterator[tuple[int, bytes]]:
-    """Messages of an rtnetlink dump: the type of each and the octets after its header."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as route:
-        length = _NLMSG.size + len(body)
-        route.send(_NLMSG.pack(length, request, _REQUEST_DUMP, 1, 0) + body)
-        while True:
-            answer = route.recv(1 << 16)
-            while len(answer) >= _NLMSG.size:
-                length, kind, *_ = _NLMSG.unpack_from(answer)
-                if kind in (_ERROR, _DONE):
-                    return
-                yield kind, answer[_NLMSG.size : length]
-                answer = answer[(length + 3) & ~3 :]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import select
 import socket
@@ -11,13 +10,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ... import netlink
+
 _ROUTES = Path("/proc/net/ipv6_route")
 _ADDRESSES = Path("/proc/net/if_inet6")
 # Flags of that file (linux/if_addr.h).
 _TENTATIVE, _DUPLICATE = 0x40, 0x08
 # Groups of rtnetlink: RTMGRP_LINK, _IPV6_IFADDR, _IPV6_ROUTE.
 _CHANGES = 0x1 | 0x100 | 0x400
-_MESSAGE = 1 << 15
 # Flags of that file (linux/route.h, linux/ipv6_route.h).
 _UP, _GATEWAY, _REJECT = 0x1, 0x2, 0x200
 _BITS = 128
@@ -73,17 +73,14 @@ def wait_for(there: Callable[[], bool], seconds: float) -> bool:
     It is asked again whenever the host's interfaces, IPv6 addresses or routes have changed.
     """
     end = time.monotonic() + seconds
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as watch:
-        watch.bind((0, _CHANGES))
-        watch.setblocking(False)
+    with netlink.watch(_CHANGES) as watch:
         while not there():
             left = end - time.monotonic()
             if left <= 0:
                 return False
             if select.select([watch], [], [], left)[0]:
-                # ENOBUFS, too: what was lost is a change like any other.
-                with contextlib.suppress(OSError):
-                    watch.recv(_MESSAGE)
+                for _ in netlink.told(watch):
+                    pass
     return True
 
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "hw/net/cvsw/control/commands.h"
+#include "base/octets.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
 #include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/reply.h"
 #include "hw/net/cvsw/openflow/wire.h"
-#include "net/packet/octets.h"
 
 #define MTU_MIN         68u             /* RFC 791 */
 
@@ -39,8 +39,8 @@ static void answer_done(Order *o, uint32_t done, uint32_t total)
 {
     struct cvsw_ack ack;
 
-    packet_put32(&ack.done, done);
-    packet_put32(&ack.total, total);
+    put_be32(&ack.done, done);
+    put_be32(&ack.total, total);
     o->answer->type = CVSW_ACK;
     put(o->answer, &ack, sizeof(ack));
 }
@@ -49,8 +49,8 @@ static void refuse_after(Order *o, enum cvsw_status status, uint32_t done)
 {
     struct cvsw_error error = { 0 };
 
-    packet_put16(&error.status, status);
-    packet_put32(&error.done, done);
+    put_be16(&error.status, status);
+    put_be32(&error.done, done);
     o->answer->type = CVSW_ERROR;
     put(o->answer, &error, sizeof(error));
 }
@@ -133,7 +133,7 @@ static void do_changes(Order *o)
     for (; left; done++, p += len, left -= len) {
         CvswOfFault fault;
 
-        len = left >= OFP_HEADER_LEN ? packet_get16(p + OFP_HEADER_LENGTH) : 0;
+        len = left >= OFP_HEADER_LEN ? get_be16(p + OFP_HEADER_LENGTH) : 0;
         if (len < OFP_HEADER_LEN || len > left) {
             refuse_message(o, done, CVSW_OF_BAD_LEN, p, left);
             return;
@@ -232,7 +232,7 @@ static void do_list(Order *o)
         return;
     }
     l.version = list.openflow;
-    l.skip = packet_get32(&list.from);
+    l.skip = get_be32(&list.from);
     total = list_all(o, &l);
     if (l.is_full && !l.taken) {
         refuse(o, CVSW_STATUS_UNABLE);  /* does not fit into any answer */
@@ -252,7 +252,7 @@ static void do_mtu(Order *o)
     if (!take(o, &set, sizeof(set))) {
         return;
     }
-    mtu = packet_get16(&set.mtu);
+    mtu = get_be16(&set.mtu);
     if (mtu < MTU_MIN) {
         refuse(o, CVSW_STATUS_VALUE);
     } else if (!o->to->set_mtu(o->to->opaque, mtu)) {
@@ -270,8 +270,8 @@ static void do_offload(Order *o)
     if (!take(o, &set, sizeof(set))) {
         return;
     }
-    if (o->to->set_offload(o->to->opaque, packet_get32(&set.on),
-                           packet_get32(&set.mask))) {
+    if (o->to->set_offload(o->to->opaque, get_be32(&set.on),
+                           get_be32(&set.mask))) {
         answer_done(o, 0, 0);
     } else {
         refuse(o, CVSW_STATUS_UNABLE);
@@ -287,9 +287,9 @@ static enum cvsw_status set_sa(Order *o, const struct cvsw_set_sa *set,
     EspSaFault fault;
     EspSaConfig config = {
         .direction = set->direction == 1 ? ESP_OUTBOUND : ESP_INBOUND,
-        .spi = packet_get32(&set->spi),
+        .spi = get_be32(&set->spi),
         .esn = set->esn,
-        .window = packet_get16(&set->window),
+        .window = get_be16(&set->window),
         .epoch = o->to->epoch,
         .key = key,
         .key_len = key_len,
@@ -297,11 +297,11 @@ static enum cvsw_status set_sa(Order *o, const struct cvsw_set_sa *set,
 
     memcpy(name, set->algorithm, sizeof(set->algorithm));
     config.algorithm = esp_algorithm_by_name(name);
-    if (!config.algorithm || packet_get32(&set->sa) == 0 || set->esn > 1 ||
+    if (!config.algorithm || get_be32(&set->sa) == 0 || set->esn > 1 ||
         set->direction < 1 || set->direction > 2) {
         return CVSW_STATUS_VALUE;
     }
-    switch (cvsw_sas_set(o->to->sas, packet_get32(&set->sa), &config,
+    switch (cvsw_sas_set(o->to->sas, get_be32(&set->sa), &config,
                          &fault)) {
     case CVSW_SAS_OK:
         return 0;
@@ -320,7 +320,7 @@ static void do_set_sa(Order *o)
     size_t len, sealed_len;
 
     sealed_len = o->command->len >= sizeof(*set) ?
-                 packet_get16(&set->sealed_len) : 0;
+                 get_be16(&set->sealed_len) : 0;
     if (o->command->len != sizeof(*set) + sealed_len) {
         refuse(o, CVSW_STATUS_LENGTH);
         return;
@@ -340,7 +340,7 @@ static void do_delete_sa(Order *o)
     struct cvsw_delete_sa delete;
 
     if (take(o, &delete, sizeof(delete))) {
-        cvsw_sas_delete(o->to->sas, packet_get32(&delete.sa));
+        cvsw_sas_delete(o->to->sas, get_be32(&delete.sa));
         answer_done(o, 0, cvsw_sas_count(o->to->sas));
     }
 }

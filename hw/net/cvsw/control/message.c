@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "hw/net/cvsw/control/message.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 #define GCM_TAG_LEN     16u
 
@@ -14,7 +14,7 @@ bool cvsw_is_control(const void *frame, size_t len)
 {
     const uint8_t *p = frame;
 
-    return len >= CVSW_ETH_LEN && packet_get16(p + 12) == CVSW_ETHERTYPE;
+    return len >= CVSW_ETH_LEN && get_be16(p + 12) == CVSW_ETHERTYPE;
 }
 
 bool cvsw_message_parse(CvswMessage *message, const void *frame, size_t len)
@@ -30,12 +30,12 @@ bool cvsw_message_parse(CvswMessage *message, const void *frame, size_t len)
     memcpy(&head, p + CVSW_ETH_LEN, sizeof(head));
     room = len - CVSW_ETH_LEN - sizeof(head) - CVSW_TAG_LEN;
     message->type = head.type;
-    message->len = packet_get16(&head.length);
-    message->sequence = packet_get64(&head.sequence);
+    message->len = get_be16(&head.length);
+    message->sequence = get_be64(&head.sequence);
     memcpy(message->mac, head.mac, sizeof(message->mac));
     message->payload = p + CVSW_ETH_LEN + sizeof(head);
     message->signed_len = CVSW_ETH_LEN + sizeof(head) + message->len;
-    return packet_get32(&head.magic) == CVSW_MAGIC &&
+    return get_be32(&head.magic) == CVSW_MAGIC &&
            head.version == CVSW_VERSION && message->len <= CVSW_PAYLOAD_MAX &&
            message->len <= room;
 }
@@ -54,14 +54,14 @@ size_t cvsw_message_build(void *frame, const uint8_t dst[6],
         memmove(payload, message->payload, message->len);
     }
     memset(payload + message->len, 0, CVSW_TAG_LEN);
-    packet_put32(&head.magic, CVSW_MAGIC);
-    packet_put16(&head.length, message->len);
-    packet_put64(&head.sequence, message->sequence);
+    put_be32(&head.magic, CVSW_MAGIC);
+    put_be16(&head.length, message->len);
+    put_be64(&head.sequence, message->sequence);
     memcpy(head.mac, message->mac, sizeof(head.mac));
     memcpy(p + CVSW_ETH_LEN, &head, sizeof(head));
     memcpy(p, dst, 6);
     memcpy(p + 6, src, 6);
-    packet_put16(p + 12, CVSW_ETHERTYPE);
+    put_be16(p + 12, CVSW_ETHERTYPE);
     return CVSW_ETH_LEN + sizeof(head) + message->len + CVSW_TAG_LEN;
 }
 

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "hw/net/cvsw/control/session.h"
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 static const uint8_t controller_mac[6] = CVSW_CONTROLLER_MAC;
 static const uint8_t nics_mac[6] = CVSW_NICS_MAC;
@@ -125,11 +125,11 @@ static void send_registration(CvswSession *s)
     };
 
     s->ops->describe(s->opaque, &about);
-    packet_put32(&about.entries_max, about.entries_max);
-    packet_put32(&about.masks_max, about.masks_max);
-    packet_put32(&about.entries, about.entries);
-    packet_put16(&about.mtu, about.mtu);
-    packet_put16(&about.groups_max, about.groups_max);
+    put_be32(&about.entries_max, about.entries_max);
+    put_be32(&about.masks_max, about.masks_max);
+    put_be32(&about.entries, about.entries);
+    put_be16(&about.mtu, about.mtu);
+    put_be16(&about.groups_max, about.groups_max);
     memcpy(about.nonce, s->nonce, sizeof(about.nonce));
     memcpy(message.mac, s->mac, sizeof(message.mac));
     if (send_message(s, &message, &s->base_out)) {

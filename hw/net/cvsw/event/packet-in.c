@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "hw/net/cvsw/event/packet-in.h"
+#include "base/octets.h"
+#include "base/units.h"
 #include "hw/net/cvsw/openflow/wire.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
 
-#define MS_PER_TOKEN    (1000u / CVSW_PACKET_IN_RATE)
+#define MS_PER_TOKEN    (MS_PER_S / CVSW_PACKET_IN_RATE)
 #define MAX_LEN_ALL     0xffffu
 #define ROOM_MIN        64u
 
@@ -43,9 +44,9 @@ static size_t put_head10(uint8_t *buf, const CvswFrame *frame,
 {
     memset(buf, 0, OPI10_DATA);
     buf[OFP_HEADER_VERSION] = OFP10_VERSION;
-    packet_put32(buf + OPI10_BUFFER_ID, OFP_NO_BUFFER);
-    packet_put16(buf + OPI10_TOTAL_LEN, MIN(frame->size, UINT16_MAX));
-    packet_put16(buf + OPI10_IN_PORT, in_port);
+    put_be32(buf + OPI10_BUFFER_ID, OFP_NO_BUFFER);
+    put_be16(buf + OPI10_TOTAL_LEN, MIN(frame->size, UINT16_MAX));
+    put_be16(buf + OPI10_IN_PORT, in_port);
     buf[OPI10_REASON] = OFPR_ACTION;
     return OPI10_DATA;
 }
@@ -59,20 +60,20 @@ static size_t put_head13(uint8_t *buf, const CvswFrame *frame,
 
     memset(buf, 0, ROOM_MIN);
     buf[OFP_HEADER_VERSION] = OFP13_VERSION;
-    packet_put32(buf + OPI13_BUFFER_ID, OFP_NO_BUFFER);
-    packet_put16(buf + OPI13_TOTAL_LEN, MIN(frame->size, UINT16_MAX));
+    put_be32(buf + OPI13_BUFFER_ID, OFP_NO_BUFFER);
+    put_be16(buf + OPI13_TOTAL_LEN, MIN(frame->size, UINT16_MAX));
     buf[OPI13_REASON] = is_table_miss(entry) ? OFPR_NO_MATCH : OFPR_ACTION;
-    packet_put64(buf + OPI13_COOKIE, entry->cookie);
-    packet_put32(match + len, OXM_IN_PORT);
-    packet_put32(match + len + OXM_HEADER_LEN, in_port);
+    put_be64(buf + OPI13_COOKIE, entry->cookie);
+    put_be32(match + len, OXM_IN_PORT);
+    put_be32(match + len + OXM_HEADER_LEN, in_port);
     len += OXM_HEADER_LEN + 4;
     if (frame->tunnel_id) {
-        packet_put32(match + len, OXM_TUNNEL_ID);
-        packet_put64(match + len + OXM_HEADER_LEN, frame->tunnel_id);
+        put_be32(match + len, OXM_TUNNEL_ID);
+        put_be64(match + len + OXM_HEADER_LEN, frame->tunnel_id);
         len += OXM_HEADER_LEN + 8;
     }
-    packet_put16(match, OFPMT_OXM);
-    packet_put16(match + 2, len);
+    put_be16(match, OFPMT_OXM);
+    put_be16(match + 2, len);
     return OPI13_MATCH + (len + 7) / 8 * 8 + 2;
 }
 
@@ -89,8 +90,8 @@ static void put_checksum(uint8_t *data, size_t len, const CvswFrame *frame,
     }
     sum = packet_sum_fold(packet_sum_iov(0, iov, parts, start,
                                          frame->size - start));
-    packet_put16(data + at, frame->flow.has & PACKET_FLOW_UDP ?
-                 packet_udp_sum(sum) : sum);
+    put_be16(data + at, frame->flow.has & PACKET_FLOW_UDP ?
+             packet_udp_sum(sum) : sum);
 }
 
 size_t cvsw_packet_in_build(uint8_t *buf, size_t room, const CvswFrame *frame,
@@ -109,6 +110,6 @@ size_t cvsw_packet_in_build(uint8_t *buf, size_t room, const CvswFrame *frame,
     len = packet_iov_copy(iov, parts, 0, buf + head, MIN(len, room - head));
     put_checksum(buf + head, len, frame, iov, parts);
     buf[OFP_HEADER_TYPE] = OFPT_PACKET_IN;
-    packet_put16(buf + OFP_HEADER_LENGTH, head + len);
+    put_be16(buf + OFP_HEADER_LENGTH, head + len);
     return head + len;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hw/net/cvsw/flow/match.h"
+#include "base/octets.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
 
@@ -146,14 +147,6 @@ static unsigned words_of(CvswField field)
     return cvsw_field_bits(field) > 64 ? 2 : 1;
 }
 
-static uint64_t load64(const void *p)
-{
-    uint64_t value;
-
-    memcpy(&value, p, sizeof(value));
-    return be64toh(value);
-}
-
 static uint64_t load_mac(const uint8_t mac[PACKET_ETH_ADDR_LEN])
 {
     uint32_t high;
@@ -170,8 +163,8 @@ static Bits load(CvswField field, const CvswValue *from)
     Bits bits = { { 0, 0 } };
 
     if (words_of(field) == 2) {
-        bits.word[0] = load64(from->octets);
-        bits.word[1] = load64(from->octets + 8);
+        bits.word[0] = get_be64(from->octets);
+        bits.word[1] = get_be64(from->octets + 8);
         return bits;
     }
     for (size_t i = 0; i < octets; i++) {
@@ -295,14 +288,14 @@ void cvsw_key_of(CvswKey *key, const PacketFlow *flow, uint32_t in_port,
     word[WORD_IP4] = ip4_of(flow);
     word[WORD_ETH_DST] = load_mac(flow->eth.dst);
     word[WORD_ETH_SRC] = load_mac(flow->eth.src);
-    word[WORD_IP6_SRC] = load64(&flow->ip6_src.s6_addr[0]) |
+    word[WORD_IP6_SRC] = get_be64(&flow->ip6_src.s6_addr[0]) |
                          load_mac(flow->arp_sha);
-    word[WORD_IP6_SRC + 1] = load64(&flow->ip6_src.s6_addr[8]);
-    word[WORD_IP6_DST] = load64(&flow->ip6_dst.s6_addr[0]) |
+    word[WORD_IP6_SRC + 1] = get_be64(&flow->ip6_src.s6_addr[8]);
+    word[WORD_IP6_DST] = get_be64(&flow->ip6_dst.s6_addr[0]) |
                          load_mac(flow->arp_tha);
-    word[WORD_IP6_DST + 1] = load64(&flow->ip6_dst.s6_addr[8]);
-    word[WORD_ND_TARGET] = load64(&flow->nd_target.s6_addr[0]);
-    word[WORD_ND_TARGET + 1] = load64(&flow->nd_target.s6_addr[8]);
+    word[WORD_IP6_DST + 1] = get_be64(&flow->ip6_dst.s6_addr[8]);
+    word[WORD_ND_TARGET] = get_be64(&flow->nd_target.s6_addr[0]);
+    word[WORD_ND_TARGET + 1] = get_be64(&flow->nd_target.s6_addr[8]);
     word[WORD_ND_LL] = load_mac(flow->nd_sll) | load_mac(flow->nd_tll);
     word[WORD_TUNNEL] = tunnel_id;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Commands and timeouts of a flow table (theory of operation: table.h) */
+#include "base/units.h"
 #include "hw/net/cvsw/flow/index.h"
-
-#define MS_PER_S        1000u
 
 struct CvswTable {
     CvswIndex index;

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "hw/net/cvsw/frame/rewrite.h"
+#include "base/octets.h"
 #include "net/packet/crc32c.h"
 #include "net/packet/ip6.h"
 #include "net/packet/nd.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
@@ -35,7 +35,7 @@ static uint32_t difference(const uint8_t *old, const uint8_t *new, size_t len)
     uint32_t sum = 0;
 
     for (size_t i = 0; i < len; i += 2) {
-        sum += (uint16_t)~packet_get16(old + i) + packet_get16(new + i);
+        sum += (uint16_t)~get_be16(old + i) + get_be16(new + i);
     }
     return sum;
 }
@@ -47,7 +47,7 @@ static uint16_t fold(uint32_t sum)
 
 static void change_sum(uint8_t *where, uint32_t by)
 {
-    packet_put16(where, ~fold((uint16_t)~packet_get16(where) + by));
+    put_be16(where, ~fold((uint16_t)~get_be16(where) + by));
 }
 
 /* The transport's checksum, or NULL: absent, or 0 (unused). */
@@ -63,7 +63,7 @@ static uint8_t *l4_sum(CvswFrame *f)
     }
     if (f->flow.has & PACKET_FLOW_UDP) {
         l4 += PACKET_UDP_CHECKSUM;
-        return f->offload.needs_csum || packet_get16(l4) ? l4 : NULL;
+        return f->offload.needs_csum || get_be16(l4) ? l4 : NULL;
     }
     if (f->flow.has & (PACKET_FLOW_ICMP4 | PACKET_FLOW_ICMP6)) {
         return l4 + ICMP_SUM;
@@ -80,13 +80,13 @@ static void change_l4_sum(CvswFrame *f, unsigned in, uint32_t by)
     }
     if (f->offload.needs_csum) {
         if (in & IN_PSEUDO) {
-            packet_put16(where, fold(packet_get16(where) + by));
+            put_be16(where, fold(get_be16(where) + by));
         }
         return;
     }
     change_sum(where, by);
     if (f->flow.has & PACKET_FLOW_UDP) {
-        packet_put16(where, packet_udp_sum(packet_get16(where)));
+        put_be16(where, packet_udp_sum(get_be16(where)));
     }
 }
 
@@ -124,9 +124,9 @@ static uint32_t sctp_sum(const CvswFrame *f)
     size_t l4 = f->flow.l4, end;
 
     end = f->flow.has & PACKET_FLOW_IP4 ?
-          f->flow.l3 + packet_get16(f->head + f->flow.l3 + 2) :
+          f->flow.l3 + get_be16(f->head + f->flow.l3 + 2) :
           f->flow.l3 + PACKET_IP6_LEN +
-          packet_get16(f->head + f->flow.l3 + 4);
+          get_be16(f->head + f->flow.l3 + 4);
     return crc32c_iov(iov, cvsw_frame_iov(f, iov), l4, end - l4);
 }
 
@@ -169,7 +169,7 @@ static void put_bits(CvswFrame *f, size_t at, uint16_t bits, uint16_t mask,
 {
     uint8_t word[2];
 
-    packet_put16(word, (packet_get16(f->head + at) & ~mask) | (bits & mask));
+    put_be16(word, (get_be16(f->head + at) & ~mask) | (bits & mask));
     put(f, at, word, sizeof(word), in);
 }
 
@@ -205,10 +205,10 @@ static void set_tos(CvswFrame *f, uint8_t bits, uint8_t mask)
 static void set_label(CvswFrame *f, const CvswAction *a)
 {
     uint8_t *p = f->head + f->flow.l3;
-    uint32_t mask = packet_get32(a->set.mask.octets) & 0xfffff;
-    uint32_t bits = packet_get32(a->set.value.octets) & mask;
+    uint32_t mask = get_be32(a->set.mask.octets) & 0xfffff;
+    uint32_t bits = get_be32(a->set.value.octets) & mask;
 
-    packet_put32(p, (packet_get32(p) & ~mask) | bits);
+    put_be32(p, (get_be32(p) & ~mask) | bits);
 }
 
 static CvswRewrite set_ttl(CvswFrame *f, bool by_one, uint8_t ttl)
@@ -287,8 +287,8 @@ static void set_link(CvswFrame *f, const CvswAction *a)
         break;
     case CVSW_VLAN_VID:
         if (f->flow.eth.tags) {
-            put_bits(f, 14, packet_get16(a->set.value.octets) & 0xfff,
-                     packet_get16(a->set.mask.octets) & 0xfff, 0);
+            put_bits(f, 14, get_be16(a->set.value.octets) & 0xfff,
+                     get_be16(a->set.mask.octets) & 0xfff, 0);
         }
         break;
     case CVSW_VLAN_PCP:
@@ -411,8 +411,8 @@ static CvswRewrite push_tag(CvswFrame *f, uint16_t tpid, uint16_t tci)
     if (!tag) {
         return CVSW_REWRITE_ROOM;
     }
-    packet_put16(tag, tpid);
-    packet_put16(tag + 2, tci);
+    put_be16(tag, tpid);
+    put_be16(tag + 2, tci);
     return CVSW_REWRITE_DONE;
 }
 
@@ -438,7 +438,7 @@ static void set_tp(CvswFrame *f, uint16_t number, bool destination)
 {
     uint8_t octets[2];
 
-    packet_put16(octets, number);
+    put_be16(octets, number);
     if (has(f, PACKET_FLOW_TCP | PACKET_FLOW_UDP)) {
         put(f, f->flow.l4 + (destination ? 2 : 0), octets, 2, IN_L4);
     } else if (has(f, PACKET_FLOW_ICMP4)) {

@@ -13,7 +13,7 @@
 
 static CvswOfFault parse_output(CvswAction *action, const CvswOfItem *item)
 {
-    uint16_t port = packet_get16(item->octets + ARGUMENT_AT);
+    uint16_t port = get_be16(item->octets + ARGUMENT_AT);
 
     if (item->len != SHORT_LEN) {
         return CVSW_OF_ACT_BAD_LEN;
@@ -21,7 +21,7 @@ static CvswOfFault parse_output(CvswAction *action, const CvswOfItem *item)
     action->type = CVSW_ACTION_OUTPUT;
     action->output.port = cvsw_of_port_of10(port);
     if (action->output.port == CVSW_OUT_CONTROLLER) {
-        action->output.max_len = packet_get16(item->octets + MAX_LEN_AT);
+        action->output.max_len = get_be16(item->octets + MAX_LEN_AT);
     }
     return cvsw_of_port_is_out(action->output.port) ?
            CVSW_OF_OK : CVSW_OF_ACT_BAD_OUT_PORT;

@@ -19,9 +19,9 @@ static CvswOfFault parse_output(CvswAction *action, const CvswOfItem *item)
         return CVSW_OF_ACT_BAD_LEN;
     }
     action->type = CVSW_ACTION_OUTPUT;
-    action->output.port = packet_get32(item->octets + HEAD_LEN);
+    action->output.port = get_be32(item->octets + HEAD_LEN);
     if (action->output.port == CVSW_OUT_CONTROLLER) {
-        action->output.max_len = packet_get16(item->octets + MAX_LEN_AT);
+        action->output.max_len = get_be16(item->octets + MAX_LEN_AT);
     }
     return cvsw_of_port_is_out(action->output.port) ?
            CVSW_OF_OK : CVSW_OF_ACT_BAD_OUT_PORT;
@@ -30,7 +30,7 @@ static CvswOfFault parse_output(CvswAction *action, const CvswOfItem *item)
 static CvswOfFault parse_push_vlan(CvswAction *action, const CvswOfItem *item)
 {
     action->type = CVSW_ACTION_PUSH_VLAN;
-    action->number = packet_get16(item->octets + HEAD_LEN);
+    action->number = get_be16(item->octets + HEAD_LEN);
     return action->number == PACKET_ETH_VLAN ||
            action->number == PACKET_ETH_QINQ ?
            CVSW_OF_OK : CVSW_OF_ACT_BAD_ARGUMENT;
@@ -70,7 +70,7 @@ static CvswOfFault parse_group(CvswAction *action, const CvswOfItem *item)
         return CVSW_OF_ACT_BAD_LEN;
     }
     action->type = CVSW_ACTION_GROUP;
-    action->group = packet_get32(item->octets + HEAD_LEN);
+    action->group = get_be32(item->octets + HEAD_LEN);
     return action->group <= CVSW_GROUP_LAST ? CVSW_OF_OK
                                             : CVSW_OF_ACT_BAD_OUT_GROUP;
 }

@@ -69,28 +69,28 @@ static CvswOfFault set_flags10(CvswFlowMod *mod, unsigned flags)
 static CvswOfFault parse_head10(CvswFlowMod *mod, const uint8_t *msg)
 {
     const uint8_t *match = msg + OFM10_MATCH;
-    CvswOfFault fault = set_command(mod, packet_get16(msg + OFM10_COMMAND));
+    CvswOfFault fault = set_command(mod, get_be16(msg + OFM10_COMMAND));
 
     if (fault != CVSW_OF_OK) {
         return fault;
     }
-    mod->cookie = packet_get64(msg + OFM10_COOKIE);
-    mod->idle_timeout = packet_get16(msg + OFM10_IDLE_TIMEOUT);
-    mod->hard_timeout = packet_get16(msg + OFM10_HARD_TIMEOUT);
-    mod->priority = packet_get16(msg + OFM10_PRIORITY);
-    mod->out_port = packet_get16(msg + OFM10_OUT_PORT) == OFPP10_NONE ?
+    mod->cookie = get_be64(msg + OFM10_COOKIE);
+    mod->idle_timeout = get_be16(msg + OFM10_IDLE_TIMEOUT);
+    mod->hard_timeout = get_be16(msg + OFM10_HARD_TIMEOUT);
+    mod->priority = get_be16(msg + OFM10_PRIORITY);
+    mod->out_port = get_be16(msg + OFM10_OUT_PORT) == OFPP10_NONE ?
                     CVSW_ANY_PORT :
-                    cvsw_of_port_of10(packet_get16(msg + OFM10_OUT_PORT));
+                    cvsw_of_port_of10(get_be16(msg + OFM10_OUT_PORT));
     mod->out_group = CVSW_ANY_GROUP;
     /* Section 3.4: a match without wildcards has the highest priority. */
-    if (!(packet_get32(match + OFM10_WILDCARDS) & OFPFW_ALL)) {
+    if (!(get_be32(match + OFM10_WILDCARDS) & OFPFW_ALL)) {
         mod->priority = UINT16_MAX;
     }
     if (!is_delete(mod) &&
-        packet_get32(msg + OFM10_BUFFER_ID) != OFP_NO_BUFFER) {
+        get_be32(msg + OFM10_BUFFER_ID) != OFP_NO_BUFFER) {
         return CVSW_OF_BUFFER_UNKNOWN;
     }
-    return set_flags10(mod, packet_get16(msg + OFM10_FLAGS));
+    return set_flags10(mod, get_be16(msg + OFM10_FLAGS));
 }
 
 static CvswOfFault parse10(CvswFlowMod *mod, const uint8_t *msg, size_t len)
@@ -146,20 +146,20 @@ static CvswOfFault parse_head13(CvswFlowMod *mod, const uint8_t *msg)
     if (table != 0 && !(table == OFPTT_ALL && is_delete(mod))) {
         return CVSW_OF_BAD_TABLE_ID;
     }
-    mod->cookie = packet_get64(msg + OFM13_COOKIE);
+    mod->cookie = get_be64(msg + OFM13_COOKIE);
     if (mod->command != CVSW_ADD) {
-        mod->cookie_mask = packet_get64(msg + OFM13_COOKIE_MASK);
+        mod->cookie_mask = get_be64(msg + OFM13_COOKIE_MASK);
     }
-    mod->idle_timeout = packet_get16(msg + OFM13_IDLE_TIMEOUT);
-    mod->hard_timeout = packet_get16(msg + OFM13_HARD_TIMEOUT);
-    mod->priority = packet_get16(msg + OFM13_PRIORITY);
-    mod->out_port = packet_get32(msg + OFM13_OUT_PORT);
-    mod->out_group = packet_get32(msg + OFM13_OUT_GROUP);
+    mod->idle_timeout = get_be16(msg + OFM13_IDLE_TIMEOUT);
+    mod->hard_timeout = get_be16(msg + OFM13_HARD_TIMEOUT);
+    mod->priority = get_be16(msg + OFM13_PRIORITY);
+    mod->out_port = get_be32(msg + OFM13_OUT_PORT);
+    mod->out_group = get_be32(msg + OFM13_OUT_GROUP);
     if (!is_delete(mod) &&
-        packet_get32(msg + OFM13_BUFFER_ID) != OFP_NO_BUFFER) {
+        get_be32(msg + OFM13_BUFFER_ID) != OFP_NO_BUFFER) {
         return CVSW_OF_BUFFER_UNKNOWN;
     }
-    return set_flags13(mod, packet_get16(msg + OFM13_FLAGS));
+    return set_flags13(mod, get_be16(msg + OFM13_FLAGS));
 }
 
 static CvswOfFault parse13(CvswFlowMod *mod, const uint8_t *msg, size_t len)
@@ -200,7 +200,7 @@ CvswOfFault cvsw_of_flow_mod_parse(CvswFlowMod *mod, const void *msg,
     if (head[OFP_HEADER_TYPE] != OFPT_FLOW_MOD) {
         return CVSW_OF_BAD_TYPE;
     }
-    size = packet_get16(head + OFP_HEADER_LENGTH);
+    size = get_be16(head + OFP_HEADER_LENGTH);
     if (size > len) {
         return CVSW_OF_BAD_LEN;
     }

@@ -49,11 +49,11 @@ static CvswOfFault parse_actions(CvswGroupBucket *bucket, const uint8_t *buf,
 static CvswOfFault parse_bucket(CvswGroupBucket *bucket, const uint8_t *buf,
                                 size_t len)
 {
-    if (packet_get16(buf + OBU13_WEIGHT) != 0) {
+    if (get_be16(buf + OBU13_WEIGHT) != 0) {
         return CVSW_OF_GROUP_INVALID;
     }
-    if (packet_get32(buf + OBU13_WATCH_PORT) != OFPP13_ANY ||
-        packet_get32(buf + OBU13_WATCH_GROUP) != OFPG_ANY) {
+    if (get_be32(buf + OBU13_WATCH_PORT) != OFPP13_ANY ||
+        get_be32(buf + OBU13_WATCH_GROUP) != OFPG_ANY) {
         return CVSW_OF_GROUP_WATCH;
     }
     return parse_actions(bucket, buf + OBU13_ACTIONS, len - OBU13_ACTIONS);
@@ -62,7 +62,7 @@ static CvswOfFault parse_bucket(CvswGroupBucket *bucket, const uint8_t *buf,
 /* Returns: 0 if there is no complete bucket */
 static size_t bucket_len(const uint8_t *buf, size_t left)
 {
-    size_t len = left >= OBU13_ACTIONS ? packet_get16(buf + OBU13_LEN) : 0;
+    size_t len = left >= OBU13_ACTIONS ? get_be16(buf + OBU13_LEN) : 0;
 
     return len >= OBU13_ACTIONS && len % 8 == 0 && len <= left ? len : 0;
 }
@@ -121,12 +121,12 @@ static CvswOfFault set_type(CvswGroupMod *mod, uint8_t type)
 /* DELETE ignores buckets. */
 static CvswOfFault parse(CvswGroupMod *mod, const uint8_t *msg, size_t len)
 {
-    CvswOfFault fault = set_command(mod, packet_get16(msg + OGM13_COMMAND));
+    CvswOfFault fault = set_command(mod, get_be16(msg + OGM13_COMMAND));
 
     if (fault != CVSW_OF_OK) {
         return fault;
     }
-    mod->id = packet_get32(msg + OGM13_GROUP_ID);
+    mod->id = get_be32(msg + OGM13_GROUP_ID);
     if (mod->command == CVSW_GROUP_DELETE) {
         return mod->id <= CVSW_GROUP_LAST || mod->id == CVSW_ALL_GROUPS ?
                CVSW_OF_OK : CVSW_OF_GROUP_INVALID;
@@ -161,7 +161,7 @@ CvswOfFault cvsw_of_group_mod_parse(CvswGroupMod *mod, const void *msg,
     if (head[OFP_HEADER_TYPE] != OFPT_GROUP_MOD) {
         return CVSW_OF_BAD_TYPE;
     }
-    size = packet_get16(head + OFP_HEADER_LENGTH);
+    size = get_be16(head + OFP_HEADER_LENGTH);
     if (size > len || size < OGM13_BUCKETS) {
         return CVSW_OF_BAD_LEN;
     }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "hw/net/cvsw/openflow/match10.h"
+#include "base/octets.h"
 #include "hw/net/cvsw/openflow/port.h"
-#include "net/packet/octets.h"
 
 #define VALUE_LEN       4u      /* all values except MAC addresses */
 
@@ -49,7 +49,7 @@ static CvswValue value_of(CvswField field, uint32_t number)
     uint8_t buf[VALUE_LEN];
     CvswValue value = { { 0 } };
 
-    packet_put32(buf, number);
+    put_be32(buf, number);
     memcpy(value.octets, buf + VALUE_LEN - octets, octets);
     return value;
 }
@@ -86,7 +86,7 @@ static void add_mac(Reader *r, CvswField field, size_t at)
 static void read_link(Reader *r)
 {
     if (names(r, OFPFW_IN_PORT)) {
-        uint16_t port = packet_get16(r->buf + OFM10_IN_PORT);
+        uint16_t port = get_be16(r->buf + OFM10_IN_PORT);
 
         add(r, CVSW_IN_PORT, port);
         if (!cvsw_of_port_is_ours(port)) {
@@ -100,14 +100,14 @@ static void read_link(Reader *r)
         add_mac(r, CVSW_ETH_DST, OFM10_DL_DST);
     }
     if (names(r, OFPFW_DL_TYPE)) {
-        add(r, CVSW_ETH_TYPE, packet_get16(r->buf + OFM10_DL_TYPE));
+        add(r, CVSW_ETH_TYPE, get_be16(r->buf + OFM10_DL_TYPE));
     }
 }
 
 /* A frame without a tag has no PCP. */
 static void read_tag(Reader *r)
 {
-    uint16_t vid = packet_get16(r->buf + OFM10_DL_VLAN);
+    uint16_t vid = get_be16(r->buf + OFM10_DL_VLAN);
     bool has_vid = names(r, OFPFW_DL_VLAN);
 
     if (has_vid && vid == OFP_VLAN_NONE) {
@@ -135,7 +135,7 @@ static void read_address(Reader *r, CvswField field, size_t at, unsigned shift)
 
     if (open < 32) {
         mask = UINT32_MAX << open;
-        add_masked(r, field, packet_get32(r->buf + at) & mask, mask);
+        add_masked(r, field, get_be32(r->buf + at) & mask, mask);
     }
 }
 
@@ -162,10 +162,10 @@ static void read_transport(Reader *r, bool is_ip6, uint8_t protocol)
     const Transport *t = transport_of(is_ip6, protocol);
 
     if (t && names(r, OFPFW_TP_SRC)) {
-        add(r, t->src, packet_get16(r->buf + OFM10_TP_SRC));
+        add(r, t->src, get_be16(r->buf + OFM10_TP_SRC));
     }
     if (t && names(r, OFPFW_TP_DST)) {
-        add(r, t->dst, packet_get16(r->buf + OFM10_TP_DST));
+        add(r, t->dst, get_be16(r->buf + OFM10_TP_DST));
     }
 }
 
@@ -198,10 +198,10 @@ CvswOfFault cvsw_of_match10_parse(CvswMatch *match,
 {
     Reader r = {
         .buf = buf,
-        .wildcards = packet_get32(buf + OFM10_WILDCARDS),
+        .wildcards = get_be32(buf + OFM10_WILDCARDS),
         .match = match,
     };
-    uint16_t type = packet_get16(buf + OFM10_DL_TYPE);
+    uint16_t type = get_be16(buf + OFM10_DL_TYPE);
 
     read_link(&r);
     read_tag(&r);
@@ -241,7 +241,7 @@ static void write16(uint8_t *buf, const CvswMatch *match, CvswField field,
     uint32_t number, mask;
 
     if (number_of(match, field, &number, &mask)) {
-        packet_put16(buf + at, number);
+        put_be16(buf + at, number);
         *open &= ~wildcard;
     }
 }
@@ -275,9 +275,9 @@ static void write_tag(uint8_t *buf, const CvswMatch *match, uint32_t *open)
 
     if (number_of(match, CVSW_VLAN_VID, &number, &mask) &&
         mask != CVSW_VID_PRESENT) {
-        packet_put16(buf + OFM10_DL_VLAN,
-                     number & CVSW_VID_PRESENT ? number & ~CVSW_VID_PRESENT
-                                               : OFP_VLAN_NONE);
+        put_be16(buf + OFM10_DL_VLAN,
+                 number & CVSW_VID_PRESENT ? number & ~CVSW_VID_PRESENT
+                                           : OFP_VLAN_NONE);
         *open &= ~OFPFW_DL_VLAN;
     }
     write8(buf, match, CVSW_VLAN_PCP, OFM10_DL_VLAN_PCP, open,
@@ -291,7 +291,7 @@ static void write_address(uint8_t *buf, const CvswMatch *match,
     uint32_t number, mask;
 
     if (number_of(match, field, &number, &mask)) {
-        packet_put32(buf + at, number);
+        put_be32(buf + at, number);
         *open &= ~((uint32_t)OFPFW_NW_BITS << shift);
         *open |= (mask ? (uint32_t)__builtin_ctz(mask) : 32) << shift;
     }
@@ -347,5 +347,5 @@ void cvsw_of_match10_build(uint8_t buf[OFM10_MATCH_LEN],
     write16(buf, match, CVSW_ETH_TYPE, OFM10_DL_TYPE, &open, OFPFW_DL_TYPE);
     write_ip(buf, match, &open);
     write_arp(buf, match, &open);
-    packet_put32(buf + OFM10_WILDCARDS, open);
+    put_be32(buf + OFM10_WILDCARDS, open);
 }

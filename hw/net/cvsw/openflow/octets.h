@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "net/packet/octets.h"
+#include "base/octets.h"
 
 static inline void cvsw_of_put(GByteArray *out, const void *octets, size_t len)
 {
@@ -21,7 +21,7 @@ static inline void cvsw_of_put16(GByteArray *out, uint16_t value)
 {
     uint8_t buf[2];
 
-    packet_put16(buf, value);
+    put_be16(buf, value);
     cvsw_of_put(out, buf, sizeof(buf));
 }
 
@@ -29,7 +29,7 @@ static inline void cvsw_of_put32(GByteArray *out, uint32_t value)
 {
     uint8_t buf[4];
 
-    packet_put32(buf, value);
+    put_be32(buf, value);
     cvsw_of_put(out, buf, sizeof(buf));
 }
 
@@ -37,7 +37,7 @@ static inline void cvsw_of_put64(GByteArray *out, uint64_t value)
 {
     uint8_t buf[8];
 
-    packet_put64(buf, value);
+    put_be64(buf, value);
     cvsw_of_put(out, buf, sizeof(buf));
 }
 
@@ -52,7 +52,7 @@ static inline void cvsw_of_pad(GByteArray *out, size_t from)
 /** cvsw_of_put_at: overwrite a 16-bit number at offset @at */
 static inline void cvsw_of_put_at(GByteArray *out, size_t at, uint16_t value)
 {
-    packet_put16(out->data + at, value);
+    put_be16(out->data + at, value);
 }
 
 #endif /* CVSW_OPENFLOW_OCTETS_H */

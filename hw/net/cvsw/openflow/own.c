@@ -151,14 +151,14 @@ CvswOfFault cvsw_of_own_parse(CvswOfStep *step, uint8_t version,
 {
     CvswAction *action = &step->action;
 
-    if (packet_get32(item->octets + 4) != CVSW_ACT_EXPERIMENTER) {
+    if (get_be32(item->octets + 4) != CVSW_ACT_EXPERIMENTER) {
         return CVSW_OF_ACT_BAD_EXPERIMENTER;
     }
     if (item->len < sizeof(struct cvsw_act_header)) {
         return CVSW_OF_ACT_BAD_LEN;
     }
     step->is_free = true;
-    switch (packet_get16(item->octets + SUBTYPE_AT)) {
+    switch (get_be16(item->octets + SUBTYPE_AT)) {
     case CVSW_ACT_TUNNEL_ENCAP:
         return parse_encap(action, item);
     case CVSW_ACT_TUNNEL_DECAP:

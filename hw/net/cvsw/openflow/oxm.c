@@ -68,7 +68,7 @@ static bool parse(Oxm *oxm, const uint8_t *buf, size_t len)
     if (len < OXM_HEADER_LEN || OXM_HEADER_LEN + buf[3] > len) {
         return false;
     }
-    oxm->field = field_of(packet_get16(buf), buf[2] >> 1);
+    oxm->field = field_of(get_be16(buf), buf[2] >> 1);
     oxm->has_mask = buf[2] & 1;
     oxm->len = buf[3];
     oxm->payload = buf + OXM_HEADER_LEN;
@@ -106,7 +106,7 @@ static CvswOfFault add(CvswMatch *match, const Oxm *oxm)
         memcpy(mask.octets, oxm->payload + octets, octets);
     }
     if (oxm->field == CVSW_IN_PORT &&
-        !cvsw_of_port_is_ours(packet_get32(value.octets))) {
+        !cvsw_of_port_is_ours(get_be32(value.octets))) {
         return CVSW_OF_MATCH_BAD_VALUE;
     }
     return cvsw_of_match_fault(cvsw_match_add(match, oxm->field, &value,
@@ -140,10 +140,10 @@ CvswOfFault cvsw_of_oxm_parse(CvswMatch *match, const uint8_t *buf, size_t len,
     if (len < OFP13_MATCH_HEAD_LEN) {
         return CVSW_OF_MATCH_BAD_LEN;
     }
-    if (packet_get16(buf) != OFPMT_OXM) {
+    if (get_be16(buf) != OFPMT_OXM) {
         return CVSW_OF_MATCH_BAD_TYPE;
     }
-    size = packet_get16(buf + 2);
+    size = get_be16(buf + 2);
     *used = (size + 7) / 8 * 8;
     if (size < OFP13_MATCH_HEAD_LEN || *used > len) {
         return CVSW_OF_MATCH_BAD_LEN;
@@ -206,7 +206,7 @@ CvswOfFault cvsw_of_oxm_parse_set(CvswAction *action, const uint8_t *buf,
     }
     /* Only POP_VLAN may remove a tag. */
     if (oxm.field == CVSW_VLAN_VID &&
-        !(packet_get16(value.octets) & CVSW_VID_PRESENT)) {
+        !(get_be16(value.octets) & CVSW_VID_PRESENT)) {
         return CVSW_OF_ACT_BAD_SET_ARGUMENT;
     }
     action->type = CVSW_ACTION_SET_FIELD;

@@ -2,6 +2,7 @@
 /* Builds FLOW_MOD, FLOW_REMOVED and ERROR in both versions, and GROUP_MOD */
 #include <string.h>
 
+#include "base/units.h"
 #include "hw/net/cvsw/openflow/actions10.h"
 #include "hw/net/cvsw/openflow/actions13.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
@@ -10,8 +11,6 @@
 #include "hw/net/cvsw/openflow/octets.h"
 #include "hw/net/cvsw/openflow/oxm.h"
 #include "hw/net/cvsw/openflow/reply.h"
-
-#define NS_PER_MS       1000000u
 
 /* --- the header ---------------------------------------------------------- */
 
@@ -87,7 +86,7 @@ static void removed10(GByteArray *out, const CvswEntry *entry,
     cvsw_of_put8(out, reason);
     cvsw_of_put8(out, 0);
     cvsw_of_put32(out, age_ms / 1000);
-    cvsw_of_put32(out, age_ms % 1000 * NS_PER_MS);
+    cvsw_of_put32(out, age_ms % MS_PER_S * MS);
     cvsw_of_put16(out, entry->idle_timeout);
     cvsw_of_put16(out, 0);
     cvsw_of_put64(out, entry->packets);
@@ -126,7 +125,7 @@ static void removed13(GByteArray *out, const CvswEntry *entry,
     cvsw_of_put8(out, reason);
     cvsw_of_put8(out, 0);
     cvsw_of_put32(out, age_ms / 1000);
-    cvsw_of_put32(out, age_ms % 1000 * NS_PER_MS);
+    cvsw_of_put32(out, age_ms % MS_PER_S * MS);
     cvsw_of_put16(out, entry->idle_timeout);
     cvsw_of_put16(out, entry->hard_timeout);
     cvsw_of_put64(out, entry->packets);
@@ -191,7 +190,7 @@ void cvsw_of_error_build(GByteArray *out, CvswOfFault fault,
     size_t from = out->len;
 
     begin(out, version, OFPT_ERROR,
-          has_head ? packet_get32(req + OFP_HEADER_XID) : 0);
+          has_head ? get_be32(req + OFP_HEADER_XID) : 0);
     cvsw_of_put16(out, error->type);
     cvsw_of_put16(out, error->code);
     cvsw_of_put(out, req, MIN(len, OFP_ERROR_QUOTE));

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/flow/action.h"
 #include "hw/net/cvsw/openflow/fault.h"
-#include "net/packet/octets.h"
 
 /* An action; is it valid without prerequisites, as 1.0's actions are? */
 typedef struct CvswOfStep {
@@ -52,8 +52,8 @@ static inline bool cvsw_of_item(CvswOfItem *item, const uint8_t *buf,
     if (len < CVSW_OF_ITEM_LEN_MIN) {
         return false;
     }
-    item->type = packet_get16(buf);
-    item->len = packet_get16(buf + 2);
+    item->type = get_be16(buf);
+    item->len = get_be16(buf + 2);
     item->octets = buf;
     return item->len >= CVSW_OF_ITEM_LEN_MIN && item->len % 8 == 0 &&
            item->len <= len;

@@ -2,12 +2,12 @@
 /* Sends a frame out of a port */
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/run/fit.h"
 #include "hw/net/cvsw/run/leave.h"
 #include "hw/net/cvsw/tunnel/vxlan.h"
 #include "net/packet/fragment4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
 
@@ -175,8 +175,8 @@ static bool make_checksum(CvswFrame *f)
     }
     sum = packet_sum_fold(packet_sum_iov(0, iov, parts, start,
                                          f->size - start));
-    packet_put16(f->head + where, f->flow.has & PACKET_FLOW_UDP ?
-                 packet_udp_sum(sum) : sum);
+    put_be16(f->head + where, f->flow.has & PACKET_FLOW_UDP ?
+             packet_udp_sum(sum) : sum);
     f->offload.needs_csum = false;
     return true;
 }

@@ -2,6 +2,7 @@
 /* Processes a frame in the switch */
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/frame/answer.h"
 #include "hw/net/cvsw/frame/rewrite.h"
 #include "hw/net/cvsw/run/fit.h"
@@ -11,7 +12,6 @@
 #include "hw/net/cvsw/tunnel/vxlan.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 
 /* A frame while its actions are executed. */
 typedef struct Pass {
@@ -152,11 +152,11 @@ static void fix_ip(CvswFrame *f, uint8_t *l3, uint8_t protocol, size_t len)
     size_t header = f->flow.l4 - f->flow.l3;
 
     if (f->flow.has & PACKET_FLOW_IP6) {
-        packet_put16(l3 + 4, header - PACKET_IP6_LEN + len);
+        put_be16(l3 + 4, header - PACKET_IP6_LEN + len);
         l3[6] = protocol;
         return;
     }
-    packet_put16(l3 + 2, header + len);
+    put_be16(l3 + 2, header + len);
     l3[9] = protocol;
     packet_ip4_seal(l3, header);
 }
@@ -178,8 +178,8 @@ static size_t packet_left(const CvswFrame *f)
 {
     const uint8_t *l3 = f->head + f->flow.l3;
     size_t end = f->flow.has & PACKET_FLOW_IP4 ?
-                 f->flow.l3 + packet_get16(l3 + 2) :
-                 f->flow.l3 + PACKET_IP6_LEN + packet_get16(l3 + 4);
+                 f->flow.l3 + get_be16(l3 + 2) :
+                 f->flow.l3 + PACKET_IP6_LEN + get_be16(l3 + 4);
 
     return end <= f->size && end > f->flow.l4 ? end - f->flow.l4 : 0;
 }

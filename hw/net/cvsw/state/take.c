@@ -8,12 +8,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/openflow/flow-mod.h"
 #include "hw/net/cvsw/openflow/group-mod.h"
 #include "hw/net/cvsw/openflow/wire.h"
 #include "hw/net/cvsw/state/record.h"
 #include "hw/net/cvsw/state/state.h"
-#include "net/packet/octets.h"
 #include "vmmnet/cvsw.h"
 
 /* All bits of CVSW_OFFLOAD_.... */
@@ -73,7 +73,7 @@ static char *check_nic(const CvswStateReader *r, const uint8_t *record)
 
 static char *take_nic(CvswStateReader *r, const uint8_t *record, size_t len)
 {
-    unsigned version = len >= NIC_MAC ? packet_get16(record + NIC_VERSION) : 0;
+    unsigned version = len >= NIC_MAC ? get_be16(record + NIC_VERSION) : 0;
     bool has_groups;
 
     if (version != CVSW_STATE_VERSION && version != CVSW_STATE_GROUPS) {
@@ -86,11 +86,11 @@ static char *take_nic(CvswStateReader *r, const uint8_t *record, size_t len)
                                r->has_begun ? "there twice" : "truncated");
     }
     r->has_begun = true;
-    r->to->mtu = packet_get16(record + NIC_MTU);
-    r->to->denied = packet_get32(record + NIC_DENIED);
-    r->groups = has_groups ? packet_get32(record + NIC_GROUPS) : 0;
-    r->flows = packet_get32(record + NIC_FLOWS);
-    r->sas = packet_get32(record + NIC_SAS);
+    r->to->mtu = get_be16(record + NIC_MTU);
+    r->to->denied = get_be32(record + NIC_DENIED);
+    r->groups = has_groups ? get_be32(record + NIC_GROUPS) : 0;
+    r->flows = get_be32(record + NIC_FLOWS);
+    r->sas = get_be32(record + NIC_SAS);
     return check_nic(r, record);
 }
 
@@ -106,7 +106,7 @@ static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
                               size_t len)
 {
     size_t size = len > GROUP_MOD + OFP_HEADER_LEN ?
-                  packet_get16(record + GROUP_MOD + OFP_HEADER_LENGTH) : 0;
+                  get_be16(record + GROUP_MOD + OFP_HEADER_LENGTH) : 0;
     CvswOfFault fault;
 
     if (!size) {
@@ -122,7 +122,7 @@ static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
     if (len - GROUP_MOD - size != mod->buckets_len * BUCKET_LEN) {
         return "does not have the counters of its buckets";
     }
-    return packet_get64(record + GROUP_AGE) >= AGE_MAX ?
+    return get_be64(record + GROUP_AGE) >= AGE_MAX ?
            "has an invalid age" : NULL;
 }
 
@@ -130,12 +130,12 @@ static const char *read_group(CvswGroupMod *mod, const uint8_t *record,
 static void restore_counters(CvswGroup *group, const uint8_t *record,
                              const uint8_t *p, uint64_t now_ms)
 {
-    group->made_ms = now_ms - packet_get64(record + GROUP_AGE);
-    group->packets = packet_get64(record + GROUP_PACKETS);
-    group->octets = packet_get64(record + GROUP_OCTETS);
+    group->made_ms = now_ms - get_be64(record + GROUP_AGE);
+    group->packets = get_be64(record + GROUP_PACKETS);
+    group->octets = get_be64(record + GROUP_OCTETS);
     for (unsigned i = 0; i < group->buckets_len; i++, p += BUCKET_LEN) {
-        group->buckets[i].packets = packet_get64(p);
-        group->buckets[i].octets = packet_get64(p + 8);
+        group->buckets[i].packets = get_be64(p);
+        group->buckets[i].octets = get_be64(p + 8);
     }
 }
 
@@ -162,7 +162,7 @@ static char *take_group(CvswStateReader *r, const uint8_t *record, size_t len)
     }
     restore_counters(cvsw_groups_find(cvsw_table_groups(r->to->table), mod.id),
                      record, record + GROUP_MOD +
-                     packet_get16(record + GROUP_MOD + OFP_HEADER_LENGTH),
+                     get_be16(record + GROUP_MOD + OFP_HEADER_LENGTH),
                      r->now_ms);
     return NULL;
 }
@@ -183,10 +183,10 @@ static const char *read_flow(CvswFlowMod *mod, CvswPast *past,
     if (fault != CVSW_OF_OK) {
         return cvsw_of_error(record[FLOW_MOD], fault)->name;
     }
-    past->age_ms = packet_get64(record + FLOW_AGE);
-    past->idle_ms = packet_get64(record + FLOW_IDLE);
-    past->packets = packet_get64(record + FLOW_PACKETS);
-    past->octets = packet_get64(record + FLOW_OCTETS);
+    past->age_ms = get_be64(record + FLOW_AGE);
+    past->idle_ms = get_be64(record + FLOW_IDLE);
+    past->packets = get_be64(record + FLOW_PACKETS);
+    past->octets = get_be64(record + FLOW_OCTETS);
     if (mod->command != CVSW_ADD) {
         return "has a command that adds no flow";
     }
@@ -239,10 +239,10 @@ static const char *read_sa(EspSaConfig *config, const uint8_t *record,
     memcpy(name, record + SA_ALGORITHM, SA_ALGORITHM_LEN);
     config->algorithm = esp_algorithm_by_name(name);
     config->direction = record[SA_DIRECTION] == 1 ? ESP_OUTBOUND : ESP_INBOUND;
-    config->spi = packet_get32(record + SA_SPI);
+    config->spi = get_be32(record + SA_SPI);
     config->esn = record[SA_ESN];
-    config->window = packet_get16(record + SA_WINDOW);
-    config->epoch = packet_get32(record + SA_EPOCH);
+    config->window = get_be16(record + SA_WINDOW);
+    config->epoch = get_be32(record + SA_EPOCH);
     config->key = record + SA_KEY;
     config->key_len = len - SA_KEY;
     if (!config->algorithm) {
@@ -283,14 +283,14 @@ static const char *add_sa(CvswStateReader *r, uint32_t number,
                           EspSaConfig *config, const uint8_t *record)
 {
     EspSaState state = {
-        .next = packet_get64(record + SA_NEXT),
-        .replay = { .top = packet_get64(record + SA_TOP) },
+        .next = get_be64(record + SA_NEXT),
+        .replay = { .top = get_be64(record + SA_TOP) },
     };
     unsigned before = cvsw_sas_count(r->to->sas);
     EspSaFault fault;
 
     for (unsigned i = 0; i < ESP_REPLAY_WORDS; i++) {
-        state.replay.seen[i] = packet_get64(record + SA_SEEN + 8 * i);
+        state.replay.seen[i] = get_be64(record + SA_SEEN + 8 * i);
     }
     config->epoch = MAX(config->epoch + 1, r->epoch);
     switch (cvsw_sas_set(r->to->sas, number, config, &fault)) {
@@ -317,7 +317,7 @@ static char *take_sa(CvswStateReader *r, const uint8_t *record, size_t len)
     if (len <= SA_KEY || len > SA_LEN_MAX) {
         return g_strdup_printf("an association has %zu octets", len);
     }
-    number = packet_get32(record + SA_NUMBER);
+    number = get_be32(record + SA_NUMBER);
     if (!r->has_begun || cvsw_sas_count(r->to->sas) >= r->sas || !number) {
         return g_strdup_printf("association %" PRIu32 " was not announced",
                                number);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "hw/net/cvsw/tunnel/super.h"
+#include "base/octets.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/tcp.h"
 #include "net/packet/udp.h"
@@ -66,7 +66,7 @@ static void copy_outer(CvswPieces *p, const CvswFrame *frame)
     p->l4 = frame->flow.l4;
     p->outer_len = frame->offload.inner_l3;
     memcpy(p->outer, frame->head, p->outer_len);
-    p->id = packet_get16(p->outer + p->l3 + 4);
+    p->id = get_be16(p->outer + p->l3 + 4);
 }
 
 bool cvsw_pieces_begin(CvswPieces *p, const CvswFrame *frame,
@@ -103,11 +103,11 @@ static void put_outer_ip(CvswPieces *p, unsigned number, size_t l3_len)
     uint8_t *ip = p->head + p->l3;
 
     if (p->is_ip6) {
-        packet_put16(ip + 4, l3_len - PACKET_IP6_LEN);
+        put_be16(ip + 4, l3_len - PACKET_IP6_LEN);
         return;
     }
-    packet_put16(ip + 2, l3_len);
-    packet_put16(ip + 4, p->id + number);
+    put_be16(ip + 2, l3_len);
+    put_be16(ip + 4, p->id + number);
     packet_ip4_seal(ip, (ip[0] & 15) * 4u);
 }
 
@@ -117,15 +117,15 @@ static void put_outer_udp(CvswPieces *p, const struct iovec *iov, int parts,
     uint8_t *udp = p->head + p->l4;
     uint32_t sum;
 
-    packet_put16(udp + 4, len);
+    put_be16(udp + 4, len);
     if (!p->has_sum) {
         return;
     }
-    packet_put16(udp + PACKET_UDP_CHECKSUM, 0);
+    put_be16(udp + PACKET_UDP_CHECKSUM, 0);
     sum = packet_sum_pseudo(p->head + p->l3, PACKET_PROTO_UDP, len);
     sum = packet_sum_iov(sum, iov, parts, p->l4, len);
-    packet_put16(udp + PACKET_UDP_CHECKSUM,
-                 packet_udp_sum(packet_sum_fold(sum)));
+    put_be16(udp + PACKET_UDP_CHECKSUM,
+             packet_udp_sum(packet_sum_fold(sum)));
 }
 
 int cvsw_pieces_next(CvswPieces *p, struct iovec *iov)

@@ -2,11 +2,11 @@
 /* VXLAN (RFC 7348) */
 #include <string.h>
 
+#include "base/octets.h"
 #include "hw/net/cvsw/tunnel/super.h"
 #include "hw/net/cvsw/tunnel/vxlan.h"
 #include "net/packet/ip4.h"
 #include "net/packet/ip6.h"
-#include "net/packet/octets.h"
 #include "net/packet/sum.h"
 #include "net/packet/udp.h"
 
@@ -71,8 +71,8 @@ void cvsw_vxlan_head(void *buf, const CvswTunnel *tunnel, uint16_t source,
     };
 
     p += packet_udp_build(p, &udp);
-    packet_put32(p, (uint32_t)VXLAN_HAS_VNI << 24);
-    packet_put32(p + 4, tunnel->vni << 8);
+    put_be32(p, (uint32_t)VXLAN_HAS_VNI << 24);
+    put_be32(p + 4, tunnel->vni << 8);
 }
 
 void cvsw_vxlan_seal(void *head, const CvswTunnel *tunnel,
@@ -94,8 +94,8 @@ void cvsw_vxlan_seal(void *head, const CvswTunnel *tunnel,
     }
     sum = packet_sum_add(sum, head, CVSW_VXLAN_HEAD_LEN);
     sum = packet_sum_iov(sum, inner, parts, 0, len);
-    packet_put16((uint8_t *)head + PACKET_UDP_CHECKSUM,
-                 packet_udp_sum(packet_sum_fold(sum)));
+    put_be16((uint8_t *)head + PACKET_UDP_CHECKSUM,
+             packet_udp_sum(packet_sum_fold(sum)));
 }
 
 size_t cvsw_vxlan_super(uint8_t *head, const CvswTunnel *tunnel,
@@ -116,10 +116,10 @@ size_t cvsw_vxlan_super(uint8_t *head, const CvswTunnel *tunnel,
     at = l4 + CVSW_VXLAN_HEAD_LEN;
     cvsw_vxlan_head(head + l4, tunnel, source, size);
     if (tunnel->is_ip6) {
-        packet_put16(head + l4 + PACKET_UDP_CHECKSUM,
-                     packet_sum_partial(packet_sum_pseudo(
-                         head + PACKET_ETH_LEN, PACKET_PROTO_UDP,
-                         CVSW_VXLAN_HEAD_LEN + size)));
+        put_be16(head + l4 + PACKET_UDP_CHECKSUM,
+                 packet_sum_partial(packet_sum_pseudo(
+                     head + PACKET_ETH_LEN, PACKET_PROTO_UDP,
+                     CVSW_VXLAN_HEAD_LEN + size)));
     }
     memcpy(head + at, inner, s->head_len);
     offload->csum_start += at;
@@ -172,7 +172,7 @@ static bool checksum_is_good(const CvswFrame *outer, const struct iovec *iov,
     uint32_t sum;
 
     if (outer->offload.needs_csum ||
-        packet_get16(outer->head + l4 + PACKET_UDP_CHECKSUM) == 0) {
+        get_be16(outer->head + l4 + PACKET_UDP_CHECKSUM) == 0) {
         return true;
     }
     sum = packet_sum_pseudo(outer->head + outer->flow.l3, PACKET_PROTO_UDP,
@@ -238,7 +238,7 @@ CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
     if (outer->flow.dst_port != port) {
         return CVSW_DECAP_PORT;
     }
-    len = packet_get16(udp + 4);
+    len = get_be16(udp + 4);
     vxlan = udp + PACKET_UDP_LEN;
     if (outer->head_len < at || len < CVSW_VXLAN_HEAD_LEN + PACKET_ETH_LEN ||
         len > outer->size - outer->flow.l4 || !(vxlan[0] & VXLAN_HAS_VNI)) {
@@ -254,7 +254,7 @@ CvswDecap cvsw_vxlan_decap(const CvswFrame *outer, uint16_t port,
         !offload_is_valid(outer, at, len, inner)) {
         return CVSW_DECAP_HEADER;
     }
-    *vni = packet_get32(vxlan + 4) >> 8;
+    *vni = get_be32(vxlan + 4) >> 8;
     inner->tunnel_id = *vni;
     return CVSW_DECAP_DONE;
 }

@@ -12,11 +12,11 @@
 #include <sys/random.h>
 
 #include "net/dns/client/core/cache.h"
+#include "base/units.h"
 
-#define SECOND          INT64_C(1000000)
-#define STALE           (86400 * SECOND)        /* RFC 8767: 1 to 3 days */
+#define STALE           (86400 * US_PER_S)      /* RFC 8767: 1 to 3 days */
 /* RFC 9520 section 3.2: 1 s, back-off, at most 5 min; this limit is lower. */
-#define FAILURE_MAX     (8 * SECOND)
+#define FAILURE_MAX     (8 * US_PER_S)
 
 typedef struct Entry {
     struct Entry *next;         /* of the chain */
@@ -137,7 +137,7 @@ void dnsc_cache_free(DnscCache *cache)
 
 static uint32_t seconds_left(int64_t until, int64_t now)
 {
-    return (until - now + SECOND - 1) / SECOND;
+    return (until - now + US_PER_S - 1) / US_PER_S;
 }
 
 DnscResult *dnsc_cache_get(DnscCache *cache, const DnsQuestion *question,
@@ -236,13 +236,13 @@ void dnsc_cache_put(DnscCache *cache, const DnsQuestion *question,
     if (!failure) {
         replace(cache, &e->known, result);
         replace(cache, &e->failure, NULL);
-        e->until = now + result->ttl * SECOND;
+        e->until = now + result->ttl * US_PER_S;
         e->failure_time = 0;
         keep_bound(cache);
         return;
     }
     replace(cache, &e->failure, result);
-    e->failure_time = e->failure_time ? 2 * e->failure_time : SECOND;
+    e->failure_time = e->failure_time ? 2 * e->failure_time : US_PER_S;
     if (e->failure_time > FAILURE_MAX) {
         e->failure_time = FAILURE_MAX;
     }

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "net/dns/client/core/servers.h"
+#include "base/units.h"
 
-#define SECOND          INT64_C(1000000)
-#define WAIT_UNKNOWN    (1 * SECOND)
-#define WAIT_MIN        (SECOND / 4)
-#define LEAVE_MIN       (1 * SECOND)
-#define LEAVE_MAX       (60 * SECOND)
-#define PROBE_MAX       (5 * SECOND)    /* the asker may have cancelled */
+#define WAIT_UNKNOWN    (1 * US_PER_S)
+#define WAIT_MIN        (US_PER_S / 4)
+#define LEAVE_MIN       (1 * US_PER_S)
+#define LEAVE_MAX       (60 * US_PER_S)
+#define PROBE_MAX       (5 * US_PER_S)  /* the asker may have cancelled */
 
 static bool same(const VmmnetDnsAddress *a, const VmmnetDnsAddress *b)
 {

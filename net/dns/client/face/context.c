@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "net/dns/client/config/address.h"
 #include "net/dns/client/face/context.h"
 #include "net/dns/client/face/lookup.h"
@@ -174,7 +175,7 @@ static DnscAsker *new_asker(VmmnetDns *dns)
     asker->ports.loop = &dns->loop;
     asker->counters = &dns->counters;
     asker->timeout = dns->timeout_ms ? dns->timeout_ms * INT64_C(1000) :
-                     dns->conf.timeout * DNSC_SECOND;
+                     dns->conf.timeout * US_PER_S;
     asker->attempts = dns->attempts ? dns->attempts : dns->conf.attempts;
     asker->random_case = dns->flags & VMMNET_DNS_RANDOM_CASE;
     asker->use_vc = dns->conf.use_vc;

@@ -6,12 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "net/dns/client/core/reply.h"
 #include "net/dns/client/face/fetch.h"
 
-#define STALE_AFTER     (18 * DNSC_SECOND / 10) /* RFC 8767 section 5 */
+#define STALE_AFTER     (18 * US_PER_S / 10)    /* RFC 8767 section 5 */
 #define STALE_TTL       30
-#define USUAL_MAX       (DNSC_SECOND / 2)
+#define USUAL_MAX       (US_PER_S / 2)
 
 struct DnscFetch {
     DnscFetch *next, **at;

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Command lines: commands, options, help, error messages */
-#ifndef DNSD_ZONE_ARGS_H
-#define DNSD_ZONE_ARGS_H
+/*
+ * Command lines: commands, options, help, error messages
+ *
+ * All programs have the same rules. Options may be anywhere; "--" ends them.
+ * --help is made from the tables, --version is there. A name is not
+ * abbreviated: what is short for one option today is short for two tomorrow, in
+ * a script that nobody looks at. The message says the option's name, or the
+ * nearest one.
+ */
+#ifndef BASE_ARGS_H
+#define BASE_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,31 +45,36 @@ typedef struct ArgOption {
 } ArgOption;
 
 typedef struct ArgCommand {
-    const char *name;
+    const char *name;       /* NULL: what the program does without a command */
     const char *usage;      /* "ZONE FILE... [-o IMAGE]" */
     const char *summary;    /* one line */
     const char *text;       /* further paragraphs, or NULL */
-    const ArgOption *options;   /* ends with an option without a name */
+    const ArgOption *options;   /* ends with one without a name; or NULL */
     const ArgOption *shared;    /* more options, or NULL */
     size_t least;           /* words that are not options */
-    size_t most;            /* 0: no limit */
+    size_t most;            /* ARG_ANY: no limit */
     /* Returns: an exit code. */
     int (*run)(char **words, size_t count);
 } ArgCommand;
 
-/**
- * args_run: parse the words behind the command and run the command
- * @program: for messages
- *
- * Options may be anywhere; "--" ends them.
- *
- * Returns: the exit code.
- */
-int args_run(const char *program, const ArgCommand *command, char **words,
-             size_t count);
+#define ARG_ANY SIZE_MAX
 
-/** args_help: print the help of a command */
-void args_help(const char *program, const ArgCommand *command);
+typedef struct ArgProgram {
+    const char *name;
+    const char *summary;    /* NULL: that of the command without a name */
+    const char *text;       /* further paragraphs, or NULL */
+    const ArgCommand *const *commands;  /* ends with NULL */
+} ArgProgram;
+
+/**
+ * args_main: parse the command line and run its command
+ *
+ * Returns: the exit code; EXIT_USAGE after a message
+ */
+int args_main(const ArgProgram *program, int argc, char **argv);
+
+/** args_wrong: print a message about the command line. Returns: EXIT_USAGE */
+int args_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
  * args_flush: flush standard output.  Returns: @code; on failure prints a
@@ -69,4 +82,4 @@ void args_help(const char *program, const ArgCommand *command);
  */
 int args_flush(int code);
 
-#endif /* DNSD_ZONE_ARGS_H */
+#endif /* BASE_ARGS_H */

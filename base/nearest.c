@@ -2,7 +2,7 @@
 /* Levenshtein's distance */
 #include <string.h>
 
-#include "dnsd/server/config/nearest.h"
+#include "base/nearest.h"
 
 #define WORD_MAX    64
 #define FAR         255
@@ -13,7 +13,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
     return a < c ? a : c;
 }
 
-unsigned dnsd_word_distance(const char *a, const char *b)
+unsigned word_distance(const char *a, const char *b)
 {
     size_t a_len = strlen(a), b_len = strlen(b);
     unsigned row[WORD_MAX + 1];
@@ -37,4 +37,11 @@ unsigned dnsd_word_distance(const char *a, const char *b)
         }
     }
     return row[b_len];
+}
+
+bool word_is_like(const char *word, const char *right)
+{
+    size_t len = strlen(right);
+
+    return word_distance(word, right) <= (len < 4 ? 1 : len < 8 ? 2 : 3);
 }

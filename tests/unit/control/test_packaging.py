@@ -75,7 +75,8 @@ def test_what_an_installed_package_provides_is_not_missing(tmp_path: Path) -> No
 
 def test_a_suite_that_is_no_name_is_told() -> None:
     command = [sys.executable, "-m", "lab.packages.elsewhere", "Trixie"]
-    ended = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True)
+    found = {**os.environ, "PYTHONPATH": paths.PYTHONPATH}
+    ended = subprocess.run(command, cwd=paths.ROOT, env=found, capture_output=True, text=True)
     assert ended.returncode == 2
     assert ended.stderr == "deb: SUITE=Trixie: give a release of Debian, such as trixie\n"
 

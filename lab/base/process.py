@@ -91,6 +91,27 @@ def stop(child: subprocess.Popen[bytes], grace: float = wait.PATIENCE) -> int:
     return status
 
 
+def start_server(
+    command: Sequence[str | Path], log: Path, said: bytes, *, netns: str | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a child whose output is added to ``log``, and wait until it has ``said`` so there."""
+    begin = log.stat().st_size if log.exists() else 0
+    with log.open("ab") as out:
+        child = start(command, netns=netns, stdout=out, stderr=out)
+
+    def ready() -> bool:
+        if child.poll() is not None:
+            raise RuntimeError(f"ended: {log.read_text()}")
+        return said in log.read_bytes()[begin:]
+
+    try:
+        wait.until(ready, Path(command[0]).name)
+    except BaseException:
+        stop(child)
+        raise
+    return child
+
+
 def _end_session(pid: int) -> None:
     """Kill what is left of the session that an ended and reaped process led.
 

@@ -73,21 +73,10 @@ class Dnsd:
 
     def start(self, words: Sequence[str | Path] = ()) -> None:
         """Start it, after a prefix of ``words``, and wait until it serves."""
-        begin = self.log.stat().st_size if self.log.exists() else 0
         program = dns_room.program("vmmnet-dnsd")
         # With the peers' libunbound, if there are peers.
         command = [*words, *tools.in_system(program, self.file)]
-        with self.log.open("ab") as out:
-            child = self.child = process.start(
-                command, netns=self.host.netns, stdout=out, stderr=out
-            )
-
-        def ready() -> bool:
-            if child.poll() is not None:
-                raise RuntimeError(f"ended: {self.log.read_text()}")
-            return b"serving" in self.log.read_bytes()[begin:]
-
-        wait.until(ready, "vmmnet-dnsd")
+        self.child = process.start_server(command, self.log, b"serving", netns=self.host.netns)
 
     def stop(self) -> None:
         """End it, if it runs."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..base import process, wait
+from ..base import process
 from ..base.net import Namespace
 from . import signed_zones
 
@@ -84,15 +84,8 @@ class Internet:
 
     def start(self) -> None:
         """Serve."""
-        begin = self._log.stat().st_size if self._log.exists() else 0
-        with self._log.open("ab") as log:
-            self._child = process.start(
-                ["named", "-g", "-c", self._config],
-                netns=self.host.netns,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        wait.until(lambda: b" running" in self._log.read_bytes()[begin:], "the small internet")
+        command: list[str | Path] = ["named", "-g", "-c", self._config]
+        self._child = process.start_server(command, self._log, b" running", netns=self.host.netns)
 
     def stop(self) -> None:
         """Be gone."""

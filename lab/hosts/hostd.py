@@ -64,19 +64,8 @@ class Hostd:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        begin = self.log.stat().st_size if self.log.exists() else 0
         command: list[str | Path] = [binary(), "--socket", self.path, "--state", self.state]
-        with self.log.open("ab") as out:
-            child = self.child = process.start(
-                command, netns=self.host.netns, stdout=out, stderr=out
-            )
-
-        def ready() -> bool:
-            if child.poll() is not None:
-                raise RuntimeError(f"ended: {self.log.read_text()}")
-            return b"ready" in self.log.read_bytes()[begin:]
-
-        wait.until(ready, "vmmnet-hostd")
+        self.child = process.start_server(command, self.log, b"ready", netns=self.host.netns)
 
     def stop(self) -> None:
         """End it as systemd does; it may have ended before."""

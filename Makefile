@@ -10,6 +10,7 @@
 #                   build/programs/dnsd
 #   make hostd      vmmnet-hostd, the root helper: build/programs/hostd
 #   make test       the unit tests of a room, without QEMU: ROOM=net/esp [TEST=esp-sa]
+#   make lint       what tools find in the sources: Ruff, mypy, checkpatch, shellcheck, codespell
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
@@ -68,7 +69,7 @@ install = meson configure build/programs --prefix=$$(control/install --print-pre
         $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha hostd dns test guests deps run run-migration run-cvsw run-dns check \
+.PHONY: all full lean asan bpf ha hostd dns test lint guests deps run run-migration run-cvsw run-dns check \
         check-quick bench install install-control install-ha install-hostd install-dns deb clean \
         distclean
 
@@ -107,6 +108,10 @@ test: build/unit/build.ninja
 build/unit/build.ninja:
 	@meson setup build/unit -Dprograms=[] -Db_sanitize=address,undefined \
 	    -Db_lundef=false -Ddebug=false -Doptimization=1 -Dc_args=-g1 >/dev/null
+
+lint:
+	@test -e qemu/src/scripts/checkpatch.pl || qemu/fetch
+	@tests/run --layers lint
 
 guests: ; @qemu/ready $@ && $(PYTHON) -m lab.guest.image
 

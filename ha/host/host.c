@@ -25,8 +25,8 @@
  *
  * Interfaces and routes are watched. A route that is gone, or that another one
  * has replaced, is put back: at once, or once a second while another program
- * fights over it. Another MAC address is announced. If the TUN device or the interface itself
- * is gone, the process ends; the next one waits for the interface.
+ * fights over it. Another MAC address is announced. If the TUN device or the
+ * interface itself is gone, the process ends; the next one waits for the interface.
  */
 #include <arpa/inet.h>
 #include <errno.h>

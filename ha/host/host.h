@@ -71,8 +71,8 @@ void mip6_ha_host_close(Mip6HaHost *h);
  *
  * Call it when @h->watch.fd is readable.  Routes into the TUN device that are
  * removed or replaced are put back, or, if some were a moment ago, by the next
- * mip6_ha_host_tick(); another MAC address of the home link's interface is announced.  Each
- * change is logged.
+ * mip6_ha_host_tick(); another MAC address of the home link's interface is
+ * announced.  Each change is logged.
  *
  * Returns: false with @errp set if the TUN device or the home link's interface
  * is gone: another agent has to begin anew

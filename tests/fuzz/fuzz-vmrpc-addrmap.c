@@ -102,7 +102,7 @@ static void step(Walk *walk, const uint8_t *op, int64_t *now_ms)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct in_addr base = { htonl(BASE) };
-    g_autoptr(VmrpcAddrMap) map = 
+    g_autoptr(VmrpcAddrMap) map =
         vmrpc_addrmap_new(base, 28, size, NULL, 0, NULL);
     Walk walk = { .map = map };
     VmrpcAddrMapStats stats;

@@ -967,7 +967,7 @@ static void test_model(void)
     int round, step;
 
     for (round = 0; round < 50; round++) {
-        g_autoptr(VmrpcAddrMap) map = 
+        g_autoptr(VmrpcAddrMap) map =
             new_map_at("100.64.0.0", MODEL_BITS, g_test_rand_int());
         g_autoptr(GHashTable) entries =
             g_hash_table_new_full(NULL, NULL, NULL, g_free);

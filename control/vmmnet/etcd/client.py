@@ -473,7 +473,7 @@ class Client:
             old.close()
         new = self._connection(endpoint)
         with self._lock:
-            self._open.discard(old)
+            self._open.discard(old)  # type: ignore[arg-type,unused-ignore]  # mypy 1.18 does not narrow it, 2.4 does
             self._open.add(new)
         kept[endpoint] = new
         return new

@@ -208,12 +208,12 @@ def _check_homes(node: etree._Element, mip6: Mip6) -> None:
 
 def _check_esp(node: etree._Element, mip6: Mip6) -> None:
     """Check the options that ESP excludes and needs."""
-    used = _ASSOCIATIONS
+    used: tuple[str, ...] = _ASSOCIATIONS
     if mip6.esp_payload is False:
         used = _SIGNALLING
-        unused = [
+        unused = tuple(
             f"{more}{each}-{way}" for more in ("", "more-") for each in _PAYLOAD for way in _WAYS
-        ]
+        )
         _none_of(node, unused, "has no use with esp-payload='off': leave one of them out")
     for name in used:
         if f"{name}-spi" not in node.attrib:

@@ -3,8 +3,9 @@
  * ESP between a mobile node and its home agent (RFC 3776, RFC 4877)
  *
  * A home address has four associations: for signalling and for the tunnel,
- * outbound and inbound; or two, if only signalling is protected. Both sides use this code; "out" of one side is "in" of
- * the other. A node with several home addresses has four associations for each:
+ * outbound and inbound; or two, if only signalling is protected. Both sides
+ * use this code; "out" of one side is "in" of the other.
+ * A node with several home addresses has four associations for each:
  * according to RFC 3776 section 4.2, with manual keys there is one association
  * for Binding Updates for each pair of home address and agent.
  */

@@ -314,7 +314,7 @@ def _attachment(each: twin.Attachment, path: Path, table: Table, synced: bool) -
     now = nic.own_mac(each.interface)
     if now not in (None, each.mac):
         yield fault(
-            f"{each.interface} has the MAC address {mac.text(now)} now, and was attached with"
+            f"{each.interface} has the MAC address {mac.text(now)} now, and was attached with"  # type: ignore[arg-type,unused-ignore]  # mypy 1.18 does not narrow it, 2.4 does
             f" {mac.text(each.mac)}: 'ip link set {each.interface} address …' makes one stay"
         )
     if not each.whole:

@@ -41,7 +41,7 @@ def text(metrics: Iterable[Metric]) -> bytes:
     return result
 
 
-class _Families(Collector):  # type: ignore[misc]
+class _Families(Collector):  # type: ignore[misc,unused-ignore]
     """Metrics for prometheus_client: one family for each name."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:

@@ -14,8 +14,9 @@
 
 /*
  * Is a name at or below the owner of a record in such a file, text of len
- * octets, with an algorithm and a digest that libunbound knows?  If not, nothing can be proved about the name: it is indeterminate,
- * RFC 4035 section 4.3.
+ * octets, with an algorithm and a digest that libunbound knows?  If not,
+ * nothing can be proved about the name: it is indeterminate, RFC 4035
+ * section 4.3.
  */
 bool dnsc_anchors_cover(const char *text, size_t len, const DnsName *name);
 

@@ -62,7 +62,8 @@ _WORDS = (
         "servent",
         "upto",
     ),
-    *("aer", "allwo", "bridg", "hda", "nin", "ond", "tha", "ther", "uesr", "wont"),
+    *("aer", "allwo", "alow", "bridg", "hda", "nin", "ond", "onwer", "relaod", "shwo", "tha"),
+    *("ther", "uesr", "weigth", "wont"),
 )
 _NOT_WORDS = re.compile(r"/corpus/|\.svg$|^qemu/patches/|\.dict$|^LICENSE$|\.(pem|der|bin)$")
 

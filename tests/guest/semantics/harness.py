@@ -237,7 +237,7 @@ class Task(Generic[T]):
         self._error: BaseException | None = None
         self._started = threading.Event()
         self._identity = 0
-        self._looks = self._wakings = 0
+        self._looks = self._wakings = self._asleep = 0
         self._call = functools.partial(call, *arguments)
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -252,13 +252,17 @@ class Task(Generic[T]):
             self._error = error
 
     def _sleeps(self) -> bool:
-        """It sleeps, and has not been awake at the last looks, as on the way to where it waits."""
+        """It sleeps, and has not been awake at the last looks, as on the way to where it waits.
+
+        One that is found asleep many times waits, too: it looks again and again.
+        """
         words = Path(f"/proc/self/task/{self._identity}/syscall").read_text().split()
         sleeps = words[0] != "running" and int(words[0]) not in _ON_THE_WAY
         wakings = self.wakings()
         self._looks = self._looks + 1 if sleeps and wakings == self._wakings else 0
         self._wakings = wakings
-        return self._looks >= _LOOKS
+        self._asleep += sleeps
+        return self._looks >= _LOOKS or self._asleep >= 5 * _LOOKS
 
     def wait_blocked(self) -> Task[T]:
         """Wait until the call waits in the kernel."""

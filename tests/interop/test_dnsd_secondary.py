@@ -360,7 +360,7 @@ def test_retransfer_of_no_secondary(world: World) -> None:
         done = _command(server, "retransfer", "other")
         assert done.returncode == 1 and "'other' is no zone with 'primaries' here" in done.stdout
         done = _command(server, "retransfer")
-        assert done.returncode == 2 and "retransfer: '' is no zone" in done.stderr
+        assert done.returncode == 2 and "retransfer: it needs more: ZONE" in done.stderr
 
 
 def test_several_primaries(world: World) -> None:

@@ -24,7 +24,7 @@ typedef struct Parser {
     size_t kept_count;
 } Parser;
 
-/* What runs, for messages: there is one command line in a process. */
+/* Messages name the command that runs: a process has one command line. */
 static Parser running;
 
 static const char *space(const ArgCommand *command)

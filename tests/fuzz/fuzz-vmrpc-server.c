@@ -40,7 +40,7 @@
 #define MAX_OPS         256
 #define MAX_SAVED       MAX_SOCKETS
 #define WAIT_US         20
-/* What the server looks at. */
+/* The server looks at these two. */
 #define FEATURES        (1u << VMRPC_F_MOMENTS | 1u << VMRPC_F_LONG_VALUES)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

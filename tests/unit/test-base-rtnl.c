@@ -325,7 +325,7 @@ static void test_request(void)
     g_assert_cmpuint(found, ==, 9);
 }
 
-/* What @len octets of an answer mean to request 17, which asks for a route */
+/* Reads @len octets as the answer to request 17, which asks for a route. */
 static int hear(const void *octets, size_t len)
 {
     g_autofree void *exact = g_memdup2(octets, len);

@@ -101,6 +101,12 @@ build/programs/build.ninja: ; @meson setup build/programs -Dtests=false >/dev/nu
 ha hostd dns: build/programs/build.ninja ; @ninja -C build/programs programs-$@
 
 test: build/unit/build.ninja
+	@rooms=$$(meson test -C build/unit --list 2>/dev/null | \
+	    sed -n 's,^vmmnet:\(.*\) / .*,\1,p' | sort -u); \
+	for room in $(ROOM); do \
+	    echo "$$rooms" | grep -qx "$$room" || \
+	        { echo "'$$room' is no room with unit tests; these are:" $$rooms >&2; exit 1; }; \
+	done
 	@meson test -C build/unit $(addprefix --suite ,$(ROOM)) $(TEST)
 
 # What a sanitizer's report and a core dump need are the line numbers of -g1.  It

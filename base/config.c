@@ -52,7 +52,7 @@ void config_memory_free(ConfigMemory *memory)
 
 /* --- messages ------------------------------------------------------------- */
 
-static void add_text(ConfigMistakes *m, const char *format, ...)
+static void add_text(ConfigErrors *m, const char *format, ...)
 {
     size_t room = sizeof(m->text) - m->len;
     va_list args;
@@ -77,8 +77,8 @@ static void show(char to[SHOWN_MAX + 1], const char *text)
 
 static void begin_line(ConfigReader *r, const yaml_node_t *node)
 {
-    r->mistakes->count++;
-    add_text(r->mistakes, "%s%s:%zu:%zu: ", r->mistakes->len ? "\n" : "",
+    r->errors->count++;
+    add_text(r->errors, "%s%s:%zu:%zu: ", r->errors->len ? "\n" : "",
              r->path, node->start_mark.line + 1, node->start_mark.column + 1);
 }
 
@@ -91,10 +91,10 @@ void config_wrong(ConfigReader *r, const yaml_node_t *node, const char *how,
     begin_line(r, node);
     if (node->type == YAML_SCALAR_NODE) {
         show(shown, (const char *)node->data.scalar.value);
-        add_text(r->mistakes, "%s%s'%s' %s; right is %s", r->key, colon, shown,
+        add_text(r->errors, "%s%s'%s' %s; right is %s", r->key, colon, shown,
                  how, right);
     } else {
-        add_text(r->mistakes, "%s%sa %s %s; right is %s", r->key, colon,
+        add_text(r->errors, "%s%sa %s %s; right is %s", r->key, colon,
                  node->type == YAML_MAPPING_NODE ? "map" : "list", how, right);
     }
 }
@@ -102,7 +102,7 @@ void config_wrong(ConfigReader *r, const yaml_node_t *node, const char *how,
 void config_say(ConfigReader *r, const yaml_node_t *node, const char *text)
 {
     begin_line(r, node);
-    add_text(r->mistakes, "%s", text);
+    add_text(r->errors, "%s", text);
 }
 
 static void tell_unknown(ConfigReader *r, const yaml_node_t *node,
@@ -122,7 +122,7 @@ static void tell_unknown(ConfigReader *r, const yaml_node_t *node,
     }
     begin_line(r, node);
     show(shown, word);
-    add_text(r->mistakes, "%s%s'%s' is no key here; the nearest is '%s'",
+    add_text(r->errors, "%s%s'%s' is no key here; the nearest is '%s'",
              r->key, *r->key ? ": " : "", shown, nearest);
 }
 
@@ -333,7 +333,7 @@ void config_read_path(ConfigReader *r, const yaml_node_t *node,
 /* --- a whole file --------------------------------------------------------- */
 
 static void tell_syntax(const char *path, const yaml_parser_t *parser,
-                        ConfigMistakes *m)
+                        ConfigErrors *m)
 {
     const yaml_mark_t *at = parser->context_mark.line >
                             parser->problem_mark.line
@@ -359,7 +359,7 @@ static bool parse(ConfigReader *r, const char *text, size_t len)
     yaml_parser_set_input_string(&parser, (const void *)text, len);
     done = yaml_parser_load(&parser, &r->document);
     if (!done) {
-        tell_syntax(r->path, &parser, r->mistakes);
+        tell_syntax(r->path, &parser, r->errors);
     }
     yaml_parser_delete(&parser);
     return done;
@@ -370,7 +370,7 @@ bool config_read(ConfigReader *r, const char *text, size_t len,
 {
     const yaml_node_t *root;
 
-    *r->mistakes = (ConfigMistakes) { 0 };
+    *r->errors = (ConfigErrors) { 0 };
     r->key[0] = 0;
     if (!parse(r, text, len)) {
         return false;
@@ -380,5 +380,5 @@ bool config_read(ConfigReader *r, const char *text, size_t len,
         config_map(r, root, keys, to);
     }
     yaml_document_delete(&r->document);
-    return !r->mistakes->count;
+    return !r->errors->count;
 }

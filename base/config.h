@@ -37,18 +37,18 @@ char *config_memory_text(ConfigMemory **memory, const char *text);
 void config_memory_free(ConfigMemory *memory);
 
 /* Error messages: lines of "FILE:LINE:COLUMN: KEY: ..." */
-typedef struct ConfigMistakes {
+typedef struct ConfigErrors {
     unsigned count;
     size_t len;
     char text[4096];            /* truncated if there are more */
-} ConfigMistakes;
+} ConfigErrors;
 
 /* Set what is above the line, and call config_read(). */
 typedef struct ConfigReader {
     const char *path;           /* the name of the file, for messages */
     void *whole;                /* of the caller, for functions that read */
     ConfigMemory **memory;      /* for texts and lists */
-    ConfigMistakes *mistakes;
+    ConfigErrors *errors;
     /* ---- */
     yaml_document_t document;
     char key[CONFIG_KEY_MAX];   /* the key being read */
@@ -73,7 +73,7 @@ struct ConfigKey {
  * @keys: of the map that it is
  * @to: that map's struct; an empty text leaves it as it is
  *
- * Returns: false, and @r->mistakes has as many errors as could be found
+ * Returns: false, and @r->errors has as many errors as could be found
  */
 bool config_read(ConfigReader *r, const char *text, size_t len,
                  const ConfigKey *keys, void *to);

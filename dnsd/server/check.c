@@ -16,12 +16,12 @@
 static bool check_resolver(const char *path, const DnsdConfig *config)
 {
     char warning[DNSC_WARNING_MAX];
-    DnsdMistake mistake;
+    DnsdError error;
     DnsdResolver *resolver = config->resolver.is_on
-        ? dnsd_resolver_new(&config->resolver, &mistake) : NULL;
+        ? dnsd_resolver_new(&config->resolver, &error) : NULL;
 
     if (config->resolver.is_on && !resolver) {
-        fprintf(stderr, "%s: %s\n", path, mistake.text);
+        fprintf(stderr, "%s: %s\n", path, error.text);
         return false;
     }
     if (resolver && dnsc_unbound_warning(warning)) {
@@ -47,44 +47,44 @@ static bool check_image(const DnsdZoneConfig *config, const DnsdZone *zone)
     return false;
 }
 
-static unsigned check_images(const DnsdWorld *world)
+static unsigned check_images(const DnsdState *state)
 {
     unsigned faults = 0;
 
-    for (size_t i = 0; i < world->config->zones; i++) {
-        faults += !check_image(&world->config->zone[i], &world->zone[i]);
+    for (size_t i = 0; i < state->config->zones; i++) {
+        faults += !check_image(&state->config->zone[i], &state->zone[i]);
     }
     return faults;
 }
 
 bool dnsd_check(const char *path)
 {
-    static DnsdMistakes mistakes;
+    static DnsdErrors errors;
     const uint8_t secret[DNSD_SECRET_LEN] = { 0 };
-    DnsdConfig *config = dnsd_load(path, &mistakes);
+    DnsdConfig *config = dnsd_load(path, &errors);
     unsigned faults = 0;
-    DnsdWorld *world;
+    DnsdState *state;
 
     if (!config) {
-        fprintf(stderr, "%s\n", mistakes.text);
+        fprintf(stderr, "%s\n", errors.text);
         return false;
     }
     if (!check_resolver(path, config)) {
         dnsd_config_free(config);
         return false;
     }
-    world = dnsd_world_new(config, NULL, secret, NULL, &faults, mistakes.text,
-                           sizeof(mistakes.text));
-    if (!world) {
-        fprintf(stderr, "%s\n", mistakes.text);
+    state = dnsd_state_new(config, NULL, secret, NULL, &faults, errors.text,
+                           sizeof(errors.text));
+    if (!state) {
+        fprintf(stderr, "%s\n", errors.text);
         dnsd_config_free(config);
         return false;
     }
-    faults += check_images(world);
+    faults += check_images(state);
     if (!faults) {
         printf("%s: %zu zone%s\n", path, config->zones,
                dnsd_plural(config->zones));
     }
-    dnsd_world_free(world);
+    dnsd_state_free(state);
     return !faults;
 }

@@ -12,17 +12,17 @@
 #include "dnsd/server/service/control.h"
 #include "dnsd/server/service/panel.h"
 #include "dnsd/server/service/zones.h"
-#include "dnsd/server/workers/crew.h"
+#include "dnsd/server/workers/pool.h"
 
 typedef struct DnsdDaemon {
     const char *path;
-    DnsdWorld *world;
-    DnsdCrew crew;
+    DnsdState *state;
+    DnsdWorkerPool pool;
     DnsdRequests requests;
     DnsdPanel *panel;
     DnsdResolver *resolver;     /* NULL: no resolver */
     /* NULL: no zone can change */
-    DnsdLives *lives;
+    DnsdZoneSet *zone_set;
     DnsdTransfers *transfers;
     DnsdNotifier *notifier;
     DnsdSecondaries *secondaries;
@@ -37,23 +37,23 @@ typedef struct DnsdDaemon {
 } DnsdDaemon;
 
 /**
- * dnsd_daemon_world: make a world from the configuration
- * @before: the world that is served; NULL: none
+ * dnsd_daemon_state: make a server state from the configuration
+ * @before: the one that is served; NULL: none
  * @faults: set to the number of images that cannot be used
  *
- * Returns: NULL, and @mistakes has the reasons.
+ * Returns: NULL, and @errors has the reasons.
  */
-DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
-                             unsigned *faults, DnsdMistakes *mistakes);
+DnsdState *dnsd_daemon_state(DnsdDaemon *d, const DnsdState *before,
+                             unsigned *faults, DnsdErrors *errors);
 
 /**
  * dnsd_daemon_scopes: put the interfaces of forwarders into their addresses
- * @is_told: log which are there, and which are not
+ * @is_logged: log which are there, and which are not
  *
  * Returns: false if nothing has changed.
  */
 bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
-                        bool is_told);
+                        bool is_logged);
 
 /**
  * dnsd_daemon_reload: false if it was not done, or only in part; @text has the

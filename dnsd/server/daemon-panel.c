@@ -2,9 +2,9 @@
 /*
  * Commands for vmmnet-dnsd: reload, metrics, refresh, retransfer
  *
- * A reload makes a new world beside the one that is served.  Workers use it
- * from their next round on.  When all of them do, the old world is freed.  If
- * the new configuration has an error, the old world stays.
+ * A reload makes a new server state beside the one that is served.  Workers use it
+ * from their next round on.  When all of them do, the old state is freed.  If
+ * the new configuration has an error, the old state stays.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -18,28 +18,28 @@
 /* --- reload --------------------------------------------------------------- */
 
 /* Reload the resolver.  Returns false, and the reason. */
-static bool take_resolver(DnsdDaemon *d, const DnsdWorld *before,
-                          DnsdWorld *world, DnsdMistakes *mistakes)
+static bool take_resolver(DnsdDaemon *d, const DnsdState *before,
+                          DnsdState *state, DnsdErrors *errors)
 {
-    const DnsdResolverConfig *config = &world->config->resolver;
-    DnsdMistake mistake;
+    const DnsdResolverConfig *config = &state->config->resolver;
+    DnsdError error;
 
     if (!d->resolver) {
         return true;
     }
     if (before && config->is_on &&
         !dnsd_resolver_reload(d->resolver, &before->config->resolver, config,
-                              &mistake)) {
-        snprintf(mistakes->text, sizeof(mistakes->text), "%s: %s", d->path,
-                 mistake.text);
+                              &error)) {
+        snprintf(errors->text, sizeof(errors->text), "%s: %s", d->path,
+                 error.text);
         return false;
     }
-    world->serving.generation = dnsd_resolver_generation(d->resolver);
+    state->serving.generation = dnsd_resolver_generation(d->resolver);
     return true;
 }
 
 bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
-                        bool is_told)
+                        bool is_logged)
 {
     bool has_changed = false;
 
@@ -48,15 +48,15 @@ bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
         unsigned index = *at->device && d->interfaces ? dnsd_links_index(
             dnsd_interfaces_links(d->interfaces), at->device) : 0;
 
-        if (!*at->device || (d->world && index == dnsd_listen_scope(at))) {
+        if (!*at->device || (d->state && index == dnsd_listen_scope(at))) {
             continue;
         }
         ((struct sockaddr_in6 *)&at->addr)->sin6_scope_id = index;
         has_changed = true;
-        if (is_told && !index) {
+        if (is_logged && !index) {
             dnsd_log(DNSD_WARNING, "resolver.forward: %s: the interface '%s' "
                      "is not there: waiting for it", at->text, at->device);
-        } else if (is_told && d->world) {
+        } else if (is_logged && d->state) {
             dnsd_log(DNSD_NOTICE, "resolver.forward: %s: the interface '%s' "
                      "is there", at->text, at->device);
         }
@@ -64,12 +64,12 @@ bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
     return has_changed;
 }
 
-DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
-                             unsigned *faults, DnsdMistakes *mistakes)
+DnsdState *dnsd_daemon_state(DnsdDaemon *d, const DnsdState *before,
+                             unsigned *faults, DnsdErrors *errors)
 {
-    DnsdConfig *config = dnsd_load(d->path, mistakes);
+    DnsdConfig *config = dnsd_load(d->path, errors);
     const char *key;
-    DnsdWorld *world;
+    DnsdState *state;
 
     if (!config) {
         return NULL;
@@ -80,17 +80,17 @@ DnsdWorld *dnsd_daemon_world(DnsdDaemon *d, const DnsdWorld *before,
         dnsd_log(DNSD_WARNING, "%s: %s has changed, which takes a restart, "
                  "not a reload", d->path, key);
     }
-    world = dnsd_world_new(config, before, d->secret, d->lives, faults,
-                           mistakes->text, sizeof(mistakes->text));
-    if (!world) {
+    state = dnsd_state_new(config, before, d->secret, d->zone_set, faults,
+                           errors->text, sizeof(errors->text));
+    if (!state) {
         dnsd_config_free(config);
         return NULL;
     }
-    if (!take_resolver(d, before, world, mistakes)) {
-        dnsd_world_free(world);
+    if (!take_resolver(d, before, state, errors)) {
+        dnsd_state_free(state);
         return NULL;
     }
-    return world;
+    return state;
 }
 
 static void report_reload(size_t zones, unsigned faults, DnsdText *text)
@@ -106,33 +106,33 @@ static void report_reload(size_t zones, unsigned faults, DnsdText *text)
 
 bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text)
 {
-    static DnsdMistakes mistakes;
+    static DnsdErrors errors;
     unsigned faults = 0;
-    DnsdWorld *world;
+    DnsdState *state;
 
     dnsd_systemd_reloading();
-    world = dnsd_daemon_world(d, d->world, &faults, &mistakes);
-    if (world && !dnsd_secondaries_follow(d->secondaries, world)) {
-        snprintf(mistakes.text, sizeof(mistakes.text), "there is no memory");
-        dnsd_world_free(world);
-        world = NULL;
+    state = dnsd_daemon_state(d, d->state, &faults, &errors);
+    if (state && !dnsd_secondaries_follow(d->secondaries, state)) {
+        snprintf(errors.text, sizeof(errors.text), "there is no memory");
+        dnsd_state_free(state);
+        state = NULL;
     }
-    if (!world) {
-        dnsd_log(DNSD_ERROR, "not reloaded: %s", mistakes.text);
-        dnsd_text_add(text, "not reloaded: %s\n", mistakes.text);
+    if (!state) {
+        dnsd_log(DNSD_ERROR, "not reloaded: %s", errors.text);
+        dnsd_text_add(text, "not reloaded: %s\n", errors.text);
     } else {
-        dnsd_crew_replace(&d->crew, &world->serving);
-        dnsd_world_free(d->world);
-        d->world = world;
-        report_reload(world->config->zones, faults, text);
+        dnsd_worker_pool_replace(&d->pool, &state->serving);
+        dnsd_state_free(d->state);
+        d->state = state;
+        report_reload(state->config->zones, faults, text);
     }
-    if (world && !faults) {
+    if (state && !faults) {
         d->reloads++;
     } else {
         d->reloads_failed++;
     }
     dnsd_systemd_notify("READY=1");
-    return world && !faults;
+    return state && !faults;
 }
 
 static bool panel_reload(void *opaque, DnsdText *text)
@@ -142,7 +142,7 @@ static bool panel_reload(void *opaque, DnsdText *text)
 
 /* --- metrics -------------------------------------------------------------- */
 
-static void add_zones(DnsdText *text, const DnsdWorld *w)
+static void add_zones(DnsdText *text, const DnsdState *w)
 {
     char name[DNS_NAME_TEXT_MAX];
     uint32_t serial;
@@ -168,9 +168,9 @@ static void panel_metrics(void *opaque, DnsdText *text)
         .reloads = d->reloads, .reloads_failed = d->reloads_failed,
     };
 
-    dnsd_crew_count(&d->crew, &numbers);
+    dnsd_worker_pool_count(&d->pool, &numbers);
     dnsd_metrics_server(text, &numbers);
-    add_zones(text, d->world);
+    add_zones(text, d->state);
     dnsd_secondaries_metrics(d->secondaries, text);
     if (d->control) {
         dnsd_control_metrics(d->control, text);

@@ -34,14 +34,14 @@
 #include "dnsd/server/host/log.h"
 #include "dnsd/server/host/sandbox.h"
 #include "dnsd/server/host/systemd.h"
-#include "dnsd/server/host/turns.h"
+#include "dnsd/server/host/scheduler.h"
 #include "dnsd/server/host/unsent.h"
 #include "dnsd/server/service/load.h"
 #include "net/dns/unbound/fixes.h"
 
 #define EVENTS_MAX      16
 #define TICK_MS         1000
-#define FILES_BESIDE    256     /* descriptors besides those of the crew */
+#define FILES_BESIDE    256     /* descriptors besides those of the pool */
 #define FILES_ZONE      2       /* for the journal of a zone that changes */
 
 /* --- the loop ------------------------------------------------------------- */
@@ -62,13 +62,13 @@ static void take_signals(DnsdDaemon *d)
 
 static void follow_forwards(DnsdDaemon *d)
 {
-    DnsdResolverConfig *config = &d->world->config->resolver;
-    DnsdMistake mistake;
+    DnsdResolverConfig *config = &d->state->config->resolver;
+    DnsdError error;
 
     if (d->resolver && dnsd_daemon_scopes(d, config, true) &&
-        !dnsd_resolver_renew(d->resolver, config, &mistake)) {
+        !dnsd_resolver_renew(d->resolver, config, &error)) {
         dnsd_log(DNSD_ERROR, "resolver.forward: %s; a reload tries again",
-                 mistake.text);
+                 error.text);
     }
 }
 
@@ -79,9 +79,10 @@ static void look_at_interfaces(DnsdDaemon *d)
     }
     if (dnsd_interfaces_look(d->interfaces)) {
         follow_forwards(d);
-        dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
+        dnsd_worker_pool_follow_vrfs(&d->pool,
+                                     dnsd_interfaces_links(d->interfaces));
     }
-    dnsd_crew_follow(&d->crew, dnsd_interfaces_links(d->interfaces));
+    dnsd_worker_pool_follow(&d->pool, dnsd_interfaces_links(d->interfaces));
 }
 
 static void look_at_addresses(DnsdDaemon *d)
@@ -98,17 +99,17 @@ static void take_event(DnsdDaemon *d, void *what)
     if (what == &d->signals) {
         take_signals(d);
     } else if (what == &d->requests) {
-        dnsd_control_take(d->control, d->world, &d->requests);
+        dnsd_control_take(d->control, d->state, &d->requests);
     } else if (what == &d->lost) {
         if (read(d->lost, &count, sizeof(count)) > 0) {
-            dnsd_world_look(d->world);
+            dnsd_state_look(d->state);
         }
     } else if (what == &d->interfaces) {
         look_at_interfaces(d);
-    } else if (what == &d->lives) {
-        dnsd_lives_run(d->lives);
+    } else if (what == &d->zone_set) {
+        dnsd_zone_set_run(d->zone_set);
     } else if (!dnsd_transfers_ready(d->transfers, what) &&
-               !dnsd_notifier_ready(d->notifier, d->world, what) &&
+               !dnsd_notifier_ready(d->notifier, d->state, what) &&
                !dnsd_secondaries_ready(d->secondaries, what)) {
         dnsd_panel_ready(d->panel, what);
     }
@@ -125,8 +126,8 @@ static void each_second(DnsdDaemon *d)
         dnsd_panel_tick(d->panel);
         dnsd_transfers_expire(d->transfers);
         dnsd_secondaries_tick(d->secondaries);
-        dnsd_notifier_look_all(d->notifier, d->world);
-        dnsd_world_look(d->world);
+        dnsd_notifier_look_all(d->notifier, d->state);
+        dnsd_state_look(d->state);
         look_at_interfaces(d);
         look_at_addresses(d);
         dnsd_unsent_tell(now.tv_sec);
@@ -143,8 +144,8 @@ static void loop(DnsdDaemon *d)
         for (int i = 0; i < count; i++) {
             take_event(d, events[i].data.ptr);
         }
-        if (d->lives) {
-            dnsd_lives_tidy(d->lives);
+        if (d->zone_set) {
+            dnsd_zone_set_tidy(d->zone_set);
         }
         each_second(d);
     }
@@ -190,13 +191,14 @@ static void make_interfaces(DnsdDaemon *d)
         d->interfaces = NULL;
         return;
     }
-    dnsd_crew_follow_vrfs(&d->crew, dnsd_interfaces_links(d->interfaces));
+    dnsd_worker_pool_follow_vrfs(&d->pool,
+                                 dnsd_interfaces_links(d->interfaces));
 }
 
 /* Sockets that systemd has opened are systemd's to look after. */
 static void make_addresses(DnsdDaemon *d, const DnsdConfig *config)
 {
-    if (!d->interfaces || !dnsd_crew_is_opener(&d->crew)) {
+    if (!d->interfaces || !dnsd_worker_pool_is_opener(&d->pool)) {
         return;
     }
     d->addresses = dnsd_addresses_new(config,
@@ -210,15 +212,15 @@ static void make_addresses(DnsdDaemon *d, const DnsdConfig *config)
 /* --- start and end -------------------------------------------------------- */
 
 /* The merger's threads must exist before the first zone. */
-static bool make_lives(DnsdDaemon *d, const DnsdConfig *config)
+static bool make_zone_set(DnsdDaemon *d, const DnsdConfig *config)
 {
-    if (!dnsd_world_writes(config)) {
+    if (!dnsd_state_writes(config)) {
         return true;
     }
-    dnsd_crew_keep_off(&d->crew);
-    dnsd_turns_long();
-    d->lives = dnsd_lives_new(&d->crew);
-    return d->lives && watch(d, dnsd_lives_fd(d->lives), &d->lives);
+    dnsd_worker_pool_keep_off(&d->pool);
+    dnsd_scheduler_long();
+    d->zone_set = dnsd_zone_set_new(&d->pool);
+    return d->zone_set && watch(d, dnsd_zone_set_fd(d->zone_set), &d->zone_set);
 }
 
 static bool make_control(DnsdDaemon *d, const DnsdConfig *config)
@@ -238,7 +240,7 @@ static bool make_control(DnsdDaemon *d, const DnsdConfig *config)
 
 /* Libraries are mapped before the filter of system calls is installed. */
 static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
-                          DnsdMistake *mistake)
+                          DnsdError *error)
 {
     char warning[DNSC_WARNING_MAX];
 
@@ -246,8 +248,8 @@ static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
         return true;
     }
     dnsd_daemon_scopes(d, &config->resolver, true);
-    d->resolver = dnsd_resolver_new(&config->resolver, mistake);
-    d->crew.resolvers = d->resolver ? dnsd_resolver_workers(d->resolver)
+    d->resolver = dnsd_resolver_new(&config->resolver, error);
+    d->pool.resolvers = d->resolver ? dnsd_resolver_workers(d->resolver)
                                     : NULL;
     if (d->resolver && dnsc_unbound_warning(warning)) {
         dnsd_log(DNSD_WARNING, "resolver: %s", warning);
@@ -256,42 +258,43 @@ static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
 }
 
 static bool become(DnsdDaemon *d, const DnsdConfig *config,
-                   DnsdMistake *mistake)
+                   DnsdError *error)
 {
     uid_t uid;
 
-    if (!dnsd_sandbox_uid(config->user, &uid, mistake)) {
+    if (!dnsd_sandbox_uid(config->user, &uid, error)) {
         return false;
     }
-    if (d->crew.places_count && !geteuid()) {
-        dnsd_crew_own(&d->crew, uid);
+    if (d->pool.places_count && !geteuid()) {
+        dnsd_worker_pool_own(&d->pool, uid);
     }
-    return dnsd_sandbox_user(config->user, d->crew.places_count, mistake);
+    return dnsd_sandbox_user(config->user, d->pool.places_count, error);
 }
 
 /* Do all that takes privileges, and drop them. */
-static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
+static bool prepare(DnsdDaemon *d, DnsdError *error)
 {
-    static DnsdMistakes mistakes;
-    DnsdConfig *config = dnsd_load(d->path, &mistakes);
+    static DnsdErrors errors;
+    DnsdConfig *config = dnsd_load(d->path, &errors);
     bool done;
 
     if (!config) {
-        dnsd_log(DNSD_ERROR, "%s", mistakes.text);
+        dnsd_log(DNSD_ERROR, "%s", errors.text);
         return false;
     }
     make_interfaces(d);
     done = dnsd_sandbox_files(FILES_BESIDE + FILES_ZONE * config->changing +
                               dnsd_resolver_files(&config->resolver) +
-                              dnsd_crew_files(&d->crew, config), mistake) &&
-           dnsd_crew_open(&d->crew, config, mistake) &&
-           become(d, config, mistake) &&
-           make_resolver(d, config, mistake);
+                              dnsd_worker_pool_files(&d->pool, config),
+                              error) &&
+           dnsd_worker_pool_open(&d->pool, config, error) &&
+           become(d, config, error) &&
+           make_resolver(d, config, error);
     if (done) {
         make_addresses(d, config);
     }
-    if (done && (!make_lives(d, config) || !make_control(d, config))) {
-        snprintf(mistake->text, sizeof(mistake->text), "no control thread: %s",
+    if (done && (!make_zone_set(d, config) || !make_control(d, config))) {
+        snprintf(error->text, sizeof(error->text), "no control thread: %s",
                  strerror(errno));
         done = false;
     }
@@ -299,24 +302,24 @@ static bool prepare(DnsdDaemon *d, DnsdMistake *mistake)
     return done;
 }
 
-static bool open_world(DnsdDaemon *d)
+static bool open_state(DnsdDaemon *d)
 {
-    static DnsdMistakes mistakes;
+    static DnsdErrors errors;
     unsigned faults = 0;
 
-    d->world = getrandom(d->secret, sizeof(d->secret), 0) < 0 ? NULL
-               : dnsd_daemon_world(d, NULL, &faults, &mistakes);
-    if (!d->world) {
-        dnsd_log(DNSD_ERROR, "%s", mistakes.text);
+    d->state = getrandom(d->secret, sizeof(d->secret), 0) < 0 ? NULL
+               : dnsd_daemon_state(d, NULL, &faults, &errors);
+    if (!d->state) {
+        dnsd_log(DNSD_ERROR, "%s", errors.text);
         return false;
     }
     if (faults) {
         dnsd_log(DNSD_ERROR, "%u of %zu zone%s cannot be served: the lines "
                  "above say why; reload when that is mended", faults,
-                 d->world->config->zones,
-                 dnsd_plural(d->world->config->zones));
+                 d->state->config->zones,
+                 dnsd_plural(d->state->config->zones));
     }
-    return dnsd_secondaries_follow(d->secondaries, d->world);
+    return dnsd_secondaries_follow(d->secondaries, d->state);
 }
 
 static void stop(DnsdDaemon *d)
@@ -328,18 +331,18 @@ static void stop(DnsdDaemon *d)
     if (d->resolver) {
         dnsd_resolver_stop(d->resolver);
     }
-    dnsd_crew_stop(&d->crew);
+    dnsd_worker_pool_stop(&d->pool);
     dnsd_addresses_free(d->addresses);
     dnsd_interfaces_free(d->interfaces);
     dnsd_resolver_free(d->resolver);
     if (d->panel) {
         dnsd_panel_free(d->panel);
     }
-    if (d->world) {
-        dnsd_world_free(d->world);
+    if (d->state) {
+        dnsd_state_free(d->state);
     }
-    if (d->lives) {
-        dnsd_lives_free(d->lives);
+    if (d->zone_set) {
+        dnsd_zone_set_free(d->zone_set);
     }
     if (d->notifier) {
         dnsd_notifier_free(d->notifier);
@@ -351,30 +354,30 @@ static void stop(DnsdDaemon *d)
 
 static unsigned calls_of(const DnsdDaemon *d)
 {
-    return (d->lives ? DNSD_CALLS_JOURNAL : 0) |
+    return (d->zone_set ? DNSD_CALLS_JOURNAL : 0) |
            (d->resolver ? DNSD_CALLS_RESOLVE : 0) |
-           (d->world->config->control ? DNSD_CALLS_CONTROL : 0) |
-           (d->world->config->copied ? DNSD_CALLS_CONNECT : 0) |
-           (d->crew.places_count ? DNSD_CALLS_LISTEN : 0);
+           (d->state->config->control ? DNSD_CALLS_CONTROL : 0) |
+           (d->state->config->copied ? DNSD_CALLS_CONNECT : 0) |
+           (d->pool.places_count ? DNSD_CALLS_LISTEN : 0);
 }
 
-static bool begin(DnsdDaemon *d, DnsdMistake *mistake)
+static bool begin(DnsdDaemon *d, DnsdError *error)
 {
     if (!make_loop(d)) {
-        snprintf(mistake->text, sizeof(mistake->text), "no event loop: %s",
+        snprintf(error->text, sizeof(error->text), "no event loop: %s",
                  strerror(errno));
         return false;
     }
-    if (!prepare(d, mistake) || !open_world(d)) {
+    if (!prepare(d, error) || !open_state(d)) {
         return false;
     }
-    d->panel = dnsd_panel_new(d->world->config, d->epoll, &dnsd_daemon_panel, d,
-                              mistake);
+    d->panel = dnsd_panel_new(d->state->config, d->epoll, &dnsd_daemon_panel, d,
+                              error);
     dnsd_systemd_notify("STATUS=Starting");
-    return d->panel && dnsd_sandbox_calls(calls_of(d), mistake) &&
-           (!d->resolver || dnsd_resolver_start(d->resolver, mistake)) &&
-           dnsd_crew_start(&d->crew, &d->world->serving, &d->requests,
-                           mistake);
+    return d->panel && dnsd_sandbox_calls(calls_of(d), error) &&
+           (!d->resolver || dnsd_resolver_start(d->resolver, error)) &&
+           dnsd_worker_pool_start(&d->pool, &d->state->serving, &d->requests,
+                                  error);
 }
 
 bool dnsd_run(const char *path)
@@ -383,20 +386,20 @@ bool dnsd_run(const char *path)
         .path = path, .epoll = -1, .signals = -1, .lost = -1,
         .requests = { .wake = -1 },
     };
-    DnsdMistake mistake = { "" };
-    bool begun = begin(&d, &mistake);
+    DnsdError error = { "" };
+    bool begun = begin(&d, &error);
 
     if (begun) {
-        size_t zones = d.world->config->zones;
+        size_t zones = d.state->config->zones;
 
         dnsd_log(DNSD_NOTICE, "serving %zu zone%s with %u thread%s", zones,
-                 dnsd_plural(zones), d.crew.started,
-                 dnsd_plural(d.crew.started));
+                 dnsd_plural(zones), d.pool.started,
+                 dnsd_plural(d.pool.started));
         dnsd_systemd_notify("READY=1\nSTATUS=Serving");
         loop(&d);
         dnsd_systemd_notify("STOPPING=1");
-    } else if (*mistake.text) {
-        dnsd_log(DNSD_ERROR, "%s", mistake.text);
+    } else if (*error.text) {
+        dnsd_log(DNSD_ERROR, "%s", error.text);
     }
     stop(&d);
     return begun;

@@ -23,13 +23,13 @@
 
 static int ask(const char *path, const char *request)
 {
-    DnsdMistake mistake;
+    DnsdError error;
 
-    if (dnsd_panel_ask(path, request, STDOUT_FILENO, &mistake)) {
+    if (dnsd_panel_ask(path, request, STDOUT_FILENO, &error)) {
         return 0;
     }
-    if (*mistake.text) {
-        fprintf(stderr, NAME ": %s\n", mistake.text);
+    if (*error.text) {
+        fprintf(stderr, NAME ": %s\n", error.text);
     }
     return 1;
 }

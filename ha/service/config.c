@@ -438,7 +438,7 @@ static const ConfigKey prefix_keys[] = {
 static void read_prefix(ConfigReader *r, const yaml_node_t *node,
                         const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     Prefix *prefix = to;
 
     if (node->type == YAML_SCALAR_NODE) {
@@ -446,7 +446,7 @@ static void read_prefix(ConfigReader *r, const yaml_node_t *node,
         return;
     }
     config_map(r, node, prefix_keys, prefix);
-    if (r->mistakes->count > before) {
+    if (r->errors->count > before) {
         return;
     }
     if (!prefix->prefix || (prefix->preferred && !prefix->valid)) {
@@ -487,21 +487,21 @@ static const ConfigKey sa_keys[] = {
 static void read_sa(ConfigReader *r, const yaml_node_t *node,
                     const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     g_autofree char *error = NULL;
     Parser *p = r->whole;
     Sa *sa = to;
 
     config_map(r, node, sa_keys, sa);
     for (unsigned i = 0; i < MIP6_HA_ESP_WORDS; i++) {
-        if (r->mistakes->count == before && !sa->word[i]) {
+        if (r->errors->count == before && !sa->word[i]) {
             g_autofree char *how = g_strdup_printf("has no '%s'",
                                                    sa_keys[i].name);
 
             config_wrong(r, node, how, key->right);
         }
     }
-    if (r->mistakes->count == before) {
+    if (r->errors->count == before) {
         error = mip6_ha_esp_add(p->esp, sa->word, node->start_mark.line + 1);
     }
     if (error) {
@@ -565,15 +565,15 @@ static bool is_yaml(const char *text)
 
 static bool parse_yaml(Parser *p, const char *text, GError **errp)
 {
-    g_autofree ConfigMistakes *mistakes = g_new0(ConfigMistakes, 1);
+    g_autofree ConfigErrors *errors = g_new0(ConfigErrors, 1);
     ConfigMemory *memory = NULL;
     ConfigReader r = {
-        .path = p->file, .whole = p, .memory = &memory, .mistakes = mistakes,
+        .path = p->file, .whole = p, .memory = &memory, .errors = errors,
     };
     bool done = config_read(&r, text, strlen(text), keys, p);
 
     config_memory_free(memory);
-    return done || mip6_ha_mistake(errp, NULL, 0, "%s", mistakes->text);
+    return done || mip6_ha_mistake(errp, NULL, 0, "%s", errors->text);
 }
 
 /* --- the whole ------------------------------------------------------------ */

@@ -29,8 +29,8 @@ static const char config_text[] =
     "rate-limit: {responses-per-second: 5, slip: 1, table-size: 1024}\n";
 
 static DnsdServing serving;
-static DnsdDesk desk;
-static DnsdMistakes mistakes;
+static DnsdThreadState thread;
+static DnsdErrors errors;
 
 static void begin(void)
 {
@@ -41,12 +41,12 @@ static void begin(void)
 
     zone.view = (ZoneView) { .layers = 1, .layer = { zone_open(&made) } };
     serving.config = dnsd_config_read("f", config_text, strlen(config_text),
-                                      &mistakes);
+                                      &errors);
     dnsd_secrets_from(&serving.secrets, secret);
     serving.udp = (DnsAnswerer) { dns_zone_table_new(key, &zone, 1), 0, 1232 };
     serving.tcp = serving.udp;
     serving.tcp.flags = DNS_ANSWER_STREAM;
-    desk.limit = dnsd_limit_new(&serving.config->limit, key);
+    thread.limit = dnsd_limit_new(&serving.config->limit, key);
 }
 
 /* A reply is a message whose sections can be read, with the query's id. */
@@ -75,7 +75,7 @@ static void serve_one(const uint8_t *msg, size_t msg_len, bool is_stream,
     DnsdClient client = { .is_stream = is_stream, .now = 1, .now_ms = 1 };
 
     *len = 0;
-    switch (dnsd_serve(&serving, &desk, &client, msg, msg_len, out, room,
+    switch (dnsd_serve(&serving, &thread, &client, msg, msg_len, out, room,
                        len)) {
     case DNSD_CONTROL:
     case DNSD_TRANSFER:
@@ -185,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 2:
         dnsd_config_free(dnsd_config_read("f", (const char *)data + 1,
-                                          size - 1, &mistakes));
+                                          size - 1, &errors));
         break;
     case 3:
         dnsd_secrets_read(&secrets, (const char *)data + 1, size - 1);

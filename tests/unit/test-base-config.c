@@ -28,11 +28,11 @@ static const ConfigKey item_keys[] = {
 static void read_item(ConfigReader *r, const yaml_node_t *node,
                       const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     Item *item = to;
 
     config_map(r, node, item_keys, item);
-    if (r->mistakes->count == before && !item->name) {
+    if (r->errors->count == before && !item->name) {
         config_say(r, node, "an item has no name");
     }
 }
@@ -60,14 +60,14 @@ static const ConfigKey keys[] = {
 typedef struct Fixture {
     Shop shop;
     ConfigMemory *memory;
-    ConfigMistakes mistakes;
+    ConfigErrors errors;
 } Fixture;
 
 static bool read_text(Fixture *f, const char *text)
 {
     ConfigReader r = {
         .path = "f.yaml", .whole = &f->shop, .memory = &f->memory,
-        .mistakes = &f->mistakes,
+        .errors = &f->errors,
     };
 
     return config_read(&r, text, strlen(text), keys, &f->shop);
@@ -131,11 +131,11 @@ static void test_wrong(void)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        Fixture f = { .mistakes = { .count = 7 } };
+        Fixture f = { .errors = { .count = 7 } };
 
         g_assert_false(read_text(&f, cases[i].text));
-        g_assert_cmpstr(f.mistakes.text, ==, cases[i].told);
-        g_assert_cmpuint(f.mistakes.count, ==, cases[i].count);
+        g_assert_cmpstr(f.errors.text, ==, cases[i].told);
+        g_assert_cmpuint(f.errors.count, ==, cases[i].count);
         config_memory_free(f.memory);
     }
 }

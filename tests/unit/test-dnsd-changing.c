@@ -6,11 +6,11 @@
 
 #include "dnsd/server/config/config.h"
 
-static DnsdMistakes mistakes;
+static DnsdErrors errors;
 
 static DnsdConfig *read_text(const char *text)
 {
-    return dnsd_config_read("f.yaml", text, strlen(text), &mistakes);
+    return dnsd_config_read("f.yaml", text, strlen(text), &errors);
 }
 
 #define KEYS            "keys: [{name: k.test, secret-file: /s}]\n"
@@ -75,11 +75,11 @@ static void test_wrong(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(wrong); i++) {
         g_assert_null(read_text(wrong[i].text));
-        if (!strstr(mistakes.text, wrong[i].told)) {
+        if (!strstr(errors.text, wrong[i].told)) {
             g_error("'%s' is told '%s', not '%s'", wrong[i].text,
-                    mistakes.text, wrong[i].told);
+                    errors.text, wrong[i].told);
         }
-        g_assert_true(g_str_has_prefix(mistakes.text, "f.yaml:"));
+        g_assert_true(g_str_has_prefix(errors.text, "f.yaml:"));
     }
 }
 

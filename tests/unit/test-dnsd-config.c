@@ -8,11 +8,11 @@
 
 #include "dnsd/server/config/config.h"
 
-static DnsdMistakes mistakes;
+static DnsdErrors errors;
 
 static DnsdConfig *read_text(const char *text)
 {
-    return dnsd_config_read("f.yaml", text, strlen(text), &mistakes);
+    return dnsd_config_read("f.yaml", text, strlen(text), &errors);
 }
 
 static DnsdConfig *read_right(const char *text)
@@ -20,7 +20,7 @@ static DnsdConfig *read_right(const char *text)
     DnsdConfig *config = read_text(text);
 
     if (!config) {
-        g_error("%s", mistakes.text);
+        g_error("%s", errors.text);
     }
     return config;
 }
@@ -179,8 +179,8 @@ static void test_wrong(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         g_assert_null(read_text(wrong[i].text));
-        g_assert_cmpstr(mistakes.text, ==, wrong[i].told);
-        g_assert_cmpuint(mistakes.count, ==, 1);
+        g_assert_cmpstr(errors.text, ==, wrong[i].told);
+        g_assert_cmpuint(errors.count, ==, 1);
     }
 }
 
@@ -193,9 +193,9 @@ static void test_many(void)
         g_string_append_printf(text, "  key%u: 1\n", i);
     }
     g_assert_null(read_text(text->str));
-    g_assert_cmpuint(mistakes.count, ==, 1000);
-    g_assert_cmpuint(strlen(mistakes.text), <, sizeof(mistakes.text));
-    g_assert_nonnull(strstr(mistakes.text, "\nf.yaml:3:3: server: 'key1' "));
+    g_assert_cmpuint(errors.count, ==, 1000);
+    g_assert_cmpuint(strlen(errors.text), <, sizeof(errors.text));
+    g_assert_nonnull(strstr(errors.text, "\nf.yaml:3:3: server: 'key1' "));
 }
 
 static void test_defaults(void)

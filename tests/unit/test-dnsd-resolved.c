@@ -13,7 +13,7 @@ static const uint64_t key[2] = { 9, 10 };
 typedef struct Fixture {
     DnsdConfig *config;
     DnsdServing serving;
-    DnsdDesk desk;
+    DnsdThreadState thread;
     DnsdClient client;
     uint8_t query[DNS_QUERY_MAX];
     size_t len;
@@ -23,13 +23,13 @@ typedef struct Fixture {
 
 static Fixture *begin(const char *more)
 {
-    static DnsdMistakes mistakes;
+    static DnsdErrors errors;
     g_autofree char *text = g_strconcat("resolver:\n  allow: [192.0.2.1]\n",
                                         more, NULL);
     Fixture *f = g_new0(Fixture, 1);
     DnsdRange range;
 
-    f->config = dnsd_config_read("f", text, strlen(text), &mistakes);
+    f->config = dnsd_config_read("f", text, strlen(text), &errors);
     g_assert_nonnull(f->config);
     f->serving = (DnsdServing) {
         .config = f->config,
@@ -38,7 +38,7 @@ static Fixture *begin(const char *more)
     };
     f->serving.tcp = f->serving.udp;
     f->serving.tcp.flags = DNS_ANSWER_STREAM;
-    f->desk.replies = dnsd_replies_new(key);
+    f->thread.replies = dnsd_replies_new(key);
     g_assert_null(dnsd_range_read(&range, "192.0.2.1"));
     f->client = (DnsdClient) { .addr = range.first, .now_ms = 1000000 };
     return f;
@@ -47,7 +47,7 @@ static Fixture *begin(const char *more)
 static void end(Fixture *f)
 {
     dns_zone_table_free((DnsZoneTable *)f->serving.udp.zones);
-    dnsd_replies_free(f->desk.replies);
+    dnsd_replies_free(f->thread.replies);
     dnsd_config_free(f->config);
     g_free(f);
 }
@@ -63,7 +63,7 @@ static DnsdOutcome ask(Fixture *f, const char *name, uint16_t type,
     DnsQuestion question = question_of(name, type);
 
     f->len = dns_query_build(f->query, &question, flags, dnssec_ok);
-    return dnsd_serve(&f->serving, &f->desk, &f->client, f->query, f->len,
+    return dnsd_serve(&f->serving, &f->thread, &f->client, f->query, f->len,
                       f->reply, DNSD_UDP_MAX, &f->reply_len);
 }
 
@@ -71,7 +71,7 @@ static DnsdOutcome tell_of(Fixture *f, DnsdResolved *found,
                            uint32_t generation)
 {
     DnsdOutcome outcome = dnsd_serve_resolved(
-        &f->serving, &f->desk, &f->client, f->query, f->len, found,
+        &f->serving, &f->thread, &f->client, f->query, f->len, found,
         generation, f->reply, DNSD_UDP_MAX, &f->reply_len);
 
     free(found);
@@ -192,7 +192,7 @@ static void test_kept(void)
     f->client.now_ms += 60000;
     g_assert_cmpint(ask(f, "nothing.a.example", DNS_TYPE_A, DNS_FLAG_RD,
                         false), ==, DNSD_RESOLVE);
-    g_assert_cmpuint(f->desk.counters.n[DNSD_COUNT_RESOLVER_KEPT], ==, 1);
+    g_assert_cmpuint(f->thread.counters.n[DNSD_COUNT_RESOLVER_KEPT], ==, 1);
     end(f);
 }
 
@@ -268,7 +268,7 @@ static void test_access(void)
                     DNSD_REPLY);
     g_assert_cmphex(flags_of(f), ==, DNS_FLAG_QR | DNS_FLAG_RD |
                     DNS_RCODE_REFUSED);
-    g_assert_cmpuint(f->desk.counters.n[DNSD_COUNT_DENIED], ==, 1);
+    g_assert_cmpuint(f->thread.counters.n[DNSD_COUNT_DENIED], ==, 1);
     end(f);
 }
 
@@ -289,12 +289,12 @@ static void test_long(void)
     }
     found = dnsd_resolved_new(&question, msg, b.len, false);
     ask(f, "www.example", DNS_TYPE_A, DNS_FLAG_RD, false);
-    dnsd_serve_resolved(&f->serving, &f->desk, &f->client, f->query, f->len,
+    dnsd_serve_resolved(&f->serving, &f->thread, &f->client, f->query, f->len,
                         found, 1, f->reply, DNSD_UDP_MAX, &f->reply_len);
     g_assert_true(flags_of(f) & DNS_FLAG_TC && flags_of(f) & DNS_FLAG_RA);
     g_assert_cmpuint(get_be16(f->reply + 6), ==, 0);
     f->client.is_stream = true;
-    dnsd_serve_resolved(&f->serving, &f->desk, &f->client, f->query, f->len,
+    dnsd_serve_resolved(&f->serving, &f->thread, &f->client, f->query, f->len,
                         found, 1, f->reply, DNS_MSG_MAX, &f->reply_len);
     g_assert_false(flags_of(f) & DNS_FLAG_TC);
     g_assert_cmpuint(get_be16(f->reply + 6), ==, 100);

@@ -6,11 +6,11 @@
 #include "dnsd/server/config/resolving.h"
 #include "dnsd/server/core/tally.h"
 
-static DnsdMistakes mistakes;
+static DnsdErrors errors;
 
 static DnsdConfig *read_text(const char *text)
 {
-    return dnsd_config_read("f.yaml", text, strlen(text), &mistakes);
+    return dnsd_config_read("f.yaml", text, strlen(text), &errors);
 }
 
 #define RESOLVER(line)  "resolver:\n  allow: [10.0.0.0/8]\n  " line "\n"
@@ -56,7 +56,7 @@ static void test_wrong(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         g_assert_null(read_text(wrong[i].text));
-        g_assert_cmpstr(mistakes.text, ==, wrong[i].told);
+        g_assert_cmpstr(errors.text, ==, wrong[i].told);
     }
 }
 

@@ -23,7 +23,7 @@ typedef struct Fixture {
     atomic_bool lost;
     DnsdRules rules;
     DnsdServing serving;
-    DnsdDesk desk;
+    DnsdThreadState thread;
     DnsdClient client;
     uint8_t query[DNS_MSG_MAX];
     size_t len;
@@ -35,14 +35,14 @@ static const uint64_t key[2] = { 3, 4 };
 
 static Fixture *begin(const char *text)
 {
-    static DnsdMistakes mistakes;
+    static DnsdErrors errors;
     Fixture *f = g_new0(Fixture, 1);
     DnsServedZone zone = { .origin = zone_name("example"), .rrclass = 1 };
     DnsdRange range;
 
-    f->config = dnsd_config_read("f", text, strlen(text), &mistakes);
+    f->config = dnsd_config_read("f", text, strlen(text), &errors);
     if (!f->config) {
-        g_error("%s", mistakes.text);
+        g_error("%s", errors.text);
     }
     f->made = zone_make("example", lines, G_N_ELEMENTS(lines));
     f->image = zone_open(&f->made);
@@ -60,7 +60,7 @@ static Fixture *begin(const char *text)
     f->serving.tcp = f->serving.udp;
     f->serving.tcp.flags = DNS_ANSWER_STREAM;
     if (f->config->limit.rate) {
-        f->desk.limit = dnsd_limit_new(&f->config->limit, key);
+        f->thread.limit = dnsd_limit_new(&f->config->limit, key);
     }
     g_assert_null(dnsd_range_read(&range, "192.0.2.1"));
     f->client = (DnsdClient) {
@@ -74,7 +74,7 @@ static void end(Fixture *f)
     dns_zone_table_free((DnsZoneTable *)f->serving.udp.zones);
     zone_image_free(f->image);
     g_free(f->made.file);
-    dnsd_limit_free(f->desk.limit);
+    dnsd_limit_free(f->thread.limit);
     dnsd_config_free(f->config);
     g_free(f);
 }
@@ -103,7 +103,7 @@ static void ask(Fixture *f, const char *name, uint16_t type, uint16_t class,
 
 static DnsdOutcome serve(Fixture *f)
 {
-    return dnsd_serve(&f->serving, &f->desk, &f->client, f->query, f->len,
+    return dnsd_serve(&f->serving, &f->thread, &f->client, f->query, f->len,
                       f->reply, f->client.is_stream ? DNS_MSG_MAX
                                                     : DNSD_UDP_MAX,
                       &f->reply_len);
@@ -142,7 +142,7 @@ static bool option_of(const Fixture *f, uint16_t code, DnsOption *option)
 
 static uint64_t count(const Fixture *f, unsigned which)
 {
-    return atomic_load(&f->desk.counters.n[which]);
+    return atomic_load(&f->thread.counters.n[which]);
 }
 
 static const uint8_t client_cookie[12] = { 0, 10, 0, 8, 1, 2, 3 };
@@ -380,8 +380,8 @@ static void test_metrics(void)
 
     ask(f, "www.example", DNS_TYPE_A, 1, NULL, 0);
     serve(f);
-    dnsd_counters_add(numbers.sum, &f->desk.counters);
-    dnsd_counters_add(numbers.sum, &f->desk.counters);
+    dnsd_counters_add(numbers.sum, &f->thread.counters);
+    dnsd_counters_add(numbers.sum, &f->thread.counters);
     dnsd_metrics_server(&text, &numbers);
     dnsd_metrics_states_begin(&text);
     dnsd_metrics_state(&text, "a\\\"", DNSD_ZONE_DAMAGED);

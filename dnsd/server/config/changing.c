@@ -52,11 +52,11 @@ static const ConfigKey key_keys[] = {
 static void read_key(ConfigReader *r, const yaml_node_t *node,
                      const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     DnsdKeyConfig *one = to;
 
     config_map(r, node, key_keys, one);
-    if (r->mistakes->count > before) {
+    if (r->errors->count > before) {
         return;
     }
     if (one->name.len <= 1) {
@@ -203,7 +203,7 @@ static const ConfigKey rule_keys[] = {
 static void read_rule(ConfigReader *r, const yaml_node_t *node,
                       const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     DnsUpdateRule *rule = to;
 
     if (node->type == YAML_SCALAR_NODE) {
@@ -211,7 +211,7 @@ static void read_rule(ConfigReader *r, const yaml_node_t *node,
         return;
     }
     config_map(r, node, rule_keys, rule);
-    if (r->mistakes->count == before && !rule->key.labels) {
+    if (r->errors->count == before && !rule->key.labels) {
         config_wrong(r, node, "has no 'key'", RIGHT_KEY);
     }
 }
@@ -268,7 +268,7 @@ static const ConfigKey secondary_keys[] = {
 static void read_secondary(ConfigReader *r, const yaml_node_t *node,
                            const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     DnsdSecondary *secondary = to;
 
     if (node->type == YAML_SCALAR_NODE) {
@@ -276,7 +276,7 @@ static void read_secondary(ConfigReader *r, const yaml_node_t *node,
         return;
     }
     config_map(r, node, secondary_keys, secondary);
-    if (r->mistakes->count == before && !secondary->at.len) {
+    if (r->errors->count == before && !secondary->at.len) {
         config_wrong(r, node, "has no 'address'", key->right);
     }
 }

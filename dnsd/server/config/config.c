@@ -147,12 +147,12 @@ static void set_defaults(DnsdConfig *c)
 }
 
 DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
-                             DnsdMistakes *mistakes)
+                             DnsdErrors *errors)
 {
     ConfigMemory *memory = NULL;
     DnsdConfig *config = config_memory_get(&memory, sizeof(*config));
     ConfigReader r = {
-        .path = path, .mistakes = mistakes, .whole = config,
+        .path = path, .errors = errors, .whole = config,
         .memory = &config->memory,
     };
 

@@ -53,7 +53,7 @@ typedef struct DnsdKeyConfig {
     const char *algorithm;      /* NULL: from the key file, or SHA256 */
     const char *secret_file;    /* path of base64; or NULL, and then */
     const char *key_file;       /* path of a file in BIND's syntax */
-    bool has_secret;            /* within the configuration: a mistake */
+    bool has_secret;            /* within the configuration: an error */
 } DnsdKeyConfig;
 
 /* Hosts that may request a transfer or send NOTIFY: by key, or by address */
@@ -157,16 +157,16 @@ typedef struct DnsdConfig {
     ConfigMemory *memory;    /* holds all that pointers point to */
 } DnsdConfig;
 
-typedef ConfigMistakes DnsdMistakes;
+typedef ConfigErrors DnsdErrors;
 
 /**
  * dnsd_config_read: parse the text of a configuration
  * @path: the name of the file, for messages
  *
- * Returns: NULL, and @mistakes has as many errors as could be found.
+ * Returns: NULL, and @errors has as many errors as could be found.
  */
 DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
-                             DnsdMistakes *mistakes);
+                             DnsdErrors *errors);
 
 void dnsd_config_free(DnsdConfig *config);
 

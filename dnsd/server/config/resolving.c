@@ -71,10 +71,10 @@ static void read_insecure_name(ConfigReader *r, const yaml_node_t *node,
                                const ConfigKey *key, void *to)
 {
     const DnsName *name = to;
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
 
     dnsd_read_name(r, node, key, to);
-    if (r->mistakes->count == before && !name->labels) {
+    if (r->errors->count == before && !name->labels) {
         config_wrong(r, node, "is the root", "a name below it; to "
                      "validate nothing, 'dnssec: off'");
     }
@@ -159,10 +159,10 @@ void dnsd_read_resolver(ConfigReader *r, const yaml_node_t *node,
 {
     DnsdConfig *config = to;
     DnsdResolverConfig *c = &config->resolver;
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
 
     config_map(r, node, resolver_keys, c);
-    if (r->mistakes->count == before && !c->is_on) {
+    if (r->errors->count == before && !c->is_on) {
         config_wrong(r, node, "has no 'allow'", "the prefixes of those "
                      "who may recurse; without the section nobody may");
     }

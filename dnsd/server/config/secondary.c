@@ -21,7 +21,7 @@ static const ConfigKey primary_keys[] = {
 static void read_primary(ConfigReader *r, const yaml_node_t *node,
                          const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     DnsdPrimary *primary = to;
 
     if (node->type == YAML_SCALAR_NODE) {
@@ -29,7 +29,7 @@ static void read_primary(ConfigReader *r, const yaml_node_t *node,
         return;
     }
     config_map(r, node, primary_keys, primary);
-    if (r->mistakes->count == before && !primary->at.len) {
+    if (r->errors->count == before && !primary->at.len) {
         config_wrong(r, node, "has no 'address'", RIGHT_ADDRESS);
     }
     dnsd_name_lower(&primary->key);

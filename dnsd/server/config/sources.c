@@ -40,11 +40,11 @@ static void set_port(DnsdListen *source, uint16_t port)
 static void read_source(ConfigReader *r, const yaml_node_t *node,
                         const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     DnsdListen *source = to;
 
     dnsd_read_address(r, node, &source_key, source);
-    if (r->mistakes->count > before || !source->text) {
+    if (r->errors->count > before || !source->text) {
         return;
     }
     if (strchr(source->text, '@')) {
@@ -58,13 +58,13 @@ static void read_source(ConfigReader *r, const yaml_node_t *node,
 void dnsd_read_sources(ConfigReader *r, const yaml_node_t *node,
                        const ConfigKey *key, void *to)
 {
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
     DnsdSources *sources = to;
     size_t count;
     DnsdListen *source = config_list(r, node, key, sizeof(*source),
                                      DNSD_FAMILIES, read_source, &count);
 
-    if (r->mistakes->count > before) {
+    if (r->errors->count > before) {
         return;
     }
     if (!count) {

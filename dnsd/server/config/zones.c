@@ -64,10 +64,10 @@ static void read_zone(ConfigReader *r, const yaml_node_t *node,
 {
     DnsdConfig *config = r->whole;
     DnsdZoneConfig *zone = to;
-    unsigned before = r->mistakes->count;
+    unsigned before = r->errors->count;
 
     config_map(r, node, zone_keys, zone);
-    if (r->mistakes->count > before) {
+    if (r->errors->count > before) {
         return;
     }
     if (!zone->name.len) {

@@ -19,20 +19,20 @@
 
 #define SOCKET_KINDS    0xf     /* the type of a socket; other bits are flags */
 
-static bool fail(DnsdMistake *mistake, const char *what)
+static bool sandbox_fail(DnsdError *error, const char *what)
 {
-    snprintf(mistake->text, sizeof(mistake->text), "%s: %s", what,
+    snprintf(error->text, sizeof(error->text), "%s: %s", what,
              strerror(errno));
     return false;
 }
 
-bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake)
+bool dnsd_sandbox_files(uint64_t wanted, DnsdError *error)
 {
     struct rlimit limit;
     uint64_t allowed;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
-        return fail(mistake, "no limit of descriptors");
+        return sandbox_fail(error, "no limit of descriptors");
     }
     if (limit.rlim_cur >= wanted) {
         return true;
@@ -43,7 +43,7 @@ bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake)
         limit.rlim_max = wanted;
     }
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "%" PRIu64 " descriptors are needed, for connections and for "
                  "zones that change, and LimitNOFILE= allows %" PRIu64
                  ": raise it, or lower tcp.connections", wanted, allowed);
@@ -54,18 +54,18 @@ bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake)
 
 /* --- the user ------------------------------------------------------------- */
 
-static const struct passwd *find_user(const char *user, DnsdMistake *mistake)
+static const struct passwd *find_user(const char *user, DnsdError *error)
 {
     const struct passwd *entry = getpwnam(user);
 
     if (!entry) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "server.user: there is no user '%s'; name one that may read "
                  "the images, or add it", user);
         return NULL;
     }
     if (!entry->pw_uid) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "server.user: '%s' is root; name a user without privileges",
                  user);
         return NULL;
@@ -73,24 +73,24 @@ static const struct passwd *find_user(const char *user, DnsdMistake *mistake)
     return entry;
 }
 
-bool dnsd_sandbox_uid(const char *user, uid_t *uid, DnsdMistake *mistake)
+bool dnsd_sandbox_uid(const char *user, uid_t *uid, DnsdError *error)
 {
-    const struct passwd *entry = geteuid() ? NULL : find_user(user, mistake);
+    const struct passwd *entry = geteuid() ? NULL : find_user(user, error);
 
     *uid = entry ? entry->pw_uid : geteuid();
     return *uid;
 }
 
-static bool become(const char *user, DnsdMistake *mistake)
+static bool become(const char *user, DnsdError *error)
 {
-    const struct passwd *entry = find_user(user, mistake);
+    const struct passwd *entry = find_user(user, error);
 
     if (!entry) {
         return false;
     }
     if (setgroups(0, NULL) < 0 || initgroups(user, entry->pw_gid) < 0 ||
         setgid(entry->pw_gid) < 0 || setuid(entry->pw_uid) < 0) {
-        return fail(mistake, "server.user: cannot become it");
+        return sandbox_fail(error, "server.user: cannot become it");
     }
     return true;
 }
@@ -108,7 +108,7 @@ static uint32_t kept(bool keep_ports)
 }
 
 bool dnsd_sandbox_user(const char *user, bool keep_ports,
-                       DnsdMistake *mistake)
+                       DnsdError *error)
 {
     struct __user_cap_header_struct header = {
         .version = _LINUX_CAPABILITY_VERSION_3,
@@ -117,13 +117,13 @@ bool dnsd_sandbox_user(const char *user, bool keep_ports,
     struct __user_cap_data_struct rest[2] = { { keep, keep, 0 } };
 
     prctl(PR_SET_KEEPCAPS, keep != 0, 0, 0, 0);
-    if (!geteuid() && !become(user, mistake)) {
+    if (!geteuid() && !become(user, error)) {
         return false;
     }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (syscall(SYS_capset, &header, rest) < 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
-        return fail(mistake, "cannot give up privileges");
+        return sandbox_fail(error, "cannot give up privileges");
     }
     return true;
 }
@@ -276,7 +276,7 @@ static int add_rules(scmp_filter_ctx filter, unsigned more)
                                         SCMP_SYS(clone3), 0);
 }
 
-bool dnsd_sandbox_calls(unsigned more, DnsdMistake *mistake)
+bool dnsd_sandbox_calls(unsigned more, DnsdError *error)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     int ret = filter ? add_rules(filter, more) : -ENOMEM;
@@ -285,5 +285,5 @@ bool dnsd_sandbox_calls(unsigned more, DnsdMistake *mistake)
     ret = ret ? ret : seccomp_load(filter);
     seccomp_release(filter);
     errno = -ret;
-    return ret ? fail(mistake, "no seccomp filter") : true;
+    return ret ? sandbox_fail(error, "no seccomp filter") : true;
 }

@@ -8,25 +8,25 @@
 /**
  * dnsd_sandbox_files: raise the limit of descriptors
  *
- * Returns: false, and @mistake has the limit.
+ * Returns: false, and @error has the limit.
  */
-bool dnsd_sandbox_files(uint64_t wanted, DnsdMistake *mistake);
+bool dnsd_sandbox_files(uint64_t wanted, DnsdError *error);
 
 /**
  * dnsd_sandbox_uid: look up the user that this process becomes
  *
- * Returns: false, and @mistake says what would be right.
+ * Returns: false, and @error says what would be right.
  */
-bool dnsd_sandbox_uid(const char *user, uid_t *uid, DnsdMistake *mistake);
+bool dnsd_sandbox_uid(const char *user, uid_t *uid, DnsdError *error);
 
 /**
  * dnsd_sandbox_user: become @user if this is root, and drop capabilities
  * @keep_ports: keep CAP_NET_BIND_SERVICE, if this process has it
  *
- * Returns: false, and @mistake says what would be right.
+ * Returns: false, and @error says what would be right.
  */
 bool dnsd_sandbox_user(const char *user, bool keep_ports,
-                       DnsdMistake *mistake);
+                       DnsdError *error);
 
 /* Calls besides those of a server of images; any combination */
 enum {
@@ -44,6 +44,6 @@ enum {
  *
  * All others fail with EPERM, in all threads and those that they start.
  */
-bool dnsd_sandbox_calls(unsigned more, DnsdMistake *mistake);
+bool dnsd_sandbox_calls(unsigned more, DnsdError *error);
 
 #endif /* DNSD_SERVER_HOST_SANDBOX_H */

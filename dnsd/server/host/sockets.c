@@ -56,10 +56,10 @@ static void set_stream(const DnsdSocket *s)
     set(s->fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-static bool fail(DnsdMistake *mistake, const char *what, const char *text,
-                 const char *protocol)
+static bool sockets_fail(DnsdError *error, const char *what, const char *text,
+                         const char *protocol)
 {
-    snprintf(mistake->text, sizeof(mistake->text), "%s %s (%s): %s", what,
+    snprintf(error->text, sizeof(error->text), "%s %s (%s): %s", what,
              text, protocol, strerror(errno));
     return false;
 }
@@ -91,7 +91,7 @@ bool dnsd_sockets_bind(int fd, const DnsdListen *at, bool *is_early)
  */
 static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
                      uint32_t receive_buffer, bool is_probe,
-                     DnsdMistake *mistake)
+                     DnsdError *error)
 {
     int family = listen_at->addr.ss_family;
     bool is_early = false;
@@ -101,8 +101,8 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
     s->fd = socket(family, (s->is_stream ? SOCK_STREAM : SOCK_DGRAM) |
                    SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->fd < 0) {
-        return fail(mistake, "server.listen: no socket for", listen_at->text,
-                    protocol);
+        return sockets_fail(error, "server.listen: no socket for",
+                            listen_at->text, protocol);
     }
     set(s->fd, SOL_SOCKET, SO_REUSEPORT, !is_probe);
     if (s->is_stream) {
@@ -125,8 +125,8 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
         return true;
     }
     if (!s->is_bound || (s->is_stream && listen(s->fd, BACKLOG) < 0)) {
-        return fail(mistake, "server.listen: cannot listen at",
-                    listen_at->text, protocol);
+        return sockets_fail(error, "server.listen: cannot listen at",
+                            listen_at->text, protocol);
     }
     if (is_early && is_probe) {
         dnsd_log(DNSD_WARNING, "server.listen: %s (%s) is not an address of "
@@ -142,15 +142,15 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
 }
 
 bool dnsd_sockets_renew(DnsdSocket *s, const DnsdListen *at,
-                        uint32_t receive_buffer, DnsdMistake *mistake)
+                        uint32_t receive_buffer, DnsdError *error)
 {
     DnsdSocket fresh = { .fd = -1, .is_stream = s->is_stream };
-    bool done = open_one(&fresh, at, receive_buffer, false, mistake) &&
+    bool done = open_one(&fresh, at, receive_buffer, false, error) &&
                 fresh.is_bound;
 
     if (done && dup3(fresh.fd, s->fd, O_CLOEXEC) < 0) {
-        done = fail(mistake, "server.listen: no descriptor for", at->text,
-                    s->is_stream ? "TCP" : "UDP");
+        done = sockets_fail(error, "server.listen: no descriptor for", at->text,
+                            s->is_stream ? "TCP" : "UDP");
     }
     if (done) {
         s->is_bound = true;
@@ -162,7 +162,7 @@ bool dnsd_sockets_renew(DnsdSocket *s, const DnsdListen *at,
 }
 
 static bool open_all(DnsdSockets *sockets, const DnsdConfig *config,
-                     bool is_probe, DnsdMistake *mistake)
+                     bool is_probe, DnsdError *error)
 {
     sockets->count = 0;
     for (size_t i = 0; i < 2 * config->listens; i++) {
@@ -170,29 +170,29 @@ static bool open_all(DnsdSockets *sockets, const DnsdConfig *config,
 
         *s = (DnsdSocket) { .fd = -1, .is_stream = i % 2 };
         if (!open_one(s, &config->listen[i / 2], config->receive_buffer,
-                      is_probe, mistake)) {
+                      is_probe, error)) {
             return false;
         }
     }
     return true;
 }
 
-bool dnsd_sockets_probe(const DnsdConfig *config, DnsdMistake *mistake)
+bool dnsd_sockets_probe(const DnsdConfig *config, DnsdError *error)
 {
     DnsdSockets sockets;
-    bool is_free = open_all(&sockets, config, true, mistake);
+    bool is_free = open_all(&sockets, config, true, error);
 
     dnsd_sockets_close(&sockets);
     return is_free;
 }
 
 bool dnsd_sockets_open(DnsdSockets *sockets, const DnsdConfig *config,
-                       DnsdMistake *mistake)
+                       DnsdError *error)
 {
-    return open_all(sockets, config, false, mistake);
+    return open_all(sockets, config, false, error);
 }
 
-static bool adopt_one(DnsdSocket *s, int fd, DnsdMistake *mistake)
+static bool adopt_one(DnsdSocket *s, int fd, DnsdError *error)
 {
     struct sockaddr_storage addr;
     socklen_t addr_len = sizeof(addr), len = sizeof(int);
@@ -222,14 +222,14 @@ static bool adopt_one(DnsdSocket *s, int fd, DnsdMistake *mistake)
 }
 
 bool dnsd_sockets_adopt(DnsdSockets *sockets, int first, unsigned count,
-                        DnsdMistake *mistake)
+                        DnsdError *error)
 {
     sockets->count = 0;
     for (unsigned i = 0; i < count; i++) {
         if (i == DNSD_SOCKETS_MAX ||
             !adopt_one(&sockets->socket[sockets->count++], first + i,
-                       mistake)) {
-            snprintf(mistake->text, sizeof(mistake->text),
+                       error)) {
+            snprintf(error->text, sizeof(error->text),
                      "socket %u of %u from systemd is neither UDP nor "
                      "listening TCP, or is one too many (at most %d): mend "
                      "ListenDatagram= and ListenStream=", i + 1, count,

@@ -27,9 +27,9 @@ typedef struct DnsdSockets {
     DnsdSocket socket[DNSD_SOCKETS_MAX];
 } DnsdSockets;
 
-typedef struct DnsdMistake {
+typedef struct DnsdError {
     char text[512];
-} DnsdMistake;
+} DnsdError;
 
 /**
  * dnsd_sockets_bind: bind a socket to an address, also to one that comes later
@@ -47,33 +47,33 @@ bool dnsd_sockets_bind(int fd, const DnsdListen *at, bool *is_early);
  *
  * Its descriptor keeps its number, and is in no epoll afterwards.
  *
- * Returns: false, and @mistake; the old socket is kept.
+ * Returns: false, and @error; the old socket is kept.
  */
 bool dnsd_sockets_renew(DnsdSocket *s, const DnsdListen *at,
-                        uint32_t receive_buffer, DnsdMistake *mistake);
+                        uint32_t receive_buffer, DnsdError *error);
 
 /**
  * dnsd_sockets_probe: check that no other process uses the addresses
  *
  * With SO_REUSEPORT another server would go unnoticed, and share the requests.
  */
-bool dnsd_sockets_probe(const DnsdConfig *config, DnsdMistake *mistake);
+bool dnsd_sockets_probe(const DnsdConfig *config, DnsdError *error);
 
 /**
  * dnsd_sockets_open: open the sockets of one thread
  *
- * Returns: false, and @mistake has the address.
+ * Returns: false, and @error has the address.
  */
 bool dnsd_sockets_open(DnsdSockets *sockets, const DnsdConfig *config,
-                       DnsdMistake *mistake);
+                       DnsdError *error);
 
 /**
  * dnsd_sockets_adopt: use the sockets from systemd, for all threads
  *
- * Returns: false, and @mistake has the socket that cannot be used.
+ * Returns: false, and @error has the socket that cannot be used.
  */
 bool dnsd_sockets_adopt(DnsdSockets *sockets, int first, unsigned count,
-                        DnsdMistake *mistake);
+                        DnsdError *error);
 
 /**
  * dnsd_sockets_drops: datagrams that the kernel dropped as its buffer was full

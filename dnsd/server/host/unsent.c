@@ -12,7 +12,7 @@
 static atomic_uint_least64_t count;
 static atomic_int last;
 /* of the thread that tells */
-static uint64_t told, next_s;
+static uint64_t logged, next_s;
 
 void dnsd_unsent(int error)
 {
@@ -27,12 +27,12 @@ uint64_t dnsd_unsent_count(void)
 
 void dnsd_unsent_tell(uint64_t now_s)
 {
-    uint64_t now = atomic_load(&count), fresh = now - told;
+    uint64_t now = atomic_load(&count), fresh = now - logged;
 
     if (!fresh || now_s < next_s) {
         return;
     }
-    told = now;
+    logged = now;
     next_s = now_s + PAUSE_S;
     dnsd_log(DNSD_WARNING, "%" PRIu64 " repl%s over UDP could not be sent; "
              "the last one: %s", fresh, fresh == 1 ? "y" : "ies",

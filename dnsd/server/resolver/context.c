@@ -143,16 +143,16 @@ static void set_servers(Options *o, const DnsdResolverConfig *c)
 
 /* --- life ----------------------------------------------------------------- */
 
-static bool fail(DnsdMistake *mistake, const DnsdResolverConfig *c,
-                 const Options *o)
+static bool context_fail(DnsdError *error, const DnsdResolverConfig *c,
+                         const Options *o)
 {
     const char *why = o->context->unbound->strerror(o->error);
 
     if (o->name) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "resolver: libunbound does not take '%s': %s", o->name, why);
     } else {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "resolver: libunbound cannot begin with the trust anchors of "
                  "'%s': %s; right are DS or DNSKEY records in a file as "
                  "dns-root-data has it", c->trust_anchor, why);
@@ -161,7 +161,7 @@ static bool fail(DnsdMistake *mistake, const DnsdResolverConfig *c,
 }
 
 static bool set_up(DnsdContext *context, const DnsdResolverConfig *c,
-                   unsigned share, DnsdMistake *mistake)
+                   unsigned share, DnsdError *error)
 {
     Options o = { .context = context };
 
@@ -186,24 +186,24 @@ static bool set_up(DnsdContext *context, const DnsdResolverConfig *c,
         o.error = context->unbound->zone_remove(context->ctx, "test.");
         o.name = NULL;
     }
-    return !o.error || fail(mistake, c, &o);
+    return !o.error || context_fail(error, c, &o);
 }
 
 DnsdContext *dnsd_context_new(const DnsdResolverConfig *config,
                               DnscLoop *loop, unsigned share,
-                              DnsdMistake *mistake)
+                              DnsdError *error)
 {
     const DnscUnbound *unbound = dnsc_unbound();
     DnsdContext *context;
 
     if (!unbound) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "resolver.allow: a resolver needs libunbound.so.8, which is "
                  "not installed: install Debian's package libunbound8, or "
                  "leave the section 'resolver' out");
         return NULL;
     }
-    if (!dnsd_resolver_files_check(config, mistake)) {
+    if (!dnsd_resolver_files_check(config, error)) {
         return NULL;
     }
     context = calloc(1, sizeof(*context));
@@ -213,12 +213,12 @@ DnsdContext *dnsd_context_new(const DnsdResolverConfig *config,
         context->ctx = unbound->create(&context->base.super);
     }
     if (!context || !context->ctx) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "resolver: there is no memory");
         free(context);
         return NULL;
     }
-    if (!set_up(context, config, share, mistake)) {
+    if (!set_up(context, config, share, error)) {
         dnsd_context_free(context);
         return NULL;
     }

@@ -23,11 +23,11 @@ struct DnsdContext {
  * @loop: the loop of the only thread that uses the context
  * @share: the number of contexts; memory and descriptors are divided by it
  *
- * Returns: NULL, and @mistake has the key and what would be right.
+ * Returns: NULL, and @error has the key and what would be right.
  */
 DnsdContext *dnsd_context_new(const DnsdResolverConfig *config,
                               DnscLoop *loop, unsigned share,
-                              DnsdMistake *mistake);
+                              DnsdError *error);
 
 /** dnsd_context_free: not within its callbacks; none is called any more */
 void dnsd_context_free(DnsdContext *context);

@@ -50,19 +50,19 @@ bool dnsd_resolver_files_same(const DnsdResolverFiles *a,
 /* --- checks --------------------------------------------------------------- */
 
 static FILE *open_file(const char *path, const char *key, const char *more,
-                       DnsdMistake *mistake)
+                       DnsdError *error)
 {
     FILE *file = fopen(path, "re");
 
     if (!file) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "resolver.%s: '%s': %s%s", key, path, strerror(errno), more);
     }
     return file;
 }
 
 /* Of a longer file only the beginning is read. */
-static bool check_anchors(const char *path, FILE *file, DnsdMistake *mistake)
+static bool check_anchors(const char *path, FILE *file, DnsdError *error)
 {
     char *text = malloc(ANCHORS_MAX);
     size_t len = text ? fread(text, 1, ANCHORS_MAX, file) : 0;
@@ -72,22 +72,22 @@ static bool check_anchors(const char *path, FILE *file, DnsdMistake *mistake)
 
     free(text);
     if (!count) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "resolver.trust-anchor: '%s' has no DS and no DNSKEY record, "
                  "so nothing would be validated; right is a file as "
                  "dns-root-data has it, or 'dnssec: off'", path);
     } else if (count < 0) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "resolver.trust-anchor: '%s', line %u: %s", path, line, why);
     }
     return count > 0;
 }
 
-static bool check_anchor(const char *path, DnsdMistake *mistake)
+static bool check_anchor(const char *path, DnsdError *error)
 {
     FILE *file = open_file(path, "trust-anchor", "; Debian has the root's in "
-                           "the package dns-root-data", mistake);
-    bool ok = file && check_anchors(path, file, mistake);
+                           "the package dns-root-data", error);
+    bool ok = file && check_anchors(path, file, error);
 
     if (file) {
         fclose(file);
@@ -95,9 +95,9 @@ static bool check_anchor(const char *path, DnsdMistake *mistake)
     return ok;
 }
 
-static bool check_hints(const char *path, DnsdMistake *mistake)
+static bool check_hints(const char *path, DnsdError *error)
 {
-    FILE *file = open_file(path, "root-hints", "", mistake);
+    FILE *file = open_file(path, "root-hints", "", error);
 
     if (file) {
         fclose(file);
@@ -106,10 +106,10 @@ static bool check_hints(const char *path, DnsdMistake *mistake)
 }
 
 bool dnsd_resolver_files_check(const DnsdResolverConfig *c,
-                               DnsdMistake *mistake)
+                               DnsdError *error)
 {
     return (c->dnssec == DNSD_DNSSEC_OFF ||
-            check_anchor(c->trust_anchor, mistake)) &&
+            check_anchor(c->trust_anchor, error)) &&
            (!c->root_hints || c->forwards ||
-            check_hints(c->root_hints, mistake));
+            check_hints(c->root_hints, error));
 }

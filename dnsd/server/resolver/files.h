@@ -27,9 +27,9 @@ bool dnsd_resolver_files_same(const DnsdResolverFiles *a,
  * libunbound reports malformed records.  But it accepts a file without any
  * anchor, and then would not validate.
  *
- * Returns: false, and @mistake has the key and what would be right.
+ * Returns: false, and @error has the key and what would be right.
  */
 bool dnsd_resolver_files_check(const DnsdResolverConfig *config,
-                               DnsdMistake *mistake);
+                               DnsdError *error);
 
 #endif /* DNSD_SERVER_RESOLVER_FILES_H */

@@ -20,16 +20,16 @@ struct DnsdResolver {
     DnsdResolverThread thread[DNSD_RESOLVERS_MAX];
 };
 
-static bool fail(DnsdMistake *mistake, int error)
+static bool resolver_fail(DnsdError *error, int code)
 {
-    snprintf(mistake->text, sizeof(mistake->text), "resolver: no thread: %s",
-             strerror(error));
+    snprintf(error->text, sizeof(error->text), "resolver: no thread: %s",
+             strerror(code));
     return false;
 }
 
 /* Make a context for each thread, or none. */
 static bool make_contexts(DnsdResolver *r, const DnsdResolverConfig *config,
-                          DnsdMistake *mistake)
+                          DnsdError *error)
 {
     DnsdContext *context[DNSD_RESOLVERS_MAX];
     DnsdResolverFiles files;
@@ -38,7 +38,7 @@ static bool make_contexts(DnsdResolver *r, const DnsdResolverConfig *config,
     dnsd_resolver_files_look(config, &files);
     while (count < r->begun) {
         context[count] = dnsd_context_new(config, &r->thread[count].loop,
-                                          r->begun, mistake);
+                                          r->begun, error);
         if (!context[count]) {
             break;
         }
@@ -60,20 +60,20 @@ static bool make_contexts(DnsdResolver *r, const DnsdResolverConfig *config,
 }
 
 static bool make_threads(DnsdResolver *r, unsigned count,
-                         DnsdMistake *mistake)
+                         DnsdError *error)
 {
     uint64_t key[2];
     int ret = 0;
 
     if (getrandom(key, sizeof(key), 0) != sizeof(key) ||
         getrandom(r->workers.key, sizeof(key), 0) != sizeof(key)) {
-        return fail(mistake, EIO);
+        return resolver_fail(error, EIO);
     }
     r->workers.tally = dnsd_tally_new(key);
     r->workers.queue = r->queue;
     r->workers.count = count;
     if (!r->workers.tally) {
-        return fail(mistake, ENOMEM);
+        return resolver_fail(error, ENOMEM);
     }
     while (!ret && r->begun < count) {
         ret = dnsd_resolver_thread_init(&r->thread[r->begun],
@@ -81,52 +81,52 @@ static bool make_threads(DnsdResolver *r, unsigned count,
                                         r->workers.tally);
         r->begun++;
     }
-    return ret ? fail(mistake, -ret) : true;
+    return ret ? resolver_fail(error, -ret) : true;
 }
 
 DnsdResolver *dnsd_resolver_new(const DnsdResolverConfig *config,
-                                DnsdMistake *mistake)
+                                DnsdError *error)
 {
     DnsdResolver *r = calloc(1, sizeof(*r));
 
     if (!r) {
-        fail(mistake, ENOMEM);
+        resolver_fail(error, ENOMEM);
         return NULL;
     }
-    if (!make_threads(r, config->threads, mistake) ||
-        !make_contexts(r, config, mistake)) {
+    if (!make_threads(r, config->threads, error) ||
+        !make_contexts(r, config, error)) {
         dnsd_resolver_free(r);
         return NULL;
     }
     return r;
 }
 
-bool dnsd_resolver_start(DnsdResolver *r, DnsdMistake *mistake)
+bool dnsd_resolver_start(DnsdResolver *r, DnsdError *error)
 {
     int ret = 0;
 
     for (unsigned i = 0; i < r->begun && !ret; i++) {
         ret = dnsd_resolver_thread_start(&r->thread[i]);
     }
-    return ret ? fail(mistake, -ret) : true;
+    return ret ? resolver_fail(error, -ret) : true;
 }
 
 bool dnsd_resolver_reload(DnsdResolver *r, const DnsdResolverConfig *before,
                           const DnsdResolverConfig *config,
-                          DnsdMistake *mistake)
+                          DnsdError *error)
 {
     DnsdResolverFiles files;
 
     dnsd_resolver_files_look(config, &files);
     return (dnsd_resolver_same(before, config) &&
             dnsd_resolver_files_same(&r->files, &files)) ||
-           make_contexts(r, config, mistake);
+           make_contexts(r, config, error);
 }
 
 bool dnsd_resolver_renew(DnsdResolver *r, const DnsdResolverConfig *config,
-                         DnsdMistake *mistake)
+                         DnsdError *error)
 {
-    return make_contexts(r, config, mistake);
+    return make_contexts(r, config, error);
 }
 
 const DnsdResolvers *dnsd_resolver_workers(const DnsdResolver *r)

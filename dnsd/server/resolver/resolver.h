@@ -17,27 +17,27 @@ typedef struct DnsdResolver DnsdResolver;
  *
  * Call it before the filter of system calls, as it maps libraries.
  *
- * Returns: NULL, and @mistake has the key and what would be right.
+ * Returns: NULL, and @error has the key and what would be right.
  */
 DnsdResolver *dnsd_resolver_new(const DnsdResolverConfig *config,
-                                DnsdMistake *mistake);
+                                DnsdError *error);
 
 /**
- * dnsd_resolver_start: start the threads; false, and @mistake has the reason
+ * dnsd_resolver_start: start the threads; false, and @error has the reason
  */
-bool dnsd_resolver_start(DnsdResolver *resolver, DnsdMistake *mistake);
+bool dnsd_resolver_start(DnsdResolver *resolver, DnsdError *error);
 
 /**
  * dnsd_resolver_reload: apply other settings, or changed files
  *
  * The cache is kept, unless the change affects it.
  *
- * Returns: false, and @mistake has the reason; nothing has changed then.
+ * Returns: false, and @error has the reason; nothing has changed then.
  */
 bool dnsd_resolver_reload(DnsdResolver *resolver,
                           const DnsdResolverConfig *before,
                           const DnsdResolverConfig *config,
-                          DnsdMistake *mistake);
+                          DnsdError *error);
 
 /**
  * dnsd_resolver_renew: begin with an empty cache, as interfaces have changed
@@ -46,7 +46,7 @@ bool dnsd_resolver_reload(DnsdResolver *resolver,
  */
 bool dnsd_resolver_renew(DnsdResolver *resolver,
                          const DnsdResolverConfig *config,
-                         DnsdMistake *mistake);
+                         DnsdError *error);
 
 /** dnsd_resolver_workers: the interface for workers */
 const DnsdResolvers *dnsd_resolver_workers(const DnsdResolver *resolver);

@@ -16,10 +16,10 @@
 
 #define SOA_NUMBERS     20      /* octets of the numbers of an SOA */
 
-bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa)
+bool dnsd_secondary_soa(const DnsdDynZone *dyn, DnsSoa *soa)
 {
     XfrSource source;
-    bool done = !xfr_source_begin(&source, dns_store_view(live->store)) &&
+    bool done = !xfr_source_begin(&source, dns_store_view(dyn->store)) &&
                 source.soa->rdlength >= SOA_NUMBERS;
 
     if (done) {
@@ -40,10 +40,10 @@ bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa)
  * For an image without that file, the age of the image counts.  Seconds are
  * rounded up, so a zone that expired before a restart is expired after it.
  */
-uint64_t dnsd_secondary_age(const DnsdLive *live, const char *image,
+uint64_t dnsd_secondary_age(const DnsdDynZone *dyn, const char *image,
                             uint64_t *success)
 {
-    const ZoneView *view = dns_store_view(live->store);
+    const ZoneView *view = dns_store_view(dyn->store);
     uint64_t now = time(NULL);
 
     *success = dnsd_fresh_read(image);
@@ -80,7 +80,7 @@ static int remove_journal(const char *image, const char *suffix)
     return ret;
 }
 
-static bool install_first(DnsdLive *live, const char *image, const char *path,
+static bool install_first(DnsdDynZone *dyn, const char *image, const char *path,
                           char *why, size_t why_len)
 {
     int ret = remove_journal(image, ".jnl");
@@ -93,18 +93,18 @@ static bool install_first(DnsdLive *live, const char *image, const char *path,
                  strerror(-ret));
         return false;
     }
-    return dnsd_live_fill(live, image, why, why_len);
+    return dnsd_dynzone_fill(dyn, image, why, why_len);
 }
 
-bool dnsd_secondary_install(DnsdLive *live, const char *image,
+bool dnsd_secondary_install(DnsdDynZone *dyn, const char *image,
                             const char *path, char *why, size_t why_len)
 {
     DnsStoreError error;
 
-    if (!live->store) {
-        return install_first(live, image, path, why, why_len);
+    if (!dyn->store) {
+        return install_first(dyn, image, path, why, why_len);
     }
-    if (dns_store_replace(live->store, path, &error)) {
+    if (dns_store_replace(dyn->store, path, &error)) {
         snprintf(why, why_len, "%s", error.text);
         return false;
     }

@@ -35,7 +35,7 @@ static uint32_t jitter(void)
 static const TsigKey *find_key(const DnsdSecondaries *all,
                                const DnsdPrimary *primary)
 {
-    return primary->key.len ? tsig_keys_find(all->world->keyring->keys,
+    return primary->key.len ? tsig_keys_find(all->state->keyring->keys,
                                              &primary->key) : NULL;
 }
 
@@ -69,9 +69,9 @@ static DnsdFetch *make_fetch(DnsdSecondaries *all, DnsdCopy *s)
     }
     f->key = find_key(all, &f->primary);
     f->len_max = s->config->transfer_limit * MIB;
-    f->has_zone = s->live->store;
-    f->serial = f->has_zone ? dns_store_serial(s->live->store) : 0;
-    f->takes_older = atomic_load(&s->live->has_expired);
+    f->has_zone = s->dyn->store;
+    f->serial = f->has_zone ? dns_store_serial(s->dyn->store) : 0;
+    f->takes_older = atomic_load(&s->dyn->has_expired);
     f->is_forced = s->needs_axfr || s->force == DNSD_FORCE_NOW;
     return f;
 }
@@ -84,7 +84,7 @@ static void ask(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
         dns_secondary_failed(&s->timers, now, jitter());
         return;
     }
-    s->keyring = dnsd_keyring_ref(all->world->keyring);
+    s->keyring = dnsd_keyring_ref(all->state->keyring);
     dnsd_pool_add(all->pool, s->fetch);
 }
 
@@ -132,10 +132,10 @@ static void succeed(DnsdCopy *s, uint64_t now)
         log_round(s, DNSD_NOTICE, "a primary answers again");
     }
     s->has_news = false;
-    if (atomic_exchange(&s->live->has_expired, false)) {
+    if (atomic_exchange(&s->dyn->has_expired, false)) {
         log_round(s, DNSD_NOTICE, "is confirmed, and served again");
     }
-    if (dnsd_secondary_soa(s->live, &soa)) {
+    if (dnsd_secondary_soa(s->dyn, &soa)) {
         dns_secondary_current(&s->timers, &soa, now, jitter());
     } else {
         dns_secondary_failed(&s->timers, now, jitter());
@@ -146,7 +146,7 @@ static void succeed(DnsdCopy *s, uint64_t now)
 static bool wants_more(const DnsdCopy *s)
 {
     return s->tried + 1 < s->config->primaries && s->has_news &&
-           dns_serial_newer(s->news, dns_store_serial(s->live->store));
+           dns_serial_newer(s->news, dns_store_serial(s->dyn->store));
 }
 
 static void ask_next(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
@@ -196,7 +196,7 @@ static void count_failure(DnsdSecondaries *all, DnsdCopy *s)
     s->is_cut |= s->fetch->is_cut;
 }
 
-static void fail(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
+static void round_fail(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 {
     count_failure(all, s);
     end_fetch(s);
@@ -212,7 +212,7 @@ static void take(DnsdSecondaries *all, DnsdCopy *s, DnsdTransferEnd how,
 
     all->ended[how]++;
     snprintf(text, sizeof(text), "serial %" PRIu32 " by %s from %s, %" PRIu64
-             " octets", dns_store_serial(s->live->store),
+             " octets", dns_store_serial(s->dyn->store),
              how == DNSD_IN_AXFR ? "AXFR" : "IXFR", s->fetch->primary.at.text,
              s->fetch->octets);
     log_round(s, DNSD_NOTICE, text);
@@ -222,8 +222,8 @@ static void take(DnsdSecondaries *all, DnsdCopy *s, DnsdTransferEnd how,
         log_round(s, DNSD_WARNING, text);
     }
     end_fetch(s);
-    dnsd_notifier_look(all->notifier, all->world->keyring->keys, s->config,
-                       s->live);
+    dnsd_notifier_look(all->notifier, all->state->keyring->keys, s->config,
+                       s->dyn);
     end_one(all, s, now);
 }
 
@@ -245,16 +245,16 @@ static void take_image(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 {
     char why[256];
 
-    if (s->live->store && dns_store_is_merging(s->live->store)) {
+    if (s->dyn->store && dns_store_is_merging(s->dyn->store)) {
         s->is_waiting = true;
         return;
     }
     s->is_waiting = false;
-    if (!dnsd_secondary_install(s->live, s->config->image, s->fetch->path,
+    if (!dnsd_secondary_install(s->dyn, s->config->image, s->fetch->path,
                                 why, sizeof(why))) {
         dnsd_fetch_free_image(s->fetch);
         dnsd_fetch_fail(s->fetch, DNS_XFR_LOCAL, why, 0);
-        fail(all, s, now);
+        round_fail(all, s, now);
         return;
     }
     s->fetch->end = DNSD_FETCH_CURRENT;
@@ -268,7 +268,7 @@ static void take_changes(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
     DnsdFetch *f = s->fetch;
     int ret;
 
-    if (dns_xfr_in_apply(f->in, s->live->store) != DNS_XFR_CHANGED) {
+    if (dns_xfr_in_apply(f->in, s->dyn->store) != DNS_XFR_CHANGED) {
         dnsd_fetch_fail(f, dns_xfr_in_reason(f->in), dns_xfr_in_why(f->in), 0);
         count_failure(all, s);
         end_fetch(s);
@@ -276,12 +276,12 @@ static void take_changes(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
         ask(all, s, now);
         return;
     }
-    ret = dns_store_commit(s->live->store);
+    ret = dns_store_commit(s->dyn->store);
     if (ret) {
         /* A journal that takes nothing more is replaced with the zone. */
         s->needs_axfr |= ret == -EROFS;
         dnsd_fetch_fail(f, DNS_XFR_LOCAL, "changes cannot be kept", ret);
-        fail(all, s, now);
+        round_fail(all, s, now);
         return;
     }
     take(all, s, DNSD_IN_IXFR, now);
@@ -291,7 +291,7 @@ void dnsd_round_settle(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 {
     switch (s->fetch->end) {
     case DNSD_FETCH_FAILED:
-        fail(all, s, now);
+        round_fail(all, s, now);
         break;
     case DNSD_FETCH_CURRENT:
         all->ended[DNSD_IN_CURRENT]++;
@@ -311,7 +311,7 @@ void dnsd_round_settle(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 
 static void expire(DnsdCopy *s)
 {
-    atomic_store(&s->live->has_expired, true);
+    atomic_store(&s->dyn->has_expired, true);
     log_round(s, DNSD_ERROR, "has expired, as no primary has confirmed it: "
               "queries are answered SERVFAIL");
 }
@@ -329,8 +329,8 @@ static bool is_blocked(const DnsdSecondaries *all, const DnsdCopy *s)
 
 static void look_for_damage(DnsdCopy *s, uint64_t now)
 {
-    if (s->live->store && !s->needs_axfr &&
-        zone_view_failed(dns_store_view(s->live->store))) {
+    if (s->dyn->store && !s->needs_axfr &&
+        zone_view_failed(dns_store_view(s->dyn->store))) {
         s->needs_axfr = true;
         dns_secondary_notify(&s->timers, false, 0, now);
     }

@@ -50,23 +50,23 @@ static void free_one(DnsdCopy *s)
 {
     dnsd_keyring_unref(s->keyring);
     dnsd_fetch_free(s->fetch);
-    dnsd_live_unref(s->live);
+    dnsd_dynzone_unref(s->dyn);
     free(s);
 }
 
 static void begin_one(DnsdCopy *s, uint64_t now)
 {
     DnsSoa soa;
-    bool has_soa = s->live->store && dnsd_secondary_soa(s->live, &soa);
-    uint64_t age = has_soa ? dnsd_secondary_age(s->live, s->config->image,
+    bool has_soa = s->dyn->store && dnsd_secondary_soa(s->dyn, &soa);
+    uint64_t age = has_soa ? dnsd_secondary_age(s->dyn, s->config->image,
                                                 &s->success) : 0;
 
     dns_secondary_init(&s->timers, has_soa ? &soa : NULL, age, now);
-    atomic_store(&s->live->has_expired, s->timers.has_expired);
-    s->needs_axfr = s->live->store && !has_soa;
+    atomic_store(&s->dyn->has_expired, s->timers.has_expired);
+    s->needs_axfr = s->dyn->store && !has_soa;
 }
 
-static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdLive *live,
+static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdDynZone *dyn,
                           uint64_t now)
 {
     DnsdCopy *s = calloc(1, sizeof(*s));
@@ -74,13 +74,13 @@ static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdLive *live,
     if (s) {
         s->name = config->name;
         s->config = config;
-        s->live = dnsd_live_ref(live);
+        s->dyn = dnsd_dynzone_ref(dyn);
         begin_one(s, now);
     }
     return s;
 }
 
-/* --- worlds --------------------------------------------------------------- */
+/* --- server states -------------------------------------------------------- */
 
 static bool is_same_address(const DnsdListen *a, const DnsdListen *b)
 {
@@ -143,18 +143,18 @@ static void take_away(DnsdSecondaries *all, DnsdCopy *s)
 
 /* Take the copy of the zone out of the old list; NULL: it has none. */
 static DnsdCopy *take_before(DnsdSecondaries *all, const DnsName *name,
-                             const DnsdLive *live, bool *taken)
+                             const DnsdDynZone *dyn, bool *taken)
 {
     DnsdCopy **found = dnsd_secondaries_find(all, name);
 
-    if (!found || (*found)->live != live) {
+    if (!found || (*found)->dyn != dyn) {
         return NULL;
     }
     taken[found - all->one] = true;
     return *found;
 }
 
-static DnsdCopy **make_list(DnsdSecondaries *all, const DnsdWorld *w,
+static DnsdCopy **make_list(DnsdSecondaries *all, const DnsdState *w,
                             bool *taken, size_t *count)
 {
     const DnsdConfig *c = w->config;
@@ -165,14 +165,14 @@ static DnsdCopy **make_list(DnsdSecondaries *all, const DnsdWorld *w,
     for (size_t i = 0; list && i < c->zones; i++) {
         DnsdCopy *s;
 
-        if (!c->zone[i].primaries || !w->zone[i].live) {
+        if (!c->zone[i].primaries || !w->zone[i].dyn) {
             continue;
         }
-        s = take_before(all, &c->zone[i].name, w->zone[i].live, taken);
+        s = take_before(all, &c->zone[i].name, w->zone[i].dyn, taken);
         if (s) {
             keep(s, &c->zone[i], now);
         } else {
-            s = make_one(&c->zone[i], w->zone[i].live, now);
+            s = make_one(&c->zone[i], w->zone[i].dyn, now);
         }
         if (s) {
             list[(*count)++] = s;
@@ -181,7 +181,7 @@ static DnsdCopy **make_list(DnsdSecondaries *all, const DnsdWorld *w,
     return list;
 }
 
-bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdWorld *w)
+bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdState *w)
 {
     bool *taken = calloc(all->count + 1, sizeof(*taken));
     DnsdCopy **list;
@@ -189,7 +189,7 @@ bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdWorld *w)
 
     if (!all->pool) {
         free(taken);
-        all->world = w;
+        all->state = w;
         return true;
     }
     list = taken ? make_list(all, w, taken, &count) : NULL;
@@ -207,7 +207,7 @@ bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdWorld *w)
     qsort(list, count, sizeof(*list), compare);
     all->one = list;
     all->count = count;
-    all->world = w;
+    all->state = w;
     return true;
 }
 

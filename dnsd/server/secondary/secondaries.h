@@ -28,14 +28,14 @@ DnsdSecondaries *dnsd_secondaries_new(int epoll, bool has_any,
 void dnsd_secondaries_free(DnsdSecondaries *all);
 
 /**
- * dnsd_secondaries_follow: prepare for a world that will be served next
+ * dnsd_secondaries_follow: prepare for a server state that will be served next
  *
- * The old world still exists.  Zones in both continue.  Zones that have expired
+ * The old state still exists.  Zones in both continue.  Zones that have expired
  * on disk are marked before any reader sees them.
  *
  * Returns: false without memory, and nothing has changed.
  */
-bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdWorld *world);
+bool dnsd_secondaries_follow(DnsdSecondaries *all, const DnsdState *state);
 
 /**
  * dnsd_secondaries_ready: handle an event; false if it is not for this module

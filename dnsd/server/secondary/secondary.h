@@ -20,8 +20,8 @@ typedef enum DnsdForce {
 typedef struct DnsdCopy {
     struct DnsdCopy *next;     /* in the list of removed ones */
     DnsName name;
-    DnsdLive *live;
-    const DnsdZoneConfig *config;   /* in the world; NULL: it was removed */
+    DnsdDynZone *dyn;
+    const DnsdZoneConfig *config;   /* in @state; NULL: it was removed */
     DnsSecondary timers;            /* on the clock dnsd_line_clock() */
     uint64_t asked;                 /* time of the last round; the same clock */
     /* time of the last one, since 1970; 0: none */
@@ -63,7 +63,7 @@ struct DnsdSecondaries {
     DnsdPool *pool;                 /* NULL: there was no secondary at start */
     DnsdNotifier *notifier;
     const DnsdLinks *links;         /* NULL: not known */
-    const DnsdWorld *world;
+    const DnsdState *state;
     size_t count;
     DnsdCopy **one;            /* sorted by name */
     DnsdCopy *gone;            /* removed, with a fetch under way */
@@ -80,10 +80,10 @@ DnsdCopy **dnsd_secondaries_find(const struct DnsdSecondaries *all,
                                  const DnsName *name);
 
 /** dnsd_secondary_soa: the SOA that is served; false if the zone is damaged */
-bool dnsd_secondary_soa(const DnsdLive *live, DnsSoa *soa);
+bool dnsd_secondary_soa(const DnsdDynZone *dyn, DnsSoa *soa);
 
 /** dnsd_secondary_age: seconds since the zone on disk was confirmed */
-uint64_t dnsd_secondary_age(const DnsdLive *live, const char *image,
+uint64_t dnsd_secondary_age(const DnsdDynZone *dyn, const char *image,
                             uint64_t *success);
 
 /**
@@ -91,7 +91,7 @@ uint64_t dnsd_secondary_age(const DnsdLive *live, const char *image,
  *
  * Returns: false, and @why; the old zone is still served.
  */
-bool dnsd_secondary_install(DnsdLive *live, const char *image,
+bool dnsd_secondary_install(DnsdDynZone *dyn, const char *image,
                             const char *path, char *why, size_t why_len);
 
 /** dnsd_copy_force: change what is wanted of the primaries */

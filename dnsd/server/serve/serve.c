@@ -31,7 +31,7 @@
 
 typedef struct Request {
     const DnsdServing *serving;
-    DnsdDesk *desk;
+    DnsdThreadState *thread;
     const DnsdClient *client;
     DnsQuery query;
     DnsdOptions options;
@@ -67,7 +67,7 @@ static size_t guard_zone(Request *r, size_t len)
     }
     if (rules->allow_query &&
         !dnsd_ranges_have(rules->allow_query, &r->client->addr)) {
-        dnsd_count(&r->desk->counters, DNSD_COUNT_DENIED);
+        dnsd_count(&r->thread->counters, DNSD_COUNT_DENIED);
         return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_PROHIBITED);
     }
     if (rules->lost &&
@@ -99,7 +99,7 @@ static size_t reply_resolved(Request *r, const DnsdResolved *found,
                                      &r->query, r->out, r->room, &r->info);
 
     if (is_bogus) {
-        dnsd_count(&r->desk->counters, is_strict ? DNSD_COUNT_BOGUS_FAILED
+        dnsd_count(&r->thread->counters, is_strict ? DNSD_COUNT_BOGUS_FAILED
                                                  : DNSD_COUNT_BOGUS_SHOWN);
     }
     /* RFC 4035 section 3.2.2: CD is copied, even in errors. */
@@ -114,10 +114,10 @@ static size_t resolve(Request *r)
     uint32_t age;
 
     if (!r->may_recurse) {
-        dnsd_count(&r->desk->counters, DNSD_COUNT_DENIED);
+        dnsd_count(&r->thread->counters, DNSD_COUNT_DENIED);
         return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_PROHIBITED);
     }
-    if (!r->desk->replies) {
+    if (!r->thread->replies) {
         return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_NOT_SUPPORTED);
     }
     if (dns_rrtype_is_meta(r->query.type) && r->query.type != DNS_TYPE_ANY) {
@@ -126,10 +126,10 @@ static size_t resolve(Request *r)
     if (r->query.len > QUERY_MAX) {
         return reply_error(r, DNS_RCODE_FORMERR, -1);
     }
-    kept = dnsd_replies_find(r->desk->replies, &r->query,
+    kept = dnsd_replies_find(r->thread->replies, &r->query,
                              r->serving->generation, r->client->now_ms, &age);
     r->is_for_resolver = !kept;
-    dnsd_count(&r->desk->counters, kept ? DNSD_COUNT_RESOLVER_KEPT
+    dnsd_count(&r->thread->counters, kept ? DNSD_COUNT_RESOLVER_KEPT
                                         : DNSD_COUNT_RESOLVER_ASKED);
     return kept ? reply_resolved(r, kept, age) : 0;
 }
@@ -148,7 +148,7 @@ static bool is_of_others(const Request *r)
 
 static bool is_limited(const Request *r)
 {
-    return r->desk->limit && !r->client->is_stream &&
+    return r->thread->limit && !r->client->is_stream &&
            r->options.cookie != DNSD_COOKIE_VALID &&
            !dnsd_ranges_have(&r->serving->config->limit_exempt,
                              &r->client->addr);
@@ -166,16 +166,16 @@ static DnsdLimitVerdict judge(const Request *r)
         account.name = r->query.name.wire + at;
         account.name_len = r->query.name.len - at;
     }
-    return dnsd_limit_judge(r->desk->limit, &account, r->client->now_ms);
+    return dnsd_limit_judge(r->thread->limit, &account, r->client->now_ms);
 }
 
 static size_t slip(Request *r)
 {
     if (r->options.cookie == DNSD_COOKIE_CLIENT) {
-        dnsd_count(&r->desk->counters, DNSD_COUNT_SLIP_BADCOOKIE);
+        dnsd_count(&r->thread->counters, DNSD_COUNT_SLIP_BADCOOKIE);
         return reply_error(r, DNS_RCODE_BADCOOKIE, -1);
     }
-    dnsd_count(&r->desk->counters, DNSD_COUNT_SLIP_TRUNCATED);
+    dnsd_count(&r->thread->counters, DNSD_COUNT_SLIP_TRUNCATED);
     return dns_answer_truncated(answerer(r), &r->query, r->out, r->room,
                                 &r->info);
 }
@@ -192,7 +192,7 @@ static size_t limit(Request *r, size_t len)
     case DNSD_LIMIT_SLIP:
         return slip(r);
     default:
-        dnsd_count(&r->desk->counters, DNSD_DROP_RATE);
+        dnsd_count(&r->thread->counters, DNSD_DROP_RATE);
         return 0;
     }
 }
@@ -201,7 +201,7 @@ static size_t limit(Request *r, size_t len)
 
 static void count_request(const Request *r)
 {
-    DnsdCounters *c = &r->desk->counters;
+    DnsdCounters *c = &r->thread->counters;
 
     dnsd_count(c, r->client->is_stream ? DNSD_COUNT_TCP : DNSD_COUNT_UDP);
     if (r->query.has_edns) {
@@ -218,7 +218,7 @@ static void count_request(const Request *r)
 
 static void count_reply(const Request *r)
 {
-    DnsdCounters *c = &r->desk->counters;
+    DnsdCounters *c = &r->thread->counters;
 
     if (r->info.rcode < DNSD_RCODES) {
         dnsd_count(c, DNSD_COUNT_RCODE + r->info.rcode);
@@ -280,20 +280,20 @@ static size_t finish(Request *r, size_t len)
     return len;
 }
 
-DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
+DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdThreadState *thread,
                        const DnsdClient *client, const uint8_t *msg,
                        size_t len, uint8_t *out, size_t room,
                        size_t *reply_len)
 {
     Request r = {
-        .serving = serving, .desk = desk, .client = client, .out = out,
+        .serving = serving, .thread = thread, .client = client, .out = out,
         .room = room,
     };
     DnsdOutcome outcome;
 
     dns_query_read(msg, len, &r.query);
     if (r.query.kind == DNS_QUERY_IGNORE) {
-        dnsd_count(&desk->counters, DNSD_DROP_IGNORED);
+        dnsd_count(&thread->counters, DNSD_DROP_IGNORED);
         return DNSD_DROP;
     }
     dnsd_options_read(&r.options, serving, client, &r.query);
@@ -301,7 +301,7 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
     count_request(&r);
     outcome = goes_to(&r.query);
     if (outcome != DNSD_REPLY) {
-        dnsd_count(&desk->counters, DNSD_COUNT_HANDED_OVER);
+        dnsd_count(&thread->counters, DNSD_COUNT_HANDED_OVER);
         return outcome;
     }
     look_at_client(&r);
@@ -313,14 +313,15 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
     return *reply_len ? DNSD_REPLY : DNSD_DROP;
 }
 
-DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
+DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving,
+                                DnsdThreadState *thread,
                                 const DnsdClient *client, const uint8_t *msg,
                                 size_t len, const DnsdResolved *resolved,
                                 uint32_t generation, uint8_t *out, size_t room,
                                 size_t *reply_len)
 {
     Request r = {
-        .serving = serving, .desk = desk, .client = client, .out = out,
+        .serving = serving, .thread = thread, .client = client, .out = out,
         .room = room, .may_recurse = true,
     };
 
@@ -328,7 +329,7 @@ DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
     dnsd_options_read(&r.options, serving, client, &r.query);
     if (resolved->security != DNSD_BOGUS &&
         generation == serving->generation) {
-        dnsd_replies_put(desk->replies, &r.query, resolved, generation,
+        dnsd_replies_put(thread->replies, &r.query, resolved, generation,
                          client->now_ms);
     }
     *reply_len = finish(&r, reply_resolved(&r, resolved, 0));

@@ -34,11 +34,11 @@ typedef struct DnsdServing {
 } DnsdServing;
 
 /* The state of one thread */
-typedef struct DnsdDesk {
+typedef struct DnsdThreadState {
     DnsdCounters counters;
     DnsdLimit *limit;           /* NULL: no limit */
     DnsdReplies *replies;       /* NULL: no resolver */
-} DnsdDesk;
+} DnsdThreadState;
 
 typedef struct DnsdClient {
     DnsdAddr addr;
@@ -62,7 +62,7 @@ typedef enum DnsdOutcome {
  * @room: octets at @out: at least DNSD_UDP_MAX; DNS_MSG_MAX for a stream
  * @reply_len: set with DNSD_REPLY
  */
-DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
+DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdThreadState *thread,
                        const DnsdClient *client, const uint8_t *msg,
                        size_t len, uint8_t *out, size_t room,
                        size_t *reply_len);
@@ -75,7 +75,8 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdDesk *desk,
  * Other arguments and the result are as in dnsd_serve(), without DNSD_RESOLVE
  * and DNSD_CONTROL.
  */
-DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving, DnsdDesk *desk,
+DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving,
+                                DnsdThreadState *thread,
                                 const DnsdClient *client, const uint8_t *msg,
                                 size_t len, const DnsdResolved *resolved,
                                 uint32_t generation, uint8_t *out, size_t room,

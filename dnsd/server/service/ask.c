@@ -59,16 +59,16 @@ static size_t read_head(int fd, char *head, char **body)
 }
 
 bool dnsd_panel_ask(const char *path, const char *request, int to,
-                    DnsdMistake *mistake)
+                    DnsdError *error)
 {
     char text[HEAD_MAX], *body;
     int fd = connect_to(path);
     bool is_success = false;
     ssize_t len;
 
-    *mistake = (DnsdMistake) { "" };
+    *error = (DnsdError) { "" };
     if (fd < 0) {
-        snprintf(mistake->text, sizeof(mistake->text), "no server answers at "
+        snprintf(error->text, sizeof(error->text), "no server answers at "
                  "'%s' (%s); --control names the path of server.control",
                  path, strerror(errno));
         return false;

@@ -29,7 +29,7 @@ typedef struct Case {
     Tsig tsig;
     bool is_signed;
     const DnsdZoneConfig *config;
-    DnsdLive *live;             /* of an update that waits for commit, */
+    DnsdDynZone *dyn;           /* of an update that waits for commit, */
     uint16_t rcode;             /* for this reply */
 } Case;
 
@@ -38,11 +38,11 @@ struct DnsdControl {
     DnsdNotifier *notifier;
     const DnsdControlOps *ops;
     void *opaque;
-    DnsdWorld *world;           /* for the current requests */
+    DnsdState *state;           /* for the current requests */
     uint64_t now;               /* seconds since 1970 */
     Case *waiting, **end;
     DnsdRefusals refusals;
-    DnsdDesk desk;              /* without counters: they were counted before */
+    DnsdThreadState thread;     /* without counters: they were counted before */
     uint8_t out[DNS_MSG_MAX];
 };
 
@@ -98,7 +98,7 @@ static void reply_rcode(DnsdControl *c, Case *one, uint16_t rcode)
 {
     const DnsdRequest *r = one->request;
 
-    reply(c, one, dnsd_serve_error(&c->world->serving, &r->client, r->msg,
+    reply(c, one, dnsd_serve_error(&c->state->serving, &r->client, r->msg,
                                    one->len, rcode, c->out,
                                    r->client.is_stream ? DNS_MSG_MAX
                                                        : DNSD_UDP_MAX));
@@ -130,20 +130,20 @@ static void log_refused(DnsdControl *c, const Case *one,
     }
 }
 
-static void update_zone(DnsdControl *c, Case *one, DnsdLive *live)
+static void update_zone(DnsdControl *c, Case *one, DnsdDynZone *dyn)
 {
     DnsUpdatePolicy policy = { one->config->update, one->config->updates };
     DnsUpdateResult result;
 
-    dns_update(live->store, &policy, one->request->msg, one->len,
+    dns_update(dyn->store, &policy, one->request->msg, one->len,
                one->is_signed ? one->tsig.key : NULL, &result);
     log_refused(c, one, &result);
-    live->has_edits |= result.has_changed;
-    if (!live->has_edits) {
+    dyn->has_edits |= result.has_changed;
+    if (!dyn->has_edits) {
         reply_rcode(c, one, result.rcode);
         return;
     }
-    one->live = live;
+    one->dyn = dyn;
     one->rcode = result.rcode;
     one->next = NULL;
     *c->end = one;
@@ -152,7 +152,7 @@ static void update_zone(DnsdControl *c, Case *one, DnsdLive *live)
 
 static void take_update(DnsdControl *c, Case *one, const DnsQuery *query)
 {
-    const DnsdZone *zone = dnsd_world_find(c->world, query->qclass,
+    const DnsdZone *zone = dnsd_state_find(c->state, query->qclass,
                                            &query->name, &one->config);
     DnsQuestion question;
 
@@ -166,30 +166,30 @@ static void take_update(DnsdControl *c, Case *one, const DnsQuery *query)
     } else if (!dnsd_zone_store(zone)) {
         reply_rcode(c, one, DNS_RCODE_SERVFAIL);
     } else {
-        update_zone(c, one, zone->live);
+        update_zone(c, one, zone->dyn);
     }
 }
 
 static void commit(DnsdControl *c, const Case *one)
 {
-    DnsdLive *live = one->live;
+    DnsdDynZone *dyn = one->dyn;
 
-    live->has_edits = false;
-    live->has_failed = dns_store_commit(live->store);
-    dnsd_notifier_look(c->notifier, c->world->keyring->keys, one->config,
-                       live);
+    dyn->has_edits = false;
+    dyn->has_failed = dns_store_commit(dyn->store);
+    dnsd_notifier_look(c->notifier, c->state->keyring->keys, one->config,
+                       dyn);
 }
 
 static void end_updates(DnsdControl *c)
 {
     for (Case *one = c->waiting; one; one = one->next) {
-        if (one->live->has_edits) {
+        if (one->dyn->has_edits) {
             commit(c, one);
         }
     }
     for (Case *one = c->waiting, *next; one; one = next) {
         next = one->next;
-        reply_rcode(c, one, one->live->has_failed ? DNS_RCODE_SERVFAIL
+        reply_rcode(c, one, one->dyn->has_failed ? DNS_RCODE_SERVFAIL
                                                    : one->rcode);
     }
     c->waiting = NULL;
@@ -249,7 +249,7 @@ static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
         len = dns_xfr_out_next(out, c->out, datagram_room(query), c->now);
         dnsd_request_reply(one->request, c->out, len > 0 ? len : 0);
     } else if (!dnsd_transfers_start(c->transfers, one->request, out,
-                                     c->world->keyring, text)) {
+                                     c->state->keyring, text)) {
         dnsd_log(DNSD_WARNING, "%s: %u transfers are under way", text,
                  DNSD_TRANSFERS_MAX);
         dns_xfr_out_free(out);
@@ -264,7 +264,7 @@ static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
 
 static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
 {
-    const DnsdZone *zone = dnsd_world_find(c->world, query->qclass,
+    const DnsdZone *zone = dnsd_state_find(c->state, query->qclass,
                                            &query->name, &one->config);
 
     if (!zone) {
@@ -287,7 +287,7 @@ static void take_query(DnsdControl *c, Case *one)
     size_t room = r->client.is_stream ? DNS_MSG_MAX : DNSD_UDP_MAX;
     size_t len;
 
-    if (dnsd_serve(&c->world->serving, &c->desk, &r->client, r->msg, one->len,
+    if (dnsd_serve(&c->state->serving, &c->thread, &r->client, r->msg, one->len,
                    c->out, room, &len) != DNSD_REPLY) {
         len = 0;
     }
@@ -315,7 +315,7 @@ static void take_verified(DnsdControl *c, Case *one)
 
     one->request->client.reserve = tsig_room(&one->tsig);
     dns_query_read(one->request->msg, one->len, &query);
-    dnsd_options_read(&options, &c->world->serving, &one->request->client,
+    dnsd_options_read(&options, &c->state->serving, &one->request->client,
                       &query);
     if (options.wrong) {
         reply_rcode(c, one, DNS_RCODE_FORMERR);
@@ -355,7 +355,7 @@ static void take(DnsdControl *c, DnsdRequest *request)
     }
     one->request = request;
     one->len = request->len;
-    switch (tsig_verify_request(&one->tsig, c->world->keyring->keys,
+    switch (tsig_verify_request(&one->tsig, c->state->keyring->keys,
                                 request->msg, &one->len, c->now)) {
     case TSIG_MALFORMED:
         reply_rcode(c, one, DNS_RCODE_FORMERR);
@@ -377,14 +377,14 @@ static void take(DnsdControl *c, DnsdRequest *request)
     }
 }
 
-void dnsd_control_take(DnsdControl *c, DnsdWorld *world,
+void dnsd_control_take(DnsdControl *c, DnsdState *state,
                        DnsdRequests *requests)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
     c->now = now.tv_sec;
-    c->world = world;
+    c->state = state;
     for (DnsdRequest *r = dnsd_requests_take(requests), *next; r; r = next) {
         next = r->next;
         take(c, r);

@@ -35,7 +35,7 @@ void dnsd_control_free(DnsdControl *control);
  * Updates of one zone share one commit.  Their replies are sent when it is
  * durable and all later queries see it.
  */
-void dnsd_control_take(DnsdControl *control, DnsdWorld *world,
+void dnsd_control_take(DnsdControl *control, DnsdState *state,
                        DnsdRequests *requests);
 
 /** dnsd_control_metrics: what was refused */

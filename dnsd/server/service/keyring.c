@@ -62,26 +62,27 @@ static int add_from_file(TsigKeys *to, const DnsdKeyConfig *key,
     return ret;
 }
 
-static bool add(TsigKeys *to, const DnsdKeyConfig *key, char *mistake,
-                size_t mistake_len)
+static bool add(TsigKeys *to, const DnsdKeyConfig *key, char *error,
+                size_t error_len)
 {
     const char *path = key->key_file ? key->key_file : key->secret_file;
     char text[FILE_LEN_MAX + 1], name[DNS_NAME_TEXT_MAX];
-    TsigKeysError error = { 0 };
+    TsigKeysError wrong = { 0 };
     ssize_t len = dnsd_load_small(path, text, FILE_LEN_MAX);
     int ret = len < 0 ? -errno : 0;
 
     if (!ret) {
-        ret = key->key_file ? add_from_file(to, key, text, len, &error)
-                            : add_secret(to, key, text, len, &error);
+        ret = key->key_file ? add_from_file(to, key, text, len, &wrong)
+                            : add_secret(to, key, text, len, &wrong);
     }
     explicit_bzero(text, sizeof(text));
     dns_name_to_text(&key->name, name);
     if (ret) {
-        snprintf(mistake, mistake_len, "keys: %.255s: '%.1024s': %s%s", name,
-                 path, *error.text ? error.text : strerror(-ret),
-                 key->key_file && error.line ? "; right is 'key NAME { algorithm hmac-sha256; "
-                              "secret BASE64; };'" : "");
+        snprintf(error, error_len, "keys: %.255s: '%.1024s': %s%s", name,
+                 path, *wrong.text ? wrong.text : strerror(-ret),
+                 key->key_file && wrong.line
+                 ? "; right is 'key NAME { algorithm hmac-sha256; "
+                   "secret BASE64; };'" : "");
     } else if (tsig_keys_find(to, &key->name)->secret_len < SECRET_FEW) {
         dnsd_log(DNSD_WARNING, "keys: %.255s: '%.1024s': the secret has %u "
                  "octets, which can be guessed: make one of 32 with "
@@ -91,8 +92,8 @@ static bool add(TsigKeys *to, const DnsdKeyConfig *key, char *mistake,
     return !ret;
 }
 
-DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *mistake,
-                              size_t mistake_len)
+DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *error,
+                              size_t error_len)
 {
     DnsdKeyring *ring = calloc(1, sizeof(*ring));
     bool done;
@@ -103,10 +104,10 @@ DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *mistake,
     }
     done = ring && ring->keys;
     if (!done) {
-        snprintf(mistake, mistake_len, "there is no memory for the keys");
+        snprintf(error, error_len, "there is no memory for the keys");
     }
     for (size_t i = 0; done && i < config->keys; i++) {
-        done = add(ring->keys, &config->key[i], mistake, mistake_len);
+        done = add(ring->keys, &config->key[i], error, error_len);
     }
     if (!done) {
         dnsd_keyring_unref(ring);

@@ -14,11 +14,11 @@ typedef struct DnsdKeyring {
 /**
  * dnsd_keyring_new: read the files of all keys
  *
- * Returns: NULL, and @mistake has the key, its file, and what would be right,
+ * Returns: NULL, and @error has the key, its file, and what would be right,
  * but no contents of the file.
  */
-DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *mistake,
-                              size_t mistake_len);
+DnsdKeyring *dnsd_keyring_new(const DnsdConfig *config, char *error,
+                              size_t error_len);
 
 DnsdKeyring *dnsd_keyring_ref(DnsdKeyring *ring);
 

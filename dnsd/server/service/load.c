@@ -10,9 +10,9 @@
 
 #include "dnsd/server/service/load.h"
 
-static DnsdConfig *fail(DnsdMistakes *m, const char *path, const char *why)
+static DnsdConfig *load_fail(DnsdErrors *m, const char *path, const char *why)
 {
-    *m = (DnsdMistakes) { .count = 1 };
+    *m = (DnsdErrors) { .count = 1 };
     m->len = snprintf(m->text, sizeof(m->text), "%s: %s", path, why);
     return NULL;
 }
@@ -41,7 +41,7 @@ ssize_t dnsd_load_small(const char *path, char *to, size_t room)
     return len;
 }
 
-DnsdConfig *dnsd_load(const char *path, DnsdMistakes *mistakes)
+DnsdConfig *dnsd_load(const char *path, DnsdErrors *errors)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     DnsdConfig *config = NULL;
@@ -50,19 +50,19 @@ DnsdConfig *dnsd_load(const char *path, DnsdMistakes *mistakes)
     ssize_t len;
 
     if (fd < 0 || fstat(fd, &st) < 0) {
-        fail(mistakes, path, strerror(errno));
+        load_fail(errors, path, strerror(errno));
         goto close_fd;
     }
     if (!S_ISREG(st.st_mode) || st.st_size > DNSD_CONFIG_MAX) {
-        fail(mistakes, path, "is no file of at most 64 MiB");
+        load_fail(errors, path, "is no file of at most 64 MiB");
         goto close_fd;
     }
     text = malloc(st.st_size + 1);
     len = text ? read_all(fd, text, st.st_size) : -1;
     if (len < 0) {
-        fail(mistakes, path, strerror(errno));
+        load_fail(errors, path, strerror(errno));
     } else {
-        config = dnsd_config_read(path, text, len, mistakes);
+        config = dnsd_config_read(path, text, len, errors);
     }
     free(text);
 close_fd:

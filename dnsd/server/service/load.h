@@ -12,7 +12,7 @@
 /** dnsd_load_small: read the first octets of a file; -1, and errno is set */
 ssize_t dnsd_load_small(const char *path, char *to, size_t room);
 
-/** dnsd_load: NULL, and @mistakes says what is wrong */
-DnsdConfig *dnsd_load(const char *path, DnsdMistakes *mistakes);
+/** dnsd_load: NULL, and @errors says what is wrong */
+DnsdConfig *dnsd_load(const char *path, DnsdErrors *errors);
 
 #endif /* DNSD_SERVER_SERVICE_LOAD_H */

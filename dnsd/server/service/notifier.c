@@ -85,10 +85,10 @@ void dnsd_notifier_free(DnsdNotifier *n)
  * not verified, as a reply only stops retransmission.
  */
 static size_t build(const DnsdSecondary *to, const TsigKeys *keys,
-                    const DnsdLive *live, uint16_t id, uint8_t *msg,
+                    const DnsdDynZone *dyn, uint16_t id, uint8_t *msg,
                     size_t room)
 {
-    int made = dns_notify_build(msg, room, id, &live->origin, DNS_CLASS_IN,
+    int made = dns_notify_build(msg, room, id, &dyn->origin, DNS_CLASS_IN,
                                 NULL, 0);
     const TsigKey *key = to->key.len ? tsig_keys_find(keys, &to->key) : NULL;
     size_t len = made > 0 ? made : 0;
@@ -171,21 +171,21 @@ static int send_from(const DnsdNotifier *n, const DnsdListen *from,
 }
 
 /* Log it once, until a message was sent again. */
-static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
-                        const DnsdListen *from, int error)
+static void tell_unsent(const DnsdZoneConfig *config, size_t i,
+                        DnsdDynZone *dyn, const DnsdListen *from, int error)
 {
     char name[DNS_NAME_TEXT_MAX];
 
-    if (!error && live->unsent & 1u << i) {
-        live->unsent &= ~(1u << i);
-        dns_name_to_text(&live->origin, name);
+    if (!error && dyn->unsent & 1u << i) {
+        dyn->unsent &= ~(1u << i);
+        dns_name_to_text(&dyn->origin, name);
         dnsd_log(DNSD_NOTICE, "zone %s: NOTIFY to %s is sent", name,
                  config->secondary[i].at.text);
     } else if (!error) {
         return;
-    } else if (error != EAGAIN && !(live->unsent & 1u << i)) {
-        live->unsent |= 1u << i;
-        dns_name_to_text(&live->origin, name);
+    } else if (error != EAGAIN && !(dyn->unsent & 1u << i)) {
+        dyn->unsent |= 1u << i;
+        dns_name_to_text(&dyn->origin, name);
         dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s cannot be sent%s%s: %s",
                  name, config->secondary[i].at.text, from ? " from " : "",
                  from ? from->text : "", strerror(error));
@@ -194,18 +194,18 @@ static void tell_unsent(const DnsdZoneConfig *config, size_t i, DnsdLive *live,
 
 /* The end of a notification.  An error is logged until one is taken. */
 static void end(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
-                DnsdLive *live, NotifyEnd how, unsigned rcode)
+                DnsdDynZone *dyn, NotifyEnd how, unsigned rcode)
 {
     char name[DNS_NAME_TEXT_MAX], why[64];
 
     n->ended[how]++;
     if (how == NOTIFY_TAKEN) {
-        live->untaken &= ~(1u << i);
-    } else if (!(live->untaken & 1u << i)) {
-        live->untaken |= 1u << i;
+        dyn->untaken &= ~(1u << i);
+    } else if (!(dyn->untaken & 1u << i)) {
+        dyn->untaken |= 1u << i;
         snprintf(why, sizeof(why), how == NOTIFY_REFUSED
                  ? "is answered with RCODE %u" : "is not answered", rcode);
-        dns_name_to_text(&live->origin, name);
+        dns_name_to_text(&dyn->origin, name);
         dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s %s", name,
                  config->secondary[i].at.text, why);
     }
@@ -219,15 +219,15 @@ void dnsd_notifier_metrics(const DnsdNotifier *n, DnsdText *text)
 
 /* A message that could not be sent is retransmitted like a lost one. */
 static void send_one(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
-                     const TsigKeys *keys, DnsdLive *live)
+                     const TsigKeys *keys, DnsdDynZone *dyn)
 {
     const DnsdSecondary *to = &config->secondary[i];
     const DnsdListen *from = dnsd_source_for(&config->notify_source, &to->at);
     uint8_t msg[NOTIFY_MAX];
-    size_t len = build(to, keys, live, live->notify[i].id, msg, sizeof(msg));
+    size_t len = build(to, keys, dyn, dyn->notify[i].id, msg, sizeof(msg));
 
     if (n->fd[to->at.addr.ss_family == AF_INET6] >= 0 && len) {
-        tell_unsent(config, i, live, from,
+        tell_unsent(config, i, dyn, from,
                     send_from(n, from, &to->at, msg, len));
     }
 }
@@ -242,60 +242,60 @@ static void begin_one(DnsNotify *notify, uint64_t now)
 }
 
 /* Their interface is missing, or down: not a message of them was sent. */
-static void begin_unsent(const DnsdZoneConfig *config, DnsdLive *live,
+static void begin_unsent(const DnsdZoneConfig *config, DnsdDynZone *dyn,
                          uint64_t now)
 {
     for (size_t i = 0; i < config->secondaries; i++) {
         const DnsdListen *to = &config->secondary[i].at;
         const DnsdListen *from = dnsd_source_for(&config->notify_source, to);
 
-        if (live->unsent & 1u << i && *dnsd_listen_device(from, to)) {
-            begin_one(&live->notify[i], now);
+        if (dyn->unsent & 1u << i && *dnsd_listen_device(from, to)) {
+            begin_one(&dyn->notify[i], now);
         }
     }
 }
 
-static void begin(const DnsdZoneConfig *config, DnsdLive *live, uint64_t now)
+static void begin(const DnsdZoneConfig *config, DnsdDynZone *dyn, uint64_t now)
 {
     for (size_t i = 0; i < config->secondaries; i++) {
-        begin_one(&live->notify[i], now);
+        begin_one(&dyn->notify[i], now);
     }
-    live->told = config->secondaries;
-    live->told_serial = dnsd_live_serial(live);
-    live->told_at = now;
+    dyn->notified = config->secondaries;
+    dyn->notified_serial = dnsd_dynzone_serial(dyn);
+    dyn->notified_at = now;
 }
 
 void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
-                        const DnsdZoneConfig *config, DnsdLive *live)
+                        const DnsdZoneConfig *config, DnsdDynZone *dyn)
 {
     uint64_t now = now_s();
 
-    if (!live->store) {
+    if (!dyn->store) {
         return;
     }
-    if (live->told != config->secondaries ||
-        (live->told_serial != dnsd_live_serial(live) &&
-         live->told_at != now)) {
-        begin(config, live, now);
+    if (dyn->notified != config->secondaries ||
+        (dyn->notified_serial != dnsd_dynzone_serial(dyn) &&
+         dyn->notified_at != now)) {
+        begin(config, dyn, now);
     }
-    begin_unsent(config, live, now);
+    begin_unsent(config, dyn, now);
     for (size_t i = 0; i < config->secondaries; i++) {
-        bool is_open = !live->notify[i].is_done;
+        bool is_open = !dyn->notify[i].is_done;
 
-        if (dns_notify_due(&live->notify[i], now)) {
-            send_one(n, config, i, keys, live);
-        } else if (is_open && live->notify[i].is_done) {
-            end(n, config, i, live, NOTIFY_UNANSWERED, 0);
+        if (dns_notify_due(&dyn->notify[i], now)) {
+            send_one(n, config, i, keys, dyn);
+        } else if (is_open && dyn->notify[i].is_done) {
+            end(n, config, i, dyn, NOTIFY_UNANSWERED, 0);
         }
     }
 }
 
-void dnsd_notifier_look_all(DnsdNotifier *n, const DnsdWorld *w)
+void dnsd_notifier_look_all(DnsdNotifier *n, const DnsdState *w)
 {
     for (size_t i = 0; i < w->config->zones; i++) {
-        if (w->zone[i].live && w->config->zone[i].secondaries) {
+        if (w->zone[i].dyn && w->config->zone[i].secondaries) {
             dnsd_notifier_look(n, w->keyring->keys, &w->config->zone[i],
-                               w->zone[i].live);
+                               w->zone[i].dyn);
         }
     }
 }
@@ -320,22 +320,22 @@ static bool is_from(const DnsdListen *secondary,
              !memcmp(&c->sin6_addr, &d->sin6_addr, sizeof(c->sin6_addr));
 }
 
-static void take(DnsdNotifier *n, const DnsdWorld *w,
+static void take(DnsdNotifier *n, const DnsdState *w,
                  const struct sockaddr_storage *peer, const uint8_t *msg,
                  size_t len)
 {
     for (size_t i = 0; i < w->config->zones; i++) {
         const DnsdZoneConfig *config = &w->config->zone[i];
-        DnsdLive *live = w->zone[i].live;
+        DnsdDynZone *dyn = w->zone[i].dyn;
 
-        for (size_t j = 0; live && j < live->told; j++) {
+        for (size_t j = 0; dyn && j < dyn->notified; j++) {
             if (j < config->secondaries &&
                 is_from(&config->secondary[j].at, peer) &&
-                dns_notify_answer(&live->notify[j], &live->origin, msg,
+                dns_notify_answer(&dyn->notify[j], &dyn->origin, msg,
                                   len)) {
                 unsigned rcode = msg[3] & DNS_FLAGS_RCODE;
 
-                end(n, config, j, live, rcode ? NOTIFY_REFUSED : NOTIFY_TAKEN,
+                end(n, config, j, dyn, rcode ? NOTIFY_REFUSED : NOTIFY_TAKEN,
                     rcode);
                 return;
             }
@@ -343,7 +343,7 @@ static void take(DnsdNotifier *n, const DnsdWorld *w,
     }
 }
 
-bool dnsd_notifier_ready(DnsdNotifier *n, const DnsdWorld *w, void *event)
+bool dnsd_notifier_ready(DnsdNotifier *n, const DnsdState *w, void *event)
 {
     int *fd = event;
 

@@ -25,7 +25,7 @@ DnsdNotifier *dnsd_notifier_new(int epoll, const DnsdLinks *links);
 void dnsd_notifier_free(DnsdNotifier *notifier);
 
 /** dnsd_notifier_ready: handle an event; false if it is not for this module */
-bool dnsd_notifier_ready(DnsdNotifier *notifier, const DnsdWorld *world,
+bool dnsd_notifier_ready(DnsdNotifier *notifier, const DnsdState *state,
                          void *event);
 
 /**
@@ -35,10 +35,10 @@ bool dnsd_notifier_ready(DnsdNotifier *notifier, const DnsdWorld *world,
  * @keys: TSIG keys, for entries with a key
  */
 void dnsd_notifier_look(DnsdNotifier *notifier, const TsigKeys *keys,
-                        const DnsdZoneConfig *config, DnsdLive *live);
+                        const DnsdZoneConfig *config, DnsdDynZone *dyn);
 
 /** dnsd_notifier_look_all: the same for all zones */
-void dnsd_notifier_look_all(DnsdNotifier *notifier, const DnsdWorld *world);
+void dnsd_notifier_look_all(DnsdNotifier *notifier, const DnsdState *state);
 
 /** dnsd_notifier_metrics: how notifications have ended */
 void dnsd_notifier_metrics(const DnsdNotifier *notifier, DnsdText *text);

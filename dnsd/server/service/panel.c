@@ -306,10 +306,10 @@ static int listen_at_address(const DnsdListen *at)
 }
 
 static bool open_place(DnsdPanel *p, Place place, int fd, const char *key,
-                       const char *text, DnsdMistake *mistake)
+                       const char *text, DnsdError *error)
 {
     if (fd < 0) {
-        snprintf(mistake->text, sizeof(mistake->text),
+        snprintf(error->text, sizeof(error->text),
                  "%s: cannot listen at '%s': %s", key, text, strerror(errno));
         return false;
     }
@@ -318,23 +318,23 @@ static bool open_place(DnsdPanel *p, Place place, int fd, const char *key,
     return true;
 }
 
-static bool open_control(DnsdPanel *p, const char *path, DnsdMistake *mistake)
+static bool open_control(DnsdPanel *p, const char *path, DnsdError *error)
 {
-    int error = base_listener_open(&p->control, path, 0600);
+    int code = base_listener_open(&p->control, path, 0600);
 
-    errno = -error;
+    errno = -code;
     return open_place(p, PLACE_CONTROL, p->control.fd, "server.control", path,
-                      mistake);
+                      error);
 }
 
 DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
                           const DnsdPanelOps *ops, void *opaque,
-                          DnsdMistake *mistake)
+                          DnsdError *error)
 {
     DnsdPanel *p = calloc(1, sizeof(*p));
 
     if (!p) {
-        snprintf(mistake->text, sizeof(mistake->text), "no memory");
+        snprintf(error->text, sizeof(error->text), "no memory");
         return NULL;
     }
     *p = (DnsdPanel) {
@@ -344,12 +344,12 @@ DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
     for (unsigned i = 0; i < DNSD_PANEL_MAX; i++) {
         p->visitor[i].fd = -1;
     }
-    if (config->control && !open_control(p, config->control, mistake)) {
+    if (config->control && !open_control(p, config->control, error)) {
         goto free_panel;
     }
     if (config->metrics.len &&
         !open_place(p, PLACE_METRICS, listen_at_address(&config->metrics),
-                    "server.metrics", config->metrics.text, mistake)) {
+                    "server.metrics", config->metrics.text, error)) {
         goto free_panel;
     }
     return p;

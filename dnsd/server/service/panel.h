@@ -28,11 +28,11 @@ typedef struct DnsdPanel DnsdPanel;
  * dnsd_panel_new: listen at the path and the address of @config
  * @epoll: for its sockets; the data.ptr of their events is within the panel
  *
- * Returns: NULL, and @mistake has the reason.
+ * Returns: NULL, and @error has the reason.
  */
 DnsdPanel *dnsd_panel_new(const DnsdConfig *config, int epoll,
                           const DnsdPanelOps *ops, void *opaque,
-                          DnsdMistake *mistake);
+                          DnsdError *error);
 void dnsd_panel_free(DnsdPanel *panel);
 
 /** dnsd_panel_ready: handle an event; false if it is not for this module */
@@ -50,10 +50,10 @@ void dnsd_panel_tick(DnsdPanel *panel);
  *           "POST /retransfer/ZONE"
  * @to: where to print the body of the answer
  *
- * Returns: false if the answer is an error.  @mistake is empty then, or says
+ * Returns: false if the answer is an error.  @error is empty then, or says
  * that there is no server.
  */
 bool dnsd_panel_ask(const char *path, const char *request, int to,
-                    DnsdMistake *mistake);
+                    DnsdError *error);
 
 #endif /* DNSD_SERVER_SERVICE_PANEL_H */

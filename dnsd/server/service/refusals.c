@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Refusals: how they are counted and told */
+/* Refusals: how they are counted and logged */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ static bool may_tell(DnsdRefusals *r, uint64_t now)
         r->since += more * LINE_S;
     }
     if (!r->lines) {
-        r->untold++;
+        r->unlogged++;
         return false;
     }
     r->lines--;
@@ -86,10 +86,10 @@ void dnsd_refuse(DnsdRefusals *r, DnsdRefusal kind, const DnsdAddr *from,
     if (!may_tell(r, now)) {
         return;
     }
-    if (r->untold) {
+    if (r->unlogged) {
         snprintf(more, sizeof(more), "; %" PRIu64 " more were not logged",
-                 r->untold);
-        r->untold = 0;
+                 r->unlogged);
+        r->unlogged = 0;
     }
     if (kind >= DNSD_REFUSED_BADSIG) {
         dnsd_peer_text(from, name, peer);

@@ -24,7 +24,7 @@ typedef enum DnsdRefusal {
 
 typedef struct DnsdRefusals {
     uint64_t count[DNSD_REFUSALS];
-    uint64_t untold;            /* since the last line */
+    uint64_t unlogged;          /* since the last line */
     uint64_t since;             /* seconds; when the lines were @lines */
     unsigned lines;             /* that may be written at once */
 } DnsdRefusals;

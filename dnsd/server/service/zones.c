@@ -22,8 +22,8 @@
 
 /* --- cookies -------------------------------------------------------------- */
 
-static bool read_secrets(DnsdWorld *w, const uint8_t *secret, char *mistake,
-                         size_t mistake_len)
+static bool read_secrets(DnsdState *w, const uint8_t *secret, char *error,
+                         size_t error_len)
 {
     const char *path = w->config->secret_file;
     char text[SECRETS_MAX_LEN];
@@ -36,14 +36,14 @@ static bool read_secrets(DnsdWorld *w, const uint8_t *secret, char *mistake,
     }
     len = dnsd_load_small(path, text, sizeof(text));
     if (len < 0) {
-        snprintf(mistake, mistake_len, "cookies.secret-file: '%s': %s", path,
+        snprintf(error, error_len, "cookies.secret-file: '%s': %s", path,
                  strerror(errno));
         return false;
     }
     line = dnsd_secrets_read(&w->serving.secrets, text, len);
     explicit_bzero(text, sizeof(text));
     if (line) {
-        snprintf(mistake, mistake_len, "%s:%u: right is one secret of 32 "
+        snprintf(error, error_len, "%s:%u: right is one secret of 32 "
                  "hexadecimal digits a line, 1 to %d of them", path, line,
                  DNSD_SECRETS_MAX);
         return false;
@@ -53,7 +53,7 @@ static bool read_secrets(DnsdWorld *w, const uint8_t *secret, char *mistake,
 
 /* --- images --------------------------------------------------------------- */
 
-/* Sort zones by name, to find one of the old world. */
+/* Sort zones by name, to find one of the old state. */
 static int compare(const void *a, const void *b)
 {
     const DnsName *x = &(*(const DnsdZoneConfig *const *)a)->name;
@@ -63,7 +63,7 @@ static int compare(const void *a, const void *b)
                             : memcmp(x->wire, y->wire, x->len);
 }
 
-static const DnsdZoneConfig **sort_zones(const DnsdWorld *w)
+static const DnsdZoneConfig **sort_zones(const DnsdState *w)
 {
     const DnsdConfig *c = w->config;
     const DnsdZoneConfig **sorted = calloc(c->zones + 1, sizeof(*sorted));
@@ -77,7 +77,7 @@ static const DnsdZoneConfig **sort_zones(const DnsdWorld *w)
     return sorted;
 }
 
-static const DnsdZone *find_before(const DnsdWorld *before,
+static const DnsdZone *find_before(const DnsdState *before,
                                    const DnsdZoneConfig **sorted,
                                    const DnsdZoneConfig *zone)
 {
@@ -117,11 +117,11 @@ static bool is_to_come(const DnsdZoneConfig *zone)
     return zone->primaries && stat(zone->image, &st) < 0 && errno == ENOENT;
 }
 
-static DnsdLive *wait_for_live(DnsdWorld *w, const DnsdZoneConfig *zone,
-                               DnsdLive *before)
+static DnsdDynZone *wait_for_live(DnsdState *w, const DnsdZoneConfig *zone,
+                                  DnsdDynZone *before)
 {
-    return before ? dnsd_live_ref(before) : dnsd_live_new(w->lives,
-                                                          &zone->name);
+    return before ? dnsd_dynzone_ref(before) : dnsd_dynzone_new(w->zone_set,
+                                                                &zone->name);
 }
 
 static bool is_static(const DnsdZoneConfig *zone)
@@ -130,41 +130,42 @@ static bool is_static(const DnsdZoneConfig *zone)
 }
 
 /* A zone whose image was replaced: it goes on, or is opened anew. */
-static DnsdLive *renew_live(DnsdWorld *w, const DnsdZoneConfig *zone,
-                            DnsdLive *before, char *why, size_t why_len)
+static DnsdDynZone *renew_dynzone(DnsdState *w, const DnsdZoneConfig *zone,
+                                  DnsdDynZone *before, char *why,
+                                  size_t why_len)
 {
     if (before && before->store && is_static(zone) && before->is_static &&
         !strcmp(dns_store_path(before->store), zone->image)) {
-        return dnsd_live_follow(before, why, why_len) ? dnsd_live_ref(before)
-                                                      : NULL;
+        return dnsd_dynzone_follow(before, why, why_len)
+               ? dnsd_dynzone_ref(before) : NULL;
     }
-    return dnsd_live_open(w->lives, zone->image, &zone->name, is_static(zone),
-                          why, why_len);
+    return dnsd_dynzone_open(w->zone_set, zone->image, &zone->name,
+                             is_static(zone), why, why_len);
 }
 
 /* Open a zone that changes: share the old one if its image is the same. */
-static DnsdLive *open_live(DnsdWorld *w, const DnsdZoneConfig *zone,
-                           DnsdLive *before, unsigned *faults)
+static DnsdDynZone *open_dynzone(DnsdState *w, const DnsdZoneConfig *zone,
+                                 DnsdDynZone *before, unsigned *faults)
 {
     char why[WHY_MAX], name[DNS_NAME_TEXT_MAX];
-    DnsdLive *live;
+    DnsdDynZone *dyn;
 
-    if (before && dnsd_live_is_at(before, zone->image)) {
-        return dnsd_live_ref(before);
+    if (before && dnsd_dynzone_is_at(before, zone->image)) {
+        return dnsd_dynzone_ref(before);
     }
     if (is_to_come(zone) && !(before && before->store)) {
         return wait_for_live(w, zone, before);
     }
-    live = renew_live(w, zone, before, why, sizeof(why));
-    if (live) {
-        return live;
+    dyn = renew_dynzone(w, zone, before, why, sizeof(why));
+    if (dyn) {
+        return dyn;
     }
     ++*faults;
     dns_name_to_text(&zone->name, name);
     dnsd_log(DNSD_ERROR, "zone %s: '%s' %s: %s", name, zone->image, why,
              before ? "the zone before it is still served"
                     : "queries are answered SERVFAIL");
-    return before ? dnsd_live_ref(before) : NULL;
+    return before ? dnsd_dynzone_ref(before) : NULL;
 }
 
 /*
@@ -186,20 +187,20 @@ static DnsdFile *refuse_journal(const DnsdZoneConfig *zone, DnsdFile *before,
     return before ? dnsd_file_ref(before) : NULL;
 }
 
-static void open_zone(DnsdWorld *w, size_t i, const DnsdZone *before,
+static void open_zone(DnsdState *w, size_t i, const DnsdZone *before,
                       bool is_reload, unsigned *faults)
 {
     const DnsdZoneConfig *config = &w->config->zone[i];
-    bool has_journal = dnsd_live_has_journal(config->image);
+    bool has_journal = dnsd_dynzone_has_journal(config->image);
     DnsdFile *file = before ? before->file : NULL;
     DnsdZone *zone = &w->zone[i];
 
     zone->rules.allow_query = config->has_acl ? &config->allow_query : NULL;
-    if (w->lives && (has_journal || dnsd_zone_may_change(config))) {
-        zone->live = open_live(w, config, before ? before->live : NULL,
-                               faults);
-        zone->rules.lost = zone->live && config->primaries
-                           ? &zone->live->has_expired : NULL;
+    if (w->zone_set && (has_journal || dnsd_zone_may_change(config))) {
+        zone->dyn = open_dynzone(w, config, before ? before->dyn : NULL,
+                                 faults);
+        zone->rules.lost = zone->dyn && config->primaries
+                           ? &zone->dyn->has_expired : NULL;
         return;
     }
     if (is_to_come(config)) {
@@ -210,7 +211,7 @@ static void open_zone(DnsdWorld *w, size_t i, const DnsdZone *before,
     zone->rules.lost = zone->file ? &zone->file->mapping.lost : NULL;
 }
 
-static bool open_files(DnsdWorld *w, const DnsdWorld *before,
+static bool open_files(DnsdState *w, const DnsdState *before,
                        unsigned *faults)
 {
     const DnsdConfig *c = w->config;
@@ -232,7 +233,7 @@ static bool open_files(DnsdWorld *w, const DnsdWorld *before,
     return true;
 }
 
-static bool make_table(DnsdWorld *w)
+static bool make_table(DnsdState *w)
 {
     const DnsdConfig *c = w->config;
     DnsServedZone *served = calloc(c->zones + 1, sizeof(*served));
@@ -248,7 +249,7 @@ static bool make_table(DnsdWorld *w)
         served[i] = (DnsServedZone) {
             .origin = c->zone[i].name, .rrclass = DNS_CLASS_IN,
             .opaque = &zone->rules,
-            .live = zone->live ? &zone->live->view : NULL,
+            .live = zone->dyn ? &zone->dyn->view : NULL,
         };
         if (zone->file) {
             served[i].view.layers = 1;
@@ -260,9 +261,9 @@ static bool make_table(DnsdWorld *w)
     return w->table;
 }
 
-/* --- worlds --------------------------------------------------------------- */
+/* --- server states -------------------------------------------------------- */
 
-static void fill_serving(DnsdWorld *w)
+static void fill_serving(DnsdState *w)
 {
     DnsdServing *s = &w->serving;
 
@@ -275,42 +276,42 @@ static void fill_serving(DnsdWorld *w)
     s->tcp.flags |= DNS_ANSWER_STREAM;
 }
 
-DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
-                          const uint8_t *secret, DnsdLives *lives,
-                          unsigned *faults, char *mistake, size_t mistake_len)
+DnsdState *dnsd_state_new(DnsdConfig *config, const DnsdState *before,
+                          const uint8_t *secret, DnsdZoneSet *zone_set,
+                          unsigned *faults, char *error, size_t error_len)
 {
-    DnsdWorld *w = calloc(1, sizeof(*w));
+    DnsdState *w = calloc(1, sizeof(*w));
 
     *faults = 0;
     if (!w) {
-        snprintf(mistake, mistake_len, "there is no memory for the zones");
+        snprintf(error, error_len, "there is no memory for the zones");
         return NULL;
     }
     w->config = config;
-    w->lives = lives;
-    w->keyring = dnsd_keyring_new(config, mistake, mistake_len);
+    w->zone_set = zone_set;
+    w->keyring = dnsd_keyring_new(config, error, error_len);
     if (w->keyring) {
-        snprintf(mistake, mistake_len, "there is no memory for the zones");
+        snprintf(error, error_len, "there is no memory for the zones");
     }
-    if (!w->keyring || !read_secrets(w, secret, mistake, mistake_len) ||
+    if (!w->keyring || !read_secrets(w, secret, error, error_len) ||
         !open_files(w, before, faults) || !make_table(w)) {
         w->config = NULL;       /* the caller keeps it */
         w->serving.config = config;
-        dnsd_world_free(w);
+        dnsd_state_free(w);
         return NULL;
     }
     fill_serving(w);
     return w;
 }
 
-void dnsd_world_free(DnsdWorld *w)
+void dnsd_state_free(DnsdState *w)
 {
     const DnsdConfig *c = w->config ? w->config : w->serving.config;
 
     dns_zone_table_free(w->table);
     for (size_t i = 0; w->zone && i < c->zones; i++) {
         dnsd_file_unref(w->zone[i].file);
-        dnsd_live_unref(w->zone[i].live);
+        dnsd_dynzone_unref(w->zone[i].dyn);
     }
     dnsd_keyring_unref(w->keyring);
     free(w->zone);
@@ -319,11 +320,11 @@ void dnsd_world_free(DnsdWorld *w)
     free(w);
 }
 
-bool dnsd_world_writes(const DnsdConfig *config)
+bool dnsd_state_writes(const DnsdConfig *config)
 {
     for (size_t i = 0; i < config->zones; i++) {
         if (dnsd_zone_may_change(&config->zone[i]) ||
-            dnsd_live_has_journal(config->zone[i].image)) {
+            dnsd_dynzone_has_journal(config->zone[i].image)) {
             return true;
         }
     }
@@ -337,17 +338,17 @@ static bool is_lost(const DnsdZone *zone)
 
 DnsStore *dnsd_zone_store(const DnsdZone *zone)
 {
-    return zone->live && !is_lost(zone) ? zone->live->store : NULL;
+    return zone->dyn && !is_lost(zone) ? zone->dyn->store : NULL;
 }
 
 DnsdZoneState dnsd_zone_state(const DnsdZone *zone, uint32_t *serial)
 {
-    if (zone->live && !zone->live->store) {
+    if (zone->dyn && !zone->dyn->store) {
         return DNSD_ZONE_MISSING;
     }
-    if (zone->live) {
-        *serial = dnsd_live_serial(zone->live);
-        return zone_view_failed(dns_store_view(zone->live->store))
+    if (zone->dyn) {
+        *serial = dnsd_dynzone_serial(zone->dyn);
+        return zone_view_failed(dns_store_view(zone->dyn->store))
                ? DNSD_ZONE_DAMAGED : is_lost(zone)
                ? DNSD_ZONE_EXPIRED : DNSD_ZONE_SERVED;
     }
@@ -372,7 +373,7 @@ static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
         dnsd_log(DNSD_ERROR, "zone %s: '%s' or its journal is inconsistent: "
                  "queries are answered SERVFAIL until the zone is transferred "
                  "again", name, config->image);
-    } else if (zone->live && dnsd_live_is_cut(zone->live, config->image)) {
+    } else if (zone->dyn && dnsd_dynzone_is_cut(zone->dyn, config->image)) {
         dnsd_log(DNSD_ERROR, "zone %s: '%s' was truncated: queries are "
                  "answered SERVFAIL; restore this image, to which '%s.jnl' "
                  "belongs, and reload", name, config->image, config->image);
@@ -396,7 +397,7 @@ static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
     }
 }
 
-const DnsdZone *dnsd_world_find(const DnsdWorld *w, uint16_t rrclass,
+const DnsdZone *dnsd_state_find(const DnsdState *w, uint16_t rrclass,
                                 const ZoneKey *origin,
                                 const DnsdZoneConfig **config)
 {
@@ -409,16 +410,16 @@ const DnsdZone *dnsd_world_find(const DnsdWorld *w, uint16_t rrclass,
     return zone;
 }
 
-void dnsd_world_look(DnsdWorld *w)
+void dnsd_state_look(DnsdState *w)
 {
     uint32_t serial;
 
     for (size_t i = 0; i < w->config->zones; i++) {
         DnsdZone *zone = &w->zone[i];
 
-        if (!zone->is_told &&
+        if (!zone->is_logged &&
             dnsd_zone_state(zone, &serial) == DNSD_ZONE_DAMAGED) {
-            zone->is_told = true;
+            zone->is_logged = true;
             tell(&w->config->zone[i], zone);
         }
     }

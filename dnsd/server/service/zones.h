@@ -3,8 +3,8 @@
  * The zones that are served: mapped images, and other data made from a
  * configuration
  *
- * A world is made beside the one that is served.  Both share images whose files
- * have not changed.  All functions are for one thread.
+ * A server state is made beside the one that is served.  Both share images whose
+ * files have not changed.  All functions are for one thread.
  */
 #ifndef DNSD_SERVER_SERVICE_ZONES_H
 #define DNSD_SERVER_SERVICE_ZONES_H
@@ -12,54 +12,54 @@
 #include "dnsd/server/core/metrics.h"
 #include "dnsd/server/serve/serve.h"
 #include "dnsd/server/service/keyring.h"
-#include "dnsd/server/service/live.h"
+#include "dnsd/server/service/dynzone.h"
 
 typedef struct DnsdFile DnsdFile;
 
 typedef struct DnsdZone {
     DnsdFile *file;
-    DnsdLive *live;             /* instead of @file; both NULL: SERVFAIL */
+    DnsdDynZone *dyn;           /* instead of @file; both NULL: SERVFAIL */
     DnsdRules rules;
-    bool is_told;               /* damage was logged */
+    bool is_logged;             /* damage was logged */
 } DnsdZone;
 
-typedef struct DnsdWorld {
+typedef struct DnsdState {
     DnsdServing serving;        /* must be first: readers use it */
     DnsdConfig *config;
     DnsdZone *zone;             /* parallel to config->zone */
     DnsZoneTable *table;
     DnsdKeyring *keyring;
-    DnsdLives *lives;
-} DnsdWorld;
+    DnsdZoneSet *zone_set;
+} DnsdState;
 
 /**
- * dnsd_world_new: open images and read secrets
+ * dnsd_state_new: open images and read secrets
  * @config: taken over on success
- * @before: the world that is served, or NULL.  It shares images; an image that
+ * @before: the one that is served, or NULL.  It shares images; an image that
  * cannot be opened is taken from it.
  * @secret: DNSD_SECRET_LEN random octets, for cookies without a file
- * @lives: NULL: ignore journals, and zones do not change
+ * @zone_set: NULL: ignore journals, and zones do not change
  * @faults: number of zones whose image could not be opened, which is logged
  *
  * Returns: NULL if there is no memory, or secrets or keys cannot be read;
- * @mistake has the reason.
+ * @error has the reason.
  */
-DnsdWorld *dnsd_world_new(DnsdConfig *config, const DnsdWorld *before,
-                          const uint8_t *secret, DnsdLives *lives,
-                          unsigned *faults, char *mistake,
-                          size_t mistake_len);
+DnsdState *dnsd_state_new(DnsdConfig *config, const DnsdState *before,
+                          const uint8_t *secret, DnsdZoneSet *zone_set,
+                          unsigned *faults, char *error,
+                          size_t error_len);
 
-/** dnsd_world_writes: has a zone a journal, or may it get one? */
-bool dnsd_world_writes(const DnsdConfig *config);
+/** dnsd_state_writes: has a zone a journal, or may it get one? */
+bool dnsd_state_writes(const DnsdConfig *config);
 
-/** dnsd_world_free: no thread may read it any more */
-void dnsd_world_free(DnsdWorld *world);
+/** dnsd_state_free: no thread may read it any more */
+void dnsd_state_free(DnsdState *state);
 
-/** dnsd_world_look: log zones that were found damaged, each once */
-void dnsd_world_look(DnsdWorld *world);
+/** dnsd_state_look: log zones that were found damaged, each once */
+void dnsd_state_look(DnsdState *state);
 
-/** dnsd_world_find: the zone of an origin, and its @config; or NULL */
-const DnsdZone *dnsd_world_find(const DnsdWorld *world, uint16_t rrclass,
+/** dnsd_state_find: the zone of an origin, and its @config; or NULL */
+const DnsdZone *dnsd_state_find(const DnsdState *state, uint16_t rrclass,
                                 const ZoneKey *origin,
                                 const DnsdZoneConfig **config);
 

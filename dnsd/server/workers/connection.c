@@ -107,7 +107,7 @@ void dnsd_connection_drop(DnsdWorker *w, unsigned i, unsigned why)
     DnsdTcp *t = &w->tcp;
     DnsdConnection *c = &t->connection[i];
 
-    dnsd_count(&w->desk.counters, why);
+    dnsd_count(&w->thread.counters, why);
     if (!c->under_way) {
         unlink_from_list(t, i);
     }
@@ -187,13 +187,13 @@ void dnsd_tcp_accept(DnsdWorker *w, int listener)
         if (fd < 0) {
             return;
         }
-        dnsd_count(&w->desk.counters, DNSD_TCP_ACCEPTED);
+        dnsd_count(&w->thread.counters, DNSD_TCP_ACCEPTED);
         peer = dnsd_addr_of((struct sockaddr *)&sa);
         if (count_of(&w->tcp, &peer) >= config->per_client) {
-            dnsd_count(&w->desk.counters, DNSD_TCP_PER_CLIENT);
+            dnsd_count(&w->thread.counters, DNSD_TCP_PER_CLIENT);
             close(fd);
         } else if (!make_room(w)) {
-            dnsd_count(&w->desk.counters, DNSD_TCP_EVICTED);
+            dnsd_count(&w->thread.counters, DNSD_TCP_EVICTED);
             close(fd);
         } else {
             take_in(w, fd, &peer);

@@ -9,7 +9,7 @@ DnsdRequest *dnsd_control_request(DnsdWorker *w, const uint8_t *msg,
     DnsdRequest *request = dnsd_request_new(msg, len);
 
     if (!request) {
-        dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
+        dnsd_count(&w->thread.counters, DNSD_DROP_CONTROL);
     }
     return request;
 }
@@ -19,7 +19,7 @@ void dnsd_control_send(DnsdWorker *w, DnsdRequest *first)
     DnsdRequest *left = dnsd_requests_put_all(w->control, first);
 
     for (const DnsdRequest *r = left; r; r = r->next) {
-        dnsd_count(&w->desk.counters, DNSD_DROP_CONTROL);
+        dnsd_count(&w->thread.counters, DNSD_DROP_CONTROL);
     }
     dnsd_requests_free(left);
 }

@@ -62,7 +62,7 @@ DnsdHandover dnsd_handover(DnsdWorker *w, unsigned i)
         return DNSD_HANDOVER_WAITS;
     }
     if (why) {
-        dnsd_count(&w->desk.counters, why);
+        dnsd_count(&w->thread.counters, why);
         return DNSD_HANDOVER_FAILED;
     }
     if (!c->under_way) {

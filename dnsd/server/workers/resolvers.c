@@ -48,7 +48,7 @@ static size_t reply_to(DnsdWorker *w, DnsdRequest *r, uint8_t *out,
 
     set_client(w, r);
     return r->resolved &&
-           dnsd_serve_resolved(w->serving, &w->desk, &w->client, r->msg,
+           dnsd_serve_resolved(w->serving, &w->thread, &w->client, r->msg,
                                r->len, r->resolved, r->asked_of, out, room,
                                &len) == DNSD_REPLY ? len : 0;
 }

@@ -69,7 +69,7 @@ static int serve_next(DnsdWorker *w, DnsdConnection *c)
     }
     w->client.addr = c->peer;
     w->client.is_stream = true;
-    outcome = dnsd_serve(w->serving, &w->desk, &w->client, msg, len,
+    outcome = dnsd_serve(w->serving, &w->thread, &w->client, msg, len,
                          dnsd_stream_reply(&c->stream), DNS_MSG_MAX,
                          &reply_len);
     switch (outcome) {

@@ -20,14 +20,14 @@
 #define OUT_MAX         DNSD_UDP_MAX
 #define ROUNDS_MAX      16      /* batches per turn */
 
-typedef struct Letter {
+typedef struct Datagram {
     struct sockaddr_storage peer;
     _Alignas(struct cmsghdr) uint8_t pktinfo[DNSD_PKTINFO_MAX];
     struct iovec in_iov;
     struct iovec out_iov;
     uint8_t in[IN_MAX];
     uint8_t out[OUT_MAX];
-} Letter;
+} Datagram;
 
 struct DnsdBatch {
     bool has_pktinfo;
@@ -35,7 +35,7 @@ struct DnsdBatch {
     DnsdRequest *held, **held_end;  /* for the control thread */
     struct mmsghdr in[DNSD_UDP_BATCH];
     struct mmsghdr out[DNSD_UDP_BATCH];
-    Letter letter[DNSD_UDP_BATCH];
+    Datagram datagram[DNSD_UDP_BATCH];
 };
 
 int dnsd_udp_init(DnsdUdp *udp)
@@ -47,10 +47,10 @@ int dnsd_udp_init(DnsdUdp *udp)
         return -ENOMEM;
     }
     for (unsigned i = 0; i < DNSD_UDP_BATCH; i++) {
-        Letter *l = &b->letter[i];
+        Datagram *d = &b->datagram[i];
 
-        l->in_iov = (struct iovec) { l->in, sizeof(l->in) };
-        l->out_iov = (struct iovec) { l->out, 0 };
+        d->in_iov = (struct iovec) { d->in, sizeof(d->in) };
+        d->out_iov = (struct iovec) { d->out, 0 };
     }
     b->used = DNSD_UDP_BATCH;
     udp->batch = b;
@@ -74,13 +74,13 @@ static void prepare(DnsdBatch *b, const DnsdSocket *s)
         b->used = DNSD_UDP_BATCH;
     }
     for (unsigned i = 0; i < b->used; i++) {
-        Letter *l = &b->letter[i];
+        Datagram *d = &b->datagram[i];
 
         b->in[i].msg_hdr = (struct msghdr) {
-            .msg_name = &l->peer, .msg_namelen = sizeof(l->peer),
-            .msg_iov = &l->in_iov, .msg_iovlen = 1,
-            .msg_control = s->has_pktinfo ? l->pktinfo : NULL,
-            .msg_controllen = s->has_pktinfo ? sizeof(l->pktinfo) : 0,
+            .msg_name = &d->peer, .msg_namelen = sizeof(d->peer),
+            .msg_iov = &d->in_iov, .msg_iovlen = 1,
+            .msg_control = s->has_pktinfo ? d->pktinfo : NULL,
+            .msg_controllen = s->has_pktinfo ? sizeof(d->pktinfo) : 0,
         };
     }
     b->used = 0;
@@ -171,36 +171,36 @@ static void hand_over(DnsdWorker *w, const DnsdSocket *s,
     }
     why = dnsd_resolvers_ask(w, r);
     if (why) {
-        dnsd_count(&w->desk.counters, why);
+        dnsd_count(&w->thread.counters, why);
         dnsd_request_free(r);
     }
 }
 
 /* Returns the length of the reply; 0: no reply. */
 static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
-                    Letter *l)
+                    Datagram *d)
 {
     DnsdOutcome outcome;
     size_t len;
 
     if (in->msg_hdr.msg_flags & MSG_TRUNC) {
-        dnsd_count(&w->desk.counters, DNSD_DROP_LONG);
+        dnsd_count(&w->thread.counters, DNSD_DROP_LONG);
         return 0;
     }
-    if (!has_port(&l->peer)) {
-        dnsd_count(&w->desk.counters, DNSD_DROP_PORT);
+    if (!has_port(&d->peer)) {
+        dnsd_count(&w->thread.counters, DNSD_DROP_PORT);
         return 0;
     }
-    w->client.addr = dnsd_addr_of((struct sockaddr *)&l->peer);
+    w->client.addr = dnsd_addr_of((struct sockaddr *)&d->peer);
     w->client.is_stream = false;
     if (s->is_of_device) {
-        drop_scope(&l->peer);
+        drop_scope(&d->peer);
     }
     if (s->has_pktinfo) {
         turn_pktinfo(&in->msg_hdr, s, atomic_load(w->vrfs));
     }
-    outcome = dnsd_serve(w->serving, &w->desk, &w->client, l->in, in->msg_len,
-                         l->out, sizeof(l->out), &len);
+    outcome = dnsd_serve(w->serving, &w->thread, &w->client, d->in, in->msg_len,
+                         d->out, sizeof(d->out), &len);
     if (outcome != DNSD_REPLY && outcome != DNSD_DROP) {
         hand_over(w, s, in, outcome == DNSD_RESOLVE);
     }
@@ -239,12 +239,12 @@ static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
     b->held_end = &b->held;
     for (unsigned i = 0; i < count; i++) {
         struct mmsghdr *in = &b->in[i];
-        Letter *l = &b->letter[i];
+        Datagram *d = &b->datagram[i];
 
-        l->out_iov.iov_len = serve(w, s, in, l);
-        if (l->out_iov.iov_len) {
+        d->out_iov.iov_len = serve(w, s, in, d);
+        if (d->out_iov.iov_len) {
             b->out[replies].msg_hdr = in->msg_hdr;
-            b->out[replies].msg_hdr.msg_iov = &l->out_iov;
+            b->out[replies].msg_hdr.msg_iov = &d->out_iov;
             replies++;
         }
     }

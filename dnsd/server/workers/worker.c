@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dnsd/server/host/turns.h"
+#include "dnsd/server/host/scheduler.h"
 #include "dnsd/server/workers/worker.h"
 
 #define EVENTS_MAX  64
@@ -72,7 +72,7 @@ static void *run(void *opaque)
     struct epoll_event events[EVENTS_MAX];
     int timeout = -1;
 
-    dnsd_turns_short();
+    dnsd_scheduler_short();
     while (!atomic_load_explicit(&w->stop, memory_order_acquire)) {
         int count = epoll_wait(w->epoll, events, EVENTS_MAX, timeout);
 
@@ -127,7 +127,7 @@ static void pin(const DnsdWorker *w)
     if (w->cpu >= 0) {
         CPU_ZERO(&set);
         CPU_SET(w->cpu, &set);
-        pthread_setaffinity_np(w->thread, sizeof(set), &set);
+        pthread_setaffinity_np(w->id, sizeof(set), &set);
     }
 }
 
@@ -137,8 +137,8 @@ static void destroy(DnsdWorker *w)
         close(w->epoll);
     }
     dnsd_requests_destroy(&w->returned);
-    dnsd_limit_free(w->desk.limit);
-    dnsd_replies_free(w->desk.replies);
+    dnsd_limit_free(w->thread.limit);
+    dnsd_replies_free(w->thread.replies);
     dnsd_udp_destroy(&w->udp);
     dnsd_tcp_destroy(&w->tcp);
     free(w);
@@ -147,14 +147,14 @@ static void destroy(DnsdWorker *w)
 static int make(DnsdWorker *w, const DnsdConfig *config, const uint64_t key[2])
 {
     if (config->limit.rate) {
-        w->desk.limit = dnsd_limit_new(&config->limit, key);
-        if (!w->desk.limit) {
+        w->thread.limit = dnsd_limit_new(&config->limit, key);
+        if (!w->thread.limit) {
             return -ENOMEM;
         }
     }
     if (w->resolvers) {
-        w->desk.replies = dnsd_replies_new(key);
-        if (!w->desk.replies) {
+        w->thread.replies = dnsd_replies_new(key);
+        if (!w->thread.replies) {
             return -ENOMEM;
         }
     }
@@ -162,7 +162,7 @@ static int make(DnsdWorker *w, const DnsdConfig *config, const uint64_t key[2])
         dnsd_tcp_init(&w->tcp, config->tcp.connections) < 0) {
         return -ENOMEM;
     }
-    return watch_all(w) ? -pthread_create(&w->thread, NULL, run, w) : -errno;
+    return watch_all(w) ? -pthread_create(&w->id, NULL, run, w) : -errno;
 }
 
 DnsdWorker *dnsd_worker_start(DnsdSockets *sockets, DnsdEpoch *epoch,
@@ -200,7 +200,7 @@ void dnsd_worker_stop(DnsdWorker *w)
 
     atomic_store_explicit(&w->stop, true, memory_order_release);
     if (write(w->returned.wake, &one, sizeof(one)) == sizeof(one)) {
-        pthread_join(w->thread, NULL);
+        pthread_join(w->id, NULL);
     }
     destroy(w);
 }

@@ -22,11 +22,11 @@
 
 typedef struct DnsdWorker {
     DnsdReaderMark mark;
-    DnsdDesk desk;
+    DnsdThreadState thread;
     DnsdUdp udp;
     DnsdTcp tcp;
     DnsdEpoch *epoch;           /* of DnsdServing */
-    _Atomic(const DnsdVrfs *) *vrfs;    /* of the crew; during a round */
+    _Atomic(const DnsdVrfs *) *vrfs;    /* of the pool; during a round */
     DnsdSockets *sockets;
     DnsdRequests *control;      /* queue of the control thread */
     DnsdRequests returned;      /* requests that have returned */
@@ -36,7 +36,7 @@ typedef struct DnsdWorker {
     int epoll;
     int cpu;                    /* processor to run on; -1: any */
     atomic_bool stop;
-    pthread_t thread;
+    pthread_t id;
 } DnsdWorker;
 
 /* The kind of an event of the worker's epoll */

@@ -24,7 +24,7 @@ typedef struct Scan {
     uint64_t last_change;
 } Scan;
 
-static int fail(Scan *s, unsigned file, const char *what)
+static int journal_fail(Scan *s, unsigned file, const char *what)
 {
     snprintf(s->error, JOURNAL_ERROR_MAX, "%.150s: %s",
              s->journal->path[file], what);
@@ -37,7 +37,7 @@ static int fail_at(Scan *s, unsigned file, uint64_t offset, const char *what)
 
     snprintf(text, sizeof(text), "at octet %llu: %s",
              (unsigned long long)offset, what);
-    return fail(s, file, text);
+    return journal_fail(s, file, text);
 }
 
 /* --- files ---------------------------------------------------------------- */
@@ -51,23 +51,23 @@ static int map_file(Scan *s, unsigned i)
 
     file->fd = open(s->journal->path[i], O_RDWR | O_CLOEXEC);
     if (file->fd < 0) {
-        return errno == ENOENT ? 0 : fail(s, i, strerror(errno));
+        return errno == ENOENT ? 0 : journal_fail(s, i, strerror(errno));
     }
     if (fstat(file->fd, &st)) {
-        return fail(s, i, strerror(errno));
+        return journal_fail(s, i, strerror(errno));
     }
     if (st.st_size < JOURNAL_HEADER) {
-        return fail(s, i, "the file ends within its header");
+        return journal_fail(s, i, "the file ends within its header");
     }
     map = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, file->fd, 0);
     if (map == MAP_FAILED) {
-        return fail(s, i, strerror(errno));
+        return journal_fail(s, i, strerror(errno));
     }
     s->map[i] = map;
     s->map_len[i] = st.st_size;
     if (!journal_header_is(map, &s->journal->about.origin,
                            s->journal->about.rrclass)) {
-        return fail(s, i, "this is no journal of the zone");
+        return journal_fail(s, i, "this is no journal of the zone");
     }
     return 0;
 }
@@ -102,7 +102,7 @@ static int end_at(Scan *s, unsigned i, uint64_t offset)
                        "were acknowledged are lost");
     }
     if (ftruncate(file->fd, offset) || fdatasync(file->fd)) {
-        return fail(s, i, strerror(errno));
+        return journal_fail(s, i, strerror(errno));
     }
     return 0;
 }
@@ -193,7 +193,7 @@ static int take_change(Scan *s, unsigned i, uint64_t at,
     }
     s->has_chain = true;
     if (ret || journal_index(&j->file[i], before, at)) {
-        return fail(s, i, strerror(ret ? -ret : ENOMEM));
+        return journal_fail(s, i, strerror(ret ? -ret : ENOMEM));
     }
     j->position = record->position;
     return 0;
@@ -242,13 +242,13 @@ static int scan_all(Scan *s, JournalReplay *replay, void *opaque)
             j->position = j->base;
             return 0;
         }
-        return fail(s, s->map[JOURNAL_NOW] ? JOURNAL_NOW : JOURNAL_OLD,
-                    "this is the journal of another image; remove it if its "
-                    "changes are no longer wanted");
+        return journal_fail(s, s->map[JOURNAL_NOW] ? JOURNAL_NOW : JOURNAL_OLD,
+                            "this is the journal of another image; remove it if "
+                            "its changes are no longer wanted");
     }
     if ((uint32_t)j->base != j->about.serial) {
-        return fail(s, JOURNAL_NOW, "the image does not have the serial that "
-                    "the journal says");
+        return journal_fail(s, JOURNAL_NOW, "the image does not have the "
+                            "serial that the journal says");
     }
     j->position = j->base;
     for (unsigned i = 0; i < JOURNAL_FILES && !ret; i++) {

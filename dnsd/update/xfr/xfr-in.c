@@ -23,7 +23,8 @@
 
 /* --- results -------------------------------------------------------------- */
 
-static DnsXfrState fail(DnsXfrIn *in, DnsXfrReason reason, const char *why)
+static DnsXfrState xfr_in_fail(DnsXfrIn *in, DnsXfrReason reason,
+                               const char *why)
 {
     in->stage = DONE;
     in->reason = reason;
@@ -35,7 +36,7 @@ static DnsXfrState fail(DnsXfrIn *in, DnsXfrReason reason, const char *why)
 static DnsXfrState fall_back(DnsXfrIn *in, DnsXfrReason reason,
                              const char *why)
 {
-    fail(in, reason, why);
+    xfr_in_fail(in, reason, why);
     return in->options.ask == DNS_XFR_ASK_IXFR ? DNS_XFR_AGAIN
                                                : DNS_XFR_FAILED;
 }
@@ -45,11 +46,12 @@ static DnsXfrState finish_axfr(DnsXfrIn *in)
     int ret = axfr_image_finish(in->image);
 
     if (ret == -EINVAL || ret == -ENODATA) {
-        return fail(in, DNS_XFR_NO_ZONE, ret == -ENODATA
-                    ? "the zone has no NS records at its name"
-                    : "the records are no zone");
+        return xfr_in_fail(in, DNS_XFR_NO_ZONE, ret == -ENODATA
+                           ? "the zone has no NS records at its name"
+                           : "the records are no zone");
     }
-    return ret ? fail(in, DNS_XFR_LOCAL, "the image could not be written")
+    return ret ? xfr_in_fail(in, DNS_XFR_LOCAL,
+                             "the image could not be written")
                : DNS_XFR_IMAGE;
 }
 
@@ -85,7 +87,8 @@ static DnsXfrState finish(DnsXfrIn *in)
 
     in->stage = DONE;
     if (in->options.key && !in->is_signed) {
-        return fail(in, DNS_XFR_SIGNATURE, "the last message is not signed");
+        return xfr_in_fail(in, DNS_XFR_SIGNATURE,
+                           "the last message is not signed");
     }
     if (is_zone) {
         return finish_axfr(in);
@@ -162,7 +165,7 @@ static DnsXfrState take_ixfr(DnsXfrIn *in, const DnsRr *rr,
     }
     ret = ret ? ret : put_change_record(in, rr, record);
     if (ret) {
-        return fail(in, DNS_XFR_LOCAL, "there is no memory");
+        return xfr_in_fail(in, DNS_XFR_LOCAL, "there is no memory");
     }
     return in->octets.len > DNS_XFR_CHANGES_MAX
            ? fall_back(in, DNS_XFR_TOO_LARGE, "there are many changes")
@@ -184,7 +187,7 @@ static DnsXfrState take_axfr(DnsXfrIn *in, const DnsRr *rr,
         return DNS_XFR_MORE;
     }
     ret = axfr_image_add(in->image, &rr->name, record);
-    return ret ? fail(in, DNS_XFR_LOCAL, "the records cannot be sorted")
+    return ret ? xfr_in_fail(in, DNS_XFR_LOCAL, "the records cannot be sorted")
                : DNS_XFR_MORE;
 }
 
@@ -218,7 +221,7 @@ static DnsXfrState take_first(DnsXfrIn *in, const DnsRr *rr,
                                in->options.rrclass, in->options.stop);
     return in->image && !axfr_image_add(in->image, &rr->name, soa)
            ? DNS_XFR_MORE
-           : fail(in, DNS_XFR_LOCAL, "the records cannot be sorted");
+           : xfr_in_fail(in, DNS_XFR_LOCAL, "the records cannot be sorted");
 }
 
 static DnsXfrState take_record(DnsXfrIn *in, const DnsRr *rr,
@@ -286,7 +289,7 @@ static DnsXfrState check_header(DnsXfrIn *in, const DnsHeader *header)
 
     if (header->id != in->id || !(header->flags & DNS_FLAG_QR) ||
         header->flags & DNS_FLAGS_OPCODE) {
-        return fail(in, DNS_XFR_MALFORMED, no_answer);
+        return xfr_in_fail(in, DNS_XFR_MALFORMED, no_answer);
     }
     if (rcode == DNS_RCODE_NOTIMP || rcode == DNS_RCODE_FORMERR) {
         return fall_back(in, DNS_XFR_REFUSED,
@@ -299,8 +302,9 @@ static DnsXfrState check_header(DnsXfrIn *in, const DnsHeader *header)
         return fall_back(in, DNS_XFR_MALFORMED, "the answer is truncated");
     }
     if (in->options.ask == DNS_XFR_ASK_SOA && !(header->flags & DNS_FLAG_AA)) {
-        return fail(in, DNS_XFR_REFUSED,
-                    "the primary does not serve the zone, or not any more");
+        return xfr_in_fail(in, DNS_XFR_REFUSED,
+                           "the primary does not serve the zone, or not any "
+                           "more");
     }
     return DNS_XFR_MORE;
 }
@@ -320,8 +324,8 @@ static DnsXfrState take_answer(DnsXfrIn *in, const uint8_t *msg,
     record.rdlength = rdlength;
     in->len += rr->name.len + rdlength + 10;
     if (in->options.len_max && in->len > in->options.len_max) {
-        return fail(in, DNS_XFR_TOO_LARGE, "the zone is larger than "
-                    "'transfer-limit' allows");
+        return xfr_in_fail(in, DNS_XFR_TOO_LARGE, "the zone is larger than "
+                           "'transfer-limit' allows");
     }
     return take_record(in, rr, &record);
 }
@@ -373,17 +377,17 @@ DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
     DnsHeader header;
 
     if (in->stage == DONE || dns_header_parse(msg, len, &header)) {
-        return fail(in, DNS_XFR_MALFORMED, no_answer);
+        return xfr_in_fail(in, DNS_XFR_MALFORMED, no_answer);
     }
     if (!verify(in, msg, &len, now)) {
-        return fail(in, DNS_XFR_SIGNATURE, in->tsig.error
-                    ? tsig_error_name(in->tsig.error)
-                    : "the signature is missing or wrong");
+        return xfr_in_fail(in, DNS_XFR_SIGNATURE, in->tsig.error
+                           ? tsig_error_name(in->tsig.error)
+                           : "the signature is missing or wrong");
     }
     state = check_header(in, &header);
     state = state == DNS_XFR_MORE ? take_records(in, msg, len) : state;
     if (is_serial_alone(state) && in->options.key && !in->is_signed) {
-        return fail(in, DNS_XFR_SIGNATURE, "the answer is not signed");
+        return xfr_in_fail(in, DNS_XFR_SIGNATURE, "the answer is not signed");
     }
     in->messages++;
     return state;

@@ -95,7 +95,7 @@ static void told_names(void *opaque, const VmmnetDnsAnswer *answer)
     }
 }
 
-static enum nss_status fail(const Got *got, int *errnop, int *herrnop)
+static enum nss_status nss_fail(const Got *got, int *errnop, int *herrnop)
 {
     switch (got->error) {
     case VMMNET_DNS_NO_NAME:
@@ -180,7 +180,7 @@ enum nss_status _nss_vmmnet_gethostbyname4_r(const char *name,
 
     if (!ask(&got, name, AF_UNSPEC, NULL)) {
         free(got.addrs);
-        return fail(&got, errnop, herrnop);
+        return nss_fail(&got, errnop, herrnop);
     }
     canonical = keep(&room, got.name);
     for (i = 0; i < got.count && !room.short_of; i++) {
@@ -259,7 +259,7 @@ enum nss_status _nss_vmmnet_gethostbyname3_r(const char *name, int af,
     }
     if (!ask(&got, name, af, NULL)) {
         free(got.addrs);
-        return fail(&got, errnop, herrnop);
+        return nss_fail(&got, errnop, herrnop);
     }
     if (fill(host, &room, got.name, af, got.count)) {
         for (i = 0; i < got.count; i++) {
@@ -316,7 +316,7 @@ enum nss_status _nss_vmmnet_gethostbyaddr2_r(const void *addr, socklen_t len,
         return NSS_STATUS_UNAVAIL;
     }
     if (!ask(&got, NULL, 0, &of.sa)) {
-        return fail(&got, errnop, herrnop);
+        return nss_fail(&got, errnop, herrnop);
     }
     if (!fill(host, &room, got.name, af, 1)) {
         return too_small(errnop, herrnop);

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dnsd/server/host/turns.h"
+#include "dnsd/server/host/scheduler.h"
 
 #define SHORT_NS    100000      /* the shortest that Linux accepts */
 
@@ -24,7 +24,7 @@ typedef struct Attr {
     uint64_t runtime, deadline, period;
 } Attr;
 
-void dnsd_turns_short(void)
+void dnsd_scheduler_short(void)
 {
     Attr attr;
 
@@ -38,7 +38,7 @@ void dnsd_turns_short(void)
     syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-void dnsd_turns_long(void)
+void dnsd_scheduler_long(void)
 {
     const struct sched_param none = { 0 };
 

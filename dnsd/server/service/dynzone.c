@@ -9,33 +9,33 @@
 #include "dnsd/server/host/fault.h"
 #include "dnsd/server/host/log.h"
 #include "dnsd/server/service/file.h"
-#include "dnsd/server/service/live.h"
+#include "dnsd/server/service/dynzone.h"
 #include "dnsd/update/store/merger.h"
 
 /* A view that was replaced */
 typedef struct Retired {
     struct Retired *next;
-    uint64_t number;            /* of the crew's epoch */
+    uint64_t number;            /* of the pool's epoch */
     void (*release)(void *what);
     void *what;
 } Retired;
 
-struct DnsdLives {
-    DnsdCrew *crew;
+struct DnsdZoneSet {
+    DnsdWorkerPool *pool;
     DnsMerger *merger;
     Retired *oldest, **end;
 };
 
 /* --- all ------------------------------------------------------------------ */
 
-DnsdLives *dnsd_lives_new(DnsdCrew *crew)
+DnsdZoneSet *dnsd_zone_set_new(DnsdWorkerPool *pool)
 {
-    DnsdLives *all = calloc(1, sizeof(*all));
+    DnsdZoneSet *all = calloc(1, sizeof(*all));
 
     if (!all) {
         return NULL;
     }
-    all->crew = crew;
+    all->pool = pool;
     all->end = &all->oldest;
     all->merger = dns_merger_new();
     if (!all->merger) {
@@ -45,28 +45,29 @@ DnsdLives *dnsd_lives_new(DnsdCrew *crew)
     return all;
 }
 
-void dnsd_lives_free(DnsdLives *all)
+void dnsd_zone_set_free(DnsdZoneSet *all)
 {
-    dnsd_lives_tidy(all);
+    dnsd_zone_set_tidy(all);
     dns_merger_free(all->merger);
     free(all);
 }
 
-int dnsd_lives_fd(const DnsdLives *all)
+int dnsd_zone_set_fd(const DnsdZoneSet *all)
 {
     return dns_merger_fd(all->merger);
 }
 
-void dnsd_lives_run(DnsdLives *all)
+void dnsd_zone_set_run(DnsdZoneSet *all)
 {
     dns_merger_run(all->merger);
 }
 
-void dnsd_lives_tidy(DnsdLives *all)
+void dnsd_zone_set_tidy(DnsdZoneSet *all)
 {
     Retired *r;
 
-    while ((r = all->oldest) && dnsd_crew_is_past(all->crew, r->number)) {
+    while ((r = all->oldest) &&
+           dnsd_worker_pool_is_past(all->pool, r->number)) {
         all->oldest = r->next;
         all->end = r->next ? all->end : &all->oldest;
         r->release(r->what);
@@ -78,20 +79,20 @@ void dnsd_lives_tidy(DnsdLives *all)
 
 static void publish(void *opaque, const ZoneView *view)
 {
-    DnsdLive *live = opaque;
+    DnsdDynZone *dyn = opaque;
 
-    atomic_store(&live->view, view);
+    atomic_store(&dyn->view, view);
 }
 
 /* Without memory for the entry, the view is leaked: it may be in use. */
 static void retire(void *opaque, void (*release)(void *what), void *what)
 {
-    DnsdLives *all = ((DnsdLive *)opaque)->lives;
+    DnsdZoneSet *all = ((DnsdDynZone *)opaque)->zone_set;
     Retired *r = malloc(sizeof(*r));
 
     if (r) {
         *r = (Retired) {
-            NULL, dnsd_crew_advance(all->crew), release, what,
+            NULL, dnsd_worker_pool_advance(all->pool), release, what,
         };
         *all->end = r;
         all->end = &r->next;
@@ -132,7 +133,7 @@ static const DnsMapOps maps = { add_mapping, tell_mapping, remove_mapping };
 
 /* --- one ------------------------------------------------------------------ */
 
-bool dnsd_live_has_journal(const char *path)
+bool dnsd_dynzone_has_journal(const char *path)
 {
     static const char *const behind[] = { ".jnl", ".jnl.old" };
     char name[PATH_MAX];
@@ -146,50 +147,50 @@ bool dnsd_live_has_journal(const char *path)
     return has;
 }
 
-DnsdLive *dnsd_live_new(DnsdLives *all, const DnsName *origin)
+DnsdDynZone *dnsd_dynzone_new(DnsdZoneSet *all, const DnsName *origin)
 {
     static const ZoneView nothing;
-    DnsdLive *live = calloc(1, sizeof(*live));
+    DnsdDynZone *dyn = calloc(1, sizeof(*dyn));
 
-    if (live) {
-        live->users = 1;
-        live->lives = all;
-        live->origin = *origin;
-        atomic_init(&live->view, &nothing);
+    if (dyn) {
+        dyn->users = 1;
+        dyn->zone_set = all;
+        dyn->origin = *origin;
+        atomic_init(&dyn->view, &nothing);
     }
-    return live;
+    return dyn;
 }
 
-bool dnsd_live_fill(DnsdLive *live, const char *path, char *why,
-                    size_t why_len)
+bool dnsd_dynzone_fill(DnsdDynZone *dyn, const char *path, char *why,
+                       size_t why_len)
 {
     DnsStoreOptions options = {
-        .image = path, .merger = live->lives->merger, .maps = &maps,
-        .is_static = live->is_static,
+        .image = path, .merger = dyn->zone_set->merger, .maps = &maps,
+        .is_static = dyn->is_static,
     };
-    DnsdFile *file = dnsd_file_open(path, &live->origin, why, why_len);
+    DnsdFile *file = dnsd_file_open(path, &dyn->origin, why, why_len);
     DnsStoreError error;
 
     dnsd_file_unref(file);
     if (!file) {
         return false;
     }
-    live->store = dns_store_open(&options, &ops, live, &error);
-    if (!live->store) {
+    dyn->store = dns_store_open(&options, &ops, dyn, &error);
+    if (!dyn->store) {
         snprintf(why, why_len, "cannot be served with its journal: %s",
                  error.text);
     }
-    return live->store;
+    return dyn->store;
 }
 
-bool dnsd_live_follow(DnsdLive *live, char *why, size_t why_len)
+bool dnsd_dynzone_follow(DnsdDynZone *dyn, char *why, size_t why_len)
 {
-    DnsdFile *file = dnsd_file_open(dns_store_path(live->store), &live->origin,
+    DnsdFile *file = dnsd_file_open(dns_store_path(dyn->store), &dyn->origin,
                                     why, why_len);
     DnsStoreError error;
 
     dnsd_file_unref(file);
-    if (file && dns_store_follow(live->store, &error)) {
+    if (file && dns_store_follow(dyn->store, &error)) {
         snprintf(why, why_len, "cannot follow the one before it: %s",
                  error.text);
         return false;
@@ -197,29 +198,29 @@ bool dnsd_live_follow(DnsdLive *live, char *why, size_t why_len)
     return file;
 }
 
-DnsdLive *dnsd_live_open(DnsdLives *all, const char *path,
-                         const DnsName *origin, bool is_static, char *why,
-                         size_t why_len)
+DnsdDynZone *dnsd_dynzone_open(DnsdZoneSet *all, const char *path,
+                               const DnsName *origin, bool is_static, char *why,
+                               size_t why_len)
 {
-    DnsdLive *live = dnsd_live_new(all, origin);
+    DnsdDynZone *dyn = dnsd_dynzone_new(all, origin);
 
-    if (!live) {
+    if (!dyn) {
         snprintf(why, why_len, "there is no memory for it");
         return NULL;
     }
-    live->is_static = is_static;
-    if (!dnsd_live_fill(live, path, why, why_len)) {
-        dnsd_live_unref(live);
-        live = NULL;
+    dyn->is_static = is_static;
+    if (!dnsd_dynzone_fill(dyn, path, why, why_len)) {
+        dnsd_dynzone_unref(dyn);
+        dyn = NULL;
     }
-    return live;
+    return dyn;
 }
 
-bool dnsd_live_is_at(const DnsdLive *live, const char *path)
+bool dnsd_dynzone_is_at(const DnsdDynZone *dyn, const char *path)
 {
-    const ZoneView *view = live->store ? dns_store_view(live->store) : NULL;
+    const ZoneView *view = dyn->store ? dns_store_view(dyn->store) : NULL;
     char why[256];
-    DnsdFile *file = dnsd_file_open(path, &live->origin, why, sizeof(why));
+    DnsdFile *file = dnsd_file_open(path, &dyn->origin, why, sizeof(why));
     bool is_at = file && view && !zone_view_failed(view) &&
                  file->image->identity ==
                  view->layer[view->layers - 1]->identity;
@@ -228,38 +229,38 @@ bool dnsd_live_is_at(const DnsdLive *live, const char *path)
     return is_at;
 }
 
-bool dnsd_live_is_cut(const DnsdLive *live, const char *path)
+bool dnsd_dynzone_is_cut(const DnsdDynZone *dyn, const char *path)
 {
-    const ZoneView *view = dns_store_view(live->store);
+    const ZoneView *view = dns_store_view(dyn->store);
     struct stat st;
 
     return !stat(path, &st) &&
            (uint64_t)st.st_size < view->layer[view->layers - 1]->len;
 }
 
-uint32_t dnsd_live_serial(const DnsdLive *live)
+uint32_t dnsd_dynzone_serial(const DnsdDynZone *dyn)
 {
     DnsStoreStats stats;
 
-    if (!live->store) {
+    if (!dyn->store) {
         return 0;
     }
-    dns_store_stats(live->store, &stats);
+    dns_store_stats(dyn->store, &stats);
     return stats.serial;
 }
 
-DnsdLive *dnsd_live_ref(DnsdLive *live)
+DnsdDynZone *dnsd_dynzone_ref(DnsdDynZone *dyn)
 {
-    live->users++;
-    return live;
+    dyn->users++;
+    return dyn;
 }
 
-void dnsd_live_unref(DnsdLive *live)
+void dnsd_dynzone_unref(DnsdDynZone *dyn)
 {
-    if (live && !--live->users) {
-        if (live->store) {
-            dns_store_close(live->store);
+    if (dyn && !--dyn->users) {
+        if (dyn->store) {
+            dns_store_close(dyn->store);
         }
-        free(live);
+        free(dyn);
     }
 }

@@ -37,8 +37,8 @@ static void hear(DnsdSecondaries *all, DnsdCopy *s, const DnsdAddr *from,
     if (!s->timers.is_asking) {
         begin_with(s, from);
     }
-    if (notified->has_serial && s->live->store &&
-        dns_serial_newer(notified->serial, dns_store_serial(s->live->store))) {
+    if (notified->has_serial && s->dyn->store &&
+        dns_serial_newer(notified->serial, dns_store_serial(s->dyn->store))) {
         s->has_news = true;
         s->news = notified->serial;
     }
@@ -54,7 +54,7 @@ static bool is_served(const DnsdSecondaries *all, const DnsQuestion *zone)
     ZoneKey key;
 
     return zone_key_read(&key, zone->name.wire, zone->name.len) &&
-           dnsd_world_find(all->world, zone->qclass, &key, &config);
+           dnsd_state_find(all->state, zone->qclass, &key, &config);
 }
 
 static DnsdNotifyEnd take_notify(DnsdSecondaries *all, const DnsdAddr *from,

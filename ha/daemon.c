@@ -368,9 +368,7 @@ static gboolean each_second(gpointer opaque)
     mip6_ha_host_settings(&d->host);
     mip6_ha_host_tick(&d->host);
     look_at_address(d);
-    if (d->control) {
-        mip6_ha_control_look(d->control);
-    }
+    mip6_ha_control_tick(d->control);
     if (d->fast) {
         mip6_fast_look(d->fast);
     }
@@ -642,11 +640,8 @@ static bool start(Daemon *d, GError **errp)
     if (!take_over(d, errp)) {
         return false;
     }
-    if (d->config->control) {
-        d->control = mip6_ha_control_new(d->config->control, &d->agent, errp);
-        return d->control || at_line(d, "control", errp);
-    }
-    return true;
+    d->control = mip6_ha_control_new(d->config->control, &d->agent, errp);
+    return d->control || !d->config->control || at_line(d, "control", errp);
 }
 
 static bool end(Daemon *d, GError **errp)

@@ -6,9 +6,9 @@
  *     vmmnet-ha show [--json | --metrics] [FILE]
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/args.h"
+#include "base/control.h"
 #include "ha/daemon.h"
 #include "ha/service/config.h"
 #include "ha/service/control.h"
@@ -32,39 +32,39 @@ static int serve(char **words, size_t count)
     return done_or(done, err);
 }
 
-static bool ask(const char *file, Mip6ShowFormat format, GError **errp)
-{
-    Mip6HaConfig *config = mip6_ha_config_read(file, 0, errp);
-    bool done;
-
-    if (!config) {
-        return false;
-    }
-    if (config->control) {
-        done = mip6_ha_control_ask(config->control, format, STDOUT_FILENO,
-                                   errp);
-    } else {
-        g_set_error(errp, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-                    "%s: there is no line 'control': the agent's socket", file);
-        done = false;
-    }
-    mip6_ha_config_free(config);
-    return done;
-}
-
 static bool as_json, as_metrics;
+
+/* Where the agent listens that runs with @file; NULL: the message is printed. */
+static char *socket_of(const char *file)
+{
+    GError *err = NULL;
+    Mip6HaConfig *config;
+    char *path;
+
+    if (!file && !g_file_test(DEFAULT_FILE, G_FILE_TEST_EXISTS)) {
+        return g_strdup(MIP6_HA_CONTROL);
+    }
+    config = mip6_ha_config_read(file ? file : DEFAULT_FILE, 0, &err);
+    if (!config) {
+        done_or(false, err);
+        return NULL;
+    }
+    path = g_strdup(config->control ? config->control : MIP6_HA_CONTROL);
+    mip6_ha_config_free(config);
+    return path;
+}
 
 static int show(char **words, size_t count)
 {
-    GError *err = NULL;
-    bool done;
+    g_autofree char *path = NULL;
 
     if (as_json && as_metrics) {
         return args_wrong("--json and --metrics are two formats");
     }
-    done = ask(count ? words[0] : DEFAULT_FILE, as_json ? MIP6_SHOW_JSON :
-               as_metrics ? MIP6_SHOW_METRICS : MIP6_SHOW_TEXT, &err);
-    return done_or(done, err);
+    path = socket_of(count ? words[0] : NULL);
+    return !path ? EXIT_CANNOT :
+           base_control_show("vmmnet-ha", path, as_json ? "show json" :
+                             as_metrics ? "metrics" : "show");
 }
 
 int main(int argc, char **argv)

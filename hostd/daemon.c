@@ -283,6 +283,7 @@ static gboolean tick(gpointer opaque)
     Daemon *d = opaque;
 
     hostd_tick(&d->hostd);
+    hostd_server_tick(d->server);
     return G_SOURCE_CONTINUE;
 }
 

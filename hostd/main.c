@@ -3,13 +3,13 @@
  * vmmnet-hostd: moves addresses of VMs, for unprivileged QEMU processes
  *
  *     vmmnet-hostd [--socket PATH] [--state FILE]
- *     vmmnet-hostd show [--socket PATH]
+ *     vmmnet-hostd show [--json | --metrics] [--socket PATH]
  */
 #include <stdio.h>
 
 #include "base/args.h"
+#include "base/control.h"
 #include "hostd/daemon.h"
-#include "hostd/service/server.h"
 
 #define DEFAULT_SOCKET  "/run/vmmnet/hostd.sock"
 #define DEFAULT_STATE   "/run/vmmnet/hostd.state"
@@ -33,16 +33,15 @@ static int serve(char **words, size_t count)
     return done_or(done, err);
 }
 
+static bool as_json, as_metrics;
+
 static int show(char **words, size_t count)
 {
-    g_autoptr(GString) out = g_string_new(NULL);
-    GError *err = NULL;
-    bool done = hostd_server_ask(path, "show\n", out, &err);
-
-    if (done) {
-        fputs(out->str, stdout);
+    if (as_json && as_metrics) {
+        return args_wrong("--json and --metrics are two formats");
     }
-    return args_flush(done_or(done, err));
+    return base_control_show("vmmnet-hostd", path, as_json ? "show json" :
+                             as_metrics ? "metrics" : "show");
 }
 
 int main(int argc, char **argv)
@@ -57,15 +56,21 @@ int main(int argc, char **argv)
           .help = "the UNIX socket (" DEFAULT_SOCKET ")" },
         { 0 },
     };
+    static const ArgOption format_options[] = {
+        { .name = "json", .to = &as_json, .help = "as JSON" },
+        { .name = "metrics", .to = &as_metrics,
+          .help = "in Prometheus' text format" },
+        { 0 },
+    };
     static const ArgCommand serve_command = {
         .usage = "[--socket PATH] [--state FILE]",
         .summary = "Move addresses of VMs, for unprivileged QEMU processes.",
         .options = socket_option, .shared = state_option, .run = serve,
     };
     static const ArgCommand show_command = {
-        .name = "show", .usage = "[--socket PATH]",
+        .name = "show", .usage = "[--json | --metrics] [--socket PATH]",
         .summary = "list the VMs and their addresses",
-        .options = socket_option, .run = show,
+        .options = format_options, .shared = socket_option, .run = show,
     };
     static const ArgCommand *const commands[] = {
         &serve_command, &show_command, NULL,

@@ -16,7 +16,7 @@ typedef struct Mip6HaConfig {
     char *interface;            /* interface of the home link */
     char *tun;                  /* name of the TUN device */
     char *state;                /* file for bindings; NULL: none */
-    char *control;              /* UNIX socket; NULL: none */
+    char *control;              /* UNIX socket; NULL: the default */
     Mip6HaFastPath fast_path;
     GHashTable *lines;          /* word -> number of its line */
     uint32_t epoch;             /* of keys for ESP */

@@ -11,6 +11,7 @@ static const char *const verbs[] = {
     [HOSTD_END] = "end",
     [HOSTD_FORGET] = "forget",
     [HOSTD_SHOW] = "show",
+    [HOSTD_METRICS] = "metrics",
     [HOSTD_TAKE] = "take",
     [HOSTD_YIELD] = "yield",
 };
@@ -128,6 +129,15 @@ static bool read_address(HostdLine *line, char **rest, GError **errp)
     return true;
 }
 
+/* Another word is left, for an error. */
+static void read_format(HostdLine *line, char **rest)
+{
+    line->as_json = *rest && !strcmp(*rest, "json");
+    if (line->as_json) {
+        *rest = NULL;
+    }
+}
+
 static bool read_arguments(HostdLine *line, char **rest, GError **errp)
 {
     switch (line->verb) {
@@ -139,6 +149,9 @@ static bool read_arguments(HostdLine *line, char **rest, GError **errp)
     case HOSTD_TAKE:
     case HOSTD_YIELD:
         return read_uuid(line, rest, errp);
+    case HOSTD_SHOW:
+        read_format(line, rest);
+        return true;
     default:
         return true;
     }
@@ -181,7 +194,7 @@ bool hostd_line_parse(HostdLine *line, const char *text, size_t len,
     line->verb = verb_of(word);
     if (!line->verb) {
         return fail(errp, "'%s' is not one of register, address6, end, forget, "
-                    "show, take and yield", word);
+                    "show, metrics, take and yield", word);
     }
     if (!read_arguments(line, &rest, errp)) {
         return false;

@@ -13,7 +13,8 @@ typedef enum HostdVerb {
     HOSTD_ADDRESS6,             /* ADDR DEV */
     HOSTD_END,
     HOSTD_FORGET,               /* UUID */
-    HOSTD_SHOW,
+    HOSTD_SHOW,                 /* [json] */
+    HOSTD_METRICS,
     HOSTD_TAKE,                 /* UUID */
     HOSTD_YIELD,                /* UUID */
 } HostdVerb;
@@ -23,6 +24,7 @@ typedef struct HostdLine {
     char uuid[HOSTD_UUID_LEN + 1];      /* lower case */
     char pid_file[HOSTD_LINE_MAX];
     HostdAddress address;
+    bool as_json;
 } HostdLine;
 
 /**

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One client: requests in, answers out */
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "hostd/core/line.h"
 #include "hostd/core/session.h"
+#include "hostd/core/show.h"
 
 #define ANSWER_TEXT_MAX ((int)(HOSTD_LINE_MAX - strlen("error ") - 1))
 
@@ -12,9 +12,6 @@ struct HostdSession {
     Hostd *hostd;
     bool root;
     const void *peer;
-    char in[HOSTD_LINE_MAX];
-    size_t have;                /* octets in @in */
-    bool over;
     bool inside;                /* between "register" and its "end" */
     HostdVm *vm;                /* being registered; NULL: there was an error */
     GError *mistake;            /* the first error in "register" */
@@ -58,31 +55,6 @@ static bool refuse(GError **errp, const char *format, const char *what)
 
     g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_REFUSED, "%s", text);
     return false;
-}
-
-static void show(const HostdRegistry *r, GString *out)
-{
-    static const char *const places[] = {
-        [HOSTD_AWAY] = "away", [HOSTD_LEAVING] = "leaving",
-        [HOSTD_HERE] = "here",
-    };
-    g_autoptr(GList) list = hostd_registry_list(r);
-    char addr[INET6_ADDRSTRLEN];
-
-    for (GList *link = list; link; link = link->next) {
-        const HostdVm *vm = link->data;
-
-        g_string_append_printf(out, "vm %s %s %s\n", vm->uuid,
-                               places[vm->place], vm->pid_file);
-        for (guint i = 0; i < vm->addresses->len; i++) {
-            const HostdAddress *a = &g_array_index(vm->addresses, HostdAddress,
-                                                   i);
-
-            inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
-            g_string_append_printf(out, "address6 %s %s%s\n", addr, a->dev,
-                                   a->lost ? " lost" : "");
-        }
-    }
 }
 
 /* --- requests of one line ------------------------------------------------- */
@@ -129,7 +101,13 @@ static bool follow(HostdSession *s, const HostdLine *line, GString *out,
         if (!must_be_root(s, line, errp)) {
             return false;
         }
-        show(s->hostd->vms, out);
+        (line->as_json ? hostd_show_json : hostd_show_text)(s->hostd->vms, out);
+        return true;
+    case HOSTD_METRICS:
+        if (!must_be_root(s, line, errp)) {
+            return false;
+        }
+        hostd_show_metrics(s->hostd->vms, out);
         return true;
     case HOSTD_TAKE:
         vm = find_own(s, line, errp);
@@ -187,7 +165,7 @@ static void follow_inside(HostdSession *s, const HostdLine *line,
 
 /* --- lines ---------------------------------------------------------------- */
 
-static void follow_line(HostdSession *s, const char *text, size_t len,
+void hostd_session_line(HostdSession *s, const char *text, size_t len,
                         GString *out)
 {
     g_autofree HostdLine *line = g_new(HostdLine, 1);
@@ -207,43 +185,4 @@ static void follow_line(HostdSession *s, const char *text, size_t len,
         answer(out, mistake);
         g_clear_error(&mistake);
     }
-}
-
-char *hostd_session_room(HostdSession *s, size_t *room)
-{
-    *room = sizeof(s->in) - s->have;
-    return s->in + s->have;
-}
-
-void hostd_session_filled(HostdSession *s, size_t len)
-{
-    s->have += len;
-}
-
-bool hostd_session_step(HostdSession *s, GString *out)
-{
-    const char *stop = memchr(s->in, '\n', s->have);
-    size_t len;
-
-    if (s->over) {
-        return false;
-    }
-    if (!stop) {
-        s->over = s->have == sizeof(s->in);
-        if (s->over) {
-            g_string_append_printf(out, "error a line is longer than %u "
-                                   "octets\n", HOSTD_LINE_MAX);
-        }
-        return false;
-    }
-    len = stop - s->in;
-    follow_line(s, s->in, len, out);
-    s->have -= len + 1;
-    memmove(s->in, stop + 1, s->have);
-    return true;
-}
-
-bool hostd_session_over(const HostdSession *s)
-{
-    return s->over;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The UNIX socket and its clients (docs/hostd.md)
+ * The control socket (docs/hostd.md)
  *
  * It runs in GLib's default main context.
  */
@@ -21,11 +21,7 @@ HostdServer *hostd_server_new(const char *path, Hostd *h, GError **errp);
 /** hostd_server_free: close all, and remove the socket; may be NULL */
 void hostd_server_free(HostdServer *server);
 
-/**
- * hostd_server_ask: as a client, send @request and copy the answer to @out,
- * without the final line "ok"
- */
-bool hostd_server_ask(const char *path, const char *request, GString *out,
-                      GError **errp);
+/** hostd_server_tick: call it once a second */
+void hostd_server_tick(HostdServer *server);
 
 #endif /* HOSTD_SERVER_H */

@@ -68,8 +68,10 @@ static void check_answer(const char *answer)
     g_auto(GStrv) lines = g_strsplit(answer, "\n", -1);
 
     for (char **line = lines; *line; line++) {
-        g_assert_cmpuint(strlen(*line), <, HOSTD_LINE_MAX);
-        g_assert_true(!**line || !strcmp(*line, "ok") ||
+        g_assert_true(strlen(*line) < HOSTD_LINE_MAX || **line == '{');
+        g_assert_true(!**line || **line == '{' || **line == '#' ||
+                      g_str_has_prefix(*line, "vmmnet_hostd_") ||
+                      !strcmp(*line, "ok") ||
                       g_str_has_prefix(*line, "error ") ||
                       g_str_has_prefix(*line, "vm ") ||
                       g_str_has_prefix(*line, "address6 "));

@@ -64,15 +64,15 @@ class Goal:
 
 
 _GOALS = (
-    Goal("1 MiB writes, of native", 0.80, "native", _LARGE),
-    Goal("128 KiB writes, of virtio-net", 5, "virtio-net", _SMALL),
-    Goal("128 KiB writes, of native", 0.40, "native", _SMALL),
-    Goal("throughput, of passt's", 4, "passt", (*_LARGE, *_SMALL, "throughput-udp-1400B")),
-    Goal("round trip, of virtio-net's", 0.6, "virtio-net", ("latency-p50",), at_most=True),
-    Goal("connections a second, of virtio-net's", 3, "virtio-net", _CONNECTIONS),
-    Goal("connections a second, of passt's", 3, "passt", _CONNECTIONS),
-    Goal("CPU a GB, of native", 1.3, "native", _CPU, at_most=True),
-    Goal("CPU a GB, translation on against off", 1.02, "vmrpc-untranslated", _CPU, at_most=True),
+    Goal("1 MiB writes, relative to native", 0.80, "native", _LARGE),
+    Goal("128 KiB writes, relative to virtio-net", 5, "virtio-net", _SMALL),
+    Goal("128 KiB writes, relative to native", 0.40, "native", _SMALL),
+    Goal("throughput, relative to passt", 4, "passt", (*_LARGE, *_SMALL, "throughput-udp-1400B")),
+    Goal("round trip, relative to virtio-net", 0.6, "virtio-net", ("latency-p50",), at_most=True),
+    Goal("connections per second, relative to virtio-net", 3, "virtio-net", _CONNECTIONS),
+    Goal("connections per second, relative to passt", 3, "passt", _CONNECTIONS),
+    Goal("CPU per GB, relative to native", 1.3, "native", _CPU, at_most=True),
+    Goal("CPU per GB, translation on vs off", 1.02, "vmrpc-untranslated", _CPU, at_most=True),
 )
 
 

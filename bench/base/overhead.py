@@ -117,4 +117,4 @@ class Goal:
         if value.least > self.bound:
             return "not met"
         better = "met" if value.median <= self.bound else "not met"
-        return f"{better} by the median, but this run cannot tell"
+        return f"{better} by the median, inconclusive"

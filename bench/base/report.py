@@ -65,9 +65,9 @@ class Samples:
         if not self.others:
             return "nothing was measured"
         median, most = statistics.median(self.others), max(self.others)
-        text = f"other work took {median:.0%} of the machine, at most {most:.0%}"
+        text = f"background load {median:.0%}, peak {most:.0%}"
         if median > DISTURBED:
-            text += ": it was not idle, every value is rough"
+            text += "; the machine was not idle, treat all values as approximate"
         return text
 
 

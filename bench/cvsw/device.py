@@ -123,7 +123,7 @@ def goals(costs: Costs) -> Iterator[Goal]:
     for octets in LENGTHS:
         ours, plain = costs.rate[NULL, octets], costs.rate[PLAIN, octets]
         ratio, enough = overhead.ratio(ours, plain), len(ours) >= overhead.ROUNDS_MIN
-        text = f"frames a second without flows, {octets} octets, of virtio-net's, no wire"
+        text = f"frames per second without flows, {octets} octets, relative to virtio-net, no wire"
         yield Goal(text, "at least 0.99", -0.99, overhead.at_least(ratio), str(ratio), enough)
 
 

@@ -93,7 +93,7 @@ def rows(found: Found) -> Iterator[list[str]]:
         "k frames/s",
         "fairness",
         "CPU ns a frame",
-        "Gbit/s a busy core",
+        "Gbit/s per busy core",
         "of that: shared, ns",
         "a VM, ns",
         "Gbit/s, a core for each",
@@ -157,23 +157,31 @@ def _growth(found: Found, kind: str, what: Callable[[Run], float]) -> Spread | N
 def goals(found: Found) -> Iterator[Goal]:
     """Return the issue's goals that this part measures."""
     longest, enough = LENGTHS[-1], found.rounds >= overhead.ROUNDS_MIN
-    text = f"VXLAN encrypted, {PAIRS} pairs, of Open vSwitch's total:"
+    text = f"VXLAN encrypted, {PAIRS} pairs, total relative to Open vSwitch:"
     values: list[tuple[str, float, Spread | None]] = [
         (f"{text} {octets} octets", 3, _ratio(found, (AES, octets, PAIRS), lambda run: run.gbit))
         for octets in LENGTHS
     ]
-    reckoned = _ratio(found, (AES, longest, PAIRS), lambda run: run.many_cores)
+    estimated = _ratio(found, (AES, longest, PAIRS), lambda run: run.many_cores)
     values += [
-        (f"{text} {longest} octets, reckoned, a core for each", 0, reckoned),
+        (f"{text} {longest} octets, estimated for one core each", 0, estimated),
         (
-            f"CVSW, Gbit/s a busy core: {PAIRS} pairs, of 1",
+            f"CVSW, Gbit/s per busy core: {PAIRS} pairs relative to 1",
             1,
             _growth(found, CVSW, lambda run: run.core),
         ),
-        (f"CVSW, total: {PAIRS} pairs, of 1", 1, _growth(found, CVSW, lambda run: run.gbit)),
-        (f"Open vSwitch, total: {PAIRS} pairs, of 1", 0, _growth(found, OVS, lambda run: run.gbit)),
         (
-            f"null processing, {longest} octets, of virtio-net's, through Open vSwitch",
+            f"CVSW, total: {PAIRS} pairs relative to 1",
+            1,
+            _growth(found, CVSW, lambda run: run.gbit),
+        ),
+        (
+            f"Open vSwitch, total: {PAIRS} pairs relative to 1",
+            0,
+            _growth(found, OVS, lambda run: run.gbit),
+        ),
+        (
+            f"null processing, {longest} octets, relative to virtio-net, through Open vSwitch",
             0.99,
             _ratio(found, (NULL, longest, 1), lambda run: run.gbit),
         ),

@@ -79,7 +79,7 @@ def _core_goals(found: Found) -> Iterator[Goal]:
     enough = found.rounds >= overhead.ROUNDS_MIN
     if found.look_ups:
         value = overhead.interval(found.look_ups["any"])
-        text = "a look-up among 1,024 entries in 16 masks"
+        text = "a lookup among 1,024 entries in 16 masks"
         yield Goal(text, "at most 100 ns", _LOOK_UP_NS, value, f"{value} ns", enough)
     if found.actions:
         seal = found.actions.seal
@@ -90,7 +90,12 @@ def _core_goals(found: Found) -> Iterator[Goal]:
         part = overhead.interval([ours / peer for ours, peer in seal])
         wanted = f"at least {_SEAL_PART}"
         yield Goal(
-            f"{text}, of libcrypto", wanted, -_SEAL_PART, overhead.at_least(part), str(part), enough
+            f"{text}, relative to libcrypto",
+            wanted,
+            -_SEAL_PART,
+            overhead.at_least(part),
+            str(part),
+            enough,
         )
 
 
@@ -153,7 +158,7 @@ def _pair_panels(found: pairs.Found) -> Iterator[chart.Panel]:
             lambda run: run.gbit,
         ),
         (
-            "the same, reckoned",
+            "the same, estimated",
             "Gbit/s, a core for each VM and for the switch",
             lambda run: run.many_cores,
         ),
@@ -204,9 +209,9 @@ def _panels(found: Found) -> list[chart.Panel]:
 def publish(found: Found, output: Path) -> None:
     """Print the tables; write the files."""
     rounds = f"rounds: {found.rounds}, with guests {found.guest_rounds}"
-    others = f"other work took {found.others:.0%} of the machine"
+    others = f"background load {found.others:.0%}"
     if found.others > report.DISTURBED:
-        others += ": it was not idle, every value is rough"
+        others += "; the machine was not idle, treat all values as approximate"
     about = f"{rounds}; guests of 1 vCPU under TCG; {others}; {conditions.machine()}"
     parts = list(_parts(found))
     print(f"\n{about}")

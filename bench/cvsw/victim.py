@@ -187,6 +187,6 @@ def goals(kept: dict[str, Kept]) -> Iterator[Goal]:
     """Return the goals for the victim's part."""
     for kind, wanted in ((CVSW, "at least 0.95"), (OVS, "-")):
         value, parts = overhead.interval(kept[kind].parts), kept[kind].parts
-        text = f"what a victim keeps under attack, {NAMES[kind]}"
+        text = f"victim's throughput under attack relative to before, {NAMES[kind]}"
         low, enough = overhead.at_least(value), len(parts) >= overhead.ROUNDS_MIN
         yield Goal(text, wanted, -0.95, low, str(value), enough)

@@ -37,7 +37,7 @@ class Plan:
     rounds: int
     records: int
     seconds: int
-    #: Seconds that a look-up of the client part may take.
+    #: Seconds that a lookup of the client part may take.
     patience: float
     parts: tuple[str, ...]
     output: Path
@@ -48,7 +48,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     parser = commandline.parser(
         *("dns", __doc__),
         rounds=5,
-        quick="1 round, 100,000 records, 1 s a measurement, 12 s for a look-up",
+        quick="1 round, 100,000 records, 1 s a measurement, 12 s for a lookup",
         kinds="json and .md, and -start.svg and -threads.svg,",
     )
     parser.add_argument(

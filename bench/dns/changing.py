@@ -54,12 +54,12 @@ _LOAD = ("-T", "1", "-c", "16", "-q", "200")
 
 UPDATES = Metric("updates", "1/s", True, "Updates, durable")
 COST = Metric("update-cpu", "us", False, "CPU an update")
-P99 = Metric("p99", "us", False, "99 of 100 answers, no updates")
-P99_BUSY = Metric("p99-updates", "us", False, "99 of 100 answers, with updates")
+P99 = Metric("p99", "us", False, "99th percentile of answers, no updates")
+P99_BUSY = Metric("p99-updates", "us", False, "99th percentile of answers, with updates")
 PACED = Metric("p99-pace", "1/s", True, "updates meanwhile", compared=False)
 QUERY = Metric("query-cpu", "us", False, "CPU a query, no updates")
 QUERY_BUSY = Metric("query-cpu-updates", "us", False, "CPU a query, with updates")
-RATIO = Metric("p99-ratio", "x", False, "99 of 100 answers, with updates / without")
+RATIO = Metric("p99-ratio", "x", False, "99th percentile of answers, with updates / without")
 METRICS = (UPDATES, COST, P99, P99_BUSY, RATIO, PACED, QUERY, QUERY_BUSY)
 
 _OURS = """\

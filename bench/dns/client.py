@@ -28,8 +28,8 @@ PEERS = (ARES, GLIBC, UNBOUND)
 FINE = "fine"
 #: The replies for AAAA.
 FAULTS = {
-    FINE: "nothing is wrong",
-    "drop": "nothing",
+    FINE: "normal",
+    "drop": "none",
     "wrongid": "a reply with another id",
     "wrongquestion": "a reply to another question",
     "garbage": "no DNS message",
@@ -45,14 +45,14 @@ FAULTS = {
     "truncated": "TC, and TCP is closed",
 }
 METRICS = tuple(
-    Metric(name, "ms", False, f"First address; for AAAA there is {what}")
+    Metric(name, "ms", False, f"First address; response to AAAA: {what}")
     for name, what in FAULTS.items()
 )
 
 
 @dataclass
 class Found:
-    """Results, and the patience of a look-up."""
+    """Results, and the patience of a lookup."""
 
     patience: float
     values: bed.Values = field(default_factory=dict)
@@ -79,7 +79,7 @@ class _Bed:
     resolv: Path
 
     def begin(self, kind: str, fault: str) -> subprocess.Popen[bytes]:
-        """Run a look-up with the broken server as the only source of names."""
+        """Run a lookup with the broken server as the only source of names."""
         script = "".join(
             f"mount --bind {self.resolv.with_name(name)} /etc/{name} && "
             for name in ("resolv.conf", "nsswitch.conf")

@@ -25,7 +25,7 @@ _GAP = 14
 _TARGET = 0.5
 _TARGET_NAME = "the paper's target"
 _MEASURED = len(server.THREADS)
-_NOTE = "dashes: reckoned; each thread adds to a query's time what the second has added"
+_NOTE = "dashes: estimated; each thread adds to a query's time what the second has added"
 _THREADS = (*server.THREADS, 3, 4)
 
 
@@ -98,9 +98,9 @@ def scaling(file: Path, drawn: Sequence[Line], caption: str) -> None:
             for number, speed in enumerate(line.speeds)
         ]
         kind = f"line{' ours' if line.ours else ''}"
-        measured, reckoned = points[: line.measured], points[line.measured - 1 :]
+        measured, estimated = points[: line.measured], points[line.measured - 1 :]
         texts.append(f'<polyline class="{kind}" points="{" ".join(measured)}"/>')
-        texts.append(f'<polyline class="{kind} dashed" points="{" ".join(reckoned)}"/>')
+        texts.append(f'<polyline class="{kind} dashed" points="{" ".join(estimated)}"/>')
         label = f"{line.name} {line.speeds[-1]:.2f}"
         end = _x(len(line.speeds) - 1)
         texts.append(f'<text x="{end + 10:.1f}" y="{text_y + 4:.1f}">{escape(label)}</text>')

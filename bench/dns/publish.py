@@ -80,26 +80,26 @@ def _start_goals(found: start.Found) -> Iterator[Goal]:
         records += f", not {_RECORDS:,}"
     yield Goal(f"start to the first right answer, {records}", _READY_S, ready, "s")
     if bind:
-        yield Goal("compile, BIND's load of the text", bind.median, compiled, "s")
+        yield Goal("compile, against BIND's load of the text", bind.median, compiled, "s")
     resident = _of(found.values, dns_peers.OURS, start.RESIDENT.name)
-    yield Goal("a record resident, all asked for", _RESIDENT, resident, "B")
+    yield Goal("resident memory per record, all queried", _RESIDENT, resident, "B")
 
 
 def _server_goals(found: server.Found) -> Iterator[Goal]:
     name = server.cost_name(("udp", 1))
     ours, nsd = (_of(found.values, kind, name) for kind in (dns_peers.OURS, dns_peers.NSD))
     if nsd:
-        yield Goal("server CPU a UDP query, NSD's", nsd.median, ours, "us")
+        yield Goal("server CPU per UDP query, against NSD's", nsd.median, ours, "us")
     twice = _of(found.values, dns_peers.OURS, server.SCALING)
-    yield Goal("rate with two cores against one", _SCALING, twice, "x", most=False)
+    yield Goal("rate with two cores vs one", _SCALING, twice, "x", most=False)
 
 
 def _update_goals(found: changing.Found) -> Iterator[Goal]:
     rate, ratio = (
         _of(found.values, dns_peers.OURS, m.name) for m in (changing.UPDATES, changing.RATIO)
     )
-    yield Goal("updates a second, durable", _UPDATES, rate, "1/s", most=False)
-    yield Goal("99 of 100 answers, with updates against without", _READERS, ratio, "x")
+    yield Goal("durable updates per second", _UPDATES, rate, "1/s", most=False)
+    yield Goal("99th percentile of answers, with updates vs without", _READERS, ratio, "x")
 
 
 def _goals(found: Found) -> Iterator[Goal]:
@@ -132,23 +132,23 @@ def _matrix(values: bed.Values, metrics: Sequence[Metric], kinds: Sequence[str])
 
 def _rates(found: server.Found, name: str, kind: str, threads: int, how: str) -> str:
     """Thousands of answers a second, measured or estimated."""
-    reckoned = how == "reckoned"
-    known = (found.values if reckoned else found.rates).get((kind, name), [])
-    rates = [1e3 * threads / each if reckoned else each / 1e3 for each in known if each]
+    estimated = how == "estimated"
+    known = (found.values if estimated else found.rates).get((kind, name), [])
+    rates = [1e3 * threads / each if estimated else each / 1e3 for each in known if each]
     return str(report.spread(rates) or "-")
 
 
 def _server_tables(found: server.Found) -> Iterator[tuple[str, Table]]:
     title = "Server: a root-like zone, CPU of the server"
     yield title, _matrix(found.values, server.METRICS, server.KINDS)
-    rows = [["answers a second, thousands", *server.KINDS]]
+    rows = [["thousand answers per second", *server.KINDS]]
     for transport, threads in server.POINTS:
         name = server.cost_name((transport, threads))
-        for how in ("measured", "reckoned"):
+        for how in ("measured", "estimated"):
             cells = [_rates(found, name, kind, threads, how) for kind in server.KINDS]
             rows.append([f"{transport.upper()}, threads: {threads}, {how}", *cells])
-    yield "Server: rates; reckoned is threads / CPU a query", rows
-    rows = [["UDP, two cores against one, and what follows for more", *server.KINDS]]
+    yield "Server: rates; estimated is threads / CPU per query", rows
+    rows = [["UDP, two cores vs one, and estimates for more", *server.KINDS]]
     for threads in (2, *server.BEYOND):
         cells = []
         for kind in server.KINDS:
@@ -157,7 +157,7 @@ def _server_tables(found: server.Found) -> Iterator[tuple[str, Table]]:
             if twice and threads > 2:
                 speed = server.beyond(twice.median, threads)
             cells.append(report.number(speed) if speed else "-")
-        rows.append([f"{threads} cores, {'measured' if threads == 2 else 'reckoned'}", *cells])
+        rows.append([f"{threads} cores, {'measured' if threads == 2 else 'estimated'}", *cells])
     cells = [str(report.spread(server.by_cost(found, kind)) or "-") for kind in server.KINDS]
     rows.insert(2, ["2 cores, 2 x CPU a query with one / with two", *cells])
     yield "Server: scaling; with n cores n / (1 + (n - 1) (2 / x - 1)), x measured with two", rows
@@ -186,7 +186,7 @@ def tables(found: Found) -> Iterator[tuple[str, Table]]:
 
 
 def _client_table(found: client.Found) -> Table:
-    rows = [["for AAAA there is; ms until the first address", *client.KINDS]]
+    rows = [["response to AAAA; ms to the first address", *client.KINDS]]
     for fault, what in client.FAULTS.items():
         cells = []
         for kind in client.KINDS:
@@ -233,9 +233,9 @@ def _samples(found: Found) -> Iterator[tuple[str, Sequence[float | None]]]:
 
 def publish(found: Found, output: Path) -> None:
     """Print the tables; write the files."""
-    others = f"other work took {found.others:.0%} of the machine"
+    others = f"background load {found.others:.0%}"
     if found.others > report.DISTURBED:
-        others += ": it was not idle, every value is rough"
+        others += "; the machine was not idle, treat all values as approximate"
     about = f"rounds: {found.rounds}; {others}; {conditions.machine()}"
     made = list(tables(found))
     print(f"\n{about}")

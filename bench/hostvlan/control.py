@@ -238,7 +238,9 @@ def _load(bed: Bed) -> None:
     vms = bed.datacentre.vms
     bed.rows += [
         Row("load-seconds", f"load: {vms:,} VMs into etcd", "s", [seconds]),
-        Row("load-rate", "load: VMs a second", "1/s", [vms / seconds], "", 132_000 / 240.0, _SONIC),
+        Row(
+            "load-rate", "load: VMs per second", "1/s", [vms / seconds], "", 132_000 / 240.0, _SONIC
+        ),
         Row("etcd-memory", "load: etcd's memory", "MB", [_memory(bed.etcd.running)]),
         Row("etcd-database", "load: etcd's database", "MB", [_database(bed.etcd)]),
     ]
@@ -346,11 +348,19 @@ def _change(bed: Bed, children: Sequence[subprocess.Popen[bytes]]) -> None:
     count = len(waited)
     octets = (bed.octets(agent.space) - before) / count
     cuts = statistics.quantiles(waited, n=100)
-    title = "change: from the write to the file of another host"
+    title = "change: from the write to another host's table"
     achelous = (1000.0, _ACHELOUS)
     bed.rows += [
         Row("change-p50", f"{title}, median", "ms", [cuts[49]], runs=count),
-        Row("change-p99", f"{title}, 99 in 100", "ms", [cuts[98]], "<= 100", *achelous, runs=count),
+        Row(
+            "change-p99",
+            f"{title}, 99th percentile",
+            "ms",
+            [cuts[98]],
+            "<= 100",
+            *achelous,
+            runs=count,
+        ),
         Row("change-octets", "change: on the wire to one host", "octets", [octets], runs=count),
     ]
     told = _events(children) - told

@@ -28,11 +28,11 @@ from . import tenants
 
 #: The cases of lookup.c, with a description.
 TITLES = {
-    "hit": "a look-up",
-    "chained": "a look-up that waits for the one before",
-    "miss": "a look-up of an unknown address",
+    "hit": "a lookup",
+    "chained": "a lookup that waits for the one before",
+    "miss": "a lookup of an unknown address",
     "receive": "the whole verdict about a received frame",
-    "glib": "a look-up in a GHashTable",
+    "glib": "a lookup in a GHashTable",
 }
 PEER = "glib"
 _SOURCES = ("net/hostvlan/guard.c", "net/hostvlan/table.c", "net/hostvlan/verdict.c")

@@ -153,10 +153,10 @@ def _goals(results: Results) -> Iterator[Goal]:
         wanted = f"at most {bound:g} % more"
         for text, more in (
             ("as measured", results.percent(name, _LATENCY)),
-            ("of its time the cost of two frames without a guest", results.derived(alone, name)),
+            ("share spent in HostVLAN, estimated without a guest", results.derived(alone, name)),
         ):
             shown = overhead.signed(more, " %")
-            title = f"a guest's round trip, {name}, {text}"
+            title = f"guest round trip, {name}, {text}"
             yield Goal(title, wanted, bound, more, shown, enough)
     for name in ("qemu-8192", "ebpf-8192", "ebpf-xdp-8192"):
         for metric, text in ((_SEND, "TCP send"), (_RECEIVE, "TCP receive"), (_WEB, "web pages")):
@@ -176,7 +176,7 @@ def _no_loss(text: str, more: Spread | None, enough: bool) -> Goal:
     """Return a goal that is missed only if the interval shows a loss."""
     shown = overhead.signed(more, " %")
     loss = more and Spread(-more.greatest, -more.greatest, -more.greatest)
-    return Goal(text, "no loss that can be measured", 0, loss, shown, enough)
+    return Goal(text, "no measurable loss", 0, loss, shown, enough)
 
 
 def _goal_rows(results: Results) -> Iterator[list[str]]:

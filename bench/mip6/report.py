@@ -162,12 +162,12 @@ def _exact(value: float) -> Spread:
 
 def _ratio_goals(results: Results, enough: bool) -> Iterator[Goal]:
     for load, text in ((_SEND, "send"), (_RECEIVE, "receive")):
-        for prefix, which in (("link", "a link of 100 Mbit/s"), ("throughput", "no limit")):
+        for prefix, which in (("link", "a link of 100 Mbit/s"), ("throughput", "unlimited link")):
             for peer, name in ((LOCAL, "local"), (IP6TNL, "ip6tnl of the guest")):
                 ratio = results.ratio(GUEST, f"{prefix}-{load}", peer)
                 short = ratio and Spread(-ratio.median, -ratio.greatest, -ratio.least)
                 wanted = "at least 0.97" if peer == LOCAL else "-"
-                title = f"TCP {text}, {which}, of {name}"
+                title = f"TCP {text}, {which}, relative to {name}"
                 yield Goal(title, wanted, -0.97, short, str(ratio), enough)
 
 
@@ -188,18 +188,18 @@ def _other_goals(results: Results, enough: bool) -> Iterator[Goal]:
     if results.memory:
         more = overhead.difference(results.memory[MIP6], results.memory[LOCAL])
         shown = overhead.signed(more, " MiB")
-        yield Goal("memory a VM", "at most 1.5 MiB more", 1.5, more, shown, enough)
+        yield Goal("memory per VM", "at most 1.5 MiB more", 1.5, more, shown, enough)
     away = results.switches.get(AWAY, ())
     if away:
         bound = 10 + results.agent_trip
         wanted = f"at most 10 ms + {report.number(results.agent_trip)} ms, p99"
         added = mip6_switch.percentile(added_blackouts(away), 99)
         shown = f"{report.number(added)} ms"
-        yield Goal("blackout that MIP6 adds", wanted, bound, _exact(added), shown)
+        yield Goal("blackout added by Mobile IPv6", wanted, bound, _exact(added), shown)
     moved = [each for kind in (AWAY, BACK) for each in results.switches.get(kind, ())]
     if moved:
         lost = max(each.lost for each in moved)
-        yield Goal("requests lost in a switch, most", "0", 0, _exact(float(lost)), str(lost))
+        yield Goal("requests lost per handover, maximum", "0", 0, _exact(float(lost)), str(lost))
 
 
 def added_blackouts(switches: Sequence[Switch]) -> list[float]:

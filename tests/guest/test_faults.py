@@ -319,7 +319,7 @@ def calls(number):
 def test_iothread_stalled(
     ours: InGuest, peer: Outside, guest: Guest, world: Lab, note: Note
 ) -> None:
-    """Calls go on, as they run on the vCPU; news come late, all of them."""
+    """Calls go on, as they run on the vCPU; readiness events are delayed, and none is lost."""
     ours.do(_WAIT_FOR_ALL)
     ours.do(_CALLS)
     ours.do(f"busy = connect(PEER, {PORT})")

@@ -134,7 +134,7 @@ typedef struct Mip6Port {
     unsigned returning;         /* bit N: announce it on the home link */
     uint64_t updates;           /* Binding Updates that were sent */
     int64_t updated[MIP6_PORT_UPDATE_RATE];     /* times of the last ones */
-    struct in6_addr asked;      /* care-of address that knows the groups */
+    struct in6_addr asked;      /* care-of address for which we last reported groups */
     bool is_released;           /* the VM has left, and so has this host */
     bool heard_off_link;        /* the home prefix, without the L flag */
     bool home_heard;            /* the home prefix was advertised here */

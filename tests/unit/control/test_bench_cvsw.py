@@ -113,7 +113,7 @@ def _found(ours: float, theirs: float) -> Found:
 @pytest.mark.parametrize(("by", "verdict"), [(3.1, "met"), (2.9, "not met")])
 def test_goal_of_pairs(by: float, verdict: str) -> None:
     goals = {goal.text: goal.row() for goal in pairs.goals(_found(by, 1.0))}
-    (row,) = (row for text, row in goals.items() if text.endswith("total: 1400 octets"))
+    (row,) = (row for text, row in goals.items() if text.endswith("Open vSwitch: 1400 octets"))
     assert row
     assert row[3] == verdict
 

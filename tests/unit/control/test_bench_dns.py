@@ -94,7 +94,7 @@ def test_dnsperf_is_read() -> None:
         server.read("")
 
 
-def test_scaling_is_reckoned() -> None:
+def test_scaling_is_estimated() -> None:
     """The ratio of two threads to one; beyond, each thread adds what the second has added."""
     assert server.scaling([100.0, 100.0, None], [190.0, 100.0, 1.0]) == [1.9, 1, None]
     # 6 us with one thread, 7 with two, so 9 with four.
@@ -174,7 +174,7 @@ def test_goals(ready: float, nsd: float, verdict: str) -> None:
     rows = {row[0]: row[-1] for row in made["Goals"][1:]}
     assert rows == {
         "start to the first right answer, 1,000 records, not 8,500,000": verdict,
-        "server CPU a UDP query, NSD's": verdict,
+        "server CPU per UDP query, against NSD's": verdict,
     }
 
 

@@ -198,12 +198,12 @@ def test_comparisons_for_programs() -> None:
 def test_goals_are_judged_by_what_was_measured() -> None:
     goals = {goal.text: goal for goal in mip6_report.goals(_results(), True)}
     for text, met in (
-        ("TCP send, no limit, of local", False),
-        ("TCP send, a link of 100 Mbit/s, of local", True),
+        ("TCP send, unlimited link, relative to local", False),
+        ("TCP send, a link of 100 Mbit/s, relative to local", True),
         ("a round trip, QEMU's own code alone, above an empty stage", True),
-        ("memory a VM", False),
-        ("blackout that MIP6 adds", True),
-        ("requests lost in a switch, most", True),
+        ("memory per VM", False),
+        ("blackout added by Mobile IPv6", True),
+        ("requests lost per handover, maximum", True),
     ):
         row = goals[text].row()
         assert row is not None and row[-1] == ("met" if met else "not met"), text

@@ -53,8 +53,8 @@ def test_overheads_have_a_sign() -> None:
     [
         (Spread(0.1, -0.3, 0.4), "met"),
         (Spread(0.9, 0.6, 1.2), "not met"),
-        (Spread(0.3, -1, 2), "met by the median, but this run cannot tell"),
-        (Spread(0.7, -1, 2), "not met by the median, but this run cannot tell"),
+        (Spread(0.3, -1, 2), "met by the median, inconclusive"),
+        (Spread(0.7, -1, 2), "not met by the median, inconclusive"),
     ],
 )
 def test_goals(value: Spread, verdict: str) -> None:

@@ -20,10 +20,12 @@ from vmmnet.etcd.place import parse_url
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.etcd import report as reports
 from vmmnet.hostvlan.etcd.keys import FORMAT, Keys, encode_ready, write
+from vmmnet.hostvlan.etcd.mirror import Mirror
 from vmmnet.hostvlan.etcd.report import Report
-from vmmnet.hostvlan.host import agent as etcdagent
-from vmmnet.hostvlan.host.agent import Agent, Settings
+from vmmnet.hostvlan.host.agent import Agent
 from vmmnet.hostvlan.host.hostports import Ports
+from vmmnet.hostvlan.host.link import Link, State
+from vmmnet.hostvlan.host.settings import Settings, Times
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table, TableError
 
@@ -188,6 +190,11 @@ class Watching:
             if has(each.range, event.key) and event.mod_revision >= each.start_revision:
                 self._told.put(Told(number, event.mod_revision, (event,)))
 
+    def advance(self, revision: int) -> None:
+        """Say that nothing has happened up to a revision."""
+        for number in range(len(self._requests)):
+            self._told.put(Told(number, revision, ()))
+
     def close(self) -> None:
         """End it."""
         self._told.put(None)
@@ -212,31 +219,52 @@ def memory() -> Iterator[Memory]:
     result.lose()
 
 
+TIMES = Times(first_retry=0.001, last_retry=0.01, rewrite=0.01)
+
+
 @pytest.fixture
-def agent(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
-    """An agent that shall be ready for A, before its first step."""
-    for name, seconds in (("_FIRST_RETRY", 0.001), ("_LAST_RETRY", 0.01), ("_REWRITE", 0.01)):
-        monkeypatch.setattr(etcdagent, name, seconds)
+def settings(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Of an agent that shall be ready for A."""
     monkeypatch.setattr(twin, "sync", lambda *_, **__: None)
     memory.change(KEYS.assigned(HOST, A), b"")
-    settings = Settings(parse_url("etcd://127.0.0.1/t"), HOST, tmp_path / "table", tmp_path)
-    result = Agent(settings)
-    result._client = memory  # type: ignore[assignment]
-    result._idle = 0.02
-    return result
+    store = replace(parse_url("etcd://127.0.0.1/t"), timeout=0.02)
+    folder = tmp_path / "ports"
+    status = tmp_path / "status"
+    return Settings(store, HOST, tmp_path / "table", folder, status=status, times=TIMES)
+
+
+def agent_of(settings: Settings, memory: Memory) -> Agent:
+    """An agent before its first step."""
+    return Agent(settings, memory)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def agent(settings: Settings, memory: Memory) -> Agent:
+    """The same, with the settings of all tests."""
+    return agent_of(settings, memory)
 
 
 def until(agent: Agent, done: Callable[[], object]) -> None:
     """Run steps of the agent's loop."""
 
     def step() -> bool:
-        agent._refresh()
+        agent.refresh()
         if done():
             return True
-        agent._take_all(agent._timeout())
+        agent.wait()
         return False
 
     wait.until(step, "the agent has done it")
+
+
+def numbers_of(agent: Agent) -> dict[str, float]:
+    return {each.name: each.value for each in agent.status.metrics()}
+
+
+def status_of(agent: Agent) -> dict[str, object]:
+    assert agent.settings.status is not None
+    found: dict[str, object] = json.loads(agent.settings.status.read_text())
+    return found
 
 
 def macs_in(agent: Agent) -> set[int]:
@@ -251,8 +279,8 @@ def is_told(agent: Agent, memory: Memory) -> bool:
     said = found.value if found is not None else None
     wanted = encode_ready(assigned.mod_revision) if assigned is not None else None
     return (
-        agent._lost_since is None
-        and agent._is_announced
+        agent.link.is_following
+        and not agent.reporter.is_due
         and KEYS.alive(HOST) in memory.keys
         and said == wanted
     )
@@ -304,32 +332,32 @@ def test_an_agent_that_may_not_speak_follows_all_the_same(
 ) -> None:
     """It continues, reports the failure, and retries at a bounded rate."""
     failures = memory.failures["put"] = [error] * 1_000_000
-    until(agent, lambda: agent.counters.tell_errors)
+    until(agent, lambda: numbers_of(agent)["tell_errors_total"])
     memory.set(C, [7])
     until(agent, lambda: C in macs_in(agent))
-    numbers = {each.name: each.value for each in agent.metrics()}
+    numbers = numbers_of(agent)
     assert (numbers["store_up"], numbers["store_refused"]) == (1, 0)
     assert (numbers["unacknowledged"], numbers["disconnections_total"]) == (1, 0)
-    assert '"unacknowledged": [\n  "52:54:00:00:00:01"\n ]' in agent._status
+    assert status_of(agent)["unacknowledged"] == ["52:54:00:00:00:01"]
     failed = 1_000_000 - len(failures)
     failures.clear()
     until(agent, lambda: is_told(agent, memory))
-    numbers = {each.name: each.value for each in agent.metrics()}
+    numbers = numbers_of(agent)
     assert (numbers["unacknowledged"], numbers["tell_errors_total"]) == (0, failed)
     assert memory.calls.count("watch") <= 3
 
 
 def test_a_store_that_hangs_up_at_once_is_not_asked_ever_faster(
-    agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, memory: Memory
 ) -> None:
     """The interval of retries is reset only after a lasting success."""
-    monkeypatch.setattr(etcdagent, "_LAST_RETRY", 1000.0)
+    agent = agent_of(replace(settings, times=replace(TIMES, last_retry=1000.0)), memory)
     until(agent, lambda: is_told(agent, memory))
     for number in range(5):
         memory.lose()
-        until(agent, lambda number=number: agent.counters.disconnections == number + 1)  # type: ignore[misc]
-        until(agent, lambda: agent._lost_since is None)
-    assert agent._retry_after == pytest.approx(0.001 * 2**5)
+        until(agent, lambda number=number: agent.link.disconnections == number + 1)  # type: ignore[misc]
+        until(agent, lambda: agent.link.is_following)
+    assert agent.link.retry_after == pytest.approx(0.001 * 2**5)
 
 
 def test_a_resync_that_fails_at_its_end_is_made_again(agent: Agent, memory: Memory) -> None:
@@ -338,9 +366,9 @@ def test_a_resync_that_fails_at_its_end_is_made_again(agent: Agent, memory: Memo
     until(agent, lambda: is_told(agent, memory))
     memory.failures["pages"] = [Unreachable("no answer in 1 s")]
     memory.restore(backup)
-    until(agent, lambda: agent.counters.disconnections)
+    until(agent, lambda: agent.link.disconnections)
     until(agent, lambda: is_told(agent, memory))
-    assert agent.counters.resyncs == 2
+    assert agent.follower.resyncs == 2
 
 
 def test_a_table_is_written_later_also_without_the_store(
@@ -354,33 +382,31 @@ def test_a_table_is_written_later_also_without_the_store(
 
         patched.setattr(Table, "change", full)
         memory.set(C, [7])
-        until(agent, lambda: agent._unwritten)
+        until(agent, lambda: agent.writer.is_behind)
         memory.failures["look"] = [Unreachable("no answer in 1 s")] * 1_000_000
         memory.lose()
-        until(agent, lambda: agent._lost_since is not None)
-    until(agent, lambda: not agent._unwritten)
-    assert agent._lost_since is not None
+        until(agent, lambda: not agent.link.is_following)
+    until(agent, lambda: not agent.writer.is_behind)
+    assert not agent.link.is_following
     assert macs_in(agent) == {A, B, C}
 
 
 def test_a_status_that_could_not_be_written_is_written_later(
-    agent: Agent, memory: Memory, tmp_path: Path
+    settings: Settings, memory: Memory, tmp_path: Path
 ) -> None:
     """Also when it has not changed since."""
     folder = tmp_path / "run"
-    agent.settings = replace(agent.settings, status=folder / "status")
+    agent = agent_of(replace(settings, status=folder / "status"), memory)
     until(agent, lambda: is_told(agent, memory))
     folder.mkdir()
     until(agent, (folder / "status").exists)
-    assert json.loads((folder / "status").read_text())["state"] == "following"
+    assert status_of(agent)["state"] == "following"
 
 
-def test_a_status_that_was_removed_is_written_again(
-    agent: Agent, memory: Memory, tmp_path: Path
-) -> None:
+def test_a_status_that_was_removed_is_written_again(agent: Agent, memory: Memory) -> None:
     """Also when it has not changed since, as others may empty /run."""
-    file = tmp_path / "status"
-    agent.settings = replace(agent.settings, status=file)
+    file = agent.settings.status
+    assert file is not None
     until(agent, lambda: is_told(agent, memory) and file.exists())
     file.unlink()
     until(agent, file.exists)
@@ -392,16 +418,16 @@ def test_a_folder_that_names_no_port_any_more_is_told(
     """The VMs may still run: somebody may have emptied /run."""
     told = "names no port any more"
     for found in (frozenset({A, B}), frozenset({A})):
-        agent._take_ports(Ports(found))
+        agent.take_ports(Ports(found))
     assert told not in capfd.readouterr().err
-    agent._take_ports(Ports(frozenset()))
+    agent.take_ports(Ports(frozenset()))
     said = capfd.readouterr().err
     assert f"--ports {agent.settings.folder} {told}" in said
     assert said.endswith("(named before: 52:54:00:00:00:01)\n")
-    agent._take_ports(Ports(frozenset()))
+    agent.take_ports(Ports(frozenset()))
     assert not capfd.readouterr().err
-    agent._take_ports(Ports(frozenset(range(A, A + 12))))
-    agent._take_ports(Ports(frozenset()))
+    agent.take_ports(Ports(frozenset(range(A, A + 12))))
+    agent.take_ports(Ports(frozenset()))
     assert capfd.readouterr().err.endswith("52:54:00:00:00:0a and 2 more)\n")
 
 
@@ -409,13 +435,14 @@ def test_an_agent_tells_that_it_is_cut_off(agent: Agent, memory: Memory) -> None
     until(agent, lambda: is_told(agent, memory))
     memory.failures["look"] = [Denied("no such user")] * 1_000_000
     memory.lose()
-    until(agent, lambda: agent._is_refused)
-    numbers = {each.name: each.value for each in agent.metrics()}
+    until(agent, lambda: numbers_of(agent)["store_refused"])
+    numbers = numbers_of(agent)
     assert (numbers["store_up"], numbers["store_refused"]) == (0, 1)
-    assert '"refused": true,\n "lost_at": "20' in agent._status
+    assert status_of(agent)["refused"] is True
+    assert str(status_of(agent)["lost_at"]).startswith("20")
     memory.failures.clear()
     until(agent, lambda: is_told(agent, memory))
-    assert '"refused": false,\n "lost_at": null' in agent._status
+    assert (status_of(agent)["refused"], status_of(agent)["lost_at"]) == (False, None)
 
 
 # The revision of a host's report
@@ -466,16 +493,16 @@ def test_a_table_that_lacks_a_change_is_behind_and_the_report_says_why(
 
 
 def test_a_watch_that_tells_nothing_begins_anew(
-    agent: Agent, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """etcd answers other requests: only the report shows it."""
-    monkeypatch.setattr(etcdagent, "_SILENT_SECONDS", 0.0)
+    agent = agent_of(replace(settings, times=replace(TIMES, silence=0.0)), memory)
     until(agent, lambda: has_said_all(agent, memory))
-    lost = agent.counters.disconnections
+    lost = agent.link.disconnections
     monkeypatch.setattr(Watching, "mute", True)
     memory.set(C, [9])
     changed = memory.changed
-    until(agent, lambda: agent.counters.disconnections > lost)
+    until(agent, lambda: agent.link.disconnections > lost)
     monkeypatch.setattr(Watching, "mute", False)
     memory.set(C, [9])
     until(agent, lambda: has_said_all(agent, memory))
@@ -491,7 +518,7 @@ def test_a_store_from_a_backup_is_no_reason_to_say_more_than_is_so(
         memory.set(C, [9])
     until(agent, lambda: has_said_all(agent, memory))
     memory.restore(backup)
-    until(agent, lambda: agent.counters.resyncs == 2)
+    until(agent, lambda: agent.follower.resyncs == 2)
     memory.set(C, [7])
     until(agent, lambda: has_said_all(agent, memory))
     assert memory.report is not None
@@ -503,9 +530,8 @@ def test_a_store_from_a_backup_is_no_reason_to_say_more_than_is_so(
 
 def is_proven(agent: Agent) -> bool:
     """Whether all watches have received a report since anything else was received."""
-    reports = {stream.report for stream in agent._streams}
-    (report,) = reports if len(reports) == 1 else (None,)
-    return report is not None and report.mod_revision >= agent._mirror.newest
+    report = agent.follower.proof
+    return report is not None and report.mod_revision >= agent.follower.mirror.newest
 
 
 def test_a_restored_store_is_seen_though_its_revision_has_passed(
@@ -516,13 +542,13 @@ def test_a_restored_store_is_seen_though_its_revision_has_passed(
     backup = memory.backup()
     memory.set(C, [7])
     until(agent, lambda: C in macs_in(agent) and is_proven(agent))
-    passed = agent._mirror.revision
+    passed = agent.follower.mirror.revision
     memory.restore(backup)
     for _ in range(10):
         memory.set(B, [8])
         memory.change(KEYS.member(7, B), None)
     assert memory.revision > passed
-    until(agent, lambda: agent.counters.resyncs == 2 and has_said_all(agent, memory))
+    until(agent, lambda: agent.follower.resyncs == 2 and has_said_all(agent, memory))
     assert macs_in(agent) == {A}
     assert "may have been restored from a backup" in capsys.readouterr().err
 
@@ -535,18 +561,18 @@ def test_what_the_last_report_does_not_prove_is_read_again(
     until(agent, lambda: is_told(agent, memory) and is_proven(agent))
     backup = memory.backup()
     with monkeypatch.context() as patched:
-        patched.setattr(agent, "_send", lambda: None)
+        patched.setattr(agent.reporter, "send", lambda: None)
         memory.set(C, [7])
         until(agent, lambda: C in macs_in(agent))
         memory.restore(backup)
         for _ in range(10):
             memory.set(B, [7])
         if not written:
-            until(agent, lambda: agent.counters.resyncs == 2)
+            until(agent, lambda: agent.follower.resyncs == 2)
     # In the other history; the agent has not noticed the end of its watches yet.
-    agent._sent = None
-    agent._send()
-    until(agent, lambda: agent.counters.resyncs == 2)
+    agent.reporter.forget_report()
+    agent.reporter.send()
+    until(agent, lambda: agent.follower.resyncs == 2)
     assert macs_in(agent) == {A, B}
 
 
@@ -554,13 +580,16 @@ def test_progress_of_a_lost_history_is_forgotten(agent: Agent, memory: Memory) -
     """Without changes, watches are told of revisions that the restored store gives again."""
     until(agent, lambda: is_told(agent, memory) and is_proven(agent))
     backup = memory.backup()
-    (stream,) = agent._streams
-    for number in range(len(stream.topics)):
-        agent._take_message(stream, Told(number, memory.revision + 50, ()))
+    (watch,) = memory.watches
+    watch.advance(memory.revision + 50)
     memory.restore(backup)
     memory.set(C, [7])
     until(agent, lambda: C in macs_in(agent))
-    assert agent.counters.resyncs == 1
+    assert agent.follower.resyncs == 1
+
+
+def is_complete(mirror: Mirror) -> bool:
+    return B in mirror.assigned and not mirror.missing()
 
 
 def test_a_store_that_was_only_lost_is_not_read_again(agent: Agent, memory: Memory) -> None:
@@ -570,7 +599,32 @@ def test_a_store_that_was_only_lost_is_not_read_again(agent: Agent, memory: Memo
         memory.lose()
         memory.set(C, [7, number + 8])
         until(agent, lambda: C in macs_in(agent) and is_told(agent, memory))
-        agent._mirror.ports |= {C}
+        agent.take_ports(Ports(frozenset({C})))
         memory.change(KEYS.assigned(HOST, B), b"")
-        until(agent, lambda: B in agent._mirror.assigned and not agent._mirror.missing())
-    assert agent.counters.resyncs == 1
+        until(agent, lambda: is_complete(agent.follower.mirror))
+    assert agent.follower.resyncs == 1
+
+
+# The state of the link
+
+
+def test_the_link_goes_only_from_state_to_state(caplog: pytest.LogCaptureFixture) -> None:
+    """And says so; a link that was not opened cannot follow, nor be lost."""
+    caplog.set_level("DEBUG")
+    link = Link(TIMES)
+    for step in (link.follow, lambda: link.lose(FAILURES[0])):
+        with pytest.raises(RuntimeError, match="goes from LOST"):
+            step()
+    link.open()
+    assert link.state is State.OPENING and not link.is_following
+    link.follow()
+    with pytest.raises(RuntimeError, match="goes from FOLLOWING to OPENING"):
+        link.open()
+    link.lose(FAILURES[1])
+    assert (link.state, link.is_refused) == (State.LOST, True)
+    said = [each.getMessage() for each in caplog.records]
+    assert said == [
+        "link to the store: LOST, then OPENING",
+        "link to the store: OPENING, then FOLLOWING",
+        "link to the store: FOLLOWING, then LOST",
+    ]

@@ -41,7 +41,6 @@ import enum
 import errno
 import fcntl
 import hashlib
-import logging
 import os
 import re
 import struct
@@ -50,6 +49,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from vmmnet.log import logger
 from vmmnet.values import mac as macs
 
 from ..table import layout
@@ -101,8 +101,6 @@ _READS_SHIFT, _READS = 8, 0xFF00
 _NEWER = "--router, --dhcp-server, --also and prefixes"
 # Not for the programs: detach() removes this interface.
 _DETACHED = 128
-
-_log = logging.getLogger(__name__)
 
 
 class TwinError(RuntimeError):
@@ -650,7 +648,7 @@ def _mount() -> None:
     if ctypes.CDLL(None, use_errno=True).mount(b"bpffs", os.fsencode(BPFFS), b"bpf", 0, None):
         number = ctypes.get_errno()
         raise OSError(number, f"mounting a bpffs at {BPFFS}: {os.strerror(number)}")
-    _log.warning("there was no bpffs at %s: it is mounted now", BPFFS)
+    logger.warning("there was no bpffs at %s: it is mounted now", BPFFS)
 
 
 def _netns_of_exec() -> str | None:
@@ -700,7 +698,7 @@ def _put_on(port: _Port, table: Table) -> None:
         _load(loaded)
         if older := _older_programs(folder.parent, table, but=folder):
             # They use the present copy until the last of them is attached again.
-            _log.warning("%s", older)
+            logger.warning("%s", older)
         else:
             mirror.copy(loaded.map("tables"), _copy_pin(folder.parent), table, check=True)
         _keep_path(folder.parent, table.path)

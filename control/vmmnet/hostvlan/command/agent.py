@@ -95,7 +95,8 @@ def address_and_port(spelled: str) -> tuple[str, int]:
 def run(given: argparse.Namespace) -> NoReturn:
     """``agent``: entry point of the sub-command."""
     try:
-        from ..host.agent import Agent, Settings
+        from ..host.agent import Agent
+        from ..host.settings import Settings
     except ModuleNotFoundError as error:
         raise Refused(_lacks(error.name or "")) from None
 

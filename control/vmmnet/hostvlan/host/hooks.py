@@ -113,11 +113,11 @@ class Hooks:
         self.mended = 0
         #: Sentences about the interfaces where frames pass unjudged.
         self.faults: tuple[str, ...] = ()
-        self._changes = nic.Changes()
         self._thread = threading.Thread(target=self._run, name="hooks", daemon=True)
 
     def start(self) -> None:
         """Look for the first time, then again in a thread whenever something may have changed."""
+        self._changes = nic.Changes()
         self.look()
         self._thread.start()
 

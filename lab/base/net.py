@@ -146,6 +146,11 @@ class Namespace:
             )
         return done
 
+    @property
+    def children(self) -> Sequence[subprocess.Popen[bytes]]:
+        """The programs that were started here, ended ones included."""
+        return self._children
+
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
         """Move this thread inside for the time of a block; sockets made in it stay there."""

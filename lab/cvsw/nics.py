@@ -94,6 +94,10 @@ class SimNic:
         self._hello_at = now
         self._begin(now)
 
+    def forget_session(self) -> None:
+        """Lose the keys of its session, as to another controller."""
+        self._keys = None
+
     @property
     def flows(self) -> list[Flow]:
         """Of its table."""
@@ -321,9 +325,10 @@ class SimSwitch:
     def attach(self, port: int, nic: SimNic) -> None:
         """Connect a NIC to a port."""
         self.ports[port] = nic
-        nic.send = lambda frame: self.world.carry(lambda: self._hand_over(port, frame))
+        nic.send = lambda frame: self.world.carry(lambda: self.hand_over(port, frame))
 
-    def _hand_over(self, port: int, frame: bytes) -> None:
+    def hand_over(self, port: int, frame: bytes) -> None:
+        """Give the controller a frame that came in at a port."""
         fabric = self.world.fabric
         if fabric.switches.get(self.datapath_id) is self:
             fabric.packet(self, port, frame, self.world.now)

@@ -205,7 +205,7 @@ def world(etcd: Etcd, tmp_path: Path) -> Iterator[World]:
 
 
 def end_agents(space: Namespace) -> None:
-    for child in space._children:
+    for child in space.children:
         if b"agent" in b" ".join(map(os.fsencode, child.args)):  # type: ignore[arg-type]
             process.stop(child)
 

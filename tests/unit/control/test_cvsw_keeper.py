@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lab.cvsw.etcd import PREFIX, Etcd, World
-from vmmnet.cvsw.control import alone, share, state
+from vmmnet.cvsw.control import state
 from vmmnet.cvsw.control.alone import Alone
 from vmmnet.cvsw.control.keeper import Again, Lead, NotDone
 from vmmnet.cvsw.control.share import Share
@@ -53,19 +53,23 @@ class Led:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    made = World()
-    monkeypatch.setattr(share, "Client", lambda _: Etcd(made))
-    monkeypatch.setattr(share, "_clock", lambda: made.now)
-    return made
+def world() -> World:
+    return World()
 
 
-async def leading(led: Led) -> Share:
+async def leading(world: World, led: Led) -> Share:
     """A controller that leads."""
-    keeper = Share(parse_url(f"etcd://a{PREFIX}", prefix=""), "a", led)
+    where = parse_url(f"etcd://a{PREFIX}", prefix="")
+    keeper = Share(where, "a", led, Etcd(world), lambda: world.now)
     while not keeper.leads():
-        await keeper._turn()
+        await keeper.look()
     return keeper
+
+
+def lose_lease(world: World) -> None:
+    """End the lease of the only controller."""
+    (lease,) = world.leases
+    world.end(lease)
 
 
 def test_saves_with_the_next_look(world: World) -> None:
@@ -73,13 +77,13 @@ def test_saves_with_the_next_look(world: World) -> None:
 
     async def run() -> None:
         led = Led()
-        keeper = await leading(led)
+        keeper = await leading(world, led)
         led.has = [(A, B, 300, True), (A, B, 301, False)]
         keeper.save()
-        await keeper._turn()
-        world.end(keeper._member.lease)
+        await keeper.look()
+        lose_lease(world)
         other = Led()
-        await leading(other)
+        await leading(world, other)
         (lead,) = other.told
         assert isinstance(lead, Lead)
         assert sorted(lead.numbers) == led.has
@@ -98,14 +102,14 @@ def test_leads_anew(world: World, is_slow: bool, has_other: bool) -> None:
 
     async def run() -> None:
         led = Led()
-        keeper = await leading(led)
+        keeper = await leading(world, led)
         (first,) = led.told
         led.has = [(A, B, 300, True)]
         keeper.save()
-        await keeper._turn()
+        await keeper.look()
         assert led.told == [first]
 
-        world.end(keeper._member.lease)
+        lose_lease(world)
         world.now += 1.0
         if has_other:
             other = world.join("b")
@@ -122,10 +126,10 @@ def test_leads_anew(world: World, is_slow: bool, has_other: bool) -> None:
 
             world.on_the_way = on_the_way
             with pytest.raises(Unreachable):
-                await keeper._turn()
+                await keeper.look()
             assert not keeper.leads()
             world.on_the_way = lambda _: None
-        await keeper._turn()
+        await keeper.look()
         assert keeper.leads()
         _, stood_by, second = led.told
         assert isinstance(first, Lead)
@@ -138,7 +142,7 @@ def test_leads_anew(world: World, is_slow: bool, has_other: bool) -> None:
         if isinstance(second, Lead):
             assert second.numbers == ((A, B, 300, True),)
             assert second.number != first.number
-        await keeper._turn()
+        await keeper.look()
         assert len(led.told) == 3
 
     asyncio.run(run())
@@ -149,7 +153,7 @@ def test_full_etcd(world: World) -> None:
 
     async def run() -> None:
         led = Led()
-        keeper = await leading(led)
+        keeper = await leading(world, led)
 
         def on_the_way(is_request: bool) -> None:
             raise EtcdError("mvcc: database space exceeded", 8)
@@ -167,7 +171,6 @@ def test_full_etcd(world: World) -> None:
 
 def test_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file is written soon, once for simultaneous changes, and when the daemon ends."""
-    monkeypatch.setattr(alone, "_WRITE_AFTER", 0.01)
     written: list[state.State] = []
     write = state.write
 
@@ -179,7 +182,7 @@ def test_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def run() -> None:
         led = Led()
-        keeper = Alone(tmp_path / "state", led)
+        keeper = Alone(tmp_path / "state", led, write_after=0.01)
         keeper.load(None)
         for number in range(300, 310):
             led.has.append((A, B, number, True))

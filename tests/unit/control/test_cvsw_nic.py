@@ -147,7 +147,7 @@ def test_registered_by_another_switch(world: World, monkeypatch: pytest.MonkeyPa
     own.attach(7, red)
     # Port 1 is the wire between the switches; its other end is port 8.
     wire = SimNic(bytes(6), bytes(32), lambda _: None)
-    monkeypatch.setattr(wire, "input", lambda frame, _: own._hand_over(8, frame))
+    monkeypatch.setattr(wire, "input", lambda frame, _: own.hand_over(8, frame))
     world.switch.ports[1] = wire
     world.fabric.switch_up(own, world.now)
     stray = build(Message(Type.SET_MTU, red.mac), SOURCE, red.mac, None)
@@ -367,10 +367,10 @@ def test_changes_while_looked_at(world: World, tmp_path: Path) -> None:
     blue = world.fabric.nics[world.nics["blue1"].mac]
     # It takes several answers, and what is in the first one changes before the second one.
     assert sum(len(each.message) for each in blue.wanted.values()) > PAYLOAD_MAX
-    blue._look_again()
+    blue.look_again()
     tree["tenants"]["blue"]["stations"]["router"]["tunnel"] = "192.0.2.8"
     world.plan(cvsw_plans.plan(tmp_path, tree))
-    world.fabric._want(blue.mac)
+    world.fabric.want(blue.mac)
     assert blue.is_busy
     world.settle_those("blue1")
     world.run(1.0)
@@ -527,7 +527,7 @@ def test_replayed_registration(world: World) -> None:
 
 def test_keys_are_made_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are made once, also for NICs that wait for others."""
-    monkeypatch.setattr(fabric, "_ADMITTED_MAX", 1)
+    monkeypatch.setattr(fabric, "ADMITTED_MAX", 1)
     world = World()
     world.populate(plan)
     world.settle()
@@ -564,7 +564,7 @@ def test_rekey_in_spells(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.run(10.0)
     old = dict(world.nics["red1"].sas)
     last = world.fabric.keys.last
-    monkeypatch.setattr(keys, "_SPELL", 0.0)
+    monkeypatch.setattr(keys, "SPELL", 0.0)
     world.fabric.rekey(world.now)
     assert world.fabric.keys.last == last
     assert world.fabric.tick(world.now) == world.now
@@ -625,7 +625,7 @@ def test_taken_by_another(world: World) -> None:
     """A NIC with a session of another controller is taken back."""
     world.settle()
     red = world.nics["red1"]
-    red._keys = None
+    red.forget_session()
     world.until(lambda: report.nic(world.fabric, red.mac)["counters"]["sessions"] == 2)
     world.settle()
     world.as_planned()

@@ -33,6 +33,7 @@ from vmmnet.hostvlan.etcd import report as reports
 from vmmnet.hostvlan.etcd.keys import (
     ALL,
     ASSIGNED,
+    FORMAT,
     BadValue,
     Keys,
     Kind,
@@ -313,8 +314,8 @@ def test_a_write_for_which_there_is_no_token_has_not_happened(secured: Client) -
 def test_a_write_that_cannot_be_looked_for_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a command says then is that, and not only that etcd is away."""
     store = EtcdStore(parse_url("etcd://127.0.0.1/t"))
-    monkeypatch.setattr(store, "_make_table", lambda: None)
     answers = iter([(1, [[]])])
+    monkeypatch.setattr(store.client, "get", lambda key: KeyValue(key, FORMAT, 1))
 
     def snapshot(_: object) -> tuple[int, list[list[KeyValue]]]:
         for answer in answers:
@@ -806,8 +807,9 @@ def test_the_numbers_of_ports_are_so_many_at_most(
 
     def refuse(path: Path) -> None:
         asked.append(path)
+        raise ports.PortsError(f"{path}: no answer")
 
-    monkeypatch.setattr(portmetrics, "_ask", refuse)
+    monkeypatch.setattr(portmetrics, "Monitor", refuse)
     numbers = portmetrics.PortNumbers([str(tmp_path / "*.qmp")])
     for _ in range(2):
         found = numbers.read()

@@ -21,11 +21,11 @@ _RETRY_AFTER = 5.0
 class Alone:
     """A keeper.Keeper whose controller always leads."""
 
-    def __init__(self, path: Path, led: Led) -> None:
-        self._path, self._led = path, led
+    def __init__(self, path: Path, led: Led, write_after: float = _WRITE_AFTER) -> None:
+        self._path, self._led, self._write_after = path, led, write_after
         self._written = state.State()
         self._timer: asyncio.TimerHandle | None = None
-        self._pause = _WRITE_AFTER
+        self._pause = write_after
         #: Why the file cannot be written, as the log has it.
         self._fault: str | None = None
         self._has_stopped = False
@@ -90,7 +90,7 @@ class Alone:
         self._timer, began = None, time.perf_counter()
         self._write_changes()
         if not self._fault:
-            self._pause = max(_WRITE_AFTER, (time.perf_counter() - began) / _PART)
+            self._pause = max(self._write_after, (time.perf_counter() - began) / _PART)
 
     def _write_changes(self) -> None:
         now = state.State(self._led.plan_path, tuple(self._led.numbers()))

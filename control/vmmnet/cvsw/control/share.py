@@ -39,7 +39,7 @@ _RETRY_AFTER = 5.0
 _ORDER_IN = 15.0
 
 
-def _clock() -> float:
+def boot_clock() -> float:
     """Seconds, counted also while the machine is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
@@ -47,10 +47,18 @@ def _clock() -> float:
 class Share:
     """A keeper.Keeper of one of several controllers."""
 
-    def __init__(self, config: Config, name: str, led: Led) -> None:
+    def __init__(
+        self,
+        config: Config,
+        name: str,
+        led: Led,
+        client: Client | None = None,
+        clock: Callable[[], float] = boot_clock,
+    ) -> None:
         self._config, self._name, self._led = config, name, led
-        self._client = Client(replace(config, timeout=_ANSWER_IN))
-        self._member = Member(self._client, config.prefix, name, _clock, time.time)
+        self._client = client or Client(replace(config, timeout=_ANSWER_IN))
+        self._clock = clock
+        self._member = Member(self._client, config.prefix, name, clock, time.time)
         self._thread = ThreadPoolExecutor(1, "etcd")
         self._poke = asyncio.Event()
         self._fence: asyncio.TimerHandle | None = None
@@ -95,7 +103,7 @@ class Share:
 
     def leads(self) -> bool:
         """Whether this controller leads now, by the clock."""
-        if self._leads and _clock() >= self._member.until:
+        if self._leads and self._clock() >= self._member.until:
             self._step_down()
         return self._leads
 
@@ -161,7 +169,7 @@ class Share:
     async def _follow(self) -> None:
         while True:
             try:
-                await self._turn()
+                await self.look()
                 if self._lost:
                     say(f"{self._config.name} is there again")
                 self._lost = None
@@ -178,14 +186,15 @@ class Share:
                 continue
             self._poke.clear()
 
-    async def _turn(self) -> None:
+    async def look(self) -> None:
+        """Look at etcd once, and do what is due; raises StoreError."""
         may_lead = self._look is not None and self._fault is None
         look = await self._call(self._member.step, self._fault, may_lead=may_lead)
         self._look = look
         for text in look.damaged:
             self._say_once(text)
         self._stored = look.plan or self._stored
-        if look.plan or (self._fault and _clock() >= self._retry_at):
+        if look.plan or (self._fault and self._clock() >= self._retry_at):
             await self._take_plan()
         self._arm()
         await self._take_leader(look)
@@ -212,7 +221,7 @@ class Share:
         except (BadPlan, BadRecord) as error:
             if str(error) != self._fault:
                 say(f"this controller cannot lead: what {stored.by} has applied: {error}")
-            self._fault, self._retry_at = str(error), _clock() + _RETRY_AFTER
+            self._fault, self._retry_at = str(error), self._clock() + _RETRY_AFTER
             return
         if self._fault:
             say(f"{stored.file} and its keys are there now")
@@ -227,7 +236,7 @@ class Share:
             self._fence.cancel()
             self._fence = None
         if self._leads:
-            left = max(0.0, self._member.until - _clock())
+            left = max(0.0, self._member.until - self._clock())
             self._fence = asyncio.get_running_loop().call_later(left, self.leads)
 
     def _step_down(self) -> None:
@@ -263,7 +272,7 @@ class Share:
         numbers = await self._call(self._member.associations)
         if not is_again:
             lead = Lead(term, tuple(numbers), await self._call(self._member.reserve))
-        if _clock() >= self._member.until:
+        if self._clock() >= self._member.until:
             return
         self._leads, self._term, self._led_in = True, term, term
         self._arm()

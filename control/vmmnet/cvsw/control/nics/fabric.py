@@ -31,7 +31,7 @@ _SPELL = 0.02
 #: Seconds after a switch connects until NICs without a session are asked to register.
 _GREETINGS = (0.0, 1.5, 5.0)
 #: NICs that are read and programmed at a time; the others wait, so that none times out.
-_ADMITTED_MAX = 32
+ADMITTED_MAX = 32
 #: NICs in no plan that are remembered, at most.
 _STRANGERS_MAX = 1024
 
@@ -307,7 +307,7 @@ class Fabric:
 
     def _admit(self) -> None:
         """Begin with as many NICs as are programmed at a time."""
-        while self._waiting and len(self._admitted) < _ADMITTED_MAX:
+        while self._waiting and len(self._admitted) < ADMITTED_MAX:
             mac = next(iter(self._waiting))
             nic = self._waiting.pop(mac)
             if self.nics.get(mac) is nic:
@@ -323,7 +323,7 @@ class Fabric:
 
     def _read(self, nic: Nic) -> None:
         if nic.mac in self.nics:
-            self._want(nic.mac)
+            self.want(nic.mac)
             self.keys.forget_strangers(nic.mac)
 
     def _ready(self, nic: Nic) -> None:
@@ -396,10 +396,11 @@ class Fabric:
             if self.nics[mac].table is None:
                 del self._dirty[mac]  # when it has been read
             else:
-                self._want(mac)
+                self.want(mac)
         return next(iter(self._dirty.values()), None)
 
-    def _want(self, mac: bytes) -> None:
+    def want(self, mac: bytes) -> None:
+        """Have a NIC programmed as the plan says."""
         self._dirty.pop(mac, None)
         nic, about = self.nics[mac], self.plan.nic(mac)
         if about is not None:

@@ -36,7 +36,7 @@ GRACE = 5.0
 REKEY_EVERY = 3600.0
 
 #: Seconds of work on associations at a time, so that other events are handled, too.
-_SPELL = 0.02
+SPELL = 0.02
 
 Ends = tuple[bytes, bytes]
 
@@ -215,7 +215,7 @@ class Keys:
 
     def _renew(self) -> bool:
         """Replace some; returns whether more are due."""
-        until = time.perf_counter() + _SPELL
+        until = time.perf_counter() + SPELL
         while self._stale:
             pair, _ = self._stale.popitem(last=False)
             if self._is_live(pair):

@@ -238,17 +238,18 @@ class Nic:
     def _probed(self, answer: Answer) -> None:
         has = count_flows((self.table or {}).values())
         if isinstance(answer, Ack) and not self.is_busy and answer.total != has:
-            self._look_again()
+            self.look_again()
 
     def _audit(self) -> float | None:
         """Read the table again, when that is due."""
         if not self.session.is_open or self._is_lost or self.is_busy:
             return None
         if self._now >= self._audit_at:
-            self._look_again()
+            self.look_again()
         return self._audit_at
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
+        """Read the table and the offloads again, and correct what others have changed."""
         self._audit_at = self._now + audit.interval(self.mac)
         self.offloads.ask_again()
         turn = self._turn

@@ -21,8 +21,8 @@ from .packages import wheels
 CHECKPATCH = paths.ROOT / "qemu" / "src" / "scripts" / "checkpatch.pl"
 _SETTINGS = ("--config", "control/pyproject.toml")
 _PYTHON = ("control", "lab", "tests", "bench")
-#: What mypy reads: the product, and what the checks themselves are.
-_TYPED = ("control/vmmnet", "lab/lint.py")
+#: What mypy reads: the product, the laboratory, the benchmarks, and the commands of tests.
+_TYPED = ("control/vmmnet", "lab", "bench", "tests/machines", "tests/run")
 #: C in the style of somebody else: the guest's kernel, and OpenSSH, whose source these files join.
 _OTHER_STYLE = ("guest-linux/", "examples/ssh/", "lab/guest/", "tests/guest/")
 #: What checkpatch takes for an error: message, file, why it is none.
@@ -97,7 +97,12 @@ def _ruff(folder: Path, *words: str) -> str:
 
 def _mypy(folder: Path) -> str:
     words = ["-m", "mypy", "--config-file", _SETTINGS[1]]
-    words += ["--explicit-package-bases", "--follow-imports=silent", "--cache-dir=build/mypy"]
+    words += [
+        "--explicit-package-bases",
+        "--scripts-are-modules",
+        "--follow-imports=silent",
+        "--cache-dir=build/mypy",
+    ]
     where = f"{folder}:{paths.ROOT}/control:{paths.ROOT}"
     return _run([sys.executable, *words, *_TYPED], PYTHONPATH=where, MYPYPATH="control:.")
 

@@ -39,7 +39,7 @@ for heard in line.makefile():
 
 def monitor(story: Story, guest: Guest) -> None:
     """QEMU's state of the mobile node."""
-    text = guest.qmp("human-monitor-command", **{"command-line": "info mip6"})
+    text = guest.qmp("human-monitor-command", command_line="info mip6")
     story.show("(qemu)", "info mip6", text)
 
 

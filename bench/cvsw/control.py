@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 from lab.base import conditions, paths, scratch, wait
 from lab.cvsw.nics import SimNic
 from lab.cvsw.switch import Switch

@@ -198,11 +198,11 @@ def _rounds(plan: Plan, made: Ports, sets: Mapping[str, Sequence[Set]]) -> Sampl
             each.check()
     _warm_up(plan, sets[GUEST], known)
     for index in range(plan.rounds):
-        for where, there in sets.items():
-            for name in plan.loads if where == GUEST else (loads.LATENCY,):
+        for place, there in sets.items():
+            for name in plan.loads if place == GUEST else (loads.LATENCY,):
                 for each in turned(there, index):
                     once = functools.partial(each.measure, known[name], plan.seconds)
-                    samples.record(index, where + each.case.name, known[name], once)
+                    samples.record(index, place + each.case.name, known[name], once)
     return samples
 
 

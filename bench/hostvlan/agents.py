@@ -75,7 +75,7 @@ def main() -> None:
     datacentre, events = Datacentre(hosts), Events()
     config = replace(parse_url(url), timeout=wait.PATIENCE)
     keys, client, created = Keys(config.prefix), Client(config), threading.Semaphore(0)
-    start = client.look(keys.format)[1] + 1
+    start = client.look(keys.format)[0] + 1
     deadline = time.monotonic() + seconds
     threading.stack_size(_STACK)
     reached = 0

@@ -76,7 +76,7 @@ class Row:
     name: str
     title: str
     unit: str
-    values: list[float]
+    values: Sequence[float]
     goal: str = ""
     peer: float | None = None
     peer_name: str | None = None
@@ -408,7 +408,7 @@ def _move(bed: Bed) -> None:
 
 def _revision(bed: Bed) -> int:
     with bed.store() as store:
-        return store.client.look(store.keys.format)[1]
+        return store.client.look(store.keys.format)[0]
 
 
 def _publish(bed: Bed) -> None:

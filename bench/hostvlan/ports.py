@@ -232,14 +232,13 @@ def opened(pingpong: File, folder: File, table: File) -> Iterator[Ports]:
         ends = [builder.wire(number, tap) for number, tap in zip(_WIRES, wires, strict=True)]
         guest = stack.enter_context(_guest(builder.host, taps, table, pingpong))
         _settle(guest, _NICS)
-        yield Ports(
-            builder.host,
-            guest,
-            forwarders[1].qmp,
-            *(builder.port(number, tap, guest) for number, tap in zip(_NICS, taps, strict=True)),
-            builder.port(_PROCESS, veth, space),
-            *(
-                builder.port(number, tap, end)
-                for number, tap, end in zip(_WIRES, wires, ends, strict=True)
-            ),
+        filtered, hostvlan, other = (
+            builder.port(number, tap, guest) for number, tap in zip(_NICS, taps, strict=True)
         )
+        process = builder.port(_PROCESS, veth, space)
+        of_wires = [
+            builder.port(number, tap, end)
+            for number, tap, end in zip(_WIRES, wires, ends, strict=True)
+        ]
+        monitor = forwarders[1].qmp
+        yield Ports(builder.host, guest, monitor, filtered, hostvlan, other, process, *of_wires)

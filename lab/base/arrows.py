@@ -119,17 +119,20 @@ def _imported(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
 
 def _python(folder: Path, files: Iterable[Path]) -> dict[str, set[str]]:
     """Python modules of a package; imports by ``__init__`` of a package do not count."""
-    files = {str(path.relative_to(folder).with_suffix("")): path for path in files}
-    files = {name: path for name, path in files.items() if path.name != "__init__.py"}
+    modules = {
+        str(path.relative_to(folder).with_suffix("")): path
+        for path in files
+        if path.name != "__init__.py"
+    }
     root = [folder.name]
     uses: dict[str, set[str]] = {}
-    for name, path in files.items():
+    for name, path in modules.items():
         package = root + list(PurePosixPath(name).parent.parts)
         found: set[str] = set()
         for parts in _imported(ast.parse(path.read_text()), package):
             if folder.name in parts:
                 found.add("/".join(parts[parts.index(folder.name) + 1 :]))
-        uses[name] = {each for each in found if each in files} - {name}
+        uses[name] = {each for each in found if each in modules} - {name}
     return uses
 
 

@@ -83,7 +83,7 @@ def summary(failures: Sequence[Failure]) -> str:
 def table(parts: Sequence[Took]) -> str:
     """A line for each part of a run, below a line of titles."""
     titles = ("", "passed", "failed", "skipped", "seconds")
-    rows = [titles]
+    rows: list[tuple[str, ...]] = [titles]
     for part in parts:
         found = part.counts
         cells = [str(n) for n in (found.passed, found.failed, found.skipped)] if found else [""] * 3

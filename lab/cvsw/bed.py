@@ -12,7 +12,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -124,10 +124,13 @@ class Controller:
             mac_octets(mac),
             key,
             OURS,
-            self._socket.send,
+            self._send,
             self.registrations.append,
             event=self.events.append,
         )
+
+    def _send(self, frame: bytes) -> None:
+        self._socket.send(frame)
 
     def close(self) -> None:
         """Leave the wire."""
@@ -136,6 +139,15 @@ class Controller:
     def hello(self) -> None:
         """Ask the NIC to register."""
         self.session.hello(time.monotonic())
+
+    def await_some(self, some: Sized, what: str) -> None:
+        """Handle what comes until there is something."""
+
+        def is_there() -> bool:
+            self.pump(0.1)
+            return bool(some)
+
+        wait.until(is_there, what)
 
     def pump(self, patience: float = 0.0) -> None:
         """Handle received frames, and repeat messages that are due."""
@@ -147,14 +159,14 @@ class Controller:
 
     def meet(self) -> Registration:
         """Wait until the NIC has accepted us as its controller."""
-        wait.until(lambda: self.pump(0.1) or self.registrations, "the NIC registers")
+        self.await_some(self.registrations, "the NIC registers")
         return self.registrations[-1]
 
     def order(self, kind: Type, payload: bytes) -> Answer:
         """Send a command and wait for its answer."""
         answers: list[Answer] = []
         self.session.command(Command(kind, payload, answers.append), time.monotonic())
-        wait.until(lambda: self.pump(0.1) or answers, f"an answer to {kind.name}")
+        self.await_some(answers, f"an answer to {kind.name}")
         return answers[0]
 
     def set(self, *flows: bytes) -> None:
@@ -223,7 +235,8 @@ class Machine:
         with scratch.folder() as name, contextlib.ExitStack() as stack:
             folder = Path(name)
             command: list[str | Path] = [
-                *(qemu.binary(), *qemu.firmware_options(), "-machine", f"{machine},accel=qtest"),
+                qemu.binary(),
+                *(*qemu.firmware_options(), "-machine", f"{machine},accel=qtest"),
                 *("-m", "64M", "-display", "none", "-nodefaults", "-no-user-config"),
                 *("-qmp", f"unix:{folder}/qmp,server=on,wait=off"),
                 *options(tap, mac, "miss=drop", *words),

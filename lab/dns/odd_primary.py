@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import dns.flags
 import dns.message
 import dns.name
+import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
@@ -114,7 +115,7 @@ def nothing(talk: Conversation) -> None:
 def refuse(talk: Conversation) -> None:
     """REFUSED."""
     reply = dns.message.make_response(talk.query)
-    reply.set_rcode(5)
+    reply.set_rcode(dns.rcode.REFUSED)
     wire = reply.to_wire()
     talk.connection.sendall(len(wire).to_bytes(2, "big") + wire)
 

@@ -134,11 +134,12 @@ class Primary:
             )
         )
         (self.folder / "knot").mkdir(exist_ok=True)
-        return {
+        words: dict[str, list[str | Path]] = {
             BIND: ["named", "-g", "-n", "1", "-c", config],
             KNOT: ["knotd", "-c", config],
             NSD: ["nsd", "-d", "-c", config],
-        }[self.name]
+        }
+        return words[self.name]
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""

@@ -82,7 +82,8 @@ def series(request: pytest.FixtureRequest) -> str:
     return kernel_series
 
 
-@pytest.hookimpl(hookwrapper=True)
+# Debian 12 has no types of it.
+@pytest.hookimpl(hookwrapper=True)  # type: ignore[misc,unused-ignore]
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, None]:

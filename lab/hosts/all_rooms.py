@@ -186,7 +186,9 @@ class World:
         # libvirt writes the file before QEMU makes its devices.
         written = ("sh", "-c", 'echo $$ >"$0" && exec "$@"', str(pid_file))
         command: Sequence[str | Path] = [
-            *(*written, binary or qemu.binary(), *qemu.firmware_options(), "-no-user-config"),
+            *written,
+            binary or qemu.binary(),
+            *(*qemu.firmware_options(), "-no-user-config"),
             *("-machine", f"{self.machine},accel=tcg", "-m", "32", "-nodefaults"),
             *("-display", "none", "-msg", "timestamp=on", "-S"),
             *("-qmp", f"unix:{folder}/qmp,server=on,wait=off"),

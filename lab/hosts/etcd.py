@@ -131,7 +131,8 @@ class Agent:
 
     def start(self) -> None:
         """Start it."""
-        words = [*VMMNET, "agent", *self.store, "--host", self.name, "--table", self.table]
+        words: list[str | Path] = [*VMMNET, "agent", *self.store, "--host", self.name]
+        words += ["--table", self.table]
         words += ["--ports", self.ports, "--status", self.folder / "status.json"]
         words += ["--metrics", f"127.0.0.1:{self.metrics_port}"]
         env = ENVIRONMENT | ({"NOTIFY_SOCKET": str(self.notify)} if self.notify else {})

@@ -42,14 +42,14 @@ def narrowed(world: World, mtu: int = SMALLEST_MTU, *, silent: bool = False) -> 
         router.ip("-6", "route", "replace", "::/0", "via", to_core)
 
     lead(f"{_PREFIX}::2", f"{_PREFIX}::1")
-    ends = (core, router) if silent else ()
-    for end in ends:
-        end.run(["nft", "-f", "-"], input=_SILENCE)
+    hosts = (core, router) if silent else ()
+    for host in hosts:
+        host.run(["nft", "-f", "-"], input=_SILENCE)
     try:
         yield wire.a
     finally:
-        for end in ends:
-            end.run(["nft", "delete", "table", "ip6", "silence"])
+        for host in hosts:
+            host.run(["nft", "delete", "table", "ip6", "silence"])
         lead(f"{CORE_PREFIX}::2", f"{CORE_PREFIX}::ffff")
         core.ip("link", "del", wire.a.name)
 

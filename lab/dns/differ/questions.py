@@ -79,7 +79,10 @@ class Question:
             use_edns=False,
         )
         if self.size is not None:
-            options = [dns.edns.GenericOption(*self.option)] if self.option else []
+            options: list[dns.edns.Option] = []
+            if self.option:
+                kind, octets = self.option
+                options.append(dns.edns.GenericOption(dns.edns.OptionType(kind), octets))
             flags = _DNSSEC_OK if self.dnssec else 0
             query.use_edns(self.version, flags, self.size, options=options)
         query.id = ident
@@ -116,7 +119,8 @@ def _edge(rng: random.Random, base: str, zone: Zone) -> str:
     """A name below another that is as long as may be, or becomes so by DNAME."""
     targets = zone.names.get(base, {}).get("DNAME", [base])
     longer = rng.choice((base, *targets))
-    room = NAME_MAX - len(dns.name.from_text(longer).to_wire()) + rng.choice((-1, 0, 0, 1, 2))
+    octets = sum(1 + len(label) for label in dns.name.from_text(longer).labels)
+    room = NAME_MAX - octets + rng.choice((-1, 0, 0, 1, 2))
     parts = []
     while room > 1:
         length = min(room - 1, rng.choice((1, 63, 63)))

@@ -145,6 +145,7 @@ static void test_sip(void)
     g_autofree char *there = g_strdup_printf(
         "OPTIONS sip:x SIP/2.0\r\nVia: SIP/2.0/UDP [%s]:5060\r\n\r\n",
         fx_vm6);
+    const char *seen = VMRPC_HAS_SIP ? there : out;
     struct sockaddr_in6 from;
     socklen_t len = sizeof(from);
     char buf[500];
@@ -156,12 +157,12 @@ static void test_sip(void)
     fx_ok(r);
     g_assert_cmpuint(r.value, ==, strlen(out));
     n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len);
-    g_assert_cmpmem(buf, n, there, strlen(there));
+    g_assert_cmpmem(buf, n, seen, strlen(seen));
     /* and back */
     g_assert_cmpint(sendto(fd, buf, n, 0, (struct sockaddr *)&from, len), ==,
                     n);
     fx_wait(fx, 0, VMRPC_IN);
-    fx->shortened = true;
+    fx->shortened = VMRPC_HAS_SIP;
     r = fx_recv(fx, 0, buf, sizeof(buf), 0);
     fx_ok(r);
     g_assert_cmpmem(buf, r.value, out, strlen(out));
@@ -212,6 +213,8 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/vmrpc/server/alg/ftp", test_ftp);
     g_test_add_func("/vmrpc/server/alg/sip", test_sip);
-    g_test_add_func("/vmrpc/server/alg/sip-hold", test_sip_hold);
+    if (VMRPC_HAS_SIP) {
+        g_test_add_func("/vmrpc/server/alg/sip-hold", test_sip_hold);
+    }
     return g_test_run();
 }

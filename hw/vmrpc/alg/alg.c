@@ -94,7 +94,7 @@ VmrpcAlgProto vmrpc_alg_proto(int type, uint16_t port)
     if (type == SOCK_STREAM && port == PORT_FTP) {
         return VMRPC_ALG_FTP;
     }
-    return port == PORT_SIP ? VMRPC_ALG_SIP : VMRPC_ALG_NONE;
+    return VMRPC_HAS_SIP && port == PORT_SIP ? VMRPC_ALG_SIP : VMRPC_ALG_NONE;
 }
 
 VmrpcAlg *vmrpc_alg_new(const VmrpcAlgConfig *config, const VmrpcAlgOps *ops)

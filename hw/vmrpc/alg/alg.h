@@ -43,6 +43,11 @@
 #include <sys/uio.h>
 #include <glib.h>
 
+/* The build's option sip leaves that gateway out. */
+#ifndef VMRPC_HAS_SIP
+#define VMRPC_HAS_SIP           1
+#endif
+
 typedef enum VmrpcAlgProto {
     VMRPC_ALG_NONE,
     VMRPC_ALG_FTP,              /* RFC 959, RFC 2428: the control connection */

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 import vmmnet
 from lab.base import paths, tools
 from lab.packages import elsewhere
+from vmmnet.__main__ import parser as command_line
 
 
 def text(name: str) -> str:
@@ -124,14 +126,61 @@ def test_the_rules_say_which_libvirt_does_not_save_vms(tmp_path: Path, qemu: str
 
 
 def test_a_program_has_a_page() -> None:
-    """That of the emulator's devices is written of its own help, when the package is built."""
-    pages = {path.name for path in (paths.ROOT / "debian/man").glob("*.[1-8]")}
-    named = set()
-    for file in (paths.ROOT / "debian").glob("*.manpages"):
-        named |= {line.removeprefix("debian/man/") for line in file.read_text().split()}
-    assert pages == named | {"vmmnet.1"}
-    assert {"vmrpc-ss.1", "nss-vmmnet.8", "qemu-system-x86_64-vmmnet.1"} <= named
-    assert "debian/man/emulator $(QEMU)/qemu-system-x86_64" in text("debian/rules")
+    """Each program that a package installs; the pages are made when it is built."""
+    debian = paths.ROOT / "debian"
+    pages = {path.name for path in (debian / "man").glob("*.[1-8]")}
+    by_hand = {Path(line).name for file in debian.glob("*.manpages") for line in file.open()}
+    assert {name.strip() for name in by_hand} == pages - {"vmmnet.1"}
+    installed = [line for file in debian.glob("*.install") for line in file.read_text().split()]
+    names = [Path(each).name for each in installed if each.startswith(("usr/bin/", "usr/sbin/"))]
+    assert {"vmmnet-ha", "vmmnet-hostd", "vmmnet-dnsd", "vmmnet-zone"} == {*names}
+    for name in names:
+        assert [each for each in installed if re.match(rf"usr/share/man/man\d/{name}\.\d$", each)]
+    rules = text("debian/rules")
+    assert "debian/man/emulator $(QEMU)/qemu-system-x86_64" in rules
+    assert "debian/man/program $</usr/share/man/man1/vmrpc-ss.1 $(MODULE)/vmrpc-ss" in rules
+    assert "/debian/man/rooms" in text("control/install")
+
+
+def _leaves(parser: argparse.ArgumentParser) -> list[str]:
+    """What is typed for each command that has none below it."""
+    below = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    found = [leaf for each in below for made in each.choices.values() for leaf in _leaves(made)]
+    return found or [parser.prog]
+
+
+def test_a_page_has_all_commands_of_a_room(tmp_path: Path) -> None:
+    tools.run([sys.executable, paths.ROOT / "debian/man/rooms", tmp_path, paths.ROOT / "control"])
+    written = "".join(page.read_text() for page in tmp_path.glob("vmmnet*.1"))
+    said = written.replace("\\-", "-")
+    missing = [leaf for leaf in _leaves(command_line()) if f"\n{leaf} " not in said]
+    assert not missing
+
+
+def test_the_page_of_a_program_has_its_help(tmp_path: Path) -> None:
+    """Of the program and of each command; then what no help says."""
+    program, page = tmp_path / "vmmnet-ha", tmp_path / "vmmnet-ha.8"
+    program.write_text(_PROGRAM)
+    program.chmod(0o755)
+    tools.run([paths.ROOT / "debian/man/program", page, program])
+    made = page.read_text()
+    assert (
+        "vmmnet\\-ha \\- run an agent\n.SH SYNOPSIS\n.nf\nvmmnet\\-ha FILE\nvmmnet\\-ha show"
+        in made
+    )
+    assert ".SH SHOW\n.nf\nvmmnet\\-ha show\n\nshow bindings\n" in made
+    assert made.endswith(text("debian/man/vmmnet-ha.8.more"))
+
+
+#: A program whose help has the form of base/args.c.
+_PROGRAM = """\
+#!/bin/sh
+case "$*" in
+"show --help") printf 'usage: vmmnet-ha show\\n\\nshow bindings\\n' ;;
+*) printf 'usage: vmmnet-ha FILE\\n       vmmnet-ha show\\n\\nRun an agent.\\n'
+   printf '\\ncommands:\\n  show       show bindings\\n' ;;
+esac
+"""
 
 
 #: An emulator that has what the page is about, and QEMU's own.

@@ -4,8 +4,9 @@
 #define DNSD_TEXT_RDATA_INTERNAL_H
 
 #include "dnsd/text/codes.h"
-#include "dnsd/text/rdata.h"
+#include "dnsd/text/lex.h"
 #include "net/dns/wire/fields.h"
+#include "net/dns/wire/wire.h"
 
 /* --- reading: a token ahead ---------------------------------------------- */
 
@@ -81,9 +82,6 @@ int dns_read_a6(DnsRdataReader *reader);
 int dns_read_gateway(DnsRdataReader *reader, unsigned kind);
 int dns_read_relay_type(DnsRdataReader *reader);
 
-/* Read any field of a layout, or all fields of a repeated kind. */
-int dns_read_field(DnsRdataReader *reader, DnsFieldKind kind);
-
 /* --- printing ------------------------------------------------------------ */
 
 typedef struct DnsPrinter {
@@ -118,6 +116,14 @@ bool dns_put_apl(DnsPrinter *printer, const DnsField *field);
 bool dns_put_svc_params(DnsPrinter *printer, const DnsField *field);
 bool dns_put_hip(DnsPrinter *printer, const DnsField *field);
 bool dns_put_a6(DnsPrinter *printer, const DnsField *field);
+
+/* --- any field of a layout ------------------------------------------------ */
+
+/* Read it, or all fields of a repeated kind.  Returns 0 or -EINVAL. */
+int dns_read_field(DnsRdataReader *reader, DnsFieldKind kind);
+
+/* Returns false if the field has no text form. */
+bool dns_put_field(DnsPrinter *printer, const DnsField *field);
 
 /* Put RDATA as dns_rdata_to_text() prints it. */
 void dns_put_rdata(DnsPrinter *printer, uint16_t type, uint16_t rrclass,

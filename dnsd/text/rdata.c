@@ -15,6 +15,7 @@
 #include "dnsd/text/codes.h"
 #include "dnsd/text/number.h"
 #include "dnsd/text/rdata-internal.h"
+#include "dnsd/text/rdata.h"
 #include "dnsd/text/types.h"
 
 /* RFC 3597 section 5: "\\# LENGTH HEX..." */

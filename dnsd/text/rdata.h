@@ -9,9 +9,9 @@
 #define DNSD_TEXT_RDATA_H
 
 #include "dnsd/text/lex.h"
+#include "net/dns/wire/fields.h"
 #include "net/dns/wire/wire.h"
 
-#define DNS_RDATA_MAX       UINT16_MAX
 /* The longest: a bitmap of all types as TYPEn, and a name */
 #define DNS_RDATA_TEXT_MAX  (10 * (DNS_RDATA_MAX + 1) + 2 * DNS_NAME_TEXT_MAX)
 

@@ -3,7 +3,8 @@
 #ifndef NET_DNS_WIRE_FIELDS_INTERNAL_H
 #define NET_DNS_WIRE_FIELDS_INTERNAL_H
 
-#include "net/dns/wire/fields.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * Each function checks a field that begins at @at and has at most @left octets.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fields of RDATA that have a structure of their own */
 #include <errno.h>
+#include <stdbool.h>
 
 #include "base/octets.h"
 #include "net/dns/wire/fields-internal.h"

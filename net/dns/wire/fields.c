@@ -3,11 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "net/dns/wire/fields.h"
 #include "net/dns/wire/fields-internal.h"
 #include "net/dns/wire/wire.h"
 
-#define IPV4_LEN    4
-#define IPV6_LEN    16
 #define WKS_MAX     (1 + 8192)  /* the protocol; a bit for each port */
 #define NXT_MAX     16
 
@@ -17,11 +16,6 @@ static uint8_t lower(uint8_t c)
 }
 
 /* --- lengths -------------------------------------------------------------- */
-
-static int fixed(size_t len, size_t left)
-{
-    return len <= left ? (int)len : -EBADMSG;
-}
 
 static int name_len(const uint8_t *at, size_t left)
 {
@@ -39,12 +33,12 @@ static int name_len(const uint8_t *at, size_t left)
 
 static int string_len(const uint8_t *at, size_t left)
 {
-    return left ? fixed(1 + at[0], left) : -EBADMSG;
+    return left && at[0] < left ? 1 + at[0] : -EBADMSG;
 }
 
 static int hash_len(const uint8_t *at, size_t left)
 {
-    return left && at[0] ? fixed(1 + at[0], left) : -EBADMSG;
+    return left && at[0] ? string_len(at, left) : -EBADMSG;
 }
 
 /* RFC 8659 section 4.1.1 */
@@ -60,6 +54,16 @@ static int tag_len(const uint8_t *at, size_t left)
         }
     }
     return len;
+}
+
+static int rest_len(const uint8_t *at, size_t left)
+{
+    return left;
+}
+
+static int some_len(const uint8_t *at, size_t left)
+{
+    return left ? (int)left : -EBADMSG;
 }
 
 /* A digest of @len octets; if @len is 0, of any length but 0 */
@@ -83,10 +87,21 @@ static size_t ds_digest(uint8_t type)
     }
 }
 
-/* RFC 8976 section 2.2.3: SHA-384 and SHA-512 */
-static size_t zone_digest(uint8_t hash)
+/* The octet before has the type. */
+static int ds_digest_len(const uint8_t *at, size_t left)
 {
-    return hash == 1 ? 48 : hash == 2 ? 64 : 0;
+    return digest_len(ds_digest(at[-1]), left);
+}
+
+/* RFC 8976 section 2.2.3: SHA-384 and SHA-512 */
+static int zone_digest_len(const uint8_t *at, size_t left)
+{
+    return digest_len(at[-1] == 1 ? 48 : at[-1] == 2 ? 64 : 0, left);
+}
+
+static int wks_len(const uint8_t *at, size_t left)
+{
+    return left && left <= WKS_MAX ? (int)left : -EBADMSG;
 }
 
 static int nxt_len(const uint8_t *at, size_t left)
@@ -95,6 +110,67 @@ static int nxt_len(const uint8_t *at, size_t left)
     return !left || (left <= NXT_MAX && !(at[0] & 0x80) && at[left - 1]) ?
            (int)left : -EBADMSG;
 }
+
+/* A gateway that is none */
+static int no_len(const uint8_t *at, size_t left)
+{
+    return 0;
+}
+
+/* Octets of a field: a number, or what a function finds */
+static const struct {
+    uint8_t octets;
+    int (*of)(const uint8_t *at, size_t left);  /* -EBADMSG: it is none */
+} lengths[DNS_FIELD_KINDS] = {
+    [DNS_FIELD_NAME_1035] = { .of = name_len },
+    [DNS_FIELD_NAME_FOLDED] = { .of = name_len },
+    [DNS_FIELD_NAME] = { .of = name_len },
+    [DNS_FIELD_NAMES] = { .of = name_len },
+    [DNS_FIELD_U8] = { 1 },
+    [DNS_FIELD_U16] = { 2 },
+    [DNS_FIELD_U32] = { 4 },
+    [DNS_FIELD_U64] = { 8 },
+    [DNS_FIELD_TTL] = { 4 },
+    [DNS_FIELD_TIME] = { 4 },
+    [DNS_FIELD_TYPE] = { 2 },
+    [DNS_FIELD_ALGORITHM] = { 1 },
+    [DNS_FIELD_DIGEST_TYPE] = { 1 },
+    [DNS_FIELD_CERT_TYPE] = { 2 },
+    [DNS_FIELD_KEY_FLAGS] = { 2 },
+    [DNS_FIELD_KEY_PROTOCOL] = { 1 },
+    [DNS_FIELD_DSYNC_SCHEME] = { 1 },
+    [DNS_FIELD_IPV4] = { 4 },
+    [DNS_FIELD_IPV6] = { 16 },
+    [DNS_FIELD_EUI48] = { 6 },
+    [DNS_FIELD_EUI64] = { 8 },
+    [DNS_FIELD_LOCATOR64] = { 8 },
+    [DNS_FIELD_STRING] = { .of = string_len },
+    [DNS_FIELD_STRING_MAYBE] = { .of = string_len },
+    [DNS_FIELD_STRINGS] = { .of = string_len },
+    [DNS_FIELD_TAG] = { .of = tag_len },
+    [DNS_FIELD_LONG_STRING] = { .of = rest_len },
+    [DNS_FIELD_BASE64] = { .of = some_len },
+    [DNS_FIELD_BASE64_MAYBE] = { .of = rest_len },
+    [DNS_FIELD_BASE64_DASH] = { .of = rest_len },
+    [DNS_FIELD_HEX] = { .of = some_len },
+    [DNS_FIELD_DS_DIGEST] = { .of = ds_digest_len },
+    [DNS_FIELD_ZONE_DIGEST] = { .of = zone_digest_len },
+    [DNS_FIELD_SALT] = { .of = string_len },
+    [DNS_FIELD_HASH32] = { .of = hash_len },
+    [DNS_FIELD_BITMAP] = { .of = dns_field_bitmap },
+    [DNS_FIELD_OPAQUE] = { .of = rest_len },
+    [DNS_FIELD_LOC] = { .of = dns_field_loc },
+    [DNS_FIELD_NSAP] = { .of = some_len },
+    [DNS_FIELD_WKS] = { .of = wks_len },
+    [DNS_FIELD_NXT_BITMAP] = { .of = nxt_len },
+    [DNS_FIELD_APL] = { .of = dns_field_apl },
+    [DNS_FIELD_SVC_PARAMS] = { .of = dns_field_svc_params },
+    [DNS_FIELD_GATEWAY] = { .of = no_len },
+    [DNS_FIELD_RELAY_TYPE] = { 1 },
+    [DNS_FIELD_RELAY] = { .of = no_len },
+    [DNS_FIELD_HIP] = { .of = dns_field_hip },
+    [DNS_FIELD_A6] = { .of = dns_field_a6 },
+};
 
 /* --- the next field ------------------------------------------------------- */
 
@@ -145,87 +221,13 @@ static DnsFieldKind kind_of(const DnsFieldCursor *c)
 /* Returns: octets of the field at the cursor, or -EBADMSG. */
 static int field_len(const DnsFieldCursor *c, DnsFieldKind kind)
 {
-    const uint8_t *at = c->rdata + c->at;
-    size_t left = c->len - c->at;
+    size_t left = c->len - c->at, octets = lengths[kind].octets;
 
-    switch (kind) {
-    case DNS_FIELD_NAME_1035:
-    case DNS_FIELD_NAME_FOLDED:
-    case DNS_FIELD_NAME:
-    case DNS_FIELD_NAMES:
-        return name_len(at, left);
-    case DNS_FIELD_U8:
-    case DNS_FIELD_ALGORITHM:
-    case DNS_FIELD_DIGEST_TYPE:
-    case DNS_FIELD_KEY_PROTOCOL:
-    case DNS_FIELD_DSYNC_SCHEME:
-    case DNS_FIELD_RELAY_TYPE:
-        return fixed(1, left);
-    case DNS_FIELD_U16:
-    case DNS_FIELD_TYPE:
-    case DNS_FIELD_CERT_TYPE:
-    case DNS_FIELD_KEY_FLAGS:
-        return fixed(2, left);
-    case DNS_FIELD_U32:
-    case DNS_FIELD_TTL:
-    case DNS_FIELD_TIME:
-        return fixed(4, left);
-    case DNS_FIELD_IPV4:
-        return fixed(IPV4_LEN, left);
-    case DNS_FIELD_IPV6:
-        return fixed(IPV6_LEN, left);
-    case DNS_FIELD_EUI48:
-        return fixed(6, left);
-    case DNS_FIELD_EUI64:
-    case DNS_FIELD_LOCATOR64:
-    case DNS_FIELD_U64:
-        return fixed(8, left);
-    case DNS_FIELD_STRING:
-    case DNS_FIELD_STRING_MAYBE:
-    case DNS_FIELD_STRINGS:
-    case DNS_FIELD_SALT:
-        return string_len(at, left);
-    case DNS_FIELD_HASH32:
-        return hash_len(at, left);
-    case DNS_FIELD_TAG:
-        return tag_len(at, left);
-    case DNS_FIELD_LONG_STRING:
-    case DNS_FIELD_BASE64_MAYBE:
-    case DNS_FIELD_BASE64_DASH:
-    case DNS_FIELD_OPAQUE:
-        return left;
-    case DNS_FIELD_BASE64:
-    case DNS_FIELD_HEX:
-    case DNS_FIELD_NSAP:
-        return digest_len(0, left);
-    case DNS_FIELD_DS_DIGEST:
-        return digest_len(ds_digest(at[-1]), left);
-    case DNS_FIELD_ZONE_DIGEST:
-        return digest_len(zone_digest(at[-1]), left);
-    case DNS_FIELD_WKS:
-        return left && left <= WKS_MAX ? (int)left : -EBADMSG;
-    case DNS_FIELD_NXT_BITMAP:
-        return nxt_len(at, left);
-    case DNS_FIELD_GATEWAY:
-    case DNS_FIELD_RELAY:
-        return 0;
-    case DNS_FIELD_BITMAP:
-        return dns_field_bitmap(at, left);
-    case DNS_FIELD_LOC:
-        return dns_field_loc(at, left);
-    case DNS_FIELD_APL:
-        return dns_field_apl(at, left);
-    case DNS_FIELD_SVC_PARAMS:
-        return dns_field_svc_params(at, left);
-    case DNS_FIELD_HIP:
-        return dns_field_hip(at, left);
-    case DNS_FIELD_A6:
-        return dns_field_a6(at, left);
-    case DNS_FIELD_A6_NAME:
-    case DNS_FIELD_END:
-        break;
+    if (octets) {
+        return octets <= left ? (int)octets : -EBADMSG;
     }
-    return -EBADMSG;
+    return lengths[kind].of ? lengths[kind].of(c->rdata + c->at, left)
+                            : -EBADMSG;
 }
 
 static bool is_repeated(const DnsFieldCursor *c)

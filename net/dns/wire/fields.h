@@ -12,6 +12,8 @@
 
 #include "net/dns/wire/rrtype.h"
 
+#define DNS_RDATA_MAX   UINT16_MAX
+
 /* The position of the next field in RDATA.  RDATA must outlive the cursor. */
 typedef struct DnsFieldCursor {
     const uint8_t *rdata;

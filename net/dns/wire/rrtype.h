@@ -74,6 +74,7 @@ typedef enum DnsFieldKind {
     DNS_FIELD_HIP,              /* RFC 8005 5: head, HIT and key */
     DNS_FIELD_A6,               /* RFC 2874 3.1: prefix length and suffix */
     DNS_FIELD_A6_NAME,          /* absent if the prefix length is 0 */
+    DNS_FIELD_KINDS,
 } DnsFieldKind;
 
 typedef struct DnsRrType {

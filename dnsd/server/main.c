@@ -2,7 +2,7 @@
 /*
  * vmmnet-dnsd: a DNS server for zone images
  *
- *     vmmnet-dnsd [CONFIG]
+ *     vmmnet-dnsd [--trace] [CONFIG]
  *     vmmnet-dnsd --check [CONFIG]
  *     vmmnet-dnsd reload|metrics [--control PATH]
  *     vmmnet-dnsd refresh|retransfer ZONE [--control PATH]
@@ -15,6 +15,7 @@
 
 #include "base/args.h"
 #include "dnsd/server/daemon.h"
+#include "dnsd/server/host/log.h"
 #include "dnsd/server/service/panel.h"
 
 #define NAME            "vmmnet-dnsd"
@@ -40,6 +41,8 @@ static bool is_check;
 static const ArgOption serve_options[] = {
     { .name = "check", .to = &is_check,
       .help = "print the errors in CONFIG and its images, and serve nothing" },
+    { .name = "trace", .to = &dnsd_is_traced,
+      .help = "log each change of a connection's state" },
     { 0 },
 };
 
@@ -97,7 +100,7 @@ static int retransfer(char **words, size_t count)
       .run = function }
 
 static const ArgCommand commands[] = {
-    { .usage = "[--check] [CONFIG]",
+    { .usage = "[--check] [--trace] [CONFIG]",
       .summary = "Serve the zone images that CONFIG names (" DEFAULT_CONFIG
                  ").",
       .options = serve_options, .most = 1, .run = serve },

@@ -73,14 +73,15 @@ static void serve_one(const uint8_t *msg, size_t msg_len, bool is_stream,
 {
     size_t room = is_stream ? DNS_MSG_MAX : DNSD_UDP_MAX;
     DnsdClient client = { .is_stream = is_stream, .now = 1, .now_ms = 1 };
+    DnsQuery query;
 
     *len = 0;
-    switch (dnsd_serve(&serving, &thread, &client, msg, msg_len, out, room,
-                       len)) {
+    dns_query_read(msg, msg_len, &query);
+    switch (dnsd_serve(&serving, &thread, &client, &query, out, room, len)) {
     case DNSD_CONTROL:
     case DNSD_TRANSFER:
-        *len = dnsd_serve_error(&serving, &client, msg, msg_len,
-                                DNS_RCODE_REFUSED, out, room);
+        *len = dnsd_serve_error(&serving, &client, &query, DNS_RCODE_REFUSED,
+                                out, room);
         break;
     case DNSD_DROP:
         *len = 0;

@@ -17,7 +17,11 @@ static DnsdRequest *chain_of(unsigned first, unsigned count)
     DnsdRequest *head = NULL, **end = &head;
 
     for (unsigned i = first; i < first + count; i++) {
-        *end = dnsd_request_new((const uint8_t *)&i, sizeof(i));
+        const DnsQuery query = {
+            .message = (const uint8_t *)&i, .len = sizeof(i),
+        };
+
+        *end = dnsd_request_new(&query);
         end = &(*end)->next;
     }
     return head;

@@ -17,6 +17,7 @@ typedef struct Fixture {
     DnsdClient client;
     uint8_t query[DNS_QUERY_MAX];
     size_t len;
+    DnsQuery parsed;
     uint8_t reply[DNS_MSG_MAX];
     size_t reply_len;
 } Fixture;
@@ -63,7 +64,8 @@ static DnsdOutcome ask(Fixture *f, const char *name, uint16_t type,
     DnsQuestion question = question_of(name, type);
 
     f->len = dns_query_build(f->query, &question, flags, dnssec_ok);
-    return dnsd_serve(&f->serving, &f->thread, &f->client, f->query, f->len,
+    dns_query_read(f->query, f->len, &f->parsed);
+    return dnsd_serve(&f->serving, &f->thread, &f->client, &f->parsed,
                       f->reply, DNSD_UDP_MAX, &f->reply_len);
 }
 
@@ -71,8 +73,8 @@ static DnsdOutcome tell_of(Fixture *f, DnsdResolved *found,
                            uint32_t generation)
 {
     DnsdOutcome outcome = dnsd_serve_resolved(
-        &f->serving, &f->thread, &f->client, f->query, f->len, found,
-        generation, f->reply, DNSD_UDP_MAX, &f->reply_len);
+        &f->serving, &f->thread, &f->client, &f->parsed, found, generation,
+        f->reply, DNSD_UDP_MAX, &f->reply_len);
 
     free(found);
     return outcome;
@@ -289,12 +291,12 @@ static void test_long(void)
     }
     found = dnsd_resolved_new(&question, msg, b.len, false);
     ask(f, "www.example", DNS_TYPE_A, DNS_FLAG_RD, false);
-    dnsd_serve_resolved(&f->serving, &f->thread, &f->client, f->query, f->len,
+    dnsd_serve_resolved(&f->serving, &f->thread, &f->client, &f->parsed,
                         found, 1, f->reply, DNSD_UDP_MAX, &f->reply_len);
     g_assert_true(flags_of(f) & DNS_FLAG_TC && flags_of(f) & DNS_FLAG_RA);
     g_assert_cmpuint(get_be16(f->reply + 6), ==, 0);
     f->client.is_stream = true;
-    dnsd_serve_resolved(&f->serving, &f->thread, &f->client, f->query, f->len,
+    dnsd_serve_resolved(&f->serving, &f->thread, &f->client, &f->parsed,
                         found, 1, f->reply, DNS_MSG_MAX, &f->reply_len);
     g_assert_false(flags_of(f) & DNS_FLAG_TC);
     g_assert_cmpuint(get_be16(f->reply + 6), ==, 100);

@@ -103,9 +103,11 @@ static void ask(Fixture *f, const char *name, uint16_t type, uint16_t class,
 
 static DnsdOutcome serve(Fixture *f)
 {
-    return dnsd_serve(&f->serving, &f->thread, &f->client, f->query, f->len,
-                      f->reply, f->client.is_stream ? DNS_MSG_MAX
-                                                    : DNSD_UDP_MAX,
+    DnsQuery query;
+
+    dns_query_read(f->query, f->len, &query);
+    return dnsd_serve(&f->serving, &f->thread, &f->client, &query, f->reply,
+                      f->client.is_stream ? DNS_MSG_MAX : DNSD_UDP_MAX,
                       &f->reply_len);
 }
 
@@ -347,13 +349,15 @@ static void check_control(Fixture *f, unsigned opcode, uint16_t type,
 {
     const DnsdClient client = { .is_stream = false };
     bool is_transfer = type != DNS_TYPE_SOA;
+    DnsQuery query;
     size_t len;
 
     ask(f, "example", type, 1, NULL, 0);
     f->query[2] = opcode << 3;
     g_assert_cmpint(serve(f), ==, is_transfer ? DNSD_TRANSFER : DNSD_CONTROL);
-    len = dnsd_serve_error(&f->serving, &client, f->query, f->len, rcode,
-                           f->reply, DNSD_UDP_MAX);
+    dns_query_read(f->query, f->len, &query);
+    len = dnsd_serve_error(&f->serving, &client, &query, rcode, f->reply,
+                           DNSD_UDP_MAX);
     g_assert_cmpuint(len, >=, 12);
     f->reply_len = len;
     g_assert_cmpuint(rcode_of(f), ==, rcode);

@@ -9,6 +9,8 @@
 
 #define LINE_MAX_LEN    4096
 
+bool dnsd_is_traced;
+
 void dnsd_log(DnsdLogLevel level, const char *format, ...)
 {
     char line[LINE_MAX_LEN];

@@ -8,7 +8,7 @@
 #define DNSD_SERVER_RESOLVER_RESOLVER_H
 
 #include "dnsd/server/host/sockets.h"
-#include "dnsd/server/workers/resolvers.h"
+#include "dnsd/server/workers/request.h"
 
 typedef struct DnsdResolver DnsdResolver;
 

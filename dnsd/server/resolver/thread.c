@@ -150,24 +150,23 @@ static void resolved(void *opaque, int rcode, void *packet, int len,
 static void ask(DnsdResolverThread *t, DnsdRequest *request)
 {
     DnsdAsk *a = begin(t, request);
+    const DnsQuery *query = &request->query;
     char name[DNS_NAME_TEXT_MAX];
-    DnsQuery query;
 
     if (!a) {
         dnsd_tally_leave(t->tally, &request->client.addr);
         dnsd_request_resolved(request, NULL);
         return;
     }
-    dns_query_read(request->msg, request->len, &query);
     a->question = (DnsQuestion) {
-        dns_query_name(&query), query.type, query.qclass,
+        dns_query_name(query), query->type, query->qclass,
     };
-    a->dnssec_ok = query.dnssec_ok;
+    a->dnssec_ok = query->dnssec_ok;
     a->timer.fire = due;
     dnsc_timer_set(&t->loop, &a->timer, dnsc_now() + PATIENCE);
     dns_name_to_text(&a->question.name, name);
-    if (a->context->unbound->resolve(a->context->ctx, name, query.type,
-                                     query.qclass, a, resolved, NULL)) {
+    if (a->context->unbound->resolve(a->context->ctx, name, query->type,
+                                     query->qclass, a, resolved, NULL)) {
         answer(a, dnsd_resolved_failed(DNS_EDE_OTHER));
         end(a);
     }

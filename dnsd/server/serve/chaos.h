@@ -3,7 +3,7 @@
 #ifndef DNSD_SERVER_SERVE_CHAOS_H
 #define DNSD_SERVER_SERVE_CHAOS_H
 
-#include "dnsd/server/serve/serve.h"
+#include "dnsd/server/serve/state.h"
 
 /**
  * dnsd_chaos: reply to version.server, version.bind, id.server (RFC 4892) and

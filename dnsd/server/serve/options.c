@@ -63,6 +63,7 @@ void dnsd_options_read(DnsdOptions *o, const DnsdServing *serving,
     DnsOption option;
 
     *o = (DnsdOptions) { .cookie = DNSD_COOKIE_NONE };
+    query->reserve = client->reserve;
     if (!query->has_edns || query->kind == DNS_QUERY_WRONG) {
         return;
     }
@@ -72,7 +73,7 @@ void dnsd_options_read(DnsdOptions *o, const DnsdServing *serving,
     if (o->wrong) {
         o->nsid = o->keepalive = false;
     } else {
-        query->reserve = reserve_for(o, serving);
+        query->reserve += reserve_for(o, serving);
     }
 }
 

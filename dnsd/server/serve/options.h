@@ -3,7 +3,7 @@
 #ifndef DNSD_SERVER_SERVE_OPTIONS_H
 #define DNSD_SERVER_SERVE_OPTIONS_H
 
-#include "dnsd/server/serve/serve.h"
+#include "dnsd/server/serve/state.h"
 
 typedef struct DnsdOptions {
     DnsdCookie cookie;

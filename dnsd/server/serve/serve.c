@@ -10,7 +10,7 @@
  * - requests that are not queries (UPDATE, NOTIFY, transfers, everything with
  *   TSIG) go to the control thread;
  * - cookies: a client with a valid cookie has proved its address;
- * - the access list of the zone, after the zone of the name was found;
+ * - the access list of the zone of the name, before the zone is searched;
  * - the resolver, for names in no zone or below a delegation, if the client
  *   may use recursion and sets RD.  If the worker has kept the answer, it is
  *   used.  Otherwise the query goes to a thread of the resolver and comes back
@@ -25,6 +25,7 @@
 #include "net/dns/answer/edns.h"
 #include "dnsd/server/serve/chaos.h"
 #include "dnsd/server/serve/options.h"
+#include "dnsd/server/serve/serve.h"
 #include "net/dns/wire/rrtype.h"
 
 #define QUERY_MAX   4096        /* octets of a query for the resolver */
@@ -33,7 +34,7 @@ typedef struct Request {
     const DnsdServing *serving;
     DnsdThreadState *thread;
     const DnsdClient *client;
-    DnsQuery query;
+    DnsQuery *query;
     DnsdOptions options;
     DnsAnswerInfo info;
     uint8_t *out;
@@ -49,32 +50,27 @@ static const DnsAnswerer *answerer(const Request *r)
 
 static size_t reply_error(Request *r, DnsRcode rcode, int ede)
 {
-    return dns_answer_error(answerer(r), &r->query, rcode, ede, r->out,
+    return dns_answer_error(answerer(r), r->query, rcode, ede, r->out,
                             r->room, &r->info);
 }
 
 /* --- access --------------------------------------------------------------- */
 
-/*
- * Replace the reply by REFUSED if access is denied, SERVFAIL for a lost zone.
- */
-static size_t guard_zone(Request *r, size_t len)
+/* Returns the length of a refusal; 0: the zone may answer. */
+static size_t refuse(Request *r, const DnsServedZone *zone)
 {
-    const DnsdRules *rules = r->info.zone ? r->info.zone->opaque : NULL;
+    const DnsdRules *rules = zone ? zone->opaque : NULL;
 
-    if (!rules) {
-        return len;
-    }
-    if (rules->allow_query &&
+    if (rules && rules->allow_query &&
         !dnsd_ranges_have(rules->allow_query, &r->client->addr)) {
         dnsd_count(&r->thread->counters, DNSD_COUNT_DENIED);
         return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_PROHIBITED);
     }
-    if (rules->lost &&
+    if (rules && rules->lost &&
         atomic_load_explicit(rules->lost, memory_order_relaxed)) {
         return reply_error(r, DNS_RCODE_SERVFAIL, DNS_EDE_INVALID_DATA);
     }
-    return len;
+    return 0;
 }
 
 /* --- the resolver --------------------------------------------------------- */
@@ -91,19 +87,19 @@ static size_t reply_resolved(Request *r, const DnsdResolved *found,
                              uint32_t age)
 {
     bool is_strict = r->serving->config->resolver.dnssec ==
-                     DNSD_DNSSEC_STRICT && !(r->query.flags & DNS_FLAG_CD);
+                     DNSD_DNSSEC_STRICT && !(r->query->flags & DNS_FLAG_CD);
     bool is_bogus = found->security == DNSD_BOGUS;
     size_t len = dnsd_resolved_reply(found, age, found->rcode ==
                                      DNS_RCODE_SERVFAIL ||
                                      (is_bogus && is_strict), answerer(r),
-                                     &r->query, r->out, r->room, &r->info);
+                                     r->query, r->out, r->room, &r->info);
 
     if (is_bogus) {
         dnsd_count(&r->thread->counters, is_strict ? DNSD_COUNT_BOGUS_FAILED
                                                  : DNSD_COUNT_BOGUS_SHOWN);
     }
     /* RFC 4035 section 3.2.2: CD is copied, even in errors. */
-    r->out[3] |= r->query.flags & DNS_FLAG_CD;
+    r->out[3] |= r->query->flags & DNS_FLAG_CD;
     return len;
 }
 
@@ -120,13 +116,13 @@ static size_t resolve(Request *r)
     if (!r->thread->replies) {
         return reply_error(r, DNS_RCODE_REFUSED, DNS_EDE_NOT_SUPPORTED);
     }
-    if (dns_rrtype_is_meta(r->query.type) && r->query.type != DNS_TYPE_ANY) {
+    if (dns_rrtype_is_meta(r->query->type) && r->query->type != DNS_TYPE_ANY) {
         return reply_error(r, DNS_RCODE_NOTIMP, -1);
     }
-    if (r->query.len > QUERY_MAX) {
+    if (r->query->len > QUERY_MAX) {
         return reply_error(r, DNS_RCODE_FORMERR, -1);
     }
-    kept = dnsd_replies_find(r->thread->replies, &r->query,
+    kept = dnsd_replies_find(r->thread->replies, r->query,
                              r->serving->generation, r->client->now_ms, &age);
     r->is_for_resolver = !kept;
     dnsd_count(&r->thread->counters, kept ? DNSD_COUNT_RESOLVER_KEPT
@@ -138,8 +134,8 @@ static size_t resolve(Request *r)
 static bool is_of_others(const Request *r)
 {
     return r->serving->config->resolver.is_on &&
-           r->query.kind == DNS_QUERY_ASK && r->query.flags & DNS_FLAG_RD &&
-           r->query.qclass == DNS_CLASS_IN &&
+           r->query->kind == DNS_QUERY_ASK && r->query->flags & DNS_FLAG_RD &&
+           r->query->qclass == DNS_CLASS_IN &&
            ((!r->info.zone && r->info.rcode == DNS_RCODE_REFUSED) ||
             (r->info.kind == DNS_ANSWER_REFERRAL && r->may_recurse));
 }
@@ -162,9 +158,9 @@ static DnsdLimitVerdict judge(const Request *r)
         .client = r->client->addr, .kind = r->info.kind,
     };
 
-    if (r->info.kind != DNS_ANSWER_ERROR && at < r->query.name.len) {
-        account.name = r->query.name.wire + at;
-        account.name_len = r->query.name.len - at;
+    if (r->info.kind != DNS_ANSWER_ERROR && at < r->query->name.len) {
+        account.name = r->query->name.wire + at;
+        account.name_len = r->query->name.len - at;
     }
     return dnsd_limit_judge(r->thread->limit, &account, r->client->now_ms);
 }
@@ -176,7 +172,7 @@ static size_t slip(Request *r)
         return reply_error(r, DNS_RCODE_BADCOOKIE, -1);
     }
     dnsd_count(&r->thread->counters, DNSD_COUNT_SLIP_TRUNCATED);
-    return dns_answer_truncated(answerer(r), &r->query, r->out, r->room,
+    return dns_answer_truncated(answerer(r), r->query, r->out, r->room,
                                 &r->info);
 }
 
@@ -204,15 +200,15 @@ static void count_request(const Request *r)
     DnsdCounters *c = &r->thread->counters;
 
     dnsd_count(c, r->client->is_stream ? DNSD_COUNT_TCP : DNSD_COUNT_UDP);
-    if (r->query.has_edns) {
+    if (r->query->has_edns) {
         dnsd_count(c, DNSD_COUNT_EDNS);
         dnsd_count(c, DNSD_COUNT_COOKIE_NONE + r->options.cookie);
     }
-    if (r->query.dnssec_ok) {
+    if (r->query->dnssec_ok) {
         dnsd_count(c, DNSD_COUNT_DNSSEC_OK);
     }
-    if (r->query.kind == DNS_QUERY_ASK) {
-        dnsd_count(c, DNSD_COUNT_TYPE + dnsd_type_index(r->query.type));
+    if (r->query->kind == DNS_QUERY_ASK) {
+        dnsd_count(c, DNSD_COUNT_TYPE + dnsd_type_index(r->query->type));
     }
 }
 
@@ -246,19 +242,24 @@ static DnsdOutcome goes_to(const DnsQuery *query)
 
 static size_t answer(Request *r)
 {
+    const DnsServedZone *zone;
     size_t len = 0;
 
     if (r->options.wrong) {
         return reply_error(r, DNS_RCODE_FORMERR, -1);
     }
-    if (r->query.kind == DNS_QUERY_ASK && r->query.qclass == DNS_CLASS_CH) {
-        len = dnsd_chaos(r->serving, &r->query, r->out, r->room, &r->info);
+    if (r->query->kind == DNS_QUERY_ASK && r->query->qclass == DNS_CLASS_CH) {
+        len = dnsd_chaos(r->serving, r->query, r->out, r->room, &r->info);
     }
     if (len) {
         return len;
     }
-    len = dns_answer(answerer(r), &r->query, r->out, r->room, &r->info);
-    len = guard_zone(r, len);
+    zone = dns_answer_zone(answerer(r), r->query);
+    len = refuse(r, zone);
+    if (!len) {
+        len = dns_answer_from(answerer(r), r->query, zone, r->out, r->room,
+                              &r->info);
+    }
     return is_of_others(r) ? resolve(r) : len;
 }
 
@@ -281,25 +282,23 @@ static size_t finish(Request *r, size_t len)
 }
 
 DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdThreadState *thread,
-                       const DnsdClient *client, const uint8_t *msg,
-                       size_t len, uint8_t *out, size_t room,
-                       size_t *reply_len)
+                       const DnsdClient *client, DnsQuery *query,
+                       uint8_t *out, size_t room, size_t *reply_len)
 {
     Request r = {
-        .serving = serving, .thread = thread, .client = client, .out = out,
-        .room = room,
+        .serving = serving, .thread = thread, .client = client,
+        .query = query, .out = out, .room = room,
     };
     DnsdOutcome outcome;
+    size_t len;
 
-    dns_query_read(msg, len, &r.query);
-    if (r.query.kind == DNS_QUERY_IGNORE) {
+    if (query->kind == DNS_QUERY_IGNORE) {
         dnsd_count(&thread->counters, DNSD_DROP_IGNORED);
         return DNSD_DROP;
     }
-    dnsd_options_read(&r.options, serving, client, &r.query);
-    r.query.reserve += client->reserve;
+    dnsd_options_read(&r.options, serving, client, query);
     count_request(&r);
-    outcome = goes_to(&r.query);
+    outcome = goes_to(query);
     if (outcome != DNSD_REPLY) {
         dnsd_count(&thread->counters, DNSD_COUNT_HANDED_OVER);
         return outcome;
@@ -315,21 +314,20 @@ DnsdOutcome dnsd_serve(const DnsdServing *serving, DnsdThreadState *thread,
 
 DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving,
                                 DnsdThreadState *thread,
-                                const DnsdClient *client, const uint8_t *msg,
-                                size_t len, const DnsdResolved *resolved,
+                                const DnsdClient *client, DnsQuery *query,
+                                const DnsdResolved *resolved,
                                 uint32_t generation, uint8_t *out, size_t room,
                                 size_t *reply_len)
 {
     Request r = {
-        .serving = serving, .thread = thread, .client = client, .out = out,
-        .room = room, .may_recurse = true,
+        .serving = serving, .thread = thread, .client = client,
+        .query = query, .out = out, .room = room, .may_recurse = true,
     };
 
-    dns_query_read(msg, len, &r.query);
-    dnsd_options_read(&r.options, serving, client, &r.query);
+    dnsd_options_read(&r.options, serving, client, query);
     if (resolved->security != DNSD_BOGUS &&
         generation == serving->generation) {
-        dnsd_replies_put(thread->replies, &r.query, resolved, generation,
+        dnsd_replies_put(thread->replies, query, resolved, generation,
                          client->now_ms);
     }
     *reply_len = finish(&r, reply_resolved(&r, resolved, 0));
@@ -337,21 +335,19 @@ DnsdOutcome dnsd_serve_resolved(const DnsdServing *serving,
 }
 
 size_t dnsd_serve_error(const DnsdServing *serving, const DnsdClient *client,
-                        const uint8_t *msg, size_t len, DnsRcode rcode,
-                        uint8_t *out, size_t room)
+                        DnsQuery *query, DnsRcode rcode, uint8_t *out,
+                        size_t room)
 {
     DnsdOptions options;
     DnsAnswerInfo info;
-    DnsQuery query;
+    size_t len;
 
-    dns_query_read(msg, len, &query);
-    if (query.kind == DNS_QUERY_IGNORE) {
+    if (query->kind == DNS_QUERY_IGNORE) {
         return 0;
     }
-    dnsd_options_read(&options, serving, client, &query);
-    query.reserve += client->reserve;
+    dnsd_options_read(&options, serving, client, query);
     len = dns_answer_error(client->is_stream ? &serving->tcp : &serving->udp,
-                           &query, rcode, -1, out, room, &info);
+                           query, rcode, -1, out, room, &info);
     return len && info.opt_at
            ? dnsd_options_append(&options, serving, out, len, room,
                                  info.opt_at) : len;

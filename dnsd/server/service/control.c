@@ -25,7 +25,6 @@
 typedef struct Case {
     struct Case *next;
     DnsdRequest *request;
-    size_t len;                 /* of the message without TSIG */
     Tsig tsig;
     bool is_signed;
     const DnsdZoneConfig *config;
@@ -96,12 +95,11 @@ static void reply(DnsdControl *c, Case *one, size_t len)
 /* Reply without records: an error, or the end of an update or NOTIFY */
 static void reply_rcode(DnsdControl *c, Case *one, uint16_t rcode)
 {
-    const DnsdRequest *r = one->request;
+    DnsdRequest *r = one->request;
 
-    reply(c, one, dnsd_serve_error(&c->state->serving, &r->client, r->msg,
-                                   one->len, rcode, c->out,
-                                   r->client.is_stream ? DNS_MSG_MAX
-                                                       : DNSD_UDP_MAX));
+    reply(c, one, dnsd_serve_error(&c->state->serving, &r->client, &r->query,
+                                   rcode, c->out, r->client.is_stream
+                                   ? DNS_MSG_MAX : DNSD_UDP_MAX));
 }
 
 /* --- updates -------------------------------------------------------------- */
@@ -135,7 +133,7 @@ static void update_zone(DnsdControl *c, Case *one, DnsdDynZone *dyn)
     DnsUpdatePolicy policy = { one->config->update, one->config->updates };
     DnsUpdateResult result;
 
-    dns_update(dyn->store, &policy, one->request->msg, one->len,
+    dns_update(dyn->store, &policy, one->request->msg, one->request->query.len,
                one->is_signed ? one->tsig.key : NULL, &result);
     log_refused(c, one, &result);
     dyn->has_edits |= result.has_changed;
@@ -150,13 +148,14 @@ static void update_zone(DnsdControl *c, Case *one, DnsdDynZone *dyn)
     c->end = &one->next;
 }
 
-static void take_update(DnsdControl *c, Case *one, const DnsQuery *query)
+static void take_update(DnsdControl *c, Case *one)
 {
+    const DnsQuery *query = &one->request->query;
     const DnsdZone *zone = dnsd_state_find(c->state, query->qclass,
                                            &query->name, &one->config);
     DnsQuestion question;
 
-    if (dns_update_zone(one->request->msg, one->len, &question)) {
+    if (dns_update_zone(query->message, query->len, &question)) {
         reply_rcode(c, one, DNS_RCODE_FORMERR);
     } else if (!zone) {
         reply_rcode(c, one, DNS_RCODE_NOTAUTH);
@@ -227,12 +226,12 @@ static size_t datagram_room(const DnsQuery *query)
                                                   : DNS_UDP_ADVERTISED;
 }
 
-static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
-                     DnsStore *store)
+static void transfer(DnsdControl *c, Case *one, DnsStore *store)
 {
+    const DnsQuery *query = &one->request->query;
     bool is_stream = one->request->client.is_stream;
     uint16_t rcode;
-    DnsXfrOut *out = dns_xfr_out_new(store, one->request->msg, one->len,
+    DnsXfrOut *out = dns_xfr_out_new(store, query->message, query->len,
                                      &one->tsig, !is_stream, &rcode);
     char text[DNSD_TRANSFER_TEXT_MAX];
     int len;
@@ -262,8 +261,9 @@ static void transfer(DnsdControl *c, Case *one, const DnsQuery *query,
     free(one);
 }
 
-static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
+static void take_transfer(DnsdControl *c, Case *one)
 {
+    const DnsQuery *query = &one->request->query;
     const DnsdZone *zone = dnsd_state_find(c->state, query->qclass,
                                            &query->name, &one->config);
 
@@ -275,7 +275,7 @@ static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
     } else if (!dnsd_zone_store(zone)) {
         reply_rcode(c, one, DNS_RCODE_SERVFAIL);
     } else {
-        transfer(c, one, query, dnsd_zone_store(zone));
+        transfer(c, one, dnsd_zone_store(zone));
     }
 }
 
@@ -283,23 +283,23 @@ static void take_transfer(DnsdControl *c, Case *one, const DnsQuery *query)
 
 static void take_query(DnsdControl *c, Case *one)
 {
-    const DnsdRequest *r = one->request;
+    DnsdRequest *r = one->request;
     size_t room = r->client.is_stream ? DNS_MSG_MAX : DNSD_UDP_MAX;
     size_t len;
 
-    if (dnsd_serve(&c->state->serving, &c->thread, &r->client, r->msg, one->len,
+    if (dnsd_serve(&c->state->serving, &c->thread, &r->client, &r->query,
                    c->out, room, &len) != DNSD_REPLY) {
         len = 0;
     }
     reply(c, one, len);
 }
 
-static void take_notify(DnsdControl *c, Case *one, const DnsQuery *query)
+static void take_notify(DnsdControl *c, Case *one)
 {
     const DnsdRequest *r = one->request;
-    DnsName zone = dns_query_name(query);
+    DnsName zone = dns_query_name(&r->query);
     uint16_t rcode = c->ops->notify(c->opaque, &r->client.addr, key_of(one),
-                                    r->msg, one->len);
+                                    r->msg, r->query.len);
 
     if (rcode == DNS_RCODE_REFUSED) {
         dnsd_refuse(&c->refusals, DNSD_REFUSED_NOTIFY, &r->client.addr, &zone,
@@ -310,22 +310,22 @@ static void take_notify(DnsdControl *c, Case *one, const DnsQuery *query)
 
 static void take_verified(DnsdControl *c, Case *one)
 {
+    DnsQuery *query = &one->request->query;
     DnsdOptions options;
-    DnsQuery query;
 
     one->request->client.reserve = tsig_room(&one->tsig);
-    dns_query_read(one->request->msg, one->len, &query);
     dnsd_options_read(&options, &c->state->serving, &one->request->client,
-                      &query);
+                      query);
     if (options.wrong) {
         reply_rcode(c, one, DNS_RCODE_FORMERR);
-    } else if (query.kind == DNS_QUERY_UPDATE) {
-        take_update(c, one, &query);
-    } else if (query.kind == DNS_QUERY_NOTIFY) {
-        take_notify(c, one, &query);
-    } else if (query.kind == DNS_QUERY_ASK && (query.type == DNS_TYPE_AXFR ||
-                                               query.type == DNS_TYPE_IXFR)) {
-        take_transfer(c, one, &query);
+    } else if (query->kind == DNS_QUERY_UPDATE) {
+        take_update(c, one);
+    } else if (query->kind == DNS_QUERY_NOTIFY) {
+        take_notify(c, one);
+    } else if (query->kind == DNS_QUERY_ASK &&
+               (query->type == DNS_TYPE_AXFR ||
+                query->type == DNS_TYPE_IXFR)) {
+        take_transfer(c, one);
     } else {
         take_query(c, one);
     }
@@ -354,9 +354,10 @@ static void take(DnsdControl *c, DnsdRequest *request)
         return;
     }
     one->request = request;
-    one->len = request->len;
+    /* The query was parsed with its TSIG record, which goes now. */
+    request->query.tsig_at = 0;
     switch (tsig_verify_request(&one->tsig, c->state->keyring->keys,
-                                request->msg, &one->len, c->now)) {
+                                request->msg, &request->query.len, c->now)) {
     case TSIG_MALFORMED:
         reply_rcode(c, one, DNS_RCODE_FORMERR);
         break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Connections of a worker, and the list by activity */
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "dnsd/server/host/log.h"
 #include "dnsd/server/workers/connection.h"
-#include "dnsd/server/workers/worker.h"
 
 #define NONE            UINT32_MAX
 #define ACCEPTS_MAX     64      /* per turn */
@@ -17,6 +18,41 @@
 #define IN_LEN          ((DNSD_STREAM_IN + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN)
 #define BUFFERS_LEN \
     (IN_LEN + (DNSD_STREAM_OUT + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN)
+
+/* --- state ---------------------------------------------------------------- */
+
+#define TO(state)   (1u << DNSD_CONNECTION_ ## state)
+
+static const struct {
+    const char *name;
+    unsigned next;
+} states[DNSD_CONNECTION_STATES] = {
+    [DNSD_CONNECTION_FREE] = { "free", TO(OPEN) },
+    [DNSD_CONNECTION_OPEN] = {
+        "open", TO(ENDED) | TO(AWAY) | TO(FAILED) | TO(FREE),
+    },
+    [DNSD_CONNECTION_ENDED] = {
+        "ended", TO(AWAY_ENDED) | TO(FAILED) | TO(FREE),
+    },
+    [DNSD_CONNECTION_AWAY] = { "away", TO(OPEN) },
+    [DNSD_CONNECTION_AWAY_ENDED] = { "away, ended", TO(ENDED) },
+    [DNSD_CONNECTION_FAILED] = { "failed", TO(FREE) },
+};
+
+void dnsd_connection_set(DnsdConnection *c, DnsdConnectionState state)
+{
+    assert(states[c->state].next & 1u << state);
+    dnsd_trace("connection %d: %s -> %s", c->fd, states[c->state].name,
+               states[state].name);
+    c->state = state;
+}
+
+bool dnsd_connection_is_away(const DnsdConnection *c)
+{
+    return c->state == DNSD_CONNECTION_FREE ||
+           c->state == DNSD_CONNECTION_AWAY ||
+           c->state == DNSD_CONNECTION_AWAY_ENDED;
+}
 
 /* --- lists ---------------------------------------------------------------- */
 
@@ -71,7 +107,7 @@ void dnsd_connection_busy(DnsdWorker *w, unsigned i, bool is_busy)
 
 /* --- life ----------------------------------------------------------------- */
 
-int dnsd_tcp_init(DnsdTcp *t, unsigned max)
+int dnsd_connections_init(DnsdTcp *t, unsigned max)
 {
     *t = (DnsdTcp) { .max = max, .idlest = NONE, .busiest = NONE };
     t->connection = calloc(max, sizeof(*t->connection));
@@ -82,19 +118,21 @@ int dnsd_tcp_init(DnsdTcp *t, unsigned max)
         return -ENOMEM;
     }
     for (unsigned i = 0; i < max; i++) {
-        t->connection[i].fd = -1;
         t->connection[i].after = i + 1 < max ? i + 1 : NONE;
     }
     return 0;
 }
 
-void dnsd_tcp_destroy(DnsdTcp *t)
+void dnsd_connections_destroy(DnsdTcp *t)
 {
     for (unsigned i = 0; t->connection && i < t->max; i++) {
-        if (t->connection[i].fd >= 0) {
-            close(t->connection[i].fd);
+        DnsdConnection *c = &t->connection[i];
+
+        if (c->state != DNSD_CONNECTION_FREE) {
+            close(c->fd);
+            dnsd_requests_free(c->back);
+            dnsd_requests_free(c->held);
         }
-        dnsd_requests_free(t->connection[i].back);
     }
     free(t->connection);
     if (t->buffers && t->buffers != MAP_FAILED) {
@@ -113,8 +151,10 @@ void dnsd_connection_drop(DnsdWorker *w, unsigned i, unsigned why)
     }
     close(c->fd);
     dnsd_requests_free(c->back);
+    dnsd_requests_free(c->held);
+    dnsd_connection_set(c, DNSD_CONNECTION_FREE);
     *c = (DnsdConnection) {
-        .fd = -1, .after = t->free, .generation = c->generation + 1,
+        .after = t->free, .generation = c->generation + 1,
     };
     t->free = i;
     atomic_store_explicit(&t->used, atomic_load(&t->used) - 1,
@@ -140,7 +180,7 @@ static unsigned count_of(const DnsdTcp *t, const DnsdAddr *peer)
     unsigned count = 0;
 
     for (unsigned i = 0; i < t->max; i++) {
-        count += t->connection[i].fd >= 0 &&
+        count += t->connection[i].state != DNSD_CONNECTION_FREE &&
                  !memcmp(&t->connection[i].peer, peer, sizeof(*peer));
     }
     return count;
@@ -158,6 +198,7 @@ static void take_in(DnsdWorker *w, int fd, const DnsdAddr *peer)
         .fd = fd, .peer = *peer, .active_ms = w->client.now_ms,
         .generation = c->generation,
     };
+    dnsd_connection_set(c, DNSD_CONNECTION_OPEN);
     dnsd_stream_init(&c->stream, buffers, buffers + IN_LEN);
     append_to_list(t, i);
     atomic_store_explicit(&t->used, atomic_load(&t->used) + 1,
@@ -173,7 +214,7 @@ static bool make_room(DnsdWorker *w)
     return w->tcp.free != NONE;
 }
 
-void dnsd_tcp_accept(DnsdWorker *w, int listener)
+void dnsd_connections_accept(DnsdWorker *w, int listener)
 {
     const DnsdTcpConfig *config = &w->serving->config->tcp;
 
@@ -201,7 +242,7 @@ void dnsd_tcp_accept(DnsdWorker *w, int listener)
     }
 }
 
-int dnsd_tcp_expire(DnsdWorker *w)
+int dnsd_connections_expire(DnsdWorker *w)
 {
     DnsdTcp *t = &w->tcp;
     uint64_t idle_ms = w->serving->config->tcp.idle_s * 1000ull;

@@ -9,7 +9,7 @@
 #include "dnsd/server/core/metrics.h"
 #include "dnsd/server/host/sockets.h"
 #include "dnsd/server/workers/epoch.h"
-#include "dnsd/server/workers/resolvers.h"
+#include "dnsd/server/workers/request.h"
 
 /* An entry of server.listen with an interface */
 typedef struct DnsdPlace {
@@ -57,7 +57,7 @@ void dnsd_worker_pool_keep_off(const DnsdWorkerPool *pool);
 bool dnsd_worker_pool_open(DnsdWorkerPool *pool, const DnsdConfig *config,
                            DnsdError *error);
 
-/** dnsd_worker_pool_is_opener: did systemd give none, so that it opened them? */
+/** dnsd_worker_pool_is_opener: did it open its sockets, as systemd gave none? */
 bool dnsd_worker_pool_is_opener(const DnsdWorkerPool *pool);
 
 /** dnsd_worker_pool_start: start the threads; false, and @error says why */

@@ -8,7 +8,6 @@
 
 #include "dnsd/server/host/unsent.h"
 #include "dnsd/server/workers/request.h"
-#include "dnsd/server/workers/worker.h"
 
 int dnsd_requests_init(DnsdRequests *requests)
 {
@@ -28,13 +27,19 @@ void dnsd_requests_destroy(DnsdRequests *requests)
     pthread_mutex_destroy(&requests->lock);
 }
 
-DnsdRequest *dnsd_request_new(const uint8_t *msg, size_t len)
+DnsdRequest *dnsd_request_new(const DnsQuery *query)
 {
-    DnsdRequest *request = calloc(1, sizeof(*request) + len);
+    DnsdRequest *request = calloc(1, sizeof(*request) + query->len);
 
     if (request) {
-        request->len = len;
-        memcpy(request->msg, msg, len);
+        request->len = query->len;
+        memcpy(request->msg, query->message, query->len);
+        request->query = *query;
+        request->query.message = request->msg;
+        if (query->options) {
+            request->query.options = request->msg +
+                                     (query->options - query->message);
+        }
     }
     return request;
 }
@@ -157,7 +162,7 @@ static void send_datagram(const DnsdRequest *r, const uint8_t *reply,
 
 static void give_back(DnsdRequest *request)
 {
-    dnsd_requests_put(&request->worker->returned, request, false);
+    dnsd_requests_put(request->home, request, false);
 }
 
 void dnsd_request_reply(DnsdRequest *request, const uint8_t *reply,

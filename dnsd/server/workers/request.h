@@ -14,14 +14,14 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "dnsd/server/serve/serve.h"
+#include "dnsd/server/core/tally.h"
+#include "dnsd/server/serve/state.h"
 
 #define DNSD_REQUESTS_MAX   1024    /* that wait, in all threads */
 #define DNSD_REQUESTS_LEN   (16u << 20)     /* octets of their messages */
 #define DNSD_PKTINFO_MAX    64      /* octets of control messages */
 
 typedef struct DnsdRequest DnsdRequest;
-struct DnsdWorker;
 
 struct DnsdRequest {
     DnsdRequest *next;
@@ -32,8 +32,8 @@ struct DnsdRequest {
     /* UDP: the source address of the reply */
     size_t pktinfo_len;
     _Alignas(struct cmsghdr) uint8_t pktinfo[DNSD_PKTINFO_MAX];
-    /* TCP: the owner of the connection, and the reply */
-    struct DnsdWorker *worker;
+    struct DnsdRequests *home;  /* the queue of its worker, to return to */
+    /* TCP: the connection, and the reply */
     unsigned connection;
     uint32_t generation;        /* of that connection */
     uint8_t *reply;
@@ -43,6 +43,7 @@ struct DnsdRequest {
     uint32_t asked_of;
     bool is_resolved;
     DnsdResolved *resolved;
+    DnsQuery query;             /* points into @msg */
     size_t len;
     uint8_t msg[];
 };
@@ -56,11 +57,19 @@ typedef struct DnsdRequests {
     int wake;                   /* an eventfd */
 } DnsdRequests;
 
+/* The interface of the resolver for workers */
+typedef struct DnsdResolvers {
+    unsigned count;
+    DnsdRequests *queue;        /* one for each thread */
+    DnsdTally *tally;           /* of the waiting queries */
+    uint64_t key[2];            /* random */
+} DnsdResolvers;
+
 int dnsd_requests_init(DnsdRequests *requests);
 void dnsd_requests_destroy(DnsdRequests *requests);
 
-/** dnsd_request_new: copies the message; NULL without memory */
-DnsdRequest *dnsd_request_new(const uint8_t *msg, size_t len);
+/** dnsd_request_new: copies the query and its message; NULL without memory */
+DnsdRequest *dnsd_request_new(const DnsQuery *query);
 void dnsd_request_free(DnsdRequest *request);
 
 /** dnsd_requests_free: free a chain of requests, or NULL */

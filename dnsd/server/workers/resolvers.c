@@ -3,17 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dnsd/server/workers/worker.h"
+#include "dnsd/server/serve/serve.h"
+#include "dnsd/server/workers/resolvers.h"
 #include "net/packet/siphash.h"
 
 static DnsdRequests *queue_of(const DnsdResolvers *resolvers,
                               const DnsdRequest *request)
 {
-    DnsQuery query;
+    const ZoneKey *name = &request->query.name;
 
-    dns_query_read(request->msg, request->len, &query);
-    return &resolvers->queue[siphash_1_3(resolvers->key, query.name.wire,
-                                         query.name.len) % resolvers->count];
+    return &resolvers->queue[siphash_1_3(resolvers->key, name->wire,
+                                         name->len) % resolvers->count];
 }
 
 unsigned dnsd_resolvers_ask(DnsdWorker *w, DnsdRequest *request)
@@ -27,10 +27,9 @@ unsigned dnsd_resolvers_ask(DnsdWorker *w, DnsdRequest *request)
         return verdict == DNSD_TALLY_FULL ? DNSD_DROP_RESOLVER_FULL
                                           : DNSD_DROP_RESOLVER_CLIENT;
     }
-    request->worker = w;
+    request->home = &w->returned;
     request->asked_of = w->serving->generation;
-    dnsd_requests_put(queue_of(w->resolvers, request), request,
-                      false);
+    dnsd_requests_put(queue_of(w->resolvers, request), request, false);
     return 0;
 }
 
@@ -47,10 +46,13 @@ static size_t reply_to(DnsdWorker *w, DnsdRequest *r, uint8_t *out,
     size_t len;
 
     set_client(w, r);
-    return r->resolved &&
-           dnsd_serve_resolved(w->serving, &w->thread, &w->client, r->msg,
-                               r->len, r->resolved, r->asked_of, out, room,
-                               &len) == DNSD_REPLY ? len : 0;
+    if (!r->resolved ||
+        dnsd_serve_resolved(w->serving, &w->thread, &w->client, &r->query,
+                            r->resolved, r->asked_of, out, room,
+                            &len) != DNSD_REPLY) {
+        return 0;
+    }
+    return len;
 }
 
 static void reply_datagram(DnsdWorker *w, DnsdRequest *r)

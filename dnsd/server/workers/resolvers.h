@@ -8,16 +8,7 @@
 #ifndef DNSD_SERVER_WORKERS_RESOLVERS_H
 #define DNSD_SERVER_WORKERS_RESOLVERS_H
 
-#include "dnsd/server/core/tally.h"
-#include "dnsd/server/workers/request.h"
-
-/* The interface of the resolver for workers */
-typedef struct DnsdResolvers {
-    unsigned count;
-    DnsdRequests *queue;        /* one for each thread */
-    DnsdTally *tally;           /* of the waiting queries */
-    uint64_t key[2];            /* random */
-} DnsdResolvers;
+#include "dnsd/server/workers/state.h"
 
 /**
  * dnsd_resolvers_ask: pass on a request
@@ -25,7 +16,7 @@ typedef struct DnsdResolvers {
  * Returns: 0; or, if too many wait, the counter for a dropped request,
  * DNSD_DROP_RESOLVER_..., and the caller keeps @request.
  */
-unsigned dnsd_resolvers_ask(struct DnsdWorker *worker, DnsdRequest *request);
+unsigned dnsd_resolvers_ask(DnsdWorker *worker, DnsdRequest *request);
 
 /**
  * dnsd_resolvers_back: make the reply to a request that has returned
@@ -35,6 +26,6 @@ unsigned dnsd_resolvers_ask(struct DnsdWorker *worker, DnsdRequest *request);
  * Returns: false if the request was completed and freed; otherwise it has the
  * reply, which the connection must send.
  */
-bool dnsd_resolvers_back(struct DnsdWorker *worker, DnsdRequest *request);
+bool dnsd_resolvers_back(DnsdWorker *worker, DnsdRequest *request);
 
 #endif /* DNSD_SERVER_WORKERS_RESOLVERS_H */

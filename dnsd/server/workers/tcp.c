@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connections of one thread
+ * Requests over the connections of one thread
  *
  * Theory of operation
  *
@@ -22,10 +22,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "dnsd/server/workers/handover.h"
-#include "dnsd/server/workers/worker.h"
+#include "dnsd/server/serve/serve.h"
+#include "dnsd/server/workers/connection.h"
+#include "dnsd/server/workers/resolvers.h"
+#include "dnsd/server/workers/tcp.h"
 
 #define READS_MAX       8       /* reads per turn */
+/* Limits of the requests of a connection in other threads, and their octets */
+#define UNDER_WAY_MAX   32
+#define UNDER_WAY_LEN   DNSD_STREAM_IN
 
 /* --- writing -------------------------------------------------------------- */
 
@@ -54,55 +59,188 @@ static bool flush(DnsdWorker *w, unsigned i)
     return true;
 }
 
+/* --- requests for other threads ------------------------------------------- */
+
+typedef enum Handover {
+    HANDOVER_DONE,
+    HANDOVER_WAITS,             /* for a request under way */
+    HANDOVER_AWAY,              /* the connection is away, for a transfer */
+    HANDOVER_FAILED,            /* it can never be passed on: it is counted */
+} Handover;
+
+/* A transfer is passed on alone, after all replies were sent. */
+static bool may_go(const DnsdConnection *c)
+{
+    const uint8_t *from;
+
+    if (c->held_for == DNSD_TRANSFER) {
+        return !c->under_way && !dnsd_stream_pending(&c->stream, &from);
+    }
+    return !c->under_way || (c->under_way < UNDER_WAY_MAX &&
+                             c->under_way_len + c->held->len <= UNDER_WAY_LEN);
+}
+
+/* Returns 0, or the counter to increment if it is not taken. */
+static unsigned pass_on(DnsdWorker *w, DnsdConnection *c)
+{
+    DnsdRequest *r = c->held;
+
+    r->client = w->client;
+    r->client.addr = c->peer;
+    r->client.is_stream = true;
+    if (c->held_for == DNSD_RESOLVE) {
+        return dnsd_resolvers_ask(w, r);
+    }
+    return dnsd_requests_put(w->control, r, true) ? 0 : DNSD_DROP_CONTROL;
+}
+
+static Handover hand_over(DnsdWorker *w, unsigned i)
+{
+    DnsdConnection *c = &w->tcp.connection[i];
+    bool is_transfer = c->held_for == DNSD_TRANSFER;
+    size_t len = c->held->len;
+    unsigned why;
+
+    if (!may_go(c)) {
+        return HANDOVER_WAITS;
+    }
+    if (is_transfer) {
+        dnsd_connection_watch(w, i, 0);
+    }
+    why = pass_on(w, c);
+    if (why && c->under_way) {
+        return HANDOVER_WAITS;
+    }
+    if (why) {
+        dnsd_count(&w->thread.counters, why);
+        return HANDOVER_FAILED;
+    }
+    if (!c->under_way) {
+        dnsd_connection_busy(w, i, true);
+    }
+    c->held = NULL;
+    c->under_way++;
+    c->under_way_len += len;
+    if (is_transfer) {
+        dnsd_connection_set(c, c->state == DNSD_CONNECTION_ENDED
+                            ? DNSD_CONNECTION_AWAY_ENDED
+                            : DNSD_CONNECTION_AWAY);
+    }
+    return is_transfer ? HANDOVER_AWAY : HANDOVER_DONE;
+}
+
+static bool hold(DnsdWorker *w, unsigned i, const DnsQuery *query,
+                 DnsdOutcome where)
+{
+    DnsdConnection *c = &w->tcp.connection[i];
+    DnsdRequest *r = dnsd_request_new(query);
+
+    if (!r) {
+        dnsd_count(&w->thread.counters, DNSD_DROP_CONTROL);
+        return false;
+    }
+    r->fd = c->fd;
+    r->home = &w->returned;
+    r->connection = i;
+    r->generation = c->generation;
+    c->held = r;
+    c->held_for = where;
+    return true;
+}
+
+/* A request has returned.  Returns false if its connection is closed. */
+static bool take_back(DnsdWorker *w, DnsdRequest *r)
+{
+    DnsdConnection *c = &w->tcp.connection[r->connection];
+
+    if (c->generation != r->generation) {
+        dnsd_request_free(r);
+        return false;
+    }
+    c->under_way--;
+    c->under_way_len -= r->len;
+    if (dnsd_connection_is_away(c)) {
+        dnsd_connection_set(c, c->state == DNSD_CONNECTION_AWAY
+                            ? DNSD_CONNECTION_OPEN : DNSD_CONNECTION_ENDED);
+    }
+    if (!c->under_way) {
+        dnsd_connection_busy(w, r->connection, false);
+    }
+    if (!r->reply_len) {
+        if (!r->is_sent && c->state != DNSD_CONNECTION_FAILED) {
+            dnsd_connection_set(c, DNSD_CONNECTION_FAILED);
+        }
+        dnsd_request_free(r);
+        return true;
+    }
+    r->next = NULL;
+    if (c->back) {
+        c->back_last->next = r;
+    } else {
+        c->back = r;
+    }
+    c->back_last = r;
+    return true;
+}
+
+/* Put replies of returned requests into the stream; returns their number. */
+static unsigned put_back(DnsdConnection *c)
+{
+    unsigned count = 0;
+    DnsdRequest *r;
+
+    while ((r = c->back) && dnsd_stream_has_room(&c->stream, r->reply_len)) {
+        memcpy(dnsd_stream_reply(&c->stream), r->reply, r->reply_len);
+        dnsd_stream_put(&c->stream, r->reply_len);
+        c->back = r->next;
+        dnsd_request_free(r);
+        count++;
+    }
+    return count;
+}
+
 /* --- requests ------------------------------------------------------------- */
 
-/* Serve one request; returns as dnsd_stream_next(). */
-static int serve_next(DnsdWorker *w, DnsdConnection *c)
+/* Serve one request; returns as dnsd_stream_next(), or -ENOMEM. */
+static int serve_next(DnsdWorker *w, unsigned i)
 {
+    DnsdConnection *c = &w->tcp.connection[i];
     const uint8_t *msg;
     size_t len, reply_len;
     int ret = dnsd_stream_next(&c->stream, &msg, &len);
     DnsdOutcome outcome;
+    DnsQuery query;
 
     if (ret != 1) {
         return ret;
     }
     w->client.addr = c->peer;
     w->client.is_stream = true;
-    outcome = dnsd_serve(w->serving, &w->thread, &w->client, msg, len,
+    dns_query_read(msg, len, &query);
+    outcome = dnsd_serve(w->serving, &w->thread, &w->client, &query,
                          dnsd_stream_reply(&c->stream), DNS_MSG_MAX,
                          &reply_len);
-    switch (outcome) {
-    case DNSD_REPLY:
+    if (outcome == DNSD_REPLY) {
         dnsd_stream_put(&c->stream, reply_len);
-        break;
-    case DNSD_RESOLVE:
-    case DNSD_CONTROL:
-    case DNSD_TRANSFER:
-        c->is_for_resolver = outcome == DNSD_RESOLVE;
-        c->held = msg;
-        c->held_len = len;
-        c->is_transfer = outcome == DNSD_TRANSFER;
-        break;
-    default:
-        break;
+    } else if (outcome != DNSD_DROP && !hold(w, i, &query, outcome)) {
+        return -ENOMEM;
     }
     return 1;
 }
 
 /*
  * Serve all complete requests until one must wait.  Requests for other threads
- * are passed on meanwhile.  Returns their number, or -EBADMSG.
+ * are passed on meanwhile.  Returns their number, or -EBADMSG or -ENOMEM.
  */
 static int serve_some(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
     int served = 0, ret = 1;
 
-    while (!c->held && (ret = serve_next(w, c)) == 1) {
+    while (!c->held && (ret = serve_next(w, i)) == 1) {
         served++;
-        if (c->held && !c->is_transfer) {
-            dnsd_handover(w, i);
+        if (c->held && c->held_for != DNSD_TRANSFER) {
+            hand_over(w, i);
         }
     }
     return ret < 0 ? ret : served;
@@ -111,18 +249,13 @@ static int serve_some(DnsdWorker *w, unsigned i)
 /* Returns false if the connection was closed, or is away. */
 static bool send_held(DnsdWorker *w, unsigned i, bool *is_done)
 {
-    switch (dnsd_handover(w, i)) {
-    case DNSD_HANDOVER_DONE:
-        *is_done = true;
-        return true;
-    case DNSD_HANDOVER_WAITS:
-        return true;
-    case DNSD_HANDOVER_FAILED:
+    Handover end = hand_over(w, i);
+
+    if (end == HANDOVER_FAILED) {
         dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
-        return false;
-    default:
-        return false;
     }
+    *is_done |= end == HANDOVER_DONE;
+    return end == HANDOVER_DONE || end == HANDOVER_WAITS;
 }
 
 /*
@@ -136,11 +269,12 @@ static bool serve_all(DnsdWorker *w, unsigned i)
     bool go_on;
 
     do {
-        unsigned put = dnsd_handover_put(c);
+        unsigned put = put_back(c);
         int served = serve_some(w, i);
 
         if (served < 0) {
-            dnsd_connection_drop(w, i, DNSD_TCP_MALFORMED);
+            dnsd_connection_drop(w, i, served == -ENOMEM ? DNSD_TCP_FAILED
+                                                         : DNSD_TCP_MALFORMED);
             return false;
         }
         if (served) {
@@ -178,7 +312,7 @@ static ssize_t fill(DnsdWorker *w, unsigned i)
         return -1;
     }
     if (!len) {
-        c->has_ended = true;
+        dnsd_connection_set(c, DNSD_CONNECTION_ENDED);
     }
     dnsd_stream_filled(&c->stream, len);
     return len;
@@ -188,13 +322,14 @@ static ssize_t fill(DnsdWorker *w, unsigned i)
 static void settle(DnsdWorker *w, unsigned i)
 {
     DnsdConnection *c = &w->tcp.connection[i];
+    bool has_ended = c->state == DNSD_CONNECTION_ENDED;
     const uint8_t *from;
 
     if (dnsd_stream_pending(&c->stream, &from)) {
         dnsd_connection_watch(w, i, EPOLLOUT);
-    } else if (c->held || (c->has_ended && c->under_way)) {
+    } else if (c->held || (has_ended && c->under_way)) {
         dnsd_connection_watch(w, i, 0);
-    } else if (c->has_ended) {
+    } else if (has_ended) {
         dnsd_connection_drop(w, i, DNSD_TCP_CLOSED);
     } else {
         dnsd_connection_watch(w, i, EPOLLIN);
@@ -206,14 +341,14 @@ void dnsd_tcp_ready(DnsdWorker *w, unsigned i, uint32_t events)
     DnsdConnection *c = &w->tcp.connection[i];
     ssize_t len = 1;
 
-    if (c->fd < 0 || c->is_away) {
+    if (dnsd_connection_is_away(c)) {
         return;                 /* closed in this round */
     }
     if (events & EPOLLOUT && !serve_all(w, i)) {
         return;
     }
-    for (unsigned turn = 0; turn < READS_MAX && len > 0 && !c->has_ended &&
-         !c->held && !(c->watched & EPOLLOUT); turn++) {
+    for (unsigned turn = 0; turn < READS_MAX && len > 0 && !c->held &&
+         c->state == DNSD_CONNECTION_OPEN && !(c->watched & EPOLLOUT); turn++) {
         const uint8_t *from;
 
         len = fill(w, i);
@@ -229,7 +364,7 @@ void dnsd_tcp_ready(DnsdWorker *w, unsigned i, uint32_t events)
 
 void dnsd_tcp_returned(DnsdWorker *w, DnsdRequest *first)
 {
-    unsigned touched = w->tcp.max;
+    unsigned touched = w->tcp.max;      /* the last in the list */
 
     /* All are taken first, so that their replies are sent together. */
     for (DnsdRequest *r = first, *next; r; r = next) {
@@ -237,9 +372,8 @@ void dnsd_tcp_returned(DnsdWorker *w, DnsdRequest *first)
         DnsdConnection *c = &w->tcp.connection[i];
 
         next = r->next;
-        if (dnsd_handover_back(w, r) && !c->is_touched) {
-            c->is_touched = true;
-            c->touched = touched;
+        if (take_back(w, r) && !c->touched) {
+            c->touched = 1 + touched;
             touched = i;
         }
     }
@@ -247,9 +381,9 @@ void dnsd_tcp_returned(DnsdWorker *w, DnsdRequest *first)
         unsigned i = touched;
         DnsdConnection *c = &w->tcp.connection[i];
 
-        touched = c->touched;
-        c->is_touched = false;
-        if (c->has_failed) {
+        touched = c->touched - 1;
+        c->touched = 0;
+        if (c->state == DNSD_CONNECTION_FAILED) {
             dnsd_connection_drop(w, i, DNSD_TCP_FAILED);
         } else if (serve_all(w, i)) {
             settle(w, i);

@@ -13,9 +13,11 @@
 #include <sys/mman.h>
 
 #include "dnsd/server/host/unsent.h"
-#include "dnsd/server/workers/control.h"
-#include "dnsd/server/workers/worker.h"
+#include "dnsd/server/serve/serve.h"
+#include "dnsd/server/workers/resolvers.h"
+#include "dnsd/server/workers/udp.h"
 
+#define BATCH           64
 #define IN_MAX          4096    /* no plain query is longer */
 #define OUT_MAX         DNSD_UDP_MAX
 #define ROUNDS_MAX      16      /* batches per turn */
@@ -29,16 +31,16 @@ typedef struct Datagram {
     uint8_t out[OUT_MAX];
 } Datagram;
 
-struct DnsdBatch {
+typedef struct DnsdBatch {
     bool has_pktinfo;
     unsigned used;              /* headers that the kernel has changed */
     DnsdRequest *held, **held_end;  /* for the control thread */
-    struct mmsghdr in[DNSD_UDP_BATCH];
-    struct mmsghdr out[DNSD_UDP_BATCH];
-    Datagram datagram[DNSD_UDP_BATCH];
-};
+    struct mmsghdr in[BATCH];
+    struct mmsghdr out[BATCH];
+    Datagram datagram[BATCH];
+} DnsdBatch;
 
-int dnsd_udp_init(DnsdUdp *udp)
+int dnsd_udp_init(DnsdWorker *w)
 {
     DnsdBatch *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -46,21 +48,21 @@ int dnsd_udp_init(DnsdUdp *udp)
     if (b == MAP_FAILED) {
         return -ENOMEM;
     }
-    for (unsigned i = 0; i < DNSD_UDP_BATCH; i++) {
+    for (unsigned i = 0; i < BATCH; i++) {
         Datagram *d = &b->datagram[i];
 
         d->in_iov = (struct iovec) { d->in, sizeof(d->in) };
         d->out_iov = (struct iovec) { d->out, 0 };
     }
-    b->used = DNSD_UDP_BATCH;
-    udp->batch = b;
+    b->used = BATCH;
+    w->batch = b;
     return 0;
 }
 
-void dnsd_udp_destroy(DnsdUdp *udp)
+void dnsd_udp_destroy(DnsdWorker *w)
 {
-    if (udp->batch) {
-        munmap(udp->batch, sizeof(*udp->batch));
+    if (w->batch) {
+        munmap(w->batch, sizeof(*w->batch));
     }
 }
 
@@ -71,7 +73,7 @@ static void prepare(DnsdBatch *b, const DnsdSocket *s)
 {
     if (b->has_pktinfo != s->has_pktinfo) {
         b->has_pktinfo = s->has_pktinfo;
-        b->used = DNSD_UDP_BATCH;
+        b->used = BATCH;
     }
     for (unsigned i = 0; i < b->used; i++) {
         Datagram *d = &b->datagram[i];
@@ -91,7 +93,7 @@ static int receive(DnsdBatch *b, const DnsdSocket *s)
     int count;
 
     prepare(b, s);
-    count = recvmmsg(s->fd, b->in, DNSD_UDP_BATCH, MSG_DONTWAIT, NULL);
+    count = recvmmsg(s->fd, b->in, BATCH, MSG_DONTWAIT, NULL);
     b->used = count > 0 ? count : 0;
     return count;
 }
@@ -145,15 +147,15 @@ static bool has_port(const struct sockaddr_storage *peer)
 }
 
 static void hand_over(DnsdWorker *w, const DnsdSocket *s,
-                      const struct mmsghdr *in, bool is_for_resolver)
+                      const struct msghdr *hdr, const DnsQuery *query,
+                      bool is_for_resolver)
 {
-    const struct msghdr *hdr = &in->msg_hdr;
-    DnsdBatch *b = w->udp.batch;
-    DnsdRequest *r = dnsd_control_request(w, hdr->msg_iov->iov_base,
-                                          in->msg_len);
+    DnsdBatch *b = w->batch;
+    DnsdRequest *r = dnsd_request_new(query);
     unsigned why;
 
     if (!r) {
+        dnsd_count(&w->thread.counters, DNSD_DROP_CONTROL);
         return;
     }
     r->fd = s->fd;
@@ -181,6 +183,7 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
                     Datagram *d)
 {
     DnsdOutcome outcome;
+    DnsQuery query;
     size_t len;
 
     if (in->msg_hdr.msg_flags & MSG_TRUNC) {
@@ -199,10 +202,11 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
     if (s->has_pktinfo) {
         turn_pktinfo(&in->msg_hdr, s, atomic_load(w->vrfs));
     }
-    outcome = dnsd_serve(w->serving, &w->thread, &w->client, d->in, in->msg_len,
-                         d->out, sizeof(d->out), &len);
+    dns_query_read(d->in, in->msg_len, &query);
+    outcome = dnsd_serve(w->serving, &w->thread, &w->client, &query, d->out,
+                         sizeof(d->out), &len);
     if (outcome != DNSD_REPLY && outcome != DNSD_DROP) {
-        hand_over(w, s, in, outcome == DNSD_RESOLVE);
+        hand_over(w, s, &in->msg_hdr, &query, outcome == DNSD_RESOLVE);
     }
     return outcome == DNSD_REPLY ? len : 0;
 }
@@ -212,7 +216,7 @@ static size_t serve(DnsdWorker *w, const DnsdSocket *s, struct mmsghdr *in,
 /* If the kernel rejects a reply, the others are still sent. */
 static void send_all(const DnsdWorker *w, const DnsdSocket *s, unsigned count)
 {
-    struct mmsghdr *out = w->udp.batch->out;
+    struct mmsghdr *out = w->batch->out;
 
     while (count) {
         int sent = sendmmsg(s->fd, out, count, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -226,13 +230,24 @@ static void send_all(const DnsdWorker *w, const DnsdSocket *s, unsigned count)
     }
 }
 
+/* Requests that the queue of the control thread has no room for are dropped. */
+static void send_held(DnsdWorker *w)
+{
+    DnsdRequest *left = dnsd_requests_put_all(w->control, w->batch->held);
+
+    for (const DnsdRequest *r = left; r; r = r->next) {
+        dnsd_count(&w->thread.counters, DNSD_DROP_CONTROL);
+    }
+    dnsd_requests_free(left);
+}
+
 /*
  * Replies are sent first: waking the control thread takes longer, and it finds
  * all requests of the batch for one commit.
  */
 static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
 {
-    DnsdBatch *b = w->udp.batch;
+    DnsdBatch *b = w->batch;
     unsigned replies = 0;
 
     b->held = NULL;
@@ -250,20 +265,20 @@ static void answer_batch(DnsdWorker *w, const DnsdSocket *s, unsigned count)
     }
     send_all(w, s, replies);
     if (b->held) {
-        dnsd_control_send(w, b->held);
+        send_held(w);
     }
 }
 
 void dnsd_udp_ready(DnsdWorker *w, const DnsdSocket *s)
 {
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
-        int count = receive(w->udp.batch, s);
+        int count = receive(w->batch, s);
 
         if (count <= 0) {
             return;
         }
         answer_batch(w, s, count);
-        if (count < DNSD_UDP_BATCH) {
+        if (count < BATCH) {
             return;
         }
     }

@@ -13,6 +13,10 @@
 #include <unistd.h>
 
 #include "dnsd/server/host/scheduler.h"
+#include "dnsd/server/workers/connection.h"
+#include "dnsd/server/workers/resolvers.h"
+#include "dnsd/server/workers/tcp.h"
+#include "dnsd/server/workers/udp.h"
 #include "dnsd/server/workers/worker.h"
 
 #define EVENTS_MAX  64
@@ -59,7 +63,7 @@ static void dispatch(DnsdWorker *w, const struct epoll_event *event)
         break;
     default:
         if (w->sockets->socket[which].is_stream) {
-            dnsd_tcp_accept(w, w->sockets->socket[which].fd);
+            dnsd_connections_accept(w, w->sockets->socket[which].fd);
         } else {
             dnsd_udp_ready(w, &w->sockets->socket[which]);
         }
@@ -81,7 +85,7 @@ static void *run(void *opaque)
         for (int i = 0; i < count; i++) {
             dispatch(w, &events[i]);
         }
-        timeout = dnsd_tcp_expire(w);
+        timeout = dnsd_connections_expire(w);
         dnsd_epoch_end(&w->mark);
     }
     return NULL;
@@ -139,8 +143,8 @@ static void destroy(DnsdWorker *w)
     dnsd_requests_destroy(&w->returned);
     dnsd_limit_free(w->thread.limit);
     dnsd_replies_free(w->thread.replies);
-    dnsd_udp_destroy(&w->udp);
-    dnsd_tcp_destroy(&w->tcp);
+    dnsd_udp_destroy(w);
+    dnsd_connections_destroy(&w->tcp);
     free(w);
 }
 
@@ -158,8 +162,8 @@ static int make(DnsdWorker *w, const DnsdConfig *config, const uint64_t key[2])
             return -ENOMEM;
         }
     }
-    if (dnsd_udp_init(&w->udp) < 0 ||
-        dnsd_tcp_init(&w->tcp, config->tcp.connections) < 0) {
+    if (dnsd_udp_init(w) < 0 ||
+        dnsd_connections_init(&w->tcp, config->tcp.connections) < 0) {
         return -ENOMEM;
     }
     return watch_all(w) ? -pthread_create(&w->id, NULL, run, w) : -errno;

@@ -209,7 +209,8 @@ static size_t end_answer(Answering *a, AnswerEnd how, bool full)
 }
 
 static size_t answer_ask(const DnsAnswerer *answerer, const DnsQuery *q,
-                         uint8_t *out, size_t room, DnsAnswerInfo *info)
+                         const DnsServedZone *zone, uint8_t *out, size_t room,
+                         DnsAnswerInfo *info)
 {
     Answering a;
     AnswerEnd how, end;
@@ -220,6 +221,7 @@ static size_t answer_ask(const DnsAnswerer *answerer, const DnsQuery *q,
     a.answerer = answerer;
     a.query = q;
     a.info = info;
+    a.zone = zone;
     a.dnssec = q->dnssec_ok;
     a.name = &q->name;
     a.name_at = DNS_HEADER_LEN;
@@ -264,8 +266,16 @@ static size_t hand_out(const DnsAnswerer *answerer, const DnsQuery *q,
     return 0;
 }
 
+const DnsServedZone *dns_answer_zone(const DnsAnswerer *answerer,
+                                     const DnsQuery *q)
+{
+    return q->kind == DNS_QUERY_ASK && rcode_of_type(q->type) < 0
+           ? answer_zone(answerer, q, &q->name) : NULL;
+}
+
 static size_t answer_question(const DnsAnswerer *answerer, const DnsQuery *q,
-                              uint8_t *out, size_t room, DnsAnswerInfo *info)
+                              const DnsServedZone *zone, uint8_t *out,
+                              size_t room, DnsAnswerInfo *info)
 {
     int rcode;
 
@@ -276,16 +286,17 @@ static size_t answer_question(const DnsAnswerer *answerer, const DnsQuery *q,
     if (rcode >= 0) {
         return reply_error(answerer, q, rcode, -1, out, room, info);
     }
-    return answer_ask(answerer, q, out, room, info);
+    return answer_ask(answerer, q, zone, out, room, info);
 }
 
-size_t dns_answer(const DnsAnswerer *answerer, const DnsQuery *q,
-                  uint8_t *out, size_t room, DnsAnswerInfo *info)
+size_t dns_answer_from(const DnsAnswerer *answerer, const DnsQuery *q,
+                       const DnsServedZone *zone, uint8_t *out, size_t room,
+                       DnsAnswerInfo *info)
 {
     *info = (DnsAnswerInfo) { .kind = DNS_ANSWER_NONE };
     switch (q->kind) {
     case DNS_QUERY_ASK:
-        return answer_question(answerer, q, out, room, info);
+        return answer_question(answerer, q, zone, out, room, info);
     case DNS_QUERY_WRONG:
         return reply_error(answerer, q, q->rcode, -1, out, room, info);
     case DNS_QUERY_EMPTY:
@@ -298,4 +309,11 @@ size_t dns_answer(const DnsAnswerer *answerer, const DnsQuery *q,
     default:
         return 0;
     }
+}
+
+size_t dns_answer(const DnsAnswerer *answerer, const DnsQuery *q,
+                  uint8_t *out, size_t room, DnsAnswerInfo *info)
+{
+    return dns_answer_from(answerer, q, dns_answer_zone(answerer, q), out,
+                           room, info);
 }

@@ -91,6 +91,18 @@ typedef struct DnsAnswerInfo {
 size_t dns_answer(const DnsAnswerer *answerer, const DnsQuery *query,
                   uint8_t *out, size_t room, DnsAnswerInfo *info);
 
+/** dns_answer_zone: the zone that answers a query; NULL: none does */
+const DnsServedZone *dns_answer_zone(const DnsAnswerer *answerer,
+                                     const DnsQuery *query);
+
+/**
+ * dns_answer_from: dns_answer() for a server that looks at the zone first
+ * @zone: from dns_answer_zone()
+ */
+size_t dns_answer_from(const DnsAnswerer *answerer, const DnsQuery *query,
+                       const DnsServedZone *zone, uint8_t *out, size_t room,
+                       DnsAnswerInfo *info);
+
 /**
  * dns_answer_error: make a reply that only has an RCODE
  * @rcode: DNS_RCODE_...; values above 15 need query->has_edns

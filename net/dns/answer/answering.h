@@ -62,7 +62,7 @@ typedef struct Answering {
      */
     const ZoneKey *name;
     uint16_t name_at;           /* in the message */
-    const DnsServedZone *zone;
+    const DnsServedZone *zone;  /* the caller sets it; NULL: none */
     const ZoneView *view;       /* of the zone; constant during the query */
     unsigned aliases;
     unsigned renamings;
@@ -78,6 +78,10 @@ typedef struct Answering {
     const uint8_t *denial[ALIASES_MAX + 4];
     ZoneKey alias;
 } Answering;
+
+/** answer_zone: the zone that has @name, as dns_answer_zone() */
+const DnsServedZone *answer_zone(const DnsAnswerer *answerer,
+                                 const DnsQuery *query, const ZoneKey *name);
 
 /** answer_name: make the answer section; returns how it ended */
 AnswerEnd answer_name(Answering *a);

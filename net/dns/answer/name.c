@@ -245,19 +245,19 @@ static AnswerEnd answer_node(Answering *a, const ZoneNode *node)
 /* --- a name --------------------------------------------------------------- */
 
 /* DS belongs to the parent, if it is served: RFC 4035 section 3.1.4.1. */
-static const DnsServedZone *zone_of(const Answering *a)
+const DnsServedZone *answer_zone(const DnsAnswerer *answerer,
+                                 const DnsQuery *q, const ZoneKey *name)
 {
-    const DnsZoneTable *zones = a->answerer->zones;
-    uint16_t rrclass = a->query->qclass;
-    const DnsServedZone *zone = dns_zone_table_find(zones, rrclass, a->name,
-                                                    DNS_LABELS_MAX);
+    const DnsServedZone *zone = dns_zone_table_find(answerer->zones, q->qclass,
+                                                    name, DNS_LABELS_MAX);
     const DnsServedZone *above;
 
-    if (a->query->type != DNS_TYPE_DS || !zone ||
-        zone->origin.len != a->name->len || !a->name->labels) {
+    if (q->type != DNS_TYPE_DS || !zone || zone->origin.len != name->len ||
+        !name->labels) {
         return zone;
     }
-    above = dns_zone_table_find(zones, rrclass, a->name, a->name->labels - 1);
+    above = dns_zone_table_find(answerer->zones, q->qclass, name,
+                                name->labels - 1);
     return above ? above : zone;
 }
 
@@ -310,17 +310,15 @@ static AnswerEnd answer_from_zone(Answering *a)
 /* Returns: END_NOT if the zone can be searched. */
 static AnswerEnd enter_zone(Answering *a)
 {
-    const DnsServedZone *zone = zone_of(a);
-
     if (a->aliases) {
-        return zone == a->zone ? END_NOT : END_ELSEWHERE;
+        return answer_zone(a->answerer, a->query, a->name) == a->zone
+               ? END_NOT : END_ELSEWHERE;
     }
-    a->info->zone = zone;
-    a->zone = zone;
-    if (!zone) {
+    a->info->zone = a->zone;
+    if (!a->zone) {
         return END_REFUSED;
     }
-    a->view = dns_served_view(zone);
+    a->view = dns_served_view(a->zone);
     return a->view->layers ? END_NOT : END_NOT_READY;
 }
 

@@ -72,6 +72,16 @@ def test_files_that_are_named_exist(page: Path) -> None:
     assert not [name for name in named if not any(paths.ROOT.glob(name.rstrip("/")))]
 
 
+def test_rows_that_bench_publish_is_to_paste_are_there() -> None:
+    """What a mark of performance.md names begins a row below it."""
+    page = (paths.ROOT / "docs" / "performance.md").read_text()
+    marks = re.findall(r"^<!-- build/bench/\S+: ([^\n]*) -->\n((?:(?!<!--).)*)", page, re.M | re.S)
+    assert len(marks) > 5
+    for mark, pasted in marks:
+        named = [row for rows in re.findall(r"\[(.*?)\]", mark) for row in rows.split("; ")]
+        assert not [row for row in named if f"\n| {row}" not in pasted]
+
+
 def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A\n\n## `b` and [c](d)\n\n## `b` and c\n\n```\n# no heading\n```\n")

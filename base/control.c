@@ -38,6 +38,7 @@ struct BaseControl {
     int epoll;
     const BaseControlOps *ops;
     void *opaque;
+    uid_t uid;                  /* of the daemon */
     BaseControlClient *clients;
 };
 
@@ -197,7 +198,7 @@ static bool control_run(BaseControlClient *c, const BaseControlVerb *v,
     char *words[BASE_CONTROL_WORDS_MAX];
     unsigned count = control_split(line, words);
 
-    if (c->uid != 0 && c->uid != geteuid()) {
+    if (c->uid != 0 && c->uid != c->server->uid) {
         return base_control_fail(c, "%s: only root may do that", v->name);
     }
     if (!count) {
@@ -457,6 +458,7 @@ static void control_tell(BaseControl *s, bool good, const char *what,
 /* Others may empty /run: then nobody finds the socket, though it is open. */
 static void control_look(BaseControl *s)
 {
+    bool is_told = s->listener.state == BASE_LISTENER_GONE;
     int error = 0;
 
     switch (base_listener_look(&s->listener, &error)) {
@@ -464,7 +466,8 @@ static void control_look(BaseControl *s)
         return;
     case BASE_LISTENER_AGAIN:
         control_watch(s, EPOLL_CTL_ADD, s->listener.fd, EPOLLIN, NULL);
-        control_tell(s, false, "was removed: it is there again", "");
+        control_tell(s, is_told, is_told ? "is there again" :
+                     "was removed: it is there again", "");
         if (s->ops->again) {
             s->ops->again(s->opaque);
         }
@@ -513,6 +516,7 @@ BaseControl *base_control_new(const char *path, mode_t mode,
     }
     s->ops = ops;
     s->opaque = opaque;
+    s->uid = geteuid();
     error = base_listener_open(&s->listener, path, mode);
     if (error) {
         free(s);

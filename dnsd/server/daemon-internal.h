@@ -5,12 +5,13 @@
 
 #include <time.h>
 
+#include "base/control.h"
 #include "dnsd/server/host/addresses.h"
 #include "dnsd/server/host/interfaces.h"
 #include "dnsd/server/resolver/resolver.h"
 #include "dnsd/server/secondary/secondaries.h"
 #include "dnsd/server/service/control.h"
-#include "dnsd/server/service/panel.h"
+#include "dnsd/server/service/exporter.h"
 #include "dnsd/server/service/zones.h"
 #include "dnsd/server/workers/pool.h"
 
@@ -19,7 +20,8 @@ typedef struct DnsdDaemon {
     DnsdState *state;
     DnsdWorkerPool pool;
     DnsdRequests requests;
-    DnsdPanel *panel;
+    BaseControl *socket;        /* NULL: server.control is off */
+    DnsdExporter *exporter;     /* NULL: server.metrics is off */
     DnsdResolver *resolver;     /* NULL: no resolver */
     /* NULL: no zone can change */
     DnsdZoneSet *zone_set;
@@ -61,7 +63,10 @@ bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
  */
 bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text);
 
-/* Commands of the control socket; "opaque" is a DnsdDaemon */
-extern const DnsdPanelOps dnsd_daemon_panel;
+/** dnsd_daemon_metrics: all metrics; a DnsdMetricsFn for a DnsdDaemon */
+void dnsd_daemon_metrics(void *daemon, DnsdText *text);
+
+/* The requests of the control socket (base/control.h), for a DnsdDaemon */
+extern const BaseControlOps dnsd_daemon_control;
 
 #endif /* DNSD_SERVER_DAEMON_INTERNAL_H */

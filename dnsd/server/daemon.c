@@ -106,12 +106,14 @@ static void take_event(DnsdDaemon *d, void *what)
         }
     } else if (what == &d->interfaces) {
         look_at_interfaces(d);
+    } else if (what == &d->socket) {
+        base_control_ready(d->socket);
     } else if (what == &d->zone_set) {
         dnsd_zone_set_run(d->zone_set);
     } else if (!dnsd_transfers_ready(d->transfers, what) &&
                !dnsd_notifier_ready(d->notifier, d->state, what) &&
-               !dnsd_secondaries_ready(d->secondaries, what)) {
-        dnsd_panel_ready(d->panel, what);
+               !dnsd_secondaries_ready(d->secondaries, what) && d->exporter) {
+        dnsd_exporter_ready(d->exporter, what);
     }
 }
 
@@ -123,7 +125,12 @@ static void each_second(DnsdDaemon *d)
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (now.tv_sec != d->looked) {
         d->looked = now.tv_sec;
-        dnsd_panel_tick(d->panel);
+        if (d->socket) {
+            base_control_tick(d->socket);
+        }
+        if (d->exporter) {
+            dnsd_exporter_tick(d->exporter);
+        }
         dnsd_transfers_expire(d->transfers);
         dnsd_secondaries_tick(d->secondaries);
         dnsd_notifier_look_all(d->notifier, d->state);
@@ -335,9 +342,8 @@ static void stop(DnsdDaemon *d)
     dnsd_addresses_free(d->addresses);
     dnsd_interfaces_free(d->interfaces);
     dnsd_resolver_free(d->resolver);
-    if (d->panel) {
-        dnsd_panel_free(d->panel);
-    }
+    base_control_free(d->socket);
+    dnsd_exporter_free(d->exporter);
     if (d->state) {
         dnsd_state_free(d->state);
     }
@@ -361,6 +367,26 @@ static unsigned calls_of(const DnsdDaemon *d)
            (d->pool.places_count ? DNSD_CALLS_LISTEN : 0);
 }
 
+static bool open_control(DnsdDaemon *d, DnsdError *error)
+{
+    const DnsdConfig *config = d->state->config;
+
+    if (config->control) {
+        d->socket = base_control_new(config->control, 0600,
+                                     &dnsd_daemon_control, d);
+        if (!d->socket || !watch(d, base_control_fd(d->socket), &d->socket)) {
+            snprintf(error->text, sizeof(error->text), "server.control: cannot "
+                     "listen at '%s': %s", config->control, strerror(errno));
+            return false;
+        }
+    }
+    if (config->metrics.len) {
+        d->exporter = dnsd_exporter_new(&config->metrics, d->epoll,
+                                        dnsd_daemon_metrics, d, error);
+    }
+    return d->exporter || !config->metrics.len;
+}
+
 static bool begin(DnsdDaemon *d, DnsdError *error)
 {
     if (!make_loop(d)) {
@@ -371,10 +397,11 @@ static bool begin(DnsdDaemon *d, DnsdError *error)
     if (!prepare(d, error) || !open_state(d)) {
         return false;
     }
-    d->panel = dnsd_panel_new(d->state->config, d->epoll, &dnsd_daemon_panel, d,
-                              error);
+    if (!open_control(d, error)) {
+        return false;
+    }
     dnsd_systemd_notify("STATUS=Starting");
-    return d->panel && dnsd_sandbox_calls(calls_of(d), error) &&
+    return dnsd_sandbox_calls(calls_of(d), error) &&
            (!d->resolver || dnsd_resolver_start(d->resolver, error)) &&
            dnsd_worker_pool_start(&d->pool, &d->state->serving, &d->requests,
                                   error);

@@ -4,39 +4,26 @@
  *
  *     vmmnet-dnsd [--trace] [CONFIG]
  *     vmmnet-dnsd --check [CONFIG]
+ *     vmmnet-dnsd show [--json] [--control PATH]
  *     vmmnet-dnsd reload|metrics [--control PATH]
  *     vmmnet-dnsd refresh|retransfer ZONE [--control PATH]
  *     vmmnet-dnsd --version
  */
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/args.h"
+#include "base/control.h"
 #include "dnsd/server/daemon.h"
 #include "dnsd/server/host/log.h"
-#include "dnsd/server/service/panel.h"
+#include "net/dns/wire/wire.h"
 
 #define NAME            "vmmnet-dnsd"
 #define DEFAULT_CONFIG  "/etc/vmmnet/dnsd.yaml"
 #define DEFAULT_CONTROL "/run/vmmnet-dns/control.sock"
 
-static int ask(const char *path, const char *request)
-{
-    DnsdError error;
-
-    if (dnsd_panel_ask(path, request, STDOUT_FILENO, &error)) {
-        return 0;
-    }
-    if (*error.text) {
-        fprintf(stderr, NAME ": %s\n", error.text);
-    }
-    return 1;
-}
-
 static const char *control = DEFAULT_CONTROL;
-static bool is_check;
+static bool is_check, as_json;
 
 static const ArgOption serve_options[] = {
     { .name = "check", .to = &is_check,
@@ -60,14 +47,19 @@ static int serve(char **words, size_t count)
     return is_check ? !dnsd_check(config) : !dnsd_run(config);
 }
 
+static int show(char **words, size_t count)
+{
+    return base_control_show(NAME, control, as_json ? "show json" : "show");
+}
+
 static int reload(char **words, size_t count)
 {
-    return ask(control, "POST /reload");
+    return base_control_show(NAME, control, "reload");
 }
 
 static int metrics(char **words, size_t count)
 {
-    return ask(control, "GET /metrics");
+    return base_control_show(NAME, control, "metrics");
 }
 
 static int ask_of_zone(const char *word, const char *zone)
@@ -80,8 +72,8 @@ static int ask_of_zone(const char *word, const char *zone)
                           zone);
     }
     dns_name_to_text(&name, text);
-    snprintf(request, sizeof(request), "POST /%s/%s", word, text);
-    return ask(control, request);
+    snprintf(request, sizeof(request), "%s %s", word, text);
+    return base_control_show(NAME, control, request);
 }
 
 static int refresh(char **words, size_t count)
@@ -94,6 +86,11 @@ static int retransfer(char **words, size_t count)
     return ask_of_zone("retransfer", words[0]);
 }
 
+static const ArgOption json_option[] = {
+    { .name = "json", .to = &as_json, .help = "as JSON" },
+    { 0 },
+};
+
 #define COMMAND(function, words, what, how)                                 \
     { .name = #function, .usage = how "[--control PATH]", .summary = what,  \
       .options = control_options, .least = words, .most = words,            \
@@ -104,6 +101,9 @@ static const ArgCommand commands[] = {
       .summary = "Serve the zone images that CONFIG names (" DEFAULT_CONFIG
                  ").",
       .options = serve_options, .most = 1, .run = serve },
+    { .name = "show", .usage = "[--json] [--control PATH]",
+      .summary = "show the zones of the server and their state",
+      .options = json_option, .shared = control_options, .run = show },
     COMMAND(reload, 0, "make the server read CONFIG again", ""),
     COMMAND(metrics, 0, "print the metrics of the server", ""),
     COMMAND(refresh, 1, "ask the primaries of ZONE for a newer one", "ZONE "),
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 {
     static const ArgCommand *const all[] = {
         &commands[0], &commands[1], &commands[2], &commands[3], &commands[4],
-        NULL,
+        &commands[5], NULL,
     };
     static const ArgProgram program = { .name = NAME, .commands = all };
 

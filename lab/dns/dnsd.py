@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from vmmnet import controlsocket
 
 from ..base import process, tools, wait
 from ..base.net import Namespace
@@ -20,19 +21,6 @@ from . import room as dns_room
 PORT = 53
 #: The user that it runs as.
 USER = "nobody"
-
-
-class _Local(http.client.HTTPConnection):
-    """HTTP over a UNIX socket."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=wait.PATIENCE)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(wait.PATIENCE)
-        self.sock.connect(str(self._path))
 
 
 class Dnsd:
@@ -96,24 +84,17 @@ class Dnsd:
         text = Path(f"/proc/{self.pid}/status").read_text()
         return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)[key]
 
-    def ask(self, method: str, path: str) -> tuple[int, str]:
-        """Ask the control socket; return status and text."""
-        with contextlib.closing(_Local(self.control)) as connection:
-            connection.request(method, path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+    def ask(self, line: str) -> str:
+        """Ask the control socket.  Raises vmmnet.controlsocket.Refused."""
+        return controlsocket.ask(self.control, line)
 
     def reload(self) -> str:
-        """Reload its configuration; raise if that fails, or partly fails."""
-        status, text = self.ask("POST", "/reload")
-        if status != 200:
-            raise RuntimeError(text)
-        return text
+        """Reload its configuration.  Raises Refused, also if a part of it fails."""
+        return self.ask("reload")
 
     def metric(self, name: str) -> int:
         """One of its counters, with its labels."""
-        _, text = self.ask("GET", "/metrics")
-        for line in text.splitlines():
+        for line in self.ask("metrics").splitlines():
             if line.startswith(f"vmmnet_dnsd_{name} "):
                 return int(line.split()[-1])
         raise KeyError(name)

@@ -63,7 +63,7 @@ def test_keys() -> None:
 def test_metrics(world: World) -> None:
     """Each metric is on the page, with its labels and with all reasons and results."""
     with world.dnsd() as server:
-        _, text = server.ask("GET", "/metrics")
+        text = server.ask("metrics")
     told = set(re.findall(r"^# TYPE vmmnet_dnsd_(\w+) ", text, re.MULTILINE))
     rows = _rows("Metrics")
     assert {name for names, _ in rows for name in names} == told

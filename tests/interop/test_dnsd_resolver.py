@@ -42,6 +42,7 @@ from lab.dns.dnsd_world import (
 )
 from lab.dns.signed_zones import ADDRESS, FORGED
 from lab.dns.small_internet import LEAF, Internet
+from vmmnet.controlsocket import Refused
 
 #: The address that our own zone has for "www".
 _OWN = "192.0.2.80"
@@ -412,9 +413,7 @@ def test_wrong_files(whole: Room) -> None:
     """What is missing is named, with its key and where to have it from; a reload keeps all."""
     with whole.dnsd() as server:
         server.configure(whole.config(**{"trust-anchor": "/nonexistent"}))
-        with pytest.raises(
-            RuntimeError, match=r"resolver\.trust-anchor: '/nonexistent'.*root-data"
-        ):
+        with pytest.raises(Refused, match=r"resolver\.trust-anchor: '/nonexistent'.*root-data"):
             server.reload()
         assert _data(whole.ask("www.vm.example")) == [ADDRESS]
         done = dnsd.check(server.file)
@@ -459,7 +458,7 @@ def test_anchors_are_read_again(whole: Room) -> None:
             (f". 3600 IN DS 1 253 2 {'00' * 32}\n", "nothing below it would be validated"),
         ):
             _replace(file, wrong)
-            with pytest.raises(RuntimeError, match=f"not reloaded: .*{told}"):
+            with pytest.raises(Refused, match=f"not reloaded: .*{told}"):
                 server.reload()
             assert _is_secure(whole)
         # Nothing was lost by that: what is kept is not asked for again.

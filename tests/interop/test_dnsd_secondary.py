@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import subprocess
@@ -156,6 +157,11 @@ def test_copy(world: World, name: str) -> None:
         assert server.metric('notifies_total{result="taken"}') >= 2
         assert server.metric('zone_serial{zone="example"}') == 3
         assert server.metric('zone_last_success_seconds{zone="example"}') > time.time() - 3600
+        (shown,) = json.loads(server.ask("show json"))["zones"]
+        assert (shown["zone"], shown["role"], shown["state"]) == ("example", "secondary", "served")
+        assert shown["serial"] == 3 and not shown["asking"] and not shown["failures"]
+        assert 0 < shown["refresh-in"] < shown["expires-in"]
+        assert "zone example secondary served serial 3 refresh in " in server.ask("show")
         server.kill()
         primary.stop()
         server.start()
@@ -358,7 +364,7 @@ def test_retransfer_of_no_secondary(world: World) -> None:
     """The command names what is wrong."""
     with _server(world) as server:
         done = _command(server, "retransfer", "other")
-        assert done.returncode == 1 and "'other' is no zone with 'primaries' here" in done.stdout
+        assert done.returncode == 1 and "'other' is no zone with 'primaries' here" in done.stderr
         done = _command(server, "retransfer")
         assert done.returncode == 2 and "retransfer: it needs more: ZONE" in done.stderr
 
@@ -617,7 +623,7 @@ def test_reload(world: World) -> None:
         _await_serial(world, 2)
         for word in ("slow.test", "example.net"):
             done = _command(server, "refresh", word)
-            assert done.returncode == 1 and "no zone with 'primaries'" in done.stdout
+            assert done.returncode == 1 and "no zone with 'primaries'" in done.stderr
         assert _command(server, "refresh").returncode == 2
         server.configure(_config(world, {**_zone(world), "primaries": [OTHER]}))
         server.reload()

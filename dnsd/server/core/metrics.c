@@ -205,6 +205,16 @@ void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
     dnsd_text_add(text, "\"} %" PRIu64 "\n", value);
 }
 
+const char *dnsd_zone_state_name(DnsdZoneState state)
+{
+    static const char *const names[] = {
+        [DNSD_ZONE_SERVED] = "served", [DNSD_ZONE_MISSING] = "no-image",
+        [DNSD_ZONE_DAMAGED] = "damaged", [DNSD_ZONE_EXPIRED] = "expired",
+    };
+
+    return names[state];
+}
+
 void dnsd_metrics_states_begin(DnsdText *text)
 {
     dnsd_text_add(text, "# HELP " NAME "zone_state 0: served, 1: no image, "

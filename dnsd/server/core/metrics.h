@@ -31,6 +31,9 @@ typedef enum DnsdZoneState {
     DNSD_ZONE_EXPIRED,          /* no primary confirmed it in time */
 } DnsdZoneState;
 
+/** dnsd_zone_state_name: "served" or its like */
+const char *dnsd_zone_state_name(DnsdZoneState state);
+
 /** dnsd_text_add: append like printf() */
 void dnsd_text_add(DnsdText *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

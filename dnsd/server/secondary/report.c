@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Metrics of secondary zones */
+/* Status and metrics of secondary zones */
 #include <inttypes.h>
 
+#include "dnsd/server/secondary/line.h"
 #include "dnsd/server/secondary/secondaries.h"
 #include "dnsd/server/secondary/secondary.h"
 
@@ -38,5 +39,28 @@ void dnsd_secondaries_metrics(const DnsdSecondaries *all, DnsdText *text)
         dns_name_to_text(&all->one[i]->name, name);
         dnsd_metrics_zone(text, "zone_last_success_seconds", name,
                           all->one[i]->success);
+    }
+}
+
+static uint64_t report_left(uint64_t when, uint64_t now)
+{
+    return when > now ? when - now : 0;
+}
+
+void dnsd_secondaries_status(const DnsdSecondaries *all, const DnsName *name,
+                             DnsdCopyStatus *status)
+{
+    DnsdCopy **at = dnsd_secondaries_find(all, name);
+    const DnsSecondary *timers = at ? &(*at)->timers : NULL;
+    uint64_t now = dnsd_line_clock();
+
+    *status = (DnsdCopyStatus) { .is_known = at };
+    if (at) {
+        status->is_asking = timers->is_asking;
+        status->has_zone = timers->has_zone;
+        status->failures = timers->failures;
+        status->refresh_s = report_left(timers->next, now);
+        status->expire_s = report_left(timers->fresh + timers->expire, now);
+        status->success = (*at)->success;
     }
 }

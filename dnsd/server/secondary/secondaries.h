@@ -60,6 +60,21 @@ uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
 bool dnsd_secondaries_refresh(DnsdSecondaries *all, const char *zone,
                               bool force, DnsdText *text);
 
+/** How a secondary zone is */
+typedef struct DnsdCopyStatus {
+    bool is_known;              /* it is a secondary zone */
+    bool is_asking;             /* a query or a transfer is under way */
+    bool has_zone;
+    uint32_t failures;          /* in a row */
+    uint64_t refresh_s;         /* until the primaries are asked */
+    uint64_t expire_s;          /* until it expires; 0: it has */
+    uint64_t success;           /* time of the last one, since 1970; 0: none */
+} DnsdCopyStatus;
+
+/** dnsd_secondaries_status: of the zone with this name */
+void dnsd_secondaries_status(const DnsdSecondaries *all, const DnsName *name,
+                             DnsdCopyStatus *status);
+
 /**
  * dnsd_secondaries_metrics: metrics of transfers, NOTIFY, and last successes
  */

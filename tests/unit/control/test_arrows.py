@@ -11,7 +11,7 @@ from lab.base import arrows, paths
 #: Rooms of the control plane: none imports another one.
 CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt")
 #: What rooms stand on: it imports no room.
-BELOW = ("command", "etcd", "values", "inotify", "libvirtd", "qmp", "service")
+BELOW = ("command", "controlsocket", "etcd", "values", "inotify", "libvirtd", "qmp", "service")
 #: Modules that use another room's function, and not only a part that both need.
 USERS = {
     # A tenant's LNID is HostVLAN's; 'cvsw lnids' writes the file for 'hostvlan import'.

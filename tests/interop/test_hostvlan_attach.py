@@ -194,12 +194,12 @@ def test_programs_of_another_version(host: Bed, tenants: Three) -> None:
     """They could not read the table that they are to go by: they keep what they have."""
     a, b, _ = tenants
     with (
-        bpf.closing(bpf.pinned(twin._folder(host.table) / "tables")) as tables,
-        mirror._in_force(tables, None) as inner,
+        bpf.closing(bpf.pinned(twin.folder_of(host.table) / "tables")) as tables,
+        mirror.in_force(tables, None) as inner,
         Table.open(host.table) as table,
     ):
         assert inner is not None
-        with mirror._mapped(inner, table.geometry) as there:
+        with mirror.mapped(inner, table.geometry) as there:
             there[8] = 1
     with pytest.raises(twin.TwinError, match="read version 1: 'vmmnet hostvlan detach' all"):
         twin.sync(host.table)
@@ -265,7 +265,7 @@ def test_attached_again_after_an_upgrade(host: Bed, tenants: Three) -> None:
     reasons = 8
     counted = list(range(1, 2 * reasons + 1))
     # Other tests run beside this one, with interfaces of the same number.
-    (pin,) = twin._folder(host.table).glob(f"*-{host.status(b).ifindex}/counters")
+    (pin,) = twin.folder_of(host.table).glob(f"*-{host.status(b).ifindex}/counters")
     pin.unlink()
     with bpf.closing(bpf.array_create("counters", 16 * reasons, 1)) as old:
         bpf.update(old, 0, struct.pack(f"={2 * reasons}Q", *counted))
@@ -437,7 +437,7 @@ def test_a_qdisc_that_leaves_no_place_for_filters(
         assert not pinned
     with monkeypatch.context() as patched:
         filtered(patched)
-        assert not twin._folder(host.table).exists()
+        assert not twin.folder_of(host.table).exists()
         if made == ["ingress"]:
             with patched.context() as older:
                 older.setattr(nic, "ingress_qdisc", lambda _: "clsact")
@@ -525,7 +525,7 @@ def test_interfaces_that_are_gone(host: Bed, tenants: Three) -> None:
 def detach_links(host: Bed, station: Port) -> None:
     """As 'bpftool link detach' does for all of them."""
     folder = pin_of(host, station).parent
-    with twin._locked():
+    with twin.locked():
         for name in ("xdp", "send", "receive"):
             if (folder / name).exists():
                 with bpf.closing(bpf.pinned(folder / name)) as link:
@@ -853,7 +853,7 @@ def test_without_all_capabilities_of_root(host: Bed) -> None:
     a.say("the same")
     assert b.hears("the same") == ["the same"]
     # As an older version leaves it.
-    twin._copy_pin(twin._folder(host.table)).unlink()
+    twin.copy_pin(twin.folder_of(host.table)).unlink()
     inside(host.space, [*command, "set", macs.text(b.mac), "3", *table])
     a.say("another tenant again")
     host.refuses(b, "other-tenant", 2)

@@ -511,7 +511,7 @@ def test_ebpf_that_could_not_have_the_table_has_it_later(world: World, agent: Ag
     with inside(world.space):
         twin.attach("vm1", macs.parse(A), agent.table)
     try:
-        tables = twin._folder(agent.table) / "tables"
+        tables = twin.folder_of(agent.table) / "tables"
         hidden = tables.rename(tables.with_name("hidden"))
         tables.mkdir()
         world.set(D=[7])
@@ -528,7 +528,7 @@ def tear(space: Namespace, interface: str) -> None:
     """Detach the program for frames to a VM, as a program may that cleans up."""
     with inside(space):
         (found,) = twin.status(interface)
-    pin = twin._folder(found.table) / f"{found.netns}-{found.ifindex}" / "receive"
+    pin = twin.folder_of(found.table) / f"{found.netns}-{found.ifindex}" / "receive"
     with bpf.closing(bpf.pinned(pin)) as link:
         bpf.link_detach(link)
 

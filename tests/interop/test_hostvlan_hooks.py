@@ -16,8 +16,7 @@ from lab.base.net import Network
 from lab.hosts import bridged, ebpf
 from lab.hosts.bridged import Bed, Three
 from vmmnet.hostvlan.bpf import bpf, twin
-from vmmnet.hostvlan.host import hooks
-from vmmnet.hostvlan.host.hooks import Hooks
+from vmmnet.hostvlan.host.hooks import CONTESTED, Hooks, Paces
 from vmmnet.values import mac as macs
 
 A, B = (0x525400000000 + number for number in (0xA, 0xB))
@@ -47,11 +46,13 @@ class Keeper:
     ports: set[int] = field(default_factory=set)
     log: list[str] = field(default_factory=list)
     running: Hooks | None = None
+    paces: Paces = field(default_factory=Paces)
 
     def start(self) -> Hooks:
         """Start it in the host's network namespace."""
         with self.host.space.entered():
             self.running = Hooks(self.host.table, lambda: frozenset(self.ports), self.log.append)
+            self.running.paces = self.paces
             self.running.start()
         return self.running
 
@@ -108,9 +109,9 @@ def keeper(host: Bed) -> Iterator[Keeper]:
         result.running.stop()
 
 
-def told_by_the_kernel_only(patched: pytest.MonkeyPatch) -> None:
+def told_by_the_kernel_only(keeper: Keeper) -> None:
     """Without looks from time to time: what is mended then, the kernel has told of."""
-    patched.setattr(hooks, "_IDLE", 10 * wait.PATIENCE)
+    keeper.paces.idle = 10 * wait.PATIENCE
 
 
 def filtered(patched: pytest.MonkeyPatch) -> None:
@@ -158,7 +159,7 @@ def test_all_at_once(
     monkeypatch.setattr(bpf, "Object", None)
     hidden = host.table.rename(host.table.with_name("hidden"))
     pins = [pin_of(host, port.end.name) for port in tenants]
-    with twin._locked():
+    with twin.locked():
         for pin in (each.with_name(name) for each in pins for name in ("receive", "xdp")):
             with bpf.closing(bpf.pinned(pin)) as link:
                 bpf.link_detach(link)
@@ -179,7 +180,7 @@ def test_what_tc_deletes(
     name = c.end.name
     host.detach(c)
     filtered(monkeypatch)
-    told_by_the_kernel_only(monkeypatch)
+    told_by_the_kernel_only(keeper)
     host.attach(c)
     keeper.start()
     with host.space.entered():
@@ -250,15 +251,15 @@ def test_an_interface_that_is_made_again(
 
     A change of the table between removes its folder, and them.
     """
-    loads, load = [], twin._load
+    loads, load = [], bpf.Object.load
 
     def counted(loaded: bpf.Object) -> None:
         loads.append(loaded)
         load(loaded)
 
-    monkeypatch.setattr(twin, "_load", counted)
+    monkeypatch.setattr(bpf.Object, "load", counted)
     remade.looks_again()
-    told_by_the_kernel_only(monkeypatch)
+    told_by_the_kernel_only(remade)
     for time in range(2):
         host.space.ip("link", "del", "vm1")
         if time:
@@ -348,8 +349,8 @@ def test_an_interface_that_was_detached_while_it_was_gone(
     assert running is not None
     running.stop()
     # No other process forgets it meanwhile.
-    with twin._locked(), monkeypatch.context() as patched, host.space.entered():
-        patched.setattr(twin, "_locked", contextlib.nullcontext)
+    with twin.locked(), monkeypatch.context() as patched, host.space.entered():
+        patched.setattr(twin, "locked", contextlib.nullcontext)
         host.space.ip("link", "del", "vm1")
         running.look()
         twin.detach("vm1")
@@ -391,22 +392,20 @@ def more_mended(running: Hooks, before: int) -> bool:
 
 
 def test_a_program_that_removes_ours_again_and_again(
-    host: Bed, tenants: Three, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+    host: Bed, tenants: Three, keeper: Keeper
 ) -> None:
     """The pauses become longer, and the log ends; it says when ours stays."""
-    monkeypatch.setattr(hooks, "_FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(hooks, "_HELD", 10 * wait.PATIENCE)
     name = tenants[2].end.name
     running = keeper.start()
-    for _ in range(hooks._CONTESTED + 2):
+    keeper.paces.first_pause, keeper.paces.held = 0.001, 10 * wait.PATIENCE
+    for _ in range(CONTESTED + 2):
         before = running.mended
         tear(host, name)
         wait.until(functools.partial(more_mended, running, before), "it is mended")
-    (kept,) = (each for each in running._present.values() if each.last.interface == name)
-    assert kept.pause == 0.001 * 2 ** (hooks._CONTESTED + 1)
-    assert len(keeper.log) == 2 * hooks._CONTESTED
+    assert running.pause_of(name) == 0.001 * 2 ** (CONTESTED + 1)
+    assert len(keeper.log) == 2 * CONTESTED
     assert "again and again" in keeper.log[-1]
-    monkeypatch.setattr(hooks, "_CALM", 0.0)
+    keeper.paces.calm = 0.0
     keeper.until_said(f"{name}: it stays attached again")
 
 

@@ -281,7 +281,7 @@ def _prefix(host: Bed, port: Port) -> None:
 
 def _forget_version(host: Bed, port: Port) -> None:
     """Let a port's programs be those of an older loader."""
-    (pin,) = twin._folder(host.table).glob(f"*-{host.status(port).ifindex}/port")
+    (pin,) = twin.folder_of(host.table).glob(f"*-{host.status(port).ifindex}/port")
     with bpf.closing(bpf.pinned(pin)) as fd:
         octets = bpf.lookup(fd, 0, twin._PORT.size)
         assert octets is not None
@@ -292,7 +292,7 @@ def _forget_version(host: Bed, port: Port) -> None:
 
 def _forget_reasons(host: Bed, port: Port) -> None:
     """Let a port's counters be those of older programs."""
-    (pin,) = twin._folder(host.table).glob(f"*-{host.status(port).ifindex}/counters")
+    (pin,) = twin.folder_of(host.table).glob(f"*-{host.status(port).ifindex}/counters")
     pin.unlink()
     with bpf.closing(bpf.array_create("counters", 16 * 11, 1)) as old:
         bpf.pin(old, pin)

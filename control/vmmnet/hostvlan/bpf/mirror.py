@@ -63,7 +63,7 @@ class Unsteady(Exception):
 
 def generation(tables: int, pin: Path | None) -> int | None:
     """The generation of the copy that is in force; None: there is none."""
-    with _in_force(tables, pin) as inner:
+    with in_force(tables, pin) as inner:
         element = None if inner is None else bpf.lookup(inner, _CHANGING, _ELEMENT)
     if element is None:
         return None
@@ -73,11 +73,11 @@ def generation(tables: int, pin: Path | None) -> int | None:
 
 def is_copied(tables: int, pin: Path | None, table: Table) -> bool:
     """Whether the copy in force has the octets of the file."""
-    with _in_force(tables, pin) as inner:
+    with in_force(tables, pin) as inner:
         if inner is None or not _is_of(inner, table):
             return False
         geometry = table.geometry
-        with _mapped(inner, geometry) as there:
+        with mapped(inner, geometry) as there:
             parts = _differing(table.map, there, layout.HEADER_SIZE, geometry.file_size)
             return _same_numbers(table.map, there) and not any(parts)
 
@@ -91,11 +91,11 @@ def copy(tables: int, pin: Path | None, table: Table, *, check: bool) -> bool | 
     kernel; the copy is then unchanged.
     """
     done: bool | None = False
-    with _in_force(tables, pin) as inner:
+    with in_force(tables, pin) as inner:
         if inner is not None:
             _refuse_other_version(inner, table)
         if inner is not None and _is_of(inner, table):
-            with _mapped(inner, table.geometry) as there:
+            with mapped(inner, table.geometry) as there:
                 done = _change(there, table)
     if done is False:
         if check:
@@ -110,7 +110,7 @@ def _next(pin: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _in_force(tables: int, pin: Path | None) -> Iterator[int | None]:
+def in_force(tables: int, pin: Path | None) -> Iterator[int | None]:
     """Open the array that is in force; None: there is none, or we may not open it.
 
     That of an older vmmnet has no name; it gets one from whoever may open it.
@@ -158,7 +158,8 @@ def _refuse_other_version(inner: int, table: Table) -> None:
 
 
 @contextlib.contextmanager
-def _mapped(fd: int, geometry: layout.Geometry) -> Iterator[mmap.mmap]:
+def mapped(fd: int, geometry: layout.Geometry) -> Iterator[mmap.mmap]:
+    """The octets of an array."""
     access = mmap.PROT_READ | mmap.PROT_WRITE
     with mmap.mmap(fd, _elements(geometry) * _ELEMENT, mmap.MAP_SHARED, access) as there:
         yield there
@@ -274,7 +275,7 @@ def _replace(tables: int, pin: Path | None, table: Table) -> None:
     """Put a new array into force, filled from the file."""
     entries = _elements(table.geometry)
     with bpf.closing(bpf.array_create("hostvlan_table", _ELEMENT, entries, _FLAGS)) as inner:
-        with _mapped(inner, table.geometry) as there:
+        with mapped(inner, table.geometry) as there:
             _fill(there, table)
         if pin is not None:
             _next(pin).unlink(missing_ok=True)

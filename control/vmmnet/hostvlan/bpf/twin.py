@@ -230,11 +230,11 @@ def attach(
     }
     flags = sum(flag for flag, on in options.items() if on)
     wanted = _wanted(device, mac, sending, flags)
-    with _translated(f"attaching to {interface}"), _locked(create=True):
+    with _translated(f"attaching to {interface}"), locked(create=True):
         _forget_gone()
         port = _known(device.index, nic.namespace())
         if port is None:
-            port = _Port(_folder(table) / f"{wanted.netns}-{wanted.ifindex}", wanted)
+            port = _Port(folder_of(table) / f"{wanted.netns}-{wanted.ifindex}", wanted)
             with _opened(table) as opened:
                 try:
                     _put_on(port, opened)
@@ -253,7 +253,7 @@ def attach_again(lost: Attachment) -> Attachment:
 
     Raises TwinError as attach() does.
     """
-    with _translated(f"attaching to {lost.interface}"), _locked(create=True):
+    with _translated(f"attaching to {lost.interface}"), locked(create=True):
         taken = _taken_over(lost)
     if taken is not None:
         return taken
@@ -311,7 +311,7 @@ def mend(ifindex: int) -> Attachment | None:
     Programs of ours that come after others come first again.  None: the interface is
     not attached (any more), and stays so.  Raises TwinError if that is impossible.
     """
-    with _translated("attaching again"), _locked():
+    with _translated("attaching again"), locked():
         port = _known(ifindex, nic.namespace())
         if port is None:
             return None
@@ -326,7 +326,7 @@ class Gone:
 
     def __init__(self, lost: Attachment) -> None:
         """Raises FileNotFoundError if somebody has."""
-        pin = _folder(lost.table) / f"{lost.netns}-{lost.ifindex}" / "port"
+        pin = folder_of(lost.table) / f"{lost.netns}-{lost.ifindex}" / "port"
         self._fd = bpf.pinned(pin)
 
     @property
@@ -345,7 +345,7 @@ def detach(interface: str) -> None:
 
     The interface may be gone.  Raises TwinError if it is not attached.
     """
-    with _translated(f"detaching from {interface}"), _locked():
+    with _translated(f"detaching from {interface}"), locked():
         interface, here = nic.known_as(interface), nic.namespace()
         found = [port for port in _ports() if port.name == interface]
         ours = [port for port in found if port.config.netns == here]
@@ -365,8 +365,8 @@ def status(interface: str | None = None, table: Path | None = None) -> list[Atta
     Raises TwinError if ``interface`` is given and not attached.
     """
     interface = nic.known_as(interface) if interface is not None else None
-    with _translated("looking at what is attached"), _locked():
-        folder = _folder(table) if table is not None else None
+    with _translated("looking at what is attached"), locked():
+        folder = folder_of(table) if table is not None else None
         found = [
             _attachment(port)
             for port in _ports()
@@ -387,9 +387,9 @@ def sync(table: Path, *, check: bool = True) -> Synced:
 
     Raises TwinError if the file is missing or damaged; the last good copy stays in force.
     """
-    with _translated(f"copying {table} to the kernel"), _locked():
+    with _translated(f"copying {table} to the kernel"), locked():
         _forget_gone()
-        pin = _folder(table) / "tables"
+        pin = folder_of(table) / "tables"
         if not pin.exists():
             _refuse_hidden(table)
             return Synced.NOBODY
@@ -397,7 +397,7 @@ def sync(table: Path, *, check: bool = True) -> Synced:
             with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
                 if older := _older_programs(pin.parent, opened):
                     raise TwinError(f"{older}; the last good copy of it stays in force")
-                done = mirror.copy(tables, _copy_pin(pin.parent), opened, check=check)
+                done = mirror.copy(tables, copy_pin(pin.parent), opened, check=check)
         except (TableError, mirror.Unsteady) as error:
             raise TwinError(f"{error}; the last good copy of it stays in force") from error
     return {None: Synced.UNCHANGED, True: Synced.CHANGED, False: Synced.REPLACED}[done]
@@ -408,12 +408,12 @@ def is_synced(table: Path) -> bool:
 
     Raises TwinError if the file is missing or its header is damaged.
     """
-    with _translated(f"comparing {table} with the kernel's copy"), _locked():
-        pin = _folder(table) / "tables"
+    with _translated(f"comparing {table} with the kernel's copy"), locked():
+        pin = folder_of(table) / "tables"
         if not pin.exists():
             return True
         with _opened(table) as opened, bpf.closing(bpf.pinned(pin)) as tables:
-            return mirror.is_copied(tables, _copy_pin(pin.parent), opened)
+            return mirror.is_copied(tables, copy_pin(pin.parent), opened)
 
 
 # The arguments of attach().
@@ -565,11 +565,12 @@ def _resolved(table: Path) -> Path:
     return Path(os.path.realpath(table))
 
 
-def _folder(table: Path) -> Path:
+def folder_of(table: Path) -> Path:
+    """The folder of a table in bpffs."""
     return ROOT / hashlib.sha256(os.fsencode(_resolved(table))).hexdigest()[:16]
 
 
-def _copy_pin(folder: Path) -> Path:
+def copy_pin(folder: Path) -> Path:
     """The name of the copy in a table's folder."""
     return folder / "copy"
 
@@ -620,7 +621,7 @@ def _remove_table(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(create: bool = False) -> Iterator[None]:
+def locked(create: bool = False) -> Iterator[None]:
     """Hold the lock.  Without ``create`` the folder may be missing: there is no state then."""
     if create:
         _mount()
@@ -700,7 +701,7 @@ def _put_on(port: _Port, table: Table) -> None:
             # They use the present copy until the last of them is attached again.
             logger.warning("%s", older)
         else:
-            mirror.copy(loaded.map("tables"), _copy_pin(folder.parent), table, check=True)
+            mirror.copy(loaded.map("tables"), copy_pin(folder.parent), table, check=True)
         _keep_path(folder.parent, table.path)
         config = port.config
         if not links:
@@ -1029,7 +1030,7 @@ def _is_gone(port: _Port) -> bool:
 def _attachment(port: _Port) -> Attachment:
     config = port.config
     with bpf.closing(bpf.pinned(port.folder.parent / "tables")) as tables:
-        generation = mirror.generation(tables, _copy_pin(port.folder.parent)) or 0
+        generation = mirror.generation(tables, copy_pin(port.folder.parent)) or 0
     send, receive = _counters(port)
     return Attachment(
         interface=port.name,

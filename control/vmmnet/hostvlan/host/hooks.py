@@ -37,20 +37,31 @@ from vmmnet.values import mac as macs
 
 from ..bpf import nic, twin
 
-# Seconds between two looks without an event, and after one; and how many times as long
-# as a look they are at least.
-_IDLE, _BUSY = 0.5, 0.02
+# Seconds between two looks after an event; and how many times as long as a look they are at
+# least, without one and after one.
+_BUSY = 0.02
 _IDLE_SHARE, _BUSY_SHARE = 20, 4
-# Seconds between tries to mend the same interface: doubled each time.
-_FIRST_PAUSE, _LAST_PAUSE = 1.0, 60.0
-# A hook that held for so many seconds, and for twice the last pause, is mended at once.
-_HELD = 5.0
-# So many losses without _CALM seconds between them are the work of another program.
-_CONTESTED, _CALM = 4, 120.0
+#: So many losses without calm between them are the work of another program.
+CONTESTED = 4
 # Seconds that stop() waits for what is being mended.
 _ENDING = 5.0
 # How many interfaces that are gone are remembered.
 _GONE_MAX = 256
+
+
+@dataclass(slots=True)
+class Paces:
+    """Intervals, in seconds."""
+
+    #: Between two looks without an event.
+    idle: float = 0.5
+    #: Between tries to mend the same interface: doubled each time.
+    first_pause: float = 1.0
+    last_pause: float = 60.0
+    #: A hook that held for so long, and for twice the last pause, is mended at once.
+    held: float = 5.0
+    #: After so long without a loss, it is no longer contested.
+    calm: float = 120.0
 
 
 class State(enum.Enum):
@@ -68,6 +79,7 @@ class _Kept:
     """An interface, as it was when it was looked at last."""
 
     last: twin.Attachment
+    paces: Paces
     state: State = State.WHOLE
     said: str = ""
     # Tries to mend it since it held, and when the last one was.
@@ -81,7 +93,9 @@ class _Kept:
     @property
     def pause(self) -> float:
         """Seconds between the last try and the next one."""
-        return min(_FIRST_PAUSE * 2 ** (self.tries - 1), _LAST_PAUSE) if self.tries else 0.0
+        if not self.tries:
+            return 0.0
+        return min(self.paces.first_pause * 2.0 ** (self.tries - 1), self.paces.last_pause)
 
     @property
     def is_due(self) -> bool:
@@ -102,6 +116,8 @@ class Hooks:
     ) -> None:
         """``ports`` returns the MACs of this host's ports; another thread calls it."""
         self._table = table
+        #: May be changed at any time.
+        self.paces = Paces()
         self._ports = ports
         self._log = log
         self._present: dict[int, _Kept] = {}
@@ -131,7 +147,7 @@ class Hooks:
 
     def _run(self) -> None:
         while self._changes.wait(
-            max(_BUSY, _BUSY_SHARE * self._took), max(_IDLE, _IDLE_SHARE * self._took)
+            max(_BUSY, _BUSY_SHARE * self._took), max(self.paces.idle, _IDLE_SHARE * self._took)
         ):
             self.look()
 
@@ -178,14 +194,19 @@ class Hooks:
 
     # Interfaces that are there
 
+    def pause_of(self, interface: str) -> float:
+        """Seconds between the last try to mend an attached interface and the next one."""
+        kept = next(each for each in self._present.values() if each.last.interface == interface)
+        return kept.pause
+
     def _look_at(self, now: twin.Attachment) -> None:
         kept = self._present.get(now.ifindex)
         if nic.name_of(now.ifindex) is None:
             if kept is None and now.interface not in self._gone:
-                self._lose(_Kept(now))
+                self._lose(_Kept(now, self.paces))
             return
         if kept is None:
-            kept = self._present[now.ifindex] = _Kept(now)
+            kept = self._present[now.ifindex] = _Kept(now, self.paces)
             self._gone.pop(now.interface, None)
         kept.last = now
         name, wrong = now.interface, _wrong(now)
@@ -195,24 +216,24 @@ class Hooks:
             self._mend(kept, wrong)
         elif not wrong and kept.state is not State.WHOLE:
             self._become(kept, State.WHOLE, f"{name}: somebody has attached it again")
-        if not wrong and kept.is_contested and time.monotonic() - kept.tried_at > _CALM:
+        if not wrong and kept.is_contested and time.monotonic() - kept.tried_at > self.paces.calm:
             kept.losses, kept.is_contested = 0, False
             self._log(f"eBPF: {name}: it stays attached again")
 
     def _note_loss(self, kept: _Kept, said: str) -> None:
         held = time.monotonic() - kept.tried_at
-        if held > max(_HELD, 2 * kept.pause):
+        if held > max(self.paces.held, 2 * kept.pause):
             kept.tries = 0
-        if held > _CALM:
+        if held > self.paces.calm:
             kept.losses = 0
         kept.losses += 1
         self._become(kept, State.LOST, said)
-        if kept.losses == _CONTESTED:
+        if kept.losses == CONTESTED:
             kept.is_contested = True
             self._log(
                 f"eBPF: {kept.last.interface}: another program does that again and again: find"
-                f" it; it is mended after pauses of up to {_LAST_PAUSE:g} s, without a line here"
-                " until it stays"
+                f" it; it is mended after pauses of up to {self.paces.last_pause:g} s, without a"
+                " line here until it stays"
             )
 
     def _mend(self, kept: _Kept, wrong: str) -> None:

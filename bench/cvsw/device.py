@@ -20,7 +20,7 @@ from ..base.loads import Metric
 from ..base.overhead import Goal
 from ..base.report import Comparison, turned
 from . import rules, spent
-from .rules import AES, NULL
+from .rules import NULL
 from .station import End, Station
 
 LENGTHS = (64, 512, 1400)
@@ -125,9 +125,3 @@ def goals(costs: Costs) -> Iterator[Goal]:
         ratio, enough = overhead.ratio(ours, plain), len(ours) >= overhead.ROUNDS_MIN
         text = f"frames per second without flows, {octets} octets, relative to virtio-net, no wire"
         yield Goal(text, "at least 0.99", -0.99, overhead.at_least(ratio), str(ratio), enough)
-
-
-def encrypting(costs: Costs) -> report.Spread | None:
-    """Return the Gbit/s of one processor that encrypts the longest frames."""
-    values = costs.ns[AES, LENGTHS[-1]]
-    return report.spread([LENGTHS[-1] * 8 / value for value in values if value])

@@ -104,11 +104,6 @@ class Switch:
         """Use a certificate for ``ssl:`` controllers, and verify them by an authority."""
         self.set("set-ssl", str(key), str(certificate), str(authority))
 
-    def is_obeying(self) -> list[bool]:
-        """Return for each controller whether it is connected."""
-        listed = self.ask("--format=json", "--columns=is_connected", "list", "controller")
-        return [bool(row[0]) for row in json.loads(listed)["data"]]
-
     def flows(self, versions: str = "OpenFlow13") -> str:
         """All its flows, as ovs-ofctl prints them."""
         place = f"unix:{self._folder}/sw.mgmt"

@@ -7,7 +7,6 @@ import contextlib
 import socket
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 _CHUNK = 1 << 16
@@ -32,12 +31,7 @@ class Relay:
         self._start(self._serve)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self.cut()
         for thread in self._threads:

@@ -15,7 +15,6 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ..base import paths, scratch, tools, wait
@@ -62,12 +61,7 @@ class Booted:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def _begin(self, folder: Path, group: Path, stack: contextlib.ExitStack) -> None:

@@ -20,7 +20,6 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from ..base import paths, process, scratch, tools, wait
@@ -91,12 +90,7 @@ class Island:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def _begin(self, stack: contextlib.ExitStack) -> int:

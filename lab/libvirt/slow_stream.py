@@ -7,7 +7,6 @@ import contextlib
 import socket
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 #: Octets a second while it is slow.
@@ -38,12 +37,7 @@ class SlowStream:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.cut()
         self._thread.join()
 

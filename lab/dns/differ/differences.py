@@ -70,11 +70,6 @@ class Difference:
         """Records that only one of them has in a section."""
         return {each for each in self.facts if each.part == section and each.is_ours == is_ours}
 
-    @property
-    def is_backed(self) -> bool:
-        """Whether another server's reply agrees with ours."""
-        return any(not self.ours.differs(each) for each in self.others)
-
     def zone_has(self, owner: str, kind: str, rdata: str) -> bool:
         """Whether the zone that a name is in has a record there, or a wildcard has it for it."""
         return rdata in self._zone_types(owner).get(kind, ())

@@ -14,7 +14,6 @@ import socket
 import struct
 import sys
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from ... import netlink
@@ -220,11 +219,6 @@ class Changes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()
         os.close(self._end)

@@ -14,7 +14,6 @@ import sys
 from array import array
 from collections.abc import Container, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from vmmnet.values import mac as macs
@@ -266,10 +265,5 @@ class Mapped:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

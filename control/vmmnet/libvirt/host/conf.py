@@ -26,7 +26,6 @@ _LONGEST_WAIT = 240
 
 # A bound against mistakes; only root writes there.
 _LARGEST_FILE = 1 << 16
-_PATH = "/var/lib/vmmnet/lnid.table"
 _FORMS = {
     "hostvlan-table": "hostvlan-table PATH",
     "uplink": "uplink THERE HERE",

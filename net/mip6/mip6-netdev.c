@@ -107,11 +107,20 @@ static void mip6_changed(void *opaque)
     qemu_bh_schedule(m->changed);
 }
 
+static void mip6_moved(void *opaque, const char *what, const char *from,
+                       const char *to)
+{
+    const Mip6Netdev *m = opaque;
+
+    trace_mip6_moved(net_stage_id(m->stage), what, from, to);
+}
+
 static const Mip6PortOps mip6_port_ops = {
     .to_guest = mip6_to_guest,
     .to_link = mip6_to_link,
     .random = mip6_random,
     .changed = mip6_changed,
+    .moved = mip6_moved,
 };
 
 /* --- events --------------------------------------------------------------- */
@@ -119,7 +128,7 @@ static const Mip6PortOps mip6_port_ops = {
 Mip6RegistrationState mip6_netdev_state(const Mip6Netdev *m,
                                         const Mip6Binding *b)
 {
-    return m->port.has_left ? MIP6_REGISTRATION_STATE_LEFT
+    return mip6_port_has_left(&m->port) ? MIP6_REGISTRATION_STATE_LEFT
                             : (Mip6RegistrationState)b->state;
 }
 
@@ -485,7 +494,7 @@ static void mip6_warn_unregistered(const Mip6Netdev *m)
 {
     char home[INET6_ADDRSTRLEN];
 
-    if (!m->port.early.is_on || m->port.has_left) {
+    if (!m->port.early.is_on || mip6_port_has_left(&m->port)) {
         return;
     }
     for (unsigned i = 0; i < m->port.bindings; i++) {

@@ -64,8 +64,8 @@ static Mip6BindingInfo *binding_info(const Mip6Netdev *m, const Mip6Binding *b,
     info->reason = g_strdup(mip6_why_name(b->why));
     info->status = b->status;
     care_of = b->has_care_of ? &b->care_of
-              : m->port.is_away ? mip6_careof_address(&m->port.careof, now)
-              : NULL;
+              : mip6_port_is_away(&m->port)
+              ? mip6_careof_address(&m->port.careof, now) : NULL;
     info->care_of = care_of ? address_text(care_of) : NULL;
     if (b->expires != INT64_MAX && b->expires > now) {
         info->has_remaining = true;
@@ -182,7 +182,7 @@ static Mip6Info *netdev_info(Mip6Netdev *m)
     info->state = first->state;
     info->reason = g_strdup(first->reason);
     info->status = first->status;
-    info->location_known = p->is_known;
+    info->location_known = p->place != MIP6_PLACE_UNKNOWN;
     info->home_address = g_strdup(first->home_address);
     info->home_agents = agent_list(&p->dhaad);
     info->home_agent = p->dhaad.agents

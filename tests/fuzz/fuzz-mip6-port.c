@@ -130,8 +130,8 @@ static void check_icmp6(const World *w, const PacketIp6 *ip, uint8_t type)
 {
     if (type == MIP6_ICMP_AGENT_REQUEST) {
         g_assert(w->port.config.discover);
-        g_assert(w->port.is_away || w->port.early.is_on);
-        g_assert(!w->port.has_left);
+        g_assert(mip6_port_is_away(&w->port) || w->port.early.is_on);
+        g_assert(!mip6_port_has_left(&w->port));
         g_assert(packet_ip6_equal(&ip->dst, &w->port.dhaad.anycast));
         g_assert(mip6_careof_owns(&w->port.careof, &ip->src));
         return;
@@ -140,7 +140,7 @@ static void check_icmp6(const World *w, const PacketIp6 *ip, uint8_t type)
     if (type >= PACKET_ND_RS && type <= PACKET_ND_NA) {
         g_assert(ip->hops == 255);
     } else if (type == PACKET_ICMP6_ECHO) {
-        g_assert(w->port.is_running && w->port.is_away);
+        g_assert(mip6_port_is_running(&w->port) && mip6_port_is_away(&w->port));
         g_assert(is_agent(w, &ip->dst));        /* a probe of the path */
     } else {
         g_assert(type == PACKET_ICMP6_ECHO_REPLY ||
@@ -153,7 +153,7 @@ static void check_announcement(const World *w, const uint8_t *p, size_t len)
 {
     PacketNd nd;
 
-    g_assert(w->port.is_running && !w->port.is_away);
+    g_assert(mip6_port_is_running(&w->port) && !mip6_port_is_away(&w->port));
     g_assert(packet_nd_parse(&nd, p, len) && nd.type == PACKET_ND_NA);
     g_assert(mip6_home_is_guests(&w->port.home, &nd.target));
 }
@@ -180,7 +180,7 @@ static void check_tunnelled(const World *w, const struct in6_addr *src,
     struct in6_addr inner;
 
     g_assert(packet[0] >> 4 == 6);
-    if (w->port.has_left) {
+    if (mip6_port_has_left(&w->port)) {
         memcpy(&inner, packet + 24, sizeof(inner));
         g_assert(mip6_home_is_guests(&w->port.home, &inner));
         return;
@@ -225,7 +225,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
     case PACKET_PROTO_IP6:
     case PACKET_PROTO_FRAGMENT:
         g_assert(is_agent(w, &ip.dst));
-        g_assert(w->port.is_away);
+        g_assert(mip6_port_is_away(&w->port));
         if (ip.next == PACKET_PROTO_FRAGMENT) {
             break;              /* about a packet that fits into every path */
         }
@@ -233,7 +233,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
         check_tunnelled(w, &ip.src, p + PACKET_IP6_LEN, len - PACKET_IP6_LEN);
         break;
     case PACKET_PROTO_DSTOPTS:
-        g_assert(w->port.is_running);
+        g_assert(mip6_port_is_running(&w->port));
         g_assert(packet_ip6_equal(&ip.src, &w->port.binding[0].care_of));
         g_assert(is_agent(w, &ip.dst));
         break;
@@ -244,7 +244,7 @@ static void check_packet(const World *w, const uint8_t *p, size_t len)
             g_assert(is_ours(w, &ip.src));
             break;
         }
-        g_assert(w->port.is_running && !w->port.is_away);
+        g_assert(mip6_port_is_running(&w->port) && !mip6_port_is_away(&w->port));
         g_assert(binding_of(w, &ip.src));
         g_assert(is_agent(w, &ip.dst));
         break;
@@ -279,7 +279,7 @@ static bool is_forwarded(const World *w, const struct iovec *iov, int iovcnt)
     uint8_t head[PACKET_ETH_LEN + PACKET_IP6_LEN];
     struct in6_addr dst;
 
-    if (!w->port.has_left || w->port.is_away ||
+    if (!mip6_port_has_left(&w->port) || mip6_port_is_away(&w->port) ||
         packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) < sizeof(head)) {
         return false;
     }
@@ -292,7 +292,7 @@ static bool is_redirected(const World *w, const struct iovec *iov, int iovcnt)
 {
     uint8_t dst[PACKET_ETH_ADDR_LEN];
 
-    return w->is_guests && !w->port.is_away &&
+    return w->is_guests && !mip6_port_is_away(&w->port) &&
            packet_iov_copy(iov, iovcnt, 0, dst, sizeof(dst)) == sizeof(dst) &&
            !memcmp(dst, w->port.home.learned.router_mac, sizeof(dst));
 }
@@ -423,10 +423,10 @@ static void offer(World *w, bool guest, const uint8_t *frame, size_t len,
         before = drops(w) - before;
         sent = w->port.sent - sent;
         g_assert(verdict == MIP6_DONE ? before + sent <= 1 : sent == 0);
-        g_assert(verdict != MIP6_PASS || !w->port.is_away);
+        g_assert(verdict != MIP6_PASS || !mip6_port_is_away(&w->port));
     } else {
         verdict = mip6_port_from_link(&w->port, w->now, iov, num, offload);
-        g_assert(verdict != MIP6_HELD || !w->port.is_running);
+        g_assert(verdict != MIP6_HELD || !mip6_port_is_running(&w->port));
     }
     w->is_guests = false;
     for (int i = 0; i < num; i++) {
@@ -480,7 +480,7 @@ static size_t protect(World *w, uint8_t *frame, size_t len, size_t room,
     size_t size = len - PACKET_ETH_LEN;
     struct iovec iov = { p + PACKET_IP6_LEN, size - PACKET_IP6_LEN };
 
-    w->is_strangers = w->port.is_away && (how & 7) != 2;
+    w->is_strangers = mip6_port_is_away(&w->port) && (how & 7) != 2;
     if (how & 1) {
         size = mip6_protect_signal(w->peer, p, size, room - PACKET_ETH_LEN);
     } else if (how & 2) {
@@ -563,7 +563,7 @@ static void raw_frame(World *w, Input *in, bool guest, unsigned how)
     if (how & 4) {
         seal(frame, len);
     }
-    w->is_strangers = w->peer && !guest && w->port.is_away;
+    w->is_strangers = w->peer && !guest && mip6_port_is_away(&w->port);
     offer(w, guest, frame, len, &offload, step);
 }
 
@@ -634,7 +634,8 @@ static void acknowledge(World *w, Input *in, unsigned how)
     };
     const Mip6Dhaad *d = &w->port.dhaad;
     PacketIp6 ip = { .src = agent, .hops = 64 };
-    bool away = w->port.is_away || (w->port.early.is_on && b->has_care_of);
+    bool away = mip6_port_is_away(&w->port) ||
+                (w->port.early.is_on && b->has_care_of);
     size_t len;
 
     if (d->agents) {
@@ -643,7 +644,7 @@ static void acknowledge(World *w, Input *in, unsigned how)
 
     packet_eth_build(frame, away ? own_mac : guest_mac, router_mac,
                      PACKET_ETH_IP6);
-    ip.dst = w->port.is_away ? *care_of(w)
+    ip.dst = mip6_port_is_away(&w->port) ? *care_of(w)
              : away ? b->care_of : b->config.home;
     ip.next = away ? PACKET_PROTO_ROUTING : PACKET_PROTO_MH;
     if (away) {

@@ -114,15 +114,22 @@ static World *left_home(void)
 }
 
 /* The agent has answered, and sends nothing more; the VM has left. */
-static World *left_abroad(void)
+static World *stopped_abroad(void)
 {
     World *w = away();
 
     w->deaf = true;
     mip6_port_pause(&w->port);
+    w->to_guest = 0;
+    return w;
+}
+
+static World *left_abroad(void)
+{
+    World *w = stopped_abroad();
+
     mip6_port_leave(&w->port, w->now);
     forget(w);
-    w->to_guest = 0;
     return w;
 }
 
@@ -376,12 +383,13 @@ static void refuse(World *w, const char *home)
 /* An agent with a short round trip is tried again sooner. */
 static void test_abroad_near(void)
 {
-    World *w = left_abroad();
+    World *w = stopped_abroad();
     uint8_t frame[256];
     size_t len;
 
     w->port.binding[0].trip = 2 * MS;
     mip6_port_leave(&w->port, w->now);
+    forget(w);
     for (unsigned i = 0; i < 3; i++) {
         len = tunnelled(w, frame, i);
         offer(w, frame, len, NULL);
@@ -483,7 +491,7 @@ static void test_no_tunnel(void)
     give(w, 1);
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 3 * SECOND);
-    g_assert_true(w->port.is_away);
+    g_assert_true(mip6_port_is_away(&w->port));
     g_assert_cmpint(sent(w), ==, 0);
     g_assert_cmpint(late(w), ==, 1);
     end(w);

@@ -1182,21 +1182,21 @@ static void test_two_routers(void)
         unsigned sent;
 
         g_assert_cmpint(advertise(w, "fd00::", router_mac), ==, MIP6_PASS);
-        g_assert_false(w->port.is_away);
+        g_assert_false(mip6_port_is_away(&w->port));
         sent = w->to_link;
         pass(w, SECOND);
         g_assert_cmpint(w->to_link, >, sent);   /* the routers are asked */
         g_assert_cmpint(advertise(w, "2001:db8:2000::", home_router_mac), ==,
                         MIP6_PASS);
         pass(w, 100 * SECOND);
-        g_assert_false(w->port.is_away);
+        g_assert_false(mip6_port_is_away(&w->port));
     }
     /* Another link, where no router advertises the home prefix. */
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 11 * SECOND);
-    g_assert_false(w->port.is_away);
+    g_assert_false(mip6_port_is_away(&w->port));
     pass(w, 2 * SECOND);
-    g_assert_true(w->port.is_away);
+    g_assert_true(mip6_port_is_away(&w->port));
     advertise(w, "2001:db8:3000::", router_mac);
     pass(w, 2 * SECOND);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_BOUND);
@@ -1371,7 +1371,7 @@ static void test_guest_asks_away(void)
     packet_eth_build(frame, guest_mac, router_mac, PACKET_ETH_IP6);
     g_assert_false(mip6_port_passes(&w->port, false, guest_mac));
     g_assert_cmpint(from_link(w, frame, PACKET_ETH_LEN + len), ==, MIP6_DONE);
-    g_assert_true(w->port.is_away);
+    g_assert_true(mip6_port_is_away(&w->port));
     world_free(w);
 
     /* At home, where the router was heard, nothing is looked at. */
@@ -1392,13 +1392,12 @@ static void test_router_replaced(void)
     mip6_port_run(&w->port, w->now);
     mip6_home_set_nic_mac(&w->port.home, guest_mac);
     advertise(w, "2001:db8:2000::", own_mac);   /* of some other router */
-    w->port.home_heard = false;                 /* the cable is moved */
-    mip6_careof_start(&w->port.careof, w->now);
-    advertise(w, "2001:db8:3000::", router_mac);
-    g_assert_true(w->port.is_away);
+    advertise(w, "2001:db8:3000::", router_mac);        /* the cable is moved */
+    pass(w, 13 * SECOND);
+    g_assert_true(mip6_port_is_away(&w->port));
     w->to_guest = 0;
     advertise(w, "2001:db8:2000::", home_router_mac);
-    g_assert_false(w->port.is_away);
+    g_assert_false(mip6_port_is_away(&w->port));
     g_assert_cmpint(w->to_guest, ==, 3);
     leads_to_router(w, own_mac);
     /* A guest that stays at home is told nothing, */

@@ -270,7 +270,7 @@ static void to_link(void *opaque, const struct iovec *iov, int iovcnt,
     g_assert_false(offload->needs_csum);
     g_assert_true(packet_ip6_walk(&ext, packet, len));
     if (ext.next == PACKET_PROTO_ICMP6 ||
-        (w->port.has_left && !w->port.is_away)) {
+        (mip6_port_has_left(&w->port) && !mip6_port_is_away(&w->port))) {
         return;                 /* on the home link others' packets are bare */
     }
     if (ext.next == PACKET_PROTO_IP6) {
@@ -859,7 +859,7 @@ static void test_migration(void)
                     ->packets[ESP_REPLAYED], ==, 1);
     /* The source has some numbers left, and all if it continues. */
     w->deaf = true;
-    w->port.is_running = true;
+    w->port.presence = MIP6_PRESENCE_RUNNING;
     for (unsigned i = 0; i < (1u << 16) + 8; i++) {
         from_guest(w, 10);
     }

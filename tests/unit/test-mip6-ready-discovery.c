@@ -491,12 +491,12 @@ static void test_heard_at_home(void)
     World *w = begin(true);
 
     advertise_ra(w, &ra, home_router_mac);
-    g_assert_true(w->port.is_known && !w->port.is_away);
+    g_assert_cmpint(w->port.place, ==, MIP6_PLACE_HOME);
     advertise_ra(w, &ra, home_router_mac);
     pass(w, SECOND);
     advertise(w, FOREIGN, router_mac);
     pass(w, 13 * SECOND);
-    g_assert_true(w->port.is_away);
+    g_assert_true(mip6_port_is_away(&w->port));
     ready_forget(w);
     advertise(w, FOREIGN, router_mac);
     pass(w, 2 * SECOND);

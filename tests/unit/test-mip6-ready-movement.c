@@ -15,7 +15,7 @@ static void test_form(void)
     pass(w, 0);
     g_assert_cmpint(ready_nd(w, PACKET_ND_RS, &nd), ==, 1);
     g_assert_cmpint(w->port.binding[0].state, ==, MIP6_HOME);
-    g_assert_false(w->port.is_known);
+    g_assert_cmpint(w->port.place, ==, MIP6_PLACE_UNKNOWN);
     ready_forget(w);
     advertise(w, FOREIGN, router_mac);
     g_assert_cmpint(ready_nd(w, PACKET_ND_NS, &nd), ==, 1);

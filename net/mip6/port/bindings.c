@@ -185,7 +185,7 @@ bool mip6_port_came_home(Mip6Port *p, struct in6_addr *home)
         }
         p->returning |= (unsigned)(b->state == MIP6_RETURNING) << i;
     }
-    if (mip6_port_is_home(p) && p->is_running && !p->early.is_on &&
+    if (mip6_port_is_home(p) && mip6_port_is_running(p) && !p->early.is_on &&
         !p->returning) {
         p->bindings = mip6_home_configured(&p->home);
     }
@@ -264,7 +264,7 @@ void mip6_port_try_other_address(Mip6Port *p, int64_t now)
     const struct in6_addr *care_of = mip6_careof_address(&p->careof, now);
     unsigned tries, again = TRIES_AGAIN;
 
-    if (!p->is_away || !care_of) {
+    if (!mip6_port_is_away(p) || !care_of) {
         return;
     }
     if (p->config.discover && !mip6_port_any_is(p, MIP6_BOUND)) {

@@ -89,7 +89,7 @@ void mip6_port_overhear(Mip6Port *p, int64_t now, bool from_guest,
     if (!from_guest) {
         mip6_home_is_alive(&p->home, eth.src);
         mip6_careof_nd(&p->careof, now, &nd, eth.src);
-        if (p->has_left) {
+        if (mip6_port_has_left(p)) {
             mip6_port_late_heard(p, &nd);
         }
         if (nd.type == PACKET_ND_RA) {
@@ -230,7 +230,7 @@ static Mip6Verdict take_good_mh(Mip6Port *p, int64_t now, const Mip6Mh *mh,
         if (!b || !mip6_binding_ack(b, now, mh)) {
             break;
         }
-        if (mh->status == MIP6_BA_PREFIX_DISCOVERY && p->is_away) {
+        if (mh->status == MIP6_BA_PREFIX_DISCOVERY && mip6_port_is_away(p)) {
             mip6_prefixes_ask(&p->prefixes, now);
         }
         mip6_careof_confirm(&p->careof, now, mip6_port_agent(p));
@@ -284,11 +284,11 @@ Mip6Verdict mip6_port_take_mh(Mip6Port *p, int64_t now,
     if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
-    if (p->has_left && mh.type == MIP6_MH_BE &&
+    if (mip6_port_has_left(p) && mh.type == MIP6_MH_BE &&
         mip6_port_late_refused(p, &mh.home)) {
         return MIP6_DONE;
     }
-    if (!p->is_running) {
+    if (!mip6_port_is_running(p)) {
         /* The agent may answer what the VM's other host has sent. */
         return mip6_port_drop(p, MIP6_DROP_MH_UNEXPECTED);
     }
@@ -326,7 +326,8 @@ Mip6Verdict mip6_port_take_advert(Mip6Port *p, int64_t now,
                          len - ext->offset)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
-    if (!p->is_running || !p->is_away || b->state != MIP6_BOUND) {
+    if (!mip6_port_is_running(p) || !mip6_port_is_away(p) ||
+        b->state != MIP6_BOUND) {
         return mip6_port_drop(p, MIP6_DROP_ICMP6);
     }
     if (!m.prefixes) {
@@ -472,7 +473,7 @@ static Mip6Verdict take_icmp6_error(Mip6Port *p, int64_t now,
         }
     }
     b = binding_of_tunnelled(p, now, outer, len);
-    if (b && p->is_running) {
+    if (b && mip6_port_is_running(p)) {
         heeded |= tunnel_failed(b, now, icmp,
                                 mip6_port_is_agent(p, &ip->src));
     }
@@ -532,7 +533,8 @@ Mip6Verdict mip6_port_take_nd(Mip6Port *p, int64_t now, const PacketEth *eth,
         if (mip6_port_is_home(p)) {
             /* The next one may take half an hour (RFC 4861 section 6.2.1). */
             mip6_home_heard(&p->home, &nd, false, eth->src);
-            if (p->is_running && mip6_home_is_home_prefix(&p->home, &nd.ra)) {
+            if (mip6_port_is_running(p) &&
+                mip6_home_is_home_prefix(&p->home, &nd.ra)) {
                 mip6_home_repeat(&p->home);
             }
         }

@@ -128,7 +128,7 @@ void mip6_port_seek_agent(Mip6Port *p, int64_t now,
     if (!p->config.discover) {
         return;
     }
-    if (!care_of || p->has_left || mip6_port_any_is(p, MIP6_BOUND)) {
+    if (!care_of || mip6_port_has_left(p) || mip6_port_any_is(p, MIP6_BOUND)) {
         mip6_dhaad_stop(&p->dhaad);
         return;
     }
@@ -149,7 +149,7 @@ static void turn_to_agent(Mip6Port *p, int64_t now)
     for (unsigned i = 0; i < p->bindings; i++) {
         mip6_binding_next_agent(&p->binding[i], now);
     }
-    if (p->is_running) {        /* otherwise they are sent when it runs */
+    if (mip6_port_is_running(p)) {  /* otherwise they are sent when it runs */
         mip6_port_bindings_tick(p, now);
     }
 }
@@ -184,8 +184,8 @@ static bool gives_no_binding(const Mip6Port *p, unsigned i, int64_t now)
 
 void mip6_port_try_next_agent(Mip6Port *p, int64_t now)
 {
-    if (!p->config.discover || !p->dhaad.agents || !p->is_running ||
-        !p->is_known || !p->is_away) {
+    if (!p->config.discover || !p->dhaad.agents || !mip6_port_is_running(p) ||
+        !mip6_port_is_away(p)) {
         return;
     }
     for (unsigned i = 0; i < p->bindings; i++) {

@@ -114,18 +114,18 @@ Mip6Verdict mip6_port_from_guest(Mip6Port *p, int64_t now,
     size_t len;
 
     p->now = now;
-    if (p->has_left) {
+    if (mip6_port_has_left(p)) {
         /*
          * It was sent before the VM's stop: the VM on the new host repeats it.
          */
         return mip6_port_drop(p, MIP6_DROP_LATE);
     }
-    if (!p->is_known) {
+    if (p->place == MIP6_PLACE_UNKNOWN) {
         return hold(p, now, NULL);
     }
-    len = packet_iov_copy(iov, iovcnt, 0, head, p->is_away
-                          ? sizeof(head) : PACKET_ETH_LEN);
-    if (!p->is_away) {
+    len = packet_iov_copy(iov, iovcnt, 0, head,
+                          mip6_port_is_away(p) ? sizeof(head) : PACKET_ETH_LEN);
+    if (!mip6_port_is_away(p)) {
         return len < PACKET_ETH_LEN ? MIP6_PASS
                                     : at_home(p, head, iov, iovcnt, offload);
     }

@@ -5,7 +5,7 @@
  * guest.c and link.c use control.c; control.c and port.c use late.c and
  * discovery.c; these use bindings.c. control.c, link.c, port.c and bindings.c
  * use probes.c. All except bindings.c, discovery.c, guest.c and probes.c use
- * early.c. All use out.c.
+ * early.c. All use out.c. port.c and late.c use state.c.
  */
 #ifndef NET_MIP6_PORT_INTERNAL_H
 #define NET_MIP6_PORT_INTERNAL_H
@@ -31,17 +31,16 @@ typedef struct Mip6Arrived {
 
 static inline bool mip6_port_is_home(const Mip6Port *p)
 {
-    return p->is_known && !p->is_away;
+    return p->place != MIP6_PLACE_UNKNOWN && p->place != MIP6_PLACE_AWAY;
 }
 
 /*
- * At home, as no router has told otherwise yet. The first one to tell may
- * answer the guest, by a frame for the guest alone.
+ * The first router to tell that the VM is not at home may answer the guest, by
+ * a frame for the guest alone.
  */
 static inline bool mip6_port_assumes_home(const Mip6Port *p)
 {
-    return mip6_port_is_home(p) && !p->home_heard &&
-           p->config.location == MIP6_LOCATION_AUTO;
+    return p->place == MIP6_PLACE_ASSUMED;
 }
 
 static inline Mip6Verdict mip6_port_drop(Mip6Port *p, Mip6Drop why)
@@ -115,6 +114,12 @@ static inline bool mip6_port_like_nd(const uint8_t *packet, size_t len)
     return len >= PACKET_IP6_LEN + 8 &&
            packet[6] == PACKET_PROTO_ICMP6 && packet[7] == 255;
 }
+
+/* --- state.c -------------------------------------------------------------- */
+
+/* These trace the change. One that is impossible is a bug: the program ends. */
+void mip6_port_set_place(Mip6Port *p, Mip6Place to);
+void mip6_port_set_presence(Mip6Port *p, Mip6Presence to);
 
 /* --- out.c ---------------------------------------------------------------- */
 

@@ -89,8 +89,8 @@ static size_t space_of(size_t len)
 
 static bool may_go(const Mip6Port *p, unsigned address)
 {
-    return p->is_away ? p->late.has_new_binding
-                      : p->late.receiver[address].is_known;
+    return mip6_port_is_away(p) ? p->late.has_new_binding
+                                : p->late.receiver[address].is_known;
 }
 
 static Mip6Binding *binding_of(Mip6Port *p, unsigned address)
@@ -129,7 +129,7 @@ static void forward(Mip6Port *p, Kept *k)
     k->gone = true;
     if (k->on_trial) {
         /* it has been sent already */
-    } else if (p->is_away) {
+    } else if (mip6_port_is_away(p)) {
         if (!into_tunnel(p, k)) {
             p->dropped[MIP6_DROP_LATE]++;
             return;
@@ -333,7 +333,7 @@ static unsigned address_of(const Mip6Port *p, const struct in6_addr *addr)
 static bool would_loop(const Mip6Port *p, unsigned address,
                        const uint8_t *src_mac)
 {
-    return !p->is_away && may_go(p, address) &&
+    return !mip6_port_is_away(p) && may_go(p, address) &&
            !memcmp(src_mac, p->late.receiver[address].mac, PACKET_ETH_ADDR_LEN);
 }
 
@@ -452,7 +452,7 @@ void mip6_port_late_begin(Mip6Port *p)
 {
     mip6_port_late_end(p);
     p->late.buf = g_try_malloc(ROOM);
-    p->late.trial = p->now + (p->is_away ? trial_gap(p) : ASK_GAP);
+    p->late.trial = p->now + (mip6_port_is_away(p) ? trial_gap(p) : ASK_GAP);
     p->late.end = p->now + FORWARD_TIME;
     expect_agent(p);
 }
@@ -475,7 +475,7 @@ int64_t mip6_port_late_deadline(const Mip6Port *p)
 {
     const Mip6Late *l = &p->late;
     int64_t at = l->announce < l->end ? l->announce : l->end;
-    bool tries = p->is_away ? l->used : asks(p);
+    bool tries = mip6_port_is_away(p) ? l->used : asks(p);
 
     return tries && l->trial < at ? l->trial : at;
 }
@@ -484,11 +484,11 @@ void mip6_port_late_tick(Mip6Port *p)
 {
     if (p->late.end <= p->now) {
         mip6_port_late_end(p);
-        p->is_released = true;
+        mip6_port_set_presence(p, MIP6_PRESENCE_RELEASED);
         mip6_careof_leave(&p->careof, p->now);
         return;
     }
-    if (p->is_away && p->late.trial <= p->now) {
+    if (mip6_port_is_away(p) && p->late.trial <= p->now) {
         try_first(p);
     }
     if (asks(p) && p->late.trial <= p->now) {

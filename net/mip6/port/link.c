@@ -172,20 +172,20 @@ static Mip6Verdict out_of_tunnel(Mip6Port *p, const Mip6Arrived *from,
     if (!csum_is_inside(&t.offload, offset, offset + t.len)) {
         return mip6_port_drop(p, MIP6_DROP_MALFORMED);
     }
-    if (!p->has_left && !p->is_running) {
+    if (p->presence == MIP6_PRESENCE_STOPPED) {
         return MIP6_HELD;
     }
     if (!combine_ecn(outer, &t)) {
         return mip6_port_drop(p, MIP6_DROP_ECN);
     }
-    return p->has_left ? tunnelled_late(p, from->eth, &t)
-                       : tunnelled_to_guest(p, &t);
+    return mip6_port_has_left(p) ? tunnelled_late(p, from->eth, &t)
+                                 : tunnelled_to_guest(p, &t);
 }
 
 static bool is_addressed_to_us(Mip6Port *p, const PacketIp6 *ip)
 {
     return mip6_careof_owns(&p->careof, &ip->dst) ||
-           (!p->is_away && mip6_port_binding(p, &ip->dst));
+           (!mip6_port_is_away(p) && mip6_port_binding(p, &ip->dst));
 }
 
 static Mip6Verdict take_upper(Mip6Port *p, int64_t now, const Mip6Arrived *from,
@@ -223,7 +223,7 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     if (!mip6_port_is_agent(p, &ip->src)) {
         return mip6_port_drop(p, MIP6_DROP_STRANGER);
     }
-    if (!p->has_left && !p->is_running) {
+    if (p->presence == MIP6_PRESENCE_STOPPED) {
         return MIP6_HELD;               /* it can be decrypted only once */
     }
     parts = ext->offset > len ? -1 :
@@ -234,7 +234,7 @@ static Mip6Verdict take_esp(Mip6Port *p, int64_t now, const Mip6Arrived *from,
     if (!b || !mip6_protect_open(p->config.protect[b - p->binding], packet, ext,
                                  esp, parts, p->opened, sizeof(p->opened),
                                  &iov.iov_len, &opened.sa)) {
-        if (b && p->is_running && opened.sa == MIP6_TUNNEL_IN) {
+        if (b && mip6_port_is_running(p) && opened.sa == MIP6_TUNNEL_IN) {
             mip6_binding_trouble(b, now, MIP6_WHY_ESP);
         }
         return mip6_port_drop(p, MIP6_DROP_ESP);
@@ -277,7 +277,7 @@ static void note_unprotected(Mip6Port *p, const PacketIp6 *outer,
     struct in6_addr dst;
     Mip6Binding *b;
 
-    if (p->is_running && mip6_port_is_agent(p, &outer->src) &&
+    if (mip6_port_is_running(p) && mip6_port_is_agent(p, &outer->src) &&
         len >= PACKET_IP6_LEN) {
         memcpy(&dst, inner + INNER_DST_AT, sizeof(dst));
         b = mip6_port_binding(p, &dst);
@@ -438,7 +438,7 @@ static Mip6Verdict for_absent(Mip6Port *p, const struct iovec *iov, int iovcnt,
     uint8_t head[PACKET_ETH_LEN];
     PacketEth eth;
 
-    if (!p->has_left) {
+    if (!mip6_port_has_left(p)) {
         return MIP6_HELD;
     }
     if (packet_iov_copy(iov, iovcnt, 0, head, sizeof(head)) < sizeof(head) ||
@@ -497,7 +497,7 @@ Mip6Verdict mip6_port_from_link(Mip6Port *p, int64_t now,
         if (!mip6_port_is_home(p)) {
             return MIP6_DONE;   /* its router is not the guest's */
         }
-        if (!p->is_running) {
+        if (!mip6_port_is_running(p)) {
             return for_absent(p, iov, iovcnt, offload);
         }
         return mip6_port_suppresses(p, false, iov, iovcnt) ? MIP6_DONE

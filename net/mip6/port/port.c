@@ -128,7 +128,7 @@ static bool binding_send(void *opaque, const Mip6Binding *b, const Mip6Mh *bu,
         packet_eth_build(frame, mac, p->careof.mac, PACKET_ETH_IP6);
         mip6_port_transmit(p, frame, PACKET_ETH_LEN + len);
     }
-    if (!at_home && !p->is_away) {
+    if (!at_home && !mip6_port_is_away(p)) {
         mip6_port_early_sent(p, b, mac);
     }
     return true;
@@ -196,16 +196,21 @@ static const Mip6TunnelOps tunnel_ops = {
 
 /* --- location ------------------------------------------------------------- */
 
+/* A router advertises the home prefix. */
 static void be_home(Mip6Port *p, int64_t now)
 {
-    if (p->is_known && !p->is_away) {
+    bool returns = !mip6_port_is_home(p);
+
+    if (p->place == MIP6_PLACE_HOME) {
         return;
     }
-    p->is_known = true;
-    p->is_away = false;
+    mip6_port_set_place(p, MIP6_PLACE_HOME);
+    if (!returns) {
+        return;
+    }
     mip6_dhaad_stop(&p->dhaad);
     mip6_home_return(&p->home);
-    if (p->is_running) {
+    if (mip6_port_is_running(p)) {
         mip6_port_deregister(p, now);
     }
     p->settle = true;
@@ -222,15 +227,14 @@ static void simulate_home(Mip6Port *p, int64_t now)
 
 static void be_away(Mip6Port *p, int64_t now)
 {
-    if (p->is_known && p->is_away) {
+    if (mip6_port_is_away(p)) {
         return;
     }
-    p->is_known = true;
-    p->is_away = true;
+    mip6_port_set_place(p, MIP6_PLACE_AWAY);
     p->early.is_on = false;
     p->hold_until = now + HOLD_MAX;
     mip6_prefixes_lifetime(&p->prefixes, now, mip6_home_preferred(&p->home));
-    if (p->is_running) {
+    if (mip6_port_is_running(p)) {
         simulate_home(p, now);
     }
     p->settle = true;
@@ -242,18 +246,17 @@ void mip6_port_judge_location(Mip6Port *p, int64_t now, const PacketNdRa *ra)
         return;
     }
     if (mip6_home_is_home_prefix(&p->home, ra)) {
-        p->home_heard = true;
-        p->doubt_until = INT64_MAX;
         be_home(p, now);
     } else if (ra->lifetime || ra->prefixes) {
         p->heard_off_link |= mip6_home_is_off_link(&p->home, ra);
-        if (!p->home_heard || p->is_away) {
-            be_away(p, now);
-        } else if (p->doubt_until == INT64_MAX) {
+        if (p->place == MIP6_PLACE_HOME) {
             /* This can be another router of the home link, or another link. */
+            mip6_port_set_place(p, MIP6_PLACE_DOUBTED);
             p->doubt_until = now + DOUBT_MAX;
             mip6_careof_solicit(&p->careof, now);
             p->settle = true;
+        } else if (p->place != MIP6_PLACE_DOUBTED) {
+            be_away(p, now);
         }
     }
 }
@@ -299,8 +302,8 @@ static void set_tunnel(Mip6Port *p, const struct in6_addr *care_of)
 
 static const struct in6_addr *care_of_address(const Mip6Port *p, int64_t now)
 {
-    return p->is_away ? mip6_careof_address(&p->careof, now)
-                      : mip6_port_early_address(p);
+    return mip6_port_is_away(p) ? mip6_careof_address(&p->careof, now)
+                                : mip6_port_early_address(p);
 }
 
 /* Passes changes between the parts. */
@@ -315,8 +318,9 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
     }
     p->careof.toward = *mip6_port_agent(p);
     mip6_careof_foreign(&p->careof, now,
-                        p->is_known && p->is_away && !p->is_released);
-    if (p->is_known && (p->is_away || p->early.is_on)) {
+                        mip6_port_is_away(p) &&
+                        p->presence != MIP6_PRESENCE_RELEASED);
+    if (mip6_port_is_away(p) || p->early.is_on) {
         care_of = care_of_address(p, now);
         mip6_port_seek_agent(p, now, care_of);
         mip6_port_try_next_agent(p, now);
@@ -325,30 +329,31 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
             /* Resolve the next hop to the agent before it is needed. */
             mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac);
         }
-        if (p->is_running) {
+        if (mip6_port_is_running(p)) {
             mip6_port_register(p, now, care_of, care_of
                                ? mip6_careof_valid_until(&p->careof, care_of)
                                : INT64_MAX);
         }
-    } else if (p->is_known && !p->is_running && !p->has_left &&
+    } else if (mip6_port_is_home(p) && p->presence == MIP6_PRESENCE_STOPPED &&
                p->dhaad.agents) {
         /* If it arrives at home, it may have to end a binding. */
         mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac);
     }
-    if (p->is_running && p->unsent &&
+    if (mip6_port_is_running(p) && p->unsent &&
         mip6_careof_next_hop(&p->careof, now, mip6_port_agent(p), mac)) {
         mip6_port_retry(p, now);
     }
-    if (p->is_away && mip6_port_any_is(p, MIP6_BOUND)) {
+    if (mip6_port_is_away(p) && mip6_port_any_is(p, MIP6_BOUND)) {
         p->hold_until = min_time(p->hold_until, now + HOLD_OTHERS);
-        if (p->is_running && !packet_ip6_equal(&p->asked, &p->tunnel.local)) {
+        if (mip6_port_is_running(p) &&
+            !packet_ip6_equal(&p->asked, &p->tunnel.local)) {
             /* The agent does not know the groups at this address yet. */
             p->asked = p->tunnel.local;
             mip6_home_query(&p->home);
             mip6_port_probe_bound(p, now);
         }
     }
-    if (p->is_running && mip6_port_is_home(p)) {
+    if (mip6_port_is_running(p) && mip6_port_is_home(p)) {
         mip6_home_arrive(&p->home, mip6_careof_has_router(&p->careof, now,
                                                           &p->home.told.addr));
     }
@@ -357,13 +362,25 @@ void mip6_port_settle(Mip6Port *p, int64_t now)
         announce_home(p, &home);
         mip6_home_query(&p->home);
     }
-    mip6_prefixes_bound(&p->prefixes, p->is_away &&
+    mip6_prefixes_bound(&p->prefixes, mip6_port_is_away(p) &&
                                       p->binding[0].state == MIP6_BOUND);
     p->settle = false;          /* also for the binding's own change */
     p->ops->changed(p->opaque);
 }
 
 /* --- start, stop, time ---------------------------------------------------- */
+
+static Mip6Place first_place(Mip6Location configured, bool arriving)
+{
+    switch (configured) {
+    case MIP6_LOCATION_HOME:
+        return MIP6_PLACE_HOME;
+    case MIP6_LOCATION_AWAY:
+        return MIP6_PLACE_AWAY;
+    default:
+        return arriving ? MIP6_PLACE_UNKNOWN : MIP6_PLACE_ASSUMED;
+    }
+}
 
 void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                     const Mip6PortOps *ops, void *opaque, bool arriving)
@@ -372,7 +389,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
     p->config = *config;
     p->ops = ops;
     p->opaque = opaque;
-    p->hold_until = p->doubt_until = p->early.quiet_until = INT64_MAX;
+    p->hold_until = p->early.quiet_until = INT64_MAX;
     p->silence.since = p->silence.look = INT64_MAX;
     mip6_careof_init(&p->careof, config->mac, config->mtu,
                      config->has_care_of ? &config->care_of : NULL,
@@ -386,10 +403,7 @@ void mip6_port_init(Mip6Port *p, const Mip6PortConfig *config,
                      mip6_port_has_sa(p, MIP6_TUNNEL_OUT) ? p->bindings : 0);
     mip6_port_late_end(p);
     p->tunnel.fragment_id = ops->random(opaque);
-    if (config->location != MIP6_LOCATION_AUTO || !arriving) {
-        p->is_known = true;
-        p->is_away = config->location == MIP6_LOCATION_AWAY;
-    }
+    p->place = first_place(config->location, arriving);
 }
 
 void mip6_port_destroy(Mip6Port *p)
@@ -406,20 +420,22 @@ void mip6_port_start(Mip6Port *p, int64_t now)
 void mip6_port_run(Mip6Port *p, int64_t now)
 {
     p->now = now;
-    p->is_running = true;
-    p->early.is_on &= !p->has_left;     /* it came back before the end */
-    p->has_left = p->is_released = false;
+    /* It may have come back before the agent had the new binding. */
+    p->early.is_on &= !mip6_port_has_left(p);
+    if (!mip6_port_is_running(p)) {
+        mip6_port_set_presence(p, MIP6_PRESENCE_RUNNING);
+    }
     mip6_port_late_end(p);
     p->hold_until = now + HOLD_MAX;
     for (unsigned i = 0; i < mip6_port_protected(p); i++) {
         mip6_protect_take_back(p->config.protect[i]);
     }
-    if (p->is_known && p->is_away) {
+    if (mip6_port_is_away(p)) {
         mip6_prefixes_arrive(&p->prefixes, now,
                              mip6_home_preferred(&p->home));
         simulate_home(p, now);
         mip6_port_resume(p, now);
-    } else if (p->is_known && !p->early.is_on) {
+    } else if (mip6_port_is_home(p) && !p->early.is_on) {
         mip6_port_deregister(p, now);
     }
     p->settle = true;
@@ -443,7 +459,7 @@ void mip6_port_stay(Mip6Port *p, int64_t now)
         return;
     }
     p->early.is_on = false;
-    if (p->is_running) {
+    if (mip6_port_is_running(p)) {
         mip6_port_deregister(p, now);
         p->settle = true;
         mip6_port_settle(p, now);
@@ -452,17 +468,19 @@ void mip6_port_stay(Mip6Port *p, int64_t now)
 
 void mip6_port_pause(Mip6Port *p)
 {
-    p->is_running = false;
+    if (mip6_port_is_running(p)) {
+        mip6_port_set_presence(p, MIP6_PRESENCE_STOPPED);
+    }
     mip6_home_return(&p->home);
 }
 
 void mip6_port_leave(Mip6Port *p, int64_t now)
 {
-    if (p->is_running) {
+    if (p->presence != MIP6_PRESENCE_STOPPED) {
         return;
     }
     p->now = now;
-    p->has_left = true;
+    mip6_port_set_presence(p, MIP6_PRESENCE_LEFT);
     mip6_dhaad_stop(&p->dhaad);
     mip6_port_late_begin(p);
     p->ops->changed(p->opaque);         /* held frames may be sent now */
@@ -470,19 +488,20 @@ void mip6_port_leave(Mip6Port *p, int64_t now)
 
 int64_t mip6_port_deadline(const Mip6Port *p)
 {
-    int64_t at = min_time(mip6_careof_deadline(&p->careof), p->doubt_until);
+    int64_t at = mip6_careof_deadline(&p->careof);
 
+    at = p->place == MIP6_PLACE_DOUBTED ? min_time(at, p->doubt_until) : at;
     at = min_time(at, mip6_port_late_deadline(p));
     at = min_time(at, mip6_dhaad_deadline(&p->dhaad));
     at = min_time(at, p->early.quiet_until);
-    if (p->is_running) {
+    if (mip6_port_is_running(p)) {
         at = p->holding ? min_time(at, p->hold_until) : at;
         at = min_time(at, mip6_port_bindings_deadline(p));
         at = min_time(at, p->silence.look);
         at = min_time(at, mip6_port_probe_deadline(p));
         at = min_time(at, mip6_home_deadline(&p->home));
         at = min_time(at, mip6_prefixes_deadline(&p->prefixes));
-    } else if (!p->has_left) {
+    } else if (!mip6_port_has_left(p)) {
         at = min_time(at, mip6_port_bound_until(p));
     }
     return at;
@@ -492,9 +511,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
 {
     p->now = now;
     mip6_careof_tick(&p->careof, now);
-    if (p->doubt_until <= now) {
-        p->doubt_until = INT64_MAX;
-        p->home_heard = false;
+    if (p->place == MIP6_PLACE_DOUBTED && p->doubt_until <= now) {
         mip6_careof_start(&p->careof, now);     /* on a new link */
         be_away(p, now);
     }
@@ -505,10 +522,10 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
     mip6_port_settle(p, now);
     mip6_dhaad_tick(&p->dhaad, now);    /* from an address that is valid */
     mip6_port_early_tick(p);
-    if (p->has_left) {
+    if (mip6_port_has_left(p)) {
         mip6_port_late_tick(p);
     }
-    if (p->is_running) {
+    if (mip6_port_is_running(p)) {
         mip6_port_try_next_agent(p, now);
         mip6_port_silence_tick(p, now);
         mip6_port_bindings_tick(p, now);
@@ -517,7 +534,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
         mip6_home_tick(&p->home, now);
         mip6_prefixes_tick(&p->prefixes, now);
         mip6_port_settle(p, now);
-    } else if (!p->has_left) {
+    } else if (!mip6_port_has_left(p)) {
         mip6_port_look(p, now);
         mip6_port_settle(p, now);
     }
@@ -526,7 +543,7 @@ void mip6_port_tick(Mip6Port *p, int64_t now)
 bool mip6_port_passes(const Mip6Port *p, bool from_guest,
                       const uint8_t dst[PACKET_ETH_ADDR_LEN])
 {
-    if (!mip6_port_is_home(p) || !p->is_running ||
+    if (!mip6_port_is_home(p) || !mip6_port_is_running(p) ||
         p->early.quiet_until != INT64_MAX || packet_eth_is_group(dst)) {
         return false;
     }

@@ -45,6 +45,23 @@ typedef struct Mip6PortConfig {
     Mip6Protect *protect[MIP6_HOME_ADDRESSES];
 } Mip6PortConfig;
 
+/* Where the VM is. Only state.c changes it. */
+typedef enum Mip6Place {
+    MIP6_PLACE_UNKNOWN,         /* the VM has arrived; no router was heard */
+    MIP6_PLACE_ASSUMED,         /* at home: no router has told otherwise yet */
+    MIP6_PLACE_HOME,            /* by a router, or by the configuration */
+    MIP6_PLACE_DOUBTED,         /* at home, but then another router was heard */
+    MIP6_PLACE_AWAY,
+} Mip6Place;
+
+/* Is it on this host? Only state.c changes it. */
+typedef enum Mip6Presence {
+    MIP6_PRESENCE_STOPPED,      /* it may run here or elsewhere next */
+    MIP6_PRESENCE_RUNNING,
+    MIP6_PRESENCE_LEFT,         /* runs elsewhere, or will soon; see late.c */
+    MIP6_PRESENCE_RELEASED,     /* so has this host: nothing is forwarded */
+} Mip6Presence;
+
 typedef struct Mip6PortOps {
     /* Send a frame; it is invalid after the call. */
     void (*to_guest)(void *opaque, const struct iovec *iov, int iovcnt,
@@ -57,6 +74,9 @@ typedef struct Mip6PortOps {
      * the change, not from within a call of this interface.
      */
     void (*changed)(void *opaque);
+    /* For tracing: the place or the presence has changed. May be NULL. */
+    void (*moved)(void *opaque, const char *what, const char *from,
+                  const char *to);
 } Mip6PortOps;
 
 typedef enum Mip6Verdict {
@@ -117,14 +137,12 @@ typedef struct Mip6Port {
     PacketReassembly fragments; /* from the home agent */
     uint8_t opened[MIP6_PORT_OPENED_MAX];       /* a decrypted packet */
     /* Readable by all: */
-    bool is_known;              /* the VM's location is known */
-    bool is_away;               /* if @is_known */
+    Mip6Place place;
+    Mip6Presence presence;
     uint64_t sent, received;    /* packets through the tunnel */
     uint64_t reported;          /* ICMPv6 errors sent to the guest */
     uint64_t forwarded;         /* packets for a VM that had left */
     uint64_t dropped[MIP6_DROP_REASONS];
-    bool is_running;            /* the VM runs here */
-    bool has_left;              /* it runs elsewhere, or will soon */
     /* Private. */
     int64_t now;                /* time of the current call */
     bool settle;                /* addresses may have changed */
@@ -135,10 +153,8 @@ typedef struct Mip6Port {
     uint64_t updates;           /* Binding Updates that were sent */
     int64_t updated[MIP6_PORT_UPDATE_RATE];     /* times of the last ones */
     struct in6_addr asked;      /* care-of address for which we last reported groups */
-    bool is_released;           /* the VM has left, and so has this host */
     bool heard_off_link;        /* the home prefix, without the L flag */
-    bool home_heard;            /* the home prefix was advertised here */
-    int64_t doubt_until;        /* INT64_MAX: no doubt about the link */
+    int64_t doubt_until;        /* if the place is doubted */
     int64_t error_credit;       /* rate limit of error answers */
     Mip6Silence silence;
     Mip6Probe probe;            /* of the path to the agent; see probes.c */
@@ -147,6 +163,22 @@ typedef struct Mip6Port {
     Mip6Early early;
     Mip6Late late;
 } Mip6Port;
+
+static inline bool mip6_port_is_away(const Mip6Port *p)
+{
+    return p->place == MIP6_PLACE_AWAY;
+}
+
+static inline bool mip6_port_is_running(const Mip6Port *p)
+{
+    return p->presence == MIP6_PRESENCE_RUNNING;
+}
+
+static inline bool mip6_port_has_left(const Mip6Port *p)
+{
+    return p->presence == MIP6_PRESENCE_LEFT ||
+           p->presence == MIP6_PRESENCE_RELEASED;
+}
 
 /**
  * mip6_port_init: initialize, on an unknown link

@@ -226,7 +226,7 @@ int64_t mip6_port_probe_deadline(const Mip6Port *p)
 
 void mip6_port_probe_tick(Mip6Port *p, int64_t now)
 {
-    if (!p->is_away) {
+    if (!mip6_port_is_away(p)) {
         mip6_probe_stop(&p->probe);
         p->probe_at = INT64_MAX;
         return;

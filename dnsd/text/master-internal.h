@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "dnsd/text/master.h"
+#include "dnsd/text/master-types.h"
 #include "dnsd/text/rdata.h"
 
 #define DNS_TTL_MAX     INT32_MAX   /* RFC 2181 section 8 */

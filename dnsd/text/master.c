@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "dnsd/text/master-internal.h"
+#include "dnsd/text/master.h"
 
 #define PIECE       (1 << 20)
 

@@ -4,6 +4,7 @@
 
 #include "dnsd/text/master-internal.h"
 #include "dnsd/text/number.h"
+#include "dnsd/text/master.h"
 
 static int ignore_record(void *opaque, const DnsMasterRecord *record)
 {

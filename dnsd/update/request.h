@@ -4,7 +4,7 @@
 #define DNSD_UPDATE_REQUEST_H
 
 #include "dnsd/update/change/rdata.h"
-#include "dnsd/update/update.h"
+#include "dnsd/update/change/edit.h"
 
 typedef struct UpdateRequest {
     const uint8_t *msg;

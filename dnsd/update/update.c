@@ -16,6 +16,7 @@
 #include "base/octets.h"
 #include "dnsd/update/change/changes.h"
 #include "dnsd/update/request.h"
+#include "dnsd/update/update.h"
 #include "net/dns/wire/fields.h"
 
 #define WKS             11
@@ -338,6 +339,20 @@ static uint16_t run(UpdateRequest *r, DnsStore *store, const Allowed *allowed)
     rcode = update_check_prerequisites(r);
     rcode = rcode ? rcode : for_each(r, check_one, (void *)allowed);
     return rcode ? rcode : for_each(r, do_one, NULL);
+}
+
+int dns_update_zone(const uint8_t *msg, size_t len, DnsQuestion *zone)
+{
+    DnsHeader header;
+    DnsCursor cursor;
+
+    if (dns_header_parse(msg, len, &header) || header.qdcount != 1 ||
+        dns_cursor_init(&cursor, msg, len) ||
+        dns_cursor_question(&cursor, zone) <= 0 ||
+        zone->type != DNS_TYPE_SOA) {
+        return -EBADMSG;
+    }
+    return 0;
 }
 
 void dns_update(DnsStore *store, const DnsUpdatePolicy *policy,

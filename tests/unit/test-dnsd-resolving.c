@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "dnsd/server/config/config.h"
 #include "dnsd/server/config/resolving.h"
 #include "dnsd/server/core/tally.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 #include "dnsd/server/config/changing.h"
+#include "dnsd/server/config/config.h"
 #include "dnsd/server/config/keys.h"
 #include "dnsd/server/config/resolving.h"
 #include "dnsd/server/config/zones.h"

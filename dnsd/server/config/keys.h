@@ -4,7 +4,7 @@
 #define DNSD_SERVER_CONFIG_KEYS_H
 
 #include "base/config.h"
-#include "dnsd/server/config/config.h"
+#include "dnsd/server/config/types.h"
 
 /* @to is the member for the key */
 ConfigReadFn dnsd_read_listen, dnsd_read_metrics, dnsd_read_octets,

@@ -4,7 +4,7 @@
 #define DNSD_SERVER_CONFIG_SECONDARY_H
 
 #include "base/config.h"
-#include "dnsd/server/config/config.h"
+#include "dnsd/server/config/types.h"
 
 /* @to is a DnsdZoneConfig */
 ConfigReadFn dnsd_read_primaries, dnsd_read_notifiers;

@@ -4,7 +4,7 @@
 #define DNSD_SERVER_CONFIG_ZONES_H
 
 #include "base/config.h"
-#include "dnsd/server/config/config.h"
+#include "dnsd/server/config/types.h"
 
 /* @to is a DnsdConfig */
 ConfigReadFn dnsd_read_zones;

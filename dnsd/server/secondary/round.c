@@ -16,7 +16,6 @@
 #include "dnsd/server/host/log.h"
 #include "dnsd/server/secondary/fresh.h"
 #include "dnsd/server/secondary/line.h"
-#include "dnsd/server/secondary/secondaries.h"
 #include "dnsd/server/secondary/secondary.h"
 
 #define MIB     (UINT64_C(1) << 20)

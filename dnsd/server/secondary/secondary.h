@@ -59,7 +59,7 @@ typedef enum DnsdNotifyEnd {
     DNSD_NOTIFY_ENDS,
 } DnsdNotifyEnd;
 
-struct DnsdSecondaries {
+typedef struct DnsdSecondaries {
     DnsdPool *pool;                 /* NULL: there was no secondary at start */
     DnsdNotifier *notifier;
     const DnsdLinks *links;         /* NULL: not known */
@@ -70,13 +70,13 @@ struct DnsdSecondaries {
     uint64_t ended[DNSD_IN_ENDS];
     uint64_t failed[DNS_XFR_REASONS];
     uint64_t notified[DNSD_NOTIFY_ENDS];
-};
+} DnsdSecondaries;
 
 /**
  * dnsd_secondaries_find: the place of a zone in the list, or NULL
  * @name: in lower case, as in the configuration
  */
-DnsdCopy **dnsd_secondaries_find(const struct DnsdSecondaries *all,
+DnsdCopy **dnsd_secondaries_find(const DnsdSecondaries *all,
                                  const DnsName *name);
 
 /** dnsd_secondary_soa: the SOA that is served; false if the zone is damaged */
@@ -98,11 +98,11 @@ bool dnsd_secondary_install(DnsdDynZone *dyn, const char *image,
 void dnsd_copy_force(DnsdCopy *s, DnsdForce force);
 
 /** dnsd_round_tick: do what the timers of a zone require */
-void dnsd_round_tick(struct DnsdSecondaries *all, DnsdCopy *s,
+void dnsd_round_tick(DnsdSecondaries *all, DnsdCopy *s,
                      uint64_t now);
 
 /** dnsd_round_settle: handle a fetch that has ended and was not dropped */
-void dnsd_round_settle(struct DnsdSecondaries *all, DnsdCopy *s,
+void dnsd_round_settle(DnsdSecondaries *all, DnsdCopy *s,
                        uint64_t now);
 
 #endif /* DNSD_SERVER_SECONDARY_SECONDARY_H */

@@ -14,6 +14,7 @@
 #include "dnsd/update/change/edit-internal.h"
 #include "dnsd/update/change/walk.h"
 #include "net/dns/zone/order.h"
+#include "dnsd/update/change/entries.h"
 
 /* A walk over the view and the overlay, merged */
 typedef struct Walk {

@@ -5,6 +5,7 @@
 
 #include "dnsd/update/change/delta.h"
 #include "dnsd/update/change/walk.h"
+#include "dnsd/update/change/entries.h"
 
 static DnsName name_of(const ZoneNode *node)
 {

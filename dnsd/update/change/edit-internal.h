@@ -3,9 +3,10 @@
 #ifndef DNSD_UPDATE_CHANGE_EDIT_INTERNAL_H
 #define DNSD_UPDATE_CHANGE_EDIT_INTERNAL_H
 
-#include "dnsd/update/change/edit.h"
 #include "dnsd/update/change/overlay.h"
 #include "net/dns/zone/find.h"
+
+typedef struct DnsEdit DnsEdit;
 
 /* The state of an entry before this edit; it owns the node */
 typedef struct EditSaved {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "dnsd/update/change/edit-internal.h"
+#include "dnsd/update/change/edit.h"
 #include "net/dns/wire/fields.h"
 
 #define RRSETS_MAX      UINT8_MAX

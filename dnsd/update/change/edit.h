@@ -8,21 +8,7 @@
 #ifndef DNSD_UPDATE_CHANGE_EDIT_H
 #define DNSD_UPDATE_CHANGE_EDIT_H
 
-#include "dnsd/update/change/records.h"
-
-typedef struct DnsEdit DnsEdit;
-
-/**
- * dns_edit_node: the records of a name at this time
- *
- * Returns: NULL if the name has none, for example an empty non-terminal.  errno
- * is 0 then; ENOMEM or EIO mean that the node cannot be read.  The node is
- * valid until the name is changed.
- */
-const DnsNode *dns_edit_node(DnsEdit *edit, const DnsName *name);
-
-/** dns_edit_exists: has the name records, or has a name below it? */
-bool dns_edit_exists(DnsEdit *edit, const DnsName *name);
+#include "dnsd/update/change/entries.h"
 
 /**
  * dns_edit_add: add a record to a name
@@ -44,7 +30,5 @@ int dns_edit_remove(DnsEdit *edit, const DnsName *name,
 
 /** dns_edit_set: replace all records of a name; NULL or empty: delete them */
 int dns_edit_set(DnsEdit *edit, const DnsName *name, DnsNode *node);
-
-const DnsName *dns_edit_origin(const DnsEdit *edit);
 
 #endif /* DNSD_UPDATE_CHANGE_EDIT_H */

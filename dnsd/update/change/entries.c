@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "dnsd/update/change/edit-internal.h"
+#include "dnsd/update/change/entries.h"
 
 /* --- life ----------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "dnsd/update/store/store-internal.h"
+#include "dnsd/update/store/store.h"
 
 /* --- edits ---------------------------------------------------------------- */
 

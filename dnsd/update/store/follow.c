@@ -15,6 +15,7 @@
 #include "dnsd/update/change/changes.h"
 #include "dnsd/update/change/walk.h"
 #include "dnsd/update/store/store-internal.h"
+#include "dnsd/update/store/store.h"
 
 #define NAMES_MAX   50000       /* that differ; about 1 KiB of memory each */
 

@@ -3,9 +3,11 @@
 #ifndef DNSD_UPDATE_STORE_JOURNAL_INTERNAL_H
 #define DNSD_UPDATE_STORE_JOURNAL_INTERNAL_H
 
-#include "dnsd/update/store/journal.h"
+#include "dnsd/update/store/journal-types.h"
 
 #define JOURNAL_INDEX_EVERY 64  /* changes */
+
+typedef struct Journal Journal;
 
 /* The offset of a change, and the position before it */
 typedef struct JournalPlace {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "dnsd/update/store/journal-internal.h"
+#include "dnsd/update/store/journal.h"
 
 static int read_at(int fd, void *to, size_t len, uint64_t at)
 {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "dnsd/update/store/journal-internal.h"
+#include "dnsd/update/store/journal.h"
 
 #define HISTORY_MAX     (UINT64_C(64) << 20)
 

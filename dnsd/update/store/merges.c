@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dnsd/update/store/store-internal.h"
+#include "dnsd/update/store/store.h"
 
 /* A layer is merged if the younger ones have a quarter of its nodes. */
 #define MERGE_PART      4

@@ -6,7 +6,10 @@
 #include "dnsd/update/change/delta.h"
 #include "dnsd/update/store/filter.h"
 #include "dnsd/update/store/layer.h"
-#include "dnsd/update/store/store.h"
+#include "dnsd/update/store/store-types.h"
+
+typedef struct DnsStore DnsStore;
+typedef struct DnsVersion DnsVersion;
 
 /* A published view, shared by the store, readers and transfers */
 struct DnsVersion {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dnsd/update/store/store-internal.h"
+#include "dnsd/update/store/store.h"
 
 uint64_t store_random(void)
 {

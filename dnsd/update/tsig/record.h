@@ -3,7 +3,7 @@
 #ifndef DNSD_UPDATE_TSIG_RECORD_H
 #define DNSD_UPDATE_TSIG_RECORD_H
 
-#include "dnsd/update/tsig/tsig.h"
+#include "net/dns/wire/wire.h"
 
 typedef struct TsigRecord {
     DnsName name;

@@ -19,6 +19,7 @@
 #include "base/octets.h"
 #include "dnsd/update/tsig/record.h"
 #include "net/dns/zone/fold.h"
+#include "dnsd/update/tsig/tsig.h"
 
 #define TIME_MAX        ((UINT64_C(1) << 48) - 1)
 

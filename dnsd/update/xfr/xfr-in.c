@@ -19,7 +19,98 @@
 #include "base/octets.h"
 #include "dnsd/update/change/rdata.h"
 #include "dnsd/update/xfr/secondary.h"
-#include "dnsd/update/xfr/xfr-in-internal.h"
+#include "dnsd/update/xfr/axfr-image.h"
+#include "dnsd/update/xfr/xfr-in.h"
+
+typedef enum XfrInStage {
+    FIRST,                      /* expects the first SOA */
+    SECOND,                     /* expects the record that tells the kind */
+    ZONE,                       /* AXFR */
+    GONE,                       /* IXFR: deleted records */
+    COME,                       /* IXFR: added records */
+    ZONE_ENDS,                  /* ends with this message */
+    CHANGES_END,
+    DONE,
+} XfrInStage;
+
+/* A change set in in->octets */
+typedef struct XfrInChange {
+    size_t at;
+    DnsChanges changes;
+} XfrInChange;
+
+struct DnsXfrIn {
+    DnsXfrInOptions options;
+    uint16_t id;
+    XfrInStage stage;
+    Tsig tsig;
+    bool is_signed;             /* the last message was */
+    unsigned messages;
+    uint32_t serial;            /* the primary's */
+    uint64_t len;               /* octets of records */
+    AxfrImage *image;
+    DnsBuffer octets;
+    size_t count;
+    XfrInChange *change;
+    DnsXfrReason reason;
+    const char *why;
+    uint8_t rdata[UINT16_MAX];
+};
+
+/* --- the query ------------------------------------------------------------ */
+
+DnsXfrIn *dns_xfr_in_new(const DnsXfrInOptions *options, uint16_t id)
+{
+    DnsXfrIn *in = calloc(1, sizeof(*in));
+
+    if (in) {
+        in->options = *options;
+        in->id = id;
+        in->why = "";
+    }
+    return in;
+}
+
+/* Of the SOA in a query only the serial matters. */
+static int put_our_soa(DnsBuilder *b, const DnsXfrIn *in)
+{
+    uint8_t rdata[2 + 20] = { 0 };
+
+    put_be32(rdata + 2, in->options.serial);
+    return dns_builder_raw(b, DNS_SECTION_AUTHORITY, &in->options.zone,
+                           DNS_TYPE_SOA, in->options.rrclass, 0, rdata,
+                           sizeof(rdata));
+}
+
+int dns_xfr_in_query(DnsXfrIn *in, uint8_t *msg, size_t room, uint64_t now)
+{
+    static const uint16_t type[] = {
+        [DNS_XFR_ASK_SOA] = DNS_TYPE_SOA,
+        [DNS_XFR_ASK_IXFR] = DNS_TYPE_IXFR,
+        [DNS_XFR_ASK_AXFR] = DNS_TYPE_AXFR,
+    };
+    DnsQuestion question = {
+        in->options.zone, type[in->options.ask], in->options.rrclass,
+    };
+    bool is_ixfr = in->options.ask == DNS_XFR_ASK_IXFR;
+    DnsBuilder builder;
+    size_t len;
+    int ret;
+
+    if (room < DNS_HEADER_LEN) {
+        return -EMSGSIZE;
+    }
+    dns_builder_init(&builder, msg, room > DNS_MSG_MAX ? DNS_MSG_MAX : room,
+                     in->id, 0);
+    ret = dns_builder_question(&builder, &question);
+    ret = ret || !is_ixfr ? ret : put_our_soa(&builder, in);
+    len = builder.len;
+    if (!ret && in->options.key) {
+        ret = tsig_sign_request(&in->tsig, in->options.key, msg, &len, room,
+                                now);
+    }
+    return ret ? ret : (int)len;
+}
 
 /* --- results -------------------------------------------------------------- */
 
@@ -391,4 +482,62 @@ DnsXfrState dns_xfr_in_message(DnsXfrIn *in, uint8_t *msg, size_t len,
     }
     in->messages++;
     return state;
+}
+
+/* --- what is known --------------------------------------------------------- */
+
+const char *dns_xfr_reason_word(DnsXfrReason reason)
+{
+    static const char *const words[DNS_XFR_REASONS] = {
+        [DNS_XFR_CONNECT] = "connect",
+        [DNS_XFR_TIMEOUT] = "timeout",
+        [DNS_XFR_CLOSED] = "closed",
+        [DNS_XFR_REFUSED] = "refused",
+        [DNS_XFR_SIGNATURE] = "signature",
+        [DNS_XFR_MALFORMED] = "malformed",
+        [DNS_XFR_NO_ZONE] = "no-zone",
+        [DNS_XFR_MISFIT] = "misfit",
+        [DNS_XFR_TOO_LARGE] = "too-large",
+        [DNS_XFR_BEHIND] = "behind",
+        [DNS_XFR_LOCAL] = "local",
+        [DNS_XFR_DROPPED] = "dropped",
+    };
+
+    return words[reason];
+}
+
+uint32_t dns_xfr_in_serial(const DnsXfrIn *in)
+{
+    return in->serial;
+}
+
+uint64_t dns_xfr_in_dropped(const DnsXfrIn *in)
+{
+    return in->image ? axfr_image_dropped(in->image) : 0;
+}
+
+uint64_t dns_xfr_in_len(const DnsXfrIn *in)
+{
+    return in->len;
+}
+
+DnsXfrReason dns_xfr_in_reason(const DnsXfrIn *in)
+{
+    return in->reason;
+}
+
+const char *dns_xfr_in_why(const DnsXfrIn *in)
+{
+    return in->why;
+}
+
+void dns_xfr_in_free(DnsXfrIn *in)
+{
+    if (in) {
+        axfr_image_free(in->image);
+        tsig_free(&in->tsig);
+        dns_buffer_free(&in->octets);
+        free(in->change);
+        free(in);
+    }
 }

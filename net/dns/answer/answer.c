@@ -16,6 +16,7 @@
 #include "base/octets.h"
 #include "net/dns/answer/answering.h"
 #include "net/dns/answer/edns.h"
+#include "net/dns/answer/answer.h"
 
 #define MAILB 253
 

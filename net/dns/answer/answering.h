@@ -3,7 +3,7 @@
 #ifndef NET_DNS_ANSWER_ANSWERING_H
 #define NET_DNS_ANSWER_ANSWERING_H
 
-#include "net/dns/answer/answer.h"
+#include "net/dns/answer/answerer.h"
 #include "net/dns/answer/reply.h"
 
 /* Aliases in one answer; the resolver follows further ones itself. */

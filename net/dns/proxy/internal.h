@@ -6,7 +6,7 @@
 #include <glib.h>
 
 #include "net/dns/proxy/memory.h"
-#include "net/dns/proxy/proxy.h"
+#include "net/dns/proxy/types.h"
 #include "net/dns/wire/wire.h"
 
 /* Skip the clearing by -ftrivial-auto-var-init, which costs time per query. */

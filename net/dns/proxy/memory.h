@@ -12,7 +12,7 @@
 #ifndef NET_DNS_PROXY_MEMORY_H
 #define NET_DNS_PROXY_MEMORY_H
 
-#include "net/dns/proxy/proxy.h"
+#include "net/dns/proxy/types.h"
 
 /* Longer queries and answers, and answers with more addresses, are not kept. */
 #define DNS_MEMORY_QUERY_MAX     288

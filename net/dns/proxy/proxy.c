@@ -105,6 +105,7 @@
 
 #include "net/dns/proxy/answer.h"
 #include "net/dns/proxy/judge.h"
+#include "net/dns/proxy/proxy.h"
 #include "net/dns/proxy/requests.h"
 
 /* Octets of all A replies that wait for their AAAA */

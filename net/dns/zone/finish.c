@@ -7,6 +7,7 @@
 #include "net/dns/zone/index.h"
 #include "net/dns/zone/write-internal.h"
 #include "net/packet/crc32c.h"
+#include "net/dns/zone/write.h"
 
 #define SEEDS_MAX       2
 #define THREADS_MAX     64

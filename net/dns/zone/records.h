@@ -3,7 +3,7 @@
 #ifndef NET_DNS_ZONE_RECORDS_H
 #define NET_DNS_ZONE_RECORDS_H
 
-#include "net/dns/zone/write.h"
+#include "net/dns/zone/record.h"
 
 #define ZONE_SUFFIXES_MAX   64
 #define ZONE_TARGETS_MAX    UINT16_MAX

@@ -4,7 +4,9 @@
 #define NET_DNS_ZONE_WRITE_INTERNAL_H
 
 #include "net/dns/zone/image.h"
-#include "net/dns/zone/write.h"
+#include "net/dns/zone/record.h"
+
+typedef struct ZoneWriter ZoneWriter;
 
 struct ZoneWriter {
     ZoneAbout about;

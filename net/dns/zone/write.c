@@ -19,6 +19,7 @@
 #include "net/dns/zone/order.h"
 #include "net/dns/zone/records.h"
 #include "net/dns/zone/write-internal.h"
+#include "net/dns/zone/write.h"
 
 #define RRSETS_MAX      UINT8_MAX
 #define NODES_MAX       (UINT32_MAX - 1)

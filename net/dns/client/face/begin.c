@@ -6,6 +6,7 @@
 
 #include "net/dns/client/face/lookup.h"
 #include "net/dns/client/net/source.h"
+#include "net/dns/client/face/context.h"
 
 static VmmnetDnsId refuse(DnscLookup *l, int error)
 {

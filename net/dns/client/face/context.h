@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A context: the state that its look-ups share */
+/* The life of a context */
 
 #ifndef VMMNET_DNS_CLIENT_CONTEXT_H
 #define VMMNET_DNS_CLIENT_CONTEXT_H
 
-#include "net/dns/client/config/file.h"
-#include "net/dns/client/face/fetch.h"
-
-typedef struct DnscLookup DnscLookup;
-
-struct VmmnetDns {
-    DnscLoop loop;
-    DnscFetcher fetcher;
-    DnscConf conf;
-    DnscFile resolv_conf;
-    DnscFile hosts;
-    char *trust_anchor;
-    unsigned flags;
-    DnsName *insecure;          /* names below which nothing is validated */
-    size_t insecures;
-    bool own_servers;           /* from the program, not from resolv.conf */
-    DnscServerList servers;
-    bool stale;                 /* files or interfaces have changed */
-    unsigned timeout_ms;        /* 0: the value of resolv.conf */
-    unsigned attempts;
-    int64_t delay;              /* microseconds */
-    bool trust_ad;
-    DnscLookup *lookups;
-    size_t count;               /* of the look-ups */
-    uint64_t last_id;
-    VmmnetDnsCounters counters;
-    VmmnetDns *next_forgotten;  /* see pool.c */
-};
+#include "net/dns/client/face/state.h"
 
 /*
  * A context for callers that block: it has no descriptor of its own, and

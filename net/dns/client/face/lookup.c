@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "net/dns/client/face/lookup.h"
+#include "net/dns/client/face/tell.h"
 #include "net/dns/client/net/source.h"
 
 #define LOOKUPS_MAX     1024

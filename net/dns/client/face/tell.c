@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/dns/client/face/lookup.h"
+#include "net/dns/client/face/tell.h"
 #include "net/dns/client/net/source.h"
 
 /*

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dnsd/update/store/store-internal.h"
+#include "dnsd/update/store/store.h"
 
 #define SEAL_NODES      512
 #define REBASE_LEN      (UINT64_C(1) << 20)

@@ -119,12 +119,7 @@ def shell(guest: Guest) -> None:
         f"\nA shell in the guest (Ctrl-] or 'exit' ends it). Try: curl http://{WEB_NAME}/\n",
         flush=True,
     )
-    columns, lines = terminal.size()
-    job = guest.spawn(
-        f"stty -F /dev/hvc0 sane cols {columns} rows {lines};"
-        "export TERM=linux HOME=/root PS1='guest# ';"
-        "exec bash --norc -i </dev/hvc0 >/dev/hvc0 2>&1"
-    )
+    job = guest.start_shell(*terminal.size())
     terminal.attach(guest.shell_path, lambda: job.running)
 
 

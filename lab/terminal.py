@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Connects the user's terminal to a console of a guest."""
+"""Connects the user's terminal to a console of a guest.
+
+python3 -m lab.terminal SOCKET      the shell of a guest that VMMNET_KEEP keeps; Ctrl-] leaves it
+"""
 
 from __future__ import annotations
 
@@ -58,3 +61,7 @@ def attach(path: Path, alive: Callable[[], bool] = lambda: True) -> None:
                 if not data or LEAVE in data:
                     return
                 console.sendall(data)
+
+
+if __name__ == "__main__":
+    attach(Path(sys.argv[1]))

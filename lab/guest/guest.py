@@ -15,6 +15,7 @@ import contextlib
 import itertools
 import os
 import re
+import shlex
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +38,8 @@ __all__ = ["CommandError", "Guest", "GuestConfig", "Job", "Result"]
 
 MODULE_PATH = "/usr/lib/vmmnet/vmrpc.ko"
 # A sanitizer may report a fault and let QEMU end normally.
+#: Seconds that the guest of a failed test is kept at most.
+_KEPT = 86400
 _SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error: ")
 _serial = itertools.count(1)
 
@@ -60,6 +63,9 @@ class GuestConfig:
     ``disks``, images that are only read, follow the guest's own: /dev/vdc, ...
     QEMU inherits ``pass_fds``, such as an open macvtap, under the same numbers.
     ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
+
+    ``$VMMNET_KEEP`` keeps the guest of a test that fails, and ``$VMMNET_QEMU_ARGS`` has more
+    options of QEMU, such as ``-trace virtio_vmrpc_*``: CONTRIBUTING.md.
     """
 
     name: str = "guest"
@@ -77,7 +83,7 @@ class GuestConfig:
     cpu: str = "max"
     machine: str = "q35"
     accel: str = field(default_factory=accelerator)
-    shell: bool = False
+    shell: bool = field(default_factory=lambda: "VMMNET_KEEP" in os.environ)
     resolver: str = "192.0.0.1"
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
@@ -168,6 +174,8 @@ class Guest:
         trace: TracebackType | None,
     ) -> None:
         try:
+            if error is not None and "VMMNET_KEEP" in os.environ:
+                self._keep(error)
             status = self._quit()
         finally:
             self.close()
@@ -177,6 +185,24 @@ class Guest:
             text = self.stderr_path.read_text(errors="replace")
             if status != self._expected_status or _SANITIZER.search(text):
                 raise qemu.QemuFailed(f"QEMU ended with {status}:\n{text[-4000:]}")
+
+    def _keep(self, error: BaseException) -> None:
+        """Say how to look at the guest of a failed test, and wait for its end, or for Ctrl-C."""
+        if self._qemu is None or self._qemu.status is not None or self._channel is None:
+            return
+        with contextlib.suppress(KeyboardInterrupt, OSError, CommandError):
+            shell = self.start_shell(80, 25)
+            print(
+                f"\n{self.config.name} is kept after {type(error).__name__}: {error}",
+                f"  a shell     python3 -m lab.terminal {self.shell_path}",
+                f"  gdb         gdb -p {self._qemu.pid}",
+                f"  its console {self.console_path}",
+                f"  QEMU's log  {self.stderr_path}",
+                "  'exit' in the shell, or Ctrl-C here, ends it",
+                sep="\n",
+                flush=True,
+            )
+            wait.until(lambda: not shell.running, "an end of the shell", _KEPT)
 
     def launch(self, incoming: bool = False) -> None:
         """Start QEMU: from the kernel, or waiting for a migration."""
@@ -322,6 +348,7 @@ class Guest:
         for device in config.devices:
             command += ["-device", device]
         command += config.arguments
+        command += shlex.split(os.environ.get("VMMNET_QEMU_ARGS", ""))
         return command + (["-incoming", "defer"] if incoming else [])
 
     def _quit(self) -> int:
@@ -377,6 +404,14 @@ class Guest:
         if self._channel is None:
             raise RuntimeError("the guest is not running")
         return self._channel
+
+    def start_shell(self, columns: int, lines: int) -> Job:
+        """Start a shell at the console ``shell_path``; it ends when the user types exit."""
+        return self.spawn(
+            f"stty -F /dev/hvc0 sane cols {columns} rows {lines};"
+            "export TERM=linux HOME=/root PS1='guest# ';"
+            "exec bash --norc -i </dev/hvc0 >/dev/hvc0 2>&1"
+        )
 
     def spawn(self, command: str | Sequence[str]) -> Job:
         """Start a command, a shell line or a list of words, and go on."""

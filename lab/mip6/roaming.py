@@ -139,6 +139,11 @@ class Transfer:
         except OSError as error:
             self._failure = error
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection of the transfer has ended, which ``end()`` has not asked for."""
+        return not self._thread.is_alive()
+
     def goes_on(self, mib: int = 4) -> None:
         """Wait for another few MiB."""
         goal = self.octets + (mib << 20)

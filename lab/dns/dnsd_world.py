@@ -14,9 +14,9 @@ from typing import Any
 import dns.message
 import dns.query
 
-from ..base import scratch, wait
+from ..base import scratch, tools, wait
 from ..base.net import Namespace, Network
-from .dnsd import PORT, Dnsd
+from .dnsd import PORT, USER, Dnsd
 from .room import compile_zone
 
 SERVER, CLIENT, OTHER = "192.0.2.1", "192.0.2.2", "192.0.2.3"
@@ -98,6 +98,18 @@ def made(network: Network) -> Iterator[World]:
         world = World(server, client, folder)
         world.image()
         yield world
+
+
+@contextlib.contextmanager
+def with_own_zones(network: Network, secret: str) -> Iterator[World]:
+    """The same with a folder of zones that the server may change; a key's secret is there, too."""
+    with made(network) as hosts:
+        hosts.folder = hosts.folder / "zones"
+        hosts.folder.mkdir()
+        hosts.image()
+        (hosts.folder / "secret").write_text(f"{secret}\n")
+        tools.run(["chown", "-R", USER, hosts.folder])
+        yield hosts
 
 
 def query(name: str = "www.example", kind: str = "A", **more: Any) -> dns.message.QueryMessage:

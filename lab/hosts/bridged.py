@@ -30,6 +30,7 @@ from vmmnet.values import mac as macs
 
 from ..base import wait
 from ..base.net import Interface, Namespace, Network
+from . import ebpf
 
 BROADCAST = 0xFFFFFFFFFFFF
 # EtherType for experiments (IEEE 802): no other frames have it.
@@ -303,7 +304,8 @@ class Bed:
 
 @contextlib.contextmanager
 def bed(network: Network, table: Path) -> Iterator[Bed]:
-    """Yield a bed; check at the end that it leaves nothing in the kernel."""
+    """Yield a bed for compiled programs; check at the end that none stays in the kernel."""
+    ebpf.compiled()
     with Bed(network, table) as made:
         yield made
     assert not twin.status(table=table), "HostVLAN stays on interfaces"

@@ -22,7 +22,7 @@ from lab.base.net import Namespace, Network
 from lab.dns import dnsd, zones
 from lab.dns import room as dns_room
 from lab.dns.dnsd import Dnsd
-from lab.dns.dnsd_world import CLIENT, SERVER, ZONE, World, framed, made, query
+from lab.dns.dnsd_world import CLIENT, SERVER, ZONE, World, framed, query, with_own_zones
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
@@ -38,12 +38,7 @@ BEFORE = 12_000
 @pytest.fixture
 def world(network: Network) -> Iterator[World]:
     """The server's folder of zones is its own."""
-    with made(network) as hosts:
-        hosts.folder = hosts.folder / "zones"
-        hosts.folder.mkdir()
-        hosts.image()
-        (hosts.folder / "secret").write_text(f"{SECRET}\n")
-        tools.run(["chown", "-R", dnsd.USER, hosts.folder])
+    with with_own_zones(network, SECRET) as hosts:
         yield hosts
 
 

@@ -16,11 +16,11 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from lab.base import tools, wait
+from lab.base import wait
 from lab.base.net import Network
 from lab.dns import dnsd
 from lab.dns.dnsd import Dnsd
-from lab.dns.dnsd_world import SERVER, World, framed, is_closed, made, query, read
+from lab.dns.dnsd_world import SERVER, World, framed, is_closed, query, read, with_own_zones
 
 KEY = "ddns.test"
 SECRET = "c2VjcmV0IG9mIHRoZSB0ZXN0cyBvZiB1cGRhdGVz"
@@ -32,12 +32,7 @@ _CHANGE = 1
 
 @pytest.fixture
 def world(network: Network) -> Iterator[World]:
-    with made(network) as hosts:
-        hosts.folder = hosts.folder / "zones"
-        hosts.folder.mkdir()
-        hosts.image()
-        (hosts.folder / "secret").write_text(f"{SECRET}\n")
-        tools.run(["chown", "-R", dnsd.USER, hosts.folder])
+    with with_own_zones(network, SECRET) as hosts:
         yield hosts
 
 

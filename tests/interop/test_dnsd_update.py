@@ -27,12 +27,12 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from lab.base import process, tools, wait
+from lab.base import process, wait
 from lab.base.net import Network
 from lab.dns import dnsd
 from lab.dns import room as dns_room
 from lab.dns.dnsd import Dnsd
-from lab.dns.dnsd_world import CLIENT, CLIENT6, SERVER, World, made, query
+from lab.dns.dnsd_world import CLIENT, CLIENT6, SERVER, World, query, with_own_zones
 from vmmnet.controlsocket import Refused
 
 KEY = "ddns.test"
@@ -48,11 +48,7 @@ _SHORT_NS = 100_000
 @pytest.fixture
 def world(network: Network) -> Iterator[World]:
     """The server's folder of zones is its own."""
-    with made(network) as hosts:
-        hosts.folder = hosts.folder / "zones"
-        hosts.folder.mkdir()
-        hosts.image()
-        tools.run(["chown", "-R", dnsd.USER, hosts.folder])
+    with with_own_zones(network, SECRET) as hosts:
         yield hosts
 
 

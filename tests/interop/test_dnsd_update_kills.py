@@ -22,11 +22,10 @@ import dns.tsig
 import dns.tsigkeyring
 import dns.update
 import pytest
-from lab.base import conditions, tools, wait
+from lab.base import conditions, wait
 from lab.base.net import Network
-from lab.dns import dnsd
 from lab.dns.dnsd import Dnsd
-from lab.dns.dnsd_world import World, framed, made, query
+from lab.dns.dnsd_world import World, framed, query, with_own_zones
 
 pytestmark = pytest.mark.long
 
@@ -45,12 +44,7 @@ REPORT = Path(__file__).parents[2] / "build" / "dns-kills.md"
 
 @pytest.fixture
 def world(network: Network) -> Iterator[World]:
-    with made(network) as hosts:
-        hosts.folder = hosts.folder / "zones"
-        hosts.folder.mkdir()
-        hosts.image()
-        (hosts.folder / "secret").write_text(f"{SECRET}\n")
-        tools.run(["chown", "-R", dnsd.USER, hosts.folder])
+    with with_own_zones(network, SECRET) as hosts:
         yield hosts
 
 

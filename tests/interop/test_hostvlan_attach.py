@@ -15,7 +15,7 @@ import pytest
 from lab.base import paths, tools, wait
 from lab.base.net import Interface, Namespace, Network
 from lab.base.rough import passing, tcx
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed, Port, Three, until
 from vmmnet.__main__ import main
 from vmmnet.hostvlan.bpf import bpf, mirror, nic, twin
@@ -29,11 +29,6 @@ from vmmnet.values import mac as macs
 
 NOBODY = 0x525400ABCDEF
 NOTHING = dict.fromkeys(twin.REASONS, 0)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

@@ -13,18 +13,13 @@ from pathlib import Path
 import pytest
 from lab.base import tools, wait
 from lab.base.net import Network
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed, Three
 from vmmnet.hostvlan.bpf import bpf, twin
 from vmmnet.hostvlan.host.hooks import CONTESTED, Hooks, Paces
 from vmmnet.values import mac as macs
 
 A, B = (0x525400000000 + number for number in (0xA, 0xB))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

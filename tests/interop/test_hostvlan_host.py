@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from lab.base import wait
 from lab.base.net import Network
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import BROADCAST, Bed, Port, until
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.hostvlan.command import check
@@ -23,11 +23,6 @@ HOST_MAC = 0x5254000000AA
 NOBODY = 0x525400ABCDEF
 # The host's tenant, which no VM is in.
 INFRASTRUCTURE = 4000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lab.base.net import Network
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed, Port, said
 from scapy.layers.dhcp import BOOTP, DHCP
 from scapy.layers.dhcp6 import DHCP6_Advertise, DHCP6_Solicit
@@ -36,11 +36,6 @@ from vmmnet.values import mac as macs
 ALL = "ff:ff:ff:ff:ff:ff"
 LOCAL = "fe80::1"
 VIRTUAL = 0x00005E00010A
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

@@ -13,18 +13,13 @@ from pathlib import Path
 import pytest
 from lab.base.net import Network
 from lab.cvsw.openvswitch import Switch
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed, Port
 from vmmnet.values import mac as macs
 
 STRANGER = 0x525400ABCDEF
 # As many as the switch takes at a time.
 BURST, BURSTS = 32, 20
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

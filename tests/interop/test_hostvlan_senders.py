@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lab.base.net import Network
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed, Port, said
 from scapy.layers.dhcp import BOOTP, DHCP
 from scapy.layers.dhcp6 import (
@@ -41,11 +41,6 @@ OWN4, OTHER4 = "192.0.2.1", "192.0.2.2"
 OWN6, OTHER6 = "2001:db8::1", "2001:db8::2"
 OTHER_MAC = "52:54:00:00:00:02"
 ALL = "ff:ff:ff:ff:ff:ff"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lab.base.net import Interface, Network
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed, PacketWire, Port, TapWire, until
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.values import mac as macs
@@ -18,11 +18,6 @@ A, B, C, OUTSIDE, STRANGER = (0x525400000001 + number for number in range(5))
 NEEDS_CSUM, GSO_TCPV4 = 1, 1
 VNET = struct.Struct("<BBHHHH")
 JUMBO = 9000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

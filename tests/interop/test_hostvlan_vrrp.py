@@ -13,17 +13,12 @@ from pathlib import Path
 import pytest
 from lab.base import commandline, process
 from lab.base.net import Interface, Network
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed, Port
 from lab.peers import keepalived
 from lab.peers.keepalived import ADDRESSES, LNID, MACS
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.values import mac as macs
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from lab.base import rough, tools, wait
 from lab.base.net import Interface, Network
 from lab.cvsw.openflow.end import End
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.mip6 import mobile
 from lab.mip6.mobility import AGENT_ADDRESS, CORRESPONDENT_ADDRESS, HOME_ADDRESS
 from vmmnet.hostvlan.bpf import bpf
@@ -111,7 +111,6 @@ def test_tenants_are_apart_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
 ) -> None:
     """Programs of others that were there before let nobody in; with and without links at tc."""
-    ebpf.compiled()
     with Network(rough.ROUGH) as network, bridged.bed(network, tmp_path / "table") as host:
         if not has_links:
             monkeypatch.setattr(bpf, "tcx_programs", lambda *_: None)

@@ -15,7 +15,7 @@ from lab.base import wait
 from lab.base.net import Network
 from lab.cvsw.openvswitch import Switch
 from lab.guest.guest import Guest
-from lab.hosts import bridged, ebpf
+from lab.hosts import bridged
 from lab.hosts.bridged import Bed
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.values import mac as macs
@@ -24,11 +24,6 @@ VM_MAC, FORGED_MAC = "52:54:00:00:00:01", "52:54:00:00:00:09"
 VM, FRIEND, STRANGER = "192.0.2.1", "192.0.2.2", "192.0.2.3"
 _FRAMES = 20
 PING = ["ping", "-n", "-c1", "-W1"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def programs() -> None:
-    ebpf.compiled()
 
 
 @pytest.fixture

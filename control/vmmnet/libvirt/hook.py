@@ -442,7 +442,7 @@ def main(arguments: Sequence[str], source: BinaryIO, answer: BinaryIO) -> int:
     event = Event(name, xml, Claims(uuid[1].decode().lower(), name))
     try:
         reason = handle(event, kind)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - libvirt is to read it
         reason = f"a fault of the hook itself: {error!r}"
         _log(syslog.LOG_ERR, f"{kind} {name}: {reason}")
     if reason is not None and kind == _LATER:

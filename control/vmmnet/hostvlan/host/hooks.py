@@ -167,7 +167,8 @@ class Hooks:
             if self._gone:
                 self._look_for_remade()
             blind = ""
-        except Exception as error:  # A thread that has ended would let everything pass in silence.
+        # A thread that has ended would let everything pass in silence.
+        except Exception as error:  # noqa: BLE001
             reason = error if isinstance(error, twin.TwinError | OSError) else repr(error)
             blind = f"{reason}: whether programs were removed is not known"
         if blind and not self._blind:

@@ -59,11 +59,11 @@ class Dnsd:
         server = {"user": USER, "control": str(self.control), **config.get("server", {})}
         self.file.write_text(json.dumps({**config, "server": server}, indent=1))
 
-    def start(self, words: Sequence[str | Path] = ()) -> None:
+    def start(self, words: Sequence[str | Path] = (), options: Sequence[str] = ()) -> None:
         """Start it, after a prefix of ``words``, and wait until it serves."""
         program = dns_room.program("vmmnet-dnsd")
         # With the peers' libunbound, if there are peers.
-        command = [*words, *tools.in_system(program, self.file)]
+        command = [*words, *tools.in_system(program, *options, self.file)]
         self.child = process.start_server(command, self.log, b"serving", netns=self.host.netns)
 
     def stop(self) -> None:

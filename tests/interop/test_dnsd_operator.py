@@ -62,6 +62,21 @@ def _failed(world: World, server: Dnsd) -> str:
 # --- clients ------------------------------------------------------------------------------------
 
 
+def test_states_of_a_connection_are_traced(world: World) -> None:
+    """--trace logs each change of a connection, from the first to the last."""
+    changes = ["free -> open", "open -> ended", "ended -> free"]
+    with world.dnsd() as server:
+        _dig(world, "+tcp", "www.example")
+        assert "connection" not in server.log.read_text()
+        server.stop()
+        server.start(options=["--trace"])
+        _dig(world, "+tcp", "www.example")
+        wait.until(
+            lambda: re.findall(r"connection \d+: (.*)", server.log.read_text()) == changes,
+            "the changes",
+        )
+
+
 #: What dig can be made to send, and what it then says.
 ODD = [
     (["+edns=1", "+noednsnegotiation"], "status: BADVERS"),

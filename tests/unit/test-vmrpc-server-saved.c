@@ -900,7 +900,7 @@ static void put_socket(Fx *fx, unsigned state)
     if (state & HAS_PORT && s->fd >= 0) {
         g_assert_cmpint(vmrpc_host_bind(fx->srv, s, 0), ==, 0);
     }
-    s->bound = state & HAS_PORT;
+    s->binding = state & HAS_PORT ? VMRPC_BINDING_HOST : VMRPC_BINDING_NONE;
     s->local_port = state & HAS_PORT ? htons(40000) : 0;
     if (type == SOCK_DGRAM && state & BY_PING) {
         s->proto = IPPROTO_ICMP;

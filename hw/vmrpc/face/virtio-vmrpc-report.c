@@ -25,6 +25,12 @@ static void report_refused(void *opaque, const VmrpcRefusal *refusal)
                                refusal->line);
 }
 
+static void report_moved(void *opaque, uint32_t handle, const char *what,
+                         const char *from, const char *to)
+{
+    trace_virtio_vmrpc_moved(opaque, handle, what, from, to);
+}
+
 static void report_raced(void *opaque, uint32_t handle, const char *dest)
 {
     trace_virtio_vmrpc_raced(opaque, handle, dest);
@@ -288,6 +294,7 @@ VmrpcTracer virtio_vmrpc_tracer(VirtIOVmrpc *s)
         .refused = report_refused,
         .pool = report_pool,
         .raced = report_raced,
+        .moved = report_moved,
         .policy = report_policy,
         .zone = report_zone,
         .validated = report_validated,

@@ -77,7 +77,7 @@ static VMRPC_LOCKED int make_host_socket(VmrpcServer *srv, VmrpcSock *s)
 /* Returns 0 or a negative errno. */
 static VMRPC_LOCKED int bind_again(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->bound || !s->local_port) {
+    if (vmrpc_sock_is_bound(s) || !s->local_port) {
         return 0;
     }
     if (s->bound_group.s_addr) {
@@ -162,7 +162,7 @@ static VMRPC_LOCKED int make_with_groups(VmrpcServer *srv, VmrpcSock *s,
         vmrpc_groups_put_back(srv, s, groups);
         return ret;
     }
-    vmrpc_sock_set_backing(s, &vmrpc_host_backing);
+    vmrpc_sock_set_backing(srv, s, &vmrpc_host_backing);
     vmrpc_groups_join_again(srv, s, groups);
     return 0;
 }
@@ -323,8 +323,8 @@ void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error)
 {
     stop_waiting(srv, s);
     vmrpc_sock_close_host(srv, s);
-    vmrpc_sock_set_backing(s, &vmrpc_lost_backing);
-    s->bound = false;
+    vmrpc_sock_set_backing(srv, s, &vmrpc_lost_backing);
+    vmrpc_sock_has_port(srv, s, false);
     if (vmrpc_sock_is_listening(s)) {
         vmrpc_sock_clear_peer(srv, s);
     }
@@ -408,7 +408,7 @@ const VmrpcBackingOps vmrpc_arriving_backing = {
 
 void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s)
 {
-    vmrpc_sock_set_backing(s, &vmrpc_arriving_backing);
+    vmrpc_sock_set_backing(srv, s, &vmrpc_arriving_backing);
     srv->arriving_since_ms = vmrpc_now_ms();
     arrive(srv, s);
     vmrpc_timer_rearm(srv);

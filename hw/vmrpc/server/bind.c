@@ -43,7 +43,7 @@ static VMRPC_LOCKED bool has_port(const VmrpcServer *srv, const VmrpcSock *s,
         const VmrpcSock *o = srv->socks[i];
 
         if (o && o != s && o->type == s->type && o->proto == s->proto &&
-            vmrpc_sock_is_host(o) && o->bound_by_guest &&
+            vmrpc_sock_is_host(o) && vmrpc_sock_is_bound_by_guest(o) &&
             o->local_port == port && !o->bound_group.s_addr &&
             (listens ? vmrpc_sock_is_listening(o)
                      : o->type == SOCK_DGRAM || !vmrpc_sock_is_connected(o))) {
@@ -117,7 +117,7 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     int len = vmrpc_own_address(&srv->reach, port, &ss), zero = 0, ret;
 
     /* Undo what vmrpc_host_bind_address() did for a connect() that failed. */
-    if (s->bound && s->type == SOCK_STREAM) {
+    if (vmrpc_sock_is_bound(s) && s->type == SOCK_STREAM) {
         setsockopt(s->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &zero,
                    sizeof(zero));
     }
@@ -154,18 +154,18 @@ int vmrpc_host_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
     if (ret < 0) {
         return ret;
     }
-    s->bound = true;
+    vmrpc_sock_has_port(srv, s, true);
     return vmrpc_groups_bind(srv, s, port);
 }
 
 int vmrpc_host_bind_source(VmrpcServer *srv, VmrpcSock *s)
 {
-    int ret = s->bound ? 0 : vmrpc_host_bind_address(srv, s);
+    int ret = vmrpc_sock_is_bound(s) ? 0 : vmrpc_host_bind_address(srv, s);
 
     if (ret <= 0) {
         return ret;
     }
-    s->bound = true;
+    vmrpc_sock_has_port(srv, s, true);
     return vmrpc_groups_bind(srv, s, 0);
 }
 
@@ -173,15 +173,14 @@ int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s, in_port_t port)
 {
     int ret;
 
-    if (!s->bound || !vmrpc_sock_is_host(s)) {
+    if (!vmrpc_sock_is_bound(s) || !vmrpc_sock_is_host(s)) {
         return 0;
     }
     /* getsockname() may show a port that is lost; only bind() finds out. */
     ret = vmrpc_host_bind(srv, s, port);
     if (ret == -EADDRINUSE) {
         /* Its own connections use the port: it is unbound, as natively. */
-        s->bound = false;
-        s->bound_by_guest = false;
+        vmrpc_sock_unbind(srv, s);
         return 0;
     }
     return ret == -EINVAL ? 0 : ret;
@@ -197,7 +196,7 @@ int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
     if (ret < 0) {
         return ret;
     }
-    if (!s->bound) {
+    if (!vmrpc_sock_is_bound(s)) {
         return -EINVAL;
     }
     len = vmrpc_own_address(&srv->reach, local.sin_port, &ss);

@@ -32,7 +32,8 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (sin.sin_family != AF_INET) {
         return -EAFNOSUPPORT;
     }
-    ret = s->bound_by_guest ? -EINVAL : vmrpc_sock_admit(srv, s, VMRPC_BIND);
+    ret = vmrpc_sock_is_bound_by_guest(s)
+          ? -EINVAL : vmrpc_sock_admit(srv, s, VMRPC_BIND);
     if (ret < 0) {
         return ret;
     }
@@ -47,7 +48,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
-    s->bound_by_guest = true;
+    vmrpc_sock_guest_binds(srv, s);
     ret = vmrpc_local_address(srv, s, &call->result);
     s->local_port = call->result.sin_port;
     call->result.sin_addr = sin.sin_addr;
@@ -83,7 +84,7 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return ret;
     }
     /* Unbound, the host would listen on all of its addresses. */
-    if (!s->bound) {
+    if (!vmrpc_sock_is_bound(s)) {
         ret = vmrpc_host_bind(srv, s, 0);
         if (ret < 0) {
             return ret;
@@ -109,7 +110,7 @@ static VMRPC_LOCKED int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
 {
     int ret;
 
-    if (s->bound) {
+    if (vmrpc_sock_is_bound(s)) {
         return 0;
     }
     vmrpc_sock_enter(srv, s);
@@ -117,7 +118,9 @@ static VMRPC_LOCKED int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
     if (!vmrpc_sock_leave(srv, s)) {
         return -EBADF;
     }
-    s->bound |= ret > 0;
+    if (ret > 0) {
+        vmrpc_sock_has_port(srv, s, true);
+    }
     /* Another thread's connect() was faster. */
     return s->race ? -EALREADY : MIN(ret, 0);
 }
@@ -183,7 +186,8 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
     }
     vmrpc_race_end(srv, s);
     /* Its memberships stay, and their datagrams come to the same port. */
-    ret = (s->bound_by_guest || vmrpc_groups_num(s)) && vmrpc_sock_is_host(s)
+    ret = (vmrpc_sock_is_bound_by_guest(s) || vmrpc_groups_num(s)) &&
+          vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_sock_refresh(srv, s);
     /* Without a host socket it cannot be connected again, only closed. */
@@ -361,7 +365,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
-    child->bound = true;
+    vmrpc_sock_has_port(srv, child, true);
     vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
     vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);

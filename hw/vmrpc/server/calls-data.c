@@ -101,7 +101,7 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
          * this error, too, but first bind the socket to an address of its
          * choice, where the VM has one of its own.
          */
-        return vmrpc_sock_is_connected(s) || s->bound ||
+        return vmrpc_sock_is_connected(s) || vmrpc_sock_is_bound(s) ||
                vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
@@ -262,7 +262,7 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
         return -EOPNOTSUPP;
     }
     /* See send_destination(). */
-    if (s->peer == VMRPC_PEER_REMOTE || s->bound ||
+    if (s->peer == VMRPC_PEER_REMOTE || vmrpc_sock_is_bound(s) ||
         vmrpc_own_address(&srv->reach, 0, &ss) < 0) {
         sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
     }

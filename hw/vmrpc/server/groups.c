@@ -51,6 +51,7 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/table.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
@@ -267,8 +268,8 @@ static in_port_t bound_port(const VmrpcServer *srv, const VmrpcSock *s)
 {
     struct sockaddr_in sin;
 
-    return s->bound && vmrpc_local_address(srv, s, &sin) == 0 ? sin.sin_port
-                                                              : 0;
+    return vmrpc_sock_is_bound(s) &&
+           vmrpc_local_address(srv, s, &sin) == 0 ? sin.sin_port : 0;
 }
 
 /*
@@ -348,12 +349,12 @@ int vmrpc_groups_check(VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
 }
 
 /* Gives a port back that the host has chosen. */
-static void unbind(VmrpcSock *s)
+static void unbind(const VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
     connect(s->fd, &unspec, sizeof(unspec));
-    s->bound = false;
+    vmrpc_sock_has_port(srv, s, false);
 }
 
 /* Receivers without a port get that of @s; returns 0 or -errno. */
@@ -391,7 +392,7 @@ int vmrpc_groups_bind(VmrpcServer *srv, VmrpcSock *s, in_port_t asked)
     }
     ret = asked ? 0 : vmrpc_groups_check(srv, s, port);
     if (ret < 0) {
-        unbind(s);
+        unbind(srv, s);
         return ret;
     }
     return bind_receivers(srv, s, port);
@@ -599,10 +600,10 @@ static int bind_itself(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4,
     if (ret < 0) {
         return ret;
     }
-    s->bound = true;
+    vmrpc_sock_has_port(srv, s, true);
     ret = port ? 0 : check_itself(srv, s, group4, bound_port(srv, s));
     if (ret < 0) {
-        unbind(s);
+        unbind(srv, s);
     }
     return ret;
 }
@@ -613,8 +614,8 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
     Place place = own_place(srv);
     int ifindex = join_interface(srv, &place), ret;
 
-    if (s->proto != IPPROTO_UDP || s->bound) {
-        return s->bound ? -EINVAL : -EADDRNOTAVAIL;
+    if (s->proto != IPPROTO_UDP || vmrpc_sock_is_bound(s)) {
+        return vmrpc_sock_is_bound(s) ? -EINVAL : -EADDRNOTAVAIL;
     }
     if (ifindex < 0) {
         return -EADDRNOTAVAIL;

@@ -96,7 +96,7 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
         return 0;
     }
     if (!vmrpc_sock_is_host(s) ||
-        (s->peer == VMRPC_PEER_RESOLVER && !s->bound)) {
+        (s->peer == VMRPC_PEER_RESOLVER && !vmrpc_sock_is_bound(s))) {
         /* There is no port on the host: show a number that looks like one. */
         sin->sin_addr = srv->config.reach.guest4;
         sin->sin_port = htons(32768 + s->handle % 28232);
@@ -110,7 +110,7 @@ int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,
                     : ((struct sockaddr_in *)&ss)->sin_port;
     if (s->bound_group.s_addr) {
         sin->sin_addr = s->bound_group;
-    } else if (s->bound || vmrpc_sock_is_connected(s)) {
+    } else if (vmrpc_sock_is_bound(s) || vmrpc_sock_is_connected(s)) {
         sin->sin_addr = srv->config.reach.guest4;
     }
     return 0;

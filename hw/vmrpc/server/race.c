@@ -200,7 +200,7 @@ static VMRPC_LOCKED int start_turn(VmrpcServer *srv, VmrpcRace *race,
     if (ret < 0) {
         return ret;
     }
-    if (!s->bound) {
+    if (!vmrpc_sock_is_bound(s)) {
         return -EADDRINUSE;
     }
     srv->counters.connections_raced++;
@@ -261,7 +261,7 @@ static VMRPC_LOCKED void drop(VmrpcServer *srv, VmrpcSock *s)
     }
     unqueue(race);
     s->race = NULL;
-    vmrpc_sock_set_backing(s, &vmrpc_host_backing);
+    vmrpc_sock_set_backing(srv, s, &vmrpc_host_backing);
     g_free(race);
 }
 
@@ -518,7 +518,7 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     race->s = s;
     memset(race->fd, -1, sizeof(race->fd));
     vmrpc_eyeballs_start(&race->machine, candidates, num, vmrpc_now_ms());
-    race->in_turn = s->bound_by_guest;
+    race->in_turn = vmrpc_sock_is_bound_by_guest(s);
     if (race->in_turn) {
         vmrpc_eyeballs_take_turns(&race->machine);
     }
@@ -529,7 +529,7 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     }
     s->race = race;
     s->ready = 0;               /* until the race is over */
-    vmrpc_sock_set_backing(s, &race_backing);
+    vmrpc_sock_set_backing(srv, s, &race_backing);
     s->race_options = false;
     vmrpc_sock_watch(srv, s);
     return step(srv, s);

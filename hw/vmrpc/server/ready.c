@@ -81,9 +81,18 @@ uint32_t vmrpc_sock_ready(const VmrpcSock *s)
 
 /* --- events --------------------------------------------------------------- */
 
+/* The one place that changes s->delivery. */
+static void set_delivery(VmrpcSock *s, VmrpcDelivery to)
+{
+    /* A call that waits begins and ends with nothing queued. */
+    g_assert((s->delivery == VMRPC_DELIVERY_IDLE) !=
+             (to == VMRPC_DELIVERY_IDLE));
+    s->delivery = to;
+}
+
 void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (!s->event_queued) {
+    if (s->delivery != VMRPC_DELIVERY_QUEUED) {
         return;
     }
     *s->event_prev = s->event_next;
@@ -92,25 +101,35 @@ void vmrpc_event_unqueue(VmrpcServer *srv, VmrpcSock *s)
     } else {
         srv->event_tail = s->event_prev;
     }
-    s->event_queued = false;
+    set_delivery(s, VMRPC_DELIVERY_IDLE);
 }
 
 void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->waiting ||
-        (!(vmrpc_sock_ready(s) & ~s->reported) && !s->so_error &&
-         !s->edge_event)) {
+    if (!(vmrpc_sock_ready(s) & ~s->reported) && !s->so_error &&
+        !s->edge_event) {
         vmrpc_event_unqueue(srv, s);
         return;
     }
-    if (s->event_queued) {
+    if (s->delivery != VMRPC_DELIVERY_IDLE) {
         return;
     }
-    s->event_queued = true;
+    set_delivery(s, VMRPC_DELIVERY_QUEUED);
     s->event_next = NULL;
     s->event_prev = srv->event_tail;
     *srv->event_tail = s;
     srv->event_tail = &s->event_next;
+}
+
+void vmrpc_ready_begin_wait(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_event_unqueue(srv, s);
+    set_delivery(s, VMRPC_DELIVERY_WAITED);
+}
+
+void vmrpc_ready_end_wait(VmrpcSock *s)
+{
+    set_delivery(s, VMRPC_DELIVERY_IDLE);
 }
 
 /* The error for the report that is being made. */
@@ -233,7 +252,7 @@ static VMRPC_LOCKED void process_host(VmrpcServer *srv, VmrpcSock *s,
     }
     s->edge_event = is_edge_event(s, events);
     vmrpc_sock_notify(srv, s);
-    if (!s->event_queued) {
+    if (s->delivery != VMRPC_DELIVERY_QUEUED) {
         vmrpc_watch_less(srv, s);
     }
 }
@@ -251,7 +270,7 @@ void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s)
                      ((s->ready & ~VMRPC_OUT) || s->fin_sent);
     s->edge = true;
     vmrpc_sock_notify(srv, s);
-    if (s->event_queued) {
+    if (s->delivery == VMRPC_DELIVERY_QUEUED) {
         vmrpc_timer_wake(srv);
     }
 }

@@ -41,6 +41,13 @@ VMRPC_LOCKED void vmrpc_ready_report(VmrpcServer *srv, VmrpcSock *s,
                                      __le32 *ready, __le32 *seq,
                                      __le32 *so_error);
 
+/*
+ * A call waits for @s from now on, and no longer: meanwhile there are no
+ * events, and the call's response reports.
+ */
+VMRPC_LOCKED void vmrpc_ready_begin_wait(VmrpcServer *srv, VmrpcSock *s);
+VMRPC_LOCKED void vmrpc_ready_end_wait(VmrpcSock *s);
+
 /* The guest wants edge events of @s from now on (VMRPC_REQ_EDGE). */
 VMRPC_LOCKED void vmrpc_ready_begin_edges(VmrpcServer *srv, VmrpcSock *s);
 

@@ -586,7 +586,7 @@ void vmrpc_resolver_attach(VmrpcServer *srv, VmrpcSock *s)
 {
     vmrpc_sock_close_host(srv, s);
     s->ready = 0;               /* that was the host socket's */
-    vmrpc_sock_set_backing(s, &vmrpc_resolver_backing);
+    vmrpc_sock_set_backing(srv, s, &vmrpc_resolver_backing);
 }
 
 void vmrpc_resolver_detach(VmrpcServer *srv, VmrpcSock *s)

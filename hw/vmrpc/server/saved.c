@@ -44,7 +44,7 @@ static in_port_t saved_port(const VmrpcSock *s)
     if (!vmrpc_sock_is_host(s)) {
         return s->local_port;
     }
-    return s->bound ? host_port(s) : 0;
+    return vmrpc_sock_is_bound(s) ? host_port(s) : 0;
 }
 
 /*
@@ -366,7 +366,7 @@ static VMRPC_LOCKED void restore_one(VmrpcServer *srv, VmrpcSock *s,
                saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
     s->ready_seq = saved->ready_seq;
     if (saved->flags & VMRPC_SAVED_BOUND) {
-        s->bound_by_guest = true;
+        vmrpc_sock_guest_binds(srv, s);
         s->local_port = htons(saved->local_port);
         if (saved->type == SOCK_STREAM) {
             s->backlog = saved->backlog;

@@ -319,8 +319,8 @@ static VMRPC_LOCKED VmrpcSock *find_waitable(VmrpcServer *srv,
      * One call waits at a time: while one does, there are no events for others.
      * It waits for one descriptor; a member of groups has more.
      */
-    return s && vmrpc_sock_is_host(s) && !s->waiting && !s->groups
-           ? s : NULL;
+    return s && vmrpc_sock_is_host(s) && !s->groups &&
+           s->delivery != VMRPC_DELIVERY_WAITED ? s : NULL;
 }
 
 /*
@@ -334,14 +334,14 @@ static VMRPC_LOCKED bool wait_ready(VmrpcServer *srv, VmrpcSock *s,
     bool ready;
 
     vmrpc_sock_ref(s);
-    s->waiting = true;
+    vmrpc_ready_begin_wait(srv, s);
     vmrpc_sock_enter(srv, s);
     ready = poll_for(srv, &pfd, call->wait_us);
     if (!vmrpc_sock_leave(srv, s)) {
         vmrpc_call_unref(call, s);
         return false;
     }
-    s->waiting = false;
+    vmrpc_ready_end_wait(s);
     if (!ready || !is_retried(call->op)) {
         vmrpc_sock_refresh(srv, s);
     }

@@ -135,6 +135,9 @@ typedef struct VmrpcTracer {
     void (*pool)(void *opaque, struct in_addr addr4, const char *name);
     /* connect() found @dest, another address of the name, sooner. */
     void (*raced)(void *opaque, uint32_t handle, const char *dest);
+    /* A state of a socket has changed: "backing", "binding" or "peer". */
+    void (*moved)(void *opaque, uint32_t handle, const char *what,
+                  const char *from, const char *to);
     /*
      * The policy file has changed and was read again; or @error says why the
      * old rules are still in force.

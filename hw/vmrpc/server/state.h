@@ -85,6 +85,28 @@ typedef enum VmrpcPeer {
     VMRPC_PEER_SELF,
 } VmrpcPeer;
 
+/*
+ * Has it a port?  vmrpc_sock_has_port() and vmrpc_sock_guest_binds() make every
+ * transition.
+ */
+typedef enum VmrpcBinding {
+    VMRPC_BINDING_NONE,
+    VMRPC_BINDING_HOST,         /* the host has chosen one */
+    VMRPC_BINDING_GUEST,        /* the guest has bound it, as has the host */
+    /*
+     * The guest has bound it, and the host has no port: the socket arrives, is
+     * lost, or is a datagram socket of a VM without an address.
+     */
+    VMRPC_BINDING_PROMISED,
+} VmrpcBinding;
+
+/* How the guest learns of readiness.  ready.c makes every transition. */
+typedef enum VmrpcDelivery {
+    VMRPC_DELIVERY_IDLE,
+    VMRPC_DELIVERY_QUEUED,      /* an event is in the server's queue */
+    VMRPC_DELIVERY_WAITED,      /* a call waits, and its response reports */
+} VmrpcDelivery;
+
 /* Sizes that were granted to the buffers of a host socket; 0: no limit. */
 typedef struct VmrpcBuffers {
     uint32_t snd;
@@ -93,7 +115,7 @@ typedef struct VmrpcBuffers {
 
 /*
  * While a socket arrives (arriving.c), the fields say what it shall be; only
- * `bound` and `fd` say how far it is.
+ * `fd` and vmrpc_sock_is_bound() say how far it is.
  */
 struct VmrpcSock {
     /* table.c */
@@ -112,8 +134,7 @@ struct VmrpcSock {
     in_port_t peer_port;        /* network byte order */
 
     /* bind.c and the calls */
-    bool bound;                 /* an address was chosen on the host */
-    bool bound_by_guest;        /* and the guest knows the port */
+    VmrpcBinding binding;
     bool filtered;              /* a filter drops all that arrives at fd */
     bool shut_rd, shut_wr;      /* of the DNS proxy's side */
     bool fin_sent;              /* shutdown() for writing, on the host */
@@ -151,8 +172,7 @@ struct VmrpcSock {
     uint32_t reported_error_seq;        /* the report that had it first */
     bool edge;                  /* VMRPC_REQ_EDGE */
     bool edge_event;            /* report though no bit is new (EPOLLET) */
-    bool waiting;               /* a call waits, and its response reports */
-    bool event_queued;
+    VmrpcDelivery delivery;
     VmrpcSock *event_next;
     VmrpcSock **event_prev;     /* what points to us in the queue */
 
@@ -300,6 +320,19 @@ static inline VMMNET_NOT_CHECKED void vmrpc_sole_user(const VmrpcServer *srv)
 static inline bool vmrpc_sock_is_host(const VmrpcSock *s)
 {
     return s->ops->kind == VMRPC_BACKING_HOST;
+}
+
+/* Has the host socket a port? */
+static inline bool vmrpc_sock_is_bound(const VmrpcSock *s)
+{
+    return s->binding == VMRPC_BINDING_HOST ||
+           s->binding == VMRPC_BINDING_GUEST;
+}
+
+static inline bool vmrpc_sock_is_bound_by_guest(const VmrpcSock *s)
+{
+    return s->binding == VMRPC_BINDING_GUEST ||
+           s->binding == VMRPC_BINDING_PROMISED;
 }
 
 static inline bool vmrpc_sock_is_arriving(const VmrpcSock *s)

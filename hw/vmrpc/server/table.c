@@ -97,8 +97,24 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
     return vmrpc_sock_unref(s);
 }
 
-void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops)
+/* A state of @s changes: for debugging. */
+static void trace_move(const VmrpcServer *srv, const VmrpcSock *s,
+                       const char *what, const char *from, const char *to)
 {
+    if (srv->tracer.moved && from != to) {
+        srv->tracer.moved(srv->tracer.opaque, s->handle, what, from, to);
+    }
+}
+
+void vmrpc_sock_set_backing(const VmrpcServer *srv, VmrpcSock *s,
+                            const VmrpcBackingOps *ops)
+{
+    static const char *const names[] = {
+        [VMRPC_BACKING_HOST] = "host",
+        [VMRPC_BACKING_RESOLVER] = "resolver",
+        [VMRPC_BACKING_ARRIVING] = "arriving",
+        [VMRPC_BACKING_LOST] = "lost",
+    };
     static const unsigned next[] = {
         [VMRPC_BACKING_HOST] = 1u << VMRPC_BACKING_HOST |
                                1u << VMRPC_BACKING_RESOLVER,
@@ -110,7 +126,53 @@ void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops)
     };
 
     g_assert(next[s->ops->kind] & 1u << ops->kind);
+    trace_move(srv, s, "backing", names[s->ops->kind], names[ops->kind]);
     s->ops = ops;
+}
+
+/* The one place that changes s->binding. */
+static void set_binding(const VmrpcServer *srv, VmrpcSock *s, VmrpcBinding to)
+{
+    static const char *const names[] = {
+        [VMRPC_BINDING_NONE] = "none",
+        [VMRPC_BINDING_HOST] = "host",
+        [VMRPC_BINDING_GUEST] = "guest",
+        [VMRPC_BINDING_PROMISED] = "promised",
+    };
+    static const unsigned next[] = {
+        [VMRPC_BINDING_NONE] = 1u << VMRPC_BINDING_HOST |
+                               1u << VMRPC_BINDING_PROMISED,
+        [VMRPC_BINDING_HOST] = 1u << VMRPC_BINDING_NONE |
+                               1u << VMRPC_BINDING_GUEST,
+        [VMRPC_BINDING_GUEST] = 1u << VMRPC_BINDING_NONE |
+                                1u << VMRPC_BINDING_PROMISED,
+        [VMRPC_BINDING_PROMISED] = 1u << VMRPC_BINDING_GUEST,
+    };
+
+    g_assert(s->binding == to || next[s->binding] & 1u << to);
+    trace_move(srv, s, "binding", names[s->binding], names[to]);
+    s->binding = to;
+}
+
+void vmrpc_sock_has_port(const VmrpcServer *srv, VmrpcSock *s, bool has)
+{
+    if (vmrpc_sock_is_bound_by_guest(s)) {
+        set_binding(srv, s, has ? VMRPC_BINDING_GUEST : VMRPC_BINDING_PROMISED);
+    } else {
+        set_binding(srv, s, has ? VMRPC_BINDING_HOST : VMRPC_BINDING_NONE);
+    }
+}
+
+void vmrpc_sock_guest_binds(const VmrpcServer *srv, VmrpcSock *s)
+{
+    g_assert(!vmrpc_sock_is_bound_by_guest(s));
+    set_binding(srv, s, vmrpc_sock_is_bound(s) ? VMRPC_BINDING_GUEST
+                                               : VMRPC_BINDING_PROMISED);
+}
+
+void vmrpc_sock_unbind(const VmrpcServer *srv, VmrpcSock *s)
+{
+    set_binding(srv, s, VMRPC_BINDING_NONE);
 }
 
 int vmrpc_sock_admit(VmrpcServer *srv, VmrpcSock *s, unsigned op)
@@ -137,11 +199,20 @@ static VMRPC_LOCKED bool in_pool(VmrpcServer *srv, struct in_addr addr)
 }
 
 /* The one place that changes s->peer. */
-static void become(VmrpcSock *s, VmrpcPeer peer)
+static void become(const VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer)
 {
+    static const char *const names[] = {
+        [VMRPC_PEER_NONE] = "none",
+        [VMRPC_PEER_CLIENTS] = "clients",
+        [VMRPC_PEER_REMOTE] = "remote",
+        [VMRPC_PEER_RESOLVER] = "resolver",
+        [VMRPC_PEER_SELF] = "self",
+    };
+
     g_assert(s->peer == VMRPC_PEER_NONE || peer == VMRPC_PEER_NONE);
     g_assert(peer != VMRPC_PEER_CLIENTS || s->type == SOCK_STREAM);
     g_assert(peer != VMRPC_PEER_SELF || s->type == SOCK_DGRAM);
+    trace_move(srv, s, "peer", names[s->peer], names[peer]);
     s->peer = peer;
 }
 
@@ -153,7 +224,7 @@ void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer,
                 vmrpc_addrmap_ref(srv->reach.map, addr->sin_addr) == 0;
 
     vmrpc_sock_clear_peer(srv, s);
-    become(s, peer);
+    become(srv, s, peer);
     s->peer_held = held;
     if (addr) {
         s->peer4 = addr->sin_addr;
@@ -169,7 +240,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
         vmrpc_addrmap_unref(srv->reach.map, s->peer4, vmrpc_now_ms());
     }
     s->peer_held = false;
-    become(s, VMRPC_PEER_NONE);
+    become(srv, s, VMRPC_PEER_NONE);
     if (s->filtered) {
         setsockopt(s->fd, SOL_SOCKET, SO_DETACH_FILTER, &value, sizeof(value));
         s->filtered = false;

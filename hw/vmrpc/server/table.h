@@ -40,7 +40,17 @@ int vmrpc_sock_unref(VmrpcSock *s);
 VMRPC_LOCKED int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s);
 
 /* Another backing stands behind @s from now on. */
-void vmrpc_sock_set_backing(VmrpcSock *s, const VmrpcBackingOps *ops);
+void vmrpc_sock_set_backing(const VmrpcServer *srv, VmrpcSock *s,
+                            const VmrpcBackingOps *ops);
+
+/* The host socket of @s has a port from now on, or none. */
+void vmrpc_sock_has_port(const VmrpcServer *srv, VmrpcSock *s, bool has);
+
+/* The guest has bound @s: it did not before. */
+void vmrpc_sock_guest_binds(const VmrpcServer *srv, VmrpcSock *s);
+
+/* Another socket has the port of @s: it is as before the guest's bind(). */
+void vmrpc_sock_unbind(const VmrpcServer *srv, VmrpcSock *s);
 
 /* As VmrpcBackingOps.admit(). */
 VMRPC_LOCKED int vmrpc_sock_admit(VmrpcServer *srv, VmrpcSock *s, unsigned op);

@@ -122,7 +122,7 @@ void vmrpc_watch_less(VmrpcServer *srv, VmrpcSock *s)
         return;
     }
     s->idle_wakeups = 0;
-    if (s->waiting) {
+    if (s->delivery == VMRPC_DELIVERY_WAITED) {
         s->watched = false;
         epoll_control(srv, s, EPOLL_CTL_DEL, 0);
         vmrpc_watch_later(srv, s);

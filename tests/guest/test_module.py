@@ -552,3 +552,48 @@ def test_a_device_that_answers_more_than_was_asked(guest: Guest, value: int) -> 
     assert lines[: len(_ROOMS)] == [f"TCP_INFO {room} True" for room in _ROOMS]
     assert lines[len(_ROOMS) :] == [*2 * ["send EIO"], *4 * ["recv EIO", "recvmsg EIO"]]
     guest.check_kernel()
+
+
+# --- tracepoints --------------------------------------------------------------
+
+_TRACED = """
+import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.sendall(b'traced')
+assert s.recv(6) == b'traced'
+"""
+
+
+def test_tracepoints_tell_the_life_of_a_socket(guest: Guest) -> None:
+    """Each step of a connection is a line, and nothing is one when they are off."""
+    events = "/sys/kernel/tracing/events/vmrpc"
+    address = guest.run("getent ahostsv4 peer.test").stdout.split()[0]
+    connect = ["python3", "-c", _TRACED, address, str(ECHO_PORT)]
+    guest.run("mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing")
+    guest.run(f"echo 1 > {events}/enable && echo > /sys/kernel/tracing/trace")
+    try:
+        guest.run(connect)
+    finally:
+        guest.run(f"echo 0 > {events}/enable")
+    lines = [
+        line.split(": ", 1)[1]
+        for line in guest.run("grep vmrpc_ /sys/kernel/tracing/trace").stdout.splitlines()
+        if not line.startswith("#")
+    ]
+    (handle,) = re.findall(r"^vmrpc_mode: sock=(\d+) gen=\d+ from=0 to=2$", "\n".join(lines), re.M)
+    mine = "\n".join(line for line in lines if f" sock={handle} " in f"{line} ")
+    steps = (
+        r"vmrpc_open: sock=\d+ gen=\d+ type=1 protocol=6",
+        r"vmrpc_request: op=CONNECT .*",
+        r"vmrpc_answer: op=CONNECT sock=\d+ status=0 error=(0|115) .* ns=[1-9]\d*",
+        r"vmrpc_request: op=SENDMSG .* len=6 .*",
+        r"vmrpc_answer: op=SENDMSG sock=\d+ status=0 error=0 value=6 .* ns=[1-9]\d*",
+        r"vmrpc_answer: op=RECVMSG sock=\d+ status=0 error=0 value=6 .* ns=[1-9]\d*",
+        r"vmrpc_request: op=CLOSE .*",
+        r"vmrpc_answer: op=CLOSE sock=\d+ status=0 error=0 .* ns=[1-9]\d*",
+        r"vmrpc_close: sock=\d+",
+    )
+    assert re.search("(.*\n)*".join(rf"^{step}\n" for step in steps), f"{mine}\n", re.M), mine
+    guest.run("echo > /sys/kernel/tracing/trace")
+    guest.run(connect)
+    assert "vmrpc_" not in guest.run("cat /sys/kernel/tracing/trace").stdout

@@ -24,6 +24,7 @@
 
 #include "native/prot.h"
 #include "sock/sock.h"
+#include "transport/trace.h"
 #include "transport/transport.h"
 
 /* Ticks to wait for a handle whose CLOSE is not finished. */
@@ -78,6 +79,7 @@ void vmrpc_handle_free(struct vmrpc_device *dev, u32 handle)
 {
 	unsigned long flags;
 
+	trace_vmrpc_close(handle);
 	xa_lock_irqsave(&dev->socks, flags);
 	__xa_erase(&dev->socks, handle);
 	xa_unlock_irqrestore(&dev->socks, flags);
@@ -131,6 +133,8 @@ void vmrpc_handle_renew(struct vmrpc_sock *vs)
 	vs->edge = false;
 	spin_unlock(&vs->ready_lock);
 	xa_unlock_irq(&vs->dev->socks);
+	trace_vmrpc_open(vs->handle, vs->gen, vs->sk->sk_type,
+			 vs->sk->sk_protocol);
 }
 
 /**
@@ -263,6 +267,7 @@ struct vmrpc_sock *vmrpc_sock_find(struct sock *sk)
  */
 void vmrpc_sock_set_mode(struct vmrpc_sock *vs, enum vmrpc_mode mode)
 {
+	trace_vmrpc_mode(vs->handle, vs->gen, vs->mode, mode);
 	/* pairs with vmrpc_sock_mode(): addresses and readiness come first */
 	smp_store_release(&vs->mode, mode);
 	if (vs->sk->sk_type == SOCK_STREAM)

@@ -43,6 +43,7 @@
 #include <linux/virtio_ring.h>
 
 #include "transport/compat.h"
+#include "transport/trace.h"
 #include "transport/transport.h"
 
 /* Buffers for events that the guest has not taken yet. */
@@ -129,6 +130,10 @@ static void call_finish(struct vmrpc_call *call, int status, u32 used)
 		status = -EIO;
 	call->status = status;
 	call->used = used;
+	if (trace_vmrpc_answer_enabled())
+		trace_vmrpc_answer(&call->req, &call->resp, status,
+				   call->traced ? ktime_get_ns() - call->traced
+						: -1);
 	/*
 	 * Read the clocks first: a delay here makes a timestamp late (clock.c).
 	 */
@@ -297,6 +302,9 @@ int vmrpc_call_submit(struct vmrpc_call *call)
 	call->q = q;
 	if (call->timed)
 		vmrpc_times_get(&call->asked);
+	if (trace_vmrpc_answer_enabled())
+		call->traced = ktime_get_ns();
+	trace_vmrpc_request(&call->req, call->data.len);
 	for (;;) {
 		/*
 		 * Keeps the ring during its notification:
@@ -447,8 +455,10 @@ static void events_interrupt(struct virtqueue *vq)
 	do {
 		virtqueue_disable_cb(vq);
 		while ((ev = virtqueue_get_buf(vq, &used))) {
-			if (used >= sizeof(*ev))
+			if (used >= sizeof(*ev)) {
+				trace_vmrpc_event(ev);
 				dev->on_event(dev, ev);
+			}
 			event_post(dev, ev);
 		}
 	} while (!virtqueue_enable_cb(vq));
@@ -555,6 +565,7 @@ int vmrpc_transport_start(struct vmrpc_device *dev,
 	}
 	virtio_device_ready(dev->vdev);
 	virtqueue_kick(dev->event_vq);
+	trace_vmrpc_start(dev->num_queues);
 	return 0;
 }
 
@@ -595,6 +606,7 @@ void vmrpc_transport_stop(struct vmrpc_device *dev)
 	/* A CPU that read q->vq before may still be notifying it. */
 	synchronize_rcu();
 	dev->vdev->config->del_vqs(dev->vdev);
+	trace_vmrpc_stop(dev->num_queues);
 }
 
 /* With a constructor, init_on_alloc does not clear every call. */

@@ -69,6 +69,7 @@ struct vmrpc_data {
  * @gfp: how to allocate memory for the data
  * @partial: the data may be shorter than requested (streams)
  * @timed: the answer may contain timestamps: fill @asked and @answered
+ * @traced: ns of the clock when it was submitted; 0: nobody asks
  * @asked: the clocks before the call was submitted
  * @answered: the clocks when the answer was taken off the ring
  * @control: ancillary data; NULL: none
@@ -92,6 +93,7 @@ struct vmrpc_call {
 	gfp_t gfp;
 	bool partial;
 	bool timed;
+	u64 traced;
 	struct vmrpc_times asked;
 	struct vmrpc_times answered;
 	void *control;

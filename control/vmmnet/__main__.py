@@ -13,6 +13,7 @@ from vmmnet.command import output
 from vmmnet.command.parser import Parser
 from vmmnet.command.status import Status
 from vmmnet.cvsw import command as cvsw
+from vmmnet.daemons import command as daemons
 from vmmnet.guestimage import command as guestimage
 from vmmnet.hostvlan.command import main as hostvlan
 from vmmnet.libvirt import command as libvirt
@@ -26,6 +27,8 @@ commands here:
 
   vmmnet help ROOM             what it is for, and its commands
   vmmnet help ROOM COMMAND     what a command does, and its options
+  vmmnet show [DAEMON]         what each daemon of this host has; also as JSON
+  vmmnet metrics [DAEMON]      what they have counted
 
 Other parts are programs of their own: vmmnet-dnsd and vmmnet-zone (DNS), vmmnet-ha (the home
 agent of Mobile IPv6), vmmnet-hostd (moves addresses), vmrpc-ss (in a guest). What QEMU does
@@ -66,6 +69,7 @@ def parser() -> Parser:
     rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
     for room in (cvsw, guestimage, hostvlan, libvirt):
         room.add_command(rooms)
+    daemons.add_commands(rooms)
     return result
 
 

@@ -240,16 +240,22 @@ def run_top(given: argparse.Namespace) -> int:
         time.sleep(given.interval)
 
 
-def _look(given: argparse.Namespace) -> dict[str, Any]:
+def look(of: Client) -> dict[str, Any]:
+    """All NICs of a controller, its switches and its fellows.  Raises Refused."""
     answer = {
-        **_ask(given, "GET", "/nics"),
-        "switches": _ask(given, "GET", "/switches"),
-        "sharing": _ask(given, "GET", "/controllers"),
+        **of.ask("GET", "/nics"),
+        "switches": of.ask("GET", "/switches"),
+        "sharing": of.ask("GET", "/controllers"),
     }
+    answer["states"] = dict(Counter(nic["state"] for nic in answer["nics"]))
+    return answer
+
+
+def _look(given: argparse.Namespace) -> dict[str, Any]:
+    answer = look(Client(daemon.socket_path(given)))
     nics = answer["nics"]
     if given.tenant is not None and given.tenant not in {nic["tenant"] for nic in nics}:
         raise Refused(f"--tenant {given.tenant}: the file has no such tenant")
-    answer["states"] = dict(Counter(nic["state"] for nic in nics))
     answer["nics"] = [
         nic
         for nic in nics

@@ -9,7 +9,7 @@ import pytest
 from lab.base import arrows, paths
 
 #: Rooms of the control plane: none imports another one.
-CONTROL = ("cvsw", "guestimage", "hostvlan", "libvirt")
+CONTROL = ("cvsw", "daemons", "guestimage", "hostvlan", "libvirt")
 #: What rooms stand on: it imports no room.
 BELOW = ("command", "controlsocket", "etcd", "values", "inotify", "libvirtd", "qmp", "service")
 #: Modules that use another room's function, and not only a part that both need.
@@ -17,6 +17,8 @@ USERS = {
     # A tenant's LNID is HostVLAN's; 'cvsw lnids' writes the file for 'hostvlan import'.
     "cvsw/plan/command": {"hostvlan/table/entry", "hostvlan/table/exchange"},
     "cvsw/plan/read": {"hostvlan/table/lnid"},
+    # 'vmmnet show' asks the controller, and reads what the agent writes.
+    "daemons/known": {"cvsw/ask", "cvsw/client", "hostvlan/command/agent"},
     # '--print-domain' writes the element of libvirt's room, and checks its address.
     "guestimage/command": {"libvirt/values"},
     "guestimage/domain": {"libvirt/names"},

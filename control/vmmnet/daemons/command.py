@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``vmmnet show`` and ``vmmnet metrics``: one daemon, or all that run on this host."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from vmmnet import controlsocket
+from vmmnet.command import output
+from vmmnet.command.parser import Parser, subcommand
+from vmmnet.command.status import Refused, Status, UsageError, carry_out, refuse
+from vmmnet.controlsocket import NotRunning, Unanswered
+
+from .known import DAEMONS, Daemon
+
+_SHOW = """\
+Show what a daemon of this host has: its VMs, bindings, zones, NICs or ports.
+Without a name, ask every daemon that runs here.
+
+  vmmnet show                  all of them
+  vmmnet show ha --json        the bindings of the home agent, for programs
+"""
+_METRICS = """\
+Print the counters of vmmnet-hostd, vmmnet-ha or vmmnet-dnsd in Prometheus' text
+format; without a name, those of all that run here. The controller of CVSW and
+the agent of HostVLAN serve theirs over HTTP.
+"""
+
+
+def add_commands(rooms: argparse._SubParsersAction[Parser]) -> None:
+    """Add them to the command ``vmmnet``."""
+    for name, run, brief, text in (
+        ("show", run_show, "what the daemons of this host have", _SHOW),
+        ("metrics", run_metrics, "what the daemons of this host have counted", _METRICS),
+    ):
+        parser = subcommand(rooms, name, run, brief, text)
+        parser.set_defaults(execute=execute)
+        listed = "; ".join(f"{each.name}: {each.brief}" for each in DAEMONS)
+        parser.add_argument(
+            "daemon",
+            metavar="DAEMON",
+            nargs="?",
+            choices=[each.name for each in DAEMONS],
+            help=listed,
+        )
+        parser.add_argument(
+            "--path", metavar="PATH", type=Path, help="its socket, if it is not the default one"
+        )
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Run the command of a parsed command line; returns its exit status."""
+    try:
+        return carry_out(given)
+    except Refused as error:
+        return refuse(given, given.parser.prog.rpartition(" ")[2], str(error))
+
+
+def _asked(given: argparse.Namespace, how: str) -> Iterator[tuple[Daemon, Any]]:
+    """Those that run, or the one that is named, each with its answer.
+
+    One of several that does not answer is told on standard error.  Raises Refused.
+    """
+    named = [each for each in DAEMONS if each.name == given.daemon]
+    if given.path is not None and not named:
+        raise UsageError("--path needs the name of a daemon")
+    running = 0
+    for each in named or DAEMONS:
+        path = given.path or each.path
+        ask: Callable[[Path], Any] = getattr(each, how)
+        try:
+            answer = ask(path)
+        except NotRunning as error:
+            if named:
+                raise Refused(f"{each.name} does not run: {error}") from None
+            continue
+        except (Unanswered, controlsocket.Refused, Refused) as error:
+            if named:
+                raise Refused(f"{each.name}: {error}") from None
+            output.say(f"vmmnet {given.parser.prog.rpartition(' ')[2]}: {each.name}: {error}")
+            continue
+        running += 1
+        yield each, answer
+    if not running:
+        raise Refused("no daemon of vmmnet runs on this host, or answers this user")
+
+
+def run_show(given: argparse.Namespace) -> int:
+    """``show [DAEMON]``."""
+    if given.json:
+        answers = {each.name: value for each, value in _asked(given, "value")}
+        output.print_json(answers[given.daemon] if given.daemon else answers)
+        return Status.DONE
+    for each, text in _asked(given, "text"):
+        if given.daemon:
+            print(text, end="")
+        else:
+            print(f"{each.name}:")
+            print("".join(f"  {line}\n" for line in text.splitlines()), end="")
+    return Status.DONE
+
+
+def run_metrics(given: argparse.Namespace) -> int:
+    """``metrics [DAEMON]``."""
+    if given.daemon in ("cvsw", "hostvlan"):
+        raise Refused(f"{given.daemon} serves its metrics over HTTP")
+    texts = {each.name: text for each, text in _asked(given, "metrics") if text is not None}
+    if given.json:
+        output.print_json(texts)
+    else:
+        print("".join(texts.values()), end="")
+    return Status.DONE

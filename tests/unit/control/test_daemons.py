@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""vmmnet show and metrics, of daemons that answer, refuse, are cut off, or do not run."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from lab.base import commandline
+from vmmnet import controlsocket
+from vmmnet.daemons import known
+
+Serve = Callable[[str, dict[str, str]], None]
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Have a daemon give these answers; the others do not run."""
+    for each in known.DAEMONS:
+        monkeypatch.setattr(each, "path", tmp_path / each.name)
+    made: list[socket.socket] = []
+
+    def run(server: socket.socket, answers: dict[str, str]) -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rw") as stream:
+                lines = stream.read()
+                stream.write(answers.get(lines.removesuffix("\n"), "error no such request\n"))
+
+    def start(name: str, answers: dict[str, str]) -> None:
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind(str(tmp_path / name))
+        server.listen()
+        made.append(server)
+        threading.Thread(target=run, args=(server, answers), daemon=True).start()
+
+    yield start
+    for server in made:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+def test_all_that_run(serve: Serve) -> None:
+    serve("hostd", {"show": "vm a\nok\n", "show json": '{"vms": []}\nok\n', "metrics": "m 1\nok\n"})
+    serve("ha", {"show": "agent b\nc\nok\n", "show json": "{}\nok\n", "metrics": "n 2\nok\n"})
+    assert commandline.run("show").out == "hostd:\n  vm a\nha:\n  agent b\n  c\n"
+    assert json.loads(commandline.run("show", "--json").out) == {"hostd": {"vms": []}, "ha": {}}
+    assert commandline.run("show", "ha").out == "agent b\nc\n"
+    assert commandline.run("metrics").out == "m 1\nn 2\n"
+
+
+def test_one_does_not_answer(serve: Serve) -> None:
+    """The others are shown, and it is named."""
+    serve("hostd", {"show": "error show: only root may do that\n"})
+    serve("dnsd", {"show": "server\nok\n"})
+    done = commandline.run("show")
+    assert done.out == "dnsd:\n  server\n"
+    assert done.err == "vmmnet show: hostd: show: only root may do that\n"
+    done = commandline.run("show", "hostd")
+    assert (done.status, done.out) == (1, "") and "only root" in done.err
+
+
+def test_none_runs(serve: Serve, tmp_path: Path) -> None:
+    assert commandline.run("show").status == 1
+    done = commandline.run("show", "cvsw")
+    assert done.status == 1 and f"cvsw does not run: {tmp_path}/cvsw" in done.err
+    assert commandline.run("metrics", "cvsw").status == 1
+    assert commandline.run("show", "nobody").status == 2
+    assert commandline.run("show", "--path", "/x").status == 2
+
+
+@pytest.mark.parametrize("answer", ["", "half", "half\nok", "half\n"])
+def test_an_answer_that_is_cut_off(serve: Serve, tmp_path: Path, answer: str) -> None:
+    serve("ha", {"show": answer})
+    with pytest.raises(controlsocket.Unanswered, match="cut off"):
+        controlsocket.ask(tmp_path / "ha", "show")
+
+
+def test_agent_of_hostvlan(serve: Serve, tmp_path: Path) -> None:
+    status = {"state": "following", "store": "etcd", "revision": 7, "table": "/t", "entries": 2}
+    status |= {"lnids": 1, "ports": [], "error": ""}
+    (tmp_path / "hostvlan").write_text(json.dumps(status))
+    assert json.loads(commandline.run("show", "hostvlan", "--json").out) == status
+    shown = commandline.run("show").out
+    assert shown.startswith("hostvlan:\n  following etcd as of revision 7\n")
+    assert "2 MACs of 1 LNIDs" in shown

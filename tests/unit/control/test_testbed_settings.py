@@ -23,10 +23,10 @@ print(wait.INNER, run.LIMIT, harness.PATIENCE, peer.PATIENCE, stress._STALL)
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, f"tcg,thread=multi 180.0 180.0 {os.cpu_count()}\n60.0 60.0 60.0 90.0 60.0\n"),
+        ({}, f"tcg,thread=multi 180.0 180.0 {os.cpu_count()}\n60.0 180.0 60.0 90.0 60.0\n"),
         (
             {"VMMNET_ACCEL": "kvm", "VMMNET_PATIENCE": "5", "VMMNET_WORKERS": "1"},
-            "kvm 900.0 900.0 1\n300.0 300.0 300.0 450.0 300.0\n",
+            "kvm 900.0 900.0 1\n300.0 900.0 300.0 450.0 300.0\n",
         ),
     ],
 )
